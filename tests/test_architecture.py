@@ -73,7 +73,19 @@ ALLOWED: dict[str, set[str]] = {
         "vlm",
         "version",
     },
-    "__init__": {"accumulator", "api", "core", "files", "gating", "idle", "io", "pictures", "results", "version"},
+    "__init__": {
+        "accumulator",
+        "api",
+        "core",
+        "files",
+        "gating",
+        "idle",
+        "io",
+        "pictures",
+        "results",
+        "scale",
+        "version",
+    },
     "__main__": {"cli"},
 }
 # Third-party packages by room; numpy is everywhere.
@@ -198,7 +210,10 @@ def test_every_file_says_what_belongs_there(path: Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
 
 
-PUT_OFF = ("if TYPE_CHECKING:", "def __getattr__(name: str) -> Any:", "def __dir__() -> list[str]:")
+PUT_OFF = (
+    "if TYPE_CHECKING:", "def __getattr__(name: str) -> Any:", "def __dir__() -> list[str]:",
+    "class _Metrics(ModuleType):",
+)  # fmt: skip
 
 
 def test_rooms_have_no_logic_in_their_door() -> None:

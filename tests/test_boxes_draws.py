@@ -98,7 +98,7 @@ def test_draws_are_what_the_reference_gives_for_repeated_images(block: int) -> N
     assert used > 5
 
 
-RANKING = detections(STANDARD, "all", 100, "coco")[0]
+RANKING = detections(STANDARD, "all", "coco")[0]
 
 
 def measured(truth: Data, predictions: Data) -> State:

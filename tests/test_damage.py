@@ -148,7 +148,7 @@ def test_signed_sums_are_checked_too(case: str) -> None:
         sy.Accumulator.from_bytes(remade(task, change, compact=metric), "theirs.steelyard")
 
 
-RANKING = "boxes.detections/1(iou=0.5:0.95, area=standard, max_dets=100, rule=coco):"
+RANKING = "boxes.detections/1(iou=0.5:0.95, area=standard, max_dets=65535, rule=coco):"
 RANKINGS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "an event of no unit": (put(f"{RANKING}event.unit", 0, 6), "is not from 0 to 5"),
     "groups that go back": (put(f"{RANKING}event.begin", 1, 10**6), "do not fit its rows"),

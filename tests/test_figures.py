@@ -24,7 +24,7 @@ TRUTH, A, B = (str(SAMPLE / "weights" / name) for name in ("truth.csv", "model_a
 
 def test_sizes_on_paper(steelyard: Callable[..., Any], tmp_path: Path) -> None:
     done = steelyard("evaluate", "weights", TRUTH, A, "-m", "mae", "--draws", "100", "--figures", "f",
-                     "--format", "pdf,svg,png", "--width", "85mm", "--dpi", "300", "--font", "Times New Roman")  # fmt: skip
+                     "--figure-format", "pdf,svg,png", "--width", "85mm", "--dpi", "300", "--font", "Times New Roman")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "wrote f/agreement.pdf" in done.stderr.replace("\\", "/")
     svg = (tmp_path / "f" / "agreement.svg").read_text(encoding="utf-8")
@@ -45,7 +45,7 @@ def test_sizes_on_paper(steelyard: Callable[..., Any], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (["--format", "eps"], "there is no figure in the format 'eps'. Choose svg, png, pdf."),
+        (["--figure-format", "eps"], "there is no figure in the format 'eps'. Choose svg, png, pdf."),
         (["--width", "85"], "'85' is no width of a figure"),
         (["--width", "3col"], "'3col' is no width of a figure"),
         (["--width", "5mm"], "a figure of 5mm is too narrow or too wide"),
@@ -153,3 +153,24 @@ def test_a_matrix_of_narrow_columns_names_the_last() -> None:
     for side in "xy":
         assert encoding[side]["axis"]["values"][-1] == "(background)"
         assert len(encoding[side]["axis"]["values"]) < 24
+
+
+def test_the_old_option_of_figure_formats_works_where_it_is_free(steelyard: Callable[..., Any], tmp_path: Path) -> None:
+    done = steelyard("evaluate", "weights", TRUTH, A, "-m", "mae", "--ci", "none", "--figures", "f", "--format", "svg")
+    assert done.returncode == 0, done.stderr
+    assert "--format is deprecated for figures: write --figure-format." in done.stderr
+    assert {path.suffix for path in (tmp_path / "f").iterdir()} == {".svg"}
+    both = steelyard("evaluate", "weights", TRUTH, A, "--figures", "f", "--figure-format", "svg", "--format", "pdf")
+    assert both.returncode == 2
+    assert "--format and --figure-format both name the figures' formats" in both.stderr
+
+
+def test_boxes_choose_the_format_of_figures_and_of_files(steelyard: Callable[..., Any], tmp_path: Path) -> None:
+    truth, model = (str(SAMPLE / "boxes" / name) for name in ("truth.json", "model_a.json"))
+    done = steelyard(
+        "evaluate", "boxes", truth, model, "-m", "map50", "--ci", "none", "--format", "coco", "--figures", "f",
+        "--figure-format", "svg",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "deprecated" not in done.stderr
+    assert {path.suffix for path in (tmp_path / "f").iterdir()} == {".svg"}

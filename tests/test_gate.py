@@ -571,6 +571,12 @@ def test_exit_codes_and_outputs(tmp_path: Path, steelyard) -> None:
     schema = json.loads((files("steelyard.results") / "schema" / "result-2.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(schema).validate(data)
     assert data["body"]["outcome"] == "undecided"
+    for counted, code in (("pass", 0), ("fail", 1)):
+        held = steelyard("gate", "a.json", "--fail-if", "mae > 24", "--undecided", counted, "--json")
+        assert (held.returncode, json.loads(held.stdout)["body"]["outcome"]) == (code, "undecided")
+        assert held.stderr == f"The gate is undecided, which counts as a {counted}: --undecided {counted}.\n"
+    failing = steelyard("gate", "a.json", "--fail-if", "mae > 10", "--undecided", "pass")
+    assert (failing.returncode, failing.stderr) == (1, "")
     assert max(map(len, worse.stdout.splitlines())) <= 80
 
     text = summary.read_text()

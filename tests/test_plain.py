@@ -122,8 +122,10 @@ def test_spellings_of_boxes_and_settings() -> None:
     truth, model = SAMPLE / "boxes" / "truth.json", SAMPLE / "boxes" / "model_a.json"
     report = sy.evaluate("boxes", truth, model, ["mAP", "AP50", "APs", "mAP(area=large)"], confidence=None)
     assert list(report.scores) == ["map", "map50", "map(area=small)", "map(area=large)"]
-    with pytest.raises(sy.InputError, match=r"'APs' is 'map\(area=small\)' and takes no settings"):
-        sy.evaluate("boxes", truth, model, ["APs(iou=0.5)"])
+    both = sy.evaluate("boxes", truth, model, ["APs(iou=0.5)", "map(iou=0.5, area=small)"], confidence=None)
+    assert list(both.scores) == ["map(iou=0.5, area=small)"]
+    with pytest.raises(sy.InputError, match=r"'APs' is 'map\(area=small\)', which has that setting already"):
+        sy.evaluate("boxes", truth, model, ["APs(area=large)"])
 
 
 def test_settings_that_are_defaults_are_no_other_metric() -> None:

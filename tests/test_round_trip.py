@@ -329,3 +329,10 @@ def test_a_named_alias_is_what_it_stands_for() -> None:
     inner = TypeVar("inner")
     alias = TypeAliasType("alias", np.ndarray[tuple[int, ...], np.dtype[inner]], type_params=(inner,))
     assert form_of(alias[Any] | None).encode(np.array([1.5])) == form_of(np.ndarray).encode(np.array([1.5]))
+    number = TypeAliasType("number", float)
+    assert form_of(TypeAliasType("numbers", tuple[number, ...])).encode((1.5, 2.0)) == [1.5, 2.0]
+    optional = TypeAliasType("optional", inner | None, type_params=(inner,))
+
+    arrays = {"direct": alias[Any] | None, "named": optional[np.ndarray[Any, Any]]}
+    Held = dataclasses.make_dataclass("Held", [*arrays.items(), ("text", str | None)])
+    assert form_of(Held).encode(Held(None, None, None)) == {"text": None}

@@ -27,6 +27,12 @@ from steelyard.metrics import catalogue
         (' precision ( label = "hot dog" ) ', Call("precision", settings={"label": "hot dog"})),
         ("a(x=none, y=true, z=[1, two, -3.5e2])", Call("a", settings={"x": None, "y": True, "z": (1, "two", -350.0)})),
         ("a()", Call("a")),
+        ("Weighted  MAE", Call("Weighted MAE")),
+        ("Smooth L1 Loss(delta=2)", Call("Smooth L1 Loss", settings={"delta": 2})),
+        ("mAP@0.5:0.95", Call("mAP", at=Range(0.5, 0.95))),
+        (r"mAP\@0.5", Call("mAP", at=0.5)),
+        ("mAP@IoU=0.5", Call("mAP", at=0.5, at_key="IoU")),
+        ("mAP (mean Average Precision)", Call("mAP", values=("mean Average Precision",))),
     ],
 )
 def test_reads(text: str, call: Call) -> None:
@@ -35,7 +41,7 @@ def test_reads(text: str, call: Call) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "(", "a(", "a)", "a(b=)", "a(=b)", "a(b=1,b=2)", "@5", "a@", "a b", "a(1:)", "a(x=2:1)", "5", 'a("x)', "a;b"]
+    ["", "(", "a(", "a)", "a(b=)", "a(=b)", "a(b=1,b=2)", "@5", "a@", "a 5", "a(1:)", "a(x=2:1)", "5", 'a("x)', "a;b"]
     + ["a(x=0:1:0)", "a(x=0:1:1e-9)", "a(" * 5000, "a(x=" + "[" * 5000, "a(x=1:2:3:4)"],
 )
 def test_refuses(text: str) -> None:

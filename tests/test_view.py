@@ -62,8 +62,8 @@ class Server:
         self.listening = socket.socket()
         self.listening.bind(("127.0.0.1", 0))
         self.port = self.listening.getsockname()[1]
-        app = make_app(Folder(folder), TOKEN, self.port)
-        self.server = make_server(app)
+        self.app = make_app(Folder(folder), TOKEN, self.port)
+        self.server = make_server(self.app)
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listening]}, daemon=True)
         self.thread.start()
         while not self.server.started:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
+import subprocess
+import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from test_view import SAMPLES, SECRET, Server, evaluate, run_id
+from PIL import Image
+from test_view import SAMPLES, SECRET, TOKEN, Server, evaluate, run_id
 
+from steelyard import api
 from steelyard.view import connections, index
 from steelyard.view.chart import moment
 
@@ -212,6 +218,11 @@ def is_dropped(wire: socket.socket, seconds: float) -> bool:
         return False
 
 
+def wait_until(holds: Callable[[], bool]) -> None:
+    while not holds():
+        time.sleep(0.01)
+
+
 def dripped(wire: socket.socket, data: bytes) -> None:
     for byte in data:
         wire.sendall(bytes([byte]))
@@ -233,18 +244,166 @@ def test_half_open_connections_are_dropped(server: Server, monkeypatch: pytest.M
     assert server.get("/").status == 200
 
 
-def test_connections_are_few(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idle_connections_make_room(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there are too many, the one that has been idle longest is dropped; whoever asks is answered."""
     monkeypatch.setattr(connections, "MOST_CONNECTIONS", 4)
-    held = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(4)]
+    held = []
     try:
-        time.sleep(0.3)
-        with socket.create_connection(("127.0.0.1", server.port)) as one_more:
-            assert is_dropped(one_more, 10)
+        for count in range(1, 5):
+            held.append(socket.create_connection(("127.0.0.1", server.port)))
+            wait_until(lambda count=count: len(server.server.server_state.connections) == count)
+        assert server.get("/").status == 200
+        assert is_dropped(held[0], 10)
+        assert not is_dropped(held[3], 0.2)
     finally:
         for wire in held:
             wire.close()
-    time.sleep(0.3)
+    wait_until(lambda: not server.server.server_state.connections)
     assert server.get("/").status == 200
+
+
+def test_a_connection_beyond_busy_ones_is_dropped(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 1)
+    go_on, begun = threading.Event(), threading.Event()
+    monkeypatch.setattr(index.Index, "entries", lambda self: begun.set() or (go_on.wait(60) and []) or [])
+    asking = threading.Thread(target=server.get, args=("/",))
+    asking.start()
+    try:
+        assert begun.wait(60)
+        with socket.create_connection(("127.0.0.1", server.port)) as one_more:
+            assert is_dropped(one_more, 60)
+    finally:
+        go_on.set()
+        asking.join()
+
+
+def test_all_of_500_requests_behind_300_idle_connections_are_answered(server: Server) -> None:
+    def connect() -> socket.socket:
+        return socket.create_connection(("127.0.0.1", server.port), timeout=300)
+
+    connections._allow_files(2000)
+    idle = [connect() for _ in range(300)]
+    asking = [connect() for _ in range(500)]
+    head = f"GET /{TOKEN}/ HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nConnection: close\r\n\r\n".encode()
+    try:
+        for wire in asking:
+            wire.sendall(head)
+        first = [wire.recv(12, socket.MSG_WAITALL) for wire in asking]
+    finally:
+        for wire in (*idle, *asking):
+            wire.close()
+    assert first.count(b"HTTP/1.1 200") == 500
+
+
+def test_one_that_waits_holds_up_nobody(place: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the data of one run are read, every other page is shown; those who ask for the same wait for one reading."""
+    for name in ("t2.csv", "p2.csv"):
+        (place / name).write_text((place / f"{name[0]}.csv").read_text())
+    evaluate(place, "weights", "t2.csv", "p2.csv", "other.json", ["mae"], confidence=None)
+    go_on, begun, read, measure = threading.Event(), threading.Event(), [], api.measure
+
+    def slow(task: str, truth: Any, *more: Any, **settings: Any) -> Any:
+        read.append(truth)
+        if truth.endswith("t.csv"):
+            begun.set()
+            assert go_on.wait(60)
+        return measure(task, truth, *more, **settings)
+
+    monkeypatch.setattr(api, "measure", slow)
+    page = f"/run/{run_id('good.json')}/units"
+    answers: list[int] = []
+    asking = [threading.Thread(target=lambda: answers.append(server.get(page).status)) for _ in range(3)]
+    for one in asking:
+        one.start()
+    assert begun.wait(60)
+    assert server.get("/").status == 200
+    assert server.get(f"/run/{run_id('other.json')}/units").status == 200
+    assert answers == []
+    go_on.set()
+    for one in asking:
+        one.join(60)
+    assert answers == [200, 200, 200]
+    assert sorted(read) == sorted([str(place / "t.csv"), str(place / "t2.csv")])
+
+
+def test_the_server_ends_while_a_page_is_made(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Open requests are given up, and their threads are not waited for."""
+    running = Server(place)
+    go_on, begun = threading.Event(), threading.Event()
+    monkeypatch.setattr(index.Index, "entries", lambda self: begun.set() or (go_on.wait(60) and []) or [])
+    with socket.create_connection(("127.0.0.1", running.port), timeout=60) as wire:
+        wire.sendall(f"GET /{TOKEN}/ HTTP/1.1\r\nHost: 127.0.0.1:{running.port}\r\n\r\n".encode())
+        assert begun.wait(60)
+        running.server.should_exit = True
+        running.thread.join(60)
+        assert not running.thread.is_alive()
+        assert running.app.workers.working == 1
+        assert is_dropped(wire, 60)
+    go_on.set()
+    running.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="an interrupt is sent as a signal")
+def test_ctrl_c_ends_it_while_a_file_is_read(place: Path) -> None:
+    """The reader of a run's data never comes back; one interrupt ends the server all the same."""
+    program = (
+        "import sys, threading\n"
+        "from steelyard import api\n"
+        "def measure(*_, **__):\n    print('reading', flush=True)\n    threading.Event().wait()\n"
+        "api.measure = measure\n"
+        "from steelyard.cli.main import main\n"
+        "sys.argv = ['steelyard', 'view', sys.argv[1]]\n"
+        "main()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(place)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        host, _, token = address.removeprefix("http://").rstrip("/").partition("/")
+        with socket.create_connection(("127.0.0.1", int(host.partition(":")[2])), timeout=60) as wire:
+            page = f"/{token}/run/{run_id('good.json')}/units"
+            wire.sendall(f"GET {page} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+            assert process.stdout.readline() == "reading\n"
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 0
+        assert process.stderr is not None
+        assert "Traceback" not in (said := process.stderr.read())
+        assert "ERROR" not in said
+
+
+@pytest.mark.skipif(os.name != "posix", reason="named pipes and devices are POSIX's")
+@pytest.mark.parametrize("kind", ["up", "absolute", "link", "pipe", "device"])
+def test_what_cells_name_is_opened_inside_only(tmp_path: Path, kind: str) -> None:
+    """A table of maps was scored, and then its cells, or what lies there, lead somewhere else."""
+    folder, outside = tmp_path / "shown", tmp_path / "outside"
+    folder.mkdir()
+    outside.mkdir()
+    grid = np.array([[0, 1], [1, 1]], dtype=np.uint8)
+    for where in (folder / "a.png", outside / "a.png"):
+        Image.fromarray(grid).save(where)
+    cell = {"up": "../outside/a.png", "absolute": str(outside / "a.png")}.get(kind, "a.png")
+    for name in ("t.csv", "p.csv"):
+        (folder / name).write_text(f"image,map\nx,{cell}\n")
+    evaluate(folder, "segmentation", "t.csv", "p.csv", "r.json", ["miou"], confidence=None)
+    if kind in ("link", "pipe", "device"):
+        (folder / "a.png").unlink()
+    if kind == "link":
+        (folder / "a.png").symlink_to(outside / "a.png")
+    elif kind == "pipe":
+        os.mkfifo(folder / "a.png")
+    elif kind == "device":
+        (folder / "a.png").symlink_to("/dev/zero")
+    said = "is a named pipe, not a regular file" if kind == "pipe" else "lies outside the folder that is shown"
+    running = Server(folder)
+    try:
+        for page in ("units", "unit/0", "image/0"):
+            answer = running.get(f"/run/{run_id('r.json')}/{page}")
+            assert answer.status == 404
+            assert said in answer.text or page == "image/0"
+        assert running.get("/").status == 200
+    finally:
+        running.close()
 
 
 def test_requests_are_short(server: Server) -> None:

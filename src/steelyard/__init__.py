@@ -7,6 +7,7 @@ Truth hangs on one arm, predictions on the other, and out comes a number that sa
 """
 
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from steelyard import idle  # noqa: F401  # before anything else loads NumPy
@@ -18,21 +19,28 @@ if TYPE_CHECKING:
     from steelyard.accumulator import Accumulator
     from steelyard.api import compare, compare_all, evaluate, metrics, read, score, use_threads
     from steelyard.core.errors import InputError, SteelyardError
+    from steelyard.core.metric import Metric
     from steelyard.core.progress import use_progress
     from steelyard.files import check, convert
     from steelyard.gating.gate import gate
+    from steelyard.gating.plan import plan
     from steelyard.io.dialect import use_csv
     from steelyard.pictures import draw
-    from steelyard.results.comparison import Comparison
+    from steelyard.results.comparison import Comparison, Lineup
     from steelyard.results.gate import Gate
     from steelyard.results.report import Report
+    from steelyard.results.score import Difference, Score
+    from steelyard.scale.run import evaluate_shards
 
 __all__ = [
     "Accumulator",
     "Comparison",
+    "Difference",
     "Gate",
     "InputError",
+    "Lineup",
     "Report",
+    "Score",
     "SteelyardError",
     "__version__",
     "check",
@@ -41,8 +49,10 @@ __all__ = [
     "convert",
     "draw",
     "evaluate",
+    "evaluate_shards",
     "gate",
     "metrics",
+    "plan",
     "read",
     "score",
     "use_csv",
@@ -55,9 +65,12 @@ __all__ = [
 _HOMES = {
     "Accumulator": "accumulator",
     "Comparison": "results.comparison",
+    "Difference": "results.score",
     "Gate": "results.gate",
     "InputError": "core.errors",
+    "Lineup": "results.comparison",
     "Report": "results.report",
+    "Score": "results.score",
     "SteelyardError": "core.errors",
     "check": "files",
     "compare": "api",
@@ -65,8 +78,9 @@ _HOMES = {
     "convert": "files",
     "draw": "pictures",
     "evaluate": "api",
+    "evaluate_shards": "scale.run",
     "gate": "gating.gate",
-    "metrics": "api",
+    "plan": "gating.plan",
     "read": "api",
     "score": "api",
     "use_csv": "io.dialect",
@@ -75,9 +89,16 @@ _HOMES = {
 }
 
 
-# A folder has the name of a function. An import sets it as an attribute once, which is now, and never again.
-import_module("steelyard.metrics")
-globals().pop("metrics")
+class _Metrics(ModuleType):
+    """The package `steelyard.metrics`, which is also the function `steelyard.metrics(task)`."""
+
+    def __call__(self, task: str) -> "tuple[Metric, ...]":
+        """Return the metrics of a task, each with its default settings."""
+        return import_module("steelyard.api").metrics(task)  # type: ignore[no-any-return]
+
+
+# A package and a function share the name `metrics`: both `import steelyard.metrics` and a call work, in any order.
+import_module("steelyard.metrics").__class__ = _Metrics
 
 
 def __getattr__(name: str) -> Any:
@@ -91,5 +112,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """All names, those that are not loaded too."""
-    return sorted({*globals(), *__all__})
+    """The public names, loaded or not."""
+    return sorted(__all__)

@@ -47,15 +47,15 @@ def evaluate(
     mean error out; "rates" is for labelled units that are no random part of all, and corrects a share of right units.
     `tags` ({"model": "small"}) are kept in the result, and `steelyard view` sorts and filters by them.
     """
-    request = Request.of(task, metrics, settings)
+    definition = catalogue.find_task(task)
+    request = Request.of(definition.name, metrics, settings)
     if proxy is not None or judge_correction != "difference":
         from steelyard.engine.judged import evaluate_judged
 
         return evaluate_judged(request, truth, predictions, proxy, judge_correction, findings)
-    definition = catalogue.find_task(task)
     check_asked(definition, request)
     data = measure_sides(definition, request, truth, predictions)
-    return report_of(definition, request, data, findings(data, task))
+    return report_of(definition, request, data, findings(data, definition.name))
 
 
 def findings(data: Measured, task: str) -> tuple[str, ...]:
@@ -91,11 +91,11 @@ def compare_all(
     of A's value.
     """
     from steelyard.engine.lineup import lineup
-    from steelyard.engine.margins import margins_of
+    from steelyard.engine.margins import by_metric, margins_of
     from steelyard.engine.names import named_models
 
-    request = Request.of(task, metrics, settings)
     definition = catalogue.find_task(task)
+    request = by_metric(Request.of(definition.name, metrics, settings))
     chosen = metrics_of(definition, request.metrics)
     each, names = named_models(predictions)
     if len(each) < 2:
@@ -103,7 +103,7 @@ def compare_all(
     models = measure_models(definition, request, truth, each)
     chosen = expanded(definition, chosen, metrics is None, State.unified([m.state for m in models])[0])
     margins_of(request.margin, chosen)
-    return lineup(definition, chosen, request, models, [findings(model, task) for model in models], names)
+    return lineup(definition, chosen, request, models, [findings(model, definition.name) for model in models], names)
 
 
 def read(path: str | PathLike[str] | Mapping[str, Any]) -> Report | Comparison | Lineup | VlmScore | Gate | StudyPlan:
@@ -131,7 +131,8 @@ def measure(
     task: str, truth: Any, predictions: Any = None, metrics: Metrics = None, **settings: Unpack[Settings]
 ) -> Measured:
     """Read, join and measure, for those who want to look at single units; the settings are those of `evaluate`."""
-    return measure_sides(catalogue.find_task(task), Request.of(task, metrics, settings), truth, predictions)
+    definition = catalogue.find_task(task)
+    return measure_sides(definition, Request.of(definition.name, metrics, settings), truth, predictions)
 
 
 def metrics(task: str) -> tuple[Metric, ...]:

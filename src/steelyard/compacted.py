@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from steelyard.core.slice import slice_key
 from steelyard.core.state import State
 from steelyard.core.task import Policy
 from steelyard.engine.groups import check_nested
+from steelyard.engine.measure import needs_of
 from steelyard.engine.report import applied, state_report
 from steelyard.engine.slices import among_all
 from steelyard.io.container import Container, unfit
@@ -244,7 +246,36 @@ def unpack_compacted(container: Container, source: str) -> Compacted:
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise unfit(source, f"the sums lack {error}") from None
     _check(part, source)
-    return part
+    return _of_today(part)
+
+
+def _of_today(part: Compacted) -> Compacted:
+    """The same with each block under the need that its metrics have now, where an earlier version kept another one."""
+    needs = needs_of(_parsed(part))
+    renamed, remarks = {}, []
+    for need in needs:
+        saved = None if need in part.state.blocks else need.earlier(part.state.blocks)
+        if saved is not None:
+            renamed[need] = saved[0]
+            remarks.append(saved[1])
+    if not renamed:
+        return part
+
+    def today(state: State) -> State:
+        kept = {need: block for need, block in state.blocks.items() if need not in renamed.values()}
+        return replace(state, blocks=kept | {need: state.blocks[old] for need, old in renamed.items()})
+
+    slices = {by: {value: today(one) for value, one in values.items()} for by, values in part.slices.items()}
+    return replace(part, state=today(part.state), slices=slices, notes=tuple(dict.fromkeys((*part.notes, *remarks))))
+
+
+def _parsed(part: Compacted) -> list[Metric]:
+    """The metrics that the sums were made for, without those that a caller defined and did not register."""
+    parsed = []
+    for spec in part.specs:
+        with suppress(InputError):
+            parsed.append(catalogue.parse(spec, part.task))
+    return parsed
 
 
 def _unpacked(container: Container) -> Compacted:

@@ -21,8 +21,9 @@ def draw(
     from steelyard.engine.picture import scene_of
     from steelyard.render.svg import scene_svg
 
+    definition = catalogue.find_task(task)
     request = Request(
-        task, None if metric is None else (metric,), missing="worst", extra="skip", columns=dict(columns or {}),
-        options=dict(options or {}),
+        definition.name, None if metric is None else (metric,), missing="worst", extra="skip",
+        columns=dict(columns or {}), options=dict(options or {}),
     )  # fmt: skip
-    return scene_svg(scene_of(catalogue.find_task(task), request, truth, predictions, unit, step))
+    return scene_svg(scene_of(definition, request, truth, predictions, unit, step))

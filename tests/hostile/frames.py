@@ -341,4 +341,9 @@ call(
     command="check",
     code=1,
 )
-call("api: path with a zero byte", "sy.evaluate('weights', 't\\0.csv', p)", "null byte", "Check the path")
+call(
+    "api: path with a zero byte",
+    "sy.evaluate('weights', 't\\0.csv', p)",
+    "the path contains a null byte. Check the path.",
+)
+call("api: path with half a surrogate", "sy.evaluate('weights', 't\\ud800.csv', p)", "Check the path")

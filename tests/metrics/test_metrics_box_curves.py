@@ -340,33 +340,54 @@ def test_the_best_f1_of_all_classes() -> None:
 
 def test_what_a_ranking_holds() -> None:
     """Of cows two detections have one score; the first dog has that score too, and no other dog does."""
-    summary = RankingSummary(NEED)
+    summary = RankingSummary(NEED, 100)
     for read in (
         summary.read(BLOCK, point(), FACTS),
         summary.join(iter([summary.read_group(BLOCK.one(k), point()) for k in range(3)])),
     ):
-        assert [part.tolist() for part in read] == [[5, 2, 1], [True, False, True], [0, 1, 0]]
+        assert [part.tolist() for part in read] == [[5, 2, 1], [True, False, True], [0, 1, 0], [0, 0, 0], [0, 0, 0]]
     stream = summary.stream(Sizes(COW), 2)
     stream.feed(part_of(COW, 0, 2))
     stream.feed(part_of(COW, 2, 2))
-    assert [part.tolist() for part in stream.result()] == [[2], [False], [1]]
+    assert [part.tolist() for part in stream.result()] == [[2], [False], [1], [0], [0]]
     cats = summary.stream(Sizes(CAT), 2)
     for start in range(0, 6, 3):
         cats.feed(part_of(CAT, start, start + 3))
-    assert [part.tolist() for part in cats.result()] == [[5], [True], [0]]
+    assert [part.tolist() for part in cats.result()] == [[5], [True], [0], [0], [0]]
     dogs = summary.stream(Sizes(DOG), 2)
     dogs.feed(part_of(DOG, 0, 1))
-    assert [part.tolist() for part in dogs.result()] == [[1], [True], [0]]
+    assert [part.tolist() for part in dogs.result()] == [[1], [True], [0], [0], [0]]
     assert summary.histogram(BLOCK, 10) == {}
-    assert [part.tolist() for part in summary.bounded({}, FACTS, True)] == [[0], [1], [0]]
+    assert [part.tolist() for part in summary.bounded({}, FACTS, True)] == [[0], [1], [0], [0], [0]]
+
+
+def test_what_a_cap_leaves_out() -> None:
+    """With at most one per image: three cats (ranks 2, 3 and 5 of their image; rank 1 too) and a cow are beyond it."""
+    summary = RankingSummary(NEED, 1)
+    expected = [[1, 1, 1], [True, False, True], [0, 0, 0], [4, 1, 0], [6, 2, 0]]
+    for read in (
+        summary.read(BLOCK, point(), FACTS),
+        summary.join(iter([summary.read_group(BLOCK.one(k), point()) for k in range(3)])),
+    ):
+        assert [part.tolist() for part in read] == expected
+        said = "5 detections are left out: at most 1 per image and class count. max_dets=6 counts all of them."
+        assert summary.remarks(read) == (said,)
+        assert summary.remarks(read, [COW]) == (
+            "1 detection is left out: at most 1 per image and class count. max_dets=2 counts all of them.",
+        )
+        assert summary.remarks(read, [DOG]) == ()
+    cats = summary.stream(Sizes(CAT), 2)
+    for start in range(0, 6, 3):
+        cats.feed(part_of(CAT, start, start + 3))
+    assert [part.tolist() for part in cats.result()] == [[1], [True], [0], [4], [6]]
 
 
 def test_places_that_are_asked_for() -> None:
-    need, area, places = ranking.detections(0.75, "medium", 30, "voc")
-    assert (need, area, places) == (Detections(Range(0.5, 0.95), "standard", 100, "voc"), 2, (5,))
+    need, area, places = ranking.detections(0.75, "medium", "voc")
+    assert (need, area, places) == (Detections(Range(0.5, 0.95), "standard", 65535, "voc"), 2, (5,))
     assert (need.areas, need.levels) == (STANDARD_AREAS, 10)
-    need, area, places = ranking.detections(Range(0.3, 0.5, 0.1), (4, 9), 300, "coco")
-    assert (need, area, places) == (Detections(Range(0.3, 0.5, 0.1), (4.0, 9.0), 300, "coco"), 0, (0, 1, 2))
+    need, area, places = ranking.detections(Range(0.3, 0.5, 0.1), (4, 9), "coco")
+    assert (need, area, places) == (Detections(Range(0.3, 0.5, 0.1), (4.0, 9.0), 65535, "coco"), 0, (0, 1, 2))
     assert (need.areas, need.levels) == (((4.0, 9.0),), 3)
     assert need.columns == (
         {"score": "f", "rank": "u", "hit0": "u", "ignored0": "u"}, {"counted0": "u"},
@@ -374,4 +395,4 @@ def test_places_that_are_asked_for() -> None:
     two = ranking.ranking_columns(2)
     assert list(two[0].items())[2:] == [("hit0", "u"), ("ignored0", "u"), ("hit1", "u"), ("ignored1", "u")]
     assert two[1] == {"counted0": "u", "counted1": "u"}
-    assert ranking.detections(Range(0.6, 0.8, 0.1), "all", 100, "coco")[2] == (2, 4, 6)
+    assert ranking.detections(Range(0.6, 0.8, 0.1), "all", "coco")[2] == (2, 4, 6)

@@ -219,7 +219,7 @@ def test_arrays_of_the_reference(quirks: bool) -> None:
 
 
 def test_more_than_a_hundred_detections() -> None:
-    """With as many as there are: the last of 101 finds the object. Only the first 100 count otherwise."""
+    """The last of 101 finds the object. Working points see it; a table of AP does with a cap of 101, not of 100."""
     truth = boxes([("i", "cat", 0.0)])
     predicted = boxes([("i", "cat", 0.0 if k == 100 else 500.0, 1 - k / 200) for k in range(101)], "score")
     pairs = pairs_of("boxes", truth, predicted)
@@ -230,12 +230,11 @@ def test_more_than_a_hundred_detections() -> None:
             table, ("classes", "Average precision by class", "class"), ["cat"], [*heads, last],
             [[1, counted, ap, ap, ap, float(most == 101)]],
         )  # fmt: skip
-        operating = tables.operating(pairs, Work(), most)
-        assert (operating.title, operating.columns[4:]) == (
-            "Working points by class, IoU 0.5", ("precision at recall 0.5", "recall at precision 0.9"),
-        )  # fmt: skip
-        expected = [0, nan, nan, 0, nan, nan] if most == 100 else [2 / 102, 0.5, 1 / 101, 1, 1 / 101, nan]
-        np.testing.assert_allclose(operating.values, [expected], atol=1e-12)
+    operating = tables.operating(pairs, Work())
+    assert (operating.title, operating.columns[4:]) == (
+        "Working points by class, IoU 0.5", ("precision at recall 0.5", "recall at precision 0.9"),
+    )  # fmt: skip
+    np.testing.assert_allclose(operating.values, [[2 / 102, 0.5, 1 / 101, 1, 1 / 101, nan]], atol=1e-12)
     made = figures.figures(pairs, State.of(pairs, []), (), 101)
     assert sum(made["scores"]().columns["count"]) == 101
     assert max(made["pr_class"]().columns["y"]) == pytest.approx(1 / 101)
@@ -264,28 +263,29 @@ def test_few_detections_at_a_working_point() -> None:
 
 def test_what_metrics_read() -> None:
     """A kind that walks all detections reads one threshold, where it is asked for one; others share the ten."""
-    need = detections(0.5, "all", 100, "coco")[0]
+    need = detections(0.5, "all", "coco")[0]
     ten = tuple(range(10))
     for spec, figure, places in (
         ("ap", RankingFigure(need, "coco", 0, 100), (0,)),
         ("ap(iou=0.75)", RankingFigure(need, "coco", 0, 100), (5,)),
-        ("ap(kind=voc)", RankingFigure(need, "voc", 0, 100, 0), (0,)),
-        ("ap(kind=step, iou=0.75, area=large)", RankingFigure(need, "step", 3, 100, 5), (0,)),
-        ("ap(kind=voc11, label=cat)", RankingFigure(need, "voc11", 0, 100, None, "cat"), (0,)),
+        ("ap(kind=voc)", RankingFigure(need, "voc", 0, 65535, 0), (0,)),
+        ("ap(kind=step, iou=0.75, area=large)", RankingFigure(need, "step", 3, 65535, 5), (0,)),
+        ("ap(kind=voc11, label=cat)", RankingFigure(need, "voc11", 0, 65535, None, "cat"), (0,)),
         ("map", RankingFigure(need, "coco", 0, 100), ten),
-        ("map(kind=step, classes=[a])", RankingFigure(need, "step", 0, 100, None, None, ("classes", "a")), ten),
-        ("map(iou=0.5, kind=voc, classes=[a])", RankingFigure(need, "voc", 0, 100, 0, None, ("classes", "a")), (0,)),
+        ("map(kind=step, classes=[a])", RankingFigure(need, "step", 0, 65535, None, None, ("classes", "a")), ten),
+        ("map(iou=0.5, kind=voc, classes=[a])", RankingFigure(need, "voc", 0, 65535, 0, None, ("classes", "a")), (0,)),
         ("map75(frequency=c)", RankingFigure(need, "coco", 0, 100, None, None, ("frequency", "c")), (5,)),
         ("ar@10", RankingFigure(need, "recall", 0, 10), ten),
         ("ar@100", RankingFigure(need, "coco", 0, 100), ten),
-        ("ar@300", RankingFigure(detections(0.5, "all", 300, "coco")[0], "coco", 0, 300), ten),
-        ("ap(rule=voc, max_dets=7)", RankingFigure(detections(0.5, "all", 7, "voc")[0], "coco", 0, 7), (0,)),
+        ("ar@300", RankingFigure(detections(0.5, "all", "coco")[0], "coco", 0, 300), ten),
+        ("ap(rule=voc, max_dets=7)", RankingFigure(detections(0.5, "all", "voc")[0], "coco", 0, 7), (0,)),
     ):
         metric: Any = catalogue.parse(spec, "boxes")
         assert metric.figure == (figure, places), spec
         assert metric.needs()[0] == figure
-    assert catalogue.parse("map", "boxes").needs()[1:] == (RankingSummary(need),)
-    assert catalogue.parse("map(area=small)", "boxes").needs()[1:] == ()
+    for spec, cap in (("map", 100), ("map(area=small)", 100), ("ap(kind=step)", 65535), ("map50(max_dets=7)", 7)):
+        assert catalogue.parse(spec, "boxes").needs()[1:] == (RankingSummary(need, cap),)
+    assert catalogue.parse("ar@100", "boxes").needs()[1:] == ()
 
 
 def test_scores_beyond_shares() -> None:
@@ -308,9 +308,9 @@ def test_scores_beyond_shares() -> None:
 
 def test_classes_to_compare(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = pairs_of("boxes", boxes([("i", "cat", 0.0)]), boxes([("i", "cow", 0.0, 0.9)], "score"))
-    need = detections(0.5, "all", 100, "coco")[0]
+    need = detections(0.5, "all", "coco")[0]
     standard = catalogue.parse("map", "boxes").iou
-    cat = AveragePrecision(iou=standard, max_dets=100, only="cat")
+    cat = AveragePrecision(iou=standard, only="cat")
     assert figures.class_metrics(State.of(pairs, [need])) == {"cat": cat}
     cow = AveragePrecision(iou=standard, max_dets=7, only="cow")
     many = figures.class_metrics(State.of(pairs, []), 7)

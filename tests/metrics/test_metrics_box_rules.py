@@ -57,7 +57,7 @@ def test_large_objects() -> None:
 def test_what_is_shown_of_large_objects() -> None:
     pairs = pairs_of("boxes", TRUTH, FOUND)
     assert tables.confusion(pairs, Work()).values.tolist() == [[1, 0, 1], [1, 0, 0], [0, 1, 0]]
-    shown = figures.scores(pairs, Work(), 100)
+    shown = figures.scores(pairs, Work())
     assert [count for count in shown.columns["count"] if count] == [1, 1, 1]
     np.testing.assert_allclose(tables.classes(pairs, Work()).values[:, :3], [[2, 2, 51 / 101], [1, 1, 0]])
     np.testing.assert_allclose(tables.operating(pairs, Work()).values[0, :4], [2 / 3, 0.9, 1, 1 / 2])
@@ -113,7 +113,7 @@ def test_as_many_thresholds_as_bits() -> None:
 def test_rankings_are_by_class() -> None:
     pairs, work = pairs_of("boxes", TRUTH, FOUND), Work()
     for need in (
-        detections(0.5, "all", 100, "coco")[0], FirstHits(0.5, "ignore", 100), FirstHits(0.5, "wrong", 100),
+        detections(0.5, "all", "coco")[0], FirstHits(0.5, "ignore", 100), FirstHits(0.5, "wrong", 100),
         Located(0.5, 100), LocatedShares(0.5, 100), LocatedShares(0.0, 100), Repaired("loc", 0.5, 0.1),
     ):  # fmt: skip
         block = need.measure(pairs, work)
@@ -194,7 +194,7 @@ def test_most_detections_of_other_tools() -> None:
 
 def test_states_of_rankings_merge_by_class() -> None:
     """Two parts of the images, one of which lacks a class: together they are the whole."""
-    need = detections(0.5, "all", 100, "coco")[0]
+    need = detections(0.5, "all", "coco")[0]
     metric = catalogue.parse("map", "boxes")
     wanted = [need, *(n for n in metric.needs() if not hasattr(n, "ranking"))]
     parts = []
@@ -230,7 +230,7 @@ def test_groups_at_every_threshold() -> None:
 def test_hits_just_above_a_half() -> None:
     """A box with IoU 0.52 is a hit at 0.5, and at no other of the ten thresholds."""
     pairs = pairs_of("boxes", boxes([("i", "cat", 0.0)]), boxes([("i", "cat", 0.0, 0.9)], "score") | {"w": [52.0]})
-    shown = figures.scores(pairs, Work(), 100).columns
+    shown = figures.scores(pairs, Work()).columns
     assert (sum(shown["count"][:25]), sum(shown["count"][25:])) == (1, 0)
     np.testing.assert_allclose(tables.classes(pairs, Work()).values, [[1, 1, 0.1, 1, 0, 0.1]])
     assert tables.confusion(pairs, Work()).values.tolist() == [[1, 0], [0, 0]]
@@ -247,12 +247,12 @@ def test_the_classes_that_are_confused_most(monkeypatch: pytest.MonkeyPatch) -> 
     predicted = truth | {"label": ["dog", "cow", "cat", "hen"], "score": [0.9] * 4}
     pairs = pairs_of("boxes", truth, predicted)
     monkeypatch.setattr(figures, "MOST_CLASSES", 2)
-    shown = figures.confusion_figure(pairs, Work(), 100)
+    shown = figures.confusion_figure(pairs, Work())
     assert shown.columns["row"] == ["cat"] * 3 + ["dog"] * 3 + ["(background)"] * 3
     assert shown.columns["count"].tolist() == [0, 1, 0, 1, 0, 0, 0, 0, 0]
     assert shown.caption.endswith(" The 2 of 4 classes that are confused most.")
     monkeypatch.setattr(figures, "MOST_CLASSES", 4)
-    assert len(figures.confusion_figure(pairs, Work(), 100).columns["row"]) == 25
+    assert len(figures.confusion_figure(pairs, Work()).columns["row"]) == 25
 
 
 def test_loose_and_repeated_boxes() -> None:
@@ -347,7 +347,7 @@ def test_objects_and_detections_are_told_apart() -> None:
     pairs = pairs_of("boxes", truth, truth | {"label": ["dog", "hen", "cow"], "score": [0.9] * 3})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(figures, "MOST_CLASSES", 2)
-        shown = figures.confusion_figure(pairs, Work(), 100).columns
+        shown = figures.confusion_figure(pairs, Work()).columns
     assert shown["row"] == ["cat"] * 3 + ["cow"] * 3 + ["(background)"] * 3
     assert shown["count"].tolist() == [0, 1, 0, 0, 0, 0, 0, 0, 0]
     assert figures.ap_by_class(pairs, Work(), 100).columns["objects"].tolist() == [3]

@@ -87,7 +87,7 @@ def test_names_of_other_tools() -> None:
     parsed = {spec: str(catalogue.parse_for(spec, task)) for spec in ("error", "tight", "mae")}
     assert parsed == {"error": "mae", "tight": "within@5", "mae": "mae"}
     assert refusal(catalogue.parse_for, "tight(percent=3)", task) == (
-        "'tight' is 'within@5' and takes no settings", "", "Write them into 'within@5'.",
+        "metric 'within': 'percent' is given twice", "", "Give it once.",
     )  # fmt: skip
     loose = lend("trial", spellings={"near": "within", "mean_absolute_percentage_error": "mape"})
     assert str(catalogue.parse_for("near@7", loose)) == "within@7"
@@ -100,7 +100,7 @@ REFUSED: list[tuple[str, str, tuple[str, str]]] = [
     ("dice@5", "volumes", ("metric 'dice' takes no '@'", "Its settings: label, average, both_empty.")),
     ("dice(7)", "volumes", ("metric 'dice' takes settings by name only", "Its settings: label, average, both_empty.")),
     ("hd(only=7)", "volumes", ("metric 'hd' has no setting 'only'", SETTINGS)),
-    ("hd@5(percentile=7)", "volumes", ("metric 'hd' has no setting 'percentile'", SETTINGS)),
+    ("hd@5(percentile=7)", "volumes", ("metric 'hd': 'percentile' is given twice", "Give it once.")),
     ("mae@5", "weights", ("metric 'mae' takes no '@'", "It has no settings.")),
     ("macro", "labels", ("metric 'macro' wraps another metric", "Example: macro(accuracy).")),
     ("macro(f1, f1)", "labels", ("metric 'macro' takes settings by name only", "Its settings: of, undefined.")),

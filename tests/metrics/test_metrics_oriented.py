@@ -117,7 +117,7 @@ def test_columns_of_corners() -> None:
 
 def test_what_is_shown() -> None:
     pairs = pairs_of("oriented", TRUTH, FOUND)
-    state = State.of(pairs, [detections(0.5, "all", 65535, "coco")[0]])
+    state = State.of(pairs, [detections(0.5, "all", "coco")[0]])
     made = oriented_views.figures(pairs, state, ())
     assert list(made) == ["pr_iou", "pr_class", "ap_class", "errors", "scores", "confusion", "angles"]
     assert made["confusion"]().columns["count"].tolist() == [2, 0, 0, 0]

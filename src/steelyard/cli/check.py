@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from steelyard.cli.options import given_options, keep_options, parse_mapping, terminal_width
+from steelyard.cli.options import given_options, keep_options, parse_mapping, task_argument, terminal_width
 from steelyard.cli.say import say
 from steelyard.cli.streams import end_with
 
 
 @click.command()
-@click.argument("task")
+@task_argument()
 @click.argument("truth", type=click.Path())
 @click.argument("predictions", type=click.Path(), required=False)
 @click.option(

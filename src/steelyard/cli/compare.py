@@ -11,7 +11,6 @@ from steelyard import api
 from steelyard.cli.options import (
     TaskCommand,
     check_outputs,
-    complete_task,
     given_options,
     parse_confidence,
     parse_mapping,
@@ -20,6 +19,7 @@ from steelyard.cli.options import (
     parse_tags,
     put_out,
     shared_options,
+    task_argument,
 )
 from steelyard.core.errors import InputError
 from steelyard.core.request import ADJUSTMENTS
@@ -27,7 +27,7 @@ from steelyard.results.comparison import Lineup
 
 
 @click.command(cls=TaskCommand)
-@click.argument("task", shell_complete=complete_task)
+@task_argument()
 @click.argument("truth", type=click.Path(), required=False, metavar="TRUTH")
 @click.argument("a", type=click.Path(), required=False, metavar="A")
 @click.argument("b", type=click.Path(), nargs=-1, metavar="B...")

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from steelyard import api
-from steelyard.cli.options import complete_task, terminal_width
+from steelyard.cli.options import task_argument, terminal_width
 from steelyard.cli.say import say
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.sample import Sample
@@ -17,7 +17,7 @@ from steelyard.metrics import catalogue
 
 
 @click.command()
-@click.argument("task", default="weights", shell_complete=complete_task)
+@task_argument(default="weights")
 @click.option(
     "-o",
     "--output",

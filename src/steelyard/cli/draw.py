@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from steelyard.cli.options import TaskCommand, complete_task, given_options, keep_options, parse_mapping
+from steelyard.cli.options import TaskCommand, given_options, keep_options, parse_mapping, task_argument
 from steelyard.cli.say import say
 from steelyard.io.write import write_text
 from steelyard.pictures import draw as draw_unit
 
 
 @click.command(cls=TaskCommand)
-@click.argument("task", shell_complete=complete_task)
+@task_argument()
 @click.argument("truth", type=click.Path())
 @click.argument("predictions", type=click.Path())
 @click.option("--image", "--unit", "unit", required=True, metavar="ID", help="The image to draw.")

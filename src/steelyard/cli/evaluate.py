@@ -11,7 +11,6 @@ from steelyard import api
 from steelyard.cli.options import (
     TaskCommand,
     check_outputs,
-    complete_task,
     given_options,
     parse_confidence,
     parse_mapping,
@@ -19,6 +18,7 @@ from steelyard.cli.options import (
     put_out,
     says_dialect,
     shared_options,
+    task_argument,
 )
 from steelyard.cli.shards import are_shards, evaluate_shards, shard_options, work_folder
 from steelyard.core.errors import InputError
@@ -27,7 +27,7 @@ from steelyard.core.request import CORRECTIONS
 
 
 @click.command(cls=TaskCommand)
-@click.argument("task", shell_complete=complete_task)
+@task_argument()
 @click.argument("truth", type=click.Path())
 @click.argument("predictions", type=click.Path(), required=False)
 @click.option(

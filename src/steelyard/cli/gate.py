@@ -30,6 +30,10 @@ from steelyard.core.errors import InputError
     help="Count the looks at this test set in FILE: all of them together keep the level.",
 )  # fmt: skip
 @click.option("--looks", type=int, metavar="N", help="With --ledger: how many looks are planned. Else without end.")
+@click.option(
+    "--undecided", type=click.Choice(["fail", "pass"]), show_default="exit code 3",
+    help="What an undecided gate counts as: exit code 1 or 0. The outcome that is printed stays undecided.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
 def gate(
     result: str,
@@ -40,6 +44,7 @@ def gate(
     other_truth: bool,
     ledger: str | None,
     looks: int | None,
+    undecided: str | None,
     as_json: bool,
 ) -> int:
     """Hold RESULT to rules: exit 0 pass, 1 fail, 2 bad input, 3 undecided.
@@ -59,7 +64,9 @@ def gate(
     outcome = gating.gate(
         result, rules, baseline=baseline, model=model, other_truth=other_truth, ledger=ledger, looks=looks
     )
-    end_with(outcome.exit_code)
+    held_open = outcome.outcome == "undecided" and undecided is not None
+    code = {"fail": 1, "pass": 0}[str(undecided)] if held_open else outcome.exit_code
+    end_with(code)
     if junit:
         outcome.to_junit(junit)
         say(f"wrote {junit}", err=True)
@@ -67,7 +74,9 @@ def gate(
     if summary:
         _append(summary, outcome.to_markdown())
     say(outcome.to_json() if as_json else outcome.to_text(terminal_width()), nl=not as_json)
-    return outcome.exit_code
+    if held_open:
+        say(f"The gate is undecided, which counts as a {undecided}: --undecided {undecided}.", err=True)
+    return code
 
 
 def _append(path: str, text: str) -> None:

@@ -8,8 +8,9 @@ import click
 
 from steelyard.cli.options import complete_metric, complete_task, terminal_width
 from steelyard.cli.say import say
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
+from steelyard.core.spec import parse_spec
 from steelyard.metrics import catalogue
 from steelyard.render.catalogue import list_text, metric_dict, metric_text
 
@@ -48,20 +49,24 @@ def metrics(spec: str | None, task: str | None, as_json: bool) -> None:
 
 
 def _explain(spec: str, tasks: list[str]) -> dict[str, list[Metric]]:
-    if spec in catalogue.TASKS and spec in tasks:
+    named = {name: catalogue.TASKS[name] for name in tasks}
+    if spec in named:
         return {spec: list(catalogue.metrics(spec))}
+    name = parse_spec(spec).name
+    having = [task for task in tasks if catalogue.meanings(name, named[task])]
     by_task: dict[str, list[Metric]] = {}
     problems: list[InputError] = []
-    name = spec.partition("(")[0].partition("@")[0]
-    for task in tasks:
+    for task in having:
         try:
             by_task[task] = [catalogue.parse(spec, task)]
         except InputError as error:
-            if any(name in (cls.name, *cls.aliases) for cls in catalogue.TASKS[task].metrics):
-                problems.append(error)
+            problems.append(error)
     if by_task:
         return by_task
     if problems:
         raise problems[0]
-    known = {cls.name for task in tasks for cls in catalogue.TASKS[task].metrics}
-    raise InputError(f"there is no metric '{spec}'", remedy=nearest(name, known))
+    meant = catalogue.task_name(spec)
+    if meant in named:
+        return {meant: list(catalogue.metrics(meant))}
+    remedy = catalogue.suggestion(name, named, or_task=True)
+    raise InputError(f"there is no metric '{spec}'", remedy=remedy or "'steelyard metrics' lists them all.")

@@ -43,10 +43,20 @@ def complete_task(ctx: click.Context, param: click.Parameter, incomplete: str) -
     return [CompletionItem(name, help=task.title) for name, task in known.items() if name.startswith(incomplete)]
 
 
+def _known_task(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """The task's own name, where a synonym or another spelling was given."""
+    return catalogue.task_name(value) or value
+
+
+def task_argument(**attributes: Any) -> Callable[[Any], Any]:
+    """The argument TASK, by its name or a synonym."""
+    return click.argument("task", shell_complete=complete_task, callback=_known_task, **attributes)
+
+
 def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Specs of the chosen task's metrics, or of all, that begin so."""
-    chosen = str(ctx.params.get("task"))
-    tasks = [chosen] if chosen in catalogue.TASKS else list(catalogue.loaded()[0])
+    chosen = catalogue.task_name(str(ctx.params.get("task")))
+    tasks = [chosen] if chosen else list(catalogue.loaded()[0])
     specs = dict.fromkeys(str(metric) for task in tasks for metric in catalogue.metrics(task))
     return [CompletionItem(spec) for spec in specs if spec.startswith(incomplete)]
 
@@ -99,15 +109,19 @@ class TaskCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take in the named task's options, then parse."""
         words = [arg for arg in args if arg.replace("-", "_").isidentifier() and not arg.startswith("-")]
-        named = next((word for word in words if word in catalogue.TASKS), None)
+        first = catalogue.task_name(args[0]) if args and not args[0].startswith("-") else None
+        named = first or next(filter(None, (word if word in catalogue.TASKS else None for word in words)), None)
         if named is not None:
             ctx.meta[_DECLARED] = [_option(option) for option in catalogue.TASKS[named].options]
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The common parameters, then those of the task."""
+        """The common parameters, then those of the task; a deprecated option gives way to one of the task."""
         *common, last = super().get_params(ctx)
-        return [*common, *ctx.meta.get(_DECLARED, []), last]
+        declared = ctx.meta.get(_DECLARED, [])
+        taken = {name for option in declared for name in option.opts}
+        kept = [param for param in common if not (getattr(param, "hidden", False) and taken & {*param.opts})]
+        return [*kept, *declared, last]
 
 
 def _option(option: Option) -> click.Option:
@@ -197,9 +211,19 @@ def keep_look(ctx: click.Context, param: click.Parameter, value: Any) -> None:
         ctx.meta.setdefault(_LOOK, {})[param.name] = value
 
 
+def keep_old_look(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    """Take the formats of figures by the option's old name."""
+    if value is not None:
+        if "formats" in ctx.meta.get(_LOOK, {}):
+            raise InputError("--format and --figure-format both name the figures' formats", remedy="Give the latter.")
+        say("--format is deprecated for figures: write --figure-format.", err=True)
+        ctx.meta.setdefault(_LOOK, {})["formats"] = value
+
+
 _FIGURES: Sequence[Callable[[Any], Any]] = (
-    click.option("--format", "formats", metavar="LIST", expose_value=False, callback=keep_look,
+    click.option("--figure-format", "formats", metavar="LIST", expose_value=False, callback=keep_look,
                  help="Formats of the figures: pdf,svg,png or some of them."),
+    click.option("--format", "old_formats", hidden=True, expose_value=False, callback=keep_old_look),
     click.option("--width", metavar="LENGTH", expose_value=False, callback=keep_look,
                  help="How wide figures are on paper: 85mm, 3.35in, or 1col, 1.5col, 2col."),
     click.option("--dpi", type=int, metavar="N", expose_value=False, callback=keep_look,
@@ -232,7 +256,7 @@ def check_figures(figures: str | None) -> None:
     """Refuse figures that cannot be drawn before any work is done."""
     look = figure_look()
     if look and not figures:
-        name = {"formats": "format"}.get(next(iter(look)), next(iter(look)))
+        name = {"formats": "figure-format"}.get(next(iter(look)), next(iter(look)))
         raise InputError(f"--{name} says how figures look, and none are asked for", remedy="Add --figures DIR.")
     if figures:
         load(CHECK_FIGURES)(**look)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import socket
+import sys
 
 import click
 
@@ -37,7 +39,7 @@ def view(folder: str, port: int, open_it: bool) -> None:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(("127.0.0.1", port))
-        listening.listen()  # whoever reads the address may ask at once, and waits until the server is there
+        listening.listen(1024)  # whoever reads the address may ask at once, and waits until the server is there
     except OSError as error:
         raise InputError(f"port {port} cannot be had: {error.strerror}", remedy="Leave --port out.") from None
     address = listening.getsockname()[1]
@@ -46,5 +48,10 @@ def view(folder: str, port: int, open_it: bool) -> None:
     say(f"Steelyard shows {shown.root} there, to this machine alone. Ctrl-C ends.", err=True)
     if open_it:
         click.launch(place)
+    app = make_app(shown, token, address)
     with listening, contextlib.suppress(KeyboardInterrupt):
-        server(make_app(shown, token, address)).run(sockets=[listening])
+        server(app).run(sockets=[listening])
+    if app.workers.working:  # a thread that still reads or computes is not waited for
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)

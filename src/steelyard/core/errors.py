@@ -44,13 +44,13 @@ class MissingPackage(SteelyardError, ImportError):
         super().__init__(f"{what} needs the package {package}: pip install {package}")
 
 
-def nearest_of(name: str, known: Iterable[str]) -> str:
-    """The known word that a name is likely meant for, or nothing."""
+def nearest_of(name: str, known: Iterable[str], cutoff: float = 0.5) -> str:
+    """The known word that a name is likely meant for, or nothing; `cutoff` is the share of letters in common."""
     import difflib  # costs 10 ms, and errors are rare
 
     words = sorted(known)
     by_small = {word.casefold(): word for word in reversed(words)}
-    close = difflib.get_close_matches(name.casefold(), by_small, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name.casefold(), by_small, n=1, cutoff=cutoff)
     return by_small[close[0]] if close else ""
 
 

@@ -22,7 +22,9 @@ class Metric(ABC):
     """Base of every metric. A subclass is a frozen dataclass; its fields are its settings.
 
     The class says its facts: `name` (of the spec), `title`, `better` ("lower", "higher", "zero", "one" or "none"),
-    `range`, `measured_in` (the unit of measure), `at` (the field behind `@` in the spec), `reference` (an
+    `range`, `measured_in` (the unit of measure), `at` (the field behind `@` in the spec), `also_at` (a field that a
+    spec may give behind `@`, though it is written by its name), `aliases` (other names that a spec may use: case,
+    spaces, hyphens and underscores do not count; an alias of two metrics is refused as ambiguous), `reference` (an
     implementation that the parity tests hold it against). Its docstring is the catalogue's text, in parts: see
     `Description`.
     """
@@ -33,6 +35,7 @@ class Metric(ABC):
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     measured_in: ClassVar[str] = ""
     at: ClassVar[str | None] = None
+    also_at: ClassVar[str | None] = None
     reference: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
     few: ClassVar[str] = ""  # "t": of few units the interval is the jackknife's with Student's t, and p is exact
@@ -113,6 +116,11 @@ class Metric(ABC):
 def spec_name(field: dataclasses.Field[Any]) -> str:
     """What a spec calls a setting: the field's name, or `spec` in its metadata where a Metric has that name already."""
     return str(field.metadata.get("spec", field.name))
+
+
+def spec_aliases(field: dataclasses.Field[Any]) -> tuple[str, ...]:
+    """Other names that a spec may use for a setting: `aliases` in the field's metadata."""
+    return tuple(field.metadata.get("aliases", ()))
 
 
 @frozen

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -63,6 +63,10 @@ class Need(ABC):
     @abstractmethod
     def measure(self, pairs: Any, work: Work) -> Block:
         """Look at one unit at a time. `work.once` shares a matching between needs."""
+
+    def earlier(self, kept: Iterable[Need]) -> tuple[Need, str] | None:
+        """Of the needs in a state that an earlier version saved, the one that answers for this one, and a remark."""
+        return None
 
     def __str__(self) -> str:
         parts = [

@@ -98,8 +98,9 @@ def check_readable(path: Name, source: str = "", *, pipes: bool = True) -> None:
         real = os.path.realpath(path) if _ROOT.get() else ""
     except OSError as error:
         raise _unreadable(error, source) from None
-    except ValueError as error:  # a zero byte in the name
-        raise InputError(f"cannot be read: {error}", where=ascii(source), remedy="Check the path.") from None
+    except ValueError:
+        what = "the path contains a null byte" if "\0" in os.fspath(path) else "the path is not valid text"
+        raise InputError(what, where=ascii(source), remedy="Check the path.") from None
     if real:
         _steps_below(real, source)
     _check_kind(mode, path, source, pipes)

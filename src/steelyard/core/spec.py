@@ -1,13 +1,15 @@
 """The grammar of a spec: the text that names a metric with its settings.
 
-    spec    = name [ "@" value ] [ "(" [ part { "," part } ] ")" ]
+    spec    = name [ "@" [ key "=" ] value ] [ "(" [ part { "," part } ] ")" ]
+    name    = word { word }
     part    = key "=" value | value
     value   = number | range | word | quoted | list | spec
     range   = number ":" number [ ":" number ]
     list    = "[" [ value { "," value } ] "]"
 
-`map(iou=0.5:0.95)`, `ap@10(norm=hits)`, `macro(f1)`, `precision(label="hot dog")`. The grammar knows no metric;
-`metrics.catalogue.parse` gives the words their meaning. `render(parse_spec(text))` gives a text of the same meaning.
+`map(iou=0.5:0.95)`, `ap@10(norm=hits)`, `macro(f1)`, `precision(label="hot dog")`, `Weighted MAE`, `mAP@IoU=0.5`. The
+grammar knows no metric; `metrics.catalogue.parse` gives the words their meaning. `render(parse_spec(text))` gives a
+text of the same meaning.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+import unicodedata
 from dataclasses import field
 from typing import Any
 
@@ -26,13 +29,14 @@ _TOKEN = re.compile(
         (?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![A-Za-z_]) | [-+]?inf\b)
       | (?P<quoted>"(?:[^"\\]|\\.)*")
       | (?P<word>[^\W\d][\w.\-/]*|[23]d\b)
-      | (?P<mark>[@(),=:\[\]])
+      | (?:\\(?=@))?(?P<mark>[@(),=:\[\]])  # Markdown writes \@
     )""",
     re.VERBOSE,
 )
 _WORD = re.compile(r"(?:[^\W\d][\w.\-/]*|[23]d)\Z")
 LARGEST = sys.float_info.max
 _CONSTANTS = {"true": True, "false": False, "none": None}
+_BETWEEN = re.compile(r"[\s_\-]+")
 
 
 @frozen
@@ -68,12 +72,18 @@ class Range:
 
 @frozen
 class Call:
-    """A parsed spec: a name, what stands behind `@`, values without a key, and settings by key."""
+    """A parsed spec: a name, the value after `@` and its key if it has one, values without a key, settings by key."""
 
     name: str
     at: Any = None
     values: tuple[Any, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
+    at_key: str = ""
+
+
+def folded(name: str) -> str:
+    """A name without its case, spaces, hyphens and underscores: what two spellings of the same name share."""
+    return _BETWEEN.sub("", unicodedata.normalize("NFKC", name).casefold())
 
 
 def parse_spec(text: str) -> Call:
@@ -171,14 +181,24 @@ class _Parser:
         kind, name = self.take()
         if kind != "word":
             raise self.error(f"a name is expected where '{name}' stands")
-        return self.rest_of_call(name, depth)
+        return self.rest_of_call(self.more_words(name), depth)
+
+    def more_words(self, name: str) -> str:
+        """A name with the words that follow it."""
+        while self.next < len(self.tokens) and self.tokens[self.next][0] == "word":
+            name += f" {self.take()[1]}"
+        return name
 
     def rest_of_call(self, name: str, depth: int) -> Call:
         at: Any = None
+        at_key = ""
         values: list[Any] = []
         settings: dict[str, Any] = {}
         if self.peek("@"):
             self.take()
+            if self.is_key():
+                at_key = self.take()[1]
+                self.take()
             at = self.value(depth + 1)
         if self.peek("("):
             self.take()
@@ -187,12 +207,16 @@ class _Parser:
                 if not self.peek(")"):
                     self.expect(",")
             self.expect(")")
-        return Call(name, at, tuple(values), settings)
+        return Call(name, at, tuple(values), settings, at_key)
+
+    def is_key(self) -> bool:
+        """Whether a setting's name and an equals sign come next."""
+        return self.next + 1 < len(self.tokens) and self.tokens[self.next + 1] == ("mark", "=")
 
     def part(self, values: list[Any], settings: dict[str, Any], depth: int) -> None:
-        is_key = self.next + 1 < len(self.tokens) and self.tokens[self.next + 1] == ("mark", "=")
-        if not is_key:
-            values.append(self.value(depth))
+        if not self.is_key():
+            value = self.value(depth)
+            values.append(self.more_words(value) if isinstance(value, str) else value)
             return
         kind, key = self.take()
         if kind != "word":

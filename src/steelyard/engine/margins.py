@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
+from steelyard.core.request import Request
 from steelyard.engine.intervals import Interval
+from steelyard.results.score import canonical
 
 EQUIVALENT, NOT_WORSE, WORSE, UNDECIDED = "equivalent", "not worse", "worse beyond margin", "undecided"
 
@@ -42,6 +45,17 @@ def parse_margin(spec: str, given: Any) -> Margin:
             remedy="Say how much may be lost, whatever the metric's direction: map=0.005, or mae=2%.",
         )
     return Margin(size, relative)
+
+
+def by_metric(request: Request) -> Request:
+    """The request with its margins by the metrics' own names, whatever they were called."""
+    margins: dict[str, str] = {}
+    for spec, size in request.margin.items():
+        named = canonical(spec, request.task)
+        if named in margins:
+            raise InputError(f"there are two margins for '{named}'", remedy="Give it once.")
+        margins[named] = size
+    return replace(request, margin=margins)
 
 
 def margins_of(given: Mapping[str, Any], metrics: Sequence[Metric]) -> dict[str, Margin]:

@@ -16,6 +16,7 @@ from steelyard.results.plan import MetricPlan, StudyPlan
 from steelyard.results.read import read_result
 from steelyard.results.report import Report
 from steelyard.results.result import Result
+from steelyard.results.score import canonical
 from steelyard.results.vlm import VlmScore
 
 Source = Comparison | Lineup | Report | VlmScore | str | PathLike[str] | Mapping[str, Any]
@@ -50,7 +51,7 @@ def plan(
             where=_named(pilot),
             remedy="Take a pilot whose two models differ somewhere.",
         )
-    wanted = dict(targets or {})
+    wanted = {canonical(spec, comparison.task): size for spec, size in (targets or {}).items()}
     for spec, size in wanted.items():
         if spec not in {one.spec for one in pilots}:
             raise InputError(f"the pilot has no '{spec}' to plan for", remedy=nearest(spec, [p.spec for p in pilots]))

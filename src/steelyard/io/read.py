@@ -13,11 +13,13 @@ import numpy as np
 
 from steelyard.core.errors import InputError, nearest, nearest_of, shell_word
 from steelyard.core.records import Array, Column, ColumnType, Records, Schema, as_object
-from steelyard.io.dialect import with_points
+from steelyard.io.dialect import note, with_points
 from steelyard.io.frames import from_memory
 from steelyard.io.table import Table
 from steelyard.io.text import ending, first_bytes, refuse_foreign, sheet_path
 
+SAMPLE_WEIGHT = "sample_weight"  # the weights of units, in every task
+LIKE_WEIGHTS = ("sample_weight", "sample_weights", "weight", "weights", "unit_weight", "case_weight", "instance_weight")
 MOST_WHOLE = 2.0**53  # beyond it a double does not tell a whole number from the next
 
 
@@ -57,9 +59,10 @@ def read_table(data: Any, side: str) -> Table:
 def check_mapping(mapping: Mapping[str, str], sides: Mapping[str, Schema], tables: Mapping[str, Table]) -> None:
     """Every renamed column must be one that a schema has, and stand in at least one of the files."""
     known = [name for schema in sides.values() for name in schema.names]
+    weights = [name for schema in sides.values() for column in schema.columns for name in _weight_names(column)]
     for target, given in mapping.items():
         side, dot, name = target.rpartition(".")
-        if (dot and side not in sides) or name.partition(":")[0] not in known:
+        if (dot and side not in sides) or name.partition(":")[0] not in (*known, *weights):
             raise InputError(f"column '{target}' cannot be mapped", remedy=nearest(name, dict.fromkeys(known)))
         looked = [tables[side]] if dot else list(tables.values())
         if not any(given in table.columns for table in looked):
@@ -80,7 +83,9 @@ def to_records(table: Table, schema: Schema, mapping: Mapping[str, str], side: s
         if column.many:
             _class_columns(table, column, mapping, side, columns, names)
         name = _name_of(table, column.name, mapping, side)
-        if name not in table.columns:
+        if name == column.name and SAMPLE_WEIGHT in _weight_names(column):
+            name = _weight_column(table, column, mapping, side)
+        elif name not in table.columns:
             name = next((alias for alias in column.aliases if alias in table.columns), name)
         if not column.required and name not in table.columns:
             continue
@@ -94,7 +99,41 @@ def to_records(table: Table, schema: Schema, mapping: Mapping[str, str], side: s
             columns[column.name] = _convert(table, names[column.name], column, column.type)
     used = set(names.values())
     other = {name: values for name, values in table.columns.items() if name not in used}
+    for name in other:
+        if name.strip().lower() in LIKE_WEIGHTS and _are_numbers(table.columns[name]):
+            note(_unused_weight(table, name, schema))
     return Records(table.source, columns, other, table.place, names)
+
+
+def _weight_names(column: Column) -> tuple[str, ...]:
+    """The names of a column of units' weights, and none of another column."""
+    names = (column.name, *column.aliases)
+    return names if SAMPLE_WEIGHT in names else ()
+
+
+def _weight_column(table: Table, column: Column, mapping: Mapping[str, str], side: str) -> str:
+    """The column of units' weights: the one that is mapped, or `sample_weight`, or another name that the task takes."""
+    names = sorted(_weight_names(column), key=lambda name: name != SAMPLE_WEIGHT)
+    mapped = [_name_of(table, name, mapping, side) for name in names]
+    known = [name for name in (*(name for name in mapped if name not in names), *names) if name in table.columns]
+    return known[0] if known else column.name
+
+
+def _are_numbers(values: Array) -> bool:
+    """Whether every cell that is filled is a number, and some are."""
+    if values.dtype.kind in "iuf":
+        return True
+    filled = [value for value in values.tolist() if not is_empty(value)]
+    try:
+        return bool(filled) and all(math.isfinite(float(value)) for value in filled)
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def _unused_weight(table: Table, name: str, schema: Schema) -> str:
+    own = next((column for column in schema.columns if _weight_names(column)), None)
+    remedy = f" If it holds weights of units, map it: {SAMPLE_WEIGHT}={name}." if own is not None else ""
+    return f"{table.source}: column '{name}' is not used.{remedy}"
 
 
 def _class_columns(

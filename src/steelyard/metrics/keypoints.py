@@ -3,8 +3,8 @@
 Conventions
     The unit is the image. Points are x, y, v in turn; v > 0 in the truth marks a visible one. Objects are compared by
     object keypoint similarity (OKS), in which a sigma says how exactly people place that point. A truth without a
-    visible point is ignored: a detection near it counts neither way. At most 20 detections of a class count in an
-    image.
+    visible point is ignored: a detection near it counts neither way. In COCO's own metrics at most 20 detections of a
+    class count in an image.
 
 Metrics
     Those of `boxes`, with OKS in the place of IoU. exp is the C library's, so OKS is pycocotools' within 8 ulp; the ten
@@ -55,6 +55,7 @@ from steelyard.metrics.boxes.working import PrecisionAt, RecallAt
 
 # How exactly people place the 17 points of COCO's body, from nose to right ankle.
 BODY = tuple(v / 1000 for v in (26, 25, 25, 35, 35, 79, 79, 72, 72, 62, 62, 107, 107, 87, 87, 89, 89))
+MOST_OF_POINTS = 20  # detections of a class in an image that count in COCO's metrics of keypoints
 POINTS = Column("keypoints", "numbers", meaning="x, y and v (above 0 where visible) of each point, in turn")
 _BOX = tuple(replace(column, required=False) for column in BOXES.columns[2:6])
 TRUTH = Schema(
@@ -163,7 +164,7 @@ def _extent(points: Array, kept: Array) -> dict[str, Array]:
 
 
 class _OfPoints(Metric):
-    """A metric of boxes for keypoints: at most 20 detections, and named by OKS."""
+    """A metric of boxes for keypoints, named by OKS."""
 
     @property
     def label(self) -> str:
@@ -174,25 +175,25 @@ class _OfPoints(Metric):
 @frozen
 class _Map(_OfPoints, MeanAveragePrecision):
     __doc__ = MeanAveragePrecision.__doc__
-    max_dets: int = 20
+    cap = MOST_OF_POINTS
 
 
 @frozen
 class _Map50(_OfPoints, MeanAveragePrecision50):
     __doc__ = MeanAveragePrecision50.__doc__
-    max_dets: int = 20
+    max_dets: int = MOST_OF_POINTS
 
 
 @frozen
 class _Map75(_OfPoints, MeanAveragePrecision75):
     __doc__ = MeanAveragePrecision75.__doc__
-    max_dets: int = 20
+    max_dets: int = MOST_OF_POINTS
 
 
 @frozen
 class _AverageRecall(_OfPoints, AverageRecall):
     __doc__ = AverageRecall.__doc__
-    max_dets: int = 20
+    max_dets: int = MOST_OF_POINTS
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
@@ -203,43 +204,37 @@ class _AverageRecall(_OfPoints, AverageRecall):
 @frozen
 class _AveragePrecision(_OfPoints, AveragePrecision):
     __doc__ = AveragePrecision.__doc__
-    max_dets: int = 20
+    cap = MOST_OF_POINTS
 
 
 @frozen
 class _Precision(_OfPoints, Precision):
     __doc__ = Precision.__doc__
-    max_dets: int = 20
 
 
 @frozen
 class _Recall(_OfPoints, Recall):
     __doc__ = Recall.__doc__
-    max_dets: int = 20
 
 
 @frozen
 class _F1(_OfPoints, F1):
     __doc__ = F1.__doc__
-    max_dets: int = 20
 
 
 @frozen
 class _BestF1(_OfPoints, BestF1):
     __doc__ = BestF1.__doc__
-    max_dets: int = 20
 
 
 @frozen
 class _FalsePositiveRateCandidate(_OfPoints, FalsePositiveRateCandidate):
     __doc__ = FalsePositiveRateCandidate.__doc__
-    max_dets: int = 20
 
 
 @frozen
 class _FalsePositivesPerImage(_OfPoints, FalsePositivesPerImage):
     __doc__ = FalsePositivesPerImage.__doc__
-    max_dets: int = 20
 
 
 @frozen
@@ -259,43 +254,37 @@ class _MeanOks(_OfPoints, MeanIou):
 
     name = "mean_oks"
     title = "Mean OKS of the matched"
-    max_dets: int = 20
 
 
 @frozen
 class _LogAverageMissRate(_OfPoints, LogAverageMissRate):
     __doc__ = LogAverageMissRate.__doc__
-    max_dets: int = 20
 
 
 @frozen
 class _FBeta(_OfPoints, FBeta):
     __doc__ = FBeta.__doc__
-    max_dets: int = 20
 
 
 @frozen
 class _PrecisionAt(_OfPoints, PrecisionAt):
     __doc__ = PrecisionAt.__doc__
-    max_dets: int = 20
 
 
 @frozen
 class _RecallAt(_OfPoints, RecallAt):
     __doc__ = RecallAt.__doc__
-    max_dets: int = 20
 
 
 @frozen
 class _Calibration(_OfPoints, DetectionCalibrationError):
     __doc__ = DetectionCalibrationError.__doc__
-    max_dets: int = 20
 
 
 @frozen
 class _OptimalLrp(_OfPoints, OptimalLrp):
     __doc__ = OptimalLrp.__doc__
-    max_dets: int = 20
+    max_dets: int = MOST_OF_POINTS
 
 
 TASK = replace(

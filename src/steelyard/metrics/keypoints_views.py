@@ -2,7 +2,35 @@
 
 from __future__ import annotations
 
-from steelyard.metrics.boxes.views import class_metrics, explain, figures, listing, scene, tables
+from collections.abc import Callable, Mapping, Sequence
+
+from steelyard.core.figure import Figure
+from steelyard.core.metric import Metric
+from steelyard.core.state import State
+from steelyard.core.table import Table
+from steelyard.metrics.boxes import figures as boxes
+from steelyard.metrics.boxes.others import explain_tools as explain
+from steelyard.metrics.boxes.pairs import BoxPairs
+from steelyard.metrics.boxes.picture import scene
+from steelyard.metrics.boxes.tables import tables as tables_of_boxes
+from steelyard.metrics.keypoints import MOST_OF_POINTS
 from steelyard.metrics.keypoints import prepare as prepared
 
 __all__ = ["class_metrics", "explain", "figures", "listing", "prepared", "scene", "tables"]
+
+listing = boxes.listing
+
+
+def tables(pairs: BoxPairs, state: State) -> Mapping[str, Callable[[], Table]]:
+    """The tables of boxes, with the cap of keypoints."""
+    return tables_of_boxes(pairs, state, MOST_OF_POINTS)
+
+
+def class_metrics(state: State) -> Mapping[str, Metric]:
+    """AP of each class."""
+    return boxes.class_metrics(state, MOST_OF_POINTS)
+
+
+def figures(pairs: BoxPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
+    """The figures of boxes, with the cap of keypoints."""
+    return boxes.figures(pairs, state, metrics, MOST_OF_POINTS)

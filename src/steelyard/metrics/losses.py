@@ -51,6 +51,9 @@ TRUTH = Schema(
         ),
         Column("value", "number", required=False, empty=True, meaning="target of a coordinate"),
         Column("ignore", "flag", required=False, meaning="true where the row does not count"),
+        Column(
+            "sample_weight", "number", required=False, flags=True, minimum=0, meaning="the user's weight of the image"
+        ),
     ),
 )
 PREDICTION = Schema(
@@ -79,7 +82,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
                 where=prediction.source,
                 remedy=f"Rename the column, or map it: --map prediction.{other}=YOUR_COLUMN.",
             )
-    pairs = join_rows(truth, prediction, TRUTH.key, policy)
+    pairs = join_rows(truth, prediction, TRUTH.key, policy, weight="sample_weight")
     for name, other in SIDES:
         _refuse_one_sided(pairs, name, other)
     return pairs
@@ -143,6 +146,7 @@ class FocalLoss(_Loss):
 
     name = "focal"
     title = "Focal loss"
+    aliases = ("focal loss",)
     reference = "effdet.loss.new_focal_loss"
 
     alpha: float = 0.25
@@ -278,6 +282,7 @@ class DetectionLossMetric(_Loss):
 
     name = "detection"
     title = "Detection loss"
+    aliases = ("loss",)
     reference = "effdet.loss.loss_fn"
 
     class_weight: float = 1.0

@@ -56,10 +56,10 @@ from steelyard.metrics.boxes.precision import (
     MeanAveragePrecision50,
     MeanAveragePrecision75,
 )
+from steelyard.metrics.boxes.settings import MOST
 from steelyard.metrics.boxes.task import TASK as BOX_TASK
 from steelyard.metrics.boxes.working import PrecisionAt, RecallAt
 
-MOST = 65535  # detections of a class in an image: what the kernel can count
 _SHAPE = (
     Column("cx", "number", required=False, meaning="centre, pixels from the left", minimum=-LARGEST, maximum=LARGEST),
     Column("cy", "number", required=False, meaning="centre, pixels from the top", minimum=-LARGEST, maximum=LARGEST),
@@ -196,7 +196,7 @@ def _check_angles(rows: Floats, name: str, records: Records) -> None:
 @frozen
 class _Map(MeanAveragePrecision):
     __doc__ = MeanAveragePrecision.__doc__
-    max_dets: int = MOST
+    cap = MOST
 
 
 @frozen
@@ -214,84 +214,12 @@ class _Map75(MeanAveragePrecision75):
 @frozen
 class _AveragePrecision(AveragePrecision):
     __doc__ = AveragePrecision.__doc__
-    max_dets: int = MOST
+    cap = MOST
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
         """One of each kind, and DOTA's."""
         return (*super().examples()[:4], cls(kind="voc11", rule="dota"), cls(kind="voc", rule="dota"))
-
-
-@frozen
-class _Precision(Precision):
-    __doc__ = Precision.__doc__
-    max_dets: int = MOST
-
-
-@frozen
-class _Recall(Recall):
-    __doc__ = Recall.__doc__
-    max_dets: int = MOST
-
-
-@frozen
-class _F1(F1):
-    __doc__ = F1.__doc__
-    max_dets: int = MOST
-
-
-@frozen
-class _FBeta(FBeta):
-    __doc__ = FBeta.__doc__
-    max_dets: int = MOST
-
-
-@frozen
-class _Calibration(DetectionCalibrationError):
-    __doc__ = DetectionCalibrationError.__doc__
-    max_dets: int = MOST
-
-
-@frozen
-class _BestF1(BestF1):
-    __doc__ = BestF1.__doc__
-    max_dets: int = MOST
-
-
-@frozen
-class _FalsePositiveRateCandidate(FalsePositiveRateCandidate):
-    __doc__ = FalsePositiveRateCandidate.__doc__
-    max_dets: int = MOST
-
-
-@frozen
-class _FalsePositivesPerImage(FalsePositivesPerImage):
-    __doc__ = FalsePositivesPerImage.__doc__
-    max_dets: int = MOST
-
-
-@frozen
-class _MeanIou(MeanIou):
-    __doc__ = MeanIou.__doc__
-    max_dets: int = MOST
-
-
-@frozen
-class _LogAverageMissRate(LogAverageMissRate):
-    __doc__ = LogAverageMissRate.__doc__
-    max_dets: int = MOST
-
-
-@frozen
-class _PrecisionAt(PrecisionAt):
-    __doc__ = PrecisionAt.__doc__
-    max_dets: int = MOST
-
-
-@frozen
-class _RecallAt(RecallAt):
-    __doc__ = RecallAt.__doc__
-    max_dets: int = MOST
 
 
 @frozen
@@ -306,18 +234,6 @@ class _OptimalLrp(OptimalLrp):
     max_dets: int = MOST
 
 
-@frozen
-class _Sensitivity(Sensitivity):
-    __doc__ = Sensitivity.__doc__
-    max_dets: int = MOST
-
-
-@frozen
-class _CompetitionMetric(CompetitionMetric):
-    __doc__ = CompetitionMetric.__doc__
-    max_dets: int = MOST
-
-
 TASK = replace(
     BOX_TASK,
     name="oriented",
@@ -326,9 +242,9 @@ TASK = replace(
     prediction=PREDICTION,
     join=join,
     metrics=(
-        _Map, _Map50, _Map75, AverageRecall, _AveragePrecision, _Precision, _Recall, _F1, _FBeta, _BestF1, _PrecisionAt,
-        _RecallAt, _Calibration, _LocalisationCalibration, _OptimalLrp, _Sensitivity, _CompetitionMetric,
-        FalsePositiveRateImage, _FalsePositiveRateCandidate, _FalsePositivesPerImage, _MeanIou, _LogAverageMissRate,
+        _Map, _Map50, _Map75, AverageRecall, _AveragePrecision, Precision, Recall, F1, FBeta, BestF1, PrecisionAt,
+        RecallAt, DetectionCalibrationError, _LocalisationCalibration, _OptimalLrp, Sensitivity, CompetitionMetric,
+        FalsePositiveRateImage, FalsePositiveRateCandidate, FalsePositivesPerImage, MeanIou, LogAverageMissRate,
         ErrorCost,
     ),
     defaults=(

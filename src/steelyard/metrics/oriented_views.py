@@ -19,8 +19,8 @@ from steelyard.metrics.boxes import figures as boxes
 from steelyard.metrics.boxes.matches import AREAS, MatchInput, match_input, matches
 from steelyard.metrics.boxes.pairs import BoxPairs
 from steelyard.metrics.boxes.picture import scene as scene_of_boxes
+from steelyard.metrics.boxes.settings import MOST
 from steelyard.metrics.boxes.tables import tables as tables_of_boxes
-from steelyard.metrics.oriented import MOST
 from steelyard.metrics.oriented import prepare as prepared
 from steelyard.metrics.oriented_explain import explain
 

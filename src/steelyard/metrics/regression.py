@@ -191,6 +191,7 @@ class RootMeanSquaredError(Metric):
 
     name = "rmse"
     title = "Root mean squared error"
+    aliases = ("root mean square error",)
     better = "lower"
     range = (0, INFINITY)
     measured_in = "g"

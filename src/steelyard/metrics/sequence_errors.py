@@ -117,6 +117,7 @@ class OverallError(_Ratio):
 
     name = "mae_overall"
     title = "MAE, all frames"
+    aliases = ("mae", "mean absolute error", "overall weight error")
     measured_in = "g"
     numerator, denominator = "abs_error", "rows"
     reference = "sklearn.metrics.mean_absolute_error"
@@ -142,6 +143,7 @@ class OverallPercentage(_Ratio):
 
     name = "pmae_overall"
     title = "PMAE, all frames"
+    aliases = ("pmae", "percentage mean absolute error", "overall weight error")
     measured_in = "%"
     numerator, denominator, factor = "abs_error", "truth", 100
 
@@ -163,6 +165,7 @@ class InitialError(_NeedsStart):
 
     name = "mae_initial"
     title = "MAE, initial frame"
+    aliases = ("mae", "mean absolute error", "initial frame weight error")
     measured_in = "g"
     numerator, denominator = "initial_error", "initial"
 
@@ -184,6 +187,7 @@ class InitialPercentage(_NeedsStart):
 
     name = "pmae_initial"
     title = "PMAE, initial frame"
+    aliases = ("pmae", "percentage mean absolute error", "initial frame weight error")
     measured_in = "%"
     numerator, denominator, factor = "initial_error", "initial_truth", 100
 
@@ -208,6 +212,7 @@ class ConsumedError(_Consumed):
 
     name = "mae_consumed"
     title = "MAE, weight consumed"
+    aliases = ("mae", "mean absolute error", "consumed weight error")
     measured_in = "g"
     numerator, denominator = "consumed_error", "consumed"
 
@@ -230,6 +235,7 @@ class ConsumedPercentage(_Consumed):
 
     name = "pmae_consumed"
     title = "PMAE, weight consumed"
+    aliases = ("pmae", "percentage mean absolute error", "consumed weight error")
     measured_in = "%"
     numerator, denominator, factor = "consumed_error", "consumed_truth", 100
 
@@ -251,6 +257,7 @@ class EnergyError(_Energy):
 
     name = "mae_kcal"
     title = "MAE, energy"
+    aliases = ("mae", "mean absolute error", "overall caloric error")
     measured_in = "kcal"
     numerator, denominator = "kcal_error", "kcal_frames"
 
@@ -273,6 +280,7 @@ class EnergyPercentage(_Energy):
 
     name = "pmae_kcal"
     title = "PMAE, energy"
+    aliases = ("pmae", "percentage mean absolute error", "overall caloric error")
     measured_in = "%"
     numerator, denominator, factor = "kcal_error", "kcal_truth", 100
 

@@ -134,6 +134,7 @@ class TotalWeightedError(Metric):
 
     name = "wmae_total"
     title = "Total weighted MAE"
+    aliases = ("wmae", "weighted mae", "weighted mae dish", "per-dish weighted mae", "weighted mae total")
     better = "lower"
     range = (0, INFINITY)
     measured_in = "g"
@@ -201,6 +202,7 @@ class SampleWeightedError(Metric):
 
     name = "wmae_sample"
     title = "Weighted MAE of the sample"
+    aliases = ("weighted mae sample", "sample weighted mae")
     better = "lower"
     range = (0, INFINITY)
     measured_in = "g"

@@ -302,7 +302,8 @@ class _Data(Form):
 
     def _absent(self, name: str) -> bool:
         """Whether None is left out: what is large, and rarely there."""
-        return name in self.fields and any(get_origin(one) is np.ndarray for one in get_args(self.hints[name]))
+        inside = get_args(resolved(self.hints[name])) if name in self.fields else ()
+        return any(get_origin(resolved(one)) is np.ndarray for one in inside)
 
     def decode(self, value: Any, at: At) -> Any:
         if not isinstance(value, Mapping):
@@ -349,12 +350,23 @@ OWN: dict[Any, tuple[Callable[[Any], Any], Callable[[Any], Any], dict[str, Any]]
 }
 
 
+def resolved(hint: Any) -> Any:
+    """The type behind a type alias; any other type is returned unchanged.
+
+    `NDArray` is an alias object on Python 3.12 and later with NumPy 2.5 and later, and a plain generic class elsewhere.
+    """
+    alias = get_origin(hint) or hint
+    if not hasattr(alias, "__value__"):
+        return hint
+    inside = get_args(hint)
+    return resolved(alias.__value__[inside] if inside else alias.__value__)
+
+
 @cache
 def form_of(hint: Any) -> Form:
     """The form of a type."""
+    hint = resolved(hint)
     origin, inside = get_origin(hint), get_args(hint)
-    if hasattr(origin, "__value__"):  # a named alias, such as NDArray is from NumPy 2.5 on: what it stands for
-        origin = get_origin(origin.__value__)
     if hint in OWN or origin in OWN:
         return _Own(*OWN[hint if hint in OWN else origin])
     plain: dict[Any, Callable[[], Form]] = {str: _Text, int: _Count, float: _Number, bool: _Flag}

@@ -9,8 +9,8 @@ Beyond EXACT_ROWS rows a fraction keeps 16 bits, so that it is off by 0.0016 % a
 from __future__ import annotations
 
 import base64
-import gzip
 import json
+import struct
 import zlib
 from typing import Any
 
@@ -21,6 +21,7 @@ from steelyard.core.figure import Array, Listing, Texts
 EXACT_ROWS = 20_000
 MOST_ROWS = 1_000_000  # of a listing in a page; what is beyond is said there
 MOST_BYTES = 1 << 30  # of a listing that is read
+_GZIP_HEADER = bytes.fromhex("1f8b0800000000000003")  # deflate, no flags, no time, written on Unix
 _KEPT_BITS = 16  # of the 24 bits of a single's fraction
 
 
@@ -38,7 +39,7 @@ def pack(listing: Listing, most: int = MOST_ROWS, *, exact: bool = False) -> str
     }  # fmt: skip
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     raw = text.encode("utf-8", "replace")
-    packed = gzip.compress(len(raw).to_bytes(4, "little") + raw + b"".join(parts), compresslevel=7, mtime=0)
+    packed = _compressed(len(raw).to_bytes(4, "little") + raw + b"".join(parts))
     return base64.b64encode(packed).decode("ascii")
 
 
@@ -64,6 +65,13 @@ def unpack(text: str) -> Listing:
         return Listing(str(header["name"]), str(header["title"]), columns, str(header["colour"]), str(header["x"]))
     except (KeyError, TypeError, ValueError, OSError, EOFError, zlib.error) as error:
         raise ValueError(f"a packed listing cannot be read: {error}") from None
+
+
+def _compressed(data: bytes) -> bytes:
+    """The data as a gzip file with a fixed header: `gzip.compress` writes a different one in each Python version."""
+    deflate = zlib.compressobj(7, wbits=-zlib.MAX_WBITS)
+    body = deflate.compress(data) + deflate.flush()
+    return _GZIP_HEADER + body + struct.pack("<II", zlib.crc32(data), len(data) & 0xFFFFFFFF)
 
 
 def _decompressed(data: bytes) -> bytes:

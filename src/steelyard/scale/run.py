@@ -71,6 +71,7 @@ def evaluate_shards(
     called as the run goes on.
     """
     definition = catalogue.find_task(task)
+    task = definition.name
     request = Request.of(task, metrics, settings)
     if request.explain:
         raise InputError("'explain' is not to be had from shards", remedy="Evaluate the whole data at once for it.")

@@ -6,7 +6,7 @@ import hashlib
 import re
 from dataclasses import dataclass, field, replace
 from os import stat_result
-from threading import RLock
+from threading import Lock
 from typing import Any
 
 from steelyard.core.errors import SteelyardError
@@ -33,22 +33,25 @@ class Index:
 
     folder: Folder
     _known: dict[str, tuple[tuple[int, int, int], Entry]] = field(default_factory=dict)
-    _lock: RLock = field(default_factory=RLock)
+    _lock: Lock = field(default_factory=Lock)
 
     def entries(self) -> list[Entry]:
         """Every JSON file in the order of the names: results, those that cannot be read, and what is none."""
         entries, seen = [], {False: 0, True: 0}
+        before, known = self._known, {}
+        for name, about in self.folder.entries(".json"):  # no lock is held while files are read
+            stamp = (about.st_mtime_ns, about.st_size, about.st_ino)
+            held = before.get(name)
+            if held is None or held[0] != stamp:
+                held = stamp, self._read(name, about)
+            known[name] = held
+            seen[held[1].foreign] += 1
+            if seen[held[1].foreign] <= (MOST_FOREIGN if held[1].foreign else MOST_RUNS):
+                entries.append(held[1])
         with self._lock:
-            known = {}
-            for name, about in self.folder.entries(".json"):
-                stamp = (about.st_mtime_ns, about.st_size, about.st_ino)
-                held = self._known.get(name)
-                if held is None or held[0] != stamp:
-                    held = stamp, self._read(name, about)
-                known[name] = held
-                seen[held[1].foreign] += 1
-                if seen[held[1].foreign] <= (MOST_FOREIGN if held[1].foreign else MOST_RUNS):
-                    entries.append(held[1])
+            for name, held in self._known.items():  # a file may have been marked meanwhile
+                if held is not before.get(name) and name in known and known[name][0] == held[0]:
+                    known[name] = held
             self._known = known
         return entries
 
@@ -65,7 +68,7 @@ class Index:
             if name in self._known:
                 stamp, entry = self._known[name]
                 file = Entry(entry.id, entry.name, entry.changed, date=entry.changed)
-                self._known[name] = stamp, replace(file, problem=problem)
+                self._known = {**self._known, name: (stamp, replace(file, problem=problem))}
 
     def _read(self, name: str, about: stat_result) -> Entry:
         file = Entry(run_id(name), name, about.st_mtime, date=about.st_mtime)

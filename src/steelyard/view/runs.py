@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from threading import RLock
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -110,8 +111,8 @@ class Runs:
 
     folder: Folder
     index: Index = field(init=False)
-    _made: dict[tuple[Any, ...], Any] = field(default_factory=dict)
-    _lock: RLock = field(default_factory=RLock)
+    _made: dict[tuple[Any, ...], Future[Any]] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
         self.index = Index(self.folder)
@@ -263,11 +264,20 @@ class Runs:
         return self.once(key, lambda: compare_many(reports, [run.name for run in runs]))
 
     def once(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
-        """Make a thing the first time; a few dozen are kept."""
+        """Make a thing the first time; a few dozen are kept. Others wait for the same thing, and for nothing else."""
         with self._lock:
-            if key not in self._made:
+            held: Future[T] | None = self._made.get(key)
+            if held is None:
                 if len(self._made) > 40:
                     self._made.pop(next(iter(self._made)))
-                self._made[key] = make()
-            made: T = self._made[key]
-            return made
+                mine = self._made[key] = Future[T]()
+        if held is not None:
+            return held.result()
+        try:
+            mine.set_result(make())
+        except BaseException as error:
+            with self._lock:
+                if self._made.get(key) is mine:
+                    del self._made[key]
+            mine.set_exception(error)
+        return mine.result()

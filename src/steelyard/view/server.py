@@ -19,8 +19,10 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from steelyard.core.errors import SteelyardError
+from steelyard.core.opening import confined
 from steelyard.view import pages
 from steelyard.view.board import board_page
+from steelyard.view.connections import Workers
 from steelyard.view.folder import Folder
 from steelyard.view.frame import CLOSED, policy, report_policy, with_bar
 from steelyard.view.listing import MOST_COMPARED, list_page
@@ -52,8 +54,9 @@ class Missing(Exception):
 class Guard:
     """In front of everything: who asks, for what, and how; and what every answer says."""
 
-    def __init__(self, app: Any, token: str, hosts: frozenset[str]) -> None:
+    def __init__(self, app: Any, token: str, hosts: frozenset[str], workers: Workers | None = None) -> None:
         self.app, self.token, self.hosts = app, token, hosts
+        self.workers = workers or Workers(_plain(503, "The server ends."))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse, or pass on below the token."""
@@ -110,24 +113,36 @@ def make_app(folder: Folder, token: str, port: int) -> Guard:
     """The application for a folder, answering to 127.0.0.1 and localhost at that port."""
     runs = Runs(folder)
     site = Site(f"/{token}", Images(runs))
-    view = _View(runs, site)
+    view, workers = _View(runs, site), Workers(_plain(503, "The server ends."))
+
+    def route(path: str, endpoint: Callable[[Request], Response]) -> Route:
+        def confined_answer(request: Request) -> Response:
+            with confined(folder.root):  # whatever a reader opens lies in the folder
+                return endpoint(request)
+
+        async def answer(request: Request) -> Response:
+            made: Response = await workers.run(lambda: confined_answer(request))
+            return made
+
+        return Route(path, answer)
+
     routes = [
-        Route("/", view.listing),
-        Route("/compare", view.compare),
-        Route("/run/{run}", view.report),
-        Route("/run/{run}/units", view.units),
-        Route("/run/{run}/unit/{unit:int}", view.unit),
-        Route("/run/{run}/image/{unit:int}", view.image),
-        Route("/run/{run}/image/{unit:int}/{row:int}", view.image),
-        Route("/both/{a}/{b}", view.both),
-        Route("/both/{a}/{b}/unit/{unit:int}", view.both_unit),
+        route("/", view.listing),
+        route("/compare", view.compare),
+        route("/run/{run}", view.report),
+        route("/run/{run}/units", view.units),
+        route("/run/{run}/unit/{unit:int}", view.unit),
+        route("/run/{run}/image/{unit:int}", view.image),
+        route("/run/{run}/image/{unit:int}/{row:int}", view.image),
+        route("/both/{a}/{b}", view.both),
+        route("/both/{a}/{b}/unit/{unit:int}", view.both_unit),
     ]
     hosts = frozenset(f"{name}:{port}" for name in ("127.0.0.1", "localhost"))
     app = Starlette(
         routes=routes, exception_handlers={404: view.missing, Missing: view.missing, Exception: view.failed}
     )
     app.router.redirect_slashes = False
-    return Guard(app, token, hosts)
+    return Guard(app, token, hosts, workers)
 
 
 class _View:
@@ -241,11 +256,11 @@ class _View:
         a, b, data = self._both(request)
         return _page(pages.both_unit_page(self.site, a, b, data, _unit(request, data[1]), _step(request)))
 
-    def missing(self, request: Request, error: Exception) -> Response:
+    async def missing(self, request: Request, error: Exception) -> Response:
         """There is no such page."""
         return self._problem("There is no such page", "It may be that a result was moved or removed.", 404)
 
-    def failed(self, request: Request, error: Exception) -> Response:
+    async def failed(self, request: Request, error: Exception) -> Response:
         """Something went wrong here; the terminal has the whole story."""
         return self._problem("This page cannot be shown", f"{type(error).__name__}. See the terminal.", 500)
 

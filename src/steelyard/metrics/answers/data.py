@@ -63,7 +63,13 @@ TRUTH = Schema(
             meaning="what a person says of the reply",
         ),
         Column(
-            "sample_weight", "number", required=False, flags=True, minimum=0, meaning="the user's weight of the unit"
+            "sample_weight",
+            "number",
+            required=False,
+            flags=True,
+            minimum=0,
+            aliases=("weight",),
+            meaning="the user's weight of the unit",
         ),
     ),
 )

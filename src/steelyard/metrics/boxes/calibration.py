@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Literal
 
@@ -14,7 +14,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.core.need import Sum, Work
+from steelyard.core.need import Need, Sum, Work
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import RankingBlock
 from steelyard.core.totals import Declared, Wanted
@@ -32,7 +32,8 @@ from steelyard.metrics.boxes.matches import (
     overlaps,
 )
 from steelyard.metrics.boxes.pairs import BoxPairs
-from steelyard.metrics.boxes.settings import STANDARD_MOST, check_ious, check_most, on_grid, thresholds
+from steelyard.metrics.boxes.ranking import RankingSummary
+from steelyard.metrics.boxes.settings import MOST, STANDARD_MOST, check_ious, check_most, on_grid, thresholds, with_cap
 
 Edges = Literal["left", "right"]
 SIDES: tuple[Edges, Edges] = ("left", "right")
@@ -67,7 +68,7 @@ class CalibrationError(Metric):
 
     bins: int = 10
     edges: Edges = "left"
-    max_dets: int = 100
+    max_dets: int = MOST
 
     def check(self) -> None:
         """Check the settings of bins and detections."""
@@ -93,7 +94,7 @@ class ScoreBins(Sum):
         """Three columns per bin."""
         check_shares(pairs, "calibration compares it with a share")
         levels, places = on_grid(self.iou)
-        m = matches(pairs, work, thresholds(levels), STANDARD_AREAS, max(self.max_dets, STANDARD_MOST))[0]
+        m = matches(pairs, work, thresholds(levels), STANDARD_AREAS, MOST)[0]
         hit, ignored = m.bit(places[0])
         kept = np.flatnonzero(m.places() & (m.rank < self.max_dets) & ~ignored)
         score = m.score[kept]
@@ -101,6 +102,10 @@ class ScoreBins(Sum):
         cell, cells = m.image[kept] * np.int64(self.bins) + code, len(pairs.units) * self.bins
         columns = [np.bincount(cell, weights=w, minlength=cells) for w in (None, score, hit[kept].astype(np.float64))]
         return SumBlock(np.stack(columns, axis=1).reshape(len(pairs.units), -1).astype(np.float64))
+
+    def earlier(self, kept: Iterable[Need]) -> tuple[Need, str] | None:
+        """Versions before 0.3 kept it with a cap."""
+        return with_cap(self, kept)
 
 
 @frozen
@@ -159,7 +164,7 @@ class LocatedShares(Located):
         check_shares(pairs, "calibration compares it with a share")
         if self.tau > 0:
             return super().measure(pairs, work)
-        m = matches(pairs, work, (LEAST,), STANDARD_AREAS[:1], max(self.max_dets, STANDARD_MOST))[0]
+        m = matches(pairs, work, (LEAST,), STANDARD_AREAS[:1], MOST)[0]
         return located(match_at_zero(match_input(pairs, work), m))
 
 
@@ -249,6 +254,7 @@ class LocalisationCalibrationError(CalibrationError):
 
     bins: int = 25
     edges: Edges = "right"
+    max_dets: int = STANDARD_MOST
     tau: float = 0.1
 
     def check(self) -> None:
@@ -261,9 +267,18 @@ class LocalisationCalibrationError(CalibrationError):
         """What is read along the ranking."""
         return LocalisationGaps(LocatedShares(float(self.tau), self.max_dets), self.bins, self.edges)
 
+    @property
+    def summary(self) -> RankingSummary:
+        """What the notes are about."""
+        return RankingSummary(self.curve.ranking, self.max_dets)
+
     def needs(self) -> tuple[Wanted, ...]:
         """The ranking with overlaps."""
-        return (self.curve,)
+        return self.curve, self.summary
+
+    def notes(self, totals: Declared) -> tuple[str, ...]:
+        """How many detections the cap leaves out."""
+        return self.summary.remarks(totals[self.summary])
 
     def reduce(self, totals: Declared) -> Floats:
         """The error under each row of weights."""

@@ -13,7 +13,7 @@ from steelyard.core.spec import Range, render_value
 from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Floats, ratio
 from steelyard.metrics.boxes.ranking import BestF1Search, RankingFigure, detections
-from steelyard.metrics.boxes.settings import STANDARD, check_ious, check_most, check_score, class_code
+from steelyard.metrics.boxes.settings import MOST, STANDARD, check_ious, check_most, check_score, class_code
 from steelyard.metrics.boxes.sums import MatchedOverlap, WorkingCounts
 
 
@@ -23,7 +23,7 @@ class WorkingPoint(Metric):
 
     iou: float | Range = 0.5
     score: float = 0.5
-    max_dets: int = 100
+    max_dets: int = MOST
 
     def check(self) -> None:
         """Check every setting."""
@@ -39,7 +39,7 @@ class _AtScore(Metric):
     iou: float | Range = 0.5
     score: float = 0.5
     only: str | int | None = field(default=None, metadata={"spec": "label"})
-    max_dets: int = 100
+    max_dets: int = MOST
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
@@ -132,7 +132,7 @@ class Recall(_AtScore):
 
     name = "recall"
     title = "Recall (true positive rate)"
-    aliases = ("tpr",)
+    aliases = ("tpr", "true positive rate")
 
     def reduce(self, totals: Declared) -> Floats:
         """Hits over objects."""
@@ -161,6 +161,7 @@ class F1(_AtScore):
 
     name = "f1"
     title = "F1"
+    aliases = ("f1 score",)
 
     def reduce(self, totals: Declared) -> Floats:
         """Twice the hits over detections plus objects."""
@@ -244,7 +245,7 @@ class BestF1(Metric):
     title = "Best F1 over score thresholds"
 
     iou: float = 0.5
-    max_dets: int = 100
+    max_dets: int = MOST
 
     def check(self) -> None:
         """Check every setting."""
@@ -254,7 +255,7 @@ class BestF1(Metric):
     @property
     def search(self) -> BestF1Search:
         """What is read along the ranking."""
-        ranking, area, places = detections(self.iou, "all", self.max_dets, "coco")
+        ranking, area, places = detections(self.iou, "all", "coco")
         return BestF1Search(ranking, area=area, max_dets=self.max_dets, at=places[0])
 
     def needs(self) -> tuple[Wanted, ...]:
@@ -289,6 +290,7 @@ class MeanIou(WorkingPoint):
 
     name = "mean_iou"
     title = "Mean IoU of the matched"
+    aliases = ("iou", "intersection over union")
 
     iou: float = 0.5
 
@@ -331,7 +333,7 @@ class LogAverageMissRate(Metric):
     range = (1e-10, 1)
 
     iou: float = 0.5
-    max_dets: int = 100
+    max_dets: int = MOST
 
     def check(self) -> None:
         """Check every setting."""
@@ -341,7 +343,7 @@ class LogAverageMissRate(Metric):
     @property
     def curve(self) -> RankingFigure:
         """What is read along the ranking of each class."""
-        ranking, area, places = detections(self.iou, "all", self.max_dets, "coco")
+        ranking, area, places = detections(self.iou, "all", "coco")
         return RankingFigure(ranking, "lamr", area, self.max_dets, at=places[0])
 
     def needs(self) -> tuple[Wanted, ...]:

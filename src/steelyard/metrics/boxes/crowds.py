@@ -23,7 +23,7 @@ from steelyard.metrics.boxes.calibration import check_shares
 from steelyard.metrics.boxes.matches import AREAS, UNCOUNTED, MatchInput, match_input, overlaps
 from steelyard.metrics.boxes.pairs import BoxPairs
 from steelyard.metrics.boxes.ranking import Detections
-from steelyard.metrics.boxes.settings import STANDARD_MOST, check_ious, check_most
+from steelyard.metrics.boxes.settings import MOST, check_ious, check_most
 
 RATES = (0.01, 0.0178, 0.0316, 0.0562, 0.1, 0.1778, 0.3162, 0.5623, 1.0)  # false positives per image, as written there
 SCORES = tuple(0.1 * i for i in range(10))
@@ -90,7 +90,7 @@ class CrowdMissRate(Metric):
     reference = "mmdetection cfd5d3a98"
 
     iou: float = 0.5
-    max_dets: int = 65535
+    max_dets: int = MOST
 
     def check(self) -> None:
         """Check every setting."""
@@ -100,8 +100,7 @@ class CrowdMissRate(Metric):
     @property
     def curve(self) -> FirstMisses:
         """What is read along the ranking of each class."""
-        most = max(self.max_dets, STANDARD_MOST)
-        return FirstMisses(Detections(float(self.iou), AREAS["all"], most, "caltech"), self.max_dets)
+        return FirstMisses(Detections(float(self.iou), AREAS["all"], MOST, "caltech"), self.max_dets)
 
     def needs(self) -> tuple[Wanted, ...]:
         """The ranking of all detections."""

@@ -73,7 +73,7 @@ class FalsePositiveRateImage(Metric):
 
     name = "fpr_image"
     title = "False positive rate by image"
-    aliases = ("fpr",)
+    aliases = ("fpr", "false positive rate")
     better = "lower"
 
     score: float = 0.5

@@ -19,7 +19,7 @@ from steelyard.metrics.boxes.errors import KINDS, TITLES, ErrorCost
 from steelyard.metrics.boxes.matches import AREAS, CROWD, IOUS, STANDARD_AREAS, match_input, matches
 from steelyard.metrics.boxes.pairs import CLASS, BoxPairs
 from steelyard.metrics.boxes.precision import AveragePrecision
-from steelyard.metrics.boxes.settings import STANDARD, STANDARD_MOST, class_names
+from steelyard.metrics.boxes.settings import MOST, STANDARD, STANDARD_MOST, class_names
 from steelyard.metrics.boxes.tables import BACKGROUND, classes, confusion, curves
 
 MOST_CURVES = 6
@@ -41,8 +41,8 @@ def figures(
         "pr_class": lambda: pr_by_class(pairs, work, most),
         "ap_class": lambda: ap_by_class(pairs, work, most),
         "errors": lambda: errors(pairs, work),
-        "scores": lambda: scores(pairs, work, most),
-        "confusion": lambda: confusion_figure(pairs, work, most),
+        "scores": lambda: scores(pairs, work),
+        "confusion": lambda: confusion_figure(pairs, work),
     }
 
 
@@ -122,9 +122,9 @@ def errors(pairs: BoxPairs, work: Work) -> Figure:
     )
 
 
-def scores(pairs: BoxPairs, work: Work, most: int) -> Figure:
+def scores(pairs: BoxPairs, work: Work) -> Figure:
     """How scores are spread over hits and false positives at IoU 0.5."""
-    m = matches(pairs, work, IOUS, STANDARD_AREAS, most)[0]
+    m = matches(pairs, work, IOUS, STANDARD_AREAS, MOST)[0]
     hit, ignored = m.bit(0)
     places = m.places() & ~ignored
     every = m.score[places]
@@ -143,9 +143,9 @@ def scores(pairs: BoxPairs, work: Work, most: int) -> Figure:
     )  # fmt: skip
 
 
-def confusion_figure(pairs: BoxPairs, work: Work, most: int) -> Figure:
+def confusion_figure(pairs: BoxPairs, work: Work) -> Figure:
     """The confusion matrix with background; of many classes, those that are confused most."""
-    table = confusion(pairs, work, max_dets=most)
+    table = confusion(pairs, work)
     counts, said = table.values, ""
     kept = np.arange(len(table.rows))
     if len(table.rows) > MOST_CLASSES + 1:
@@ -177,18 +177,18 @@ def confusion_figure(pairs: BoxPairs, work: Work, most: int) -> Figure:
 
 def class_metrics(state: State, most: int = STANDARD_MOST) -> Mapping[str, Metric]:
     """AP of each class; of many, those with the most objects, as far as the state says how many there are."""
-    axis = state.facts.axes[CLASS]
+    axis, cap = state.facts.axes[CLASS], None if most == STANDARD_MOST else most
     rankings = [block for block in state.blocks.values() if isinstance(block, RankingBlock)]
     objects = np.diff(rankings[0].positives.begin) if rankings else np.ones(len(axis))
     kept = [k for k in np.argsort(-objects, kind="stable")[:MOST_CLASSES].tolist() if objects[k]]
-    return {axis.shown[k]: AveragePrecision(iou=STANDARD, max_dets=most, only=axis.ids[k]) for k in sorted(kept)}
+    return {axis.shown[k]: AveragePrecision(iou=STANDARD, max_dets=cap, only=axis.ids[k]) for k in sorted(kept)}
 
 
 def listing(pairs: BoxPairs, state: State) -> Listing:
     """Every detection with the object it was matched to at IoU 0.5, then the objects that none was matched to."""
     work = Work()
     s, names = match_input(pairs, work), list(class_names(pairs.facts))
-    m = matches(pairs, work, (0.5,), (AREAS["all"],), 65535)[0]
+    m = matches(pairs, work, (0.5,), (AREAS["all"],), MOST)[0]
     places = np.flatnonzero(m.places())
     hit, ignored = (flags[places] for flags in m.bit(0))
     label = m.label[places]

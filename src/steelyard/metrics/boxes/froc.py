@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 import numpy as np
@@ -11,7 +11,7 @@ from steelyard.core.by_group import Arrays, GroupCurve
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.core.need import Ranking, Work
+from steelyard.core.need import Need, Ranking, Work
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import Grouped, RankingBlock
 from steelyard.core.totals import Declared, Wanted
@@ -20,7 +20,7 @@ from steelyard.metrics.boxes.along import EQUAL, Walk, class_means, from_zero
 from steelyard.metrics.boxes.matches import AREAS, UNCOUNTED, Matches, MatchInput, match_input, matches, overlaps
 from steelyard.metrics.boxes.pairs import BoxPairs
 from steelyard.metrics.boxes.ranking import ranking_columns, ranking_of
-from steelyard.metrics.boxes.settings import STANDARD_MOST, check_ious, check_most
+from steelyard.metrics.boxes.settings import MOST, check_ious, check_most, with_cap
 
 RATES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # false positives per image, as LUNA16 has them
 
@@ -45,7 +45,7 @@ class FirstHits(Ranking):
 
     def measure(self, pairs: BoxPairs, work: Work) -> RankingBlock:
         """The matches by class."""
-        every = matches(pairs, work, (self.iou,), (AREAS["all"],), max(self.max_dets, STANDARD_MOST))
+        every = matches(pairs, work, (self.iou,), (AREAS["all"],), MOST)
         block, m = ranking_of(every), every[0]
         if self.repeats == "wrong":
             return block
@@ -53,6 +53,10 @@ class FirstHits(Ranking):
         ignored = block.events.columns["ignored0"] | repeated(match_input(pairs, work), m, self.iou)[rows]
         events = Grouped(block.events.begin, block.events.unit, {**block.events.columns, "ignored0": ignored})
         return RankingBlock(block.axis, events, block.positives)
+
+    def earlier(self, kept: Iterable[Need]) -> tuple[Need, str] | None:
+        """Versions before 0.3 kept it with a cap."""
+        return with_cap(self, kept)
 
 
 def repeated(s: MatchInput, m: Matches, iou: float) -> Array:
@@ -116,7 +120,7 @@ class _AlongFroc(Metric):
 
     iou: float = 0.5
     repeats: Repeats = "ignore"
-    max_dets: int = 100
+    max_dets: int = MOST
 
     def check(self) -> None:
         """Check every setting."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 import numpy as np
@@ -11,15 +11,15 @@ from steelyard.core.by_group import Arrays, GroupCurve
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.core.need import Ranking, Work
+from steelyard.core.need import Need, Ranking, Work
 from steelyard.core.ranking import Grouped, RankingBlock
 from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Floats, Weights
 from steelyard.metrics.boxes.along import Walk, class_means, from_zero
 from steelyard.metrics.boxes.matches import AREAS, Matches, matches
 from steelyard.metrics.boxes.pairs import CLASS, BoxPairs
-from steelyard.metrics.boxes.ranking import ranking_of
-from steelyard.metrics.boxes.settings import STANDARD_MOST, check_most
+from steelyard.metrics.boxes.ranking import RankingSummary, ranking_of
+from steelyard.metrics.boxes.settings import MOST, STANDARD_MOST, check_most, with_cap
 
 PARTS = {"all": 0, "loc": 1, "fp": 2, "fn": 3}
 
@@ -40,7 +40,11 @@ class Located(Ranking):
 
     def measure(self, pairs: BoxPairs, work: Work) -> RankingBlock:
         """The matches by class, with their overlaps."""
-        return located(matches(pairs, work, (self.tau,), (AREAS["all"],), max(self.max_dets, STANDARD_MOST))[0])
+        return located(matches(pairs, work, (self.tau,), (AREAS["all"],), MOST)[0])
+
+    def earlier(self, kept: Iterable[Need]) -> tuple[Need, str] | None:
+        """Versions before 0.3 kept it with a cap."""
+        return with_cap(self, kept)
 
 
 def located(m: Matches) -> RankingBlock:
@@ -113,7 +117,7 @@ class OptimalLrp(Metric):
 
     tau: float = 0.5
     part: Literal["all", "loc", "fp", "fn"] = "all"
-    max_dets: int = 100
+    max_dets: int = STANDARD_MOST
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
@@ -137,9 +141,18 @@ class OptimalLrp(Metric):
         """What is read along the ranking."""
         return LeastLrp(Located(float(self.tau), self.max_dets))
 
+    @property
+    def summary(self) -> RankingSummary:
+        """What the notes are about."""
+        return RankingSummary(self.curve.ranking, self.max_dets)
+
     def needs(self) -> tuple[Wanted, ...]:
         """The ranking with overlaps."""
-        return (self.curve,)
+        return self.curve, self.summary
+
+    def notes(self, totals: Declared) -> tuple[str, ...]:
+        """How many detections the cap leaves out."""
+        return self.summary.remarks(totals[self.summary])
 
     def reduce(self, totals: Declared) -> Floats:
         """The part under each row of weights."""

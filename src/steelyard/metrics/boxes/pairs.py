@@ -15,7 +15,7 @@ from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Coverage
-from steelyard.core.records import BoxRecords, Column, Records, Schema, factorize
+from steelyard.core.records import BoxRecords, Column, Records, Schema, constant_in_unit, factorize
 from steelyard.core.task import Policy
 
 CLASS = "class"  # the axis of the classes
@@ -39,6 +39,9 @@ TRUTH = Schema(
             meaning="true where an object need not be found: a hit counts neither way",
         ),
         Column("group_of", "flag", required=False, meaning="true where the box holds a group, for rule=openimages"),
+        Column(
+            "sample_weight", "number", required=False, flags=True, minimum=0, meaning="the user's weight of the image"
+        ),
     ),
 )
 PREDICTION = Schema(
@@ -62,11 +65,7 @@ class BoxPairs:
     prediction_label: Array
     coverage: Coverage
     kept: Array | None = None
-
-    @property
-    def weight(self) -> None:
-        """Every image weighs 1."""
-        return None
+    weight: Array | None = None
 
     @cached_property
     def facts(self) -> Facts:
@@ -146,7 +145,24 @@ def pair(truth: Records, prediction: Records, policy: Policy) -> BoxPairs:
     return BoxPairs(
         truth, prediction, units, names, shown, truth_image, truth_label, prediction_image, prediction_label,
         Coverage(count, len(prediction) + extra, count, 0, extra, policy.missing),
+        weight=_weights(truth, truth_image, units),
     )  # fmt: skip
+
+
+def _weights(truth: Records, truth_image: Array, units: Array) -> Array | None:
+    """The weight of each image, where the truth has weights: those of its objects, which must agree."""
+    if "sample_weight" not in truth:
+        return None
+    rows = np.arange(len(truth))
+    own = constant_in_unit(truth, "sample_weight", truth_image.astype(np.int64), rows, len(units))
+    unknown = np.flatnonzero(np.isnan(own))
+    if len(unknown):
+        raise InputError(
+            f"image '{units[unknown[0]]}' has no object, so its weight is unknown",
+            where=truth.source,
+            remedy="Leave out the column of weights, or the images without objects.",
+        )
+    return own
 
 
 def _codes(known: Array | None, truth: Array, prediction: Array, *, union: bool) -> tuple[Array, list[Array]]:

@@ -13,7 +13,7 @@ from steelyard.core.scene import BoxShape, PolygonShape, Role, Scene
 from steelyard.core.state import State
 from steelyard.metrics.boxes.matches import AREAS, MatchInput, match_input, matches
 from steelyard.metrics.boxes.pairs import BoxPairs
-from steelyard.metrics.boxes.settings import class_names
+from steelyard.metrics.boxes.settings import MOST, class_names
 
 # Draws an object: objects of both sides, its role, its row, its name, whether it has a partner, and that one's row.
 Drawer = Callable[[MatchInput, Role, int, str, bool, int], BoxShape | PolygonShape]
@@ -31,8 +31,8 @@ def scene(pairs: BoxPairs, unit: int, metric: Metric, draw: Drawer = upright) ->
     iou, least = getattr(metric, "iou", 0.5), getattr(metric, "score", 0.0)
     iou = float(iou) if isinstance(iou, int | float) else 0.5
     least = float(least) if isinstance(least, int | float) else 0.0
-    most = int(getattr(metric, "max_dets", 100) or 100)
-    matched = matches(alone, work, (iou,), (AREAS["all"],), max(most, 100))[0]
+    most = int(getattr(metric, "most", getattr(metric, "max_dets", MOST)))
+    matched = matches(alone, work, (iou,), (AREAS["all"],), MOST)[0]
     both, names = match_input(alone, work), class_names(pairs.facts)
     kept = np.flatnonzero(matched.places() & (matched.score >= least) & (matched.rank < most))
     hit, ignored = matched.bit(0)

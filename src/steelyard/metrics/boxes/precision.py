@@ -30,6 +30,7 @@ from steelyard.metrics.boxes.ranking import (
     ranking_of,
 )
 from steelyard.metrics.boxes.settings import (
+    MOST,
     STANDARD,
     STANDARD_MOST,
     AreaSetting,
@@ -49,7 +50,7 @@ def _figure(
     group: tuple[Any, ...] | None = None,
 ) -> Read:  # fmt: skip
     """What is read for an average over thresholds. A kind that walks all detections is read at one, if that is all."""
-    ranking, place, places = detections(iou, area, most, rule)
+    ranking, place, places = detections(iou, area, rule)
     if kind in ALONE and len(places) == 1:
         return RankingFigure(ranking, kind, place, most, places[0], label, group), (0,)
     return RankingFigure(ranking, kind, place, most, None, label, group), places
@@ -60,21 +61,32 @@ class _Averaged(Metric):
     """A mean over thresholds and classes of a figure along the ranking."""
 
     reference = "pycocotools 2.0.11"
+    cap: ClassVar[int] = STANDARD_MOST  # detections of a class in an image that count in COCO's metrics
 
     @property
     @abstractmethod
     def figure(self) -> Read:
         """What is read."""
 
+    @property
+    def summary(self) -> RankingSummary:
+        """What the notes are about."""
+        curve = self.figure[0]
+        return RankingSummary(curve.ranking, curve.max_dets)
+
     def needs(self) -> tuple[Wanted, ...]:
-        """The ranking of all detections."""
-        return (self.figure[0],)
+        """The ranking of all detections, and what it holds, which notes tell of."""
+        return self.figure[0], self.summary
 
     def reduce(self, totals: Declared) -> Floats:
         """Mean over classes and thresholds."""
         curve, places = self.figure
         values: FigureValues = totals[curve]
         return values.mean_figure(places)
+
+    def notes(self, totals: Declared) -> tuple[str, ...]:
+        """How many detections the cap leaves out."""
+        return self.summary.remarks(totals[self.summary], self.figure[0].groups(totals.facts))
 
 
 def _sized(title: str, area: AreaSetting) -> str:
@@ -95,7 +107,8 @@ class AveragePrecision(_Averaged):
     sum of precision times the step in recall, equal scores being one step). `label` asks for one class; `rule=voc`
     lets a detection try only the truth that it overlaps most, and `rule=dota` does so with IoU above `iou`, not at it.
     `rule=openimages` is as `voc`, and detections that lie by `iou` of their area in a box of a group are one hit
-    together, with the best of their scores; by `rule=openimages_v2` they count neither way.
+    together, with the best of their scores; by `rule=openimages_v2` they count neither way. `max_dets` is how many
+    detections of a class count in an image: by default COCO's cap for `kind=coco, rule=coco`, and no cap otherwise.
 
     Undefined when no class has truth.
 
@@ -109,11 +122,12 @@ class AveragePrecision(_Averaged):
 
     name = "ap"
     title = "Average precision"
+    also_at = "iou"
 
     kind: Kind = "coco"
     iou: float | Range = 0.5
     area: AreaSetting = "all"
-    max_dets: int = 100
+    max_dets: int | None = None
     rule: Rule = "coco"
     only: str | int | None = field(default=None, metadata={"spec": "label"})
 
@@ -128,12 +142,19 @@ class AveragePrecision(_Averaged):
         one_of(self, "rule", *get_args(Rule))
         check_ious(self, self.iou)
         check_area(self, self.area)
-        check_most(self, "max_dets")
+        if self.max_dets is not None:
+            check_most(self, "max_dets")
+
+    @property
+    def most(self) -> int:
+        """How many detections of a class count in an image."""
+        coco = self.kind == "coco" and self.rule == "coco"
+        return self.max_dets if self.max_dets is not None else self.cap if coco else MOST
 
     @property
     def figure(self) -> Read:
         """The area of its kind."""
-        return _figure(self.kind, self.iou, self.area, self.max_dets, self.rule, self.only)
+        return _figure(self.kind, self.iou, self.area, self.most, self.rule, self.only)
 
 
 @frozen
@@ -160,10 +181,12 @@ class MeanAveragePrecision(_Averaged):
 
     name = "map"
     title = "mAP, IoU 0.5:0.95"
+    aliases = ("mean average precision",)
+    also_at = "iou"
 
     iou: float | Range = STANDARD
     area: AreaSetting = "all"
-    max_dets: int = 100
+    max_dets: int | None = None
     kind: Kind = "coco"
     frequency: Frequency | None = None
     classes: Classes | None = None
@@ -178,8 +201,14 @@ class MeanAveragePrecision(_Averaged):
         one_of(self, "kind", "coco", "voc", "voc11", "step")
         check_ious(self, self.iou)
         check_area(self, self.area)
-        check_most(self, "max_dets")
+        if self.max_dets is not None:
+            check_most(self, "max_dets")
         check_group(self)
+
+    @property
+    def most(self) -> int:
+        """How many detections of a class count in an image."""
+        return self.max_dets if self.max_dets is not None else self.cap if self.kind == "coco" else MOST
 
     @property
     def label(self) -> str:
@@ -189,23 +218,15 @@ class MeanAveragePrecision(_Averaged):
     @property
     def figure(self) -> Read:
         """The area of its kind."""
-        return _figure(self.kind, self.iou, self.area, self.max_dets, group=class_group(self))
-
-    @property
-    def summary(self) -> RankingSummary:
-        """What the notes are about."""
-        return RankingSummary(detections(self.iou, self.area, self.max_dets, "coco")[0])
-
-    def needs(self) -> tuple[Wanted, ...]:
-        """The ranking of all detections, and what it holds where notes tell of it."""
-        return (*super().needs(), *((self.summary,) if self.area == "all" else ()))
+        return _figure(self.kind, self.iou, self.area, self.most, group=class_group(self))
 
     def notes(self, totals: Declared) -> tuple[str, ...]:
-        """False positives in classes without truth, which no AP sees; and equal scores, whose order is the input's."""
+        """Also false positives in classes without truth, which no AP sees; and equal scores."""
+        said = super().notes(totals)
         if self.area != "all":
-            return ()
-        every, has_truth, equal = totals[self.summary]
-        return tuple(filter(None, (_hidden(every[has_truth == 0]), _ties(int(equal.sum())))))
+            return said
+        every, has_truth, equal = totals[self.summary][:3]
+        return (*said, *filter(None, (_hidden(every[has_truth == 0]), _ties(int(equal.sum())))))
 
 
 def _hidden(sizes: Array) -> str:
@@ -230,12 +251,14 @@ class _AtThreshold(_Averaged):
     iou: ClassVar[float]
 
     area: AreaSetting = "all"
-    max_dets: int = 100
+    max_dets: int = STANDARD_MOST
     frequency: Frequency | None = None
     classes: Classes | None = None
+    kind: Kind = "coco"
 
     def check(self) -> None:
         """Check every setting."""
+        one_of(self, "kind", *get_args(Kind))
         check_area(self, self.area)
         check_most(self, "max_dets")
         check_group(self)
@@ -247,8 +270,8 @@ class _AtThreshold(_Averaged):
 
     @property
     def figure(self) -> Read:
-        """The area at 101 recalls."""
-        return _figure("coco", self.iou, self.area, self.max_dets, group=class_group(self))
+        """The area of its kind."""
+        return _figure(self.kind, self.iou, self.area, self.max_dets, group=class_group(self))
 
 
 @frozen
@@ -311,7 +334,7 @@ class AverageRecall(Metric):
     at = "max_dets"
     reference = "pycocotools 2.0.11"
 
-    max_dets: int = 100
+    max_dets: int = STANDARD_MOST
     area: AreaSetting = "all"
     iou: float | Range = STANDARD
 
@@ -356,7 +379,7 @@ def reference_arrays(pairs: BoxPairs, *, quirks: bool = True, most: tuple[int, .
     the annotation with id 0 as the reference does.
     """
     objects = match_objects(match_input(pairs, Work()), IOUS, STANDARD_AREAS, max(most), lost=quirks)
-    ranking, need = ranking_of(objects), detections(STANDARD, "all", max(most), "coco")[0]
+    ranking, need = ranking_of(objects), detections(STANDARD, "all", "coco")[0]
     weights = np.ones(len(pairs.units))
 
     def curves(block: RankingBlock, area: int, m: int) -> tuple[Array, Array, Array]:

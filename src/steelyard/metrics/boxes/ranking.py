@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -12,7 +12,7 @@ from steelyard import _native
 from steelyard.core.by_group import Arrays, GroupCurve, GroupSizes, Stream, no_approximation
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Ranking, Work
+from steelyard.core.need import Need, Ranking, Work
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import Grouped, RankingBlock
 from steelyard.core.spec import Range
@@ -20,7 +20,16 @@ from steelyard.core.weights import EachUnit, Floats, GivenRows, Role, Weights
 from steelyard.metrics.boxes.approximate import bounds, counted
 from steelyard.metrics.boxes.matches import STANDARD_AREAS, Area, Matches, matches
 from steelyard.metrics.boxes.pairs import CLASS, BoxPairs
-from steelyard.metrics.boxes.settings import AreaSetting, area_of, class_code, class_codes, on_grid, thresholds
+from steelyard.metrics.boxes.settings import (
+    MOST,
+    AreaSetting,
+    area_of,
+    class_code,
+    class_codes,
+    on_grid,
+    thresholds,
+    with_cap,
+)
 
 CODES = {"coco": 0, "voc11": 1, "voc": 2, "step": 3, "lamr": 4, "best_f1": 5, "recall": 6, "tide": 1}
 GRIDS = {
@@ -70,6 +79,10 @@ class Detections(Ranking):
         """The matches by class."""
         return ranking_of(matches(pairs, work, thresholds(self.iou), self.areas, self.max_dets, self.rule))
 
+    def earlier(self, kept: Iterable[Need]) -> tuple[Need, str] | None:
+        """Versions before 0.3 ranked 100 detections of a class in an image, or as many as a metric asked for."""
+        return with_cap(self, kept)
+
 
 def ranking_columns(areas: int) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """The columns of a ranking of so many areas, and the kinds of their numbers."""
@@ -97,14 +110,15 @@ def ranking_of(every: Sequence[Matches]) -> RankingBlock:
     )
 
 
-def detections(
-    iou: float | Range, area: AreaSetting, max_dets: int, rule: str
-) -> tuple[Detections, int, tuple[int, ...]]:
-    """The ranking that serves some settings, the place of the area in it, and the places of the IoUs."""
+def detections(iou: float | Range, area: AreaSetting, rule: str) -> tuple[Detections, int, tuple[int, ...]]:
+    """The ranking that serves some settings, the place of the area in it, and the places of the IoUs.
+
+    It holds every detection: a cap is applied where it is read, so that metrics with and without one share it.
+    """
     levels, places = on_grid(iou)
     ends = area_of(area)
     standard = ends in STANDARD_AREAS
-    need = Detections(levels, STANDARD_AREA if standard else ends, max(max_dets, 100), rule)
+    need = Detections(levels, STANDARD_AREA if standard else ends, MOST, rule)
     return need, STANDARD_AREAS.index(ends) if standard else 0, places
 
 
@@ -343,9 +357,13 @@ class BestF1Search(RankingFigure):
 
 @frozen
 class RankingSummary(GroupCurve):
-    """By class: the number of detections, whether it has truth, and how many detections have the score of another."""
+    """By class: detections that count, whether it has truth, and how many detections have the score of another.
 
-    ranking: Detections
+    Then the detections that rank beyond `max_dets` in their image, and the cap that would leave out none.
+    """
+
+    ranking: Any
+    max_dets: int
 
     drawn = False
     approximate = True
@@ -356,22 +374,38 @@ class RankingSummary(GroupCurve):
 
     def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
         """The same."""
-        begin, score = block.events.begin, block.events.columns["score"]
+        rank = block.events.columns["rank"]
+        rows = np.flatnonzero(rank < self.max_dets)
+        begin, score = np.searchsorted(rows, block.events.begin), block.events.columns["score"][rows]
+        beyond = np.diff(block.events.begin) - np.diff(begin)
+        deepest = np.zeros_like(beyond)
+        for k in np.flatnonzero(beyond).tolist():
+            deepest[k] = int(rank[block.events.begin[k] : block.events.begin[k + 1]].max()) + 1
         truths = np.concatenate([[0], np.cumsum(block.positives.columns["counted0"])])[block.positives.begin]
         equal = np.zeros(len(score) + 1, dtype=np.int64)
         equal[1:-1] = score[1:] == score[:-1]
         equal[begin] = 0
         total = np.concatenate([[0], np.cumsum(equal)])
-        return np.diff(begin), np.diff(truths) > 0, np.diff(total[begin])
+        return np.diff(begin), np.diff(truths) > 0, np.diff(total[begin]), beyond, deepest
+
+    def remarks(self, read: Arrays, groups: Sequence[int] | None = None) -> tuple[str, ...]:
+        """Where the cap leaves detections out of what was read: how many, and the cap that leaves out none."""
+        beyond, deepest = (part if groups is None else part[list(groups)] for part in read[3:])
+        count = int(beyond.sum())
+        if not count:
+            return ()
+        said = "1 detection is left out" if count == 1 else f"{count:,} detections are left out"
+        cap = f"at most {self.max_dets} per image and class count"
+        return (f"{said}: {cap}. max_dets={int(deepest.max())} counts all of them.",)
 
     def join(self, parts: Iterator[Arrays]) -> Arrays:
         """Classes side by side."""
         every = list(parts)
-        return tuple(np.concatenate([part[i] for part in every]) for i in range(3))
+        return tuple(np.concatenate([part[i] for part in every]) for i in range(5))
 
     def stream(self, sizes: GroupSizes, units: int) -> Stream:
         """One class in parts."""
-        return _Counter(sizes.sum("positive", "counted0") > 0)
+        return _Counter(sizes.sum("positive", "counted0") > 0, self.max_dets)
 
     def histogram(self, block: RankingBlock, bins: int) -> dict[str, Array]:
         """Nothing: bins do not say which scores are equal."""
@@ -380,19 +414,24 @@ class RankingSummary(GroupCurve):
     def bounded(self, counts: Mapping[str, Array], facts: Facts, upper: bool) -> Arrays:
         """Nothing to say."""
         nothing = np.zeros(1)
-        return nothing, nothing + 1, nothing
+        return nothing, nothing + 1, nothing, nothing, nothing
 
 
 class _Counter:
     """Counts detections and equal scores in parts."""
 
-    def __init__(self, has_truth: bool) -> None:
-        self.has_truth, self.count, self.ties = has_truth, 0, 0
+    def __init__(self, has_truth: bool, max_dets: int) -> None:
+        self.has_truth, self.max_dets = has_truth, max_dets
+        self.count, self.ties, self.beyond, self.deepest = 0, 0, 0, 0
 
     def feed(self, part: Mapping[str, Array]) -> None:
-        score = part["score"]
+        counts = part["rank"] < self.max_dets
+        score = part["score"][counts]
         self.count += len(score)
         self.ties += int(np.count_nonzero(score[1:] == score[:-1]))
+        self.beyond += len(counts) - len(score)
+        self.deepest = max(self.deepest, int(part["rank"].max(initial=0)) + 1)
 
     def result(self) -> Arrays:
-        return np.array([self.count]), np.array([self.has_truth]), np.array([self.ties])
+        counts = (self.count, self.has_truth, self.ties, self.beyond, self.deepest if self.beyond else 0)
+        return tuple(np.array([count]) for count in counts)

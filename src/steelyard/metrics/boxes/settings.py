@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -10,13 +12,15 @@ import numpy as np
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.facts import Facts
 from steelyard.core.metric import Metric, within_range
+from steelyard.core.need import Need
 from steelyard.core.spec import Range, render_value
 from steelyard.metrics.boxes.matches import AREAS, IOUS, Area
 from steelyard.metrics.boxes.pairs import CLASS
 
 STANDARD = Range(0.5, 0.95)
 MOST_THRESHOLDS = 32
-STANDARD_MOST = 100
+STANDARD_MOST = 100  # detections of a class in an image that count in COCO's metrics
+MOST = 65535  # detections of a class in an image that can be ranked: the default of metrics without a cap
 
 AreaSetting = str | tuple[float, float]
 
@@ -47,7 +51,7 @@ def check_area(metric: Metric, area: Any) -> None:
 def check_most(metric: Metric, field: str) -> None:
     """Check a number of detections."""
     value = getattr(metric, field)
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 65535:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST:
         raise InputError(
             f"metric '{metric.name}': {field} cannot be {render_value(value)}",
             remedy="It must be a whole number from 1 to 65535.",
@@ -107,3 +111,17 @@ def class_code(facts: Facts, label: str | int) -> int:
     if code < 0:
         raise InputError(f"there is no class '{label}'", remedy=nearest(str(label), class_names(facts)))
     return code
+
+
+def with_cap(need: Any, kept: Iterable[Need]) -> tuple[Need, str] | None:
+    """The need as versions before 0.3 kept it, when every metric had a cap by default, and a remark about that."""
+    capped: list[Any] = [one for one in kept if type(one) is type(need) and _uncapped(one) == need]
+    if not capped:
+        return None
+    widest = max(capped, key=lambda one: int(one.max_dets))
+    said = f"at most {widest.max_dets} detections per image and class count, for every metric"
+    return widest, f"The state was saved before version 0.3: {said}."
+
+
+def _uncapped(need: Any) -> Any:
+    return replace(need, max_dets=MOST)

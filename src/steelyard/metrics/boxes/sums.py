@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from steelyard.core.block import SumBlock
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Sum, Work
+from steelyard.core.need import Need, Sum, Work
 from steelyard.core.pairs import Array
 from steelyard.core.spec import Range
 from steelyard.metrics.boxes.matches import AREAS, STANDARD_AREAS, Matches, match_input, matches
 from steelyard.metrics.boxes.pairs import CLASS, BoxPairs
-from steelyard.metrics.boxes.settings import STANDARD_MOST, on_grid, thresholds
+from steelyard.metrics.boxes.settings import MOST, on_grid, thresholds, with_cap
 
 
 @frozen
@@ -42,7 +44,7 @@ class WorkingCounts(Sum):
     def measure(self, pairs: BoxPairs, work: Work) -> SumBlock:
         """Counts by image. A class that is not here has none."""
         levels, places = on_grid(self.iou)
-        m = matches(pairs, work, thresholds(levels), STANDARD_AREAS, max(self.max_dets, STANDARD_MOST))[0]
+        m = matches(pairs, work, thresholds(levels), STANDARD_AREAS, MOST)[0]
         units = len(pairs.units)
         kept = m.places() & (m.rank < self.max_dets)
         if self.score is not None:
@@ -57,6 +59,10 @@ class WorkingCounts(Sum):
             columns[:, 1, column] = np.bincount(m.image[kept & ~hit & ~ignored], minlength=units)
             columns[:, 2, column] = np.bincount(m.truth_image[objects], minlength=units)
         return SumBlock(columns.reshape(units, -1))
+
+    def earlier(self, kept: Iterable[Need]) -> tuple[Need, str] | None:
+        """Versions before 0.3 kept it with a cap."""
+        return with_cap(self, kept)
 
 
 def _of_class(m: Matches, kept: Array, objects: Array, code: int) -> tuple[Array, Array]:
@@ -79,12 +85,15 @@ class MatchedOverlap(Sum):
 
     def measure(self, pairs: BoxPairs, work: Work) -> SumBlock:
         """Two columns."""
-        most = max(self.max_dets, STANDARD_MOST)
-        m = matches(pairs, work, (float(self.iou),), (AREAS["all"],), most)[0]
+        m = matches(pairs, work, (float(self.iou),), (AREAS["all"],), MOST)[0]
         kept = m.places() & (m.score >= self.score) & (m.rank < self.max_dets) & m.bit(0)[0]
         units = len(pairs.units)
         overlap = np.bincount(m.image[kept], weights=m.overlap[kept], minlength=units)
         return SumBlock(np.stack([overlap, np.bincount(m.image[kept], minlength=units)], axis=1))
+
+    def earlier(self, kept: Iterable[Need]) -> tuple[Need, str] | None:
+        """Versions before 0.3 kept it with a cap."""
+        return with_cap(self, kept)
 
 
 @frozen

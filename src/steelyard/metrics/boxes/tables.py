@@ -16,7 +16,7 @@ from steelyard.metrics.boxes.along import Walk
 from steelyard.metrics.boxes.matches import AREAS, IOUS, STANDARD_AREAS, UNCOUNTED, match_input, matches, native_match
 from steelyard.metrics.boxes.pairs import BoxPairs
 from steelyard.metrics.boxes.ranking import FigureValues, RankingFigure, RankingSummary, detections
-from steelyard.metrics.boxes.settings import STANDARD, STANDARD_MOST, class_names, on_grid, thresholds
+from steelyard.metrics.boxes.settings import MOST, STANDARD, STANDARD_MOST, class_names, on_grid, thresholds
 from steelyard.metrics.boxes.working import PrecisionAt, RecallAt, rates
 
 BACKGROUND = "(background)"
@@ -27,8 +27,8 @@ def tables(pairs: BoxPairs, state: State, most: int = STANDARD_MOST) -> Mapping[
     work = Work()
     return {
         "classes": lambda: classes(pairs, work, most),
-        "confusion": lambda: confusion(pairs, work, max_dets=most),
-        "operating": lambda: operating(pairs, work, most),
+        "confusion": lambda: confusion(pairs, work),
+        "operating": lambda: operating(pairs, work),
     }
 
 
@@ -36,12 +36,16 @@ def curves(pairs: BoxPairs, work: Work, most: int = STANDARD_MOST) -> tuple[Figu
     """Precision at 101 recalls and the recall, objects and detections by class, at the standard thresholds."""
 
     def make() -> tuple[FigureValues, Array, Array]:
-        need, _, _ = detections(STANDARD, "all", most, "coco")
+        need, _, _ = detections(STANDARD, "all", "coco")
         state = State.of(pairs, [need], work)
         totals = state.totals(POINT)
         block = need.measure(pairs, work)
         counted = np.concatenate([[0], np.cumsum(block.positives.columns["counted0"])])[block.positives.begin]
-        return totals[RankingFigure(need, "coco", max_dets=most)], np.diff(counted), totals[RankingSummary(need)][0]
+        return (
+            totals[RankingFigure(need, "coco", max_dets=most)],
+            np.diff(counted),
+            totals[RankingSummary(need, most)][0],
+        )
 
     return work.once(("curves", most), make)
 
@@ -64,14 +68,14 @@ def classes(pairs: BoxPairs, work: Work, most: int = STANDARD_MOST) -> Table:
     return Table("classes", "Average precision by class", "class", names, heads, values)
 
 
-def operating(pairs: BoxPairs, work: Work, most: int = STANDARD_MOST) -> Table:
+def operating(pairs: BoxPairs, work: Work) -> Table:
     """One row per class: the best F1 with its score, precision and recall, and two points that are sought."""
-    block, names = detections(STANDARD, "all", most, "coco")[0].measure(pairs, work), class_names(pairs.facts)
-    searches = [PrecisionAt(max_dets=most), RecallAt(max_dets=most)]
+    block, names = detections(STANDARD, "all", "coco")[0].measure(pairs, work), class_names(pairs.facts)
+    searches = [PrecisionAt(), RecallAt()]
     values = np.full((len(names), 6), np.nan)
     for code in range(len(names)):
         one = block.one(code)
-        walk = Walk.of(one, most)
+        walk = Walk.of(one, MOST)
         objects = float(one.positives.columns["counted0"].sum())
         if not objects:
             continue
@@ -90,9 +94,7 @@ def operating(pairs: BoxPairs, work: Work, most: int = STANDARD_MOST) -> Table:
     return Table("operating", "Working points by class, IoU 0.5", "class", names, heads, values)
 
 
-def confusion(
-    pairs: BoxPairs, work: Work, iou: float = 0.5, score: float = 0.5, max_dets: int = STANDARD_MOST
-) -> Table:
+def confusion(pairs: BoxPairs, work: Work, iou: float = 0.5, score: float = 0.5, max_dets: int = MOST) -> Table:
     """The confusion matrix with background: counts, truth by prediction.
 
     The last row holds detections on background, the last column missed objects. The diagonal are the true positives of
@@ -100,7 +102,7 @@ def confusion(
     class that it overlaps with IoU >= `iou`, highest score first.
     """
     levels, places = on_grid(iou)
-    m = matches(pairs, work, thresholds(levels), STANDARD_AREAS, max(max_dets, 100))[0]
+    m = matches(pairs, work, thresholds(levels), STANDARD_AREAS, MOST)[0]
     s, names = match_input(pairs, work), class_names(pairs.facts)
     classes = s.classes
     kept = m.places() & (m.score >= score) & (m.rank < max_dets)
@@ -109,7 +111,7 @@ def confusion(
     table = np.zeros((classes + 1, classes + 1), dtype=np.int64)
     np.add.at(table, (label[kept & hit], label[kept & hit]), 1)
 
-    single = matches(pairs, work, (float(iou),), (AREAS["all"],), max(max_dets, 100))[0]
+    single = matches(pairs, work, (float(iou),), (AREAS["all"],), MOST)[0]
     paired = single.places() & (single.score >= score) & (single.rank < max_dets) & single.bit(0)[0]
     taken = np.zeros(len(s.image), dtype=bool)
     taken[single.partner[paired]] = True

@@ -65,8 +65,8 @@ OPTIONS = (
 )
 
 SPELLINGS = {
-    "mAP": "map", "mAP50": "map50", "AP50": "map50", "mAP75": "map75", "AP75": "map75", "APs": "map(area=small)",
-    "APm": "map(area=medium)", "APl": "map(area=large)",
+    "AP50": "map50", "AP75": "map75", "map@0.5": "map50", "map@50": "map50", "map@0.75": "map75", "map@75": "map75",
+    "APs": "map(area=small)", "APm": "map(area=medium)", "APl": "map(area=large)",
 }  # fmt: skip
 TASK = Task(
     name="boxes",

@@ -17,7 +17,7 @@ from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Floats, Weights
 from steelyard.metrics.boxes.along import EQUAL, Walk
 from steelyard.metrics.boxes.ranking import Detections, detections
-from steelyard.metrics.boxes.settings import check_ious, check_most, class_code
+from steelyard.metrics.boxes.settings import MOST, check_ious, check_most, class_code
 
 
 @frozen
@@ -96,7 +96,7 @@ class _Sought(Metric):
 
     iou: float = 0.5
     only: str | int | None = field(default=None, metadata={"spec": "label"})
-    max_dets: int = 100
+    max_dets: int = MOST
 
     def check(self) -> None:
         """Check every setting."""
@@ -118,7 +118,7 @@ class _Sought(Metric):
     @property
     def search(self) -> PointSearch:
         """What is read along the ranking."""
-        ranking, _, places = detections(self.iou, "all", self.max_dets, "coco")
+        ranking, _, places = detections(self.iou, "all", "coco")
         kind = PooledPointSearch if self.only is None else PointSearch
         return kind(ranking, self.seeks, self.least, self.max_dets, places[0], self.only)
 

@@ -29,7 +29,13 @@ TRUTH = Schema(
         Column("caption", "text", required=False, meaning="a reference caption"),
         Column("tuples", "text", required=False, meaning=_TUPLES),
         Column(
-            "sample_weight", "number", required=False, flags=True, minimum=0, meaning="the user's weight of the image"
+            "sample_weight",
+            "number",
+            required=False,
+            flags=True,
+            minimum=0,
+            aliases=("weight",),
+            meaning="the user's weight of the image",
         ),
     ),
 )

@@ -184,6 +184,7 @@ class RougeL(_Mean):
 
     name = "rouge_l"
     title = "ROUGE-L"
+    aliases = ("rouge",)
     reference = "pycocoevalcap.rouge"
 
     @property

@@ -133,6 +133,7 @@ class SpiceObject(Spice):
 
     name = "spice_object"
     title = "SPICE, objects"
+    aliases = ("object f1",)
     category = "object"
 
 
@@ -155,6 +156,7 @@ class SpiceAttribute(Spice):
 
     name = "spice_attribute"
     title = "SPICE, attributes"
+    aliases = ("attribute f1",)
     category = "attribute"
 
 
@@ -177,6 +179,7 @@ class SpiceRelation(Spice):
 
     name = "spice_relation"
     title = "SPICE, relations"
+    aliases = ("relation f1",)
     category = "relation"
 
 
@@ -199,6 +202,7 @@ class SpiceColor(Spice):
 
     name = "spice_color"
     title = "SPICE, colours"
+    aliases = ("color f1",)
     category = "color"
 
 
@@ -221,6 +225,7 @@ class SpiceCount(Spice):
 
     name = "spice_count"
     title = "SPICE, counts"
+    aliases = ("count f1",)
     category = "count"
 
 
@@ -243,6 +248,7 @@ class SpiceSize(Spice):
 
     name = "spice_size"
     title = "SPICE, sizes"
+    aliases = ("size f1",)
     category = "size"
 
 

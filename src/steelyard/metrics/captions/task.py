@@ -66,4 +66,8 @@ TASK = Task(
     views="steelyard.metrics.captions.figures",
     checks="steelyard.checks.captions",
     plain=plain_sides,
-)
+    spellings={
+        **{f"bleu{n}": f"bleu@{n}" for n in range(1, 5)},
+        "spice_precision": "spice(value=precision)", "spice_recall": "spice(value=recall)",
+    },
+)  # fmt: skip

@@ -151,6 +151,7 @@ class F1(_Counted):
 
     name = "f1"
     title = "F1"
+    aliases = ("f1 score",)
 
     def reduce(self, totals: Declared) -> Floats:
         """Twice the true positives over truths and detections."""

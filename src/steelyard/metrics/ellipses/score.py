@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import field
 from typing import Literal
 
 from steelyard.align.sets import SetPairs
@@ -26,7 +27,7 @@ class Scored(Metric):
     """A mean over images of the pairs' closeness, divided by a number of ellipses. Settings say how pairs are made."""
 
     distance: DistanceName = "param"
-    t: float | None = None
+    t: float | None = field(default=None, metadata={"aliases": ("tresh_dist", "thresh_dist")})
     matching: Literal["greedy", "optimal"] = "greedy"
     weights: tuple[float, ...] = WEIGHTS
     normalise: bool = False
@@ -123,6 +124,7 @@ class Score(Scored):
 
     name = "score"
     title = "Ellipse score"
+    aliases = ("metrics_elps",)
 
     empty: Literal["one", "skip"] = "one"
 

@@ -55,6 +55,7 @@ class Accuracy(ProportionMetric):
 
     name = "accuracy"
     title = "Accuracy"
+    aliases = ("acc",)
     reference = "sklearn.metrics.accuracy_score"
     negatives = True
 

@@ -3,7 +3,7 @@
 Conventions
     A row is one thing that was labelled. Truth: `id`, and `label` (one per row), or `labels` (a set), or `label:cat`,
     `label:dog`, ... (0 or 1, one column per class). `group` is the unit where rows belong together (the images of a
-    patient); without it every row is a unit. `weight` is the weight of a row.
+    patient); without it every row is a unit. `sample_weight`, or `weight`, is the weight of a row.
     Predictions: `id`, and labels in any of those forms, or `score:cat`, ... or `probability:cat`, ... (one column per
     class), or one column `score` or `probability` for the positive class of two.
     Without an `id` on both sides rows are joined by position, and both must have as many.
@@ -51,7 +51,15 @@ TRUTH = Schema(
         _LABEL,
         _LABELS,
         Column("group", "id", required=False, meaning="the unit, where rows belong together"),
-        Column("weight", "number", required=False, flags=True, minimum=0, meaning="the weight of the row"),
+        Column(
+            "weight",
+            "number",
+            required=False,
+            flags=True,
+            minimum=0,
+            aliases=("sample_weight",),
+            meaning="the weight of the row, also called sample_weight",
+        ),
     ),
 )
 PREDICTION = Schema(

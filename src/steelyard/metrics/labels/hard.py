@@ -54,7 +54,7 @@ class Recall(ProportionMetric):
 
     name = "recall"
     title = "Recall"
-    aliases = ("sensitivity", "tpr")
+    aliases = ("sensitivity", "tpr", "true positive rate")
     reference = "sklearn.metrics.recall_score(zero_division=nan)"
 
     def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
@@ -81,7 +81,7 @@ class F1(ProportionMetric):
 
     name = "f1"
     title = "F1"
-    aliases = ("dice",)
+    aliases = ("dice", "f1 score")
     reference = "sklearn.metrics.f1_score(zero_division=nan)"
 
     def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
@@ -172,7 +172,7 @@ class Specificity(ProportionMetric):
 
     name = "specificity"
     title = "Specificity"
-    aliases = ("tnr",)
+    aliases = ("tnr", "true negative rate")
     reference = "sklearn.metrics.recall_score of the other class"
     negatives = True
 

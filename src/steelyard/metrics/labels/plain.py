@@ -16,9 +16,9 @@ SPELLINGS = {
     "cohen_kappa_score": "kappa", "cohen_kappa": "kappa", "f1_score": "f1", "precision_score": "precision",
     "recall_score": "recall", "jaccard_score": "jaccard", "fbeta_score": "fbeta", "roc_auc_score": "roc_auc",
     "auroc": "roc_auc", "average_precision_score": "ap", "average_precision": "ap", "brier_score_loss": "brier",
-    "top_k_accuracy_score": "topk",
-    **{f"{name}_{average}": f"{average}({name})" for name in ("f1", "precision", "recall", "jaccard")
-       for average in AVERAGES},
+    "top_k_accuracy_score": "topk", "map": "macro(ap)", "mean_average_precision": "macro(ap)",
+    **{spelling: f"{average}({name})" for name in ("f1", "precision", "recall", "jaccard") for average in AVERAGES
+       for spelling in (f"{name}_{average}", f"{average}_{name}", f"{average}_average_{name}")},
 }  # fmt: skip
 
 

@@ -172,6 +172,7 @@ class F1(_AtK):
 
     name = "f1"
     title = "F1"
+    aliases = ("f1 score",)
     formula = "f1"
     reference = "ranx: f1"
 

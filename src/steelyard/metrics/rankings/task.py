@@ -33,7 +33,13 @@ TRUTH = Schema(
             meaning="0: judged not relevant; 1 or more: relevant; below 0: not judged",
         ),
         Column(
-            "sample_weight", "number", required=False, flags=True, minimum=0, meaning="the user's weight of the query"
+            "sample_weight",
+            "number",
+            required=False,
+            flags=True,
+            minimum=0,
+            aliases=("weight",),
+            meaning="the user's weight of the query",
         ),
     ),
 )

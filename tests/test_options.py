@@ -1,0 +1,103 @@
+"""Options of the command line: no name is taken twice, and tasks go by what people call them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+import steelyard as sy
+from steelyard.cli.main import cli
+from steelyard.cli.options import TaskCommand
+from steelyard.metrics import catalogue
+
+SAMPLE = Path(str(files("steelyard") / "samples"))
+TRUTH, MODEL = str(SAMPLE / "weights" / "truth.csv"), str(SAMPLE / "weights" / "model_a.csv")
+
+
+def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    for name in group.list_commands(click.Context(group)):
+        command = group.commands[name]
+        if isinstance(command, click.Group):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+CALLS = [
+    (path, task)
+    for path, command in commands(cli)
+    for task in (catalogue.MODULES if isinstance(command, TaskCommand) else ("",))
+]
+
+
+@pytest.mark.parametrize(("path", "task"), CALLS, ids=lambda part: "-".join(part) if isinstance(part, tuple) else part)
+def test_no_option_of_a_command_is_taken_twice(path: tuple[str, ...], task: str) -> None:
+    """For every command, and for every task where the task has options of its own."""
+    command = dict(commands(cli))[path]
+    context = click.Context(command)
+    arguments = [task, "--help"] if task else ["--help"]
+    with pytest.raises(click.exceptions.Exit):
+        command.parse_args(context, arguments)
+    names = [name for param in command.get_params(context) for name in (*param.opts, *param.secondary_opts)]
+    assert sorted(names) == sorted(set(names))
+    values = [param.name for param in command.get_params(context)]
+    assert sorted(map(str, values)) == sorted(set(map(str, values)))
+
+
+def test_help_shows_one_option_for_each_format(steelyard: Callable[..., Any]) -> None:
+    text = steelyard("evaluate", "boxes", "--help").stdout
+    assert text.count("\n  --format ") == 1
+    assert text.count("\n  --figure-format ") == 1
+    assert "--format" not in steelyard("evaluate", "weights", "--help").stdout.replace("--figure-format", "")
+
+
+def test_a_task_by_its_synonym_prints_its_own_name(steelyard: Callable[..., Any]) -> None:
+    plain = steelyard("evaluate", "weights", TRUTH, MODEL, "-m", "mae", "--ci", "none")
+    for task in ("regression", "Weights", "food-weights"):
+        done = steelyard("evaluate", task, TRUTH, MODEL, "-m", "MAE", "--ci", "none")
+        assert (done.returncode, done.stdout) == (0, plain.stdout)
+    assert plain.stdout.startswith("weights: 60 dishes")
+
+
+def test_a_synonym_has_the_options_of_its_task(steelyard: Callable[..., Any]) -> None:
+    for name, task in (("detection", "boxes"), ("obb", "oriented"), ("3d", "boxes3d"), ("mot", "tracking")):
+        assert steelyard("evaluate", name, "--help").stdout == steelyard("evaluate", task, "--help").stdout
+
+
+@pytest.mark.parametrize("command", ["check", "compare", "demo"])
+def test_every_command_takes_synonyms(command: str, steelyard: Callable[..., Any]) -> None:
+    files_of = {"check": [TRUTH, MODEL], "compare": [TRUTH, MODEL, MODEL, "-m", "mae"], "demo": []}[command]
+    done = steelyard(command, "regression", *files_of)
+    assert done.returncode == 0, done.stderr
+    assert "weights" in done.stdout
+
+
+def test_synonyms_in_python_are_kept_as_the_task(tmp_path: Path) -> None:
+    report = sy.evaluate("regression", TRUTH, MODEL, "MAE", confidence=None)
+    assert (report.task, report.request.task) == ("weights", "weights")
+    report.to_json(tmp_path / "r.json")
+    assert sy.read(tmp_path / "r.json") == report
+    assert sy.score("Regression", TRUTH, MODEL, "mean absolute error") == report["mae"].value
+    compared = sy.compare("regression", TRUTH, MODEL, MODEL, "MAE", margin={"Mean Absolute Error": 1})
+    assert compared.task == "weights"
+    assert compared["mae"].margin == 1
+    with pytest.raises(sy.InputError, match="there are two margins for 'mae'"):
+        sy.compare("weights", TRUTH, MODEL, MODEL, "MAE", margin={"MAE": 1, "mae": 2})
+    assert sy.Accumulator("classification").task.name == "labels"
+    assert sy.check("regression", TRUTH, MODEL).task == "weights"
+
+
+def test_the_catalogue_is_asked_in_any_spelling(steelyard: Callable[..., Any]) -> None:
+    assert steelyard("metrics", "Macro-F1").stdout == steelyard("metrics", "macro(f1)").stdout
+    assert steelyard("metrics", "--task", "retrieval", "mAP").stdout.startswith("map  —  Mean average precision\n")
+    assert steelyard("metrics", "captioning").stdout == steelyard("metrics", "captions").stdout
+    refused = steelyard("metrics", "bxoes")
+    assert (refused.returncode, refused.stderr) == (
+        2, "steelyard: there is no metric 'bxoes'. Did you mean the task 'boxes'?\n",
+    )  # fmt: skip
+    assert "'steelyard metrics' lists them all" in steelyard("metrics", "xyzzyq").stderr
