@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -29,7 +30,8 @@ def flip(path: Path, place: int) -> None:
 
 
 def without_note(report: sy.Report) -> str:
-    data = json.loads(report.to_json())
+    data = report.to_dict()
+    del data["digest"]
     data["body"]["notes"] = [note for note in data["body"]["notes"] if "damaged" not in note]
     return json.dumps(data)
 
@@ -260,3 +262,114 @@ def test_answers_and_bins_that_somebody_made_up_are_refused(case: str, tmp_path:
     write_container(path, contents.kind, contents.facts, {name: change(name, v) for name, v in contents.arrays.items()})
     with pytest.raises(sy.InputError, match=message):
         evaluate_shards("boxes", *files(tmp_path), "map", **options)
+
+
+RELEASED = sorted((Path(__file__).parent / "released").glob("*/*.state"))
+JUNK: tuple[Any, ...] = (None, True, -1, 7, 0.5, "x", "", [], [7], (1, "a"), {}, {"a": []}, ...)
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The place of every fact; of lists the first three."""
+    inner = (
+        value.items() if isinstance(value, dict) else enumerate(value[:3]) if isinstance(value, list | tuple) else ()
+    )
+    return [*([at] if at else []), *(place for key, one in inner for place in places(one, (*at, key)))]
+
+
+def spoiled(value: Any, at: tuple[Any, ...], junk: Any) -> Any:
+    """The facts with another value at a place; `...` takes it out."""
+    if not at:
+        return junk
+    parts = dict(value) if isinstance(value, dict) else dict(enumerate(value))
+    if junk is ... and len(at) == 1:
+        del parts[at[0]]
+    else:
+        parts[at[0]] = spoiled(parts[at[0]], at[1:], junk)
+    return parts if isinstance(value, dict) else type(value)(parts.values())
+
+
+def test_signed_facts_are_checked_field_by_field() -> None:
+    """Facts of another type, with the right digest: an error that names the file and the field, or a report."""
+    rng = random.Random("facts")
+    held = {path: read_container(path) for path in RELEASED}
+    every = [(path, at) for path in RELEASED for at in places(held[path].facts)]
+    refused, later = [], []
+    for path, at in rng.sample(every, 700):
+        kind, facts, arrays = held[path]
+        data = container_bytes(kind, spoiled(facts, at, rng.choice(JUNK)), arrays)
+        try:
+            state = sy.Accumulator.from_bytes(data, "theirs.state")
+        except sy.InputError as error:
+            refused.append(str(error))
+            continue
+        if state.compacted is not None or state.batches:
+            try:
+                state.report(confidence=None, save_draws=False)
+            except sy.InputError:
+                later.append(at[0])
+    assert len(refused) > 400
+    assert all(text.startswith("theirs.state") for text in refused)
+    assert set(later) <= {"request"}  # it may name a column that the data do not have
+
+
+FACTS: dict[str, tuple[tuple[Any, ...], Any, str]] = {
+    "columns of sums": (("sums", "columns"), 7, "the field 'sums.columns' is 7, and a mapping is expected"),
+    "options of sums": (("sums", "options"), 7, "the field 'sums.options' is 7, and a mapping is expected"),
+    "an option": (("sums", "options"), {"angle": 7}, "the field 'sums.options.angle' is 7, and a text is expected"),
+    "columns": (("request", "columns"), 7, "the field 'request.columns' is 7, and a mapping is expected"),
+    "a column": (("request", "columns"), {"weight": 7}, "the field 'request.columns.weight' is 7, and a text"),
+    "draws": (("request", "draws"), 0.5, "the field 'request.draws' is 0.5, and a whole number is expected"),
+    "draws that are a flag": (("request", "draws"), True, "the field 'request.draws' is True"),
+    "few draws": (("request", "draws"), 3, "the field 'request' does not fit: 3 draws are too few"),
+    "a setting that is none": (("request", "later"), 3, "the field 'request' does not fit: there is no setting 'later'"),
+    "a policy that is none": (("request", "missing"), "guess", "the field 'request' does not fit: missing='guess'"),
+    "no request": (("request",), ..., "the field 'request' is missing"),
+    "no task": (("task",), ..., "the field 'task' is missing"),
+    "another task": (("sums", "task"), "labels", "the field 'sums.task' is 'labels', not 'weights'"),
+    "notes": (("notes",), [7], r"the field 'notes\[0\]' is 7, and a text is expected"),
+    "a count": (("sums", "rows"), (1,), r"the field 'sums.rows' is \(1,\), and a list of 2 values is expected"),
+    "a negative count": (("sums", "rows"), (-1, 2), "are none"),
+    "coverage": (("sums", "coverage", 0), "x", r"the field 'sums.coverage\[0\]' is 'x', and a whole number"),
+    "no metric": (("sums", "specs"), (), "the field 'sums.specs' is empty"),
+    "an unknown metric": (("sums", "specs"), ("mea",), "the field 'sums.specs' does not fit: .*mea"),
+    "axes": (("sums", "state", "axes"), {"class": 7}, "the field 'sums.state.axes.class' is 7, and a list of 3 values"),
+    "no blocks": (("sums", "state", "blocks"), {}, "the field 'sums.state.blocks' lacks '"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", list(FACTS))
+def test_what_is_said_of_a_fact(case: str) -> None:
+    at, junk, message = FACTS[case]
+    state = sy.Accumulator("weights")
+    state.update(*DRAW["weights"](np.random.default_rng(1), 6))
+    state.compact("mae")
+    kind, facts, arrays = parse_container(state.to_bytes(), "state")
+    if at[-1] == "later":
+        facts = {**facts, "request": {**facts["request"], "later": junk}}
+    else:
+        facts = spoiled(facts, at, junk)
+    with pytest.raises(sy.InputError, match=message) as error:
+        sy.Accumulator.from_bytes(container_bytes(kind, facts, arrays), "theirs.state")
+    assert str(error.value).startswith("theirs.state: ")
+
+
+def test_facts_of_shards_are_checked_too(tmp_path: Path) -> None:
+    write_shards("boxes", tmp_path, 2, 2, units=8)
+    options: dict[str, Any] = {"work": tmp_path / "work", "workers": 1, "confidence": None}
+    evaluate_shards("boxes", *files(tmp_path), "map", **options)
+    folder = tmp_path / "work" / "states"
+    for kind, key, junk in (
+        ("shard", "rows", 7),
+        ("shard", "notes", 7),
+        ("shard", "truth", 7),
+        ("units", "units", "x"),
+    ):
+        for path in folder.glob("*.readings"):
+            path.unlink()
+        path = sorted(folder.glob(f"*.{kind}"))[0]
+        whole = path.read_bytes()
+        contents = read_container(path)
+        write_container(path, contents.kind, {**contents.facts, key: junk}, contents.arrays)
+        with pytest.raises(sy.InputError, match=rf"\.{kind}: the field '{key}' is {junk!r}, and"):
+            evaluate_shards("boxes", *files(tmp_path), "map", **options)
+        path.write_bytes(whole)

@@ -231,7 +231,7 @@ def test_undefined_cannot_be_judged() -> None:
     assert verdict.outcome == "undecided"
     assert "nothing was weighed" in verdict.verdicts[0].why
     no_interval = sy.gate(
-        result(score(interval=None)), ["mae > baseline", "mae > baseline, p < 0.1"], baseline=result(score(value=10.0))
+        result(score(interval=None)), ["mae > baseline", "mae > baseline, p < 0.1"], baseline=result(score(value=10.0, interval=[8.0, 12.0]))
     )
     assert [v.outcome for v in no_interval.verdicts] == ["fail", "undecided"]
     assert no_interval.verdicts[0].method == "value"
@@ -412,7 +412,7 @@ BROKEN = {
     "value is text": (changed("body.scores.mae.value", "12"), ['body.scores.mae.value is "12"', "a number or null"]),
     "value is true": (changed("body.scores.mae.value", True), ["body.scores.mae.value is true", "a number or null"]),
     "interval of one": (changed("body.scores.mae.interval", [1]), ["body.scores.mae.interval is [1]", "an array of 2"]),
-    "interval upside down": (changed("body.scores.mae.interval", [3, 1]), ["'body.scores.mae.interval' goes from 3 to 1", "the lower end stands first"]),
+    "interval upside down": (changed("body.scores.mae.interval", [3, 1]), ["'body.scores.mae.interval' goes from 3 to 1", "the lower end comes first"]),
     "direction": (changed("body.scores.mae.better", "up"), ['body.scores.mae.better is "up"', "lower, higher"]),
     "negative units": (changed("body.scores.mae.units", -1), ["body.scores.mae.units is -1", "whole number"]),
     "draws are no base64": (changed("body.scores.mae.draws", "%%"), ["body.scores.mae.draws", "base64 of 64-bit floats"]),

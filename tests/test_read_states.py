@@ -189,7 +189,7 @@ def test_an_id_of_a_document_that_is_empty() -> None:
         "truth.queries": as_object(["q"]), "truth.starts": np.array([0, 2]), "truth.values": np.array([1.0, 0.0]),
         "truth.documents": np.frombuffer(b"ab", np.uint8), "truth.ends": np.array([2, 2]),
     }  # fmt: skip
-    container = Container("state", {"truth": {"shape": "rankings", "names": {}}}, arrays)
+    container = Container("state", {"truth": {"shape": "rankings", "source": "f", "names": {}}}, arrays)
     assert refused(lambda: unpack_records(container, "truth", task.truth, lambda row: f"f, row {row}", "f")) == (
         f'f: the state lacks "a document\'s id". {REMEDY}'
     )

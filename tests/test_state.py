@@ -169,7 +169,7 @@ def damaged() -> dict[str, tuple[bytes, str]]:
         "a task that is none": (sealed(whole.replace(b'"weights"', b'"heights"')), "heights"),
         "an array too long": (sealed(whole.replace(b'"bytes": ', b'"bytes":9')), "does not fit the contents"),
         "a type that is none": (sealed(whole.replace(b'"<f8"', b'"<z8"')), "does not fit the contents"),
-        "a side that lacks": (sealed(whole.replace(b'"prediction"', b'"predictiom"')), "the state lacks"),
+        "a side that lacks": (sealed(whole.replace(b'"prediction"', b'"predictiom"')), "the state lacks 'prediction'"),
     }  # fmt: skip
 
 

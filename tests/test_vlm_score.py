@@ -507,3 +507,154 @@ def test_a_real_server(tmp_path: Path) -> None:
         server.terminate()
         server.wait(30)
         log.close()
+
+
+# --- what a score says, and which readings it leaves out -----------------------------------------------------------------
+
+
+def silent_at_80(c) -> str:
+    return "I cannot say." if grey_of(c) == 80 else str(grey_of(c))
+
+
+def test_frames_without_a_number(tmp_path: Path) -> None:
+    """200, 150, 100 and 180, 130, 80 g, of which the last is not read: as 0 g it is off by 80 g."""
+    frames_csv(tmp_path)
+    ask(tmp_path, silent_at_80, (PROMPTS["direct"],))
+    left_out = score(tmp_path / "run", draws=100)
+    assert left_out.rows[0].report["mae_overall"].value == 0
+    worst = score(tmp_path / "run", draws=100, missing="worst")
+    assert worst.rows[0].report["mae_overall"].value == pytest.approx(80 / 6)
+    assert worst.rows[0].report.request.missing == "worst"
+    assert worst.rows[0].constant == left_out.rows[0].constant  # compared on the frames that both have
+    with pytest.raises(InputError, match="s1"):
+        score(tmp_path / "run", draws=100, missing="error")
+    with pytest.raises(InputError, match="missing='guess'"):
+        score(tmp_path / "run", missing="guess")
+
+
+def test_every_remark_of_the_scores_is_said(tmp_path: Path) -> None:
+    """mae_consumed leaves out the meal whose last frame has no number."""
+    frames_csv(tmp_path)
+    ask(tmp_path, lambda c: silent_at_80(c) if "The food item" not in c.texts[0] else str(grey_of(c)), ALL[:2])
+    result = score(tmp_path / "run", draws=100)
+    rows = {row.prompt: row for row in result.rows}
+    said = [note for s in rows["direct"].report.scores.values() for note in s.notes]
+    own = [
+        note for note in said if note not in [n for s in rows["direct+name"].report.scores.values() for n in s.notes]
+    ]
+    assert said
+    for form in (result.to_text(), result.to_markdown(), result.to_html()):
+        flat = " ".join(form.split()).replace("&#x27;", "'")
+        for note in said:
+            assert note in flat
+        for note in own:
+            assert f"direct: {note}" in flat
+        assert "direct: mae_consumed leaves out 1 sequences without a frame t = 0 or without a prediction" in flat
+
+
+def test_prompts_that_the_last_run_did_not_ask(tmp_path: Path) -> None:
+    frames_csv(tmp_path)
+    ask(tmp_path, silent_at_80, ALL)
+    assert score(tmp_path / "run", draws=100).notes == ()
+    ask(tmp_path, silent_at_80, (PROMPTS["reason"],))
+    result = score(tmp_path / "run", draws=100)
+    assert [row.prompt for row in result.rows] == ["reason"]
+    (note,) = result.notes
+    assert "not shown (scripted: direct, direct+name, reason+name)" in note
+    for form in (result.to_text(), result.to_markdown(), result.to_html()):
+        assert "not shown (scripted: direct, direct+name, reason+name)" in " ".join(form.split())
+
+
+def test_without_intervals_and_quietly(tmp_path: Path, steelyard) -> None:
+    frames_csv(tmp_path)
+    ask(tmp_path, silent_at_80, ALL[:2])
+    done = steelyard("vlm", "score", "run", "--ci", "none", "-q", "-o", "score.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "mae_overall" in done.stdout
+    result = api.read(tmp_path / "score.json")
+    assert result.confidence is None
+    assert all(s.interval is None for row in result.rows for s in row.report.scores.values())
+    done = steelyard("vlm", "score", "run", "--ci", "much")
+    assert (done.returncode, "--ci 'much' is not a level" in done.stderr) == (2, True)
+    done = steelyard("vlm", "score", "run", "--missing", "worst", "--json")
+    assert json.loads(done.stdout)["body"]["rows"][0]["report"]["request"]["missing"] == "worst"
+
+
+# --- frames that are a folder, and columns of other names ------------------------------------------------------------
+
+
+def test_a_folder_of_pictures(tmp_path: Path) -> None:
+    """Pictures in the folder are sequences of their own, those in a folder inside are one, 2 before 10."""
+    here = tmp_path / "meals"
+    for name in (
+        "a.png",
+        "b.png",
+        "b.jpg",
+        "lunch/10.png",
+        "lunch/2.png",
+        "lunch/1.png",
+        "week/1/x.png",
+        ".hidden.png",
+    ):
+        (here / name).parent.mkdir(parents=True, exist_ok=True)
+        picture(here / name, 100)
+    (here / "notes.txt").write_text("no picture")
+    frames = read_frames(here)
+    assert [(f.sequence, f.t, f.image) for f in frames] == [
+        ("a", 0, "a.png"), ("b.jpg", 0, "b.jpg"), ("b.png", 0, "b.png"),
+        ("lunch", 0, "lunch/1.png"), ("lunch", 1, "lunch/2.png"), ("lunch", 2, "lunch/10.png"), ("week/1", 0, "week/1/x.png"),
+    ]  # fmt: skip
+    assert all(f.picture is not None for f in frames)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="empty: the folder holds no picture"):
+        read_frames(tmp_path / "empty")
+    (tmp_path / "empty" / "frames.csv").write_text("sequence,t,image\n")
+    with pytest.raises(InputError, match=r"Give the table: .*frames\.csv"):
+        read_frames(tmp_path / "empty")
+
+
+def test_run_a_folder_and_say_why_prompts_cannot_be_asked(tmp_path: Path, steelyard) -> None:
+    (tmp_path / "meals").mkdir()
+    for i in range(3):
+        picture(tmp_path / "meals" / f"{i}.png", 100 + i)
+    with serving(lambda handler, number, body: handler.send(completion(str(sent_grey(body))))) as server:
+        model = f"openai:m@{server.url}"
+        done = steelyard("vlm", "run", "meals", "--model", model, "--out", "run")
+        assert done.returncode == 1
+        assert "6 could not be asked (6: the prompt gives the food's name, and the frame has none)" in done.stderr
+        assert (
+            "add a column 'food' with the food's name, or choose prompts without it: --prompts direct,reason"
+            in done.stderr
+        )
+        done = steelyard("vlm", "run", "meals", "--model", model, "--out", "run", "--prompts", "direct,reason")
+        assert (done.returncode, "6 readings, 6 held already" in done.stderr) == (0, True)
+
+
+def test_columns_of_other_names(tmp_path: Path, steelyard) -> None:
+    frames_csv(tmp_path)
+    text = (tmp_path / "frames.csv").read_text().replace("sequence,t,image,food,weight", "meal,t,photo,dish,grams", 1)
+    (tmp_path / "own.csv").write_text(text)
+    with serving(lambda handler, number, body: handler.send(completion(str(sent_grey(body))))) as server:
+        command = [
+            "vlm",
+            "run",
+            "own.csv",
+            "--model",
+            f"openai:m@{server.url}",
+            "--out",
+            "run",
+            "--prompts",
+            "direct+name",
+        ]
+        done = steelyard(*command)
+        assert (done.returncode, "--map" in done.stderr) == (2, True)
+        names = {"sequence": "meal", "image": "photo", "food": "dish", "weight": "grams"}
+        maps = [part for name, column in names.items() for part in ("--map", f"{name}={column}")]
+        done = steelyard(*command, *maps)
+        assert done.returncode == 0, done.stderr
+        assert "is rice." in json.dumps(server.requests[0][2])
+        done = steelyard(*command, "--map", "image=foto")
+        assert (done.returncode, "column 'foto' is missing, which 'image' is mapped to" in done.stderr) == (2, True)
+        done = steelyard(*command, "--map", "picture=photo")
+        assert (done.returncode, "column 'picture' cannot be mapped" in done.stderr) == (2, True)
+    assert score(tmp_path / "run", draws=100).rows[0].report["mae_overall"].value == 0

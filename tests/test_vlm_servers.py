@@ -27,6 +27,7 @@ from steelyard.vlm.pace import Pace, duration
 from steelyard.vlm.plan import read_plans
 from steelyard.vlm.prompts import PROMPTS
 from steelyard.vlm.run import run
+from steelyard.vlm.server import _own_network
 from steelyard.vlm.usage import Tokens, tokens_of
 
 DIRECT = (PROMPTS["direct"],)
@@ -144,6 +145,46 @@ def test_a_key_does_not_go_out_unencrypted(monkeypatch: pytest.MonkeyPatch) -> N
         open_backend(f"openai:m@{url}", ModelOptions()).close()
     monkeypatch.delenv("OPENAI_API_KEY")
     open_backend("openai:m@http://example.org/v1", ModelOptions()).close()
+
+
+OWN = (
+    "localhost", "127.0.0.1", "127.1", "[::1]", "[::ffff:127.0.0.1]", "10.0.0.9", "172.20.0.2", "192.168.1.5",
+    "169.254.0.7", "[fd00::1]", "vllm", "gpu.lan", "box.local", "api.internal", "localhost.",
+)  # fmt: skip
+
+
+def test_which_addresses_are_of_ones_own_network() -> None:
+    for host in OWN:
+        assert _own_network(f"http://{host}:8000/v1"), host
+    for host in ("api.openai.com", "8.8.8.8", "[2606:4700::1]", "[::ffff:8.8.8.8]", "local.example.org", "172.32.0.1"):
+        assert not _own_network(f"https://{host}/v1"), host
+
+
+@pytest.mark.parametrize(("option", "through"), [("auto", False), ("never", False), ("always", True)])
+def test_no_proxy_sees_what_goes_to_ones_own_machine(
+    option: str, through: bool, frames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with serving(good) as server, serving(good) as proxy:
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.url.removesuffix("/v1"))
+        assert ask(f"openai:m@{server.url}", frames, tmp_path / "run", http_proxy=option).done == len(frames)
+        assert (len(proxy.requests) > 0, len(server.requests) > 0) == (through, not through)
+        with pytest.raises(InputError, match="--http-proxy sometimes is not known"):
+            ask(f"openai:m@{server.url}", frames, tmp_path / "no", http_proxy="sometimes")
+
+
+def test_a_proxy_is_used_for_other_addresses(frames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with serving(good) as proxy:
+        for name in ("HTTP_PROXY", "http_proxy"):
+            monkeypatch.setenv(name, proxy.url.removesuffix("/v1"))
+        assert ask("openai:m@http://models.example.org/v1", frames, tmp_path / "run").done == len(frames)
+        assert len(proxy.requests) > 0
 
 
 # --- pictures ----------------------------------------------------------------------------------------------------

@@ -7,7 +7,8 @@ A `console` block holds commands behind `$` and their output; a `python` block r
 page's folder. `--update` writes the real output into the page; without it, a difference is an error.
 
 A number with more digits than machines agree on (sums, exp and logarithms differ in the last ones) is shown
-with ten. Seconds that replies of a model took differ each time: they are shown as 0.0 s.
+with ten, and the digest of a result, which is of all digits, as "sha256:...". Seconds that replies of a model took
+differ each time: they are shown as 0.0 s.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ BLOCK = re.compile(
 
 
 LONG = re.compile(r"(?<![\w.])\d+\.\d{11,}(?![\w.])")
+DIGEST = re.compile(r'^(  "digest": "sha256:)[0-9a-f]{64}"', re.M)
 TIMES = re.compile(r"^ +time, .*$", re.M)
 SECONDS = re.compile(r"[\d.]+ s *")
 
@@ -82,7 +84,7 @@ def _console(code: str) -> str:
 def _steady(text: str) -> str:
     """The text that comes out on every machine, each time."""
     text = TIMES.sub(lambda line: SECONDS.sub(lambda one: "0.0 s".ljust(len(one[0])), line[0]).rstrip(), text)
-    return LONG.sub(lambda match: f"{float(match[0]):.10g}", text)
+    return LONG.sub(lambda match: f"{float(match[0]):.10g}", DIGEST.sub(r'\1..."', text))
 
 
 def main() -> None:

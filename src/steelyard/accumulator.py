@@ -14,6 +14,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from steelyard.align.gather import ON_CONFLICT, Batch, Gathered, RowLocation, gather
+from steelyard.align.join import check_policy
 from steelyard.align.rankings import unfolded
 from steelyard.align.unit_digest import total_digest
 from steelyard.api import findings
@@ -23,16 +24,25 @@ from steelyard.core.rankings import Rankings
 from steelyard.core.records import Array, Records, factorize
 from steelyard.core.request import Metrics, Request, Settings, takes_settings
 from steelyard.core.state import State
+from steelyard.core.task import Task
 from steelyard.counted import counter_of, report_counts
-from steelyard.engine.measure import listed, measured
+from steelyard.engine.measure import listed, measured, needs_of
 from steelyard.engine.report import report_of
 from steelyard.engine.run import Measured, expanded, measure_records, metrics_of
 from steelyard.engine.slices import slices
-from steelyard.io.container import Container, container_bytes, parse_container, read_container, write_container
+from steelyard.io.container import (
+    Container,
+    container_bytes,
+    parse_container,
+    read_container,
+    unfit,
+    write_container,
+)
 from steelyard.io.dialect import reading_notes
 from steelyard.io.options import resolve_options
 from steelyard.io.sources import read_sides
 from steelyard.io.state import SIDES, pack_records, unpack_records
+from steelyard.io.stored import FACTS, StoredAccumulator, check_stored
 from steelyard.io.valid import check_sorted
 from steelyard.metrics import catalogue
 from steelyard.results.report import Report
@@ -286,22 +296,27 @@ class Accumulator:
         if container.kind != KIND:
             raise InputError(f"the state is one of '{container.kind}', not of '{KIND}'", where=source)
         facts, arrays = container.facts, container.arrays
+        check_stored(facts, StoredAccumulator, FACTS, source)
+        if facts["task"] not in catalogue.TASKS:
+            raise InputError(f"the state is of task '{facts['task']}', which is unknown", where=source)
         try:
-            if facts["task"] not in catalogue.TASKS:
-                raise InputError(f"the state is of task '{facts['task']}', which is unknown", where=source)
             state = Accumulator(facts["task"], on_conflict=facts["unlike"], **facts["request"])
-            state._read_notes = dict.fromkeys(facts["notes"])
-            schemas = (state.task.truth, state.task.prediction)
-            if SIDES[0] in facts:
-                sides = [
-                    unpack_records(container, side, schema, RowLocation(f"{source}, {side}"), f"{source}, {side}")
-                    for side, schema in zip(SIDES, schemas, strict=True)
-                ]
-                state.batches, state._seen = [(sides[0], sides[1])], 1
-            if "sums" in facts:
-                state.compacted = unpack_compacted(Container(KIND, facts["sums"], arrays), source)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"the state lacks {error}", where=source, remedy="Make it again.") from None
+            check_policy(state.request.policy(state.task))
+        except (InputError, TypeError) as error:
+            raise unfit(source, f"the field 'request' does not fit: {error}") from None
+        state._read_notes = dict.fromkeys(facts["notes"])
+        schemas = (state.task.truth, state.task.prediction)
+        if SIDES[0] in facts or SIDES[1] in facts:
+            sides = [
+                unpack_records(container, side, schema, RowLocation(f"{source}, {side}"), f"{source}, {side}")
+                for side, schema in zip(SIDES, schemas, strict=True)
+            ]
+            state.batches, state._seen = [(sides[0], sides[1])], 1
+        if "sums" in facts:
+            state.compacted = unpack_compacted(Container(KIND, facts["sums"], arrays), source)
+            if state.compacted.task != state.task.name:
+                raise unfit(source, f"the field 'sums.task' is '{state.compacted.task}', not '{state.task.name}'")
+            _check_measured(state.task, state.compacted, source)
         for name, kept in (("repeated", state._repeated), ("unlike", state._unlike)):
             if name in arrays:
                 check_sorted(arrays[name], name, source)
@@ -313,6 +328,17 @@ class Accumulator:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(Accumulator.from_bytes(state["state"]).__dict__)
+
+
+def _check_measured(task: Task, kept: Compacted, source: str) -> None:
+    """Refuse sums that lack what their own metrics need."""
+    try:
+        needs = needs_of(metrics_of(task, kept.specs))
+    except InputError as error:
+        raise unfit(source, f"the field 'sums.specs' does not fit: {error}") from None
+    lacking = next((need for need in needs if need not in kept.state.blocks), None)
+    if lacking is not None:
+        raise unfit(source, f"the field 'sums.state.blocks' lacks '{lacking}', which its metrics need")
 
 
 def _own(records: Records, named: str) -> Records:

@@ -26,6 +26,7 @@ from steelyard.engine.report import applied, state_report
 from steelyard.engine.slices import among_all
 from steelyard.io.container import Container, unfit
 from steelyard.io.measured import check_state, pack_state, unpack_state
+from steelyard.io.stored import StoredSums, check_stored
 from steelyard.io.valid import check_numbers, check_sorted
 from steelyard.metrics import catalogue
 from steelyard.results.origin import Side, Sources
@@ -241,10 +242,13 @@ def pack_compacted(part: Compacted) -> tuple[dict[str, Any], dict[str, Array]]:
 
 def unpack_compacted(container: Container, source: str) -> Compacted:
     """What `pack_compacted` took apart, checked as an input is."""
+    check_stored(container.facts, StoredSums, "sums", source)
     try:
-        part = _unpacked(container)
+        part = _unpacked(container, source)
+    except InputError:
+        raise
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise unfit(source, f"the sums lack {error}") from None
+        raise unfit(source, f"the sums do not fit together: {error}") from None
     _check(part, source)
     return _of_today(part)
 
@@ -278,25 +282,27 @@ def _parsed(part: Compacted) -> list[Metric]:
     return parsed
 
 
-def _unpacked(container: Container) -> Compacted:
+def _unpacked(container: Container, source: str) -> Compacted:
     facts, arrays = container.facts, container.arrays
     seen = None
     if "seen.units" in arrays:
         seen = Seen(arrays["seen.units"], arrays["seen.digests"], arrays["seen.rows"])
     slices = {
-        tuple(by): {tuple(value): unpack_state(one, arrays, f"slice.{i}.{j}.") for j, (value, one) in enumerate(values)}
+        tuple(by): {
+            tuple(value): unpack_state(one, arrays, f"slice.{i}.{j}.", source) for j, (value, one) in enumerate(values)
+        }
         for i, (by, values) in enumerate(facts["slices"])
     }
     return Compacted(
         task=facts["task"],
-        specs=facts["specs"],
+        specs=tuple(facts["specs"]),
         policy=Policy(*facts["policy"]),
         columns=facts["columns"],
         options=facts["options"],
-        state=unpack_state(facts["state"], arrays),
+        state=unpack_state(facts["state"], arrays, source=source),
         slices=slices,
         coverage=Coverage(*facts["coverage"]),
-        rows=facts["rows"],
+        rows=tuple(facts["rows"]),
         totals=arrays["totals"],
         seen=seen,
         notes=tuple(facts["notes"]),
@@ -315,6 +321,7 @@ def _check(part: Compacted, source: str) -> None:
     counts = (*part.rows, *(count for name, count in vars(part.coverage).items() if name != "policy"))
     if len(part.rows) != 2 or not all(type(count) is int and count >= 0 for count in counts):
         raise unfit(source, f"the counts {counts} are none")
-    catalogue.find_task(part.task)
-    if not all(type(spec) is str for spec in part.specs):
-        raise unfit(source, "the metrics are no texts")
+    if not part.specs:
+        raise unfit(source, "the field 'sums.specs' is empty")
+    if part.task not in catalogue.TASKS:
+        raise unfit(source, f"the field 'sums.task' is '{part.task}', which is not a task")

@@ -81,7 +81,7 @@ ROWS: list[Row] = [
     *both("a value that is a text", spoiled("body.scores.mae.value", "good"), "body.scores.mae.value", "good"),
     *both("a value that is true", spoiled("body.scores.mae.value", True), "body.scores.mae.value"),
     *both("an interval of one end", spoiled("body.scores.mae.interval", [1]), "body.scores.mae.interval"),
-    *both("an interval upside down", spoiled("body.scores.mae.interval", [9, 1]), "body.scores.mae.interval", "the lower end stands first"),
+    *both("an interval upside down", spoiled("body.scores.mae.interval", [9, 1]), "body.scores.mae.interval", "the lower end comes first"),
     *both("an interval of texts", spoiled("body.scores.mae.interval", ["a", "b"]), "body.scores.mae.interval"),
     *both("an interval of 10^400", spoiled("body.scores.mae.interval", [0, HUGE]), "body.scores.mae.interval"),
     *both("units that are negative", spoiled("body.scores.mae.units", -1), "body.scores.mae.units"),

@@ -12,19 +12,19 @@ from typing import Any
 
 import click
 
-from steelyard.cli.options import terminal_width
+from steelyard.cli.options import parse_confidence, parse_mapping, terminal_width
 from steelyard.cli.say import say
 from steelyard.core.counts import count_text
 from steelyard.core.errors import InputError
 from steelyard.io.nutrition5k import write_frames as write_nutrition5k
-from steelyard.io.read import read_table
 from steelyard.io.write import write_bytes
 from steelyard.render.numbers import money_text
 from steelyard.vlm.answers import MODES, MOST_GRAMS
 from steelyard.vlm.backend import ModelOptions
 from steelyard.vlm.export import write_sides
-from steelyard.vlm.frames import read_frames
+from steelyard.vlm.frames import frame_table, read_frames
 from steelyard.vlm.models import open_backend
+from steelyard.vlm.plan import NO_NAME
 from steelyard.vlm.prices import read_prices
 from steelyard.vlm.prompts import PROMPTS, choose_prompts
 from steelyard.vlm.questions import check_table
@@ -34,6 +34,7 @@ from steelyard.vlm.run import run as ask
 from steelyard.vlm.score import METRICS
 from steelyard.vlm.score import score as score_run
 
+MOST_REASONS = 2  # why questions could not be asked
 OUT_OF_BUDGET = 3  # exit code of a run that its budget ended
 _DEFAULTS = ModelOptions()
 _MODE = click.option(
@@ -58,6 +59,11 @@ def _model_options(function: Any) -> Any:
         "token-rate": (float, "server: most tokens per minute; 0 is no limit."),
         "image": (str, "server: pictures are sent as png, without loss, or as jpeg."),
         "limit-field": (str, "server: auto, max_tokens or max_completion_tokens."),
+        "http-proxy": (
+            str,
+            "server: use the proxy of HTTP_PROXY and its kin: auto (not for loopback and private addresses), "
+            "always or never.",
+        ),
         "retries": (int, "server: attempts at a question."),
         "timeout": (float, "server: seconds for an attempt, all in all."),
     }
@@ -79,6 +85,8 @@ def vlm() -> None:
 
 @vlm.command()
 @click.argument("frames", type=click.Path())
+@click.option("--map", "mapping", multiple=True, metavar="NAME=COLUMN",
+              help="The file's column for a name of the frames, such as image=photo.")  # fmt: skip
 @click.option("--model", required=True, metavar="SPEC",
               help="hf:FOLDER_OR_ID, openai:MODEL@URL, anthropic:MODEL or gemini:MODEL.")  # fmt: skip
 @click.option("--prompts", metavar="NAMES", help=f"Names joined by commas; by default {','.join(PROMPTS)}.")
@@ -114,6 +122,7 @@ def vlm() -> None:
 @_model_options
 def run(
     frames: str,
+    mapping: tuple[str, ...],
     model: str,
     prompts: str | None,
     prompt_file: str | None,
@@ -134,15 +143,16 @@ def run(
     """Show each frame of FRAMES to a model, ask each prompt, and keep every reply.
 
     FRAMES has the columns sequence, t and image (a path from its own folder), where known food, weight,
-    kcal_per_g and valid, and what your own questions name. Replies go to the journal in DIR as they come; the same
-    command goes on where it stopped. Exit code: 0 all asked, 1 some failed, 2 bad input, 3 the budget ended it.
+    kcal_per_g and valid, and what your own questions name; or it is a folder of pictures. Replies go to the journal in
+    DIR as they come; the same command goes on where it stopped. Exit code: 0 all asked, 1 some failed, 2 bad input, 3
+    the budget ended it.
     """
     priced = read_prices(prices) if prices else None
     if budget is not None and priced is None:
         raise InputError("a budget needs prices", remedy="Give them with --prices FILE.")
     names = [name.strip() for name in (prompts or "").split(",") if name.strip()]
     chosen = choose_prompts(names, prompt_file, answer, questions)
-    table = read_table(frames, "frames")
+    table = frame_table(frames, parse_mapping(mapping))
     check_table([prompt for prompt in chosen if prompt.fills], table, questions or "")
     shots = list(dict.fromkeys(key for prompt in chosen for key in prompt.shots))
     shown = read_frames(frames, table=table, shots=shots)
@@ -174,6 +184,10 @@ def run(
             err=True,
         )
         raise click.exceptions.Exit(OUT_OF_BUDGET)
+    if progress.reasons[NO_NAME]:
+        without = ",".join(prompt.name for prompt in chosen if not prompt.needs_name)
+        choose = f", or choose prompts without it: --prompts {without}" if without else ""
+        say(f"steelyard: add a column 'food' with the food's name{choose}", err=True)
     if progress.failed or progress.unaskable:
         raise click.exceptions.Exit(1)
 
@@ -199,7 +213,10 @@ def _summary(p: Progress, out: str, answer: str = "number", currency: str = "") 
     if p.failed:
         parts.append(f"{p.failed:,} failed (the last: {p.last_error})")
     if p.unaskable:
-        parts.append(f"{p.unaskable:,} could not be asked")
+        reasons = [f"{count:,}: {reason}" for reason, count in p.reasons.most_common(MOST_REASONS)]
+        if len(p.reasons) > MOST_REASONS:
+            reasons.append(f"and {count_text(len(p.reasons) - MOST_REASONS, 'other reason')}")
+        parts.append(f"{p.unaskable:,} could not be asked ({'; '.join(reasons)})")
     if p.cost is not None:
         parts.append(f"{money_text(p.cost, currency)} spent")
     return f"{out}: {', '.join(parts)}"
@@ -252,9 +269,8 @@ def parse(folder: str, to: str | None, mode: str | None) -> None:
 @click.argument("folders", type=click.Path(file_okay=False), nargs=-1, required=True)
 @click.option("--task", type=click.Choice(list(METRICS)), default="sequences", show_default=True,
               help="Score eating sequences, or single dishes.")  # fmt: skip
-@click.option(
-    "--ci", "confidence", default=0.95, show_default=True, metavar="LEVEL", help="Confidence of the intervals."
-)
+@click.option("--ci", "confidence", default="0.95", show_default=True, metavar="LEVEL",
+              help="Confidence of the intervals; 'none' makes none.")  # fmt: skip
 @click.option(
     "-m",
     "--metric",
@@ -279,7 +295,10 @@ def parse(folder: str, to: str | None, mode: str | None) -> None:
 @click.option("--seed", default=0, show_default=True, metavar="N", help="Seed of the draws.")
 @click.option("--save-draws", is_flag=True, help="Keep every score under its draws, so that 'gate' compares pairwise.")
 @click.option("--prices", metavar="FILE", type=click.Path(), help="What tokens cost, by model: .yaml, .toml or .json.")
+@click.option("--missing", default="skip", show_default=True, type=click.Choice(["error", "worst", "skip"]),
+              help="Frames without a number: refuse them, score them as the worst, or leave them out.")  # fmt: skip
 @_MODE
+@click.option("-q", "--quiet", is_flag=True, help="Do not say what was written.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("-o", "--output", multiple=True, metavar="FILE", type=click.Path(dir_okay=False),
               help="Also write the result to FILE: .json, .md or .html.")  # fmt: skip
@@ -288,9 +307,10 @@ def parse(folder: str, to: str | None, mode: str | None) -> None:
 def score(
     folders: tuple[str, ...],
     task: str,
-    confidence: float,
+    confidence: str,
     metrics: tuple[str, ...],
     by: tuple[str, ...],
+    quiet: bool,
     as_json: bool,
     output: tuple[str, ...],
     thumbnails: str | None,
@@ -306,12 +326,13 @@ def score(
         if Path(name).suffix.lower() not in writers:
             raise InputError(f"cannot write '{name}': the ending names no format", remedy="Use .json, .md or .html.")
     crossed = [tuple(name.strip() for name in names.split(",")) for names in by]
-    result = score_run(folders, metrics or None, task=task, confidence=confidence, by=crossed, **settings)
+    level = parse_confidence(confidence)
+    result = score_run(folders, metrics or None, task=task, confidence=level, by=crossed, **settings)
     for name in output:
         ending = Path(name).suffix.lower()
         getattr(result, writers[ending])(name, **({"images": thumbnails} if ending == ".html" else {}))
     say(result.to_json() if as_json else result.to_text(terminal_width()), nl=not as_json)
-    for name in output:
+    for name in () if quiet else output:
         say(f"wrote {name}", err=True)
 
 

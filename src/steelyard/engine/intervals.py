@@ -308,6 +308,7 @@ def _no_spread(
     middle = percentile_interval(varied, confidence)
     if math.isinf(bounds[0]) or math.isinf(bounds[1]):
         if middle is not None:
+            middle = min(middle[0], value), max(middle[1], value)
             return Estimate(middle, float(varied.std(ddof=1)), sample.units - 1, notes=notes)
         agree = f"all {sample.units:,} units agree; up to {100 * share:.2g} % of units may differ"
         return Estimate(None, 0.0, sample.units - 1, agree, notes)

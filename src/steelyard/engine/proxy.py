@@ -160,7 +160,9 @@ def by_rates(metric: Metric, alone: Score, labelled: State, judged: State, other
     draws = np.clip((q + sp - 1) / (se + sp - 1), 0, 1)
     estimate = Estimate()
     if request.confidence is not None:
-        estimate = Estimate(percentile_interval(draws, confidence), float(draws.std(ddof=1)))
+        ends = percentile_interval(draws, confidence)
+        ends = ends and (min(ends[0], value), max(ends[1], value))
+        estimate = Estimate(ends, float(draws.std(ddof=1)))
     return _with(alone, value, estimate, 1.0, float(rate[2]), others, request)
 
 

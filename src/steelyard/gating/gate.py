@@ -13,7 +13,7 @@ from steelyard.gating.models import alone, chosen, is_baseline, model_names
 from steelyard.gating.rules import parse_rule
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.gate import Gate, Verdict
-from steelyard.results.read import read_result
+from steelyard.results.read import edit_notes, read_result
 from steelyard.results.report import Report
 from steelyard.results.result import Result as Results
 from steelyard.results.vlm import VlmScore
@@ -55,7 +55,8 @@ def gate(
     if not wanted:
         raise InputError("a gate without rules lets everything pass", remedy='Example: --fail-if "mae > 30".')
     check_looks(ledger, looks)
-    given, name, baseline, base = _one(*_read(result, "result"), model, baseline)
+    whole, named = _read(result, "result")
+    given, name, baseline, base = _one(whole, named, model, baseline)
     held = _of_comparison(given, name, baseline, base) if isinstance(given, Comparison) else None
     held = held or _of_report(given, name, baseline, other_truth, base, model)  # type: ignore[arg-type]
     if ledger is None:
@@ -64,7 +65,7 @@ def gate(
     else:
         verdicts, remarks = counted(held, wanted, ledger, looks)
     on_baseline = any(rule.on_baseline for rule in wanted)
-    notes = [*held.notes, *remarks]
+    notes = [*edit_notes([(named, whole)]), *held.notes, *remarks]
     if held.baseline is not None and not on_baseline and not isinstance(given, Comparison):
         notes.append("No rule speaks of the baseline.")
     return Gate(
@@ -94,11 +95,12 @@ def _of_comparison(given: Comparison, name: str, baseline: Result | None, base: 
 def _of_report(
     given: Report, name: str, baseline: Result | None, other_truth: bool, called: str, model: str | None
 ) -> Held:
-    before, base = _baseline(baseline, model)
+    before, base, edited = _baseline(baseline, model)
     base = base and (called or base)
     against, notes = Against(given, before), list[str]()
     if before is not None and base is not None:
         against, notes = _against(given, before, name, base, other_truth)
+    notes = [*edited, *notes]
     units = max((score.units for score in given.scores.values()), default=0)
     return Held(
         subject_of(given.request, given.sources, units, before),
@@ -140,20 +142,21 @@ def _read(data: Result, side: str) -> tuple[Results, str]:
     return given, name
 
 
-def _baseline(data: Result | None, model: str | None) -> tuple[Report | None, str | None]:
-    """The baseline and its name; of one that holds several, the model that is held."""
+def _baseline(data: Result | None, model: str | None) -> tuple[Report | None, str | None, tuple[str, ...]]:
+    """The baseline, its name and whether it was edited; of one that holds several, the model that is held."""
     if data is None:
-        return None, None
+        return None, None, ()
     given, name = _read(data, "baseline")
+    edited = edit_notes([(name, given)])
     if isinstance(given, Lineup | VlmScore) and model is not None:
-        return alone(given, model, name), f"{model} of {name}"
+        return alone(given, model, name), f"{model} of {name}", edited
     if isinstance(given, Comparison):
         raise InputError(
             "is a comparison, and a baseline is one result", where=name, remedy="Give a result of evaluate."
         )
     if not isinstance(given, Report):
         raise InputError(f"is a {given.kind}: {REFUSED[given.kind]}", where=name, remedy=INSTEAD)
-    return given, name
+    return given, name, edited
 
 
 def _against(result: Report, baseline: Report, name: str, base: str, other_truth: bool) -> tuple[Against, list[str]]:

@@ -13,7 +13,7 @@ from steelyard.gating.models import chosen
 from steelyard.gating.pairing import compare_results
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.plan import MetricPlan, StudyPlan
-from steelyard.results.read import read_result
+from steelyard.results.read import edit_notes, read_result
 from steelyard.results.report import Report
 from steelyard.results.result import Result
 from steelyard.results.score import canonical
@@ -38,7 +38,7 @@ def plan(
     """
     if not 0.5 <= power < 1:
         raise InputError(f"a power of {power:g} is not from 0.5 to 1", remedy="For 80 % write 0.8.")
-    comparison = _comparison(pilot, baseline, model)
+    comparison, edited = _comparison(pilot, baseline, model)
     confidence = comparison.b.request.confidence or 0.95
     pilots = [
         Pilot(d.spec, d.se, d.df if math.isfinite(d.df) else 1e6, d.units, d.measured_in)
@@ -65,15 +65,19 @@ def plan(
         needed = None if target is None else units_for(one, target, confidence, power)
         plans.append(MetricPlan(one.spec, one.measured_in, curve, target, needed))
     units_of_pilot = max(one.units for one in pilots)
-    return StudyPlan(comparison.task, comparison.unit, units_of_pilot, power, confidence, tuple(plans), _named(pilot))
+    return StudyPlan(
+        comparison.task, comparison.unit, units_of_pilot, power, confidence, tuple(plans), _named(pilot), edited
+    )
 
 
 def _named(source: Source) -> str:
     return str(source) if isinstance(source, str | PathLike) else ""
 
 
-def _comparison(pilot: Source, baseline: Source | None, model: str | None) -> Comparison:
+def _comparison(pilot: Source, baseline: Source | None, model: str | None) -> tuple[Comparison, tuple[str, ...]]:
+    """What is planned from, and a note for each result that was changed after it was written."""
     first = pilot if isinstance(pilot, Result) else read_result(pilot)
+    edited = edit_notes([(_named(pilot) or "pilot", first)])
     if isinstance(first, Lineup) and len(first) == 1 and model is None:
         first = first[0]
     if isinstance(first, Lineup | VlmScore):
@@ -81,14 +85,14 @@ def _comparison(pilot: Source, baseline: Source | None, model: str | None) -> Co
             raise InputError("a result of several models holds its own baselines", remedy="Name one of its models.")
         picked = chosen(first, model, baseline, _named(pilot))
         if isinstance(picked, Comparison):
-            return picked
+            return picked, edited
         first, baseline = picked
     elif model is not None:
         raise InputError("holds one model alone", where=_named(pilot), remedy="Leave --model out.")
     if isinstance(first, Comparison):
         if baseline is not None:
             raise InputError("a comparison holds its own baseline, A", remedy="Leave the baseline out.")
-        return first
+        return first, edited
     if not isinstance(first, Report):
         raise InputError(
             "is neither a comparison nor a result", where=_named(pilot), remedy="Write one with: steelyard compare."
@@ -102,4 +106,4 @@ def _comparison(pilot: Source, baseline: Source | None, model: str | None) -> Co
     second = baseline if isinstance(baseline, Result) else read_result(baseline)
     if not isinstance(second, Report):
         raise InputError("is no result of 'evaluate'", where=_named(baseline), remedy="Give a result.")
-    return compare_results(second, first)
+    return compare_results(second, first), (*edited, *edit_notes([(_named(baseline) or "baseline", second)]))

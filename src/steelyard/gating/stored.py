@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike, fspath
+from typing import TypeVar
 
 from steelyard.core.errors import InputError
 from steelyard.gating.models import alone, chosen
 from steelyard.gating.pairing import compare_many, compare_results
 from steelyard.results.comparison import Comparison, Lineup
-from steelyard.results.read import read_result
+from steelyard.results.read import AnyResult, edit_notes, read_result
 from steelyard.results.report import Report
 from steelyard.results.vlm import VlmScore
 
 Path = str | PathLike[str]
+R = TypeVar("R", Comparison, Lineup)
 
 
 def compare_stored(files: Sequence[Path], model: str | None = None, baseline: str | None = None) -> Comparison | Lineup:
@@ -26,16 +28,25 @@ def compare_stored(files: Sequence[Path], model: str | None = None, baseline: st
     if len(files) > 2:
         return _several(files, model, baseline)
     if len(files) == 1:
-        return _named(_within(files[0], model, baseline), baseline or "", model or "")
+        held = read_result(files[0])
+        return _said(_named(_within(held, files[0], model, baseline), baseline or "", model or ""), files, [held])
     asked = (baseline or model, model)
-    a, b = (_report(file, one) for file, one in zip(files, asked, strict=True))
+    held_two = [read_result(file) for file in files]
+    a, b = (_report(held, file, one) for held, file, one in zip(held_two, files, asked, strict=True))
     names = [f"{one} of {fspath(file)}" if one else fspath(file) for file, one in zip(files, asked, strict=True)]
-    return _named(compare_results(a, b), *names)
+    return _said(_named(compare_results(a, b), *names), files, held_two)
+
+
+def _said(made: R, files: Sequence[Path], held: Sequence[AnyResult]) -> R:
+    """What was made from files, with a note for each that was changed after it was written."""
+    return replace(made, notes=(*edit_notes(zip([fspath(file) for file in files], held, strict=True)), *made.notes))
 
 
 def _several(files: Sequence[Path], model: str | None, baseline: str | None) -> Lineup:
     """Each against the first, in the scores that all of them hold."""
-    reports = [_report(file, (model if i else baseline) or model) for i, file in enumerate(files)]
+    held = [read_result(file) for file in files]
+    asked = [baseline or model, *([model] * (len(files) - 1))]
+    reports = [_report(one, file, name) for one, file, name in zip(held, files, asked, strict=True)]
     for file, report in zip(files[1:], reports[1:], strict=True):
         if report.task != reports[0].task:
             raise InputError(
@@ -46,7 +57,7 @@ def _several(files: Sequence[Path], model: str | None, baseline: str | None) -> 
     if not shared:
         raise InputError("the results share no score", remedy="Evaluate all with the same metrics.")
     alike = [replace(one, scores={spec: one.scores[spec] for spec in shared}) for one in reports]
-    return compare_many(alike, [fspath(file) for file in files])
+    return _said(compare_many(alike, [fspath(file) for file in files]), files, held)
 
 
 def _named(comparison: Comparison, a: str, b: str) -> Comparison:
@@ -54,8 +65,7 @@ def _named(comparison: Comparison, a: str, b: str) -> Comparison:
     return replace(comparison, a=sides[0], b=sides[1])
 
 
-def _within(file: Path, model: str | None, baseline: str | None) -> Comparison:
-    held = read_result(file)
+def _within(held: AnyResult, file: Path, model: str | None, baseline: str | None) -> Comparison:
     if not isinstance(held, Lineup | VlmScore):
         raise InputError(
             "one result alone cannot be compared", where=fspath(file), remedy="Give two, the one to beat first."
@@ -72,8 +82,7 @@ def _within(file: Path, model: str | None, baseline: str | None) -> Comparison:
     return compare_results(picked[1], picked[0])
 
 
-def _report(file: Path, model: str | None) -> Report:
-    held = read_result(file)
+def _report(held: AnyResult, file: Path, model: str | None) -> Report:
     if isinstance(held, Lineup | VlmScore):
         return alone(held, model, fspath(file))
     if not isinstance(held, Report):

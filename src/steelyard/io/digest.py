@@ -24,7 +24,7 @@ def digest(records: Records) -> str:
     own = getattr(records, "digest", None)  # a shape with a digest of its own
     if own is not None:
         return str(own())
-    total = _sha256()
+    total = sha256()
     for name in sorted(records.columns):
         column = records.columns[name]
         total.update(f"{name}:{len(column)}:".encode())
@@ -54,7 +54,7 @@ def digest(records: Records) -> str:
     return f"sha256:{total.hexdigest()}"
 
 
-def _sha256() -> Any:
+def sha256() -> Any:
     """SHA-256 by Python's own code, where it has it: to load OpenSSL takes longer than what is hashed here."""
     for name in ("_sha2", "_sha256", "hashlib"):  # since Python 3.12, before it, and always
         try:

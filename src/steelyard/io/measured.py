@@ -16,6 +16,7 @@ from steelyard.core.rows import RowsBlock
 from steelyard.core.state import State
 from steelyard.core.units import Units
 from steelyard.io.container import unfit
+from steelyard.io.stored import ABOUT, check_stored
 from steelyard.io.valid import check_numbers, check_range, check_sorted, check_steps, check_weights
 
 BLOCKS: dict[str, type[Block]] = {
@@ -43,12 +44,18 @@ def pack_state(state: State, prefix: str = "") -> tuple[dict[str, Any], dict[str
     return facts, arrays
 
 
-def unpack_state(facts: Mapping[str, Any], arrays: Mapping[str, Array], prefix: str = "") -> State:
-    """The state that `pack_state` took apart. A need that is not known, or of another version, is an error."""
+def unpack_state(
+    facts: Mapping[str, Any], arrays: Mapping[str, Array], prefix: str = "", source: str = "a state"
+) -> State:
+    """The state that `pack_state` took apart. A need that is not known, or of another version, is an error.
+
+    `facts` are checked: they are a `StoredState`.
+    """
     blocks: dict[Need, Block] = {}
     for text, entry in facts["blocks"].items():
         start = f"{prefix}{text}:"
         parts = {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
+        check_stored(entry["about"], ABOUT[entry["kind"]], f"{text}.about", source)
         blocks[Need.parse(text)] = BLOCKS[entry["kind"]].unpack(entry["about"], parts)
     axes = {name: Axis(tuple(ids), tuple(names), bool(whole)) for name, (ids, names, whole) in facts["axes"].items()}
     start = f"{prefix}group/"
@@ -79,6 +86,10 @@ def check_state(state: State, source: str) -> None:
 
 def _check_block(need: Need, block: Block, state: State, name: str, source: str) -> None:
     units = len(state)
+    axes = block.axes if isinstance(block, CellsBlock) else filter(None, [getattr(block, "axis", "")])
+    for axis in axes:
+        if isinstance(axis, str) and axis not in state.facts.axes:
+            raise unfit(source, f"'{name}' is along '{axis}', and the state has no such axis")
     if isinstance(block, SumBlock):
         check_numbers(block.values, (units, *block.values.shape[1:]), "f", name, source)
     elif isinstance(block, MomentsBlock):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.rankings import Ids, Rankings
 from steelyard.core.records import Array, BoxRecords, Records, Schema, as_object
 from steelyard.io.container import Container, unfit
+from steelyard.io.stored import StoredSide, check_stored
 from steelyard.io.valid import check_numbers, check_records, check_steps
 
 SIDES = ("truth", "prediction")
@@ -58,7 +59,8 @@ def unpack_records(
 
 
 def _unpacked(container: Container, side: str, place: Callable[[int], str], source: str, where: str) -> Records:
-    facts: Mapping[str, Any] = container.facts[side]
+    facts = container.facts[side]
+    check_stored(facts, StoredSide, side, where)
     arrays = container.arrays
 
     def under(part: str) -> dict[str, Array]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from steelyard.core.counts import count_text
@@ -54,7 +55,7 @@ def cell_of(row: Row, place: int, spec: str, standing: Standing | None) -> tuple
 def lineup_text(lineup: Lineup, width: int = 80, pairs: bool = False) -> str:
     """The board of all models; with `pairs` every comparison too, one after the other."""
     if len(lineup) < 2:
-        return comparison_text(lineup[0], width)
+        return comparison_text(with_notes(lineup), width)
     remarks = rank_remarks(lineup)
     if not pairs:
         remarks.append("Each against the first, with differences, p and verdicts: --pairs, or the JSON.")
@@ -62,6 +63,11 @@ def lineup_text(lineup: Lineup, width: int = 80, pairs: bool = False) -> str:
     return "\n\n".join(
         [board_text(lineup, width), said, *(comparison_text(one, width) for one in lineup.comparisons if pairs)]
     )
+
+
+def with_notes(lineup: Lineup) -> Comparison:
+    """The comparison of a lineup of two models, with the notes of both."""
+    return replace(lineup[0], notes=(*lineup.notes, *lineup[0].notes))
 
 
 def board_text(lineup: Lineup, width: int) -> str:
@@ -105,13 +111,14 @@ def _shown(row: Row, place: int, spec: str, standing: Standing | None) -> tuple[
 def rank_remarks(lineup: Lineup) -> list[str]:
     """How ranks are to be read, and which models may be the best."""
     if not lineup.standings:
-        return []
+        return list(lineup.notes)
     rows = rows_of(lineup.comparisons)
     level = percent_text(next(iter(lineup.standings.values())).confidence)
     said = [f"{spec}: {', '.join(rows[i].name for i in one.best)}" for spec, one in lineup.standings.items()]
     more = f"; and {count_text(len(said) - MOST_NAMED, 'more metric')}" if len(said) > MOST_NAMED else ""
     lettered = any(one.letters for one in lineup.standings.values())
     return [
+        *lineup.notes,
         f"Rank 1-3: any of these. With {level} confidence all ranks of a metric lie in their sets, by all pairs of "
         "models together (max-T over paired draws).",
         f"{MARK} not shown to be worse than the best. {'; '.join(said[:MOST_NAMED])}{more}.",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.core.counts import count_text
 from steelyard.core.slice import Slice, slice_text
-from steelyard.render.board import board_cells, rank_remarks
+from steelyard.render.board import board_cells, rank_remarks, with_notes
 from steelyard.render.explanation import heading_of, remarks_on, table_of
 from steelyard.render.names import names_of
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
@@ -89,9 +89,9 @@ def _compared(by: str, parts: Mapping[Slice, Mapping[str, Difference]], differen
 
 def lineup_markdown(lineup: Lineup) -> str:
     """The board of all models, then every comparison, one after the other."""
+    if len(lineup) < 2:
+        return comparison_markdown(with_notes(lineup))
     each = [comparison_markdown(comparison) for comparison in lineup.comparisons]
-    if len(each) < 2:
-        return each[0]
     header, rows = board_cells(lineup)
     board = _table(header, "l" + "rl" * ((len(header) - 1) // 2), [[plain(name), *cells] for name, *cells in rows])
     notes = "\n".join(f"- {plain(remark)}" for remark in rank_remarks(lineup))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from steelyard.core.counts import count_text
 from steelyard.render.markdown import code, plain
-from steelyard.render.text import grid
+from steelyard.render.text import bullet, grid
 from steelyard.render.verdicts import size_text
 from steelyard.results.plan import StudyPlan
 
@@ -13,7 +13,7 @@ def plan_text(plan: StudyPlan, width: int = 80) -> str:
     """The smallest difference that each size shows, then the units that each target needs."""
     header, rows = _table(plan)
     lines = [_top(plan, "\n"), "", grid(header, rows, "l" + "r" * (len(header) - 1), width), *_needs(plan)]
-    return "\n".join(lines)
+    return "\n".join([*lines, *(bullet(note, width) for note in plan.notes)])
 
 
 def plan_markdown(plan: StudyPlan) -> str:
@@ -21,7 +21,7 @@ def plan_markdown(plan: StudyPlan) -> str:
     header, rows = _table(plan)
     cells = [[f"`{code(row[0])}`", *row[1:]] for row in rows]
     lines = ["| " + " | ".join(row) + " |" for row in (header, ["---", *["---:"] * (len(header) - 1)], *cells)]
-    needs = "\n".join(f"- {plain(line)}" for line in _needs(plan))
+    needs = "\n".join(f"- {plain(line)}" for line in [*_needs(plan), *plan.notes])
     return "\n\n".join(part for part in (plain(_top(plan, " ")), "\n".join(lines), needs) if part) + "\n"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.core.counts import count_text
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
-from steelyard.render.text import ARROWS, grid, legend
+from steelyard.render.text import ARROWS, grid, legend, remarks_of
 from steelyard.render.vlm_parts import effort_remarks, effort_rows, slice_tables
 from steelyard.results.comparison import Comparison
 from steelyard.results.report import Report
@@ -148,7 +148,7 @@ def _table_text(title: str, header: list[str], align: str, rows: list[list[str]]
 
 def remarks(score: VlmScore) -> list[str]:
     """What went wrong and how often, and how to read the constant guess."""
-    lines = []
+    lines = [*score.notes]
     for row in score.rows:
         lost = {outcome: count for outcome, count in row.outcomes.items() if outcome != "ok"}
         if lost:
@@ -160,9 +160,7 @@ def remarks(score: VlmScore) -> list[str]:
                 f"{count_text(sum(lost.values()), 'reading')}: {counted}."
             )
         lines += [f"{row.model}, {row.prompt}: {count} failed: {why}" for why, count in list(row.problems.items())[:3]]
-        if row.report:
-            lines += [f"{s.spec} is undefined: {s.why}." for s in row.report.scores.values() if not s.defined]
-            lines += row.report.notes
+    lines += _report_remarks(score)
     lines += effort_remarks(score)
     if not score.rows or not all(map(own_question, score.rows)):
         lines.append(
@@ -172,6 +170,20 @@ def remarks(score: VlmScore) -> list[str]:
     if score.pairs or not all(own_question(row) and not row.controls for row in score.rows):
         lines.append("p: paired randomisation over units, corrected for the metrics of a pair.")
     return list(dict.fromkeys(lines))
+
+
+def _report_remarks(score: VlmScore) -> list[str]:
+    """The remarks of every prompt's scores and comparisons, each once, with the prompts that it is about."""
+    every: dict[str, list[str]] = {}
+    names = [score.name(row) for row in score.rows if row.report]
+    for row in score.rows:
+        for remark in remarks_of(row.report) if row.report else ():
+            every.setdefault(remark, []).append(score.name(row))
+    lines = [remark if len(about) == len(names) else f"{', '.join(about)}: {remark}" for remark, about in every.items()]
+    for pair in score.pairs:
+        notes = [*pair.comparison.notes, *(note for d in pair.comparison.differences.values() for note in d.notes)]
+        lines += [f"{pair.a} → {pair.b}: {note}" for note in notes if note not in every]
+    return lines
 
 
 def _bullet(text: str, width: int) -> str:

@@ -1,16 +1,21 @@
 """One codec for all results: it follows the types of the dataclasses, both ways, and prints the JSON schema.
 
-    {"format": "steelyard", "version": 2, "kind": "report", "body": {...}, "details": {...}}
+    {"format": "steelyard", "version": 2, "kind": "report", "digest": "sha256:...", "body": {...}, "details": {...}}
 
-nan is null (in a place that may be empty, "nan"), infinities are "inf" and "-inf", arrays are packed, scores by slice
-are a list of {"by": [...], "value": [...], "scores": {...}}. `decode(encode(result)) == result` for every kind.
+`digest` is of everything else in the object (`digest_of`). A file that does not match it is read with a note that says
+so; files of versions before 0.3 have none. nan is null (in a place that may be empty, "nan"), infinities are "inf" and
+"-inf", arrays are packed, scores by slice are a list of {"by": [...], "value": [...], "scores": {...}}.
+`decode(encode(result)) == result` for every kind.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from steelyard.io.digest import sha256
 from steelyard.io.json import json_text
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.evidence import Details
@@ -22,6 +27,8 @@ from steelyard.results.result import Result, details_of, with_stored
 from steelyard.results.vlm import VlmScore
 
 FORMAT, VERSION = "steelyard", 2
+EDITED = "The result was changed after Steelyard wrote it: its contents do not match its digest."
+_EXACT = 2**53  # whole numbers below it are the same as float and as int
 KINDS: dict[str, Any] = {one.kind: one for one in (Report, Comparison, Lineup, VlmScore, Gate, StudyPlan)}
 
 
@@ -34,7 +41,29 @@ def encode(result: Result, *, details: bool = False) -> dict[str, Any]:
         "kind": result.kind,
         "body": form_of(KINDS[result.kind]).encode(result),
     }
-    return data if kept is None else {**data, "details": form_of(Details).encode(kept)}
+    if kept is not None:
+        data["details"] = form_of(Details).encode(kept)
+    head = {name: data.pop(name) for name in ("format", "version", "kind")}
+    return {**head, "digest": digest_of({**head, **data}), **data}
+
+
+def digest_of(data: Mapping[str, Any]) -> str:
+    """SHA-256 of a result's JSON without its "digest": keys sorted, no spaces, ASCII, 1.0 written as 1.
+
+    Another layout of the file, or another program that writes the same numbers, gives the same digest.
+    """
+    rest = {key: value for key, value in data.items() if key != "digest"}
+    total = sha256()
+    total.update(json.dumps(_whole(rest), sort_keys=True, separators=(",", ":")).encode("ascii"))
+    return f"sha256:{total.hexdigest()}"
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _whole(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_whole(one) for one in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT else value
 
 
 def encode_text(result: Result, *, details: bool = False) -> str:
@@ -43,9 +72,26 @@ def encode_text(result: Result, *, details: bool = False) -> str:
 
 
 def decode(data: Any, source: str = "result") -> Any:
-    """The result that `encode` made plain. What is none is refused with one message that says where it is wrong."""
+    """The result that `encode` made plain. What is none is refused with one message that says where it is wrong.
+
+    One whose contents do not match its digest is read, and its first note says so.
+    """
     at = At(source)
     _check_head(data, at)
+    result = _decoded(data, at)
+    if "digest" not in data or _digest_matches(data) or EDITED in result.notes:
+        return result
+    return replace(result, notes=(EDITED, *result.notes))
+
+
+def _digest_matches(data: Mapping[str, Any]) -> bool:
+    try:
+        return bool(data["digest"] == digest_of(data))
+    except (TypeError, ValueError, RecursionError):  # a key that no version knows holds what JSON has not
+        return False
+
+
+def _decoded(data: Mapping[str, Any], at: At) -> Any:
     try:
         result = form_of(KINDS[data["kind"]]).decode(data["body"], at.key("body"))
         if data.get("details") is None:
@@ -94,6 +140,7 @@ def schema() -> dict[str, Any]:
             "format": {"const": FORMAT},
             "version": {"const": VERSION},
             "kind": {"enum": list(KINDS)},
+            "digest": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},
             "body": {"type": "object"},
             "details": form_of(Details).schema(names),
         },

@@ -108,6 +108,7 @@ class Lineup(Result):
     kind: ClassVar[str] = "lineup"
     comparisons: tuple[Comparison, ...]
     standings: Mapping[str, Standing] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
     evidence: Evidence = field(default=NONE, repr=False, compare=False)
 
     __eq__ = equal

@@ -45,6 +45,7 @@ class StudyPlan(Result):
     confidence: float
     metrics: tuple[MetricPlan, ...]
     pilot: str = ""
+    notes: tuple[str, ...] = ()
     evidence: Evidence = field(default=NONE, repr=False, compare=False)
 
     __eq__ = equal

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,13 @@ from typing import Any
 from steelyard.core.errors import InputError
 from steelyard.io.json import parse_json
 from steelyard.io.text import read_bytes
-from steelyard.results.codec import decode
+from steelyard.results.codec import EDITED, decode
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.forms import HOW
 from steelyard.results.gate import Gate
 from steelyard.results.plan import StudyPlan
 from steelyard.results.report import Report
+from steelyard.results.result import Result
 from steelyard.results.vlm import VlmScore
 
 AnyResult = Report | Comparison | Lineup | VlmScore | Gate | StudyPlan
@@ -37,6 +38,11 @@ def read_result(data: str | PathLike[str] | Mapping[str, Any], source: str = "re
     except UnicodeDecodeError:
         raise InputError("is not UTF-8 text", where=source, remedy=HOW) from None
     return parse_result(parse_json(text, source, HOW), source)
+
+
+def edit_notes(results: Iterable[tuple[str, Any]]) -> tuple[str, ...]:
+    """What must be said of results, by name, that were changed after they were written."""
+    return tuple(f"{name}: {EDITED}" for name, one in results if isinstance(one, Result) and EDITED in one.notes)
 
 
 def parse_result(data: Any, source: str) -> AnyResult:

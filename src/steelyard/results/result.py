@@ -18,6 +18,7 @@ class Result:
     """Base of all results: plain data that compare, pickle and are read back equal; evidence lies beside them."""
 
     kind: ClassVar[str]
+    notes: tuple[str, ...]
     evidence: Evidence
 
     def render(self, form: str, path: Path | None = None, **options: Any) -> str:

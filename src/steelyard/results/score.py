@@ -18,6 +18,7 @@ from steelyard.results.short import difference_repr, score_repr
 
 Direction = Literal["lower", "higher", "zero", "one", "none"]
 Interval = tuple[float, float]
+ROUNDING = 1e-9  # of the largest of a value and the ends of its interval
 
 
 @frozen
@@ -83,7 +84,7 @@ class Score:
 
     def faults(self) -> dict[str, str]:
         """What no run can have given, by field."""
-        return _upside_down(self.interval)
+        return _ends(self.interval, self.value)
 
 
 @frozen
@@ -136,13 +137,20 @@ class Difference:
         wrong = {
             name: f"is {p:g}, which is not from 0 to 1" for name, p in shares.items() if not (p != p or 0 <= p <= 1)
         }
-        return _upside_down(self.interval) | wrong
+        return _ends(self.interval, self.difference) | wrong
 
 
-def _upside_down(interval: Interval | None) -> dict[str, str]:
-    if interval is None or not interval[0] > interval[1]:
+def _ends(interval: Interval | None, value: float) -> dict[str, str]:
+    """What is wrong with the ends of an interval, up to rounding; a value that is undefined lies nowhere."""
+    if interval is None:
         return {}
-    return {"interval": f"goes from {interval[0]:g} to {interval[1]:g}: the lower end stands first"}
+    low, high = interval
+    if low > high:
+        return {"interval": f"goes from {low:g} to {high:g}: the lower end comes first"}
+    slack = ROUNDING * max((abs(end) for end in (value, low, high) if math.isfinite(end)), default=0.0)
+    if low - slack > value or high + slack < value:
+        return {"interval": f"goes from {low:g} to {high:g}, and the value {value:g} is outside"}
+    return {}
 
 
 class BySpec(dict[str, Any]):

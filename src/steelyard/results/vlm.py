@@ -104,6 +104,7 @@ class VlmScore(Result):
     confidence: float | None
     parser: int
     runs: tuple[RunSource, ...] = ()
+    notes: tuple[str, ...] = ()
     evidence: Evidence = field(default=NONE, repr=False, compare=False)
 
     __repr__ = result_repr

@@ -17,6 +17,7 @@ from steelyard.core.ranking import Grouped, RankingBlock, tied_by_unit
 from steelyard.core.records import Array, as_object
 from steelyard.core.state import State as Measured
 from steelyard.io.container import Reader, read_container
+from steelyard.io.stored import FACTS, StoredUnits, check_stored
 from steelyard.io.valid import check_range
 from steelyard.scale.jobs import State, joined, measuring_name, under_whole
 from steelyard.scale.merge import Run
@@ -112,6 +113,7 @@ class Files:
 
     def __init__(self, data: Data, events: Sequence[str], number: int, units: str, *, pooled: bool) -> None:
         where = Reader(state_path(data.work, "units", units))
+        check_stored(where.facts, StoredUnits, FACTS, where.path)
         self.number, self.pooled = number, pooled
         self.count, self.keys = int(where.facts["units"]), where.whole("keys")
         self.readers = [Reader(state_path(data.work, "events", one)) for one in events]

@@ -35,6 +35,7 @@ from steelyard.io.dialect import reading_notes
 from steelyard.io.options import resolve_options
 from steelyard.io.sources import read_side, read_sides
 from steelyard.io.state import SIDES, pack_records, unpack_records
+from steelyard.io.stored import FACTS, StoredShard, check_stored
 from steelyard.io.valid import check_numbers, check_sorted
 from steelyard.io.write import write_durably
 from steelyard.metrics import catalogue
@@ -212,15 +213,11 @@ def _in_truth(shard: Gathered) -> Array:
 
 def _summary(container: Container, name: str, path: str) -> Summary:
     units, digests, _, in_truth = _units(container, path)
-    rows = container.facts.get("rows")
-    if not isinstance(rows, tuple) or [type(count) for count in rows] != [int, int] or min(rows) < 0:
-        raise unfit(path, f"the numbers of rows are {rows}")
-    notes = container.facts.get("notes", ())
-    if not isinstance(notes, tuple) or not all(type(note) is str for note in notes):
-        raise unfit(path, "the notes are no texts")
+    check_stored(container.facts, StoredShard, FACTS, path)
+    rows, notes = container.facts["rows"], tuple(container.facts.get("notes", ()))
     repeated = container.facts.get("repeated", 0)
-    if type(repeated) is not int or repeated < 0:
-        raise unfit(path, f"the number of repeated units is {repeated}")
+    if min(*rows, repeated) < 0:
+        raise unfit(path, f"the fields 'rows' and 'repeated' are {rows} and {repeated}, and no count is below 0")
     totals = np.stack([total_digest(units, digests[:, side]) for side in (0, 1)])
     strays = int(np.count_nonzero(~in_truth))
     return Summary(name, id_keys(units), totals, (rows[0], rows[1]), strays, notes, repeated)

@@ -31,7 +31,7 @@ from steelyard.io.text import ending
 from steelyard.metrics import catalogue
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.origin import Side
-from steelyard.results.read import AnyResult, parse_result
+from steelyard.results.read import AnyResult, edit_notes, parse_result
 from steelyard.results.report import Report
 from steelyard.view.folder import Folder, Outside
 from steelyard.view.index import Index, is_result, load, run_id
@@ -243,7 +243,8 @@ class Runs:
         )
         alike = alike and (p.columns, p.options) == (q.columns, q.options)
         if one is None or other is None or not alike or not shared or truth.source == mine.source:
-            return compare_results(first, second)
+            made = compare_results(first, second)
+            return replace(made, notes=(*edit_notes(((a.name, first), (b.name, second))), *made.notes))
         base_a, base_b = (run.name.rpartition("/")[0] for run in (a, b))
         sources = (truth, base_a), (mine, base_a), (theirs, base_b)
         side, left, right = (str(self.folder.data(self.find(*source, first.task))) for source in sources)
@@ -253,7 +254,11 @@ class Runs:
             missing=p.missing, extra=p.extra, columns=p.columns, options=options,
         )  # fmt: skip
         a_side, b_side = replace(compared.a, request=p), replace(compared.b, request=q)
-        return replace(compared, a=replace(a_side, sources=first.sources), b=replace(b_side, sources=second.sources))
+        edited = edit_notes(((a.name, first), (b.name, second)))
+        return replace(
+            compared, a=replace(a_side, sources=first.sources), b=replace(b_side, sources=second.sources),
+            notes=(*edited, *compared.notes),
+        )  # fmt: skip
 
     def lineup(self, runs: Sequence[Run]) -> Lineup:
         """Each against the first, from the results alone, which is quick; p is corrected for all of them together."""
@@ -261,7 +266,9 @@ class Runs:
         if len(reports) != len(runs):
             raise SteelyardError("Only results of 'evaluate' can be compared here.")
         key = ("lineup", *((run.id, run.changed) for run in runs))
-        return self.once(key, lambda: compare_many(reports, [run.name for run in runs]))
+        names = [run.name for run in runs]
+        edited = edit_notes(zip(names, reports, strict=True))
+        return self.once(key, lambda: replace(compare_many(reports, names), notes=edited))
 
     def once(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
         """Make a thing the first time; a few dozen are kept. Others wait for the same thing, and for nothing else."""

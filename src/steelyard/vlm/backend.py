@@ -95,6 +95,7 @@ class ModelOptions:
     limit_field: str = "auto"
     params: tuple[tuple[str, Any], ...] = ()
     insecure: bool = False
+    http_proxy: str = "auto"
     retries: int = 6
     timeout: float = 120.0
     key_variable: str = ""

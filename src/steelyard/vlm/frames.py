@@ -6,14 +6,18 @@ A frame whose picture cannot be read is no reason to stop: it is kept with its p
 from __future__ import annotations
 
 import math
+import os
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
+
+import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
-from steelyard.core.records import Column, Schema
-from steelyard.io.read import read_table, to_records
+from steelyard.core.records import Column, Schema, as_object
+from steelyard.io.read import check_mapping, read_table, to_records
 from steelyard.io.table import Table
 from steelyard.io.write import csv_text, write_text
 from steelyard.vlm.images import Picture, read_picture
@@ -32,6 +36,7 @@ FRAMES = Schema(
         Column("valid", "flag", required=False, meaning="false takes the frame out"),
     ),
 )
+ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".heic", ".heif", ".avif")
 _FIELDS = frozenset(FRAMES.names)
 _STORED = ("image_sha256", "width", "height", "problem")
 _SHOTS = "pictures:"  # before the name of a column of pictures there
@@ -77,14 +82,15 @@ def read_frames(
     table: Table | None = None,
     shots: Sequence[str] = (),
 ) -> tuple[Frame, ...]:
-    """Read a table of frames and every picture's header and hash; `seen(done, all)` hears of progress.
+    """Read a table of frames, or a folder of pictures, and every picture's header and hash.
 
-    `table` is what stands at `path` where it is read already, `shots` what questions show beside the one picture.
+    `seen(done, all)` hears of progress. `table` is what stands at `path` where it is read already, `shots` what
+    questions show beside the one picture.
     """
-    records = to_records(table or read_table(path, "frames"), FRAMES, {}, "frames")
+    records = to_records(table or frame_table(path), FRAMES, {}, "frames")
     if not len(records):
         raise InputError("there are no frames", where=str(path), remedy="Give at least one row.")
-    folder = Path(path).parent
+    folder = Path(path) if Path(path).is_dir() else Path(path).parent
     rows = len(records)
     columns = {name: records[name].tolist() for name in FRAMES.names if name in records}
     other = {name: list(map(cell_text, values.tolist())) for name, values in records.other.items()}
@@ -123,6 +129,50 @@ def read_frames(
         if seen:
             seen(row + 1, rows)
     return tuple(sorted(frames, key=lambda frame: (frame.sequence, frame.t)))
+
+
+def frame_table(path: str | Path, mapping: Mapping[str, str] | None = None) -> Table:
+    """The table of frames at a path; `mapping` gives columns of the file the names that frames have.
+
+    A folder is a table of its pictures: each in the folder itself is a sequence of its own, those in a folder inside
+    are one sequence, in the order of their names, where 2 comes before 10.
+    """
+    table = _folder_table(Path(path)) if Path(path).is_dir() else read_table(path, "frames")
+    if not mapping:
+        return table
+    check_mapping(mapping, {"frames": FRAMES}, {"frames": table})
+    names = {target.removeprefix("frames."): given for target, given in mapping.items()}
+    kept = {name: values for name, values in table.columns.items() if name not in (*names, *names.values())}
+    return replace(table, columns={**{name: table.columns[given] for name, given in names.items()}, **kept})
+
+
+def _folder_table(folder: Path) -> Table:
+    groups: dict[str, list[str]] = {}
+    for place, inside, files in os.walk(folder):
+        inside[:] = sorted(name for name in inside if not name.startswith("."))
+        kept = [name for name in files if name.lower().endswith(ENDINGS) and not name.startswith(".")]
+        within = Path(place).relative_to(folder).as_posix()
+        for name in kept:
+            groups.setdefault("" if within == "." else within, []).append(name)
+    alone = [name.rpartition(".")[0] for name in groups.get("", ())]
+    rows = []
+    for group in sorted(groups, key=_natural):
+        for t, name in enumerate(sorted(groups[group], key=_natural)):
+            stem = name.rpartition(".")[0]
+            own = stem if alone.count(stem) == 1 and stem not in groups else name
+            rows.append((group, t, f"{group}/{name}") if group else (own, 0, name))
+    if not rows:
+        remedy = f"Give a table of frames, or a folder of {', '.join(ENDINGS[:3])} and other pictures."
+        if (folder / "frames.csv").is_file():
+            remedy = f"Give the table: {folder / 'frames.csv'}."
+        raise InputError("the folder holds no picture", where=str(folder), remedy=remedy)
+    sequence, t, image = zip(*rows, strict=True)
+    return Table(str(folder), {"sequence": as_object(sequence), "t": np.array(t), "image": as_object(image)})
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    """A key by which 2 comes before 10."""
+    return [(1, int(part), "") if part.isdecimal() else (0, 0, part) for part in re.split(r"(\d{1,18})", name)]
 
 
 def _picture(folder: Path, image: str) -> tuple[Picture | None, str]:

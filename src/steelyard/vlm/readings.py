@@ -51,13 +51,17 @@ class Taken:
 
 @frozen
 class Run:
-    """What a run's folder holds; `tallies` is what all of its journal took, by what `--model` was given."""
+    """What a run's folder holds; `tallies` is what all of its journal took, by what `--model` was given.
+
+    `unasked` are the prompts that the journal holds replies to and the last run of their model did not ask, by model.
+    """
 
     folder: Path
     frames: tuple[Frame, ...]
     plans: tuple[Plan, ...]
     taken: tuple[Taken, ...]
     tallies: Mapping[str, Tally] = field(default_factory=dict, repr=False)
+    unasked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def read_run(folder: str | Path, mode: str | None = None) -> Run:
@@ -69,8 +73,10 @@ def read_run(folder: str | Path, mode: str | None = None) -> Run:
     frames = stored_frames(place / FRAMES)
     asked = [(plan, question) for plan in plans for question in questions(plan, frames)]
     tallies: dict[str, Tally] = {}
+    prompts: dict[str, dict[str, None]] = {}
 
     def tally(reading: Reading) -> None:
+        prompts.setdefault(reading.model, {})[reading.prompt] = None
         tallies.setdefault(reading.model, Tally()).add(reading.turns, reading.pictures)
 
     held = read_journal(place, [question.key for _, question in asked], tally)
@@ -86,7 +92,15 @@ def read_run(folder: str | Path, mode: str | None = None) -> Run:
         else:
             parsed = _parsed(what, reading, mode or plan.mode, plan.most)
             taken.append(replace(parsed, key=question.key, spec=plan.model, pictures=reading.pictures))
-    return Run(place, frames, tuple(plans), tuple(taken), tallies)
+    unasked = {
+        plan.label if labels.count(plan.label) == 1 else plan.model: tuple(
+            name for name in prompts.get(plan.model, ()) if name not in plan.prompts
+        )
+        for plan in plans
+    }
+    return Run(
+        place, frames, tuple(plans), tuple(taken), tallies, {name: held for name, held in unasked.items() if held}
+    )
 
 
 def _parsed(what: tuple[str, str, str, Frame, Prompt], reading: Reading, mode: str, most: float) -> Taken:

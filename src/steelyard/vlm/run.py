@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from steelyard.core.errors import InputError
@@ -45,6 +46,7 @@ class Progress:
     last_error: str = ""
     cost: float | None = None
     out_of_budget: bool = False
+    reasons: Counter[str] = field(default_factory=Counter)  # why readings could not be asked
 
     @property
     def left(self) -> int:
@@ -118,6 +120,7 @@ def run(
             if not question.key:
                 progress.wanted += 1
                 progress.unaskable += 1
+                progress.reasons[question.problem] += 1
             elif question.key not in planned:  # the same picture and prompt are asked about once
                 planned.add(question.key)
                 progress.wanted += 1

@@ -14,8 +14,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from steelyard import api
+from steelyard.align.join import check_policy
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.request import By, Request
+from steelyard.metrics import catalogue
 from steelyard.results.comparison import Comparison
 from steelyard.results.vlm import Effort, Pair, PromptScore, RunSource, VlmScore
 from steelyard.vlm.answers import OUTCOMES, PARSER_VERSION
@@ -53,7 +55,7 @@ def score(
     *,
     task: str = "sequences",
     by: By = (),
-    confidence: float = 0.95,
+    confidence: float | None = 0.95,
     draws: int = 1000,
     seed: int = 0,
     save_draws: bool = False,
@@ -62,21 +64,24 @@ def score(
     weight: str | None = None,
     prices: Prices | str | Path | None = None,
     mode: str | None = None,
+    missing: str = "skip",
 ) -> VlmScore:
     """Score runs: errors with intervals, differences between prompts, checks of the instrument, what it took.
 
     `metrics` are those of the task and of `answers`; each question takes those that its task has. `by`, `cluster`,
     `strata` and `weight` name columns of the frames, as in `evaluate`; the first three also a column of a table of
-    sequences beside, as "person@people.csv". `prices` say what tokens cost.
+    sequences beside, as "person@people.csv". `prices` say what tokens cost. With `confidence` None there are no
+    intervals. `missing` says what becomes of frames without a number in the scores of weights: "skip" leaves them out,
+    "worst" scores them as the task scores a missing prediction, "error" refuses them; prompts are compared on the
+    frames that both have.
     """
     if task not in METRICS:
         raise InputError(f"a run cannot be scored as '{task}'", remedy=nearest(task, METRICS))
     design = {"cluster": cluster, "strata": strata}
     comparison = {"confidence": confidence, "draws": draws, "seed": seed, **design}
     report = {**comparison, "by": by, "save_draws": save_draws}
-    request = Request.of(task, metrics, report)  # type: ignore[arg-type]
-    if request.confidence is None:
-        raise InputError("a score of prompts against each other needs a confidence level", remedy="Write --ci 0.95.")
+    request = Request.of(task, metrics, {**report, "missing": missing})  # type: ignore[arg-type]
+    check_policy(request.policy(catalogue.find_task(task)))
     named = {name: "by" for names in request.by for name in names}
     named |= {name: option for option, name in design.items() if name}
     priced = read_prices(prices) if isinstance(prices, str | Path) else prices
@@ -87,7 +92,7 @@ def score(
     taken = [taken.asked for run in runs for taken in run.taken]
     tasks = list(dict.fromkeys(task if one.weighs else one.kind.task for one in taken))
     specs = [str(spec) for spec in request.metrics or ()]
-    asked = Asked(metrics_by_task(specs, tasks), tuple(named), weight, report, comparison, beside)
+    asked = Asked(metrics_by_task(specs, tasks), tuple(named), weight, report, comparison, beside, missing)
     return _scored(runs, task, asked, priced)
 
 
@@ -125,7 +130,16 @@ def _scored(runs: Sequence[Run], task: str, asked: Asked, prices: Prices | None)
         confidence=asked.comparison["confidence"],
         parser=PARSER_VERSION,
         runs=tuple(_source(run, prices) for run in runs),
+        notes=tuple(_unasked(run) for run in runs if run.unasked),
         evidence=LiveRuns(tuple(runs)),
+    )
+
+
+def _unasked(run: Run) -> str:
+    held = "; ".join(f"{model}: {', '.join(prompts)}" for model, prompts in run.unasked.items())
+    return (
+        f"{run.folder} also holds replies to prompts that the last run did not ask, which are not shown ({held}). Name "
+        "all prompts in 'vlm run' to show them again; what was answered is not asked again."
     )
 
 
@@ -183,7 +197,7 @@ def _row(
     metrics = asked.of(task, METRICS[task])
     if values:
         sides = weight_sides(truth, values, task, asked)
-        report = api.evaluate(task, *sides, metrics, missing="skip", **asked.report)
+        report = api.evaluate(task, *sides, metrics, missing=asked.missing, **asked.report)
         guess = statistics.median(truth[key].weight for key in values)
         constant = _compare(truth, dict.fromkeys(values, guess), values, task, metrics[:1], asked)
     controls = {}

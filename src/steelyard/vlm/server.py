@@ -14,6 +14,7 @@ import ipaddress
 import json
 import os
 import re
+import socket
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -35,6 +36,8 @@ LONGEST_WAIT = 60.0  # of our own back-off
 LONGEST_ASKED = 600.0  # seconds that a server may ask us to wait
 FIELDS = ("auto", MAX_TOKENS, MAX_COMPLETION_TOKENS)
 IMAGES = ("png", "jpeg")
+PROXIES = ("auto", "always", "never")  # auto: never for loopback and private addresses
+OWN_NAMES = (".local", ".lan", ".internal", ".localhost")
 # How servers say that they do not know a field; that its value is too large is said otherwise.
 _UNKNOWN = re.compile(
     r"max_completion_tokens.*instead|support|unknown|unrecogni|unexpected|not permitted|not allowed", re.I
@@ -98,10 +101,18 @@ class Server:
         if len(key) >= SHORT and key in spec:
             remedy = f"Both are written down: give the key by the variable {self._variable} alone."
             raise InputError("the model's name or URL holds the key", remedy=remedy)
-        if key and not options.insecure and not _private(self.url):
+        if options.http_proxy not in PROXIES:
+            raise InputError(
+                f"--http-proxy {options.http_proxy} is not known", remedy=f"Choose one of: {', '.join(PROXIES)}."
+            )
+        near = _own_network(self.url)
+        if key and not options.insecure and not near and urlsplit(self.url).scheme != "https":
             remedy = "Write https://, or say --insecure."
             raise InputError(f"{self.url} would be sent the key unencrypted", remedy=remedy)
-        self._wire = Wire(f"{self.url}{speaks.path(model)}", speaks.headers(key), options.timeout, options.concurrency)
+        direct = options.http_proxy == "never" or (near and options.http_proxy == "auto")
+        self._wire = Wire(
+            f"{self.url}{speaks.path(model)}", speaks.headers(key), options.timeout, options.concurrency, direct=direct
+        )
         self._pace = Pace(options.rate, options.token_rate, self._wire.closed)
         self._answered = self._settled = self._switched = False
         self._first, self._naming = threading.Lock(), threading.Lock()
@@ -281,16 +292,17 @@ def _field(wanted: str, url: str) -> str:
     return MAX_COMPLETION_TOKENS if urlsplit(url).hostname == "api.openai.com" else MAX_TOKENS
 
 
-def _private(url: str) -> bool:
-    """Whether what is sent there cannot be read on the way: encrypted, or to a machine or network of one's own."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    if parts.scheme == "https" or "." not in host or host.endswith((".local", ".lan", ".internal", ".localhost")):
-        return parts.scheme == "https" or ":" not in host or ipaddress.ip_address(host).is_private
+def _own_network(url: str) -> bool:
+    """Whether a URL names this machine or a private network: by its address, or by a name of such networks."""
+    host = (urlsplit(url).hostname or "").rstrip(".")
     try:
-        return ipaddress.ip_address(host).is_private
+        address = ipaddress.ip_address(host)
     except ValueError:
-        return False
+        try:
+            address = ipaddress.ip_address(socket.inet_aton(host))  # 127.1, 0x7f000001
+        except OSError:
+            return "." not in host or host.endswith(OWN_NAMES)
+    return (getattr(address, "ipv4_mapped", None) or address).is_private
 
 
 def _key(variable: str) -> str:

@@ -29,7 +29,8 @@ EXTRA: dict[str, dict[str, Any]] = {"boxes": {"extra": "skip"}, "answers": {}}
 class Asked:
     """What is asked for of every report: metrics by task, columns of the frames that come along, and settings.
 
-    `beside` are columns that lie in a file of their own (COLUMN@FILE): by name, the value of each sequence.
+    `beside` are columns that lie in a file of their own (COLUMN@FILE): by name, the value of each sequence. `missing`
+    is the policy for frames without a number.
     """
 
     metrics: Mapping[str, tuple[str, ...] | None]
@@ -38,6 +39,7 @@ class Asked:
     report: Mapping[str, Any]
     comparison: Mapping[str, Any]
     beside: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    missing: str = "skip"
 
     def of(self, task: str, defaults: Sequence[str]) -> Sequence[str]:
         """The metrics of a task: those that were asked for, as far as it has them, else its defaults."""

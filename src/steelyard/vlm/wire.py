@@ -38,9 +38,14 @@ class Lost(Exception):
 
 
 class Wire:
-    """Connections to one server, kept open between requests; may be used by several threads."""
+    """Connections to one server, kept open between requests; may be used by several threads.
 
-    def __init__(self, url: str, headers: Mapping[str, str], timeout: float, connections: int) -> None:
+    With `direct` no proxy that the environment names is used.
+    """
+
+    def __init__(
+        self, url: str, headers: Mapping[str, str], timeout: float, connections: int, *, direct: bool = False
+    ) -> None:
         try:
             import httpcore
             import httpx
@@ -49,9 +54,12 @@ class Wire:
         self._httpx = httpx
         self._url, self._timeout = url, timeout
         self._clock = _Clock(threading.Event())
+        limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
         self._client = httpx.Client(
             timeout=httpx.Timeout(timeout, connect=min(10.0, timeout)),
-            limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
+            limits=limits,
+            # A client with a transport of its own takes no proxy from the environment, but certificates as ever.
+            transport=httpx.HTTPTransport(limits=limits) if direct else None,
             headers={**headers, "Content-Type": "application/json", "Accept-Encoding": "identity"},
             follow_redirects=False,
         )

@@ -65,7 +65,7 @@ def _page(lineup: Lineup) -> str:
         Section("classes", "Wins and losses by class", _classes(comparisons), "Classes"),
         Section("units", "Units that changed most", _units(comparisons), "Units"),
         Section("explorer", "Look through the data", explorers(listings(comparisons)), "Explorer"),
-        Section("remarks", "Remarks", bullets(_remarks(comparisons))),
+        Section("remarks", "Remarks", bullets(_remarks(lineup))),
         Section("definitions", "What the metrics mean", definitions(scores, about), "Definitions"),
         Section("source", "Where the numbers come from", origin_facts(sides), "Source"),
     ]
@@ -259,8 +259,10 @@ def listings(comparisons: Sequence[Comparison]) -> list[Listing]:
     return [Listing("units", f"Every {first.unit}", columns, x=x)]
 
 
-def _remarks(comparisons: Sequence[Comparison]) -> list[str]:
-    remarks = [note for c in comparisons for note in c.notes]
+def _remarks(lineup: Lineup) -> list[str]:
+    comparisons = lineup.comparisons
+    remarks = [*lineup.notes]
+    remarks += [note for c in comparisons for note in c.notes]
     remarks += [f"{d.spec} is undefined: {d.why}." for c in comparisons for d in c.differences.values() if d.why]
     if not available():
         remarks.append(NO_CHARTS)

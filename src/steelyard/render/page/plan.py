@@ -107,6 +107,7 @@ def _targets(plan: StudyPlan) -> str:
 
 def _remarks(plan: StudyPlan) -> list[str]:
     remarks = [
+        *plan.notes,
         "The standard error shrinks with the square root of the number of units; a pilot knows it only roughly.",
         "Plan from a difference that would matter, never from the pilot's own.",
     ]
