@@ -32,6 +32,7 @@ from steelyard.render.page.compared_figures import score_figures, unit_figures
 from steelyard.render.scene import as_svg
 from steelyard.render.svg_parts import Backdrop
 from steelyard.render.svg_rasters import rasters_svg
+from steelyard.results.comparison import Lineup
 from steelyard.results.forms import form_of
 from steelyard.results.read import parse_result
 from steelyard.results.result import with_stored
@@ -183,9 +184,9 @@ def test_gains_of_what_is_best_at_zero() -> None:
 
 
 def test_charts_that_cannot_be_drawn_are_said(both: sy.Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = compared._remarks([both])
+    before = compared._remarks(Lineup((both,)))
     monkeypatch.setattr(compared, "available", lambda: False)
-    assert compared._remarks([both]) == [*before, compared.NO_CHARTS]
+    assert compared._remarks(Lineup((both,))) == [*before, compared.NO_CHARTS]
 
 
 def test_distributions_of_as_many_scores_as_wanted(report: sy.Report) -> None:

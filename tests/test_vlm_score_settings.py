@@ -154,8 +154,6 @@ def test_columns_that_are_not_there(folder: Path, tmp_path: Path) -> None:
             score(folder / "run", **setting)
     with pytest.raises(InputError, match=r"frame 0 of sequence 's0'.*'north' in the column 'site' is no number"):
         score(folder / "run", weight="site")
-    with pytest.raises(InputError, match=r"--ci 0\.95"):
-        score(folder / "run", confidence=None)  # type: ignore[arg-type]
 
 
 # --- what it took ----------------------------------------------------------------------------------------------------

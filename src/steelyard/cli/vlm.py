@@ -31,7 +31,7 @@ from steelyard.vlm.questions import check_table
 from steelyard.vlm.readings import NAME, read_run, write_readings
 from steelyard.vlm.run import Progress
 from steelyard.vlm.run import run as ask
-from steelyard.vlm.score import METRICS
+from steelyard.vlm.score import METRICS, MISSING
 from steelyard.vlm.score import score as score_run
 
 MOST_REASONS = 2  # why questions could not be asked
@@ -61,7 +61,7 @@ def _model_options(function: Any) -> Any:
         "limit-field": (str, "server: auto, max_tokens or max_completion_tokens."),
         "http-proxy": (
             str,
-            "server: use the proxy of HTTP_PROXY and its kin: auto (not for loopback and private addresses), "
+            "server: use the proxy that HTTP_PROXY names: auto (not for loopback and private addresses), "
             "always or never.",
         ),
         "retries": (int, "server: attempts at a question."),
@@ -295,7 +295,7 @@ def parse(folder: str, to: str | None, mode: str | None) -> None:
 @click.option("--seed", default=0, show_default=True, metavar="N", help="Seed of the draws.")
 @click.option("--save-draws", is_flag=True, help="Keep every score under its draws, so that 'gate' compares pairwise.")
 @click.option("--prices", metavar="FILE", type=click.Path(), help="What tokens cost, by model: .yaml, .toml or .json.")
-@click.option("--missing", default="skip", show_default=True, type=click.Choice(["error", "worst", "skip"]),
+@click.option("--missing", default="skip", show_default=True, type=click.Choice(MISSING),
               help="Frames without a number: refuse them, score them as the worst, or leave them out.")  # fmt: skip
 @_MODE
 @click.option("-q", "--quiet", is_flag=True, help="Do not say what was written.")

@@ -14,10 +14,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from steelyard import api
-from steelyard.align.join import check_policy
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.request import By, Request
-from steelyard.metrics import catalogue
 from steelyard.results.comparison import Comparison
 from steelyard.results.vlm import Effort, Pair, PromptScore, RunSource, VlmScore
 from steelyard.vlm.answers import OUTCOMES, PARSER_VERSION
@@ -39,6 +37,7 @@ METRICS: dict[str, tuple[str, ...]] = {
     ),
     "weights": ("mae", "wape", "mape", "bias", "slope", "heaping@10"),
 }  # fmt: skip
+MISSING = ("error", "worst", "skip")
 # Which prompts are compared, and what the comparison asks.
 NAME_HELPS, REASON_HELPS = "does the name help?", "does reasoning help?"
 PAIRS = (
@@ -81,7 +80,8 @@ def score(
     comparison = {"confidence": confidence, "draws": draws, "seed": seed, **design}
     report = {**comparison, "by": by, "save_draws": save_draws}
     request = Request.of(task, metrics, {**report, "missing": missing})  # type: ignore[arg-type]
-    check_policy(request.policy(catalogue.find_task(task)))
+    if missing not in MISSING:
+        raise InputError(f"missing='{missing}' is not a choice", remedy=nearest(str(missing), MISSING))
     named = {name: "by" for names in request.by for name in names}
     named |= {name: option for option, name in design.items() if name}
     priced = read_prices(prices) if isinstance(prices, str | Path) else prices
