@@ -231,7 +231,9 @@ def test_undefined_cannot_be_judged() -> None:
     assert verdict.outcome == "undecided"
     assert "nothing was weighed" in verdict.verdicts[0].why
     no_interval = sy.gate(
-        result(score(interval=None)), ["mae > baseline", "mae > baseline, p < 0.1"], baseline=result(score(value=10.0, interval=[8.0, 12.0]))
+        result(score(interval=None)),
+        ["mae > baseline", "mae > baseline, p < 0.1"],
+        baseline=result(score(value=10.0, interval=[8.0, 12.0])),
     )
     assert [v.outcome for v in no_interval.verdicts] == ["fail", "undecided"]
     assert no_interval.verdicts[0].method == "value"
