@@ -104,14 +104,39 @@ class StoredUnits(TypedDict):
     units: int
 
 
+class SumAbout(TypedDict):
+    """A block of sums."""
+
+    axis: NotRequired[str]
+
+
+class MomentsAbout(TypedDict):
+    """A block of moments says nothing more."""
+
+
+class CellsAbout(TypedDict):
+    """A block of counts in cells."""
+
+    axes: tuple[str | int, ...]
+    size: int
+
+
+class RankingAbout(TypedDict):
+    """A block of a ranking."""
+
+    axis: str
+
+
+class RowsAbout(TypedDict):
+    """A block of rows."""
+
+    need: str
+
+
 # What a block says of itself, by its kind.
 ABOUT: dict[str, Any] = {
-    "sum": TypedDict("SumAbout", {"axis": NotRequired[str]}),
-    "moments": TypedDict("MomentsAbout", {}),
-    "cells": TypedDict("CellsAbout", {"axes": tuple[str | int, ...], "size": int}),
-    "ranking": TypedDict("RankingAbout", {"axis": str}),
-    "rows": TypedDict("RowsAbout", {"need": str}),
-}
+    "sum": SumAbout, "moments": MomentsAbout, "cells": CellsAbout, "ranking": RankingAbout, "rows": RowsAbout,
+}  # fmt: skip
 
 
 def check_stored(value: Any, hint: Any, name: str, source: str) -> None:

@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
-import numpy as np
-
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.records import Column, Schema, as_object
@@ -166,8 +164,8 @@ def _folder_table(folder: Path) -> Table:
         if (folder / "frames.csv").is_file():
             remedy = f"Give the table: {folder / 'frames.csv'}."
         raise InputError("the folder holds no picture", where=str(folder), remedy=remedy)
-    sequence, t, image = zip(*rows, strict=True)
-    return Table(str(folder), {"sequence": as_object(sequence), "t": np.array(t), "image": as_object(image)})
+    columns = zip(("sequence", "t", "image"), zip(*rows, strict=True), strict=True)
+    return Table(str(folder), {name: as_object(values) for name, values in columns})
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:
