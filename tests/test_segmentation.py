@@ -382,6 +382,41 @@ def test_colours_by_a_palette(tmp_path: Path) -> None:
         scores(tmp_path / "t", tmp_path / "p", ["miou"], options={"palette": palette})
 
 
+def test_a_palette_for_one_side(tmp_path: Path) -> None:
+    """The other side has numbers of classes: in the order of the names, else of the palette."""
+    colours = np.array([[128, 64, 128], [0, 0, 142]], dtype=np.uint8)
+    save(tmp_path / "t" / "x.png", colours[[[0, 0, 1], [1, 1, 0]]])
+    save(tmp_path / "p" / "x.png", np.array([[0, 0, 1], [1, 0, 0]], dtype=np.uint8))
+    palette = ["road=804080", "car,0,0,142"]
+    expected = {"iou(label=road)": 0.75, "iou(label=car)": 2 / 3}
+
+    def ious(truth: str, prediction: str, options: dict[str, Any]) -> dict[str, float]:
+        sides = (tmp_path / truth, tmp_path / prediction)
+        report = sy.evaluate("segmentation", *sides, ["iou"], options=options, confidence=None)
+        return {spec: score.value for spec, score in report.scores.items()}
+
+    assert ious("t", "p", {"truth.palette": palette}) == expected
+    assert ious("p", "t", {"prediction.palette": palette}) == expected
+    save(tmp_path / "q" / "x.png", np.array([[2, 2, 1], [1, 2, 2]], dtype=np.uint8))
+    named = ious("t", "q", {"truth.palette": palette, "names": ["sky", "car", "road"]})
+    assert {spec: named[spec] for spec in expected} == expected
+    save(tmp_path / "o" / "x.png", 255 - colours[[[0, 0, 1], [1, 0, 0]]])
+    both = {"truth.palette": palette, "prediction.palette": ["car=ffff71", "road=7fbf7f"]}
+    assert ious("t", "o", both) == expected
+    for options, message in (
+        ({"palette": palette}, r"p.x.png: has no colours.*truth.palette=FILE"),
+        ({"prediction.palette": palette}, r"t.x.png: has three channels.*truth.palette=FILE"),
+        ({"truth.palette": palette, "names": ["road", "sky"]}, "class 'car' is not among the names"),
+        (
+            {"truth.palette": palette, "prediction.palette": ["road=804080"]},
+            "class 'car' has a colour on one side only",
+        ),
+        ({"truth.palette": []}, "option palette.*no colour"),
+    ):
+        with pytest.raises(InputError, match=message):
+            ious("t", "p", options)
+
+
 def test_relabelled_values() -> None:
     truth, prediction = np.array([[[7, 7, 8, 9]]]), np.array([[[0, 1, 1, 0]]])
     options = {"names": ["road", "kerb"], "truth.relabel": ["7=road", "8=1", "9=ignore"]}

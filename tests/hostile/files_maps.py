@@ -84,7 +84,7 @@ ROWS: list[Row] = [
     maps("a truth that is not named", png(), "t/a.png", "value 34", "--ignore 34", truth=png(GRID + 34), options="--classes 3"),
     maps("a colour that no class has", png(np.dstack([GRID] * 3), colour=2), "p/a.png", "colour #010101", "is no class",
          truth=png(np.zeros((2, 3, 3), np.uint8), colour=2), options="--palette colours.txt"),
-    maps("an RGB map", png(np.dstack([GRID] * 3), colour=2), "p/a.png", "three channels", "--palette"),
+    maps("an RGB map", png(np.dstack([GRID] * 3), colour=2), "p/a.png", "three channels", "prediction.palette"),
     maps("an empty file", b"", "p/a.png", "is no PNG file"),
     maps("a file cut off", png()[:40], "p/a.png", "ends at byte 40", "damaged"),
     maps("a checksum that is wrong", png()[:-20] + b"xxxx" + png()[-16:], "p/a.png", "checksum", "damaged"),

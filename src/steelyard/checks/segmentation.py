@@ -81,7 +81,7 @@ def void(data: Data) -> Problem | None:
     if scan is None:
         return None
     known = data.pairs.labelling
-    if known.ids is not None or known.colours or _VOID in known.ignore:
+    if known.ids is not None or any(known.colours) or _VOID in known.ignore:
         return None
     values = distinct_values(scan.truth)
     rest = values[values != _VOID]

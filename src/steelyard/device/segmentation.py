@@ -23,8 +23,8 @@ MOST_VALUES = 1 << 20
 def counter(options: Options, device: Any) -> MapCounter:
     """The counter of these options on a device."""
     known = labelling_of(options)
-    if known.ids is None or known.colours:
-        what = "colours are not counted on a device" if known.colours else "the classes are not declared"
+    if known.ids is None or any(known.colours):
+        what = "colours are not counted on a device" if any(known.colours) else "the classes are not declared"
         raise InputError(what, remedy="Say how many there are: options={'classes': 19}.")
     return MapCounter(device_of(device), known, known.ids, score_rules(options))
 

@@ -12,7 +12,7 @@ from steelyard.align.join import join_rows
 from steelyard.core.errors import InputError
 from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.options import Options
+from steelyard.core.options import SIDES, Options
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.records import Column, Records, Schema, distinct_values
 from steelyard.core.task import Policy
@@ -125,10 +125,10 @@ class MapPairs(Pairs):
                 where=self.truth.source,
                 remedy="Leave device out, or ask for metrics of whole classes, such as miou.",
             )
-        truth = self._open(self.truth, row, self.scores.truth)
+        truth = self._open(0, row, self.scores.truth)
         if other < 0:
             return truth, None
-        prediction = self._open(self.prediction, other, self.scores.prediction)
+        prediction = self._open(1, other, self.scores.prediction)
         if self.scores.threshold is not None and isinstance(prediction, PngFile):
             raise InputError(
                 "the predictions are labels, and the option threshold is for scores",
@@ -147,22 +147,25 @@ class MapPairs(Pairs):
         """The pair of a unit."""
         return int(np.flatnonzero(self.owner == unit)[0])
 
-    def _open(self, records: Records, row: int, reduce: Callable[[Array, str], Array]) -> Opened:
+    def _open(self, side: int, row: int, reduce: Callable[[Array, str], Array]) -> Opened:
+        records, colours = (self.truth, self.prediction)[side], self.labelling.colours[side]
         grid = open_row(records, row, reduce)
         if len(grid.shape) != 2:
             raise InputError(
                 f"has {len(grid.shape)} axes", where=_name(records, row), remedy="A label map is height × width."
             )
-        if grid.colours != self.labelling.colours and isinstance(records["map"][row], str):
-            if self.labelling.colours:
+        if grid.colours != colours and isinstance(records["map"][row], str):
+            if colours:
                 raise InputError(
-                    "has no colours", where=_name(records, row), remedy="Leave --palette out: its values are classes."
+                    "has no colours",
+                    where=_name(records, row),
+                    remedy=f"Its values are classes: leave --palette out, or give -O {SIDES[1 - side]}.palette=FILE.",
                 )
             if records["map"][row].lower().endswith((".png", ".tif", ".tiff")):
                 raise InputError(
                     "has three channels",
                     where=_name(records, row),
-                    remedy="Give --palette, or use the task panoptic.",
+                    remedy=f"Give --palette, or -O {SIDES[side]}.palette=FILE where the other side has none.",
                 )
         return grid
 
@@ -262,7 +265,7 @@ def _refuse(pairs: MapPairs, scan: Scan, bad: Array, side: int) -> None:
     row, column = np.argwhere(grid == value)[0].tolist() if grid is not None else (0, 0)
     shown = (
         f"colour #{value & 255:02x}{value >> 8 & 255:02x}{value >> 16:02x}"
-        if pairs.labelling.colours
+        if pairs.labelling.colours[side]
         else f"value {value}"
     )
     more = f"; {images} images hold such values" if images > 1 else ""
@@ -275,7 +278,7 @@ def _refuse(pairs: MapPairs, scan: Scan, bad: Array, side: int) -> None:
 
 def _remedy(known: Labelling, value: int, side: int) -> str:
     ids = known.ids or ()
-    named = f"{len(ids)} classes are named: {ids[0]} to {ids[-1]}. " if ids and not known.colours else ""
+    named = f"{len(ids)} classes are named: {ids[0]} to {ids[-1]}. " if ids and not known.colours[side] else ""
     if side == 0:
         return f"{named}Map it (--relabel), or ignore it (--ignore {value})."
     return f"{named}--unknown wrong counts such pixels as wrong."

@@ -45,7 +45,7 @@ OPTIONS = (
     Option("relabel", "ids", "values that mean a class, as VALUE=CLASS or VALUE=ignore: a list, or a file with one per "
            "line; other values have no class", column="entry", metavar="FILE"),
     Option("palette", "ids", "colours of RGB maps, as NAME=RRGGBB or NAME,R,G,B: a list, or a file with one per line",
-           column="entry", sides=False, metavar="FILE"),
+           column="entry", metavar="FILE"),
     Option("labels", "choice", "classes and ignored values of a dataset", default="none", choices=PRESETS, sides=False),
     Option("unknown", "choice", "what predicted values without a class are: an error, or wrong", default="error",
            choices=("error", "wrong"), sides=False),
@@ -61,7 +61,7 @@ class Labelling:
     """How values become classes.
 
     `ids` are the classes where they are declared, else None: then every value is one. `tables` say for each side which
-    class a value means (None: the value plus the side's shift).
+    class a value means (None: the value plus the side's shift), `colours` whether its values are colours.
     """
 
     ids: tuple[int, ...] | None = None
@@ -70,7 +70,7 @@ class Labelling:
     ignore: frozenset[int] = frozenset()
     shift: tuple[int, int] = (0, 0)
     tables: tuple[Mapping[int, int] | None, Mapping[int, int] | None] = (None, None)
-    colours: bool = False
+    colours: tuple[bool, bool] = (False, False)
     unknown: str = "error"
 
     def classes(self, values: Array, side: int) -> Array:
@@ -96,15 +96,18 @@ def labelling_of(options: Options) -> Labelling:
     if classes is not None and (classes != int(classes) or (names and len(names) != classes)):
         what = f"{len(names)} names" if names else "no whole number"
         raise InputError(f"option classes: {classes:g}, and {what}", remedy="Give as many as there are names.")
-    ids, colours = preset.ids, False
+    ids = preset.ids
     tables = list(preset.tables)
     if names or classes is not None:
         ids = tuple(range(len(names) or int(classes)))
-    palette = options.of("palette")
-    if palette is not None:
-        named = _palette(_listed(palette))
-        names, ids, colours = tuple(named), tuple(range(len(named))), True
-        tables = [dict(zip(named.values(), ids, strict=True))] * 2
+    palettes = [_palette(options.of("palette", side)) for side in SIDES]
+    colours = (bool(palettes[0]), bool(palettes[1]))
+    if any(colours):
+        names = _coloured_names(palettes, names)
+        ids = tuple(range(len(names)))
+        for side, palette in enumerate(palettes):
+            if palette:
+                tables[side] = {colour: names.index(name) for name, colour in palette.items()}
     names = names or preset.names
     if len(set(names)) < len(names):
         raise InputError("two classes have one name", where="option names", remedy="Name each otherwise.")
@@ -131,8 +134,8 @@ def score_rules(options: Options) -> ScoreRules:
     More are allowed where the options say what other values mean.
     """
     known, threshold = labelling_of(options), options.of("threshold")
-    if known.colours or known.ids is None:
-        return ScoreRules(threshold=threshold, colours=known.colours)
+    if known.colours[1] or known.ids is None:
+        return ScoreRules(threshold=threshold, colours=known.colours[1])
     table = known.tables[1]
     if table is None:
         least = most = max(known.ids, default=-1) - known.shift[1] + 1
@@ -166,9 +169,12 @@ def _whole(value: float, name: str) -> int:
     return int(value)
 
 
-def _palette(lines: Sequence[str]) -> dict[str, int]:
-    """Colours by name, each as a map of colours holds it."""
+def _palette(given: Any) -> dict[str, int]:
+    """Colours by name, each as a map of colours holds it; nothing where no palette is given."""
     colours: dict[str, int] = {}
+    lines = _listed(given)
+    if given is not None and not lines:
+        raise InputError("no colour is given", where="option palette", remedy="Example: road=804080.")
     for line in lines:
         try:
             if "=" in line:
@@ -193,6 +199,31 @@ def _palette(lines: Sequence[str]) -> dict[str, int]:
             )
         colours[name.strip()] = value
     return colours
+
+
+def _coloured_names(palettes: Sequence[Mapping[str, int]], names: Sequence[str]) -> tuple[str, ...]:
+    """The classes where maps are colours: those of the palettes, which agree where there are two.
+
+    The values of a side without a palette are numbers of classes: of the names where they are given, else of the
+    palette's lines.
+    """
+    first, second = (tuple(palette) for palette in palettes)
+    if first and second:
+        other = sorted(set(first) ^ set(second))
+        if other:
+            raise InputError(
+                f"class '{other[0]}' has a colour on one side only",
+                where="option palette",
+                remedy="Name the same classes in truth.palette and prediction.palette.",
+            )
+        return first
+    lines = first or second
+    other = [name for name in lines if names and name not in names]
+    if other:
+        raise InputError(
+            f"class '{other[0]}' is not among the names", where="option palette", remedy=nearest(other[0], names)
+        )
+    return tuple(names) or lines
 
 
 def _relabelled(
