@@ -103,6 +103,13 @@ def healthy(task: str, seed: int = 0) -> tuple[Data, Data]:
     return (truth, given) if task == "masks" else (arrays(truth), arrays(given))
 
 
+def mot_classes(data: Any) -> None:
+    """The truth with the flags and classes of MOTChallenge's files, and predictions without classes."""
+    count = len(data[0]["frame"])
+    data[0] |= {"flag": np.ones(count, dtype=np.int64), "label": 1 + np.arange(count) % 12}
+    data[1].pop("label", None)
+
+
 def row_by_row(data: Any) -> None:
     """Corners of the predictions from left to right and from top to bottom, as a grid has them."""
     corners = as_corners(data[1])
@@ -345,6 +352,7 @@ FAULTS: dict[str, dict[str, Fault]] = {
             as_truth("sequence", "frame", "track", "x", "y", "w", "h", "label"), "copies-of-truth", "note",
         ),
         "names": (put(1, "sequence", lambda d: texts(str.upper)(d[1]["sequence"])), "ids-differ", "error"),
+        "no benchmark": (mot_classes, "benchmark-missing", "warning"),
     },
     "oriented": {
         "the other way round": (put(1, "angle", lambda d: -d[1]["angle"]), "angle-turn", "error"),

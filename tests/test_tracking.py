@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from steelyard.core.errors import InputError
 
 GOLDENS = json.loads((Path(__file__).parent / "goldens" / "tracking.json").read_text())
 DRAWN = json.loads((Path(__file__).parent / "goldens" / "tracking_drawn.json").read_text())
@@ -137,6 +138,106 @@ def test_classes_are_combined_as_the_reference_does(over: str, tmp_path: Path) -
     expected = {field: value for part in DRAWN["classes"][over].values() for field, value in part.items()}
     for field, name in names.items():
         assert report[f"{name}{setting}"].value == pytest.approx(np.mean(expected[field]), abs=1e-12), name
+
+
+COLUMNS = ("frame", "track", "x", "y", "w", "h", "label")
+
+
+def draw_classes(rng: np.random.Generator) -> tuple[list[Any], list[Any]]:
+    """Rows of four frames: class 1 and 2 on both sides, 3 in the truth alone, 4 and 5 in the predictions alone."""
+    sides: tuple[list[Any], list[Any]] = ([], [])
+    for frame in range(1, 5):
+        for side, labels in zip(sides, ((1, 1, 2, 3), (1, 2, 2, 4, 5)), strict=True):
+            for place, label in enumerate(labels):
+                if rng.random() < 0.8 or frame == 1:
+                    x, y = (float(v) for v in 12 * place + rng.integers(-3, 4, 2))
+                    side.append((frame, 10 * label + place, x, y, 10.0, 12.0, label))
+    return sides
+
+
+def class_means(sides: tuple[list[Any], list[Any]]) -> dict[str, float]:
+    """TrackEval's own metrics of every class, and its mean over classes."""
+    import trackeval
+
+    by_class: dict[str, dict[int, Any]] = {name: {} for name in ("HOTA", "CLEAR", "Identity")}
+    for label in range(1, 6):
+        data: dict[str, Any] = {"num_timesteps": 4}
+        for side, rows in zip(("gt", "tracker"), sides, strict=True):
+            mine = [row for row in rows if row[6] == label]
+            numbers = {track: i for i, track in enumerate(dict.fromkeys(row[1] for row in mine))}
+            frames = [[row for row in mine if row[0] == frame] for frame in range(1, 5)]
+            data[f"{side}_ids"] = [np.array([numbers[row[1]] for row in rows], dtype=int) for rows in frames]
+            data[f"{side}_boxes"] = frames
+            data[f"num_{side}_ids"], data[f"num_{side}_dets"] = len(numbers), len(mine)
+        data["similarity_scores"] = [
+            np.array([[overlap(a, b) for b in second] for a in first]).reshape(len(first), len(second))
+            for first, second in zip(data["gt_boxes"], data["tracker_boxes"], strict=True)
+        ]
+        for metric in (trackeval.metrics.HOTA(), quiet(trackeval.metrics.CLEAR), quiet(trackeval.metrics.Identity)):
+            by_class[metric.get_name()][label] = metric.combine_sequences({"a": metric.eval_sequence(data)})
+    means = {}
+    for metric in (trackeval.metrics.HOTA(), quiet(trackeval.metrics.CLEAR), quiet(trackeval.metrics.Identity)):
+        result = metric.combine_classes_class_averaged(by_class[metric.get_name()])
+        means |= {field: float(np.mean(value)) for field, value in result.items()}
+    return means
+
+
+def quiet(metric: Any) -> Any:
+    return metric({"THRESHOLD": 0.5, "PRINT_CONFIG": False})
+
+
+def overlap(a: Any, b: Any) -> float:
+    width = min(a[2] + a[4], b[2] + b[4]) - max(a[2], b[2])
+    height = min(a[3] + a[5], b[3] + b[5]) - max(a[3], b[3])
+    both = max(0.0, width) * max(0.0, height)
+    return both / (a[4] * a[5] + b[4] * b[5] - both)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_all_classes_count_as_in_trackeval_where_that_is_asked_for(seed: int) -> None:
+    """Classes of one side only: TrackEval divides by 1 where there is nothing to divide by."""
+    drawn = draw_classes(np.random.default_rng(seed))
+    sides = [
+        {"sequence": ["a"] * len(rows)} | {name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)}
+        for rows in drawn
+    ]
+    names = {**CURVES, **RATES, **IDENTITY}
+    del names["FP_per_frame"]  # it counts no frames of a class that one side lacks
+    expected = class_means(drawn)
+    report = sy.evaluate("tracking", *sides, [f"{name}(over=trackeval)" for name in names.values()], confidence=None)
+    for field, name in names.items():
+        assert report[f"{name}(over=trackeval)"].value == pytest.approx(expected[field], abs=1e-12), name
+    plain = sy.evaluate("tracking", *sides, ["mota"], confidence=None)["mota"]
+    assert plain.value > expected["MOTA"]
+    assert plain.notes[-1] == (
+        "The mean leaves out 2 of 5 classes (4, 5): there is no truth. over=trackeval counts them as TrackEval does."
+    )
+
+
+def test_a_class_without_truth_by_hand() -> None:
+    """Class a: two of two found, MOTA 1. Class b: no truth and three false boxes, -3 in TrackEval. The mean is -1."""
+    box = {"y": 0, "w": 9, "h": 9}
+    truth = [{"sequence": "s", "frame": t, "track": 1, "x": 0, "label": "a", **box} for t in (1, 2)]
+    false = [{"sequence": "s", "frame": t, "track": 7, "x": 50, "label": "b", **box} for t in (1, 2, 3)]
+    sides = [{name: [row[name] for row in rows] for name in truth[0]} for rows in (truth, truth + false)]
+    report = sy.evaluate("tracking", *sides, ["mota", "mota(over=trackeval)", "fp"], confidence=None)
+    assert [score.value for score in report.scores.values()] == [1.0, -1.0, 3.0]
+    with pytest.raises(InputError, match=r"metric 'idsw'.*over"):
+        sy.evaluate("tracking", *sides, ["idsw(over=trackeval)"])
+
+
+def test_a_label_that_no_class_has_is_an_error(tmp_path: Path) -> None:
+    golden = GOLDENS["mots"]
+    files = write(tmp_path, {"M1": golden})
+    for options, label in ({"benchmark": "mots"}, "pedestrian"), ({"benchmark": "mots"}, "2"), ({}, "2"):
+        report = sy.evaluate("tracking", *files, [f"hota(label={label})"], options=options, confidence=None)
+        expected = np.mean(golden["pedestrian"]["results"]["COMBINED_SEQ"]["HOTA"]["HOTA"])
+        assert report[f"hota(label={label})"].value == pytest.approx(expected, abs=1e-12)
+    for metric in ("hota", "mota", "idsw", "fpf", "hota_sequence"):
+        with pytest.raises(InputError, match=r"there is no class 'pedestrian'. The classes are .*benchmark=mots"):
+            sy.evaluate("tracking", *files, [f"{metric}(label=pedestrian)"], confidence=None)
+        with pytest.raises(InputError, match=r"there is no class 'tram'. Known: "):
+            sy.evaluate("tracking", *files, [f"{metric}(label=tram)"], confidence=None)
 
 
 def sequence_of(name: str) -> tuple[str, str]:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from steelyard.core.errors import InputError
 
 GOLDENS = json.loads((Path(__file__).parent / "goldens" / "tracking.json").read_text())["bad"]
 GT = "1,1,0,0,10,10,1,1,1\n2,1,0,0,10,10,1,1,1\n"
@@ -119,6 +120,63 @@ def test_an_id_for_two_objects_is_found() -> None:
     predicted["x"] = [x * 12 for x in predicted["x"]]
     truth["x"] = [x * 12 for x in truth["x"]]
     assert "ids-reused" in [finding.code for finding in sy.check("tracking", truth, predicted).warnings]
+
+
+ALIKE = "1,1,0,0,10,10,1,1,1\n2,1,0,0,10,10,1,{},1\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "last", "options", "line"),
+    [
+        ("MOT17-02-FRCNN", 12, {}, "-O benchmark=mot17."),
+        ("MOT20-05", 7, {}, "-O benchmark=mot20."),
+        ("town", 7, {}, "-O benchmark=mot17 (or mot16, mot20)."),
+        ("town", 1, {}, ""),
+        ("town", 14, {}, ""),
+        ("town", 7, {"benchmark": "none"}, ""),
+        ("town", 7, {"benchmark": "mot17"}, ""),
+        ("town", 7, {"classes": ["1"]}, ""),
+    ],
+)
+def test_a_benchmark_that_is_not_named(name: str, last: int, options: Any, line: str, tmp_path: Path) -> None:
+    truth = tmp_path / "t" / name / "gt"
+    truth.mkdir(parents=True)
+    (truth / "gt.txt").write_text(ALIKE.format(last))
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / f"{name}.txt").write_text("1,1,0,0,10,10,1,-1,-1,-1\n2,1,0,0,10,10,1,-1,-1,-1\n")
+    sides = tmp_path / "t", tmp_path / "p"
+    notes = sy.evaluate("tracking", *sides, ["hota"], options=options, confidence=None).notes
+    said = [note for note in notes if "(benchmark-missing)" in note]
+    findings = sy.check("tracking", *sides, options=options)
+    assert ("benchmark-missing" in findings, len(said)) == (bool(line), int(bool(line)))
+    if line:
+        assert f"for its numbers use {line.rstrip('.')}" in said[0]
+        assert f"classes 1 to {last} of MOTChallenge" in said[0]
+        assert line.rstrip(".") in findings["benchmark-missing"].remedy
+
+
+def test_kitti_without_its_benchmark(tmp_path: Path) -> None:
+    row = "{} 1 {} 0 0 -1 0 0 10 10 1 1 1 1 1 1 0{}\n"
+    (tmp_path / "t.txt").write_text(row.format(0, "Car", "") + row.format(1, "Van", ""))
+    (tmp_path / "p.txt").write_text(row.format(0, "Car", " 1"))
+    sides = tmp_path / "t.txt", tmp_path / "p.txt"
+    settings: Any = {"confidence": None, "missing": "worst", "extra": "skip"}
+    notes = sy.evaluate("tracking", *sides, ["hota"], **settings).notes
+    assert any("use -O benchmark=kitti (benchmark-missing)" in note for note in notes)
+    notes = sy.evaluate("tracking", *sides, ["hota"], options={"benchmark": "kitti"}, **settings).notes
+    assert not any("benchmark-missing" in note for note in notes)
+
+
+def test_kitti_mots_counts_frames_from_zero(tmp_path: Path) -> None:
+    for side in ("t", "p"):
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "0002.txt").write_text("0 2001 2 1 1 01\n1 2001 2 1 1 01\n")
+    sides = tmp_path / "t", tmp_path / "p"
+    with pytest.raises(InputError, match=r"frame 0, and frames count from 1. Set the option first_frame=0"):
+        sy.evaluate("tracking", *sides, ["hota"], options={"format": "mots"})
+    options = {"format": "mots", "benchmark": "mots", "first_frame": 0}
+    report = sy.evaluate("tracking", *sides, ["hota(label=pedestrian)"], options=options, confidence=None)
+    assert report["hota(label=pedestrian)"].value == 1.0
 
 
 def test_nothing_overlaps() -> None:

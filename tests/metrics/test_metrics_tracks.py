@@ -11,6 +11,7 @@ from metrics.shown import check_figure
 from metrics.test_metrics_scenes import pairs_of
 
 import steelyard as sy
+from steelyard.core.errors import InputError
 from steelyard.core.explanation import Explanation, Step
 from steelyard.core.scene import BoxShape, LineShape, Scene
 from steelyard.core.state import State
@@ -144,13 +145,14 @@ def test_classes() -> None:
     expected = [2 / 3, 4 / 8, 1 / 3, 1, (DETA + 1) / 2, 7 / 8, 3, 3, 0, HOTA]
     assert values(truth, predicted, specs)[:6] == pytest.approx(expected[:6])
     assert values(truth, predicted, specs)[7:] == pytest.approx(expected[7:])
-    score = sy.evaluate("tracking", truth, predicted, ["hota(label=hen)"], confidence=None)["hota(label=hen)"]
-    assert (score.defined, score.why) == (False, "there is no class 'hen'")
+    with pytest.raises(InputError, match=r"there is no class 'hen'. Known: cow, dog."):
+        sy.evaluate("tracking", truth, predicted, ["hota(label=hen)"], confidence=None)
     far = {**predicted, "x": [99.0] * 7}
     score = sy.evaluate("tracking", truth, far, ["motp(label=cow)"], confidence=None)["motp(label=cow)"]
     assert (score.defined, score.why) == (False, "nothing is matched")
     parts = sy.evaluate("tracking", truth, predicted, ["mota"], by=["label"], confidence=None).slices["label"]
     assert {name: part["mota"].value for name, part in parts.items()} == pytest.approx({"cow": 1 / 3, "dog": 1})
+    assert not any("leaves out" in note for part in parts.values() for note in part["mota"].notes)
     chosen = values(truth, predicted, ["mota"], options={"classes": ["dog"]})
     assert chosen == [1]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -182,6 +183,45 @@ def ids_reused(data: Data) -> Problem | None:
                 len(rows), len(side.run), some_rows(records, side.row[rows], "track"),
             )  # fmt: skip
     return None
+
+
+MOT_CLASSES = 13  # pedestrians are 1; the others are distractors or not scored
+_OF_MOT = re.compile(r"mot(16|17|20)-", re.IGNORECASE)
+_OF_KITTI = ("car", "van", "pedestrian", "person_sitting", "dontcare")
+
+
+@CHECKS.add(
+    "benchmark-missing", "warning",
+    "distractors and objects that the benchmark does not score count as false or missed",
+    "Name the benchmark, or the classes to score.",
+    side="truth",
+)  # fmt: skip
+def benchmark_missing(data: Data) -> Problem | None:
+    """Whether the truth has the classes of a benchmark that was not named."""
+    truth, options = data.truth, data.options
+    given = {} if options is None else options.values
+    if "label" not in truth or "benchmark" in given or "classes" in given:
+        return None
+    labels = truth["label"]
+    if "flag" in truth and labels.dtype.kind in "iu":
+        others = np.flatnonzero(labels > 1)
+        if not len(others) or labels.min() < 1 or labels.max() > MOT_CLASSES:
+            return None
+        years = {match[1] for match in map(_OF_MOT.match, map(str, set(truth["sequence"].tolist()))) if match}
+        name, other = (f"mot{years.pop()}", "") if len(years) == 1 else ("mot17", " (or mot16, mot20)")
+        what = f"The truth has the classes {labels.min()} to {labels.max()} of MOTChallenge"
+    elif "truncated" in truth and "occluded" in truth:
+        others = np.flatnonzero([str(label).lower() in _OF_KITTI for label in labels.tolist()])
+        if not len(others):
+            return None
+        name, other, what = "kitti", "", "The truth has the columns and classes of KITTI"
+    else:
+        return None
+    line = f"-O benchmark={name}"
+    return Problem(
+        f"{what}, and no benchmark is named: for its numbers use {line}{other}.", len(others), len(labels),
+        some_rows(truth, others, "label"), remedy=f"Use {line}{other}, or -O benchmark=none to score every row.",
+    )  # fmt: skip
 
 
 @CHECKS.add(

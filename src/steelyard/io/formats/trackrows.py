@@ -242,14 +242,23 @@ def _whole_columns(
         if name not in columns:
             continue
         wrong = _no_whole(columns[name])
-        if name == "frame":
-            wrong |= columns[name] < first
         if wrong.any():
             row = int(np.argmax(wrong))
             raise InputError(
-                f"{name} {columns[name][row]:g}" + (f", and frames count from {first}" if name == "frame" else ""),
+                f"{name} {columns[name][row]:g}",
                 where=f"{source}, line {lines[row]}",
                 remedy="It must be a whole number.",
+            )
+        early = columns[name] < first
+        if name == "frame" and early.any():
+            row = int(np.argmax(early))
+            kind = " KITTI-MOTS counts from 0, MOTSChallenge from 1." if counted_from else ""
+            raise InputError(
+                f"frame {columns[name][row]:g}, and frames count from {first}",
+                where=f"{source}, line {lines[row]}",
+                remedy=f"Set the option first_frame=0, or prediction.first_frame=0 for one side.{kind}"
+                if first > 0
+                else "Frames must be 0 or more.",
             )
         rows[name] = columns[name].astype(np.int64)
     rows["frame"] = rows["frame"] + (counted_from - first)

@@ -44,6 +44,7 @@ class ClearMetric(CountedMetric):
     """A function of the counts of each class."""
 
     reference = "trackeval.metrics.CLEAR"
+    ways: ClassVar[tuple[str, ...]] = ("class_mean", "det", "trackeval")
 
     def reduce(self, totals: Declared) -> Floats:
         """The value from counts by class."""
@@ -72,13 +73,25 @@ def named(sums: Floats) -> S:
 
 
 @frozen
-class Mota(ClearMetric):
+class ByTruth(ClearMetric):
+    """Matches less mistakes over true boxes. TrackEval divides by 1 where a class has none."""
+
+    range = (-INFINITY, 1)
+
+    def printed(self, sums: Floats) -> Floats:
+        """One less for each false positive."""
+        return -named(sums)["fp"]
+
+
+@frozen
+class Mota(ByTruth):
     r"""MOTA: multiple object tracking accuracy, 1 less all mistakes over all true boxes.
 
     $\mathrm{MOTA} = (\mathrm{TP} - \mathrm{FP} - \mathrm{IDSW}) / (\mathrm{TP} + \mathrm{FN})$
 
     A pair of the last frame goes on where it still fits; the others are paired by similarity. A switch is a true track
-    that was matched with another predicted one before.
+    that was matched with another predicted one before. A class without truth is left out of the mean over classes;
+    over=trackeval counts it as TrackEval does, as minus its false positives.
 
     Undefined when there is no truth.
 
@@ -92,7 +105,6 @@ class Mota(ClearMetric):
 
     name = "mota"
     title = "MOTA"
-    range = (-INFINITY, 1)
 
     def of(self, s: S) -> Floats:
         """Matches less mistakes, over truths."""
@@ -100,7 +112,7 @@ class Mota(ClearMetric):
 
 
 @frozen
-class Moda(ClearMetric):
+class Moda(ByTruth):
     r"""MODA: MOTA without switches.
 
     $\mathrm{MODA} = (\mathrm{TP} - \mathrm{FP}) / (\mathrm{TP} + \mathrm{FN})$
@@ -116,7 +128,6 @@ class Moda(ClearMetric):
 
     name = "moda"
     title = "MODA"
-    range = (-INFINITY, 1)
 
     def of(self, s: S) -> Floats:
         """Matches less false positives, over truths."""
@@ -124,7 +135,7 @@ class Moda(ClearMetric):
 
 
 @frozen
-class Smota(ClearMetric):
+class Smota(ByTruth):
     r"""sMOTA: MOTA in which a match counts as much as it fits.
 
     $\mathrm{sMOTA} = (\sum_{\mathrm{TP}} S - \mathrm{FP} - \mathrm{IDSW}) / (\mathrm{TP} + \mathrm{FN})$
@@ -142,7 +153,6 @@ class Smota(ClearMetric):
 
     name = "smota"
     title = "sMOTA"
-    range = (-INFINITY, 1)
 
     def of(self, s: S) -> Floats:
         """Similarity less mistakes, over truths."""

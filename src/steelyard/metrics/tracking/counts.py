@@ -20,6 +20,7 @@ class Total(ClearMetric):
     better = "lower"
     range = (0, INFINITY)
     total = True
+    ways = ("class_mean", "det")
 
     def of(self, s: S) -> Floats:
         """Their number."""

@@ -69,6 +69,7 @@ MOT = {
     13: "crowd",
 }  # fmt: skip
 DISTRACTORS = {"mot16": (2, 7, 8, 12), "mot17": (2, 7, 8, 12), "mot20": (2, 6, 7, 8, 12)}
+MOTS = {"1": "car", "2": "pedestrian"}
 KITTI = {"car": "car", "van": "car", "pedestrian": "pedestrian", "person": "pedestrian", "person_sitting": "pedestrian"}
 KITTI_HEIGHT = 25.0  # pixels; what fits no truth and is not higher does not count
 BENCHMARKS = ("none", "mot15", "mot16", "mot17", "mot20", "kitti", "mots")

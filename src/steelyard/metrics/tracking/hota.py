@@ -25,6 +25,7 @@ class HotaMetric(TrackMetric):
 
     at = "alpha"
     reference = "trackeval.metrics.HOTA"
+    ways: ClassVar[tuple[str, ...]] = ("class_mean", "det", "trackeval")
 
     alpha: float | None = None
 
@@ -277,6 +278,10 @@ class LocA(HotaMetric):
         """Undefined where no threshold has a match."""
         curve = HotaMetric.curve(self, sums)
         return np.where((sums[:, 0] > 0).any(axis=1, keepdims=True), curve, np.nan)
+
+    def printed(self, sums: Floats) -> Floats:
+        """1 where nothing is matched."""
+        return np.ones(len(sums))
 
     def at_threshold(self, s: dict[str, Floats]) -> Floats:
         """Mean over matches."""

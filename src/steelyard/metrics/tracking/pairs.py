@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,7 @@ from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Coverage
 from steelyard.core.records import Records, constant_in_unit, distinct_values, factorize
 from steelyard.core.task import Policy
-from steelyard.metrics.tracking.data import OUT, REGION, SCORED, TRUTH, TrackRecords, prepare, rows_there
+from steelyard.metrics.tracking.data import MOTS, OUT, REGION, SCORED, TRUTH, TrackRecords, prepare, rows_there
 
 
 @frozen
@@ -124,10 +125,10 @@ def corners_of(records: Records, rows: Array) -> Array:
 
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> TrackPairs:
     """Join by sequence, and lay the rows of both sides by class and frame."""
-    return _pair(*prepare(truth, prediction, options), policy)
+    return _pair(*prepare(truth, prediction, options), policy, MOTS if options.of("benchmark") == "mots" else {})
 
 
-def _pair(truth: TrackRecords, prediction: TrackRecords, policy: Policy) -> TrackPairs:
+def _pair(truth: TrackRecords, prediction: TrackRecords, policy: Policy, names: Mapping[str, str]) -> TrackPairs:
     joined = join_sets(truth, prediction, "sequence", "frame", policy, weight="sample_weight")
     filled = [bool(rows_there(side).any()) for side in (truth, prediction)]
     if ("mask" in truth) != ("mask" in prediction) and all(filled):
@@ -135,7 +136,7 @@ def _pair(truth: TrackRecords, prediction: TrackRecords, policy: Policy) -> Trac
         raise InputError(
             f"{has.source} has masks and {lacks.source} has none", remedy="Give masks on both sides, or boxes on both."
         )
-    axis, codes = _axis(truth, prediction, all(filled))
+    axis, codes = _axis(truth, prediction, all(filled), names)
     classes = max(1, len(axis))
     tracks = _tracks(truth, prediction)
     true = _side(truth, joined.truth_row, joined.truth_owner, codes[0], classes, tracks[0])
@@ -158,8 +159,13 @@ def _tracks(truth: Records, prediction: Records) -> tuple[Array, Array]:
     return codes[0], codes[1]
 
 
-def _axis(truth: TrackRecords, prediction: TrackRecords, filled: bool) -> tuple[Axis, list[Array]]:
-    """The classes that are scored, in order, and each row's place among them (the first for rows of none)."""
+def _axis(
+    truth: TrackRecords, prediction: TrackRecords, filled: bool, called: Mapping[str, str]
+) -> tuple[Axis, list[Array]]:
+    """The classes that are scored, in order, and each row's place among them (the first for rows of none).
+
+    `called` are the names of a benchmark's classes.
+    """
     named: list[set[str]] = []
     for side in (truth, prediction):
         scored = side.role == SCORED
@@ -183,7 +189,9 @@ def _axis(truth: TrackRecords, prediction: TrackRecords, filled: bool) -> tuple[
     if len(labels) > 1:
         places = [[place.get(text, 0) for text in side.groups] or [0] for side in (truth, prediction)]
         own = [np.array(of, dtype=np.int64)[side.group] for of, side in zip(places, (truth, prediction), strict=True)]
-    return Axis(tuple(label or "object" for label in labels), whole=True), own
+    ids = tuple(label or "object" for label in labels)
+    shown = tuple(called.get(label, label) for label in ids)
+    return Axis(ids, shown if shown != ids else (), whole=True), own
 
 
 def _frames(joined: SetPairs) -> Array:
