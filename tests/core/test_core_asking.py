@@ -259,7 +259,7 @@ class Spelled(Metric):
     $ 5 is what it costs
     """
 
-    name, title, at = "spelled", "Spelled", "k"
+    name, title, at, range = "spelled", "Spelled", "k", (0.0, 1.0)
     k: int | None = None
     level: float = 0.5
     inner: Metric | None = None
@@ -274,7 +274,7 @@ class Spelled(Metric):
 
 @frozen
 class Bare(Metric):
-    name, title = "bare", "Bare"
+    name, title, range = "bare", "Bare", (0.0, 1.0)
 
     def needs(self) -> tuple[Any, ...]:
         return ()

@@ -285,7 +285,7 @@ class Reader(Curve):
 class Both(Metric):
     """The size, and one that it forgot to declare."""
 
-    name, title = "both", "Both"
+    name, title, range = "both", "Both", (0.0, float("inf"))
     also: bool = False
 
     def needs(self) -> tuple[Any, ...]:

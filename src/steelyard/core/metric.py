@@ -22,17 +22,17 @@ class Metric(ABC):
     """Base of every metric. A subclass is a frozen dataclass; its fields are its settings.
 
     The class says its facts: `name` (of the spec), `title`, `better` ("lower", "higher", "zero", "one" or "none"),
-    `range`, `measured_in` (the unit of measure), `at` (the field behind `@` in the spec), `also_at` (a field that a
-    spec may give behind `@`, though it is written by its name), `aliases` (other names that a spec may use: case,
-    spaces, hyphens and underscores do not count; an alias of two metrics is refused as ambiguous), `reference` (an
-    implementation that the parity tests hold it against). Its docstring is the catalogue's text, in parts: see
-    `Description`.
+    `range` (the least and the greatest possible value; it has no default), `measured_in` (the unit of measure), `at`
+    (the field behind `@` in the spec), `also_at` (a field that a spec may give behind `@`, though it is written by its
+    name), `aliases` (other names that a spec may use: case, spaces, hyphens and underscores do not count; an alias of
+    two metrics is refused as ambiguous), `reference` (an implementation that the parity tests hold it against). Its
+    docstring is the catalogue's text, in parts: see `Description`.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     better: ClassVar[str] = "higher"
-    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    range: ClassVar[tuple[float, float]]
     measured_in: ClassVar[str] = ""
     at: ClassVar[str | None] = None
     also_at: ClassVar[str | None] = None
@@ -42,6 +42,10 @@ class Metric(ABC):
     total: ClassVar[bool] = False  # whether it is a count over all units, which grows with the weights: no interval
     by_count: ClassVar[bool] = False  # whether it depends on how many units there are: a weight of 2 is two units
     reaches_best: ClassVar[bool] = True  # whether perfect predictions score the end of the range, whatever the data
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        _check_range(cls)
 
     @abstractmethod
     def needs(self) -> tuple[Wanted, ...]:
@@ -111,6 +115,19 @@ class Metric(ABC):
             elif value != field.default:
                 parts.append(f"{spec_name(field)}={render_value(value)}")
         return f"{text}({', '.join(parts)})" if parts else text
+
+
+def _check_range(cls: type[Metric]) -> None:
+    """Raise where a class that has a name declares no range: intervals and verdicts depend on it."""
+    if not hasattr(cls, "name") or isinstance(getattr(cls, "range", None), property):
+        return
+    example = "Add `range = (0, 1)` for a share, or `range = (0, float('inf'))` for an error without an upper end."
+    if not hasattr(cls, "range"):
+        raise InputError(f"metric class '{cls.__name__}' declares no range", remedy=example)
+    ends = cls.range
+    numbers = isinstance(ends, tuple) and len(ends) == 2 and all(isinstance(end, int | float) for end in ends)
+    if not numbers or not ends[0] < ends[1]:
+        raise InputError(f"metric class '{cls.__name__}': {ends!r} is not a range", remedy=example)
 
 
 def spec_name(field: dataclasses.Field[Any]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steelyard.core.block import MomentsBlock, SumBlock
+from steelyard.core.errors import InputError
 from steelyard.core.need import Curve, Need
 from steelyard.core.rows import RowsBlock
 from steelyard.core.weights import Floats, Role, Weights
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from steelyard.core.state import State
 
 Wanted = Need | Curve
+NEAR = 1e-9  # how far rounding may carry a value beyond its range
 
 
 class Totals:
@@ -66,8 +68,16 @@ class Totals:
         return Declared(self, frozenset(declared))
 
     def of(self, metric: Metric) -> Floats:
-        """A metric's value for each row of weights."""
-        return metric.reduce(self.only(metric.needs()))
+        """A metric's value for each row of weights; an error where one is outside the range that its class declares."""
+        values = metric.reduce(self.only(metric.needs()))
+        low, high = metric.range
+        outside = (values < low - NEAR * max(1.0, abs(low))) | (values > high + NEAR * max(1.0, abs(high)))
+        if outside.any():
+            raise InputError(
+                f"metric '{metric}' is {values[outside][0]:g}, which is outside its range from {low:g} to {high:g}",
+                remedy=f"Correct the metric, or the range that the class '{type(metric).__name__}' declares.",
+            )
+        return values
 
 
 class Declared:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.draws import BootstrapDraws, SwapDraws, unit_keys
+from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric, describe
 from steelyard.core.need import Curve, Need
 from steelyard.core.plan import JACKKNIFE, POINT, Plan
@@ -68,7 +69,10 @@ def is_described(case: Case, metric: Metric) -> None:
 
 def in_range(case: Case, metric: Metric) -> None:
     """Drawn data give a number within the range."""
-    value = case.value(metric, case.state(1))
+    try:
+        value = case.value(metric, case.state(1))
+    except InputError as error:
+        raise AssertionError(str(error)) from None
     require(metric.range[0] <= value <= metric.range[1], f"'{metric}' is {value}, outside {metric.range}")
 
 

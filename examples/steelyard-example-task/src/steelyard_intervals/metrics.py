@@ -105,7 +105,7 @@ class TimeIou(Metric):
     - Long events dominate; how many events there are does not matter.
     """
 
-    name, title = "time_iou", "Time IoU"
+    name, title, range = "time_iou", "Time IoU", (0.0, 1.0)
 
     def needs(self) -> tuple[Wanted, ...]:
         """Both sums of seconds."""
@@ -119,6 +119,7 @@ class TimeIou(Metric):
 @frozen
 class _AtOverlap(Metric):
     at = "iou"
+    range = (0.0, 1.0)
     iou: float = 0.5
 
     def check(self) -> None:

@@ -36,6 +36,8 @@ Of = Literal["all", "answered"]
 class MeanScore(Metric):
     """Base of metrics that are the mean over questions of what each scores."""
 
+    range = (0.0, 1.0)
+
     of: Of = "all"
 
     def check(self) -> None:
@@ -338,6 +340,7 @@ class Answered(Metric):
 
     name = "answered"
     title = "Answered"
+    range = (0.0, 1.0)
 
     def needs(self) -> tuple[Wanted, ...]:
         """Questions, and those with an answer."""

@@ -177,6 +177,8 @@ class AllChoices(_OfChoices):
 class _YesNo(Metric):
     """Base of what is made of yes and no. A reply that is neither is wrong; where yes is true, a yes is missed."""
 
+    range = (0.0, 1.0)
+
     reader: Reader = "word"
 
     def check(self) -> None:

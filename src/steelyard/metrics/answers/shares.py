@@ -16,6 +16,8 @@ from steelyard.core.weights import Floats, ratio
 class OfSum(Metric):
     """Base of what is one column of a sum over another."""
 
+    range = (0.0, 1.0)
+
     columns: ClassVar[tuple[int, int]] = (0, 1)
 
     @property

@@ -27,6 +27,7 @@ class _Transcript(Metric):
 
     better = "lower"
     reference = "jiwer 4.0.0"
+    range = (0.0, 1.0)
     by: ClassVar[By] = "words"
 
     unicode: Form = "as_is"

@@ -65,6 +65,7 @@ class CalibrationError(Metric):
 
     better = "lower"
     reaches_best = False
+    range = (0.0, 1.0)
 
     bins: int = 10
     edges: Edges = "left"

@@ -21,6 +21,8 @@ from steelyard.metrics.boxes.sums import MatchedOverlap, WorkingCounts
 class WorkingPoint(Metric):
     """A metric at an IoU threshold and a score threshold."""
 
+    range = (0.0, 1.0)
+
     iou: float | Range = 0.5
     score: float = 0.5
     max_dets: int = MOST
@@ -35,6 +37,8 @@ class WorkingPoint(Metric):
 @frozen
 class _AtScore(Metric):
     """A ratio of counts at an IoU threshold and a score threshold; over a range of IoU, the mean of the ratios."""
+
+    range = (0.0, 1.0)
 
     iou: float | Range = 0.5
     score: float = 0.5
@@ -243,6 +247,7 @@ class BestF1(Metric):
 
     name = "best_f1"
     title = "Best F1 over score thresholds"
+    range = (0.0, 1.0)
 
     iou: float = 0.5
     max_dets: int = MOST

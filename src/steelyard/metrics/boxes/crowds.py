@@ -88,6 +88,7 @@ class CrowdMissRate(Metric):
     title = "MR-2 (CrowdHuman)"
     better = "lower"
     reference = "mmdetection cfd5d3a98"
+    range = (0.0, 1.0)
 
     iou: float = 0.5
     max_dets: int = MOST
@@ -200,6 +201,7 @@ class JaccardIndex(Metric):
     title = "Jaccard index (CrowdHuman)"
     reference = "mmdetection cfd5d3a98"
     reaches_best = False
+    range = (0.0, 1.0)
 
     iou: float = 0.5
 

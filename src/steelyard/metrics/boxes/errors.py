@@ -214,6 +214,7 @@ class ErrorCost(Metric):
     title = "AP lost"
     better = "lower"
     reference = "tidecv 1.0.1"
+    range = (0.0, 1.0)
 
     error: Literal["cls", "loc", "both", "dupe", "bkg", "miss", "fp", "fn"] = "loc"
     iou: float = 0.5

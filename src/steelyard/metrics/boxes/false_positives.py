@@ -75,6 +75,7 @@ class FalsePositiveRateImage(Metric):
     title = "False positive rate by image"
     aliases = ("fpr", "false positive rate")
     better = "lower"
+    range = (0.0, 1.0)
 
     score: float = 0.5
 

@@ -117,6 +117,7 @@ class _AlongFroc(Metric):
     """What is read along the curve of found objects against false positives per image."""
 
     reference = "LUNA16's evaluation script"
+    range = (0.0, 1.0)
 
     iou: float = 0.5
     repeats: Repeats = "ignore"

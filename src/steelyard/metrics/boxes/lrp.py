@@ -114,6 +114,7 @@ class OptimalLrp(Metric):
     title = "Optimal LRP error"
     better = "lower"
     reference = "LRP-Error ec408f3"
+    range = (0.0, 1.0)
 
     tau: float = 0.5
     part: Literal["all", "loc", "fp", "fn"] = "all"

@@ -91,6 +91,8 @@ def rates(walk: Walk, w: Floats, objects: Floats) -> tuple[Floats, Floats]:
 class _Sought(Metric):
     """One of precision and recall, at the score threshold where it is best and the other is high enough."""
 
+    range = (0.0, 1.0)
+
     seeks: ClassVar[str]
     given: ClassVar[str]
 

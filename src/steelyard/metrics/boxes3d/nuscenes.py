@@ -58,6 +58,7 @@ class CentreMetric(Metric):
     """A number from matches by the distance of centres."""
 
     by_count = True
+    range = (0.0, 1.0)
 
     only: str | None = field(default=None, metadata={"spec": "label"})
 

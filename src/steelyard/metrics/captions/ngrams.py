@@ -36,6 +36,8 @@ IMAGES = ImageCount()
 class _Mean(Metric):
     """A mean over images of what `need` keeps of each."""
 
+    range = (0.0, 1.0)
+
     @property
     @abstractmethod
     def need(self) -> Need:
@@ -75,6 +77,7 @@ class Bleu(Metric):
     title = "BLEU"
     at = "n"
     reference = "pycocoevalcap.bleu"
+    range = (0.0, 1.0)
 
     n: int = 4
     level: Literal["corpus", "image"] = "corpus"
@@ -313,6 +316,7 @@ class Meteor(Metric):
     name = "meteor"
     title = "METEOR"
     reference = "METEOR 1.5, modules exact, stem and synonym: equal for 99.8 % of pairs of captions"
+    range = (0.0, 1.0)
 
     level: Literal["image", "corpus"] = "image"
 

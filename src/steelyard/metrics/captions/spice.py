@@ -56,6 +56,7 @@ class Spice(Metric):
     name = "spice"
     title = "SPICE"
     reference = "SPICE 1.0 (Anderson et al. 2016), given the same dependency trees"
+    range = (0.0, 1.0)
     category: ClassVar[str] = "all"
 
     matching: Literal["any", "one"] = "any"
@@ -273,6 +274,7 @@ class SpiceWeighted(Metric):
 
     name = "spice_weighted"
     title = "SPICE, weighted by kind"
+    range = (0.0, 1.0)
 
     object: float = 1.0
     attribute: float = 1.0

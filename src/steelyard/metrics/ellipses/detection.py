@@ -25,6 +25,8 @@ KINDS = ("step", "voc", "voc11", "coco")
 class _Counted(Metric):
     """A ratio of numbers of true positives, detections and truths."""
 
+    range = (0.0, 1.0)
+
     iou: float = 0.8
     distance: DistanceName = "iou"
     t: float | None = None
@@ -181,6 +183,7 @@ class AveragePrecision(Metric):
     name = "ap"
     title = "Average precision"
     reference = "sklearn.metrics.average_precision_score"
+    range = (0.0, 1.0)
 
     iou: float | Range = 0.8
     kind: Literal["step", "voc", "voc11", "coco"] = "step"
@@ -243,6 +246,7 @@ class DetectionRate(Metric):
     name = "detection_rate"
     title = "Detection rate"
     at = "pixels"
+    range = (0.0, 1.0)
 
     pixels: float = 5
 

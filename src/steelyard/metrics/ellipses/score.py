@@ -26,6 +26,8 @@ IMAGES = ImageSum("images")
 class Scored(Metric):
     """A mean over images of the pairs' closeness, divided by a number of ellipses. Settings say how pairs are made."""
 
+    range = (0.0, 1.0)
+
     distance: DistanceName = "param"
     t: float | None = field(default=None, metadata={"aliases": ("tresh_dist", "thresh_dist")})
     matching: Literal["greedy", "optimal"] = "greedy"

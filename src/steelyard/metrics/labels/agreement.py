@@ -87,6 +87,8 @@ class Accuracy(ProportionMetric):
 class LabelMetric(Metric):
     """Base of the metrics that need labels, of all classes at once."""
 
+    range = (0.0, 1.0)
+
     @abstractmethod
     def of_labels(self, totals: Declared) -> Floats:
         """The value, where the predictions hold labels."""

@@ -271,6 +271,7 @@ class ClasswiseCalibrationError(Metric):
     title = "Classwise calibration error"
     better = "lower"
     reference = "sklearn.calibration.calibration_curve"
+    range = (0.0, 1.0)
 
     bins: int = 15
 

@@ -171,6 +171,8 @@ class PerClass(Metric):
     of two. The wrappers `macro`, `weighted`, `micro` and `per_class` take any of these.
     """
 
+    range = (0.0, 1.0)
+
     only: str | int | None = field(default=None, metadata={"spec": "label"})
 
     @property

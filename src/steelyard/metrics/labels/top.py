@@ -38,6 +38,7 @@ class TopAccuracy(Metric):
     aliases = ("top_k_accuracy",)
     at = "k"
     reference = "sklearn.metrics.top_k_accuracy_score"
+    range = (0.0, 1.0)
 
     k: int = 5
     ties: Literal["first", "last"] = "first"

@@ -76,6 +76,8 @@ class StuffOverlaps(Cells):
 class Quality(Metric):
     """Base of the three: `of` says of which classes the mean is, `label` names one class alone."""
 
+    range = (0.0, 1.0)
+
     of: str = "all"
     only: str | int | None = setting(default=None, metadata={"spec": "label"})
     iou: float = 0.5
@@ -260,6 +262,8 @@ class PanopticQualityDagger(Metric):
     Cons:
     - Stuff that is made up in images without it is free.
     """
+
+    range = (0.0, 1.0)
 
     name: ClassVar[str] = "pq_dagger"
     title: ClassVar[str] = "PQ†"

@@ -26,6 +26,8 @@ class QueryMetric(Metric):
     (`input`), or by id after rounding scores to single precision, as trec_eval holds them (`single`).
     """
 
+    range = (0.0, 1.0)
+
     empty: Literal["skip", "zero"] = "skip"
     ties: Literal["id", "input", "single"] = "id"
 

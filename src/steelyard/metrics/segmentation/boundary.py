@@ -25,6 +25,8 @@ from steelyard.metrics.segmentation.overlap import MeanOfClasses, OneClass, mean
 class Banded(Metric):
     """A metric of the pixels within `width` of an edge."""
 
+    range = (0.0, 1.0)
+
     reference: ClassVar[str] = "boundary-iou-api mask_to_boundary"
 
     width: float = 0.02
@@ -168,6 +170,8 @@ class BoundaryF1(Metric):
     Cons:
     - Depends on the tolerance; a small hole counts as much as a long edge that is off.
     """
+
+    range = (0.0, 1.0)
 
     name: ClassVar[str] = "boundary_f1"
     title: ClassVar[str] = "Boundary F1"

@@ -64,6 +64,8 @@ def figure_of(kind: str, cells: Floats) -> Floats:
 class Overlap(Metric):
     """Base: a figure of classes from their pixels."""
 
+    range = (0.0, 1.0)
+
     figure: ClassVar[str] = "iou"
 
     def cells(self) -> Cells:

@@ -58,6 +58,7 @@ class TrackMetric(Metric):
     """
 
     few = "t"
+    range = (0.0, 1.0)
     ways: ClassVar[tuple[str, ...]] = ("class_mean", "det")
 
     over: Literal["class_mean", "det", "trackeval"] = "class_mean"

@@ -26,6 +26,8 @@ class CaseMetric(Metric):
     a structure, then over structures; `average=case` over the structures of a case, then over cases.
     """
 
+    range = (0.0, 1.0)
+
     only: str | int | None = field(default=None, metadata={"spec": "label"})
     average: str = "structure"
     both_empty: str = "skip"
