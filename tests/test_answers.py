@@ -340,3 +340,15 @@ def test_confusions_by_hand() -> None:
     assert dict(zip(table.rows, table.values[:, 0].tolist(), strict=True)) == {
         "0 as O": 2, "blank as nothing": 1, "nothing as s": 1,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("truth", "replies", "lost"),
+    [(["a b", "c"], ["", ""], 1.0), (["a b", ""], ["", ""], 1.0), (["", "c"], ["x", ""], 1.0), (["a b"], ["a b"], 0.0)],
+)
+def test_word_information_without_words_is_as_jiwers(truth: list[str], replies: list[str], lost: float) -> None:
+    """Values of jiwer 4.0.0's `process_words`: replies without a word lose all."""
+    rows = list(range(len(truth)))
+    sides = {"question": rows, "answer": truth}, {"question": rows, "answer": replies}
+    report = sy.evaluate("answers", *sides, metrics=["wil", "wip"], confidence=None)
+    assert (report["wil"].value, report["wip"].value) == (lost, 1 - lost)

@@ -218,6 +218,26 @@ def test_weighted_spice_is_the_sum_over_kinds(images: list[Any]) -> None:
         assert result[row["image"]] == pytest.approx(expected, nan_ok=True)
 
 
+@pytest.mark.parametrize(
+    ("settings", "objects", "attributes"),
+    [("synonyms=true", 1.0, 1.0), ("synonyms=false", 0.8, 1.0), ("matching=one, synonyms=false", 0.8, 1.0)],
+)
+def test_weighted_spice_has_the_settings_of_spice(settings: str, objects: float, attributes: float) -> None:
+    """By hand: the caption's objects are automobile, car and house, two of three right and both true ones named."""
+    truth = {"image": [1], "tuples": [[["car"], ["car", "red"], ["house"]]]}
+    candidates = {"image": [1], "tuples": [[["automobile"], ["car", "red"], ["house"]]]}
+    assert sy.score("captions", truth, candidates, f"spice_object({settings})") == pytest.approx(objects)
+    spec = f"spice_weighted(object=3, attribute=1, {settings})"
+    assert sy.score("captions", truth, candidates, spec) == pytest.approx((3 * objects + attributes) / 4)
+
+
+@pytest.mark.parametrize("settings", ["matching=one", "synonyms=false", "matching=one, synonyms=false"])
+def test_weighted_spice_of_one_kind_is_that_kinds(settings: str, images: list[Any]) -> None:
+    weighted, objects = f"spice_weighted(attribute=0, relation=0, {settings})", f"spice_object({settings})"
+    report = sy.evaluate("captions", *sides(images, graphs=True), [weighted, objects], confidence=None)
+    assert by_image(report, weighted) == pytest.approx(by_image(report, objects), nan_ok=True)
+
+
 def test_one_to_one_matching_counts_a_reference_tuple_once() -> None:
     truth = {"image": [1], "tuples": [json.dumps([["dog", "small"], ["dog"]])]}
     candidates = {"image": [1], "tuples": [json.dumps([["dog", "small"], ["cat", "small"], ["dog"]])]}

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -138,3 +139,17 @@ def test_threads_change_nothing() -> None:
     texts = [row["caption"].lower() for row in BY_HAND] * 3
     one, many = (_native.caption_tuples(tables.parser(), tables.lemmas(), *pack(texts), n, True) for n in (1, 4))
     assert one[0] == many[0]
+
+
+def test_parse_says_that_the_original_reads_no_relation(steelyard: Callable[..., Any]) -> None:
+    """The first thing that a reader tries is the documents' sentence, whose relation the original's rules do not read."""
+    said = "By the rules of the original SPICE this caption has no relation; --graph described reads one.\n"
+    sentence = "A red car is parked beside a white house"
+    original = steelyard("parse", sentence)
+    assert (original.returncode, original.stdout, original.stderr) == (0, "car (red)\nhouse (white)\n", said)
+    described = steelyard("parse", "--graph", "described", sentence)
+    assert described.stdout.endswith("car -- beside -> house\n")
+    for quiet in (described, steelyard("parse", "a dog"), steelyard("parse", "--json", sentence)):
+        assert quiet.stderr == ""
+    several = steelyard("parse", sentence, "a dog", "A cat is seated beside a dog")
+    assert "2 of 3 captions have no relation" in several.stderr

@@ -7,6 +7,7 @@ meaning, and then its version rises: states that were saved before are refused b
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -75,3 +76,16 @@ def test_another_version_and_the_unknown_are_named() -> None:
         Need.parse("test.never/1(of=rows)")
     with pytest.raises(sy.InputError, match=r"'test\.newer/2\(of=rows\)', whose settings are not known here"):
         Need.parse("test.newer/2(of=rows)")
+
+
+def test_a_setting_that_was_added_leaves_the_name_at_its_default() -> None:
+    @frozen
+    class Added(_Nothing):
+        name = "test.added"
+        of: str
+        rule: str = field(default="any", metadata={"added": True})
+
+    assert [str(Added("x")), str(Added("x", "one"))] == ["test.added/1(of=x)", "test.added/1(of=x, rule=one)"]
+    assert [Need.parse(str(need)) for need in (Added("x"), Added("x", "one"))] == [Added("x"), Added("x", "one")]
+    with pytest.raises(sy.InputError, match="whose settings are not known here"):
+        Need.parse("test.added/1(rule=one)")

@@ -15,6 +15,7 @@ from steelyard.vlm.answers import MODES, OUTCOMES, check_mode, parse_reply
 
 # Replies that are one number of grams, and that number.
 OK: dict[str, float] = {
+    "2.5e2": 250, "1e3": 1000, ".5": 0.5, "+200": 200, "2.45E+2 g": 245, "5e1 g": 50, "+.5 grams.": 0.5, "25e-1": 2.5,
     "245": 245, "245.3": 245.3, "180": 180, "0": 0, "0.0": 0, "0.5": 0.5, "7": 7, "10000": 10000, "9999.99": 9999.99,
     " 245 ": 245, "\n245\n": 245, "245\n\n": 245, "\t245": 245, "245.": 245, "245.3.": 245.3,
     "245g": 245, "245 g": 245, "245 G": 245, "245 gram": 245, "245 grams": 245, "245 Grams.": 245, "245.30 g.": 245.3,
@@ -45,9 +46,9 @@ OTHER: dict[str, tuple[str, float | None]] = {
     "The estimated weight is 245 grams.": ("one_number_in_text", 245), "Answer: 245": ("one_number_in_text", 245), "245 grams of rice": ("one_number_in_text", 245),
     "Weight: **245 g**": ("one_number_in_text", 245), '{"weight": 245}': ("one_number_in_text", 245), "[245]": ("one_number_in_text", 245),
     "(245)": ("one_number_in_text", 245), "<answer>245</answer>": ("one_number_in_text", 245), "245<|im_end|>": ("one_number_in_text", 245),
-    "245</s>": ("one_number_in_text", 245), "+245": ("one_number_in_text", 245), "= 245": ("one_number_in_text", 245), "245!": ("one_number_in_text", 245),
-    "245?": ("one_number_in_text", 245), "245...": ("one_number_in_text", 245), "2.45e2": ("one_number_in_text", 245), "5e1 g": ("one_number_in_text", 50),
-    ".5": ("one_number_in_text", 0.5), "245克": ("one_number_in_text", 245), "245 г": ("one_number_in_text", 245), "½": ("one_number_in_text", None),
+    "245</s>": ("one_number_in_text", 245), "+ 245": ("one_number_in_text", 245), "= 245": ("one_number_in_text", 245), "245!": ("one_number_in_text", 245),
+    "245?": ("one_number_in_text", 245), "245...": ("one_number_in_text", 245), "about 2.45e2": ("one_number_in_text", 245), "1,000e1": ("ambiguous_separator", None), "1e999": ("nonfinite", None),
+    "9e9": ("implausible", None), "2.5e2e2": ("many_numbers", None), "245克": ("one_number_in_text", 245), "245 г": ("one_number_in_text", 245), "½": ("one_number_in_text", None),
     "Total = 1,250 g": ("one_number_in_text", 1250), "245 grams\n": ("ok", 245), "The plate holds 245.3 g of food": ("one_number_in_text", 245.3),
     "I'm sorry, I can only guess: 245": ("one_number_in_text", 245), "# 245": ("one_number_in_text", 245), "245,": ("one_number_in_text", 245),
     "245;": ("one_number_in_text", 245), "245 .": ("ok", 245), "**245": ("one_number_in_text", 245), "`245": ("one_number_in_text", 245),

@@ -11,6 +11,7 @@ import pytest
 from vlm_help import completion, sent_grey, serving
 
 from steelyard.core.errors import InputError
+from steelyard.vlm.answers import parse_reply
 from steelyard.vlm.backend import ModelOptions, PermanentError
 from steelyard.vlm.journal import NAME, read_journal
 from steelyard.vlm.models import open_backend
@@ -233,13 +234,27 @@ def test_a_reply_in_parts_or_without_a_reason_to_stop(frames, tmp_path: Path) ->
     whole = completion("24", None, tokens=2)
     empty = completion("x")
     empty["choices"][0]["message"]["content"] = None
+    declined = completion("x")
+    declined["choices"][0]["message"] |= {"content": None, "refusal": "I can't help with that."}
+    said = completion("245")
+    said["choices"][0]["message"]["refusal"] = None
     for number, (data, expected) in enumerate(
-        [(parts, ("245", "stop")), (cut, ("24", "length")), (whole, ("24", "stop")), (empty, ("", "stop"))]
+        [
+            (parts, ("245", "stop")),
+            (cut, ("24", "length")),
+            (whole, ("24", "stop")),
+            (empty, ("", "stop")),
+            (declined, ("I can't help with that.", "content_filter")),
+            (said, ("245", "stop")),
+        ]
     ):
         with serving(lambda h, n, b, data=data: h.send(data)) as server:
             ask(server.url, frames[:1], tmp_path / f"run{number}")
         (reading,) = read_journal(tmp_path / f"run{number}").values()
         assert (reading.turns[0].reply, reading.turns[0].finish) == expected
+        if data is declined:
+            turn = reading.turns[0]
+            assert parse_reply(turn.reply, turn.finish).outcome == "refusal"
 
 
 def test_options_have_limits() -> None:

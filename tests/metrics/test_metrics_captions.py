@@ -70,6 +70,7 @@ def test_labels() -> None:
         ("spice_size(value={})", "value", ["f1", "precision", "recall"]),
         ("spice(graph={})", "graph", ["original", "described"]),
         ("spice_weighted(graph={})", "graph", ["original", "described"]),
+        ("spice_weighted(matching={})", "matching", ["any", "one"]),
     ],
 )  # fmt: skip
 def test_choices(spec: str, field: str, allowed: list[str]) -> None:

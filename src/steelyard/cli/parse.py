@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 import click
 
@@ -60,3 +61,18 @@ def parse(captions: tuple[str, ...], graph: scene.Graph, as_json: bool, svg: str
                 say("\t".join(map(str, (place, *row))))
             say()
         say(drawing.as_text(tuples) or "(no object)")
+    if graph == "original" and not as_json:
+        _say_lacking(tokenised, graphs)
+
+
+def _say_lacking(tokenised: Sequence[str], graphs: Sequence[scene.Tuples]) -> None:
+    """Say where the original's rules read no relation and a described graph has one."""
+    silent = [words for words, tuples in zip(tokenised, graphs, strict=True) if not _relations(tuples)]
+    lacking = sum(_relations(scene.tuples_of(lines)) for lines in scene.tuple_lines(silent, "described"))
+    if lacking:
+        which = "this caption has" if len(graphs) == 1 else f"{lacking} of {len(graphs)} captions have"
+        say(f"By the rules of the original SPICE {which} no relation; --graph described reads one.", err=True)
+
+
+def _relations(tuples: scene.Tuples) -> bool:
+    return any(len(parts) == 3 for parts in tuples)

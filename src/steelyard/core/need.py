@@ -45,7 +45,8 @@ class Need(ABC):
     """Base of the needs. `name` is the need's name in saved states, and `version` rises when what is kept changes.
 
     `drawn` is false where remarks alone read it (notes, what was left out): the pass over draws then goes without it.
-    Fields are settings; `metadata={"spec": NAME}` keeps a setting's saved name where its Python name changes.
+    Fields are settings; `metadata={"spec": NAME}` keeps a setting's saved name where its Python name changes, and
+    `metadata={"added": True}` marks one that a later version added: at its default the text goes without it.
     """
 
     name: ClassVar[str]
@@ -70,7 +71,9 @@ class Need(ABC):
 
     def __str__(self) -> str:
         parts = [
-            f"{_saved_name(field)}={render_value(getattr(self, field.name))}" for field in dataclasses.fields(self)
+            f"{_saved_name(field)}={render_value(getattr(self, field.name))}"
+            for field in dataclasses.fields(self)
+            if not (field.metadata.get("added") and getattr(self, field.name) == field.default)
         ]
         return f"{self.name}/{self.version}" + (f"({', '.join(parts)})" if parts else "")
 
@@ -88,8 +91,8 @@ class Need(ABC):
                 remedy="Make it again with this version.",
             )
         fields = {_saved_name(field): field.name for field in dataclasses.fields(cls)}
-        unknown = set(call.settings) ^ set(fields)
-        if unknown:
+        added = {_saved_name(field) for field in dataclasses.fields(cls) if field.metadata.get("added")}
+        if not set(fields) - added <= set(call.settings) <= set(fields):
             raise InputError(f"the state keeps '{text}', whose settings are not known here", remedy="Make it again.")
         return cls(**{fields[key]: value for key, value in call.settings.items()})
 

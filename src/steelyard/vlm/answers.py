@@ -179,15 +179,23 @@ def _unwrap(text: str) -> str:
 
 # --- one number, and nothing else --------------------------------------------------------------------------------
 
-_STRICT = re.compile(r"(?P<whole>\d{1,3}(?:,\d{3})+|\d+)(?P<part>\.\d+)?\s*(?:g|grams?)?\.?", re.I | re.A)
+_STRICT = re.compile(
+    r"\+?(?:(?P<whole>\d{1,3}(?:,\d{3})+|\d+)(?P<part>\.\d+)?|(?P<fraction>\.\d+))(?P<power>e[+-]?\d+)?"
+    r"\s*(?:g|grams?)?\.?",
+    re.I | re.A,
+)
 
 
 def _strict(match: re.Match[str], most: float) -> Answer:
-    whole, part = match["whole"], match["part"] or ""
+    whole, part = match["whole"] or "0", match["part"] or match["fraction"] or ""
+    if "," in whole and match["power"]:
+        return Answer("ambiguous_separator")
     if whole.startswith("0") and len(whole) > 1:
         # 0,250 may be a quarter; 00000 is what a broken model says.
         return Answer("ambiguous_separator" if "," in whole else "implausible")
-    grams = float(whole.replace(",", "") + part)
+    grams = float(whole.replace(",", "") + part + (match["power"] or ""))
+    if match["power"] and math.isinf(grams):
+        return Answer("nonfinite")
     if grams > most:
         return Answer("implausible")
     return Answer("ok", grams, grams)

@@ -23,6 +23,9 @@ def read_completion(body: bytes, max_tokens: int, scrub: Scrub) -> Reply:
         choice = data["choices"][0]
         text = _text(choice["message"].get("content"))
         finish = choice.get("finish_reason")
+        declined = choice["message"].get("refusal")
+        if not text and isinstance(declined, str) and declined.strip():
+            text, finish = declined, "content_filter"
     except (KeyError, IndexError, TypeError, AttributeError):
         raise ValueError("the server's answer holds no choice with a message") from None
     usage = read_usage(data.get("usage"), scrub)

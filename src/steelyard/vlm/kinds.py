@@ -53,7 +53,9 @@ METRICS: dict[str, tuple[str, ...]] = {
 }
 LONGEST = 10_000  # characters of a text
 _TRUE = {"yes": "yes", "true": "yes", "1": "yes", "no": "no", "false": "no", "0": "no"}
-_NUMBER = r"(?P<sign>[+-]?)(?P<whole>\d{1,3}(?:,\d{3})+|\d+)(?P<part>\.\d+)?"
+_NUMBER = (
+    r"(?P<sign>[+-]?)(?:(?P<whole>\d{1,3}(?:,\d{3})+|\d+)(?P<part>\.\d+)?|(?P<fraction>\.\d+))(?P<power>[eE][+-]?\d+)?"
+)
 _MONEY = "$€£¥"
 _OTHER_UNIT = re.compile(rf"{_NUMBER}\s*(?:[^\W\d_][\w/²³]*|[%{_MONEY}°]\w?)\.?")
 _LETTER = re.compile(r"[(\[]?[A-Za-z][)\].:]*")
@@ -159,11 +161,15 @@ def _number(kind: Kind, text: str) -> Answer:
 
 def _in_range(kind: Kind, match: re.Match[str]) -> Answer:
     """The answer of a match of `_NUMBER`."""
-    whole = match["whole"]
+    whole, power = match["whole"] or "0", match["power"] or ""
+    if "," in whole and (power or whole.startswith("0")):
+        return Answer("ambiguous_separator")
     if whole.startswith("0") and len(whole) > 1:
-        return Answer("ambiguous_separator" if "," in whole else "implausible")
-    said = match["sign"].replace("+", "") + whole.replace(",", "") + (match["part"] or "")
-    value = float(said)
+        return Answer("implausible")
+    said = match["sign"].replace("+", "") + whole.replace(",", "") + (match["part"] or match["fraction"] or "")
+    value = float(said + power)
+    if power:
+        said = f"{value:.17g}"
     if not math.isfinite(value):
         return Answer("nonfinite")
     return Answer("ok", said=said) if kind.least <= value <= kind.most else Answer("implausible")

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+import numpy as np
+
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.totals import Declared, Wanted
@@ -318,15 +320,21 @@ class MatchErrorRate(_Words):
         return ratio(substituted + deleted + inserted, kept + substituted + deleted + inserted)
 
 
+def _preserved(kept: Floats, true: Floats, said: Floats) -> Floats:
+    """Share of the true words that are kept, times that of the said words; 0 where one side has no word, as in jiwer."""
+    both: Floats = ratio(kept, true) * ratio(kept, said)
+    return np.where(np.isnan(both) & (true + said > 0), 0.0, both)
+
+
 @frozen
 class WordInformationPreserved(_Words):
     r"""Word information preserved: the share of true words that are kept, times the share of said words that are right.
 
     $\mathrm{WIP} = \frac{H}{H + S + D} \cdot \frac{H}{H + S + I}$
 
-    1 where all is right (Morris et al. 2004).
+    1 where all is right (Morris et al. 2004), and 0 where no reply has a word.
 
-    Undefined when no true word is there, or none is said.
+    Undefined when there is no word on either side.
 
     Pros:
     - Counts omissions and inventions alike.
@@ -343,7 +351,7 @@ class WordInformationPreserved(_Words):
     def reduce(self, totals: Declared) -> Floats:
         """From the sums over questions."""
         kept, substituted, deleted, inserted = self.counts(totals)
-        return ratio(kept, kept + substituted + deleted) * ratio(kept, kept + substituted + inserted)
+        return _preserved(kept, kept + substituted + deleted, kept + substituted + inserted)
 
 
 @frozen
@@ -352,9 +360,9 @@ class WordInformationLost(_Words):
 
     $\mathrm{WIL} = 1 - \frac{H}{H + S + D} \cdot \frac{H}{H + S + I}$
 
-    0 where all is right (Morris et al. 2004).
+    0 where all is right (Morris et al. 2004), and 1 where no reply has a word.
 
-    Undefined when no true word is there, or none is said.
+    Undefined when there is no word on either side.
 
     Pros:
     - Counts omissions and inventions alike.
@@ -370,7 +378,7 @@ class WordInformationLost(_Words):
     def reduce(self, totals: Declared) -> Floats:
         """From the sums over questions."""
         kept, substituted, deleted, inserted = self.counts(totals)
-        return 1 - ratio(kept, kept + substituted + deleted) * ratio(kept, kept + substituted + inserted)
+        return 1 - _preserved(kept, kept + substituted + deleted, kept + substituted + inserted)
 
 
 TRANSCRIPTS: tuple[type[Metric], ...] = (

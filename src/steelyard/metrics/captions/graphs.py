@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 
 import numpy as np
 
@@ -151,6 +152,8 @@ class _Weighted(Sum):
 
     shares: tuple[float, ...]
     graph: Graph
+    matching: str = field(default="any", metadata={"added": True})
+    synonyms: bool = field(default=True, metadata={"added": True})
 
     def scores(self, pairs: CaptionPairs, work: Work) -> Array:
         """The weighted mean over the kinds that an image has; nan where it has none."""
@@ -158,7 +161,7 @@ class _Weighted(Sum):
         total, weight = np.zeros(units), np.zeros(units)
         for kind, share in zip(CATEGORIES[1:], self.shares, strict=True):
             if share > 0:
-                scores = image_scores(pairs, work, kind, "any", True, "f1", self.graph)
+                scores = image_scores(pairs, work, kind, self.matching, self.synonyms, "f1", self.graph)
                 defined = ~np.isnan(scores)
                 total[defined] += share * scores[defined]
                 weight[defined] += share

@@ -260,8 +260,8 @@ class SpiceWeighted(Metric):
     $\mathrm{SPICE}_w = \frac{1}{N} \sum_i \sum_k w_k\,F_1^k(G_i, R_i) \;/\; \sum_k w_k$
 
     Each kind has its own F1 in an image; kinds that the image's references do not have are left out of its sum, and
-    the weights of the others add up to 1. The default weighs objects, attributes and relations alike. `graph` is how
-    captions are read, as in `spice`.
+    the weights of the others add up to 1. The default weighs objects, attributes and relations alike. `graph`,
+    `matching` and `synonyms` are as in `spice`.
 
     Undefined when no image's references have a tuple of a kind that weighs something.
 
@@ -283,18 +283,23 @@ class SpiceWeighted(Metric):
     count: float = 0.0
     size: float = 0.0
     graph: Graph = "original"
+    matching: Literal["any", "one"] = "any"
+    synonyms: bool = True
 
     def check(self) -> None:
         """Weights are numbers from 0 up, and one is more."""
         one_of(self, "graph", *GRAPHS)
+        one_of(self, "matching", "any", "one")
+        one_of(self, "synonyms", True, False)
         for kind in CATEGORIES[1:]:
             within_range(self, kind, 0, float("inf"))
         if not any(getattr(self, kind) > 0 for kind in CATEGORIES[1:]):
             raise InputError(f"metric '{self.name}': all weights are 0", remedy="Give at least one kind a weight.")
 
     @property
-    def _of(self) -> tuple[tuple[float, ...], Graph]:
-        return tuple(float(getattr(self, kind)) for kind in CATEGORIES[1:]), self.graph
+    def _of(self) -> tuple[tuple[float, ...], Graph, str, bool]:
+        shares = tuple(float(getattr(self, kind)) for kind in CATEGORIES[1:])
+        return shares, self.graph, self.matching, self.synonyms
 
     def needs(self) -> tuple[Wanted, ...]:
         """The images' weighted sums."""
