@@ -321,7 +321,7 @@ class MatchErrorRate(_Words):
 
 
 def _preserved(kept: Floats, true: Floats, said: Floats) -> Floats:
-    """Share of the true words that are kept, times that of the said words; 0 where one side has no word, as in jiwer."""
+    """Share of the true words that are kept, times that of the said ones; 0 where one side has no word, as in jiwer."""
     both: Floats = ratio(kept, true) * ratio(kept, said)
     return np.where(np.isnan(both) & (true + said > 0), 0.0, both)
 
