@@ -12,14 +12,13 @@ from test_boxes_parity import TWELVE, draw, pairs_of, reference
 
 import steelyard as sy
 from steelyard import _native
-from steelyard.core import draws as draws_module
-from steelyard.core.draws import BootstrapDraws, ObservedSwap, SwapDraws, SwapWorlds, unit_keys
+from steelyard.core.draws import BootstrapDraws, unit_keys
 from steelyard.core.options import Options
 from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.task import Policy
 from steelyard.core.totals import Totals
-from steelyard.core.weights import Counts, Entries, Floats, Role, Weights
+from steelyard.core.weights import Counts, Floats, Role, Weights
 from steelyard.engine.measure import needs_of
 from steelyard.engine.score import score
 from steelyard.io.sources import read_sides
@@ -185,48 +184,6 @@ def test_weights_of_images_are_not_counted() -> None:
     keys = unit_keys(np.arange(300))
     assert BootstrapDraws(keys, np.full(300, 0.5), 0, 100).counts() is None
     assert BootstrapDraws(keys, np.ones(300), 0, 100, copies=np.full(300, 2)).counts() is None
-    assert SwapDraws(keys, np.full(300, 2.0), 0, 100).counts() is None
-
-
-@pytest.mark.parametrize("other", [False, True])
-def test_flips_come_as_counts_too(other: bool) -> None:
-    keys = unit_keys(np.arange(300))
-    swaps = SwapDraws(keys, np.ones(300), 5, 70, other=other)
-    for weights in (swaps, ObservedSwap(swaps)):
-        counts = np.concatenate(list(weights.counts() or ()))
-        rows = counts.transpose(0, 2, 1).reshape(-1, 600)[: weights.rows]
-        assert np.array_equal(rows, np.concatenate(list(weights.blocks())))
-    few = SwapDraws(keys[:50], np.ones(50), 5, 70, other=other)  # few worlds: equal ones must come out equal
-    assert few.counts() is None
-    assert ObservedSwap(few).counts() is None
-
-
-@pytest.mark.parametrize("draws", [16, 70, 100])
-def test_worlds_are_both_sides_of_all_swaps_and_what_was_observed(draws: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    keys, weight = unit_keys(np.arange(300)), np.linspace(0.5, 2, 300)
-    column = np.random.default_rng(3).random((600, 2))
-    entries = Entries(np.arange(600), np.arange(600, dtype=np.int32) % 3, None, 3)
-    for base in (np.ones(300), weight):
-        worlds = SwapWorlds(keys, base, 5, draws)
-        assert (worlds.units, worlds.role, worlds.rows % 32) == (600, Role.SWAP, 0)
-        rows = np.concatenate(list(worlds.blocks()))
-        assert rows.shape == (worlds.rows, 600)
-        for side, other in zip(worlds.sides(rows), (False, True), strict=True):
-            swaps = SwapDraws(keys, base, 5, draws, other=other)
-            expected = np.concatenate([*swaps.blocks(), *ObservedSwap(swaps).blocks()])
-            assert np.array_equal(side, expected)
-        np.testing.assert_allclose(worlds @ column, rows @ column, rtol=1e-12)
-        np.testing.assert_allclose(worlds.scatter(entries), Rows(rows, drawn=False).scatter(entries), rtol=1e-12)
-        assert (worlds.counts() is None) == (base is weight)
-    worlds = SwapWorlds(keys, np.ones(300), 5, draws)
-    rows = np.concatenate(list(worlds.blocks()))
-    for held, step in ((1 << 20, 1024), (1, 1024), (1, 32)):
-        monkeypatch.setattr(draws_module, "HELD_BYTES", held)
-        monkeypatch.setattr(draws_module, "CALL_DRAWS", step)
-        for _ in range(2):
-            counts = np.concatenate(list(worlds.counts() or ()))
-            assert np.array_equal(counts.transpose(0, 2, 1).reshape(-1, 600), rows)
-    assert SwapWorlds(keys[:50], np.ones(50), 5, draws).counts() is None
 
 
 def test_a_model_against_itself_has_no_difference() -> None:

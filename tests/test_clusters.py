@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import re
@@ -18,7 +17,7 @@ from steelyard.cli.main import cli
 from steelyard.core.errors import InputError
 from steelyard.core.plan import JACKKNIFE, Plan
 from steelyard.core.units import Units
-from steelyard.core.weights import EverySwap, InStrata, LeaveGroupOut, Plain, Role
+from steelyard.core.weights import InStrata, LeaveGroupOut, Plain, Role
 
 NAMES = ["b", "a", "b", "c", "a", "b"]  # of the clusters of six units
 
@@ -76,15 +75,6 @@ def test_many_clusters_are_left_out_in_a_thousand_groups() -> None:
     assert isinstance(left, LeaveGroupOut)
     assert left.rows <= 1000
     assert all(len(set(left.group[names == name].tolist())) == 1 for name in names[:40])
-
-
-def test_swaps_take_whole_clusters() -> None:
-    swapped = rows_of(Role.SWAP, units_of(cluster=NAMES), 40)[:, :6]
-    assert {tuple(row[[1, 0, 3]]) for row in swapped} == set(itertools.product((0.0, 1.0), repeat=3))
-    assert (swapped[:, 0] == swapped[:, 2]).all()
-    every = next(EverySwap(np.ones(6), cluster=units_of(cluster=NAMES).drawn_as[1]).blocks())
-    assert sorted(map(tuple, every[:, [1, 0, 3]].tolist())) == sorted(itertools.product((0.0, 1.0), repeat=3))
-    assert (every[:, 0] == every[:, 5]).all()
 
 
 def test_a_stratum_keeps_its_total_in_every_row() -> None:

@@ -14,7 +14,8 @@ from scipy import stats as scipy_stats
 import steelyard as sy
 from steelyard.api import measure
 from steelyard.core.plan import POINT
-from steelyard.engine.families import false_discovery, max_t, p_value, smallest_p, tail_bound
+from steelyard.engine.families import false_discovery, max_t
+from steelyard.engine.flips import tail_bound
 from steelyard.engine.margins import margin_verdict
 from steelyard.engine.planning import Pilot, cautious_se, showable, smallest_shown, units_for
 from steelyard.gating.plan import plan
@@ -33,11 +34,6 @@ def test_max_t_by_hand() -> None:
     # max over all: 2.5 3.5 1.0 1.2 -> one is as large as 3; over the last two: 2.5 .5 1 1.2 -> one of 2; last: two of 1
     assert max_t([3.0, 2.0, 1.0], worlds, [1.0, 1.0, 1.0]) == [2 / 5, 2 / 5, 3 / 5]
     assert max_t([1.0, 3.0, 2.0], [worlds[2], worlds[0], worlds[1]], [1.0] * 3) == [3 / 5, 2 / 5, 2 / 5]
-
-
-def test_max_t_of_one_is_its_p() -> None:
-    worlds = np.random.default_rng(0).normal(size=999).astype(np.float32)
-    assert max_t([1.5], [worlds], [1.0])[0] == p_value(1.5, worlds)[0]
 
 
 def test_false_discovery_is_scipys() -> None:
@@ -101,9 +97,8 @@ def test_too_few_units_are_said() -> None:
     data, a = dishes(np.full(4, 100.0), np.array([110.0, 120.0, 130.0, 140.0]))
     comparison = sy.compare("weights", data, a, {**a, "weight": np.full(4, 101.0)}, "mae", draws=4000)
     assert comparison["mae"].verdict == "cannot be shown"
-    assert comparison["mae"].smallest_p == pytest.approx(1 / 8, abs=0.03)
+    assert comparison["mae"].smallest_p == 1 / 8
     assert "With 4 dishes no difference can be shown, whatever the truth" in str(comparison).replace("\n  ", " ")
-    assert smallest_p(np.zeros(10, dtype=np.float32)) == 1
 
 
 def test_a_family_of_nothing_keeps_its_level() -> None:
@@ -212,7 +207,7 @@ def test_a_planned_number_of_units_has_its_power() -> None:
         )
 
     target = (20 - 17) * math.sqrt(2 / math.pi)
-    pilots = [compared(100, k)["mae"] for k in range(9)]
+    pilots = [compared(100, k)["mae"] for k in range(41)]
     needed = [units_for(Pilot("mae", d.se, d.df, 100), target, 0.95, 0.8).units for d in pilots]
     n = int(np.median(needed))
     shown = sum(compared(n, k)["mae"].verdict == "better" for k in range(120))

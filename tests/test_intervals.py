@@ -14,7 +14,7 @@ from steelyard.core.plan import JACKKNIFE
 from steelyard.core.units import Units
 from steelyard.core.weights import Entries, LeaveGroupOut, LeaveOneOut
 from steelyard.engine.distributions import beta_quantile, chi2_quantile, log_gamma, t_quantile, t_tail
-from steelyard.engine.intervals import Parts, Sample, by_range, jackknife, of_difference, percentile_interval
+from steelyard.engine.intervals import Parts, Sample, by_range, jackknife, percentile_interval
 
 LINE = (-np.inf, np.inf)
 
@@ -155,15 +155,6 @@ def test_an_end_with_draws_that_vary_holds_them() -> None:
     draws = np.where(np.arange(200) < 40, 0.5, 1.0)
     values = by_range(1.0, draws, np.full(60, 1.0), (0.0, 1.0), Sample(60), 0.95)
     assert values.interval == (0.5, 1.0)
-
-
-def test_a_difference_without_spread() -> None:
-    """Two models that agree on 60 units may still differ on up to 5.96 % of all."""
-    zero = np.zeros(100)
-    result = of_difference(0.0, zero, np.zeros(60), (0.0, 1.0), Sample(60), 0.95)
-    share = 1 - 0.025 ** (1 / 60)
-    assert result.interval == pytest.approx((-share, share))
-    assert of_difference(0.0, zero, np.zeros(60), (0.0, np.inf), Sample(60), 0.95).interval is None
 
 
 def test_one_prediction_against_itself_does_not_differ() -> None:

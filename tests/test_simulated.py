@@ -130,7 +130,7 @@ def p_of_each(truth: Any, a: Any, b: Any, other: Any, k: int) -> dict[str, float
     )
     errors = (results[0].se, apart.se)
     return {
-        "swaps": one,
+        "flips": one,
         "sequence": always,
         "draws": by_draws(difference, draws, 0.95, least_df(*results)).p,
         "intervals": by_intervals(apart.value - results[0].value, errors, 0.95).p,
@@ -139,7 +139,7 @@ def p_of_each(truth: Any, a: Any, b: Any, other: Any, k: int) -> dict[str, float
 
 @pytest.mark.slow
 def test_every_test_of_one_difference_keeps_its_level_and_has_power() -> None:
-    """Swaps, paired draws of finished results, their intervals alone, and a sequence: p < 0.05 of 120 answers.
+    """Flips, paired draws of finished results, their intervals alone, and a sequence: p < 0.05 of 120 answers.
 
     Equal models are told apart in 5 % of sets at most; 70 % against 90 % in most, a sequence and unpaired ones too.
     """
@@ -152,7 +152,7 @@ def test_every_test_of_one_difference_keeps_its_level_and_has_power() -> None:
                 low[name][test] = low[name].get(test, 0) + (p < 0.05)
     for test, count in low["equal"].items():
         assert count <= scipy_stats.binom.ppf(0.999, sets, 0.06), test
-    for test, least in (("swaps", 0.9), ("draws", 0.9), ("intervals", 0.85), ("sequence", 0.6)):
+    for test, least in (("flips", 0.9), ("draws", 0.9), ("intervals", 0.85), ("sequence", 0.6)):
         assert low["better"][test] >= scipy_stats.binom.ppf(0.001, sets, least), test
 
 

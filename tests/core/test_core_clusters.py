@@ -15,7 +15,7 @@ from steelyard.core.records import as_object
 from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.units import Units
-from steelyard.core.weights import EverySwap, GivenRows, InStrata, LeaveGroupOut, LeaveOneOut, Plain, Role
+from steelyard.core.weights import GivenRows, InStrata, LeaveGroupOut, LeaveOneOut, Plain, Role
 
 IDS = np.arange(5)
 CLUSTER = as_object(["n", "m", "n", "k", "m"])
@@ -41,16 +41,6 @@ def test_strata_keep_their_totals() -> None:
     assert rows_of(small) == [[1, 1]]
     no_units = InStrata(GivenRows(np.zeros((1, 0)), Role.DRAWS), np.zeros(0), np.zeros(0, np.int64))
     assert no_units.starts.tolist() == []
-
-
-def test_clusters_are_swapped_whole() -> None:
-    """Clusters m and n of three units: four worlds. The unit without a weight is in none of them."""
-    cluster = as_object(["n", "m", "n"])
-    worlds = [[1, 2, 3, 0, 0, 0], [1, 0, 3, 0, 2, 0], [0, 2, 0, 1, 0, 3], [0, 0, 0, 1, 2, 3]]
-    assert rows_of(EverySwap(np.array([1.0, 2, 3]), cluster=cluster)) == worlds
-    assert rows_of(EverySwap(np.array([1.0, 2, 3]), cluster=cluster, other=True)) == worlds[::-1]
-    assert rows_of(EverySwap(np.array([1.0, 0, 3]), cluster=cluster)) == [[1, 0, 3, 0, 0, 0], [0, 0, 0, 1, 0, 3]]
-    assert rows_of(EverySwap(np.zeros(2))) == [[0, 0, 0, 0]]
 
 
 def test_units_of_a_cluster_are_drawn_by_its_name() -> None:
@@ -93,10 +83,6 @@ def test_strata_hold_in_draws_and_in_the_jackknife() -> None:
         rows = np.array(rows_of(plan.bind(units)))
         assert rows[:, [0, 2]].sum(axis=1) == pytest.approx(np.full(len(rows), 4))
         assert rows[:, [1, 3, 4]].sum(axis=1) == pytest.approx(np.full(len(rows), 11))
-    rows = np.array(rows_of(Plan(Role.SWAP, 3, rows=40).bind(Units(IDS, stratum=STRATUM, cluster=CLUSTER))))
-    assert rows.shape == (96, 10)
-    assert (rows[:, [0, 1]] == rows[:, [2, 4]]).all()  # a cluster is taken whole
-    assert (rows[:, :5] + rows[:, 5:] == 1).all()
 
 
 def test_units_with_clusters_are_cut_and_stacked() -> None:

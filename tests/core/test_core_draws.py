@@ -1,4 +1,4 @@
-"""Draws and swaps: totals, cells, blocks and bytes are those of the same rows of weights, whatever the size of a call."""
+"""Draws: totals, cells, blocks and bytes are those of the same rows of weights, whatever the size of a call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from steelyard import _native
 from steelyard.core import draws as module
 from steelyard.core import weights as weights_module
-from steelyard.core.draws import BootstrapDraws, ObservedSwap, SwapDraws, SwapWorlds, unit_keys
+from steelyard.core.draws import BootstrapDraws, unit_keys
 from steelyard.core.plan import COUNT, JACKKNIFE, POINT, UNITS, Plan
 from steelyard.core.units import Units
 from steelyard.core.weights import Entries, Role
@@ -92,11 +92,6 @@ def test_sizes_of_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [len(block) for block in draws.blocks()] == [64] * 9 + [24]
     assert [piece.rows for piece in draws.pieces()] == [64] * 9 + [24]
     assert [block.shape for block in draws.counts() or ()] == [(16, 7, 32), (3, 7, 32)]
-    monkeypatch.setattr(module, "SURE_UNITS", UNITS_NUMBER)
-    monkeypatch.setattr(weights_module, "BLOCK_BYTES", 8 * 2 * UNITS_NUMBER * 32)
-    swaps = SwapDraws(KEYS, np.ones(UNITS_NUMBER), SEED, 600)
-    assert [block.shape for block in swaps.counts() or ()] == [(8, 14, 32), (8, 14, 32), (3, 14, 32)]
-    assert [len(block) for block in swaps.blocks()] == [32] * 18 + [24]
 
 
 def test_counts_are_kept_where_they_are_small(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,18 +116,17 @@ class Recorded:
         return call
 
 
-@pytest.mark.parametrize(("make", "units"), [(BootstrapDraws, UNITS_NUMBER), (SwapDraws, 2 * UNITS_NUMBER)])
-def test_a_call_is_as_long_as_its_work_allows(make: Any, units: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_is_as_long_as_its_work_allows(monkeypatch: pytest.MonkeyPatch) -> None:
     """A draw of 2 columns takes 7 x 2 sums and 7 weights of 8 each: 70. One of 6 cells and 40 entries takes 56 + 46."""
     recorded = Recorded()
     monkeypatch.setattr(module, "_native", recorded)
-    draws = make(KEYS, np.ones(UNITS_NUMBER), SEED, 200)
+    draws, units = BootstrapDraws(KEYS, np.ones(UNITS_NUMBER), SEED, 200), UNITS_NUMBER
 
     def calls(work: int, ask: Callable[[], Any]) -> list[tuple[int, int]]:
         monkeypatch.setattr(module, "CALL_WORK", work)
         recorded.calls.clear()
         ask()
-        return recorded.calls[: len(recorded.calls) // (2 if ask is cut and make is SwapDraws else 1)]
+        return list(recorded.calls)
 
     def whole() -> Any:
         return draws @ np.ones((units, 2))
@@ -147,7 +141,7 @@ def test_a_call_is_as_long_as_its_work_allows(make: Any, units: int, monkeypatch
         assert calls(sums * 64 - 1, ask)[:2] == [(0, 32), (32, 32)]
         assert calls(1, ask)[:2] == [(0, 32), (32, 32)]
         assert calls(sums * 224, ask) == [(0, 200)]
-    draws = make(KEYS, np.ones(UNITS_NUMBER), SEED, 64)
+    draws = BootstrapDraws(KEYS, np.ones(UNITS_NUMBER), SEED, 64)
     assert calls(70 * 64, whole) == [(0, 64)]
 
 
@@ -156,57 +150,6 @@ def test_a_large_seed_counts_whole() -> None:
     assert (
         np.concatenate(list(draws.blocks())).tolist() == _native.poisson_weights(KEYS, (1 << 40) + SEED, 0, 32).tolist()
     )
-
-
-def test_swaps_are_those_of_the_first_model_unless_it_is_said() -> None:
-    first, default = (SwapDraws(KEYS, OWN, SEED, 40, **more) for more in ({"other": False}, {}))
-    assert (default @ np.arange(14.0)).tolist() == (first @ np.arange(14.0)).tolist()
-    assert (first @ np.arange(14)).dtype == np.float64
-
-
-def flips(seed: int = SEED, count: int = DRAWS) -> np.ndarray:
-    return np.concatenate([_native.flip_weights(KEYS, seed, k, 32) for k in range(0, count, 32)])[:count]
-
-
-@pytest.mark.usefixtures("calls")
-@pytest.mark.parametrize("other", [False, True])
-@pytest.mark.parametrize("own", [np.ones(UNITS_NUMBER), OWN])
-def test_swap_totals_are_those_of_the_rows(own: np.ndarray, other: bool) -> None:
-    heads = 1 - flips() if other else flips()
-    rows = np.concatenate([heads * own, (1 - heads) * own], axis=1)
-    swaps = SwapDraws(KEYS, own, SEED, DRAWS, other=other)
-    assert (swaps.rows, swaps.units, swaps.role) == (DRAWS, 14, Role.SWAP)
-    assert np.concatenate(list(swaps.blocks())).tolist() == rows.tolist()
-    column, matrix = np.arange(14.0), np.arange(28.0).reshape(14, 2)
-    assert (swaps @ column).tolist() == (rows @ column).tolist()
-    assert (swaps @ matrix).tolist() == (rows @ matrix).tolist()
-    for entries in cells(14):
-        assert swaps.scatter(entries).tolist() == (rows @ dense(entries, 14)).tolist()
-    observed = ObservedSwap(swaps)
-    expected = np.concatenate([np.zeros(7), own] if other else [own, np.zeros(7)])
-    assert (observed.rows, observed.units, observed.role) == (1, 14, Role.OBSERVED)
-    assert np.concatenate(list(observed.blocks())).tolist() == [expected.tolist()]
-    assert (observed @ column).tolist() == [float(expected @ column)]
-
-
-@pytest.mark.parametrize("other", [False, True])
-def test_swap_counts_need_many_units_of_weight_one(other: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    swaps = SwapDraws(KEYS, np.ones(UNITS_NUMBER), SEED, DRAWS, other=other)
-    assert swaps.counts() is None
-    assert ObservedSwap(swaps).counts() is None
-    monkeypatch.setattr(module, "SURE_UNITS", UNITS_NUMBER)
-    for step in (module.CALL_DRAWS, 32):
-        monkeypatch.setattr(module, "CALL_DRAWS", step)
-        counts, observed = swaps.counts(), ObservedSwap(swaps).counts()
-        assert counts is not None
-        assert observed is not None
-        assert bytes_as_rows(counts, DRAWS).tolist() == np.concatenate(list(swaps.blocks())).tolist()
-        blocks = list(observed)
-        assert [block.shape for block in blocks] == [(1, 14, 32)]
-        expected = [0] * 7 + [1] * 7 if other else [1] * 7 + [0] * 7
-        assert bytes_as_rows(blocks, 1).tolist() == [expected]
-        assert (blocks[0][:, :, 1:].sum(), blocks[0].dtype) == (0, np.uint8)
-    assert SwapDraws(KEYS, OWN, SEED, DRAWS).counts() is None
 
 
 def test_keys_depend_on_the_text_of_an_id_alone() -> None:
@@ -235,12 +178,6 @@ def test_plans_bind_to_units() -> None:
     assert np.concatenate(list(draws.blocks())).tolist() == (plain_rows(32, 20) * OWN).tolist()
     copied = Plan(Role.DRAWS, SEED, rows=6).bind(Units(np.arange(7), None, np.arange(1, 8)))
     assert np.concatenate(list(copied.blocks())).tolist() == plain_rows(0, 6, np.arange(1, 8)).tolist()
-    worlds = Plan(Role.SWAP, SEED, rows=20).bind(Units(np.arange(7), OWN))
-    assert isinstance(worlds, SwapWorlds)
-    assert (worlds.role, worlds.rows, worlds.units) == (Role.SWAP, 64, 14)
-    for side, other in zip(worlds.sides(np.concatenate(list(worlds.blocks()))), (False, True), strict=True):
-        swaps = SwapDraws(KEYS, OWN, SEED, 20, other=other)
-        assert side.tolist() == np.concatenate([*swaps.blocks(), *ObservedSwap(swaps).blocks()]).tolist()
 
 
 def test_a_seed_is_taken_modulo_two_to_the_64() -> None:

@@ -114,7 +114,9 @@ def test_draws_are_one_pass_over_all_columns(monkeypatch: pytest.MonkeyPatch) ->
     rows = np.concatenate(list(plan.bind(measured.units).blocks()))
     passes: list[int] = []
     monkeypatch.setattr(
-        BootstrapDraws, "_pass", lambda self, matrix, make=BootstrapDraws._pass: passes.append(1) or make(self, matrix)
+        BootstrapDraws,
+        "__matmul__",
+        lambda self, matrix, make=BootstrapDraws.__matmul__: passes.append(1) or make(self, matrix),
     )
     totals = measured.totals(plan)
     assert totals[Size(2.0)].tolist() == (rows @ np.array([2.0, 4, 8])).tolist()

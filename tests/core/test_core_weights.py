@@ -11,7 +11,6 @@ from steelyard.core import weights as module
 from steelyard.core.weights import (
     EachUnit,
     Entries,
-    EverySwap,
     GivenRows,
     LeaveGroupOut,
     LeaveOneOut,
@@ -35,9 +34,6 @@ CASES: list[tuple[Callable[[], Weights], list[list[float]], Role]] = [
     (lambda: LeaveOneOut(np.array([4.0, 0, 12, 3]), np.array([1.0, 0, 2, 3])), [[3, 0, 12, 3], [4, 0, 12, 3], [4, 0, 10, 3], [4, 0, 12, 0]], Role.JACKKNIFE),
     (lambda: LeaveGroupOut(np.array([1, 2, 0.5, 3]), np.array([1, 0, 1, -1]), 2), [[1, 0, 0.5, 3], [0, 2, 0, 3]], Role.JACKKNIFE),
     (lambda: GivenRows(np.array([[1, 0, 2, 0.5], [0, 1, 1, 1]]), Role.DRAWS), [[1, 0, 2, 0.5], [0, 1, 1, 1]], Role.DRAWS),
-    (lambda: EverySwap(np.array([2.0, 3])), [[2, 3, 0, 0], [0, 3, 2, 0], [2, 0, 0, 3], [0, 0, 2, 3]], Role.POINT),
-    (lambda: EverySwap(np.array([2.0, 3]), other=True), [[0, 0, 2, 3], [2, 0, 0, 3], [0, 3, 2, 0], [2, 3, 0, 0]], Role.POINT),
-    (lambda: EverySwap(np.array([0.0, 3])), [[0, 3, 0, 0], [0, 0, 0, 3]], Role.POINT),
 ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Worlds of coin flips as bytes, fingerprints of embeddings, and small helpers of pages."""
+"""Fingerprints of embeddings, and small helpers of pages."""
 
 from __future__ import annotations
 
@@ -9,51 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from steelyard.core import draws as module
 from steelyard.core import errors
-from steelyard.core.draws import SwapWorlds, unit_keys
 from steelyard.core.embeddings import DeviceEmbeddings
 from steelyard.core.figure import worst_and_best
-
-UNITS = 200
-
-
-def worlds(draws: int, units: int = UNITS, base: float = 1.0) -> SwapWorlds:
-    return SwapWorlds(unit_keys(np.arange(units)), np.full(units, base), 5, draws)
-
-
-@pytest.mark.parametrize("step", [1, 32, 64, 1024])
-@pytest.mark.parametrize("draws", [1, 15, 16, 17, 31, 32, 33, 70])
-def test_bytes_are_the_rows(draws: int, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "CALL_DRAWS", step)
-    made = worlds(draws)
-    rows = np.concatenate(list(made.blocks()))
-    blocks = list(made.counts() or ())
-    assert max(map(len, blocks)) <= max(1, step // 16, 2)
-    counts = np.concatenate(blocks)
-    assert counts.dtype == np.uint8
-    assert counts.swapaxes(1, 2).reshape(rows.shape).tolist() == rows.tolist()
-
-
-def test_bytes_are_held_for_the_next_curve(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = worlds(40)
-    first, second = list(made.counts() or ()), list(made.counts() or ())
-    assert all(one is other for one, other in zip(first, second, strict=True))
-    monkeypatch.setattr(module, "HELD_BYTES", made.rows * made.units)
-    assert len(worlds(40)._counts) == 0
-    kept = worlds(40)
-    kept.counts()
-    assert kept._counts
-    monkeypatch.setattr(module, "HELD_BYTES", made.rows * made.units - 1)
-    large = worlds(40)
-    assert np.concatenate(list(large.counts() or ())).tolist() == np.concatenate(first).tolist()
-    assert not large._counts
-
-
-def test_few_units_and_weights_have_no_bytes() -> None:
-    assert worlds(20, UNITS - 1).counts() is None
-    assert worlds(20, base=2.0).counts() is None
-
 
 ODD = (0x1E3779B97F4A7C15, 0x3F58476D1CE4E5B9, 0x14D049BB133111EB, 0x2545F4914F6CDD1D)
 

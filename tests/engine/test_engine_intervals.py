@@ -20,7 +20,6 @@ from steelyard.engine.intervals import (
     by_range,
     influences,
     jackknife,
-    of_difference,
     percentile_interval,
 )
 
@@ -271,9 +270,6 @@ def test_alike_units_count_as_many() -> None:
     same = by_parts(6.0, draws, listed, parts, (2.0, 10.0), Sample(40), 0.95)
     low, high = ends_of(24.0, 40.0, 0.025)
     check(estimate, (6 - 8 * (0.6 - low), 6 + 8 * (high - 0.6)), same.se, same.df)
-    difference = of_difference(6.0, draws, rows, (2.0, 10.0), kinds, 0.95)
-    plain = by_range(6.0, draws, listed, LINE, Sample(40), 0.95)
-    check(difference, plain.interval, plain.se, plain.df, plain.notes)
 
 
 # No spread
@@ -444,30 +440,3 @@ def test_the_interval_of_few_long_units() -> None:
     check(by_jackknife(3.0, left_out, (0.0, 4.0), 0.9), (0.0, 4.0), se, 3)
     for few in (left_out[:3], np.append(left_out, math.nan)):
         check(by_jackknife(3.0, few, LINE, 0.9), None, math.nan, math.nan)
-
-
-def test_differences_stay_inside_what_is_possible() -> None:
-    """Of a range of 8 no difference is larger than 8."""
-    draws = np.random.default_rng(8).normal(1, 0.5, 200)
-    plain = by_range(1.0, draws, None, LINE, Sample(50), 0.95)
-    assert of_difference(1.0, draws, None, (2.0, 10.0), Sample(50), 0.95) == plain
-    assert of_difference(1.0, draws, None, (0.0, INF), Sample(50), 0.95) == plain
-    assert plain.interval is not None
-    near = of_difference(1.0, draws, None, (0.0, 0.9), Sample(50), 0.95)
-    check(near, (plain.interval[0], 0.9), plain.se, 49)
-    far = of_difference(-1.0, -draws, None, (0.0, 0.9), Sample(50), 0.95)
-    check(far, (-0.9, -plain.interval[0]), plain.se, 49)
-
-
-def test_differences_without_spread() -> None:
-    """Models that agree may still differ on a share of units, each by the whole range."""
-    share = 1 - 0.1 ** (1 / 50)
-    same = np.full(100, 0.5)
-    estimate = of_difference(0.5, same, np.full(50, 0.5), (2.0, 10.0), Sample(50), 0.8)
-    check(estimate, (0.5 - 8 * share, 0.5 + 8 * share), 0.0, 49)
-    check(of_difference(7.9, same + 7.4, None, (2.0, 10.0), Sample(50), 0.8), (7.9 - 8 * share, 8.0), 0.0, 49)
-    check(of_difference(-7.9, -same - 7.4, None, (2.0, 10.0), Sample(50), 0.8), (-8.0, -7.9 + 8 * share), 0.0, 49)
-    agree = f"all 50 units agree; up to {100 * share:.2g} % of units may differ"
-    check(of_difference(0.5, same, None, (2.0, INF), Sample(50), 0.8), None, 0.0, 49, (), agree)
-    none = of_difference(0.5, np.full(3, math.nan), None, (2.0, 10.0), Sample(50), 0.8)
-    check(none, None, math.nan, math.nan, (), "fewer than two draws have a value")

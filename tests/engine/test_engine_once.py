@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from engine_states import Count, Endless, High, Mean, NearOne, state_of
+from engine_states import Count, High, Mean, state_of
 
 from steelyard.api import measure as measured
 from steelyard.core.errors import InputError
@@ -18,11 +17,9 @@ from steelyard.core.records import Records
 from steelyard.core.request import Request
 from steelyard.core.totals import Totals
 from steelyard.engine import groups, measure, report, sides, together
-from steelyard.engine.ranks import standing
 from steelyard.engine.report import state_report
 from steelyard.engine.sides import KeptTotals, sides_of
 from steelyard.metrics import catalogue
-from steelyard.results.comparison import Standing
 from steelyard.results.origin import Side, Sources
 
 WEIGHTS = catalogue.find_task("weights")
@@ -83,7 +80,7 @@ def test_sides_hand_their_totals_on(monkeypatch: pytest.MonkeyPatch) -> None:
         assert left_out.of(High()).tolist() == side.left_out.of(High()).tolist()
         assert isinstance(side.drawn, KeptTotals)
         assert isinstance(side.left_out, KeptTotals)
-    assert both[0].worlds is both[1].worlds
+    assert both[0].influences[Mean()].coins is both[1].influences[Mean()].coins
     lone = sides_of([state_of([1.0])] * 2, [Mean()], request)[0]
     assert isinstance(lone.drawn, KeptTotals)
     assert lone.drawn._values == {}
@@ -108,32 +105,6 @@ def test_units_that_have_values_are_asked_for_once(monkeypatch: pytest.MonkeyPat
     sample: Any = object()
     assert [side.agreeing(Mean(), sample), side.agreeing(Mean(), sample), side.agreeing(High(), sample)] == [1, 1, 2]
     assert asked == [(side.state, Mean(), sample), (side.state, High(), sample)]
-
-
-def noise(seed: int) -> Any:
-    return np.random.default_rng(seed).normal(0, 0.05, 400)
-
-
-def test_where_models_stand(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second has no value; the last two are not told apart, and the first is far above both."""
-    values = [9.0, math.nan, 2.0, 2.0]
-    draws = [9 + noise(0), np.full(400, math.nan), 2 + noise(1), 2 + noise(2)]
-    assert standing(High(), values, draws, 0.95) == Standing(
-        "high", ((1, 1), (0, 0), (2, 3), (2, 3)), 0.95, ("a", "", "b", "b")
-    )
-    assert standing(Mean(), values, draws, 0.9) == Standing(
-        "mean", ((3, 3), (0, 0), (1, 2), (1, 2)), 0.9, ("b", "", "a", "a")
-    )
-    near = [1.1, 3.0, -2.0]
-    assert standing(NearOne(), near, [one + noise(k) for k, one in enumerate(near)], 0.95) == Standing(
-        "near_one", ((1, 1), (2, 2), (3, 3)), 0.95, ("a", "b", "c")
-    )
-    assert standing(Endless(), [1.0, math.nan], draws[:2], 0.95) is None
-    assert standing(Count(), [1.0, 2.0], draws[2:], 0.95) is None
-    monkeypatch.setattr("steelyard.core.letters.ALPHABET", "ab")  # fewer than there are groups
-    assert standing(NearOne(), near, [one + noise(k) for k, one in enumerate(near)], 0.95) == Standing(
-        "near_one", ((1, 1), (2, 2), (3, 3)), 0.95, ()
-    )
 
 
 def dealt(monkeypatch: pytest.MonkeyPatch, values: list[float]) -> list[float]:

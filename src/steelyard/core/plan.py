@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from steelyard.core.draws import BootstrapDraws, SwapWorlds, unit_keys
+from steelyard.core.draws import BootstrapDraws, unit_keys
 from steelyard.core.frozen import frozen
 from steelyard.core.units import Units
 from steelyard.core.weights import (
@@ -28,8 +28,7 @@ MOST_LEFT_OUT = 1000  # rows of a jackknife; more units are left out in so many 
 class Plan:
     """Which rows of weights are wanted.
 
-    `seed`, `first` and `rows` say which draws or swaps; the other roles have as many rows as they need. Swaps are bound
-    to the units of one model, and weigh those of two, stacked.
+    `seed`, `first` and `rows` say which draws; the other roles have as many rows as they need.
     """
 
     role: Role
@@ -50,10 +49,8 @@ class Plan:
             return EachUnit(len(units))
         if self.role is Role.JACKKNIFE:
             return _in_strata(_left_out(units), units)
-        if self.role is Role.DRAWS:
-            draws = BootstrapDraws(draw_keys(units), units.own, self.seed, self.rows, units.copies, first=self.first)
-            return _in_strata(draws, units)
-        return SwapWorlds(draw_keys(units), units.own, self.seed, self.rows)
+        draws = BootstrapDraws(draw_keys(units), units.own, self.seed, self.rows, units.copies, first=self.first)
+        return _in_strata(draws, units)
 
 
 def draw_keys(units: Units) -> Array:
@@ -62,6 +59,18 @@ def draw_keys(units: Units) -> Array:
         return unit_keys(units.ids)
     names, code = units.drawn_as
     return np.asarray(unit_keys(names)[code])
+
+
+def coin_keys(units: Units) -> Array:
+    """A key for each row of the jackknife that leaves something out: of the unit, of the cluster, or of the group."""
+    kept = units.plain > 0
+    if units.cluster is not None and units.drawn <= MOST_LEFT_OUT:
+        names, code = units.drawn_as
+        return np.asarray(unit_keys(names)[np.unique(code[kept])])
+    keys = draw_keys(units)
+    if len(keys) <= MOST_LEFT_OUT:
+        return np.asarray(keys[kept])
+    return unit_keys(np.unique(keys[kept] % np.uint64(MOST_LEFT_OUT)).astype(np.int64))
 
 
 def _in_strata(rows: Weights, units: Units) -> Weights:

@@ -48,7 +48,7 @@ class Totals:
             return
         block = self.state.blocks[wanted]
         dense = wanted.drawn and isinstance(block, SumBlock | MomentsBlock | RowsBlock)
-        if dense and self.role in (Role.DRAWS, Role.SWAP):
+        if dense and self.role is Role.DRAWS:
             self._together()  # one pass over the drawn weights serves all columns
         else:
             self._made[wanted] = block.total(self.weights, self.facts)

@@ -31,8 +31,7 @@ class Role(Enum):
     """What rows of weights are for.
 
     POINT is the plain score and COUNT the number of units behind it, one row each; DRAWS are bootstrap draws, JACKKNIFE
-    leaves one unit out in each row, UNITS has one unit alone in each row. SWAP exchanges the units of two models by
-    coins, over both of their rows stacked, and OBSERVED is the one row of such a stack as it was measured.
+    leaves one unit out in each row, UNITS has one unit alone in each row.
     """
 
     POINT = "point"
@@ -40,8 +39,6 @@ class Role(Enum):
     DRAWS = "draws"
     JACKKNIFE = "jackknife"
     UNITS = "units"
-    SWAP = "swap"
-    OBSERVED = "observed"
 
 
 @frozen
@@ -335,28 +332,6 @@ class InStrata(Weights):
     def present(self) -> Weights:
         """1 for every weight above 0."""
         return self.inner.present()
-
-
-class EverySwap(Weights):
-    """All 2^n ways to take each unit of two stacked models from A or from B; `other` is the complement.
-
-    `cluster` is the cluster of each unit, where whole clusters are taken from one model.
-    """
-
-    role = Role.POINT
-
-    def __init__(self, base: Floats, *, cluster: Array | None = None, other: bool = False) -> None:
-        kept = np.flatnonzero(base > 0)
-        coin = np.arange(len(kept)) if cluster is None else np.unique(cluster[kept], return_inverse=True)[1].reshape(-1)
-        worlds = 1 << (int(coin.max(initial=-1)) + 1)
-        first = np.zeros((worlds, len(base)))
-        first[:, kept] = (np.arange(worlds)[:, np.newaxis] >> coin & 1) == int(other)
-        self.array = np.concatenate([first * base, (1 - first) * base], axis=1)
-        self.rows, self.units = self.array.shape
-
-    def blocks(self) -> Iterator[Floats]:
-        """All of them."""
-        yield self.array
 
 
 def ratio(numerator: Array, denominator: Array) -> Floats:

@@ -1,43 +1,31 @@
-"""Two models on the same units: the difference, how sure it is, and whether chance could have made it.
+"""Two models on the same units: the difference, its interval, and whether chance could have made it.
 
-The interval rests on the paired bootstrap and jackknife: both models are weighed alike. The p-value is a paired
-randomisation over units: each unit's two results are swapped or not by a coin, and p is the share of such worlds with a
-difference at least as large. `families` corrects it for all that is shown together.
+Both the p-value and the interval come from flips of the units' influences (`flips`), so a verdict never contradicts the
+interval beside it. The null hypothesis is stated by `null_hypothesis`. `families` corrects p for all that is shown
+together.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 
 from steelyard.core.metric import Metric
+from steelyard.core.need import Curve
 from steelyard.core.request import Request
-from steelyard.core.state import State
-from steelyard.core.totals import Totals
-from steelyard.core.weights import EverySwap, Floats
-from steelyard.engine.families import UnjudgedDifference, exact_p, p_value
-from steelyard.engine.intervals import (
-    FEW_UNITS,
-    LINE,
-    Estimate,
-    Interval,
-    Sample,
-    by_jackknife,
-    of_difference,
-    of_distances,
-)
+from steelyard.engine.families import UnjudgedDifference
+from steelyard.engine.flips import AGREEMENT, FlipTest, flip_test, nearer, of_agreement
+from steelyard.engine.intervals import CAP, FEW_DF, Estimate, Interval, Sample, of_distances
 from steelyard.engine.margins import Margin, margin_verdict, margins_of
 from steelyard.engine.planning import showable
-from steelyard.engine.score import left_rows, nothing_drawn, remarks, sample_of
+from steelyard.engine.score import nothing_drawn, remarks, sample_of
 from steelyard.engine.sequence import sequenced_difference
 from steelyard.engine.sides import Side
 from steelyard.results.score import Difference, Direction
-
-MOST_LISTED = 12  # units of which all swaps are walked
 
 
 def compare(
@@ -47,56 +35,36 @@ def compare(
 
     `same` says that the two predictions are one: then no difference is a fact, and not a finding.
     """
-    both = (first, second)
-    a, stacked = first.state, State.stack([side.state for side in both])
-    plain, drawn, scores = [s.plain for s in both], [s.drawn for s in both], [s.scores for s in both]
-    values = [[float(totals.of(metric)[0]) for metric in metrics] for totals in plain]
-    both_left = [side.left_out for side in both if side.left_out is not None]
+    a, scores = first.state, [side.scores for side in (first, second)]
     sample = sample_of(a.units)
-    swaps = Totals(stacked, first.worlds)
-    listed = any(metric.few == "t" for metric in metrics) and a.units.drawn <= MOST_LISTED
-    cluster = None if a.units.cluster is None else a.units.drawn_as[1]
-    swapped = [EverySwap(a.units.own, cluster=cluster, other=second) for second in (False, True)] if listed else []
-    every = [Totals(stacked, weights) for weights in swapped]
-
     confidence = 0.95 if request.confidence is None else request.confidence
     margins = margins_of({spec: m for spec, m in request.margin.items() if spec in set(map(str, metrics))}, metrics)
     differences: dict[str, UnjudgedDifference] = {}
-    for metric, value_a, value_b in zip(metrics, *values, strict=True):
+    for metric in metrics:
         spec = str(metric)
-        value = float(_goodness(metric, np.array([value_b]))[0] - _goodness(metric, np.array([value_a]))[0])
-        estimate, worlds, size, p, method, least = Estimate(), None, math.nan, math.nan, "", math.nan
+        values = [float(side.plain.of(metric)[0]) for side in (first, second)]
+        pair = _Pair(metric, first, second, values[0], values[1], sample, confidence)
+        estimate, test, p, method, least = Estimate(), None, math.nan, "", math.nan
         if a.units.drawn < 2:
             estimate = nothing_drawn(a.units, request)
-        elif not np.isnan(value):
-            left = _difference(metric, both_left) if len(both_left) == 2 else None
-            few = metric.few == "t" and a.units.drawn < FEW_UNITS and left is not None
-            if few and left is not None and not metric.total:
-                estimate = by_jackknife(value, left_rows(a.units, left), LINE, confidence)
-            elif not metric.total:
-                estimate = _estimate(metric, plain, drawn, both_left, first, sample, confidence)
+        elif not math.isnan(pair.difference):
+            estimate, test = pair.estimated()
+            p, method, least = test.p, test.method, test.least
             if same:
                 estimate = Estimate((0.0, 0.0), 0.0, estimate.df)
-            swapped_a, swapped_b = first.worlds.sides(_goodness(metric, swaps.of(metric)))
-            moved = swapped_b - swapped_a
-            # As the worlds are made, which may be in single precision.
-            worlds, size = moved[:-1].astype(np.float32), min(abs(value), abs(float(moved[-1])))
-            p, method = p_value(size, worlds)
-            if few and every:
-                all_worlds = _difference(metric, every)
-                p, method = exact_p(value, all_worlds), "all swaps"
-                least = exact_p(float(np.nanmax(np.abs(all_worlds))), all_worlds)
-            if request.sequence is not None and not metric.total:
+            if metric.total:
+                estimate = Estimate()
+            elif request.sequence is not None:
                 states = (first.state, second.state)
-                estimate, p, method = sequenced_difference(metric, states, value, estimate, request)
-                worlds, least = None, math.nan
+                estimate, p, method = sequenced_difference(metric, states, pair.difference, estimate, request)
+                test = None
         differences[spec] = UnjudgedDifference(
             Difference(
                 spec=spec,
                 label=metric.label,
                 a=scores[0][spec],
                 b=scores[1][spec],
-                difference=value,
+                difference=pair.difference,
                 interval=estimate.interval,
                 p=p,
                 p_holm=math.nan,
@@ -110,102 +78,108 @@ def compare(
                 notes=remarks(spec, estimate),
                 p_method=method,
                 showable=showable(estimate.se, estimate.df, confidence),
-                **_margin(margins.get(spec), metric, value, drawn, both_left, plain, sample, estimate, confidence),
+                null_hypothesis=null_hypothesis(metric),
+                **pair.margin(margins.get(spec), estimate),
             ),
-            worlds,
-            size,
+            test,
             least,
         )
     return differences
 
 
-def _estimate(
-    metric: Metric,
-    plain: Sequence[Totals],
-    drawn: Sequence[Totals],
-    left_out: Sequence[Totals],
-    side: Side,
-    sample: Sample,
-    confidence: float,
-) -> Estimate:
-    """The interval of the difference. Of distances from the best value, it is made from what has a sign."""
-    best = _best(metric)
-
-    def signed(turn: float) -> tuple[float, Estimate]:
-        """B's value plus or less A's, both from the best value."""
-
-        def joined(sides: Sequence[Totals]) -> Floats:
-            first, second = (totals.of(metric) - (best or 0.0) for totals in sides)
-            return second + turn * first
-
-        at, left = float(joined(plain)[0]), joined(left_out) if len(left_out) == 2 else None
-        agreeing = partial(side.agreeing, metric, sample)
-        return at, of_difference(at, joined(drawn), left, metric.range, sample, confidence, agreeing)
-
-    gap, of_gap = signed(-1.0)
-    if best is None:
-        return of_gap
-    total, of_total = signed(1.0)
-    return of_distances(gap, total, of_gap, of_total)
+def null_hypothesis(metric: Metric) -> str:
+    """What the p of a comparison tests, in one line."""
+    if metric.better in ("zero", "one"):
+        best = "0" if metric.better == "zero" else "1"
+        return f"both models have the same distance of {metric} from {best} in the population of units"
+    return f"both models have the same {metric} in the population of units"
 
 
-def _margin(
-    margin: Margin | None,
-    metric: Metric,
-    value: float,
-    drawn: Sequence[Totals],
-    left_out: Sequence[Totals],
-    plain: Sequence[Totals],
-    sample: Sample,
-    estimate: Estimate,
-    confidence: float,
-) -> dict[str, Any]:
-    """What a difference says of a margin. A share of A's value is as uncertain as that value, and is drawn with it."""
-    if margin is None or math.isnan(value):
-        return {}
-    turn = 1.0 if metric.better == "higher" else -1.0
+class _Pair:
+    """One metric of two models."""
 
-    def gained(sides: Sequence[Totals], part: float) -> Floats:
-        lost = np.abs(_goodness(metric, sides[0].of(metric))) * margin.size if margin.relative else margin.size
-        return turn * _difference(metric, sides) + part * lost
+    def __init__(
+        self, metric: Metric, first: Side, second: Side, a: float, b: float, sample: Sample, confidence: float
+    ) -> None:
+        self.metric, self.sides, self.sample, self.confidence = metric, (first, second), sample, confidence
+        self.best = {"zero": 0.0, "one": 1.0}.get(metric.better)
+        self.a, self.b = (value - (self.best or 0.0) for value in (a, b))  # from the best value, where there is one
+        self.width = metric.range[1] - metric.range[0]
+        self.curve = any(isinstance(need, Curve) for need in metric.needs())
 
-    ends: list[Interval | None] = []
-    for part in (1.0, -1.0):
-        at = float(gained(plain, part)[0])
-        if margin.relative:
-            left = gained(left_out, part) if len(left_out) == 2 else None
-            ends.append(of_difference(at, gained(drawn, part), left, _bounds(metric), sample, confidence).interval)
-        else:
-            away = at - turn * value
-            low, high = sorted(turn * end for end in estimate.interval) if estimate.interval else (-math.inf, math.inf)
+    @property
+    def difference(self) -> float:
+        """B less A; of a metric that is best at zero or one, of their distances from it."""
+        return self.b - self.a if self.best is None else abs(self.b) - abs(self.a)
+
+    def estimated(self, times: float = 1.0) -> tuple[Estimate, FlipTest]:
+        """The estimate and the test of B less `times` A, or of their distances from the best value.
+
+        |b| - |a| = 0 means that b - a or b + a is 0, so both must be rejected.
+        """
+        gap, of_gap = self._signed(-times)
+        if self.best is None:
+            return gap, of_gap
+        total, of_total = self._signed(times)
+        test = nearer([of_gap, of_total])
+        return of_distances(of_gap.difference, of_total.difference, gap, total), test
+
+    def _signed(self, times: float) -> tuple[Estimate, FlipTest]:
+        """B plus `times` A."""
+        first, second = self.sides
+        difference = self.b + times * self.a
+        influence = second.influences[self.metric].joined(first.influences[self.metric], 1.0, times)
+        units, bounded = len(influence.psi), math.isfinite(self.width)
+        if not influence.varies:
+            test = flip_test(difference, influence, self.confidence)
+            resting = first.agreeing(self.metric, self.sample)
+            if bounded and not self.metric.total:
+                estimate, p = of_agreement(difference, (1 + abs(times)) / 2 * self.width, resting, self.confidence)
+                return estimate, replace(test, p=p, method=AGREEMENT, interval=estimate.interval)
+            share = resting.may_differ(self.confidence)
+            agree = f"all {resting.units:,} units agree; up to {100 * share:.2g} % of units may differ"
+            return Estimate(None, 0.0, max(units - 1, 1), agree), test
+        if self.curve:
+            influence = influence.scaled(self._cap(influence.se, times))
+        test = flip_test(difference, influence, self.confidence)
+        notes: tuple[str, ...] = ()
+        if influence.lost:
+            notes = (f"has no value without {influence.lost:,} of {units:,} units; their influence is taken as 0",)
+        if influence.df < FEW_DF and test.interval is not None:
+            notes = (*notes, "rests on few units: the interval is likely too narrow")
+        why, interval = "", test.interval
+        if interval is None:
+            why = f"{units} units are too few for a confidence of {100 * self.confidence:g} %"
+        elif bounded:
+            far = (1 + abs(times)) / 2 * self.width
+            interval = max(interval[0], -far), min(interval[1], far)
+        return Estimate(interval, influence.se, influence.df, why, notes), test
+
+    def _cap(self, se: float, times: float) -> float:
+        """By how much the jackknife is too large for a ranked metric, held against the draws."""
+        first, second = (side.drawn.of(self.metric) for side in self.sides)
+        draws = second + times * first
+        kept = draws[~np.isnan(draws)]
+        spread = float(kept.std(ddof=1)) if len(kept) > 1 else math.nan
+        return min(1.0, CAP * spread / se) if spread > 0 and se > 0 else 1.0
+
+    def margin(self, margin: Margin | None, estimate: Estimate) -> dict[str, Any]:
+        """What the difference says of a margin. A share of A's value is as uncertain as that value."""
+        if margin is None or math.isnan(self.difference):
+            return {}
+        turn = 1.0 if self.metric.better == "higher" else -1.0
+        sign = math.copysign(1.0, self.a) if self.best is None else 1.0
+        size = margin.size * abs(self.a) if margin.relative else margin.size
+        ends: list[Interval | None] = []
+        for part in (1.0, -1.0):
+            interval, away = estimate.interval, part * size
+            if margin.relative:
+                interval, away = self.estimated(max(1 - turn * part * margin.size * sign, 0.0))[0].interval, 0.0
+            low, high = (-math.inf, math.inf) if interval is None else sorted(turn * end for end in interval)
             ends.append((low + away, high + away))
-    size = margin.size * abs(float(_goodness(metric, plain[0].of(metric))[0])) if margin.relative else margin.size
-    return {
-        "margin": size,
-        "margin_relative": margin.size if margin.relative else math.nan,
-        "margin_verdict": margin_verdict(ends[0], ends[1]),
-        "margin_level": (1 - confidence) / 2,
-    }
-
-
-def _best(metric: Metric) -> float | None:
-    """The best value of a metric that is best neither high nor low."""
-    return {"zero": 0.0, "one": 1.0}.get(metric.better)
-
-
-def _goodness(metric: Metric, value: Floats) -> Floats:
-    """The value, or its distance from the best one for a metric that is best at zero or at one."""
-    best = _best(metric)
-    return value if best is None else np.abs(value - best)
-
-
-def _bounds(metric: Metric) -> Interval:
-    """The range of what is compared: the metric's, or that of its distance from the best value."""
-    best, (low, high) = _best(metric), metric.range
-    return (low, high) if best is None else (0.0, max(high - best, best - low))
-
-
-def _difference(metric: Metric, sides: Sequence[Totals]) -> Floats:
-    """The second side's value less the first's."""
-    first, second = (_goodness(metric, totals.of(metric)) for totals in sides)
-    return second - first
+        return {
+            "margin": size,
+            "margin_relative": margin.size if margin.relative else math.nan,
+            "margin_verdict": margin_verdict(ends[0], ends[1]),
+            "margin_level": (1 - self.confidence) / 2,
+        }

@@ -1,7 +1,7 @@
 """p-values of a family of comparisons: one at a time, and corrected for all of them together.
 
-The worlds of the randomisation share their coins: world 17 swaps the same units for every metric, model and slice. So
-the largest of all standardised differences can be compared with the largest that chance makes in each world: step-down
+The worlds of the flips share their coins: world 17 flips the same units for every metric, model and slice. So the
+largest of all standardised differences can be compared with the largest that chance makes in each world: step-down
 max-T (Westfall and Young 1993), which knows how metrics go together, and whose smallest p does not grow with the
 family. Holm's method, Benjamini and Hochberg's false discovery rate, and no correction are choices.
 """
@@ -19,63 +19,26 @@ from numpy.typing import NDArray
 from steelyard.core.frozen import frozen
 from steelyard.core.request import Adjust
 from steelyard.core.weights import Floats
-from steelyard.engine.distributions import normal
+from steelyard.engine.flips import TAIL, FlipTest
 from steelyard.results.score import Difference
 
 NO_DIFFERENCE = "no difference shown"
 CANNOT_SHOW = "cannot be shown"
 FLAGGED = "flagged"
 FDR_LEVEL = 0.1
-ENOUGH = 10  # worlds as extreme as what was seen: fewer count badly
-TAIL_FACTOR = 3.18  # of a normal tail, which bounds sums of random signs: Bentkus and Dzindzalieta 2015
 SLACK = 1e-6  # worlds are held in single precision
+ROUNDING = 1e-12
 G = TypeVar("G", bound=Hashable)
 Worlds = NDArray[np.float32]
 
 
 @frozen
 class UnjudgedDifference:
-    """A difference that is not judged yet, and the same difference in the worlds of the randomisation.
-
-    `size` is how large the difference is as the worlds are made, which may be in single precision. `least` is the
-    smallest p that there is, where few units let all worlds be walked and so its own p is exact.
-    """
+    """A difference that is not judged yet, with its test by flips where there is one, and the smallest p there is."""
 
     difference: Difference
-    worlds: Worlds | None = None
-    size: float = math.nan
+    test: FlipTest | None = None
     least: float = math.nan
-
-    @property
-    def spread(self) -> float:
-        """The root mean square of the worlds."""
-        sizes = np.zeros(0) if self.worlds is None else _sizes(self.worlds)
-        return math.sqrt(float((sizes**2).mean())) if len(sizes) else math.nan
-
-
-def p_value(size: float, worlds: Worlds) -> tuple[float, str]:
-    """The two-sided p of one difference, and how it was had.
-
-    It is the share of worlds that are as extreme, this one counted. Where fewer than ten of them are, so that the share
-    is a poor estimate and cannot be small, a bound of the normal tail is taken where it is smaller.
-    """
-    sizes = _sizes(worlds)
-    extreme = _extreme(size, sizes)
-    share = (1 + extreme) / (1 + len(sizes))
-    if extreme >= ENOUGH or not sizes.any():
-        return share, "swaps"
-    bound = tail_bound(size / math.sqrt(float((sizes**2).mean())))
-    return (bound, "tail bound") if bound < share else (share, "swaps")
-
-
-def exact_p(size: float, worlds: Floats) -> float:
-    """The share of all worlds that are as extreme; the one that was seen is among them."""
-    return float((_sizes(worlds) >= abs(size) * (1 - 1e-12)).mean())
-
-
-def _share(size: float, worlds: Worlds) -> float:
-    sizes = _sizes(worlds)
-    return (1 + _extreme(size, sizes)) / (1 + len(sizes))
 
 
 def _extreme(size: float, sizes: Floats) -> int:
@@ -83,26 +46,7 @@ def _extreme(size: float, sizes: Floats) -> int:
     return int(np.count_nonzero(sizes >= size * (1 - SLACK)))
 
 
-def _sizes(worlds: Worlds | Floats) -> Floats:
-    """How large the difference is in each world; worlds without a value are left out."""
-    return np.abs(worlds[~np.isnan(worlds)].astype(np.float64))
-
-
-def tail_bound(z: float) -> float:
-    """At most so likely is a sum of random signs to be as far out as z standard deviations, on either side."""
-    return min(1.0, TAIL_FACTOR * 2 * normal().cdf(-z))
-
-
-def smallest_p(worlds: Worlds) -> float:
-    """The share of worlds that are as extreme as the most extreme one: no difference can have a smaller p.
-
-    With four units there are eight worlds that differ in size, and one in eight is the most extreme.
-    """
-    sizes = _sizes(worlds)
-    return _share(float(sizes.max()), worlds) if sizes.any() else 1.0
-
-
-def max_t(sizes: Sequence[float], worlds: Sequence[Worlds], spreads: Sequence[float]) -> list[float]:
+def max_t(sizes: Sequence[float], worlds: Sequence[Worlds | Floats], spreads: Sequence[float]) -> list[float]:
     """Step-down max-T: p of each difference, corrected for all. All worlds must be as many, with the same coins."""
     z = np.array([size / spread for size, spread in zip(sizes, spreads, strict=True)])
     order = np.argsort(-z, kind="stable")
@@ -112,7 +56,7 @@ def max_t(sizes: Sequence[float], worlds: Sequence[Worlds], spreads: Sequence[fl
     largest = np.zeros(count, dtype=np.float64)
     for place in order[::-1]:
         scaled = np.abs(worlds[place]).astype(np.float64) / spreads[place]
-        largest = np.maximum(largest, np.nan_to_num(scaled, nan=0.0))
+        largest = np.maximum(largest, scaled)
         corrected[place] = (1 + _extreme(z[place], largest)) / (1 + count)
     running = 0.0
     for place in order:
@@ -157,23 +101,20 @@ def judged_together(
 def judged(differences: Sequence[UnjudgedDifference], alpha: float, adjust: Adjust = "max-t") -> list[Difference]:
     """The differences as one family: p corrected, and the verdicts at that level.
 
-    Where the worlds are not known (two finished results), max-T cannot be had, and Holm's method is taken.
+    Where the worlds are not known (two finished results), max-T is not possible, and Holm's method is used.
     """
     p_values = [one.difference.p for one in differences]
     tested = [i for i, one in enumerate(differences) if _in_family(one)]
-    if adjust == "max-t" and any(differences[i].worlds is None for i in tested):
+    if adjust == "max-t" and any(differences[i].test is None for i in tested):
         adjust = "holm"
     corrected = [math.nan if p != p else 1.0 for p in p_values]
     given = [p_values[i] for i in tested]
     family = len(tested)
     if adjust == "max-t" and tested:
-        worlds = [w for i in tested if (w := differences[i].worlds) is not None]
-        spreads = [differences[i].spread for i in tested]
-        sizes = [differences[i].size for i in tested]
-        # A world in which a metric is undefined is left out of its own p, so p is no smaller than that.
-        own = [_share(size, w) for size, w in zip(sizes, worlds, strict=True)]
-        own = [max(p, given[i]) if differences[tested[i]].least > 0 else p for i, p in enumerate(own)]
-        together = [max(p, least) for p, least in zip(max_t(sizes, worlds, spreads), own, strict=True)]
+        tests = [test for i in tested if (test := differences[i].test) is not None]
+        together = max_t([t.size for t in tests], [t.worlds for t in tests], [t.spread for t in tests])
+        # Where all worlds of few units are walked, p is exact, and the sampled worlds do not undercut it.
+        together = [max(p, t.p) if t.method != TAIL else p for p, t in zip(together, tests, strict=True)]
     else:
         together = {"holm": holm, "fdr": false_discovery}.get(adjust, list)(given)
     for i, p in zip(tested, together, strict=True):
@@ -185,21 +126,20 @@ def judged(differences: Sequence[UnjudgedDifference], alpha: float, adjust: Adju
 
 def _in_family(one: UnjudgedDifference) -> bool:
     """Whether anything could be found: p is known, and the worlds are not all alike."""
-    return not math.isnan(one.difference.p) and (one.worlds is None or one.spread > 0)
+    return not math.isnan(one.difference.p) and (one.test is None or one.test.spread > 0)
 
 
 def _judged(one: UnjudgedDifference, p: float, p_holm: float, adjust: Adjust, family: int, level: float) -> Difference:
-    d = one.difference
-    least = math.nan
-    if one.worlds is not None and not math.isnan(d.p):
-        least = smallest_p(one.worlds) if math.isnan(one.least) else one.least
-        if adjust in ("holm", "fdr") and least * (1 + len(one.worlds)) < 1 + ENOUGH and one.spread > 0:
-            least = min(least, tail_bound(float(_sizes(one.worlds).max()) / one.spread)) * family
+    d, least = one.difference, math.nan
+    if one.test is not None and not math.isnan(d.p):
+        least = one.least if one.test.spread > 0 else 1.0
+        if adjust == "max-t":
+            least = max(least, 1 / (1 + len(one.test.worlds)))
+        elif adjust in ("holm", "fdr"):
+            least *= max(family, 1)
         least = min(1.0, least)
     verdict = _verdict(d, p, level, adjust)
-    # Of two distances from the best value the difference cannot grow beyond their sum, in any number of units.
-    few = least >= level and d.difference != 0 and d.better not in ("zero", "one")
-    if verdict == NO_DIFFERENCE and few:
+    if verdict == NO_DIFFERENCE and least > level and d.difference != 0:
         verdict = CANNOT_SHOW
     return replace(d, p_adjusted=p, p_holm=p_holm, adjust=adjust, family=family, smallest_p=least, verdict=verdict)
 
@@ -207,7 +147,7 @@ def _judged(one: UnjudgedDifference, p: float, p_holm: float, adjust: Adjust, fa
 def _verdict(d: Difference, p: float, level: float, adjust: Adjust) -> str:
     if d.p != d.p:
         return "undefined"
-    if p >= level or d.difference == 0:
+    if p > level + ROUNDING or d.difference == 0:
         return NO_DIFFERENCE
     if adjust == "fdr":
         return FLAGGED

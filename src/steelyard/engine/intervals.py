@@ -203,29 +203,6 @@ def by_jackknife(value: float, left_out: Floats, bounds: Bounds, confidence: flo
     return Estimate((max(value - reach, bounds[0]), min(value + reach, bounds[1])), se, units - 1)
 
 
-def of_difference(
-    value: float,
-    draws: Floats,
-    left_out: Floats | None,
-    bounds: Bounds,
-    sample: Sample,
-    confidence: float,
-    agreeing: Callable[[], Sample] | None = None,
-) -> Estimate:
-    """The interval of a difference of two models on the same units. `bounds` are those of the metric."""
-    width = bounds[1] - bounds[0]
-    estimate = _on_line(value, draws, left_out, LINE, sample, confidence, agreeing)
-    if math.isinf(width):
-        return _of_enough(estimate, LINE, sample)
-    if estimate.interval is not None:
-        return replace(estimate, interval=(max(estimate.interval[0], -width), min(estimate.interval[1], width)))
-    if not estimate.why.startswith("all "):
-        return estimate
-    resting = sample if agreeing is None else agreeing()
-    reach = resting.may_differ(confidence) * width
-    return Estimate((max(value - reach, -width), min(value + reach, width)), 0.0, sample.units - 1)
-
-
 def of_distances(gap: float, total: float, of_gap: Estimate, of_total: Estimate) -> Estimate:
     """The interval of |b| - |a|, from those of the signed gap b - a and of the total b + a.
 
@@ -234,7 +211,7 @@ def of_distances(gap: float, total: float, of_gap: Estimate, of_total: Estimate)
     """
     nearer = of_gap if abs(gap) <= abs(total) else of_total
     if of_gap.interval is None or of_total.interval is None:
-        return nearer
+        return replace(nearer, interval=None)
     corners = [
         math.copysign(1, g) * math.copysign(1, t) * min(abs(g), abs(t))
         for g in of_gap.interval

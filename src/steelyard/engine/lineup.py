@@ -84,7 +84,7 @@ def _standings(chosen: Sequence[Metric], sides: Sequence[Side], confidence: floa
     if sides[0].state.units.drawn < 2:
         return {}
     each = {
-        str(m): standing(m, [s.scores[str(m)].value for s in sides], [s.drawn.of(m) for s in sides], confidence)
+        str(m): standing(m, [s.scores[str(m)].value for s in sides], [s.influences[m] for s in sides], confidence)
         for m in chosen
     }
     return {spec: one for spec, one in each.items() if one is not None}

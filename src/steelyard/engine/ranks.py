@@ -1,9 +1,9 @@
 """Ranks of several models with the uncertainty of all of them together.
 
-All pairs of models are compared by the paired draws, each difference over its standard error, and step-down max-T says
-which are shown at the level of the intervals, for all pairs at once. A model's rank then lies between one more than the
+All pairs of models are tested by flips, each difference over the spread of its worlds, and step-down max-T says which
+are shown at the level of the intervals, for all pairs at once. A model's rank then lies between one more than the
 models shown better and the last but those shown worse: with that confidence all ranks lie in their sets (Mogstad,
-Romano, Shaikh and Wilhelm 2024). Ranks of the draws themselves would not do: of equal models they cover next to never.
+Romano, Shaikh and Wilhelm 2024). Ranks of bootstrap draws themselves would almost never cover those of equal models.
 """
 
 from __future__ import annotations
@@ -15,13 +15,16 @@ import numpy as np
 
 from steelyard.core.letters import compact_letters
 from steelyard.core.metric import Metric
-from steelyard.core.weights import Floats
 from steelyard.engine.families import max_t
+from steelyard.engine.flips import FlipTest, Influence, flip_test, nearer
 from steelyard.results.comparison import Standing
 
 
-def standing(metric: Metric, values: Sequence[float], draws: Sequence[Floats], confidence: float) -> Standing | None:
-    """Where the models stand in a metric, by their values and their paired draws; None where no order is better.
+def standing(
+    metric: Metric, values: Sequence[float], influences: Sequence[Influence], confidence: float
+) -> Standing | None:
+    """Where the models stand in a metric, by their values and the influences of the units on them; None where no order
+    is better.
 
     A model without a value has no rank, which is written as 0.
     """
@@ -31,11 +34,22 @@ def standing(metric: Metric, values: Sequence[float], draws: Sequence[Floats], c
         return None
     turn = 1.0 if metric.better == "higher" else -1.0
     gain = [turn * (v if best is None else abs(v - best)) for v in values]
-    drawn = [turn * (d if best is None else np.abs(d - best)) for d in draws]
     pairs = list(combinations(known, 2))
-    shown = dict(
-        zip(pairs, _shown([(gain[i] - gain[j], drawn[i] - drawn[j]) for i, j in pairs], confidence), strict=True)
-    )
+
+    def tested(i: int, j: int) -> FlipTest:
+        """The gap of two models; for distances from the best value also their sum, of which the less sure counts."""
+        signs = (-1.0,) if best is None else (-1.0, 1.0)
+        off = best or 0.0
+        return nearer(
+            [
+                flip_test(
+                    values[i] - off + s * (values[j] - off), influences[i].joined(influences[j], 1.0, s), confidence
+                )
+                for s in signs
+            ]
+        )
+
+    shown = dict(zip(pairs, _shown([tested(i, j) for i, j in pairs], confidence), strict=True))
     above, below = np.zeros(len(values), dtype=int), np.zeros(len(values), dtype=int)
     for (i, j), is_shown in shown.items():
         if is_shown:
@@ -49,19 +63,13 @@ def standing(metric: Metric, values: Sequence[float], draws: Sequence[Floats], c
     return Standing(str(metric), ranks, confidence, groups)
 
 
-def _shown(differences: Sequence[tuple[float, Floats]], confidence: float) -> list[bool]:
-    """Which differences are shown not to be 0, all together; one whose draws do not vary is none."""
-    centred = [(size, (draws - size).astype(np.float32)) for size, draws in differences]
-    spreads = [_spread(draws) for _, draws in differences]
-    tested = [k for k, spread in enumerate(spreads) if spread > 1e-12 * (1 + abs(differences[k][0]))]
-    shown = [False] * len(differences)
+def _shown(tests: Sequence[FlipTest], confidence: float) -> list[bool]:
+    """Which differences are shown not to be 0, all together; one that no unit moves is not."""
+    tested = [k for k, test in enumerate(tests) if test.size > 0 and test.spread > 0]
+    shown = [False] * len(tests)
     if tested:
-        p = max_t([abs(centred[k][0]) for k in tested], [centred[k][1] for k in tested], [spreads[k] for k in tested])
+        chosen = [tests[k] for k in tested]
+        p = max_t([t.size for t in chosen], [t.worlds for t in chosen], [t.spread for t in chosen])
         for k, one in zip(tested, p, strict=True):
-            shown[k] = one <= 1 - confidence + 1e-12
+            shown[k] = max(one, tests[k].p) <= 1 - confidence + 1e-12
     return shown
-
-
-def _spread(draws: Floats) -> float:
-    kept = draws[np.isfinite(draws)]
-    return float(kept.std(ddof=1)) if len(kept) > 1 else 0.0

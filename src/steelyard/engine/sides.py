@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import cast
 
-from steelyard.core.draws import SwapWorlds
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
-from steelyard.core.plan import POINT, Plan
+from steelyard.core.plan import POINT
 from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.totals import Totals
-from steelyard.core.weights import Floats, Role
+from steelyard.core.weights import Floats
+from steelyard.engine.flips import Coins, Influence, influences
 from steelyard.engine.intervals import Sample
-from steelyard.engine.score import left_out_totals, score, with_values
+from steelyard.engine.score import left_out_totals, left_rows, score, with_values
 from steelyard.results.score import Score
 
 
@@ -34,9 +33,8 @@ class KeptTotals(Totals):
 
 @frozen
 class Side:
-    """One model of a comparison: its state and scores, and totals of the plain weights, the draws and the jackknife.
-
-    `worlds` are the swaps, which all sides share.
+    """One model of a comparison: its state and scores, totals of the plain weights, the draws and the jackknife, and
+    the influences of the units on each metric.
     """
 
     state: State
@@ -44,7 +42,7 @@ class Side:
     plain: Totals
     drawn: Totals
     left_out: Totals | None
-    worlds: SwapWorlds
+    influences: dict[Metric, Influence]
 
     @cached_property
     def _agreeing(self) -> dict[Metric, Sample]:
@@ -69,13 +67,14 @@ def sides_of(states: Sequence[State], metrics: Sequence[Metric], request: Reques
             raise InputError(
                 "the two predictions were not scored on the same units", remedy="Use the same truth for both."
             )
-    weights, swaps = request.plan.bind(units), Plan(Role.SWAP, request.seed, rows=request.draws)
-    worlds = cast(SwapWorlds, swaps.bind(units))
+    weights, coins = request.plan.bind(units), Coins.of(units, request.seed, request.draws)
     sides = []
     for state in states:
         plain, drawn, left_out = state.totals(POINT), Totals(state, weights), left_out_totals(state)
+        assert left_out is not None  # the units are listed
         scores = score(state, metrics, request, drawn, left_out=left_out, plain=plain)
         kept = metrics if units.drawn > 1 else ()
-        left = None if left_out is None else KeptTotals(left_out, kept)
-        sides.append(Side(state, scores, plain, KeptTotals(drawn, kept), left, worlds))
+        left = KeptTotals(left_out, kept)
+        moved = influences({metric: left_rows(units, left.of(metric)) for metric in kept}, coins)
+        sides.append(Side(state, scores, plain, KeptTotals(drawn, kept), left, moved))
     return sides

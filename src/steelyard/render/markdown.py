@@ -12,7 +12,7 @@ from steelyard.render.explanation import heading_of, remarks_on, table_of
 from steelyard.render.names import names_of
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
 from steelyard.render.text import ARROWS, heading, remarks_of, undefined_remarks
-from steelyard.render.verdicts import paired_word, swapped_text, verdict_remarks
+from steelyard.render.verdicts import flipped_text, paired_word, verdict_remarks
 from steelyard.results.score import Difference, Score
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def comparison_markdown(comparison: Comparison) -> str:
     ]
     header = ["", "metric", first, name, f"{name} − {first}", "interval", "p, corrected", f"{name} is"]
     remarks = (
-        f"p: {swapped_text(comparison)}",
+        f"p: {flipped_text(comparison)}",
         *verdict_remarks(comparison.differences.values(), comparison.unit, names[1], names[0]),
         *comparison.notes,
         *undefined_remarks(comparison.differences.values()),

@@ -11,7 +11,8 @@ from steelyard.core.pairs import Coverage
 from steelyard.core.slice import Slice, slice_text
 from steelyard.render.names import heads_of, names_of
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
-from steelyard.render.verdicts import paired_word, swapped_text, verdict_remarks
+from steelyard.render.remarks import merged
+from steelyard.render.verdicts import flipped_text, paired_word, verdict_remarks
 from steelyard.results.score import Difference, Score
 
 if TYPE_CHECKING:
@@ -57,11 +58,11 @@ def comparison_text(comparison: Comparison, width: int = 80) -> str:
         [
             ARROWS[d.better],
             d.spec,
-            *(value_text(s.value, d.interval and s.interval, 2) for s in (d.a, d.b)),
-            signed(d.difference, d.interval, 2),
+            *(value_text(s.value, digits_of(d) and s.interval, 2) for s in (d.a, d.b)),
+            signed(d.difference, digits_of(d), 2),
             interval_text(d.difference, d.interval, 2),
             p_text(d.p_adjusted),
-            d.verdict.replace("difference", "diff."),
+            _short(d.verdict),
         ]
         for d in comparison.differences.values()
     ]
@@ -69,13 +70,24 @@ def comparison_text(comparison: Comparison, width: int = 80) -> str:
     header = ["", "metric", first, name, f"{name} − {first}", level, "p", f"{name} is"]
     table = grid(header, rows, "llrrrlrl", width, shrink=1)
     remarks = [
-        f"p: {swapped_text(comparison)}",
+        f"p: {flipped_text(comparison)}",
         *verdict_remarks(comparison.differences.values(), comparison.unit, name, first),
         *comparison.notes,
         *undefined_remarks(comparison.differences.values()),
     ]
     sliced = [_compared_slices(slice_text(by), parts, width, first, name) for by, parts in comparison.slices.items()]
     return "\n\n".join([top, table, *sliced, "\n".join(bullet(remark, width) for remark in remarks)])
+
+
+def digits_of(d: Difference) -> tuple[float, float] | None:
+    """What the digits of a difference follow: its interval, or two standard errors where it has none."""
+    if d.interval is not None or not d.se > 0:
+        return d.interval
+    return d.difference - 2 * d.se, d.difference + 2 * d.se
+
+
+def _short(verdict: str) -> str:
+    return verdict.replace("difference", "diff.").replace("cannot be shown", "too few units")
 
 
 def _who(comparison: Comparison, first: str, name: str) -> str:
@@ -99,8 +111,8 @@ def _compared_slices(
     for value, differences in parts.items():
         d = differences[spec]
         won, lost = (sum(o.verdict == verdict for o in differences.values()) for verdict in ("better", "worse"))
-        shown = [signed(d.difference, d.interval, 2), interval_text(d.difference, d.interval, 2)]
-        verdict = d.verdict.replace("difference", "diff.")
+        shown = [signed(d.difference, digits_of(d), 2), interval_text(d.difference, d.interval, 2)]
+        verdict = _short(d.verdict)
         rows.append([slice_text(value), str(d.units), *shown, p_text(d.p_adjusted), verdict, str(won), str(lost)])
     header = [by, "units", f"{spec}: {name} − {first}", "", "p", f"{name} is", "won", "lost"]
     return grid(header, rows, "lrrlrlrr", width, shrink=0)
@@ -197,7 +209,7 @@ def remarks_of(report: Report) -> list[str]:
         elif score.undefined:
             remarks.append(f"{score.spec} leaves out {score.undefined:,} {score.left_out}.")
         remarks.extend(score.notes)
-    return list(dict.fromkeys(remarks))
+    return merged(remarks, report.scores)
 
 
 def undefined_remarks(differences: Iterable[Difference]) -> list[str]:

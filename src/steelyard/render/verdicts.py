@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from steelyard.core.counts import count_text
 from steelyard.render.numbers import p_text
+from steelyard.render.remarks import merged
 from steelyard.results.comparison import Comparison
 from steelyard.results.score import Difference
 
@@ -34,7 +35,7 @@ def paired_word(comparisons: Iterable[Comparison]) -> str:
     return "as if independent" if "intervals" in methods else "paired"
 
 
-def swapped_text(comparison: Comparison) -> str:
+def flipped_text(comparison: Comparison) -> str:
     """What p-values come from: a coin for each unit, or for each cluster of them; or two stored results."""
     methods = {d.p_method for d in comparison.differences.values()}
     for method, words in _STORED.items():
@@ -42,7 +43,7 @@ def swapped_text(comparison: Comparison) -> str:
             return f"{words}, {correction_text(comparison.differences.values())}."
     cluster = comparison.b.request.cluster
     drawn = "units" if cluster is None else f"clusters by '{cluster}'"
-    return f"paired randomisation over {drawn}, {correction_text(comparison.differences.values())}."
+    return f"paired sign flips over {drawn}, {correction_text(comparison.differences.values())}."
 
 
 def verdict_remarks(differences: Iterable[Difference], unit: str, name: str = "B", first: str = "A") -> list[str]:
@@ -71,7 +72,7 @@ def verdict_remarks(differences: Iterable[Difference], unit: str, name: str = "B
     if any(d.margin_verdict for d in listed):
         remarks.append("Margins are judged metric by metric, and hold only where they were named before the result.")
     remarks += [note for d in listed for note in d.notes]
-    return list(dict.fromkeys(remarks))
+    return merged(remarks, [d.spec for d in listed])
 
 
 def margin_text(d: Difference, name: str = "B", first: str = "A") -> str:

@@ -168,7 +168,7 @@ def remarks(score: VlmScore) -> list[str]:
             "not beat it reads nothing off the image."
         )
     if score.pairs or not all(own_question(row) and not row.controls for row in score.rows):
-        lines.append("p: paired randomisation over units, corrected for the metrics of a pair.")
+        lines.append("p: paired sign flips over units, corrected for the metrics of a pair.")
     return list(dict.fromkeys(lines))
 
 

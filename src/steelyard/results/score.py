@@ -92,9 +92,11 @@ class Difference:
     """Model B against model A on the same units: `difference` is B minus A.
 
     For a metric whose best value is zero (bias) the difference is that of the distances from zero. `p` is the
-    two-sided p-value of a paired randomisation over units, had as `p_method` says ("swaps", or "tail bound" where too
-    few worlds are as extreme to be counted). `p_adjusted` is the same corrected for `family` tests together in the way
-    of `adjust`, and `p_holm` by Holm's method; no p below `smallest_p` was possible.
+    two-sided p-value of `null_hypothesis`, by sign flips over units. `p_method` is "flips", "all flips" where few units
+    let all of them be walked, "tail bound" where too few worlds are as extreme to be counted, or "agreement" where all
+    units show the same difference. `interval` holds the differences that the same test does not reject. `p_adjusted`
+    is p corrected for `family` tests together by the method `adjust`, and `p_holm` by Holm's method; no p below
+    `smallest_p` was possible.
 
     `showable` is the difference that these units show four times in five, one test at a time. `margin` is how much may
     be lost (`margin_relative`: as a share of A), and `margin_verdict` what the interval says of that, each side at
@@ -127,6 +129,7 @@ class Difference:
     margin_relative: float = math.nan
     margin_verdict: str = ""
     margin_level: float = math.nan
+    null_hypothesis: str = ""
 
     __eq__ = equal
     __repr__ = difference_repr

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.draws import BootstrapDraws, SwapDraws, unit_keys
+from steelyard.core.draws import BootstrapDraws, unit_keys
 from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric, describe
 from steelyard.core.need import Curve, Need
@@ -166,18 +166,11 @@ def jackknife_leaves_one_unit_out(case: Case, metric: Metric) -> None:
 
 
 def every_role_is_plain_rows(case: Case, metric: Metric) -> None:
-    """A row of draws, swaps, the jackknife or single units gives what the same weights give by themselves."""
-    a, b = case.state(12), case.state(13)
-    require((a.units.ids == b.units.ids).all(), "drawn data of one size must have the same unit ids")
-    keys, base = unit_keys(a.units.ids), np.random.default_rng(14).uniform(0.5, 2, UNITS)
-    stacked = case.once(("stacked", 12), lambda: State.stack([a, b]))
-    for state, weights in (
-        (a, EachUnit(UNITS)),
-        (a, LeaveOneOut(base)),
-        (a, BootstrapDraws(keys, base, 1, 40)),
-        (stacked, SwapDraws(keys, base, 1, 40)),
-        (stacked, SwapDraws(keys, base, 1, 40, other=True)),
-    ):
+    """A row of draws, the jackknife or single units gives what the same weights give by themselves."""
+    state, other = case.state(12), case.state(13)
+    require((state.units.ids == other.units.ids).all(), "drawn data of one size must have the same unit ids")
+    keys, base = unit_keys(state.units.ids), np.random.default_rng(14).uniform(0.5, 2, UNITS)
+    for weights in (EachUnit(UNITS), LeaveOneOut(base), BootstrapDraws(keys, base, 1, 40)):
         rows = np.concatenate(list(weights.blocks()))
         expected = [case.value(metric, state, row) for row in rows]
         what = f"'{metric}' under {type(weights).__name__}"
@@ -185,18 +178,12 @@ def every_role_is_plain_rows(case: Case, metric: Metric) -> None:
 
 
 def counts_agree_with_rows(case: Case, metric: Metric) -> None:
-    """Draws and swaps of many units that weigh 1 come as bytes, which kernels may reduce in single precision."""
-    a, b = case.equal_units(19), case.equal_units(20)
-    keys, base = unit_keys(a.units.ids), np.ones(len(a))
-    stacked = case.once(("stacked", 19), lambda: State.stack([a, b]))
-    for state, weights in (
-        (a, BootstrapDraws(keys, base, 1, 40)),
-        (stacked, SwapDraws(keys, base, 1, 40)),
-        (stacked, SwapDraws(keys, base, 1, 40, other=True)),
-    ):
-        require(weights.counts() is not None, "draws of units that weigh 1 must come as counts")
-        expected = case.values(metric, state, GivenRows(np.concatenate(list(weights.blocks()))))
-        require_equal(case.values(metric, state, weights), expected, f"'{metric}' of byte counts", SINGLE)
+    """Draws of many units that weigh 1 come as bytes, which kernels may reduce in single precision."""
+    state = case.equal_units(19)
+    weights = BootstrapDraws(unit_keys(state.units.ids), np.ones(len(state)), 1, 40)
+    require(weights.counts() is not None, "draws of units that weigh 1 must come as counts")
+    expected = case.values(metric, state, GivenRows(np.concatenate(list(weights.blocks()))))
+    require_equal(case.values(metric, state, weights), expected, f"'{metric}' of byte counts", SINGLE)
 
 
 def reads_what_it_declares(case: Case, metric: Metric) -> None:

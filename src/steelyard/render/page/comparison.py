@@ -31,7 +31,7 @@ from steelyard.render.page.scores import BETTER, CARDS, definitions, term, whisk
 from steelyard.render.page.tables import Cell, head_cell, number_cell, table
 from steelyard.render.strips import difference_scales, group_of, scales_text
 from steelyard.render.text import ARROWS, legend
-from steelyard.render.verdicts import paired_word, swapped_text, verdict_remarks
+from steelyard.render.verdicts import flipped_text, paired_word, verdict_remarks
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.score import Difference
 
@@ -112,7 +112,7 @@ def _differences(lineup: Lineup, about: Mapping[str, Description], confidence: f
     parts.append(
         f'<p class="legend">{escape(meaning)}. The dashed line in a strip is no difference. '
         f"{escape(scales_text(scales))} p is that of a "
-        f"{escape(swapped_text(comparisons[0]))}</p>"
+        f"{escape(flipped_text(comparisons[0]))}</p>"
     )
     for first, name, comparison in named_pairs(comparisons):
         remarks = verdict_remarks(comparison.differences.values(), comparison.unit, name, first)
