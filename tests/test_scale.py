@@ -71,10 +71,13 @@ RANKED = {
         "map", "map50", "map75", "map(area=small)", "map(area=[0, 5000])", "ar@1", "ar@10", "ar@100(area=large)", "ap",
         "ap(kind=voc)", "ap(kind=voc11)", "ap(kind=step)", "ap(kind=voc11, rule=voc)", "ap(label=cat)", "map(max_dets=2)",
         "map(max_dets=300)", "map(iou=0.3:0.6)", "lamr", "precision", "fpr_image", "best_f1", "dap(error=cls)",
+        "ap(kind=loop)", "ap(kind=loop, ties=order)", "ap(kind=step, ties=order)", "ap(kind=step, reduction=sum)",
+        "map50(kind=loop)",
     ],
     "labels": [
         "roc_auc", "ap", "best_f1", "best_threshold", "tpr_at_fpr@0.1", "macro(ap)", "macro(roc_auc)", "weighted(ap)",
         "micro(ap)", "micro(roc_auc)", "ovo(roc_auc)", "ovo(ap, weighted=true)",
+        "ap(kind=loop)", "ap(ties=order)", "macro(ap(kind=loop, ties=order))",
     ],
     "ellipses": ["ap", "ap(iou=0.5:0.95, kind=coco)", "ap(kind=voc, iou=0.5)", "ap(kind=voc11, iou=0.3)", "recall"],
 }  # fmt: skip

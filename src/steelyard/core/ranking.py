@@ -61,6 +61,32 @@ class Grouped:
         return group, np.asarray(unit, dtype=np.int32), columns
 
 
+def first_steps(rows: Array, unit: Array, hit: Array, ends: Array, value: Array | None = None) -> tuple[Array, Array]:
+    """For each row of weights: hits and all events at the first score that some weight is on.
+
+    `ends` holds the place of the last event of each score, and `value` what each event counts. Most rows have weight
+    near the top, so the events are looked at in parts that grow.
+    """
+    hits, every, left = np.zeros(len(rows)), np.zeros(len(rows)), np.arange(len(rows))
+    start, size = 0, 64
+    while len(left) and start < len(ends):
+        stop = min(start + size, len(ends))
+        begin = int(ends[start - 1]) + 1 if start else 0
+        part = slice(begin, int(ends[stop - 1]) + 1)
+        weight = np.asarray(rows[left], dtype=np.float64)[:, unit[part]]
+        if value is not None:
+            weight = weight * value[part]
+        places = ends[start:stop] - begin
+        seen = np.cumsum(weight, axis=1)[:, places]
+        right = np.cumsum(weight * hit[part], axis=1)[:, places]
+        first = (seen > 0).argmax(axis=1)
+        there = np.arange(len(left))
+        found = seen[there, first] > 0
+        hits[left[found]], every[left[found]] = right[there, first][found], seen[there, first][found]
+        left, start, size = left[~found], stop, 4 * size
+    return hits, every
+
+
 def _is_arranged(block: RankingBlock) -> bool:
     """Whether events stand by falling score and unit, and positives by unit, as they do when they are measured."""
     events, positives = block.events, block.positives

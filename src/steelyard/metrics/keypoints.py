@@ -181,13 +181,13 @@ class _Map(_OfPoints, MeanAveragePrecision):
 @frozen
 class _Map50(_OfPoints, MeanAveragePrecision50):
     __doc__ = MeanAveragePrecision50.__doc__
-    max_dets: int = MOST_OF_POINTS
+    cap = MOST_OF_POINTS
 
 
 @frozen
 class _Map75(_OfPoints, MeanAveragePrecision75):
     __doc__ = MeanAveragePrecision75.__doc__
-    max_dets: int = MOST_OF_POINTS
+    cap = MOST_OF_POINTS
 
 
 @frozen

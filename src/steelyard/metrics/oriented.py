@@ -202,13 +202,13 @@ class _Map(MeanAveragePrecision):
 @frozen
 class _Map50(MeanAveragePrecision50):
     __doc__ = MeanAveragePrecision50.__doc__
-    max_dets: int = MOST
+    cap = MOST
 
 
 @frozen
 class _Map75(MeanAveragePrecision75):
     __doc__ = MeanAveragePrecision75.__doc__
-    max_dets: int = MOST
+    cap = MOST
 
 
 @frozen

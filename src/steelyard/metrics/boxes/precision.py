@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from steelyard import _native
+from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.need import Work
@@ -23,6 +24,7 @@ from steelyard.metrics.boxes.pairs import BoxPairs
 from steelyard.metrics.boxes.ranking import (
     ALONE,
     GRIDS,
+    ClassesWithTruth,
     FigureValues,
     RankingFigure,
     RankingSummary,
@@ -39,7 +41,10 @@ from steelyard.metrics.boxes.settings import (
     check_most,
 )
 
-Kind = Literal["coco", "voc", "voc11", "step"]
+Kind = Literal["coco", "voc", "voc11", "step", "loop"]
+Ties = Literal["step", "order"]
+Reduction = Literal["mean", "sum"]
+INFINITY = float("inf")
 Rule = Literal["coco", "voc", "dota", "openimages", "openimages_v2"]
 LVIS_MOST = 300
 Read = tuple[RankingFigure, tuple[int, ...]]  # a curve, and the places of the thresholds that are averaged
@@ -47,13 +52,13 @@ Read = tuple[RankingFigure, tuple[int, ...]]  # a curve, and the places of the t
 
 def _figure(
     kind: str, iou: float | Range, area: AreaSetting, most: int, rule: str = "coco", label: str | int | None = None,
-    group: tuple[Any, ...] | None = None,
+    group: tuple[Any, ...] | None = None, ties: str = "step",
 ) -> Read:  # fmt: skip
     """What is read for an average over thresholds. A kind that walks all detections is read at one, if that is all."""
     ranking, place, places = detections(iou, area, rule)
     if kind in ALONE and len(places) == 1:
-        return RankingFigure(ranking, kind, place, most, places[0], label, group), (0,)
-    return RankingFigure(ranking, kind, place, most, None, label, group), places
+        return RankingFigure(ranking, kind, place, most, places[0], label, group, ties), (0,)
+    return RankingFigure(ranking, kind, place, most, None, label, group, ties), places
 
 
 @frozen
@@ -64,10 +69,39 @@ class _Averaged(Metric):
     range = (0.0, 1.0)
     cap: ClassVar[int] = STANDARD_MOST  # detections of a class in an image that count in COCO's metrics
 
+    max_dets: int | None = None
+    kind: Kind = "coco"
+    ties: Ties = "step"
+    reduction: Reduction = "mean"
+
     @property
     @abstractmethod
     def figure(self) -> Read:
         """What is read."""
+
+    def check(self) -> None:
+        """Check the settings that all of them have."""
+        one_of(self, "kind", *get_args(Kind))
+        one_of(self, "ties", *get_args(Ties))
+        one_of(self, "reduction", *get_args(Reduction))
+        if self.ties == "order" and self.kind not in ("step", "loop"):
+            raise InputError(
+                f"metric '{self.name}': ties cannot be order with kind={self.kind}",
+                remedy="The kinds coco, voc and voc11 always take equal scores in order: leave ties out.",
+            )
+        if self.max_dets is not None:
+            check_most(self, "max_dets")
+
+    @property
+    def range(self) -> tuple[float, float]:  # type: ignore[override]
+        """A sum over classes has no upper end."""
+        return (0.0, INFINITY) if self.reduction == "sum" else (0.0, 1.0)
+
+    @property
+    def most(self) -> int:
+        """How many detections of a class count in an image."""
+        coco = self.kind == "coco" and getattr(self, "rule", "coco") == "coco"
+        return self.max_dets if self.max_dets is not None else self.cap if coco else MOST
 
     @property
     def summary(self) -> RankingSummary:
@@ -75,15 +109,23 @@ class _Averaged(Metric):
         curve = self.figure[0]
         return RankingSummary(curve.ranking, curve.max_dets)
 
+    @property
+    def classes_with_truth(self) -> ClassesWithTruth:
+        """What a sum over classes is a mean times."""
+        curve = self.figure[0]
+        return ClassesWithTruth(figure=curve, ranking=curve.ranking)
+
     def needs(self) -> tuple[Wanted, ...]:
         """The ranking of all detections, and what it holds, which notes tell of."""
-        return self.figure[0], self.summary
+        summed = (self.classes_with_truth,) if self.reduction == "sum" else ()
+        return self.figure[0], self.summary, *summed
 
     def reduce(self, totals: Declared) -> Floats:
-        """Mean over classes and thresholds."""
+        """Mean over classes and thresholds, or the sum over classes of the mean over thresholds."""
         curve, places = self.figure
         values: FigureValues = totals[curve]
-        return values.mean_figure(places)
+        mean = values.mean_figure(places)
+        return mean * totals[self.classes_with_truth] if self.reduction == "sum" else mean
 
     def notes(self, totals: Declared) -> tuple[str, ...]:
         """How many detections the cap leaves out."""
@@ -105,7 +147,10 @@ class AveragePrecision(_Averaged):
     Detections are taken from the highest score down; one is right where it finds a truth of its class, not found
     before, with IoU at least `iou`. The kind says how the area is taken: `coco` (the default: 101 points of recall,
     precision made falling), `voc` (the whole area under the falling curve), `voc11` (11 points) and `step` (the plain
-    sum of precision times the step in recall, equal scores being one step). `label` asks for one class; `rule=voc`
+    sum of precision times the step in recall, equal scores being one step). With `ties=order` equal scores are taken
+    one by one, images in the order of their ids and detections in that of the input. `kind=loop` is `step` as the loop
+    `for i in range(1, n)` computes it: without the first step. `reduction=sum` adds the classes up instead of taking
+    their mean. `label` asks for one class; `rule=voc`
     lets a detection try only the truth that it overlaps most, and `rule=dota` does so with IoU above `iou`, not at it.
     `rule=openimages` is as `voc`, and detections that lie by `iou` of their area in a box of a group are one hit
     together, with the best of their scores; by `rule=openimages_v2` they count neither way. `max_dets` is how many
@@ -125,10 +170,8 @@ class AveragePrecision(_Averaged):
     title = "Average precision"
     also_at = "iou"
 
-    kind: Kind = "coco"
     iou: float | Range = 0.5
     area: AreaSetting = "all"
-    max_dets: int | None = None
     rule: Rule = "coco"
     only: str | int | None = field(default=None, metadata={"spec": "label"})
 
@@ -139,23 +182,15 @@ class AveragePrecision(_Averaged):
 
     def check(self) -> None:
         """Check every setting."""
-        one_of(self, "kind", "coco", "voc", "voc11", "step")
+        super().check()
         one_of(self, "rule", *get_args(Rule))
         check_ious(self, self.iou)
         check_area(self, self.area)
-        if self.max_dets is not None:
-            check_most(self, "max_dets")
-
-    @property
-    def most(self) -> int:
-        """How many detections of a class count in an image."""
-        coco = self.kind == "coco" and self.rule == "coco"
-        return self.max_dets if self.max_dets is not None else self.cap if coco else MOST
 
     @property
     def figure(self) -> Read:
         """The area of its kind."""
-        return _figure(self.kind, self.iou, self.area, self.most, self.rule, self.only)
+        return _figure(self.kind, self.iou, self.area, self.most, self.rule, self.only, ties=self.ties)
 
 
 @frozen
@@ -165,7 +200,8 @@ class MeanAveragePrecision(_Averaged):
     $\mathrm{mAP} = \frac{1}{10} \sum_{t = 0.5}^{0.95} \frac{1}{K} \sum_k \mathrm{AP}_k(t)$
 
     The mean of the average precision over ten thresholds and over the classes that have truth. `area` counts only
-    objects of a size (small below 32² pixels, medium to 96², large); `kind` and `max_dets` are as in `ap`.
+    objects of a size (small below 32² pixels, medium to 96², large); `kind`, `ties`, `reduction` and `max_dets` are as
+    in `ap`.
     `frequency` takes the mean over the rare (r), common (c) or frequent (f) classes of LVIS, and `classes=[a, b]` over
     those, such as the base or the novel classes of an open vocabulary; all detections are matched as ever.
 
@@ -187,8 +223,6 @@ class MeanAveragePrecision(_Averaged):
 
     iou: float | Range = STANDARD
     area: AreaSetting = "all"
-    max_dets: int | None = None
-    kind: Kind = "coco"
     frequency: Frequency | None = None
     classes: Classes | None = None
 
@@ -199,17 +233,10 @@ class MeanAveragePrecision(_Averaged):
 
     def check(self) -> None:
         """Check every setting."""
-        one_of(self, "kind", "coco", "voc", "voc11", "step")
+        super().check()
         check_ious(self, self.iou)
         check_area(self, self.area)
-        if self.max_dets is not None:
-            check_most(self, "max_dets")
         check_group(self)
-
-    @property
-    def most(self) -> int:
-        """How many detections of a class count in an image."""
-        return self.max_dets if self.max_dets is not None else self.cap if self.kind == "coco" else MOST
 
     @property
     def label(self) -> str:
@@ -219,7 +246,7 @@ class MeanAveragePrecision(_Averaged):
     @property
     def figure(self) -> Read:
         """The area of its kind."""
-        return _figure(self.kind, self.iou, self.area, self.most, group=class_group(self))
+        return _figure(self.kind, self.iou, self.area, self.most, group=class_group(self), ties=self.ties)
 
     def notes(self, totals: Declared) -> tuple[str, ...]:
         """Also false positives in classes without truth, which no AP sees; and equal scores."""
@@ -227,7 +254,9 @@ class MeanAveragePrecision(_Averaged):
         if self.area != "all":
             return said
         every, has_truth, equal = totals[self.summary][:3]
-        return (*said, *filter(None, (_hidden(every[has_truth == 0]), _ties(int(equal.sum())))))
+        in_order = self.ties == "order" or self.kind not in ("step", "loop")
+        ties = _ties(int(equal.sum())) if in_order else ""
+        return (*said, *filter(None, (_hidden(every[has_truth == 0]), ties)))
 
 
 def _hidden(sizes: Array) -> str:
@@ -252,16 +281,13 @@ class _AtThreshold(_Averaged):
     iou: ClassVar[float]
 
     area: AreaSetting = "all"
-    max_dets: int = STANDARD_MOST
     frequency: Frequency | None = None
     classes: Classes | None = None
-    kind: Kind = "coco"
 
     def check(self) -> None:
         """Check every setting."""
-        one_of(self, "kind", *get_args(Kind))
+        super().check()
         check_area(self, self.area)
-        check_most(self, "max_dets")
         check_group(self)
 
     @property
@@ -272,7 +298,7 @@ class _AtThreshold(_Averaged):
     @property
     def figure(self) -> Read:
         """The area of its kind."""
-        return _figure(self.kind, self.iou, self.area, self.max_dets, group=class_group(self))
+        return _figure(self.kind, self.iou, self.area, self.most, group=class_group(self), ties=self.ties)
 
 
 @frozen

@@ -14,7 +14,7 @@ from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.need import Need, Ranking, Work
 from steelyard.core.pairs import Array
-from steelyard.core.ranking import Grouped, RankingBlock
+from steelyard.core.ranking import Grouped, RankingBlock, first_steps
 from steelyard.core.spec import Range
 from steelyard.core.weights import EachUnit, Floats, GivenRows, Role, Weights
 from steelyard.metrics.boxes.approximate import bounds, counted
@@ -31,7 +31,7 @@ from steelyard.metrics.boxes.settings import (
     with_cap,
 )
 
-CODES = {"coco": 0, "voc11": 1, "voc": 2, "step": 3, "lamr": 4, "best_f1": 5, "recall": 6, "tide": 1}
+CODES = {"coco": 0, "voc11": 1, "voc": 2, "step": 3, "lamr": 4, "best_f1": 5, "recall": 6, "tide": 1, "loop": 3}
 GRIDS = {
     "coco": np.linspace(0.0, 1.0, 101),
     "voc11": np.linspace(0.0, 1.0, 11),
@@ -40,8 +40,8 @@ GRIDS = {
 }
 ENDS = np.linspace(0.0, 1.0, 2)
 CURVES = 7  # among the kinds of native/streams.cpp
-COUNTED = ("coco", "voc11", "tide", "step", "recall")  # figures that have a faster way with drawn counts
-ALONE = ("voc", "step", "lamr")  # figures that are read at the thresholds asked for only: every one is a walk
+COUNTED = ("coco", "voc11", "tide", "step", "recall", "loop")  # figures that have a faster way with drawn counts
+ALONE = ("voc", "step", "lamr", "loop")  # figures that are read at the thresholds asked for only: every one is a walk
 FEW_IMAGES = 64  # that are scored alone at a time
 STANDARD_AREA = "standard"  # the four areas of COCO, matched together
 
@@ -172,6 +172,7 @@ class RankingFigure(GroupCurve):
 
     `figure` names it: the kinds of average precision, "recall" alone, "lamr", or "tide", which is TIDE's average
     precision. `at` reads it at one of the IoUs; None at all of them. `label` reads one class, `group` some of them.
+    With `ties="order"` every detection is a step of its own. The figure "loop" is "step" without its first step.
     """
 
     ranking: Any
@@ -181,6 +182,7 @@ class RankingFigure(GroupCurve):
     at: int | None = None
     label: str | int | None = None
     group: tuple[Any, ...] | None = None
+    ties: str = "step"
 
     @property
     def levels(self) -> int:
@@ -198,6 +200,8 @@ class RankingFigure(GroupCurve):
             block = block.one(class_code(facts, self.label))
         elif self.group is not None:
             block = block.some(class_codes(facts, self.group))
+        if self.figure == "loop":
+            return self.join(self.read_group(block.one(k), weights) for k in range(block.groups))
         return FigureValues(*self._read(block, weights))
 
     def read_from(self, made: Mapping[Any, Any], role: Role, facts: Facts) -> FigureValues | None:
@@ -225,7 +229,33 @@ class RankingFigure(GroupCurve):
                 rows_here = min(left, 32 * len(some))
                 made.append(_native.box_draws(*given, some, rows_here, code, self.grid))
                 left -= rows_here
-        return np.concatenate([one[0] for one in made]), np.concatenate([one[1] for one in made])
+        figure, recall = (np.concatenate([one[i] for one in made]) for i in (0, 1))
+        if self.figure == "loop":
+            figure = figure - self._first_steps(block, weights)
+        return figure, recall
+
+    def _first_steps(self, block: RankingBlock, weights: Weights) -> Floats:
+        """What the first step of one class adds at each IoU: (rows, IoUs)."""
+        e, p = block.events, block.positives
+        counted = p.columns[f"counted{self.area}"].astype(np.float64)
+        hit, ignored = self.bits(e.columns)
+        made = [np.zeros((0, self.levels))]
+        for rows in weights.blocks():
+            added = np.zeros((len(rows), self.levels))
+            objects = np.asarray(rows, dtype=np.float64)[:, p.unit] @ counted
+            for t in range(self.levels):
+                seen = np.flatnonzero((e.columns["rank"] < self.max_dets) & ((ignored >> t) & 1 == 0))
+                score = self._scores(e.columns["score"])[seen]
+                ends = np.flatnonzero(np.append(score[1:] != score[:-1], True)) if len(score) else np.zeros(0, int)
+                right, every = first_steps(rows, e.unit[seen], (hit[seen] >> t) & 1, ends)
+                with np.errstate(invalid="ignore", divide="ignore"):
+                    added[:, t] = np.where(every > 0, right / every * right / objects, 0.0)
+            made.append(added)
+        return np.concatenate(made)
+
+    def _scores(self, score: Array) -> Array:
+        """The scores, or numbers that fall in their order, where equal ones are taken one after the other."""
+        return -np.arange(len(score), dtype=np.float64) if self.ties == "order" else score
 
     def _by_recall(self, role: Role) -> bool:
         """Whether precision is read at each recall, as the reference does for its numbers."""
@@ -252,7 +282,8 @@ class RankingFigure(GroupCurve):
         """What the kernels of curves and figures take."""
         e, p = block.events, block.positives
         return (
-            e.begin[:-1], e.begin[1:], e.unit, e.columns["score"], e.columns["rank"], *self.bits(e.columns),
+            e.begin[:-1], e.begin[1:], e.unit, self._scores(e.columns["score"]), e.columns["rank"],
+            *self.bits(e.columns),
             p.begin, p.unit, p.columns[f"counted{self.area}"], self.levels, self.max_dets,
         )  # fmt: skip
 
@@ -295,19 +326,19 @@ class RankingFigure(GroupCurve):
         objects = sizes.sum("positive", f"counted{self.area}")
         if self._by_recall(Role.POINT):
             walk = _native.BoxStream(self.levels, self.max_dets, CURVES, GRIDS["coco"], objects, units)
-            return _Walk(self, True, walk)
+            return _Walk(self, True, walk, objects)
         walk = _native.BoxStream(self.levels, self.max_dets, CODES[self.figure], self.grid, objects, units)
-        return _Walk(self, False, walk)
+        return _Walk(self, False, walk, objects)
 
     @property
     def approximate(self) -> bool:
         """Whether histograms bound it."""
-        return self.figure in ("coco", "voc", "voc11", "step", "recall")
+        return self.figure in ("coco", "voc", "voc11", "step", "recall") and self.ties == "step"
 
     def histogram(self, block: RankingBlock, bins: int) -> dict[str, Array]:
         """Hits and others by class, IoU and bin; objects by class."""
         if not self.approximate:
-            raise no_approximation("what is sought along a ranking (a miss rate, a best F1)")
+            raise no_approximation("what is sought along a ranking (a miss rate, a best F1, single detections)")
         hit, ignored = self.bits(block.events.columns)
         kept = block.events.columns["rank"] < self.max_dets
         objects = block.positives.columns[f"counted{self.area}"]
@@ -324,17 +355,82 @@ class RankingFigure(GroupCurve):
 class _Walk:
     """Curves or figures of detections that come in parts."""
 
-    def __init__(self, curve: RankingFigure, curves: bool, walk: Any) -> None:
-        self.curve, self.curves, self.walk = curve, curves, walk
+    def __init__(self, curve: RankingFigure, curves: bool, walk: Any, objects: int) -> None:
+        self.curve, self.curves, self.walk, self.objects = curve, curves, walk, objects
+        self.fed = 0
+        self.first = np.full(curve.levels, np.nan)  # what the first step adds at each IoU
 
     def feed(self, part: Mapping[str, Array]) -> None:
-        self.walk.feed(part["score"], part["rank"], *self.curve.bits(part))
+        score = part["score"]
+        if self.curve.ties == "order":
+            score = -np.arange(self.fed, self.fed + len(score), dtype=np.float64)
+        hit, ignored = self.curve.bits(part)
+        if self.curve.figure == "loop":
+            self._look_for_first(score, part["rank"] < self.curve.max_dets, hit, ignored)
+        self.walk.feed(score, part["rank"], hit, ignored)
+        self.fed += len(score)
+
+    def _look_for_first(self, score: Array, kept: Array, hit: Array, ignored: Array) -> None:
+        for t in np.flatnonzero(np.isnan(self.first)).tolist():
+            seen = kept & ((ignored >> t) & 1 == 0)
+            if seen.any() and self.objects:
+                step = seen & (score == score[seen.argmax()])
+                right = int(((hit[step] >> t) & 1).sum())
+                self.first[t] = right / int(step.sum()) * right / self.objects
 
     def result(self) -> Arrays:
         made: Arrays = self.walk.result()
         if self.curves:
             return made[0][..., np.newaxis], made[1][..., np.newaxis]
+        if self.curve.figure == "loop":
+            made = made[0] - np.nan_to_num(self.first), made[1]
         return tuple(one[np.newaxis] for one in made)
+
+
+@frozen
+class ClassesWithTruth(GroupCurve):
+    """How many of the classes that a figure is a mean over have truth, under each row of weights."""
+
+    figure: RankingFigure
+    ranking: Any
+
+    def groups(self, facts: Facts) -> Sequence[int] | None:
+        """The classes of the figure."""
+        return self.figure.groups(facts)
+
+    def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> Floats:
+        """All of them."""
+        groups = self.groups(facts)
+        chosen = range(block.groups) if groups is None else groups
+        return self.join(self.read_group(block.one(k), weights) for k in chosen)
+
+    def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
+        """1 where one class has truth."""
+        p = block.positives
+        units = np.unique(p.unit[p.columns[f"counted{self.figure.area}"] > 0])
+        return (np.concatenate([(np.asarray(rows)[:, units] > 0).any(axis=1) for rows in weights.blocks()]),)
+
+    def join(self, parts: Iterator[Arrays]) -> Floats:
+        """Add up the classes."""
+        every = [part[0].astype(np.float64) for part in parts]
+        return np.sum(every, axis=0) if every else np.zeros(1)
+
+    def stream(self, sizes: GroupSizes, units: int) -> Stream:
+        """One class in parts."""
+        return _Present(sizes.sum("positive", f"counted{self.figure.area}") > 0)
+
+
+class _Present:
+    """Whether a class has truth, whatever its detections are."""
+
+    def __init__(self, has_truth: bool) -> None:
+        self.has_truth = has_truth
+
+    def feed(self, part: Mapping[str, Array]) -> None:
+        pass
+
+    def result(self) -> Arrays:
+        return (np.array([self.has_truth]),)
 
 
 @frozen

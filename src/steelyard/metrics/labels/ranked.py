@@ -6,11 +6,12 @@ step. Sorting is done once; every row of weights is then one walk down the ranki
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
+from steelyard.core.errors import InputError
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, within_range
+from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Floats
 from steelyard.metrics.labels.counts import NO_SCORES, PerClass, holds
@@ -30,19 +31,24 @@ class RankedMetric(PerClass):
         return 0.0
 
     @property
+    def steps(self) -> tuple[str, bool]:
+        """How equal scores are taken, and whether the first step is left out."""
+        return "step", False
+
+    @property
     def curve(self) -> Walk:
         """The ranking of the one class."""
-        return Walk(Scores("one", self.only), self.reading, self.limit)
+        return Walk(Scores("one", self.only), self.reading, self.limit, *self.steps)
 
     @property
     def class_curves(self) -> Walk:
         """The rankings of all classes."""
-        return Walk(Scores("each"), self.reading, self.limit)
+        return Walk(Scores("each"), self.reading, self.limit, *self.steps)
 
     @property
     def pooled_curve(self) -> Walk:
         """The ranking of all classes' scores."""
-        return Walk(Scores("pooled"), self.reading, self.limit)
+        return Walk(Scores("pooled"), self.reading, self.limit, *self.steps)
 
     @property
     def pair_curves(self) -> PairWalk:
@@ -87,7 +93,9 @@ class AveragePrecision(RankedMetric):
 
     $\mathrm{AP} = \sum_n (R_n - R_{n-1})\,P_n, \quad R_0 = 0$
 
-    Over distinct scores, highest first: the kind called `step`, without interpolation. `macro(ap)` is mAP.
+    Over distinct scores, highest first: the kind called `step`, without interpolation. `macro(ap)` is mAP. With
+    `ties=order` rows of equal score are taken one by one in their order, not as one step. `kind=loop` is the sum as the
+    loop `for i in range(1, n)` computes it: without the first step.
 
     Undefined when the class does not occur in the truth, or the predictions hold no scores.
 
@@ -102,6 +110,26 @@ class AveragePrecision(RankedMetric):
     title = "Average precision"
     reference = "sklearn.metrics.average_precision_score"
     reading = "ap"
+
+    kind: Literal["step", "loop"] = "step"
+    ties: Literal["step", "order"] = "step"
+
+    def check(self) -> None:
+        """Check how the sum is taken."""
+        one_of(self, "kind", "step", "loop")
+        one_of(self, "ties", "step", "order")
+
+    @property
+    def steps(self) -> tuple[str, bool]:
+        """As the settings say."""
+        return self.ties, self.kind == "loop"
+
+    @property
+    def pair_curves(self) -> PairWalk:
+        """Pairs of classes are compared by the plain sum only."""
+        if self.steps != ("step", False):
+            raise InputError(f"ovo({self}) is not defined", remedy="Use macro(...), or leave kind and ties out.")
+        return super().pair_curves
 
 
 @frozen

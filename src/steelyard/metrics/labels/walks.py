@@ -8,12 +8,12 @@ from typing import Any, Literal
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.by_group import Arrays, GroupCurve, GroupSizes, Stream
+from steelyard.core.by_group import Arrays, GroupCurve, GroupSizes, Stream, no_approximation
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.histogram import Histogram, binned
 from steelyard.core.pairs import Array
-from steelyard.core.ranking import RankingBlock
+from steelyard.core.ranking import RankingBlock, first_steps
 from steelyard.core.weights import Floats, Role, Weights
 from steelyard.metrics.labels.ranking import Columns, Scores
 
@@ -24,14 +24,19 @@ MOST_COUNTED = 1 << 24  # events
 
 
 class Ranked:
-    """The events of one ranking, ready to be walked; `last` is 1 where a run of equal scores ends."""
+    """The events of one ranking, ready to be walked; `last` is 1 where a run of equal scores ends.
 
-    def __init__(self, unit: Array, columns: Columns) -> None:
+    With `ties="order"` every event is a run of its own.
+    """
+
+    def __init__(self, unit: Array, columns: Columns, ties: str = "step") -> None:
         self.unit, self.score = unit, columns["score"]
         self.positive = np.ascontiguousarray(columns["positive"])
         self.value = np.ascontiguousarray(columns["weight"]) if "weight" in columns else np.zeros(0)
         self.last = np.ones(len(unit), dtype=np.uint8)
-        self.last[:-1] = self.score[1:] != self.score[:-1]
+        self.in_order = ties == "order"
+        if not self.in_order:
+            self.last[:-1] = self.score[1:] != self.score[:-1]
         self._owner: Array | None = None
 
     @property
@@ -55,14 +60,40 @@ class Ranked:
 
     def alone(self, start: int, stop: int, reading: int, limit: float) -> Floats:
         """One value for each unit from `start` to `stop`, which is alone."""
+        order, starts, last = self._by_unit(start, stop)
+        weight = self.value[order] if len(self.value) else self.value
+        value: Floats = _native.ranked_each(starts, self.positive[order], last, weight, reading, limit)
+        return self._scored(value, reading, self.score[order], starts[:-1])
+
+    def _by_unit(self, start: int, stop: int) -> tuple[Array, Array, Array]:
+        """Events by unit, where those of each unit begin, and the ends of runs of equal scores."""
         order = np.argsort(self.unit, kind="stable")
         owner, score = self.unit[order], self.score[order]
         starts = np.searchsorted(owner, np.arange(start, stop + 1)).astype(np.int64)
         last = np.ones(len(order), dtype=np.uint8)
-        last[:-1] = (owner[1:] != owner[:-1]) | (score[1:] != score[:-1])
-        weight = self.value[order] if len(self.value) else self.value
-        value: Floats = _native.ranked_each(starts, self.positive[order], last, weight, reading, limit)
-        return self._scored(value, reading, score, starts[:-1])
+        if not self.in_order:
+            last[:-1] = (owner[1:] != owner[:-1]) | (score[1:] != score[:-1])
+        return order, starts, last
+
+    def first_step(self, rows: Floats) -> Floats:
+        """What the first step adds to average precision, for each row of weights."""
+        value = self.value if len(self.value) else np.ones(len(self.unit))
+        ends = np.flatnonzero(self.last)
+        hits, every = first_steps(rows, self.unit, self.positive, ends, value)
+        positives = np.asarray(rows, dtype=np.float64)[:, self.unit] @ (self.positive * value)
+        return _product(hits, every, positives)
+
+    def first_step_alone(self, start: int, stop: int) -> Floats:
+        """The same for each unit from `start` to `stop`, which is alone."""
+        order, starts, last = self._by_unit(start, stop)
+        value = (self.value if len(self.value) else np.ones(len(self.unit)))[order]
+        hits, every = (np.concatenate([[0.0], np.cumsum(one)]) for one in (value * self.positive[order], value))
+        ends = np.append(np.flatnonzero(last), len(order) - 1)
+        first = ends[np.searchsorted(ends, starts[:-1]).clip(max=len(ends) - 1)] + 1
+        first = np.where(starts[1:] > starts[:-1], first, starts[:-1])
+        return _product(
+            hits[first] - hits[starts[:-1]], every[first] - every[starts[:-1]], hits[starts[1:]] - hits[starts[:-1]]
+        )
 
     @staticmethod
     def _scored(value: Floats, reading: int, score: Array, starts: Array | int = 0) -> Floats:
@@ -71,6 +102,21 @@ class Ranked:
             return value
         place = np.where(np.isnan(value), 0, value).astype(np.int64) + starts
         return np.where(np.isnan(value), np.nan, score[np.minimum(place, len(score) - 1)])
+
+
+def _product(hits: Floats, every: Floats, positives: Floats) -> Floats:
+    """Precision times recall of a step; 0 where there is none."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where((every > 0) & (positives > 0), hits / every * hits / positives, 0.0)
+
+
+def first_steps_of(rankings: Sequence[Ranked], weights: Weights) -> Floats:
+    """What the first step of each ranking adds to average precision: (rows, rankings)."""
+    if weights.role is Role.UNITS:
+        start, stop = getattr(weights, "start", 0), getattr(weights, "stop", weights.units)
+        return np.stack([one.first_step_alone(start, stop) for one in rankings], axis=1)
+    parts = [np.stack([one.first_step(rows) for one in rankings], axis=1) for rows in weights.blocks()]
+    return np.concatenate(parts) if parts else np.zeros((0, len(rankings)))
 
 
 def walked(rankings: Sequence[Ranked], weights: Weights, reading: int, limit: float) -> Floats:
@@ -117,40 +163,59 @@ def _counted(rankings: Sequence[Ranked], weights: Weights, reading: int) -> Floa
 class _Streamed:
     """One value of a ranking that comes in parts."""
 
-    def __init__(self, walk: Any) -> None:
-        self.walk = walk
+    def __init__(self, walk: Any, in_order: bool, loop: bool, positives: int) -> None:
+        self.walk, self.in_order, self.positives = walk, in_order, positives
+        self.first: float | None = None if loop else 0.0  # what the first step adds, where it is left out
+        self.fed = 0
 
     def feed(self, part: Mapping[str, Array]) -> None:
-        self.walk.feed(part["score"], part["positive"])
+        score = part["score"]
+        if self.in_order:
+            score = -np.arange(self.fed, self.fed + len(score), dtype=np.float64)
+        if self.first is None and len(score):
+            step = score == score[0]
+            hits = int(part["positive"][step].sum())
+            self.first = hits / int(step.sum()) * hits / self.positives if self.positives else 0.0
+        self.walk.feed(score, part["positive"])
+        self.fed += len(score)
 
     def result(self) -> Arrays:
-        return (np.array([self.walk.result()]),)
+        return (np.array([self.walk.result() - (self.first or 0.0)]),)
 
 
 @frozen
 class Walk(GroupCurve):
-    """A walk down each ranking; `limit` is the highest rate of false alarms. (rows, groups), or (rows,) of one."""
+    """A walk down each ranking; `limit` is the highest rate of false alarms. (rows, groups), or (rows,) of one.
+
+    With `ties="order"` equal scores are taken one by one, and `loop` leaves out the first step of average precision.
+    """
 
     ranking: Scores
     reading: Reading
     limit: float = 0.0
+    ties: str = "step"
+    loop: bool = False
 
     @property
     def approximate(self) -> bool:
-        """Whether histograms bound it: nothing that is sought along a ranking."""
-        return self.reading in ("ap", "auc")
+        """Whether histograms bound it: nothing that is sought along a ranking, and no single rows."""
+        return self.reading in ("ap", "auc") and self.ties == "step" and not self.loop
+
+    def _walked(self, rankings: Sequence[Ranked], weights: Weights) -> Floats:
+        values = walked(rankings, weights, READINGS[self.reading], self.limit)
+        return values - first_steps_of(rankings, weights) if self.loop and rankings else values
 
     def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> Floats:
         """One value for each row of weights, and each group."""
-        rankings = [Ranked(*_group(block, k)) for k in range(block.groups)]
-        return self._shaped(walked(rankings, weights, READINGS[self.reading], self.limit))
+        rankings = [Ranked(*_group(block, k), self.ties) for k in range(block.groups)]
+        return self._shaped(self._walked(rankings, weights))
 
     def _shaped(self, values: Floats) -> Floats:
         return values[:, 0] if self.ranking.of in ("one", "pooled") else values
 
     def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
         """One value for each row of weights."""
-        return (walked([Ranked(*_group(block, 0))], weights, READINGS[self.reading], self.limit)[:, 0],)
+        return (self._walked([Ranked(*_group(block, 0), self.ties)], weights)[:, 0],)
 
     def join(self, parts: Iterator[Arrays]) -> Floats:
         """Groups side by side."""
@@ -160,10 +225,13 @@ class Walk(GroupCurve):
         """The same in parts."""
         positives = sizes.sum("event", "positive")
         negatives = sizes.rows("event") - positives
-        return _Streamed(_native.LabelStream(READINGS[self.reading], self.limit, positives, negatives))
+        walk = _native.LabelStream(READINGS[self.reading], self.limit, positives, negatives)
+        return _Streamed(walk, self.ties == "order", self.loop, positives)
 
     def histogram(self, block: RankingBlock, bins: int) -> dict[str, Array]:
         """Rows of the class and others, by group and bin."""
+        if not self.approximate:
+            raise no_approximation("what is sought along a ranking, or takes rows one by one,")
         return {"counts": _histogram(block, block.events.columns["positive"] == 0, 2, bins)}
 
     def bounded(self, counts: Mapping[str, Array], facts: Facts, upper: bool) -> Floats:
