@@ -203,3 +203,13 @@ def test_labels_by_hand() -> None:
         "ap(label=yes, kind=loop)": 2 / 9 + 1 / 4, "ap(label=yes, kind=loop, ties=order)": 1 / 3 + 1 / 4,
     }.items():  # fmt: skip
         assert value("labels", truth, predicted, spec) == pytest.approx(expected), spec
+
+
+def test_settings_keep_their_order_in_specs() -> None:
+    """States keep the text of a spec, so the settings that a released version had are written in its order."""
+    for text in (
+        "map(area=small, max_dets=300)", "map(max_dets=300, frequency=r)", "map(iou=0.3, kind=voc, classes=[a])",
+        "ap(kind=voc11, iou=0.3, area=large, max_dets=7, rule=voc, label=a)", "map50(area=small, max_dets=3, frequency=c)",
+        "map75(classes=[a], kind=loop, ties=order, reduction=sum)",
+    ):  # fmt: skip
+        assert str(catalogue.parse(text, "boxes")) == text

@@ -127,7 +127,7 @@ def test_settings_that_are_taken() -> None:
 OF_IOU = "Give a number above 0 and at most 1, or a range of at most 32: 0.5:0.95."
 OF_MOST = "It must be a whole number from 1 to 65535."
 OF_AREA = "Choose one of all, small, medium, large, or two ends in square pixels: [0, 1024]."
-OF_KIND = "Choose one of: coco, voc, voc11, step."
+OF_KIND = "Choose one of: coco, voc, voc11, step, loop."
 OF_SCORE = "It must be a number from -1e+300 to 1e+300."
 WITH_IOU = (
     "ap", "map", "ar", "precision", "recall", "f1", "fbeta", "best_f1", "precision_at", "recall_at", "dece", "sensitivity",

@@ -81,9 +81,9 @@ def first_steps(rows: Array, unit: Array, hit: Array, ends: Array, value: Array 
         right = np.cumsum(weight * hit[part], axis=1)[:, places]
         first = (seen > 0).argmax(axis=1)
         there = np.arange(len(left))
-        found = seen[there, first] > 0
-        hits[left[found]], every[left[found]] = right[there, first][found], seen[there, first][found]
-        left, start, size = left[~found], stop, 4 * size
+        weighted = seen[there, first] > 0
+        hits[left[weighted]], every[left[weighted]] = right[there, first][weighted], seen[there, first][weighted]
+        left, start, size = left[~weighted], stop, 4 * size
     return hits, every
 
 

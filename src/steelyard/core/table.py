@@ -12,7 +12,10 @@ from steelyard.core.frozen import frozen
 
 @frozen
 class Table:
-    """Named rows and columns of numbers; nan where a value is undefined. `corner` says what the rows are."""
+    """Named rows and columns of numbers; nan where a value is undefined. `corner` says what the rows are.
+
+    Columns of long tables may hold texts.
+    """
 
     name: str
     title: str
@@ -21,9 +24,10 @@ class Table:
     columns: tuple[str, ...]
     values: NDArray[Any]
 
-    def __getitem__(self, place: tuple[str, str]) -> float:
+    def __getitem__(self, place: tuple[str, str]) -> Any:
         row, column = place
-        return float(self.values[self.rows.index(row), self.columns.index(column)])
+        value = self.values[self.rows.index(row), self.columns.index(column)]
+        return value if isinstance(value, str) else float(value)
 
     def to_dict(self) -> dict[str, Any]:
         """The table as plain values; undefined is None."""
@@ -53,11 +57,13 @@ class Table:
         )
 
 
-def _plain(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _plain(value: float | str) -> float | str | None:
+    return value if isinstance(value, str) or math.isfinite(value) else None
 
 
-def _text(value: float) -> str:
+def _text(value: float | str) -> str:
+    if isinstance(value, str):
+        return value
     if math.isnan(value):
         return "–"
     return f"{value:.0f}" if float(value).is_integer() else f"{value:.4f}"

@@ -75,9 +75,20 @@ class Live(Evidence):
         """Names of the tables."""
         return tuple(self._table_makers)
 
+    @cached_property
+    def _long_makers(self) -> Mapping[str, Callable[[], Table]]:
+        make = self.task.view("long_tables") if self.pairs is not None else None
+        makers: Mapping[str, Callable[[], Table]] = {} if make is None else make(self.pairs, self.state)
+        return makers
+
+    @property
+    def long_tables(self) -> tuple[str, ...]:
+        """Names of the long tables."""
+        return tuple(self._long_makers)
+
     def table(self, name: str) -> Table:
         """A table by name."""
-        return self._table_makers[name]()
+        return (self._table_makers.get(name) or self._long_makers[name])()
 
     @property
     def figures(self) -> tuple[str, ...]:

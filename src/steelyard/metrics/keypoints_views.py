@@ -12,11 +12,12 @@ from steelyard.metrics.boxes import figures as boxes
 from steelyard.metrics.boxes.others import explain_tools as explain
 from steelyard.metrics.boxes.pairs import BoxPairs
 from steelyard.metrics.boxes.picture import scene
+from steelyard.metrics.boxes.tables import long_tables as long_tables_of_boxes
 from steelyard.metrics.boxes.tables import tables as tables_of_boxes
 from steelyard.metrics.keypoints import MOST_OF_POINTS
 from steelyard.metrics.keypoints import prepare as prepared
 
-__all__ = ["class_metrics", "explain", "figures", "listing", "prepared", "scene", "tables"]
+__all__ = ["class_metrics", "explain", "figures", "listing", "long_tables", "prepared", "scene", "tables"]
 
 listing = boxes.listing
 
@@ -24,6 +25,11 @@ listing = boxes.listing
 def tables(pairs: BoxPairs, state: State) -> Mapping[str, Callable[[], Table]]:
     """The tables of boxes, with the cap of keypoints."""
     return tables_of_boxes(pairs, state, MOST_OF_POINTS)
+
+
+def long_tables(pairs: BoxPairs, state: State) -> Mapping[str, Callable[[], Table]]:
+    """Detections and points."""
+    return long_tables_of_boxes(pairs, state, MOST_OF_POINTS)
 
 
 def class_metrics(state: State) -> Mapping[str, Metric]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.metrics.boxes.views import class_metrics, explain, figures, listing, scene, tables
+from steelyard.metrics.boxes.views import class_metrics, explain, figures, listing, long_tables, scene, tables
 from steelyard.metrics.masks import prepare as prepared
 
-__all__ = ["class_metrics", "explain", "figures", "listing", "prepared", "scene", "tables"]
+__all__ = ["class_metrics", "explain", "figures", "listing", "long_tables", "prepared", "scene", "tables"]

@@ -20,11 +20,12 @@ from steelyard.metrics.boxes.matches import AREAS, MatchInput, match_input, matc
 from steelyard.metrics.boxes.pairs import BoxPairs
 from steelyard.metrics.boxes.picture import scene as scene_of_boxes
 from steelyard.metrics.boxes.settings import MOST
+from steelyard.metrics.boxes.tables import long_tables as long_tables_of_boxes
 from steelyard.metrics.boxes.tables import tables as tables_of_boxes
 from steelyard.metrics.oriented import prepare as prepared
 from steelyard.metrics.oriented_explain import explain
 
-__all__ = ["class_metrics", "explain", "figures", "listing", "pictured", "prepared", "scene", "tables"]
+__all__ = ["class_metrics", "explain", "figures", "listing", "long_tables", "pictured", "prepared", "scene", "tables"]
 
 pictured = "f1"
 listing = boxes.listing
@@ -35,6 +36,11 @@ LONG = 1.15  # the ratio of edges from which on an angle can be seen
 def tables(pairs: BoxPairs, state: State) -> Mapping[str, Callable[[], Table]]:
     """Classes and confusion."""
     return tables_of_boxes(pairs, state, MOST)
+
+
+def long_tables(pairs: BoxPairs, state: State) -> Mapping[str, Callable[[], Table]]:
+    """Detections and points."""
+    return long_tables_of_boxes(pairs, state, MOST)
 
 
 def class_metrics(state: State) -> Mapping[str, Metric]:

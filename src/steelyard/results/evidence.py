@@ -87,8 +87,13 @@ class Evidence:
         """Names of the tables."""
         return ()
 
+    @property
+    def long_tables(self) -> tuple[str, ...]:
+        """Names of tables with a row for each object or point, which pages do not show."""
+        return ()
+
     def table(self, name: str) -> Table:
-        """A table by name."""
+        """A table by name, also a long one."""
         raise KeyError(name)
 
     @property

@@ -75,14 +75,19 @@ class Report(TaskResult):
 
     def table(self, name: str) -> Table:
         """One of `tables`: a confusion matrix, a curve, a row for each class."""
-        return self.evidence.table(named(name, self.tables, "table"))
+        return self.evidence.table(named(name, (*self.tables, *self.long_tables), "table"))
+
+    @property
+    def long_tables(self) -> tuple[str, ...]:
+        """Names of tables with a row for each object or point: `report.table("matches")`."""
+        return self.evidence.long_tables
 
     def write_tables(self, folder: Path) -> tuple[str, ...]:
-        """Write every table as a CSV file into a folder; gives the paths."""
+        """Write every table, also the long ones, as a CSV file into a folder; gives the paths."""
         from steelyard.io.write import csv_text, write_text
 
         paths = []
-        for name in self.tables:
+        for name in (*self.tables, *self.long_tables):
             table = self.table(name)
             rows = ([row, *values] for row, values in zip(table.rows, table.values.tolist(), strict=True))
             paths.append(os.path.join(folder, f"{name}.csv"))

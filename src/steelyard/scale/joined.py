@@ -112,6 +112,11 @@ class Gathered(Evidence):
         pairs = jobs.joined(self.states[0])[0]
         return tuple(tables_of(definition, pairs, measured(pairs, self.chosen[:1])))
 
+    @property
+    def long_tables(self) -> tuple[str, ...]:
+        """Names of the long tables."""
+        return self.whole.long_tables if self.fits else ()
+
     def table(self, name: str) -> Table:
         """A table by name."""
         return self.whole.table(name)

@@ -69,39 +69,41 @@ class _Averaged(Metric):
     range = (0.0, 1.0)
     cap: ClassVar[int] = STANDARD_MOST  # detections of a class in an image that count in COCO's metrics
 
-    max_dets: int | None = None
-    kind: Kind = "coco"
-    ties: Ties = "step"
-    reduction: Reduction = "mean"
-
     @property
     @abstractmethod
     def figure(self) -> Read:
         """What is read."""
 
+    @property
+    def settings(self) -> Any:
+        """The metric with the settings that all of them have: each class keeps its own order of them, as specs do."""
+        return self
+
     def check(self) -> None:
-        """Check the settings that all of them have."""
+        """Check `kind`, `ties`, `reduction` and `max_dets`."""
+        given = self.settings
         one_of(self, "kind", *get_args(Kind))
         one_of(self, "ties", *get_args(Ties))
         one_of(self, "reduction", *get_args(Reduction))
-        if self.ties == "order" and self.kind not in ("step", "loop"):
+        if given.ties == "order" and given.kind not in ("step", "loop"):
             raise InputError(
-                f"metric '{self.name}': ties cannot be order with kind={self.kind}",
+                f"metric '{self.name}': ties cannot be order with kind={given.kind}",
                 remedy="The kinds coco, voc and voc11 always take equal scores in order: leave ties out.",
             )
-        if self.max_dets is not None:
+        if given.max_dets is not None:
             check_most(self, "max_dets")
 
     @property
     def range(self) -> tuple[float, float]:  # type: ignore[override]
         """A sum over classes has no upper end."""
-        return (0.0, INFINITY) if self.reduction == "sum" else (0.0, 1.0)
+        return (0.0, INFINITY) if self.settings.reduction == "sum" else (0.0, 1.0)
 
     @property
     def most(self) -> int:
         """How many detections of a class count in an image."""
-        coco = self.kind == "coco" and getattr(self, "rule", "coco") == "coco"
-        return self.max_dets if self.max_dets is not None else self.cap if coco else MOST
+        given = self.settings
+        coco = given.kind == "coco" and getattr(self, "rule", "coco") == "coco"
+        return int(given.max_dets) if given.max_dets is not None else self.cap if coco else MOST
 
     @property
     def summary(self) -> RankingSummary:
@@ -117,7 +119,7 @@ class _Averaged(Metric):
 
     def needs(self) -> tuple[Wanted, ...]:
         """The ranking of all detections, and what it holds, which notes tell of."""
-        summed = (self.classes_with_truth,) if self.reduction == "sum" else ()
+        summed = (self.classes_with_truth,) if self.settings.reduction == "sum" else ()
         return self.figure[0], self.summary, *summed
 
     def reduce(self, totals: Declared) -> Floats:
@@ -125,7 +127,7 @@ class _Averaged(Metric):
         curve, places = self.figure
         values: FigureValues = totals[curve]
         mean = values.mean_figure(places)
-        return mean * totals[self.classes_with_truth] if self.reduction == "sum" else mean
+        return mean * totals[self.classes_with_truth] if self.settings.reduction == "sum" else mean
 
     def notes(self, totals: Declared) -> tuple[str, ...]:
         """How many detections the cap leaves out."""
@@ -170,10 +172,14 @@ class AveragePrecision(_Averaged):
     title = "Average precision"
     also_at = "iou"
 
+    kind: Kind = "coco"
     iou: float | Range = 0.5
     area: AreaSetting = "all"
+    max_dets: int | None = None
     rule: Rule = "coco"
     only: str | int | None = field(default=None, metadata={"spec": "label"})
+    ties: Ties = "step"
+    reduction: Reduction = "mean"
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
@@ -223,8 +229,12 @@ class MeanAveragePrecision(_Averaged):
 
     iou: float | Range = STANDARD
     area: AreaSetting = "all"
+    max_dets: int | None = None
+    kind: Kind = "coco"
     frequency: Frequency | None = None
     classes: Classes | None = None
+    ties: Ties = "step"
+    reduction: Reduction = "mean"
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
@@ -281,8 +291,12 @@ class _AtThreshold(_Averaged):
     iou: ClassVar[float]
 
     area: AreaSetting = "all"
+    max_dets: int | None = None
     frequency: Frequency | None = None
     classes: Classes | None = None
+    kind: Kind = "coco"
+    ties: Ties = "step"
+    reduction: Reduction = "mean"
 
     def check(self) -> None:
         """Check every setting."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -13,7 +13,16 @@ from steelyard.core.state import State
 from steelyard.core.table import Table
 from steelyard.core.weights import GivenRows, Role
 from steelyard.metrics.boxes.along import Walk
-from steelyard.metrics.boxes.matches import AREAS, IOUS, STANDARD_AREAS, UNCOUNTED, match_input, matches, native_match
+from steelyard.metrics.boxes.matches import (
+    AREAS,
+    IOUS,
+    STANDARD_AREAS,
+    UNCOUNTED,
+    Matches,
+    match_input,
+    matches,
+    native_match,
+)
 from steelyard.metrics.boxes.pairs import BoxPairs
 from steelyard.metrics.boxes.ranking import FigureValues, RankingFigure, RankingSummary, detections
 from steelyard.metrics.boxes.settings import MOST, STANDARD, STANDARD_MOST, class_names, on_grid, thresholds
@@ -30,6 +39,84 @@ def tables(pairs: BoxPairs, state: State, most: int = STANDARD_MOST) -> Mapping[
         "confusion": lambda: confusion(pairs, work),
         "operating": lambda: operating(pairs, work),
     }
+
+
+def long_tables(pairs: BoxPairs, state: State, most: int = STANDARD_MOST) -> Mapping[str, Callable[[], Table]]:
+    """Tables with a row for each detection or point, made when they are asked for."""
+    work = Work()
+    return {
+        "matches": lambda: match_table(pairs, work),
+        "pr_points": lambda: pr_points(pairs, work),
+        "pr_curves": lambda: pr_curves(pairs, work, most),
+    }
+
+
+def match_table(pairs: BoxPairs, work: Work) -> Table:
+    """Every detection in the order of the input: whether it is right at IoU 0.5, and how well it fits what it found."""
+    m, s = matches(pairs, work, (0.5,), (AREAS["all"],), MOST)[0], match_input(pairs, work)
+    places = np.flatnonzero(m.places())
+    places = places[np.argsort(m.order[places], kind="stable")]
+    hit, _ = m.bit(0)
+    label, overlap = m.label[places], np.where(hit[places], m.overlap[places], np.nan)
+    area = s.d_box[m.order[places]][:, 2:].prod(axis=1) if s.d_area is None else s.d_area[m.order[places]]
+    columns = {
+        "image": _texts(m.image[places], pairs.units.tolist()), "class": _texts(label, class_names(pairs.facts)),
+        "score": m.score[places], "outcome": outcomes(m, places), "iou": overlap, "area": area,
+    }  # fmt: skip
+    return _long("matches", "Detections, matched at IoU 0.5", "detection", m.order[places] + 1, columns)
+
+
+def pr_points(pairs: BoxPairs, work: Work) -> Table:
+    """Detections that count at IoU 0.5, by class and falling score, with precision and recall down to each."""
+    m = matches(pairs, work, (0.5,), (AREAS["all"],), MOST)[0]
+    hit, ignored = m.bit(0)
+    places = np.flatnonzero(m.places() & ~ignored)
+    label = m.label[places]
+    right = hit[places].astype(np.int64)
+    starts = np.searchsorted(label, np.arange(len(m.begin)))
+    before = np.concatenate([[0], np.cumsum(right)])[starts][label]
+    tp = np.cumsum(right) - before
+    seen = np.arange(1, len(places) + 1) - starts[label]
+    objects = np.diff(np.concatenate([[0], np.cumsum(m.counts, dtype=np.int64)])[m.truth_begin])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        recall = np.where(objects[label] > 0, tp / objects[label], np.nan)
+    columns = {
+        "image": _texts(m.image[places], pairs.units.tolist()), "class": _texts(label, class_names(pairs.facts)),
+        "score": m.score[places], "outcome": outcomes(m, places), "tp": tp, "fp": seen - tp, "precision": tp / seen,
+        "recall": recall,
+    }  # fmt: skip
+    return _long("pr_points", "Precision and recall down to each detection, IoU 0.5", "rank", seen, columns)
+
+
+def pr_curves(pairs: BoxPairs, work: Work, most: int) -> Table:
+    """COCO's precision at 101 recalls, of every class that has truth and every IoU."""
+    precision = curves(pairs, work, most)[0].figure
+    levels, points, _ = precision.shape
+    known = np.flatnonzero(~np.isnan(precision).any(axis=(0, 1)))
+    shape = (len(known), levels, points)
+    label, level, point = (place.ravel() for place in np.indices(shape))
+    columns = {
+        "class": _texts(known[label], class_names(pairs.facts)), "iou": np.array(IOUS)[level],
+        "recall": np.linspace(0, 1, points)[point], "precision": precision[level, point, known[label]],
+    }  # fmt: skip
+    return _long("pr_curves", "Precision at 101 recalls", "point", point + 1, columns)
+
+
+def outcomes(m: Matches, places: Array) -> Array:
+    """TP, FP, or "ignored" where a detection counts neither way, at the one IoU of the matches."""
+    hit, ignored = (flags[places] for flags in m.bit(0))
+    return np.where(hit, "TP", np.where(ignored, "ignored", "FP")).astype(object)
+
+
+def _texts(codes: Array, names: Sequence[object]) -> Array:
+    return np.array([str(name) for name in names], dtype=object)[codes] if len(names) else np.zeros(len(codes), object)
+
+
+def _long(name: str, title: str, corner: str, numbers: Array, columns: Mapping[str, Array]) -> Table:
+    values = np.empty((len(numbers), len(columns)), dtype=object)
+    for place, column in enumerate(columns.values()):
+        values[:, place] = column
+    return Table(name, title, corner, tuple(map(str, numbers.tolist())), tuple(columns), values)
 
 
 def curves(pairs: BoxPairs, work: Work, most: int = STANDARD_MOST) -> tuple[FigureValues, Array, Array]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from steelyard.metrics.boxes.figures import class_metrics, figures, listing
 from steelyard.metrics.boxes.others import explain_tools as explain
 from steelyard.metrics.boxes.picture import scene
-from steelyard.metrics.boxes.tables import tables
+from steelyard.metrics.boxes.tables import long_tables, tables
 
-__all__ = ["class_metrics", "explain", "figures", "listing", "pictured", "scene", "tables"]
+__all__ = ["class_metrics", "explain", "figures", "listing", "long_tables", "pictured", "scene", "tables"]
 
 pictured = "f1"
