@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pycocotools import mask as coco_mask
 from test_boxes_parity import draw
 
 import steelyard as sy
@@ -59,7 +60,33 @@ def federated(seed: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return data, results
 
 
+def federated_masks(seed: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The same with triangles and quadrilaterals in the boxes, in images of 120 × 150 pixels, and drawn frequencies."""
+    data, results = federated(seed)
+    rng = np.random.default_rng(seed + 2000)
+    for image in data["images"]:
+        image |= {"width": 150, "height": 120}
+    for category in data["categories"]:
+        category["frequency"] = str(rng.choice(["r", "c", "f"]))
+
+    def polygon(box: list[float], corners: int, shift: float) -> list[float]:
+        x, y, w, h = box[0] % 110, box[1] % 80, min(box[2], 60.0), min(box[3], 60.0)
+        return [x + shift, y, x + w, y + shift, x + w, y + h, x, y + h - shift][: 2 * corners]
+
+    for annotation in data["annotations"]:
+        annotation["segmentation"] = [polygon(annotation["bbox"], int(rng.integers(3, 5)), 0.0)]
+        rle = coco_mask.merge(coco_mask.frPyObjects(annotation["segmentation"], 120, 150))
+        annotation["area"] = float(coco_mask.area(rle))
+    for result in results:
+        rings = [polygon(result.pop("bbox"), int(rng.integers(3, 5)), float(rng.random() * 3))]
+        rle = coco_mask.merge(coco_mask.frPyObjects(rings, 120, 150))
+        result["segmentation"] = {"size": rle["size"], "counts": rle["counts"].decode()}
+    return data, results
+
+
 CASES = json.loads(GOLDENS.read_text())["cases"] if GOLDENS.exists() else []
+MASK_CASES = json.loads(GOLDENS.read_text())["masks"] if GOLDENS.exists() else []
+MASK_SPECS = {**SPECS, "APr": "apr", "APc": "APc", "APf": "map(max_dets=300, frequency=f)"}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["seed"]))
@@ -74,6 +101,45 @@ def test_equal_to_the_package(case: dict[str, Any], tmp_path: Path) -> None:
     for name, spec in SPECS.items():
         expected = float("nan") if case[name] is None else case[name]
         assert report[spec].value == pytest.approx(expected, rel=1e-12, nan_ok=True), name
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("case", MASK_CASES, ids=lambda case: str(case["seed"]))
+def test_masks_are_equal_to_the_package(case: dict[str, Any], packed: bool, tmp_path: Path) -> None:
+    if packed and case["seed"] > 2:
+        packed = False  # a few are enough
+    ending = ".json.gz" if packed else ".json"
+    for name, side in zip("tp", federated_masks(case["seed"]), strict=True):
+        text = json.dumps(side).encode()
+        (tmp_path / f"{name}{ending}").write_bytes(gzip.compress(text) if packed else text)
+    report = sy.evaluate(
+        "masks", tmp_path / f"t{ending}", tmp_path / f"p{ending}", list(MASK_SPECS.values()), confidence=None,
+        options={"format": "lvis"},
+    )  # fmt: skip
+    assert any(note.startswith("Scored by LVIS's rules") for note in report.notes)
+    for name, spec in MASK_SPECS.items():
+        expected = float("nan") if case[name] is None else case[name]
+        shown = {"apr": "map(max_dets=300, frequency=r)", "APc": "map(max_dets=300, frequency=c)"}.get(spec, spec)
+        assert report[shown].value == pytest.approx(expected, rel=1e-12, nan_ok=True), name
+
+
+def test_masks_that_are_not_lvis(tmp_path: Path) -> None:
+    data, results = federated_masks(1)
+    (tmp_path / "p.json").write_text(json.dumps(results))
+    sides = [tmp_path / "t.json", tmp_path / "p.json"]
+
+    def refused(message: str, **options: str) -> None:
+        sides[0].write_text(json.dumps(data))
+        with pytest.raises(sy.InputError, match=message):
+            sy.evaluate("masks", *sides, "map", confidence=None, options={"format": "lvis", **options})
+
+    refused("overlap=boundary is not supported with the rules of LVIS", overlap="boundary")
+    data["images"][0].pop("neg_category_ids")
+    refused("'neg_category_ids' is not a list of category ids in every image")
+    with pytest.raises(sy.InputError, match="format=lvis is about a file"):
+        sy.evaluate("masks", {"image": []}, sides[1], "map", options={"format": "lvis"})
+    with pytest.raises(sy.InputError, match="format=lvis is about two JSON files"):
+        sy.evaluate("masks", sides[0], {"image": []}, "map", options={"format": "lvis"})
 
 
 def test_rules_of_coco_are_named(tmp_path: Path) -> None:

@@ -45,7 +45,13 @@ def read_sides(
     own = readings[0].format
     if own in ("lvis", "openimages") and not isinstance(truth, str | PathLike):
         raise InputError(f"format={own} is about a file, and the truth is in memory", remedy="Give the file's path.")
-    if task.reader != "boxes" or all(map(_has_own_ids, (truth, predictions), readings)):
+    if task.reader == "masks" and own == "lvis":
+        if not isinstance(predictions, str | PathLike) or columns:
+            raise InputError("format=lvis is about two JSON files of LVIS", remedy="Give both paths, and no columns.")
+        from steelyard.io.formats.federated import read_lvis_masks
+
+        sides: tuple[Records, Records] = read_lvis_masks(str(truth), str(predictions))
+    elif task.reader != "boxes" or all(map(_has_own_ids, (truth, predictions), readings)):
         first = read_boxes(truth, task.truth, columns, "truth", task.reader)
         sides = first, read_boxes(predictions, task.prediction, columns, "prediction", task.reader, first)
     else:

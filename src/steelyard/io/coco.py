@@ -46,24 +46,23 @@ def read_coco(
     source, known = str(path), _TRUTHS.get() if side == "truth" else None
     if known is not None and (source, what) in known:
         return known[source, what]
-    if is_plain(Path(path), source):
-        records = _records(_columns(path, side, threads, what, truth), source, side == "truth", what)
-    else:
-        records = parse_coco(read_bytes(Path(path), source), side, source, threads, what, truth)
+    records = _records(_columns(path, side, threads, what, truth), source, side == "truth", what)
     if known is not None:
         known[source, what] = records
     return records
 
 
-def read_federated(path: str | PathLike[str]) -> tuple[BoxRecords, Columns]:
+def read_federated(path: str | PathLike[str], what: str = "boxes") -> tuple[BoxRecords, Columns]:
     """An LVIS truth, and the native columns of it: `vain`, `unsure` and `frequency` where images list classes."""
     source = str(path)
-    columns = _columns(path, "truth", 0, "boxes", None)
-    return _records(columns, source, True, "boxes"), columns
+    columns = _columns(path, "truth", 0, what, None)
+    return _records(columns, source, True, what), columns
 
 
 def _columns(path: str | PathLike[str], side: str, threads: int, what: str, truth: Records | None) -> Columns:
     source = str(path)
+    if not is_plain(Path(path), source):
+        return _parsed(read_bytes(Path(path), source), source, side, threads, what, truth)
     try:
         columns = _native.coco_read(source, side == "truth", threads, WHAT[what], *_sizes(truth))
     except ValueError as error:
@@ -77,10 +76,14 @@ def parse_coco(
     text: bytes, side: str, source: str = "text", threads: int = 0, what: str = "boxes", truth: Records | None = None
 ) -> BoxRecords:
     """The same from bytes in memory."""
+    return _records(_parsed(text, source, side, threads, what, truth), source, side == "truth", what)
+
+
+def _parsed(text: bytes, source: str, side: str, threads: int, what: str, truth: Records | None) -> Columns:
     columns = _native.coco_parse(text, side == "truth", threads, WHAT[what], *_sizes(truth))
     if isinstance(columns, tuple):
         raise _fault(columns, source, lambda byte: text[:byte], side == "truth", what)
-    return _records(columns, source, side == "truth", what)
+    return columns
 
 
 def _sizes(truth: Records | None) -> tuple[Any, Any]:
@@ -141,6 +144,7 @@ def _records(read: Columns, source: str, truth: bool, what: str) -> BoxRecords:
         "label": text_ids(read["label"]),
         **{name: read[key][:, i] for i, name in enumerate(shape)},
     }
+    federated = bool(truth and read["federated"] and what in ("boxes", "masks"))
     names = {"image": "image_id", "label": "category_id", **dict.fromkeys(shape, "bbox" if key == "box" else "obb")}
     if what == "masks":
         columns["mask"] = np.fromiter(read["mask"], dtype=object, count=len(read["mask"]))
@@ -172,7 +176,7 @@ def _records(read: Columns, source: str, truth: bool, what: str) -> BoxRecords:
         labels=categories,
         label_names=tuple(read["names"]),
         zero_id=_row_of_zero(read["id"]),
-        notes=(FEDERATED,) if read["federated"] else (),
+        notes=(FEDERATED,) if federated else (),
         sizes=read.get("canvas"),
     )
 

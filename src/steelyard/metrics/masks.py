@@ -5,6 +5,7 @@ Conventions
     `boxes`. The area of a detection is that of its mask, whatever box stands beside it.
     With the option `overlap=boundary`, masks are compared by the lesser of their IoU and the IoU of their boundaries
     (Cheng et al. 2021): what lies within a share of the image's diagonal of a mask's edge.
+    With the option `format=lvis`, LVIS's rules apply, and its classes have their frequencies.
 
 Metrics
     Those of `boxes`; the twelve numbers of COCO are equal to pycocotools' `segm` to the last bit.
@@ -33,6 +34,10 @@ PREDICTION = Schema(
 )
 OPTIONS = (
     Option(
+        "format", "choice", "The files' format; lvis scores COCO's JSON by the rules of LVIS.", "auto",
+        ("auto", "coco", "lvis"), reads=True,
+    ),
+    Option(
         "overlap", "choice", "How masks are compared: their pixels, or also their boundaries.", "mask",
         ("mask", "boundary"), sides=False,
     ),
@@ -52,6 +57,10 @@ def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Reco
         ratio = float(options.of("dilation"))
         if ratio > 1:
             raise InputError(f"option dilation: {ratio:g} is out of range", remedy="It is a share: 0.02, say.")
+        if options.of("format", "truth") == "lvis":
+            raise InputError(
+                "overlap=boundary is not supported with the rules of LVIS", remedy="Leave out overlap, or format=lvis."
+            )
     return _measured(truth, ratio), _measured(prediction, ratio)
 
 

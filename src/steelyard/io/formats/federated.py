@@ -86,6 +86,54 @@ def read_lvis(truth: str, predictions: str) -> tuple[BoxRecords, BoxRecords] | N
     return _ruled(Federation(records, picture, category, cells[0], cells[1]), results, len(labels))
 
 
+def read_lvis_masks(truth: str, predictions: str) -> tuple[BoxRecords, BoxRecords]:
+    """Both sides with masks. Where a class is not annotated to the end, a crowd covers the whole image."""
+    first, columns = read_federated(truth, "masks")
+    second = read_coco(predictions, "prediction", what="masks", truth=first)
+    images, labels = first.images, first.labels
+    assert images is not None  # a COCO file lists both
+    assert labels is not None
+    ids = (images, labels, first["image"], first["label"], second["image"], second["label"])
+    cells: list[Array] = []
+    for key, name in zip(("vain", "unsure"), FEDERATED, strict=True):
+        whole = all(not len(column) or column.dtype.kind == "i" for column in ids)
+        listed = _listed(columns.get(key), labels) if whole else None
+        if listed is None:
+            raise InputError(
+                f"the truth is not one of LVIS: '{name}' is not a list of category ids in every image",
+                where=first.source,
+                remedy="Leave the format out to score by COCO's rules.",
+            )
+        cells.append(listed)
+    picture, category = _places(images, first["image"]), _places(labels, first["label"])
+    for name, column, places in (("image", first["image"], picture), ("label", first["label"], category)):
+        if (places < 0).any():
+            row = int(np.flatnonzero(places < 0)[0])
+            raise InputError(
+                f"{ {'image': 'image', 'label': 'category'}[name] } {column[row]} is not listed in the file",
+                where=first.where(row, name),
+            )
+    often = tuple(columns["frequency"])
+    records = replace(first, zero_id=-1, frequency=often if any(often) else ())
+    results = Results(second, _places(images, second["image"]), _places(labels, second["label"]))
+    return _ruled(Federation(records, picture, category, cells[0], cells[1]), results, len(labels))
+
+
+def _whole_images(truth: BoxRecords, picture: Array) -> Array:
+    """A mask of every pixel of each of these images."""
+    masks: Array = np.empty(len(picture), dtype=object)
+    sizes = None if truth.sizes is None else np.asarray(truth.sizes)
+    for row, place in enumerate(picture.tolist()):
+        height, width = (-1, -1) if sizes is None else sizes[place].tolist()
+        if height < 0 or width < 0:
+            image = truth.images[place] if truth.images is not None else place
+            raise InputError(
+                "the image has no height and width", where=f"{truth.source}, image {image}", remedy="LVIS has both."
+            )
+        masks[row] = _native.mask_pack({"size": [height, width], "counts": [0, height * width]}, height, width)
+    return masks
+
+
 def _listed(given: Any, labels: Array) -> Array | None:
     """Cells of images and the classes that they list; None where an image has no list, or an unknown class."""
     if given is None or (given[1] < 0).any():
@@ -112,7 +160,8 @@ def _ruled(truth: Federation, results: Results, width: int) -> tuple[BoxRecords,
     here = (truth.picture * width + truth.category)[rows]
     listed = (results.picture >= 0) & (results.category >= 0)  # what the truth does not know is refused later
     cell = np.where(listed, results.picture * width + results.category, 0)
-    sized = second["w"] * second["h"] > 0
+    masks = "mask" in second
+    sized = _native.mask_area(second["mask"].tolist()) > 0 if masks else second["w"] * second["h"] > 0
     known = _among(cell, truth.looked, here) | ~listed
     kept = np.flatnonzero(known & sized & _best(second["score"], results.picture))
     rest = np.sort(truth.unsure)
@@ -127,6 +176,8 @@ def _ruled(truth: Federation, results: Results, width: int) -> tuple[BoxRecords,
         "image": images[picture], "label": labels[category], "area": np.full(len(rest), EVERYWHERE[2] ** 2),
         **{name: np.full(len(rest), value) for name, value in zip(("x", "y", "w", "h"), EVERYWHERE, strict=True)},
     }  # fmt: skip
+    if masks:
+        added["mask"] = _whole_images(first, picture)
     columns["crowd"] = np.concatenate([crowd, np.ones(len(rest), dtype=bool)])
     for name, values in added.items():
         columns[name] = np.concatenate([columns[name], values.astype(columns[name].dtype)])
