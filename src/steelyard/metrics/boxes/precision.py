@@ -66,7 +66,6 @@ class _Averaged(Metric):
     """A mean over thresholds and classes of a figure along the ranking."""
 
     reference = "pycocotools 2.0.11"
-    range = (0.0, 1.0)
     cap: ClassVar[int] = STANDARD_MOST  # detections of a class in an image that count in COCO's metrics
 
     @property
