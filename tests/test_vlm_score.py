@@ -528,6 +528,12 @@ def test_frames_without_a_number(tmp_path: Path) -> None:
     assert worst.rows[0].constant == left_out.rows[0].constant  # compared on the frames that both have
     with pytest.raises(InputError, match="s1"):
         score(tmp_path / "run", draws=100, missing="error")
+    ask(tmp_path, lambda c: "I cannot say.", (PROMPTS["direct"],), out="mute")
+    assert score(tmp_path / "mute", draws=100).rows[0].report is None
+    mute = score(tmp_path / "mute", draws=100, missing="worst")  # 200, 150, 100, 180, 130, 80 g as 0 g
+    assert mute.rows[0].report["mae_overall"].value == pytest.approx(840 / 6)
+    assert "mae_overall" in mute.to_text()
+    assert "mae_overall" in mute.to_html()
     with pytest.raises(InputError, match="missing='guess'"):
         score(tmp_path / "run", missing="guess")
 

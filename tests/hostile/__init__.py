@@ -12,6 +12,7 @@ from hostile import (
     files_tables,
     frames,
     groups,
+    kept,
     results,
     servers,
     states,
@@ -30,5 +31,6 @@ TABLES = (
     results,
     commands,
     servers,
+    kept,
 )
 ROWS = [row for table in TABLES for row in table.ROWS if os.name == "posix" or not row.posix]

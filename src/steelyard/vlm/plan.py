@@ -14,6 +14,7 @@ from typing import Any
 
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
+from steelyard.io.json import parse_json
 from steelyard.io.text import open_text
 from steelyard.io.write import write_text
 from steelyard.version import __version__
@@ -193,7 +194,7 @@ def read_plans(folder: Path) -> list[Plan]:
     with open_text(path, str(path)) as file:
         text = file.read()
     try:
-        data = json.loads(text)
+        data = parse_json(text, str(path))
         if data["schema"] != SCHEMA:
             raise InputError(f"schema '{data['schema']}' is not known", where=str(path), remedy=f"Known: {SCHEMA}.")
         return [_plan(plan) for plan in data["plans"]]
@@ -209,7 +210,9 @@ def _plan(data: dict[str, Any]) -> Plan:
     texts = [plan.model, plan.label, plan.fingerprint, plan.follow_up, plan.mode]
     if not isinstance(plan.prompts, dict) or not all(isinstance(t, str) for t in [*texts, *plan.prompts.values()]):
         raise ValueError("a plan holds values of another kind")
-    if not isinstance(plan.settings, dict) or type(plan.most) not in (int, float) or type(plan.controls) is not bool:
+    if not isinstance(plan.settings, dict) or type(plan.settings.get("max_side", 0)) is not int:
+        raise ValueError("a plan holds settings of another kind")
+    if type(plan.most) not in (int, float) or type(plan.controls) is not bool:
         raise ValueError("a plan holds settings of another kind")
     if not isinstance(plan.asks, dict) or not all(isinstance(spec, dict) for spec in plan.asks.values()):
         raise ValueError("a plan holds questions of another kind")

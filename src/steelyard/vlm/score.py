@@ -195,9 +195,10 @@ def _row(
     report = constant = None
     guess = math.nan
     metrics = asked.of(task, METRICS[task])
-    if values:
+    if values or asked.missing != "skip":
         sides = weight_sides(truth, values, task, asked)
         report = api.evaluate(task, *sides, metrics, missing=asked.missing, **asked.report)
+    if values:
         guess = statistics.median(truth[key].weight for key in values)
         constant = _compare(truth, dict.fromkeys(values, guess), values, task, metrics[:1], asked)
     controls = {}
