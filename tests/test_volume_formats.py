@@ -17,6 +17,7 @@ from test_volumes import nifti
 
 import steelyard as sy
 from steelyard.maps.load import load_volume, map_digest
+from steelyard.scale import evaluate_shards
 
 GOLDENS = json.loads((Path(__file__).parent / "goldens" / "volume_formats.json").read_text(encoding="utf-8"))
 FACTS: dict[str, Any] = GOLDENS["facts"]
@@ -363,6 +364,36 @@ def test_a_flat_folder_beside_a_nested_one(tmp_path: Path) -> None:
     twice, one = lay(tmp_path / "u", "day/a", "night/a"), lay(tmp_path / "q", "a")
     message = refused(lambda: evaluate(twice, one))
     assert message.endswith("q: 'a' may be 'day/a' or 'night/a'. Lay both sides out in the same subfolders.")
+
+
+def test_shards_of_folders_and_of_patterns(tmp_path: Path) -> None:
+    """The report is that of all data at once; a map that changes is measured again; what does not join is refused."""
+    rng = np.random.default_rng(0)
+    for side in ("t", "p"):
+        for number in range(70):
+            path = tmp_path / side / ("day" if number % 2 else "night") / f"{number:03}.npy"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            np.save(path, rng.integers(0, 3, (2, 3, 4)).astype(np.uint8))
+    (tmp_path / "u" / "day").mkdir(parents=True)
+
+    def sharded(truth: str, prediction: str) -> sy.Report:
+        sides = (str(tmp_path / truth), str(tmp_path / prediction))
+        return evaluate_shards("volumes", *sides, ["dice"], work=tmp_path / "work", workers=1, by="folder", seed=1)
+
+    def whole() -> sy.Report:
+        return sy.evaluate("volumes", tmp_path / "t", tmp_path / "p", ["dice"], by="folder", seed=1)
+
+    def numbers(report: sy.Report) -> Any:
+        slices = [[score["dice"].value for score in by.values()] for by in report.slices.values()]
+        return report["dice"].value, report["dice"].interval, slices
+
+    for truth, prediction in (("t", "p"), ("t/*/*.npy", "p/*/*.npy"), ("t", "p/*/*.npy")):
+        assert numbers(sharded(truth, prediction)) == numbers(whole())
+    np.save(tmp_path / "p" / "day" / "001.npy", np.full((2, 3, 4), 9, np.uint8))
+    assert numbers(sharded("t", "p")) == numbers(whole())
+    (tmp_path / "p" / "day" / "001.npy").unlink()
+    assert "the first is case 'day/001'" in refused(lambda: sharded("t", "p"))
+    assert "no file ends in" in refused(lambda: sharded("t", "u"))
 
 
 def test_sizes_that_are_declared_are_checked_before_unpacking(tmp_path: Path) -> None:

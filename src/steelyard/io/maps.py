@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,8 @@ from steelyard.core.plain import to_numpy
 from steelyard.core.records import MapRecords, Records, as_object
 from steelyard.core.task import Task
 from steelyard.io.dialect import note
-from steelyard.maps.load import INSIDE, MAPS, VOLUMES
+from steelyard.maps.each import for_each
+from steelyard.maps.load import INSIDE, MAPS, VOLUMES, map_digest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,6 +38,7 @@ _SUFFIX = re.compile(
     r"_gt(Fine|Coarse)(_\w+)?$|_leftImg8bit(_\w+)?$|_(labelIds|labelTrainIds|instanceIds|labels?|mask|masks|gt|pred"
     r"|prediction|segmentation|seg)$|\.seg$"
 )
+PART = 64  # cases of a table of maps that is read as one shard
 _CHANNEL = "_0000"  # behind the name of a case's first channel, as nnU-Net names images
 
 
@@ -290,3 +293,93 @@ def in_rows(data: Any, key: str, source: str) -> Any:
             remedy="Give one map per row: images × height × width.",
         )
     return {**data, "map": as_object([to_numpy(one) for one in maps])}
+
+
+def are_maps(task: Task, paths: Sequence[str]) -> bool:
+    """Whether paths of a task of maps are folders of them, or files that hold one map each."""
+    if task.reader not in ENDINGS:
+        return False
+    arrays = len(paths) > 1  # one file of NumPy is an array that begins with the maps
+    return all(
+        os.path.isdir(path) or _is_map_file(path, task) or (arrays and path.lower().endswith((".npy", ".npz")))
+        for path in paths
+    )
+
+
+def write_map_tables(
+    task: Task, truths: Sequence[str], predictions: Sequence[str], options: Options, folder: str
+) -> tuple[list[str], list[str]]:
+    """Tables of the paths of maps, so many cases in each, as shards are read: files of truth and of predictions.
+
+    A row holds the digest of its map, so that a table changes where a map does.
+    """
+    key = task.truth.key[0]
+    sides = [
+        _listed(task, paths, str(options.of("suffix", side) or ""))
+        for paths, side in ((truths, "truth"), (predictions, "prediction"))
+    ]
+    truth, prediction = _joinable(sides[0], sides[1], key)
+    ids = sorted(truth[key].tolist())
+    place = {name: number // PART for number, name in enumerate(ids)}
+    last = max(place.values())
+    files: tuple[list[str], list[str]] = ([], [])
+    for records, side, paths in ((truth, "truth", files[0]), (prediction, "prediction", files[1])):
+        sums = for_each(len(records), lambda row, maps=records["map"]: map_digest(maps[row]).hex())  # type: ignore[misc]
+        rows: list[list[tuple[str, ...]]] = [[] for _ in range(last + 1)]
+        columns = (
+            records[key].tolist(),
+            map(os.path.abspath, records["map"].tolist()),
+            records.other["folder"].tolist(),
+        )
+        for row in zip(*columns, sums, strict=True):
+            rows[place.get(row[0], last)].append(row)
+        paths += [_write_table(folder, side, [(key, "map", "folder", "sha256"), *sorted(part)]) for part in rows]
+    return files
+
+
+def _listed(task: Task, paths: Sequence[str], suffix: str) -> Records:
+    """The maps of folders and of single files: ids are paths below the folder, or below what all files share."""
+    ids: list[str] = []
+    maps: list[str] = []
+    folders: list[str] = []
+    files = [path for path in paths if not os.path.isdir(path)]
+    for path in (path for path in paths if os.path.isdir(path)):
+        for column, more in zip((ids, maps, folders), _folder(path, ENDINGS[task.reader], suffix), strict=True):
+            column += more
+    if files:
+        root = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in files])
+        for path in files:
+            name = os.path.relpath(os.path.abspath(path), root).replace(os.sep, "/")
+            ending = next(ending for ending in ENDINGS[task.reader] if name.lower().endswith(ending))
+            name = name[: -len(ending)]
+            if name.endswith(suffix):
+                ids.append(name[: len(name) - len(suffix)])
+                maps.append(path)
+                folders.append(ids[-1].rpartition("/")[0] or ".")
+    twice = sorted(ids)
+    again = next((a for a, b in pairwise(twice) if a == b), None)
+    if again is not None:
+        raise InputError(f"'{again}' is in several files", where=paths[0], remedy="Keep one of them.")
+    if not ids:
+        raise InputError(f"no file ends in '{suffix}'", where=paths[0], remedy="Check the option suffix.")
+    return _records(task.truth.key[0], paths[0], ids, maps, folders)
+
+
+def _write_table(folder: str, side: str, rows: Sequence[Sequence[str]]) -> str:
+    import csv
+    import hashlib
+    from io import StringIO
+
+    from steelyard.io.write import write_durably
+
+    text = StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    try:
+        data = text.getvalue().encode()
+    except UnicodeEncodeError as error:
+        name = error.object[max(0, error.start - 40) : error.end]
+        raise InputError(f"the name {name!a} of a file is not UTF-8", remedy="Rename the file.") from None
+    path = os.path.join(folder, f"{side}-{hashlib.sha256(data).hexdigest()[:40]}.csv")
+    if not os.path.exists(path):
+        write_durably(path, [data])
+    return path

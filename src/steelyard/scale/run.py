@@ -26,6 +26,8 @@ from steelyard.core.units import Units
 from steelyard.engine.run import expanded, metrics_of
 from steelyard.io.beside import in_file
 from steelyard.io.container import read_container
+from steelyard.io.dialect import reading_notes
+from steelyard.io.maps import are_maps, write_map_tables
 from steelyard.io.options import resolve_options
 from steelyard.metrics import catalogue
 from steelyard.results.report import Report
@@ -79,7 +81,7 @@ def evaluate_shards(
         if in_file(name) is not None:  # what a shard keeps is known by the shard alone
             raise InputError(f"'{name}' lies in a file beside, which shards do not read", remedy="Add it to the truth.")
     chosen = metrics_of(definition, request.metrics)
-    resolve_options(definition, request.options)  # what is wrong there is wrong before any work
+    options = resolve_options(definition, request.options)  # what is wrong there is wrong before any work
     if join not in ("auto", "pairs", "hash"):
         raise InputError(f"join='{join}' is no way to join", remedy="Choose auto, pairs or hash.")
     if approximate is not None and not 2 <= approximate <= 1 << 20:
@@ -87,13 +89,20 @@ def evaluate_shards(
     truths = find_shards(truth, "truth")
     predicted = None if predictions is None else find_shards(predictions, "predictions")
     folder = work_folder(work)
+    counts, listed = (len(truths), len(predicted or truths)), []
+    if predicted is not None and are_maps(definition, truths) and are_maps(definition, predicted):
+        tables = os.path.join(folder, "maps")
+        os.makedirs(tables, exist_ok=True)
+        with reading_notes() as listed:
+            truths, predicted = write_map_tables(definition, truths, predicted, options, tables)
+        join = "pairs"  # a table of truth and its table of predictions have the same cases
     with Started(engine, workers, address) as started:
         run = _Run(started, reading.Data(request, folder), skip_bad_shards, progress)
         states = _read(run, truths, predicted, join, buckets)
-        sources = (f"{truth} ({len(truths)} files)", f"{predictions or truth} ({len(predicted or truths)} files)")
+        sources = (f"{truth} ({counts[0]} files)", f"{predictions or truth} ({counts[1]} files)")
         measuring = jobs.Measuring(run.data, sum(state.rows[0] for state in states))
         given = _states(states, measuring, run)
-        run.read_notes = list(dict.fromkeys(note for state in states for note in state.notes))
+        run.read_notes = list(dict.fromkeys([*listed, *(note for state in states for note in state.notes)]))
         every: list[jobs.PartFacts] = run.every("facts", jobs.facts_of_part, given)
         facts = Facts.merge([one.facts for one in every])[0]
         nothing = State(Units(np.zeros(0, np.int64)), facts, {})
