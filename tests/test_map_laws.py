@@ -72,8 +72,8 @@ def test_swapping_sides_keeps_iou(grid: Any, seed: int) -> None:
 def test_gates_over_maps_segments_and_volumes() -> None:
     """A rule fails what is below 0.9: a model that is always wrong, and not a perfect one."""
     maps = np.kron(np.arange(12).reshape(3, 2, 2) % 3 + 1, np.ones((1, 6, 6), int))
-    segments = [[{"id": int(v), "category_id": int(v)} for v in np.unique(one)] for one in maps]
-    wrong = [[{"id": one["id"], "category_id": 9} for one in listed] for listed in segments]
+    segments = [[{"id": int(v), "category_id": int(v), "isthing": 1} for v in np.unique(one)] for one in maps]
+    wrong = [[{"id": one["id"], "category_id": 9, "isthing": 1} for one in listed] for listed in segments]
     ids = [0, 1, 2]
     cases = {
         "segmentation": ("miou", {"image": ids, "map": maps}, {"image": ids, "map": maps % 3 + 1}),

@@ -64,7 +64,11 @@ def test_classes_what_differs_and_what_is_ignored() -> None:
 def test_segments_that_are_paired_missed_false_and_ignored() -> None:
     """Segment 1 is paired and its outline differs by a pixel, 2 is missed, 9 is false, 0 is void."""
     sides: list[Any] = [
-        {"image": [1], "map": np.array([[ids]]), "segments": [[{"id": i, "category_id": c} for i, c in kinds]]}
+        {
+            "image": [1],
+            "map": np.array([[ids]]),
+            "segments": [[{"id": i, "category_id": c, "isthing": 1} for i, c in kinds]],
+        }
         for ids, kinds in (
             ([1, 1, 1, 1, 2, 2, 0, 0], ((1, 1), (2, 1))),
             ([1, 1, 1, 0, 9, 0, 0, 0], ((1, 1), (9, 2))),

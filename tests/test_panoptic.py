@@ -83,7 +83,7 @@ def test_boundary_quality_as_its_authors_code_gives_it(case: str) -> None:
         grid = np.zeros(example["shape"], dtype=np.int64)
         for number, (y0, y1, x0, x1) in example[side]:
             grid[y0:y1, x0:x1] = number
-        segments = [{"id": number, "category_id": k + 1} for k, (number, _) in enumerate(example[side])]
+        segments = [{"id": number, "category_id": k + 1, "isthing": 1} for k, (number, _) in enumerate(example[side])]
         collected.append({"image": [1], "map": grid[np.newaxis], "segments": [segments]})
     expected = example["outputs"]["boundary-iou-api"]
     assert scores(*collected, ["pq", "pq(overlap=boundary)"]) == [expected["segm"]["pq"], expected["boundary"]["pq"]]
@@ -95,7 +95,7 @@ def test_ids_that_are_category_ids_do_not_disturb_boundaries() -> None:
     side = {
         "image": [1],
         "map": grid[np.newaxis],
-        "segments": [[{"id": 10, "category_id": 1}, {"id": 3, "category_id": 2}]],
+        "segments": [[{"id": 10, "category_id": 1, "isthing": 1}, {"id": 3, "category_id": 2, "isthing": 1}]],
     }
     assert scores(side, side, ["pq(overlap=boundary)"]) == [1.0]
 
@@ -103,9 +103,10 @@ def test_ids_that_are_category_ids_do_not_disturb_boundaries() -> None:
 def test_a_stricter_threshold_makes_one_false_and_one_missed() -> None:
     """IoU of 2/3: a pair at 0.5, none at 0.75."""
     side = [
-        {"image": [1], "map": np.array([[row]]), "segments": [[{"id": 1, "category_id": 1}]]} for row in ([1, 1, 1, 0],)
+        {"image": [1], "map": np.array([[row]]), "segments": [[{"id": 1, "category_id": 1, "isthing": 1}]]}
+        for row in ([1, 1, 1, 0],)
     ]
-    moved = {"image": [1], "map": np.array([[[1, 1, 0, 0]]]), "segments": [[{"id": 1, "category_id": 1}]]}
+    moved = {"image": [1], "map": np.array([[[1, 1, 0, 0]]]), "segments": [[{"id": 1, "category_id": 1, "isthing": 1}]]}
     result = scores(side[0], moved, ["pq", "pq(iou=0.75)", "rq(iou=0.75)", "sq", "sq(iou=0.75, matched=true)"])
     np.testing.assert_allclose(result, [2 / 3, 0, 0, 2 / 3, np.nan])
 
@@ -157,12 +158,12 @@ REFUSED = [
     (drop("prediction", "5"), None, r"p.json, image 1: id 5 in the map \(30 pixels\) is not in segments_info"),
     (None, lambda side, ids: np.where((ids == 12) & (side == "truth"), 0, ids), r"segment 12 \(car\) has no pixel in the map"),
     (put("truth", area=5), None, r"segment 11 has an area of 5 in the JSON and 12 pixels in the map.*--areas json"),
-    (put("truth", id=70), None, r"segment 70 stands twice"),
+    (put("truth", id=70), None, r"segment 70 is listed twice"),
     (put("prediction", category_id=99), None, r"segment 6 is of category 99, which is not listed"),
     (None, lambda side, ids: ids[:4] if side == "prediction" else ids, r"10×8 pixels, and the prediction has 10×4"),
-    (lambda side, content: content["annotations"].append(content["annotations"][0]), None, r"image 1 stands twice"),
-    (lambda side, content: content.pop("annotations"), None, r"is no panoptic JSON"),
-    (lambda side, content: content["annotations"][0].pop("segments_info"), None, r"annotations\[0\]: KeyError"),
+    (lambda side, content: content["annotations"].append(content["annotations"][0]), None, r"duplicate image 1"),
+    (lambda side, content: content.pop("annotations"), None, r"t.json: is not a panoptic JSON: the key 'annotations' is missing"),
+    (lambda side, content: content["annotations"][0].pop("segments_info"), None, r"annotations\[0\]: the key 'segments_info' is missing"),
 ]  # fmt: skip
 
 
@@ -196,7 +197,7 @@ def test_swapping_sides_keeps_pq_where_nothing_is_void() -> None:
     made = []
     for _ in range(2):
         maps = rng.integers(1, 4, (4, 5, 6)).repeat(3, axis=1).repeat(3, axis=2)
-        segments = [[{"id": v, "category_id": v % 2} for v in np.unique(one).tolist()] for one in maps]
+        segments = [[{"id": v, "category_id": v % 2, "isthing": 1} for v in np.unique(one).tolist()] for one in maps]
         made.append({"image": list(range(4)), "map": maps, "segments": segments})
     metrics = ["pq", "rq", "sq", "pq(overlap=boundary)"]
     assert scores(*made, metrics) == scores(*made[::-1], metrics)
@@ -205,6 +206,124 @@ def test_swapping_sides_keeps_pq_where_nothing_is_void() -> None:
 def test_stuff_without_a_threshold_by_hand() -> None:
     """The golden: person 0.75 / 1.5 and car 0 as in PQ; sky overlaps by 1, road by 8 / 10, each of one true segment."""
     assert scores(*sides(GOLDENS["panoptic"]), ["pq_dagger"]) == [pytest.approx((0.5 + 0 + 1 + 0.8) / 4, rel=1e-15)]
+
+
+def test_stuff_that_is_only_predicted_by_hand() -> None:
+    """Road is found completely: 1. Sky is predicted and never true: left out, or 0, so that the mean is a half."""
+    kinds = {1: ("road", 0), 2: ("sky", 0)}
+    made = [
+        {
+            "image": [1],
+            "map": np.array([[row]]),
+            "segments": [
+                [{"id": k, "category_id": k, "name": kinds[k][0], "isthing": kinds[k][1]} for k in sorted(set(row))]
+            ],
+        }
+        for row in ([1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 2, 2])
+    ]
+    report = sy.evaluate("panoptic", *made, ["pq_dagger", "pq_dagger(classes=union)", "pq"], confidence=None)
+    assert [score.value for score in report.scores.values()] == [4 / 6, 2 / 6, 2 / 6]
+    assert report["pq_dagger"].notes == (
+        "Stuff that is predicted and never true is not in the mean: sky. classes=union counts it as 0.",
+    )
+    assert report["pq_dagger(classes=union)"].notes == ()
+    assert sy.evaluate("panoptic", made[0], made[0], ["pq_dagger"], confidence=None)["pq_dagger"].notes == ()
+
+
+def test_predictions_may_leave_names_and_kinds_to_the_truth() -> None:
+    truth, prediction = sides(GOLDENS["panoptic"])
+    bare = [{key: one[key] for key in ("id", "category_id")} for one in prediction["segments"][0]]
+    assert scores(truth, {**prediction, "segments": [bare]}, NINE) == scores(truth, prediction, NINE)
+    none = [{key: one[key] for key in one if key not in ("name", "isthing")} for one in truth["segments"][0]]
+    with pytest.raises(InputError, match=r"truth: the segments of category 1 have no 'isthing'"):
+        scores({**truth, "segments": [none]}, {**prediction, "segments": [bare]}, ["pq"])
+    alone = [{**one, "category_id": 99} if k == 0 else one for k, one in enumerate(bare)]
+    with pytest.raises(InputError, match=r"predictions: the segments of category 99 have no 'isthing'"):
+        scores(truth, {**prediction, "segments": [alone]}, ["pq"])
+
+
+def without(key: str) -> Any:
+    return lambda side, content: content.pop(key, None)
+
+
+def test_categories_of_another_file(tmp_path: Path) -> None:
+    expected = scores(*coco(tmp_path), NINE)
+    listed = GOLDENS["panoptic"]["categories"]
+    paths = coco(tmp_path, without("categories"))
+    with pytest.raises(InputError, match=r"t\.json: the key 'categories' is missing, which says what is a thing"):
+        scores(*paths, ["pq"])
+    for content in (listed, {"categories": listed}):
+        (tmp_path / "c.json").write_text(json.dumps(content), encoding="utf-8")
+        assert scores(*paths, NINE, options={"categories": tmp_path / "c.json"}) == expected
+    turned = [{**one, "isthing": 1 - one["isthing"]} for one in listed]
+    (tmp_path / "c.json").write_text(json.dumps(turned), encoding="utf-8")
+    swapped = scores(*coco(tmp_path), NINE, options={"categories": tmp_path / "c.json"})
+    assert swapped == [*expected[:3], *expected[6:], *expected[3:6]]
+    with pytest.raises(InputError, match="the option categories is for COCO's panoptic JSON files"):
+        scores(*sides(GOLDENS["panoptic"]), ["pq"], options={"categories": tmp_path / "c.json"})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([], "lists no categories"),
+        ({}, "'categories' is null where an array is expected"),
+        (7, "'categories' is a number where an array is expected"),
+        ([7], r"categories\[0\]: 7 where an object is expected"),
+        ([{"id": 1, "name": "car"}], r"categories\[0\]: the key 'isthing' is missing"),
+        ([{"name": "car", "isthing": 1}], r"categories\[0\]: the key 'id' is missing"),
+        ([{"id": 1, "isthing": 1}], r"categories\[0\]: the key 'name' is missing"),
+        ([{"id": 1, "name": "car", "isthing": "yes"}], r"categories\[0\]: 'isthing' is 'yes'"),
+        ([{"id": 1, "name": "car", "isthing": 2}], r"categories\[0\]: 'isthing' is 2"),
+        ([{"id": 1.5, "name": "car", "isthing": 1}], r"categories\[0\]: 'id' is 1.5"),
+        (
+            [{"id": 1, "name": "car", "isthing": 1}, {"id": 1, "name": "cat", "isthing": 1}],
+            "category 1 is listed twice",
+        ),
+    ],
+)
+def test_categories_that_are_refused(content: Any, message: str, tmp_path: Path) -> None:
+    paths = coco(tmp_path)
+    (tmp_path / "c.json").write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        scores(*paths, ["pq"], options={"categories": tmp_path / "c.json"})
+
+
+def test_png_folders_of_another_name(tmp_path: Path) -> None:
+    paths = coco(tmp_path)
+    expected = scores(*paths, NINE)
+    (tmp_path / "p").rename(tmp_path / "pngs")
+    with pytest.raises(InputError, match=r"p\.json: there is no folder '.*p' with the PNG files.*prediction\.folder="):
+        scores(*paths, NINE)
+    assert scores(*paths, NINE, options={"prediction.folder": tmp_path / "pngs"}) == expected
+    (tmp_path / "own").mkdir()
+    for name in (tmp_path / "pngs" / "1.png", tmp_path / "p.json"):
+        name.rename(tmp_path / "own" / name.name)
+    assert scores(paths[0], tmp_path / "own" / "p.json", NINE) == expected
+    with pytest.raises(InputError, match="there is no folder 'nowhere'"):
+        scores(*paths[:1], tmp_path / "own" / "p.json", NINE, options={"prediction.folder": "nowhere"})
+    with pytest.raises(InputError, match="the option folder is for COCO's panoptic JSON files"):
+        scores(*sides(GOLDENS["panoptic"]), ["pq"], options={"truth.folder": "t"})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda side, content: content["annotations"][0].pop("image_id"), "the key 'image_id' is missing"),
+        (lambda side, content: content["annotations"][0].pop("file_name"), "the key 'file_name' is missing"),
+        (lambda side, content: content["annotations"][0].update(segments_info=7), "'segments_info' is a number"),
+        (lambda side, content: content.update(annotations=["x"]), r"annotations\[0\]: 'x' where an object is expected"),
+        (lambda side, content: content.update(annotations={}), "'annotations' is an object where an array is expected"),
+        (put("truth", id=None), "'id' is null. It must be a whole number"),
+        (put("truth", category_id="cat"), "'category_id' is 'cat'. It must be a whole number"),
+        (put("truth", iscrowd=[1]), r"'iscrowd' is \[1\]. It must be a whole number"),
+        (put("truth", area=1.5), "'area' is 1.5. It must be a whole number"),
+        (lambda side, content: content["categories"].append(3) if side == "truth" else 0, r"categories\[4\]: 3 where"),
+    ],
+)
+def test_messages_of_panoptic_files_name_the_key(change: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        scores(*coco(tmp_path, change), ["pq"])
 
 
 def test_stuff_below_half_counts_by_its_overlap() -> None:

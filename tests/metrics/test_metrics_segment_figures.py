@@ -119,7 +119,7 @@ def test_tables_and_figures_that_there_are(monkeypatch: pytest.MonkeyPatch) -> N
 def test_classes_without_a_segment_are_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """25 classes of one segment each, of which those of odd numbers are found, and a crowd."""
     numbers = np.arange(1, 27)
-    named = [{"id": int(k), "category_id": int(k), "iscrowd": int(k == 26)} for k in numbers]
+    named = [{"id": int(k), "category_id": int(k), "iscrowd": int(k == 26), "isthing": 1} for k in numbers]
     truth = side([numbers], [named])
     predicted = side(
         [np.where((numbers % 2 == 1) & (numbers < 26), numbers, 0)], [[one for one in named if one["id"] % 2 == 1]]

@@ -26,7 +26,7 @@ def test_both_ways_read_the_same() -> None:
         (lengths, *columns), kinds = way(listed(ROWS), [2, 0, 1])
         assert lengths == [1, 2, 0]
         assert [column.tolist() for column in columns] == [[3, 9, 2], [4, 4, 5], [0, 1, 0], [-1, 7, -1]]
-        assert kinds == {4: ("4", True), 5: ("x", False)}
+        assert kinds == {4: (None, True), 5: ("x", False)}
     (lengths, *columns), kinds = segments._columns(listed([[], []]), [0, 1])
     assert (lengths, [column.tolist() for column in columns], kinds) == ([0, 0], [[], [], [], []], {})
 

@@ -256,7 +256,7 @@ def test_segments_of_rows() -> None:
         assert [column.tolist() for column in (read.pair, read.number, read.category, read.crowd, read.area)] == [
             [0, 2, 2], [LAST, 9, 2], [4, 4, 5], [False, True, False], [-1, 7, -1],
         ]  # fmt: skip
-        assert read.kinds == {4: ("4", True), 5: ("x", False)}
+        assert read.kinds == {4: (None, None), 5: ("x", False)}
         assert len(read) == 3
         assert read.find(np.array([0, 2, 2, 1, 2, 2]), np.array([LAST, 2, 9, 9, 3, LAST])).tolist() == [
             0,
@@ -270,27 +270,31 @@ def test_segments_of_rows() -> None:
         assert read.find(np.array([1]), np.array([9 | 1 << 24])).tolist() == [-1]
     none = read_segments(listed("[]"), np.array([0, -1]))
     assert (len(none), none.find(np.array([0, 1]), np.array([1, 2])).tolist()) == (0, [-1, -1])
-    assert row_segments(listed(*rows), 0) == {9: Segment(4, "4", True, True, 7), 2: Segment(5, "x", False, False, -1)}
+    assert row_segments(listed(*rows), 0) == {9: Segment(4, None, True, None, 7), 2: Segment(5, "x", False, False, -1)}
     for large, category in (((1 << 62) - 1, 5), (-5, -5)):
         row = listed([{"id": 1, "category_id": category, "area": large}])
-        assert row_segments(row, 0) == {1: Segment(category, str(category), False, True, large)}
+        assert row_segments(row, 0) == {1: Segment(category, None, False, None, large)}
     for category, area in ((1 << 62, 1), (-(1 << 62), 1), (1, 1 << 62)):
         row = listed([{"id": 1, "category_id": category, "area": area}])
         assert refusal(row_segments, row, 0)[0] == "segment 1 has a category or an area that is too large"
 
 
 LISTS: list[tuple[Any, tuple[str, str]]] = [
-    ([{"id": 7, "category_id": 1}] * 2, ("segment 7 stands twice", "Each id stands for one segment.")),
-    ([{"id": 0, "category_id": 1}], ("segment 0 is no id: 1 to 2²⁴ - 1", "Each id stands for one segment.")),
-    ([{"id": 1 << 24, "category_id": 1}], ("segment 16777216 is no id: 1 to 2²⁴ - 1", "Each id stands for one segment.")),
-    ([{"id": 1, "category_id": 10**30}], ("segment 1 has a category or an area that is too large", "Check it.")),
-    ([{"id": 1, "category_id": 1, "area": 10**30}], ("segment 1 has a category or an area that is too large", "Check it.")),
-    ([{"category_id": 1}], ("no list of segments: KeyError 'id'", 'Give [{"id": 7, "category_id": 1}].')),
-    ([{"id": 1}], ("no list of segments: KeyError 'category_id'", 'Give [{"id": 7, "category_id": 1}].')),
+    ([{"id": 7, "category_id": 1}] * 2, ("segment 7 is listed twice", "Give each segment an id of its own.")),
+    ([{"id": 0, "category_id": 1}], ("segment 0 is not an id from 1 to 2²⁴ - 1", "Give each segment an id of its own.")),
     (
-        [{"id": "x", "category_id": 1}],
-        ("no list of segments: ValueError invalid literal for int() with base 10: 'x'", 'Give [{"id": 7, "category_id": 1}].'),
+        [{"id": 1 << 24, "category_id": 1}],
+        ("segment 16777216 is not an id from 1 to 2²⁴ - 1", "Give each segment an id of its own."),
     ),
+    ([{"id": 1, "category_id": 10**30}], ("segment 1 has a category or an area that is too large", "Both must be below 2⁶².")),
+    ([{"id": 1, "category_id": 1, "area": 10**30}], ("segment 1 has a category or an area that is too large", "Both must be below 2⁶².")),
+    ([{"category_id": 1}], ("the key 'id' is missing", "Add it.")),
+    ([{"id": 1}], ("the key 'category_id' is missing", "Add it.")),
+    ([{"id": "x", "category_id": 1}], ("'id' is 'x'", "It must be a whole number.")),
+    ([{"id": 1.5, "category_id": 1}], ("'id' is 1.5", "It must be a whole number.")),
+    ([{"id": 1, "category_id": None}], ("'category_id' is null", "It must be a whole number.")),
+    ([{"id": 1, "category_id": 1, "isthing": 2}], ("'isthing' is 2", "It must be 1 for a thing, 0 for stuff.")),
+    (["car"], ("'car' where an object is expected", "It needs the key 'id'.")),
 ]  # fmt: skip
 
 
@@ -327,7 +331,7 @@ def test_what_metrics_are_called_and_shown_by() -> None:
     shown = {cls.name: [str(one) for one in cls.examples()] for cls in catalogue.find_task("panoptic").metrics}
     assert shown == {
         "pq": ["pq", "pq(of=things)", "pq(of=stuff)", "pq(overlap=boundary)", "pq(iou=0.75)"],
-        "sq": ["sq", "sq(of=things)", "sq(of=stuff)"], "rq": ["rq", "rq(of=things)", "rq(of=stuff)"], "pq_dagger": ["pq_dagger"],
+        "sq": ["sq", "sq(of=things)", "sq(of=stuff)"], "rq": ["rq", "rq(of=things)", "rq(of=stuff)"], "pq_dagger": ["pq_dagger", "pq_dagger(classes=union)"],
     }  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """COCO's panoptic format: a JSON file of segments and a folder of PNG files whose colours are the segments' ids.
 
-The folder has the name of the JSON file without its ending. In memory a row is an image: `image`, `map` (ids) and
-`segments` (a list of {"id", "category_id", "iscrowd", "area", "name", "isthing"}).
+The folder has the name of the JSON file without its ending, or the option `folder` names it. In memory a row is an
+image: `image`, `map` (ids) and `segments` (a list of {"id", "category_id", "iscrowd", "area", "name", "isthing"}).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import InputError, nearest
+from steelyard.core.json_fields import json_field, json_whole
 from steelyard.core.options import Options
 from steelyard.core.records import MapRecords, Records, as_object
 from steelyard.core.task import Task
@@ -31,8 +32,13 @@ def read_sides(
     """Truth and predictions. Predictions that list no categories have those of the truth."""
     if predictions is None:
         raise InputError(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
-    known: dict[int, tuple[str, int]] = {}
-    sides = (_side(task, truth, columns, "truth", known), _side(task, predictions, columns, "prediction", known))
+    options = options or Options(task.options)
+    given = options.of("categories")
+    known = {} if given is None else _categories_file(Path(given), str(given))
+    sides = (
+        _side(task, truth, columns, "truth", known, options),
+        _side(task, predictions, columns, "prediction", known, options),
+    )
     if not len(sides[0]):
         raise InputError("there are no images", where=sides[0].source, remedy="The truth needs at least one.")
     return sides
@@ -40,56 +46,119 @@ def read_sides(
 
 def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
     """One side by itself."""
-    return _side(task, data, columns, side, {})
+    return _side(task, data, columns, side, {}, Options(task.options))
 
 
-def _side(task: Task, data: Any, columns: Mapping[str, str], side: str, known: dict[int, tuple[str, int]]) -> Records:
+def _side(
+    task: Task,
+    data: Any,
+    columns: Mapping[str, str],
+    side: str,
+    known: dict[int, tuple[str, int]],
+    options: Options,
+) -> Records:
     schema = task.truth if side == "truth" else task.prediction
     name = "truth" if side == "truth" else "predictions"
     if isinstance(data, str | PathLike) and Path(data).suffix.lower() == ".json":
-        return _coco(Path(data), str(data), known)
+        return _coco(Path(data), str(data), known, side, options)
+    for option in ("categories", "folder"):
+        if options.of(option, side) is not None:
+            raise InputError(
+                f"the option {option} is for COCO's panoptic JSON files",
+                where=str(data) if isinstance(data, str | PathLike) else name,
+                remedy="In tables and arrays, segments have name and isthing, and maps have their paths.",
+            )
     return to_records(read_table(in_rows(data, task.truth.key[0], name), name), schema, columns, side)
 
 
-def _coco(path: Path, source: str, known: dict[int, tuple[str, int]]) -> Records:
-    try:
-        content = json.loads(read_bytes(path, source))
-        annotations = expect(content["annotations"], "an array", "annotations", source)
-        listed = {int(one["id"]): (str(one["name"]), int(one["isthing"])) for one in content.get("categories", ())}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
+def _coco(path: Path, source: str, known: dict[int, tuple[str, int]], side: str, options: Options) -> Records:
+    content = _json(path, source)
+    if not isinstance(content, dict) or "annotations" not in content:
         raise InputError(
-            f"is no panoptic JSON: {type(error).__name__} {error}", where=source, remedy="It needs annotations."
-        ) from None
-    known |= listed
-    categories = listed or known
-    folder = path.with_suffix("")
+            "is not a panoptic JSON: the key 'annotations' is missing",
+            where=source,
+            remedy="Give a COCO panoptic file: annotations with segments_info, and categories.",
+        )
+    annotations = expect(content["annotations"], "an array", "annotations", source)
+    if options.of("categories") is None:
+        listed = _categories(content["categories"], source) if content.get("categories") else {}
+        if not listed and side == "truth":
+            raise InputError(
+                "the key 'categories' is missing, which says what is a thing and what is stuff",
+                where=source,
+                remedy='Add [{"id": 1, "name": "car", "isthing": 1}], or name a file of them by the option categories.',
+            )
+        known |= listed
+        categories: Categories = listed or known
+    else:
+        categories = known
     seen: set[Any] = set()
     named: dict[int, str] = {}
-    ids, maps, segments = [], [], []
+    ids, files, segments = [], [], []
     for number, one in enumerate(annotations):
         where = f"{source}, annotations[{number}]"
-        try:
-            image = expect(one["image_id"], "a text or a number", "image_id", where)
-            file, listed_segments = expect(one["file_name"], "a text", "file_name", where), one["segments_info"]
-            entries = [_segment(entry, categories, named, where) for entry in listed_segments]
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"{type(error).__name__} {error}", where=where, remedy="Is it panoptic?") from None
+        image = expect(json_field(one, "image_id", where), "a text or a number", "image_id", where)
+        files.append(expect(json_field(one, "file_name", where), "a text", "file_name", where))
+        listed_segments = expect(json_field(one, "segments_info", where), "an array", "segments_info", where)
+        entries = [_segment(entry, categories, named, where) for entry in listed_segments]
         if image in seen:
-            raise InputError(f"image {image} stands twice", where=where, remedy="Each may stand once.")
+            raise InputError(f"duplicate image {image}", where=where, remedy="List each image once.")
         seen.add(image)
         ids.append(image)
-        maps.append(os.path.join(folder, file))
         segments.append(f"[{', '.join(entries)}]")
+    folder = _folder(path, source, options.of("folder", side), files, side)
     columns = {
         "image": as_object([str(i) for i in ids]) if not all(type(i) is int for i in ids) else _integers(ids),
-        "map": as_object(maps),
+        "map": as_object([os.path.join(folder, file) for file in files]),
         "segments": as_object(segments),
     }
     return MapRecords(source, columns, {}, lambda row: f"{source}, image {ids[row]}")
+
+
+def _json(path: Path, source: str) -> Any:
+    try:
+        return json.loads(read_bytes(path, source))
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        what = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise InputError(f"is not valid JSON: {what}", where=source, remedy="Is the file whole?") from None
+
+
+def _categories_file(path: Path, source: str) -> dict[int, tuple[str, int]]:
+    """The categories of a file: a list, or what stands under 'categories'."""
+    content = _json(path, source)
+    listed = _categories(content.get("categories") if isinstance(content, dict) else content, source)
+    if not listed:
+        raise InputError("lists no categories", where=source, remedy="Each has id, name and isthing.")
+    return listed
+
+
+def _categories(content: Any, source: str) -> dict[int, tuple[str, int]]:
+    categories: dict[int, tuple[str, int]] = {}
+    for number, one in enumerate(expect(content, "an array", "categories", source)):
+        where = f"{source}, categories[{number}]"
+        category, thing = (json_whole(json_field(one, key, where), key, where) for key in ("id", "isthing"))
+        name = expect(json_field(one, "name", where), "a text", "name", where)
+        if thing not in (0, 1):
+            raise InputError(f"'isthing' is {thing}", where=where, remedy="It must be 1 for a thing, 0 for stuff.")
+        if categories.setdefault(category, (name, thing)) != (name, thing):
+            raise InputError(f"category {category} is listed twice", where=where, remedy="List each category once.")
+    return categories
+
+
+def _folder(path: Path, source: str, given: str | None, files: list[str], side: str) -> Path:
+    """The folder of the PNG files: the one that is named, one of the JSON's name, or the JSON's own."""
+    folder = path.with_suffix("") if given is None else Path(given)
+    if folder.is_dir() or not files:
+        return folder
+    if given is None and (path.parent / files[0]).is_file():
+        return path.parent
+    raise InputError(
+        f"there is no folder '{folder}' with the PNG files",
+        where=source,
+        remedy=f"Name it by the option folder: -O {side}.folder=DIR.",
+    )
 
 
 def _integers(ids: list[int]) -> Any:
@@ -100,18 +169,19 @@ def _integers(ids: list[int]) -> Any:
 
 def _segment(entry: Any, categories: Categories, named: dict[int, str], where: str) -> str:
     """A segment as JSON, with the name of its category; `named` keeps names as JSON."""
-    number, category = int(entry["id"]), int(entry["category_id"])
+    number, category = (json_whole(json_field(entry, key, where), key, where) for key in ("id", "category_id"))
     if categories and category not in categories:
         raise InputError(
             f"segment {number} is of category {category}, which is not listed",
             where=where,
             remedy=nearest(str(category), map(str, categories)),
         )
-    name, thing = categories.get(category, (str(category), 1))
-    if category not in named:
-        named[category] = json.dumps(name)
-    area = f'"area": {int(entry["area"])}, ' if "area" in entry else ""
-    return (
-        f'{{"id": {number}, "category_id": {category}, "iscrowd": {int(entry.get("iscrowd", 0))}, '
-        f'"name": {named[category]}, {area}"isthing": {thing}}}'
-    )
+    crowd = json_whole(entry.get("iscrowd", 0), "iscrowd", where)
+    kind = ""
+    if category in categories:
+        name, thing = categories[category]
+        if category not in named:
+            named[category] = json.dumps(name)
+        kind = f', "name": {named[category]}, "isthing": {thing}'
+    area = f', "area": {json_whole(entry["area"], "area", where)}' if "area" in entry else ""
+    return f'{{"id": {number}, "category_id": {category}, "iscrowd": {crowd}{area}{kind}}}'

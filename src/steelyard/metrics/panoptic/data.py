@@ -21,7 +21,7 @@ from steelyard.core.task import Policy
 from steelyard.maps.each import for_each
 from steelyard.maps.load import Held, Opened, count_pairs, open_row
 from steelyard.metrics.panoptic.fits import INSIDE, VOID, Fits, Shared, fit_segments
-from steelyard.metrics.panoptic.segments import Segments, read_segments, row_segments, two_kinds
+from steelyard.metrics.panoptic.segments import UNSAID, Segments, joined_kind, read_segments, row_segments, two_kinds
 from steelyard.metrics.segmentation.data import kept_units
 
 Cells = tuple[Array, Array, Array]
@@ -41,6 +41,10 @@ PREDICTION = Schema(key=("image",), columns=_COLUMNS)
 OPTIONS = (
     Option("areas", "choice", "how large true segments are: as pixels are counted, or as the JSON says",
            default="pixels", choices=("pixels", "json"), sides=False, reads=True),
+    Option("categories", "path", "JSON file of the categories (id, name, isthing), in place of those of the data",
+           sides=False, reads=True, metavar="FILE"),
+    Option("folder", "path", "folder of the PNG files, where it does not have the name of the JSON file",
+           reads=True, metavar="DIR"),
     Option("crowds", "choice", "which crowds of a class excuse predictions: all, or the last, as panopticapi has it",
            default="all", choices=("all", "last"), sides=False),
 )  # fmt: skip
@@ -60,12 +64,23 @@ class PanopticPairs(Pairs):
 
     @cached_property
     def classes(self) -> Mapping[int, tuple[str, bool]]:
-        """The name of each category, and whether it is a thing."""
+        """The name of each category, and whether it is a thing. Predictions that do not say it are as the truth."""
         first, second = (side.kinds for side in self.segments)
-        for category, (name, thing) in second.items():
-            if first.get(category, (name, thing)) != (name, thing):
-                raise two_kinds(category, name, first[category][0], self.prediction.source)
-        return {**first, **second}
+        kinds: dict[int, tuple[str, bool]] = {}
+        for category in sorted({**first, **second}):
+            said, other = first.get(category, UNSAID), second.get(category, UNSAID)
+            kind = joined_kind(said, other)
+            if kind is None:
+                raise two_kinds(category, other, said, self.prediction.source)
+            name, thing = kind
+            if thing is None:
+                raise InputError(
+                    f"the segments of category {category} have no 'isthing'",
+                    where=(self.truth if category in first else self.prediction).source,
+                    remedy='Give them "isthing": 1 for a thing, or 0 for stuff.',
+                )
+            kinds[category] = (str(category) if name is None else name, thing)
+        return kinds
 
     @cached_property
     def facts(self) -> Facts:

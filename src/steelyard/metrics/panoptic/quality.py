@@ -252,7 +252,9 @@ class PanopticQualityDagger(Metric):
     $\mathrm{PQ}^\dagger_c = \frac{1}{|S_c|} \sum_{s \in S_c} \mathrm{IoU}(s, \hat s)$
 
     That is for stuff; things have their PQ. S_c are the true segments of a stuff class, ŝ the prediction of the class
-    in the same image that overlaps s most (Porzi et al. 2019). The mean over classes.
+    in the same image that overlaps s most (Porzi et al. 2019). The mean over classes. S_c is empty for stuff that is
+    predicted and never true: such a class is left out of the mean, or counts as 0 with `classes=union`, as it does in
+    PQ. Things that are predicted alone count as 0 either way.
 
     Undefined when no class has a segment.
 
@@ -268,6 +270,17 @@ class PanopticQualityDagger(Metric):
     name: ClassVar[str] = "pq_dagger"
     title: ClassVar[str] = "PQ†"
 
+    classes: str = "truth"
+
+    def check(self) -> None:
+        """Known words only."""
+        one_of(self, "classes", "truth", "union")
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """Over stuff of the truth, and of either side."""
+        return (cls(), cls(classes="union"))
+
     def needs(self) -> tuple[Wanted, ...]:
         """Counts of segments, and overlaps of stuff."""
         return (SegmentCounts(), StuffOverlaps())
@@ -277,7 +290,21 @@ class PanopticQualityDagger(Metric):
         cells, stuff = totals[SegmentCounts()], totals[StuffOverlaps()]
         things = ratio(cells[:, :, OVERLAP], cells[:, :, TP] + 0.5 * cells[:, :, FP] + 0.5 * cells[:, :, FN])
         values = np.where(stuff[:, :, 1] > 0, ratio(stuff[:, :, 0], stuff[:, :, 1]), things)
-        return mean_defined(values, (stuff[:, :, 1] > 0) | (cells[:, :, THING] > 0))
+        kept = (stuff[:, :, 1] > 0) | (cells[:, :, THING] > 0)
+        return mean_defined(values, kept | self._made_up(totals) if self.classes == "union" else kept)
+
+    def _made_up(self, totals: Any) -> Any:
+        """Stuff that is predicted and never true: its PQ is 0."""
+        return (totals[SegmentCounts()][:, :, STUFF] > 0) & (totals[StuffOverlaps()][:, :, 1] == 0)
+
+    def notes(self, totals: Any) -> tuple[str, ...]:
+        """Which stuff is left out because the truth does not have it."""
+        places = np.flatnonzero(self._made_up(totals)[0]).tolist()
+        if self.classes == "union" or not places:
+            return ()
+        shown = totals.facts.axes["class"].shown
+        names = ", ".join(shown[place] for place in places[:5]) + (", ..." if len(places) > 5 else "")
+        return (f"Stuff that is predicted and never true is not in the mean: {names}. classes=union counts it as 0.",)
 
 
 METRICS: tuple[type[Metric], ...] = (PanopticQuality, SegmentationQuality, RecognitionQuality, PanopticQualityDagger)

@@ -10,6 +10,7 @@ import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
+from steelyard.core.json_fields import json_field, json_whole
 from steelyard.core.pairs import Array
 from steelyard.core.records import Records
 
@@ -18,13 +19,17 @@ _FAULTS = (ValueError, KeyError, TypeError, AttributeError, RecursionError, Over
 
 
 class Segment(NamedTuple):
-    """One segment: its class, and whether it is a crowd and a thing."""
+    """One segment: its class, and whether it is a crowd and a thing; None where it does not say so."""
 
     category: int
-    name: str
+    name: str | None
     crowd: bool
-    thing: bool
+    thing: bool | None
     area: int
+
+
+Kind = tuple[str | None, bool | None]  # name of a category, and whether it is a thing; None where no segment says it
+UNSAID: Kind = (None, None)
 
 
 @frozen
@@ -39,7 +44,7 @@ class Segments:
     category: Array
     crowd: Array
     area: Array
-    kinds: Mapping[int, tuple[str, bool]]  # name of a category, and whether it is a thing
+    kinds: Mapping[int, Kind]
     key: Array
     order: Array
 
@@ -73,7 +78,7 @@ def read_segments(records: Records, rows: Array) -> Segments:
 
 LARGEST = 1 << 62  # of a category and an area
 Columns = tuple[list[int], Array, Array, Array, Array]
-Kinds = dict[int, tuple[str, bool]]
+Kinds = dict[int, Kind]
 
 
 def _columns(records: Records, rows: list[int]) -> tuple[Columns, Kinds]:
@@ -87,13 +92,13 @@ def _columns(records: Records, rows: list[int]) -> tuple[Columns, Kinds]:
         _whole([one[name] for one in every] if default is None else [one.get(name, default) for one in every])
         for name, default in (("id", None), ("category_id", None), ("iscrowd", 0), ("area", -1))
     )
-    said = {
-        (int(label), str(one.get("name", label)), bool(one.get("isthing", 1)))
-        for label, one in zip(category.tolist(), every, strict=True)
-    }
-    kinds = {label: (name, thing) for label, name, thing in said}
-    if len(kinds) < len(said):
-        raise ValueError
+    said = {(label, one.get("name"), one.get("isthing")) for label, one in zip(category.tolist(), every, strict=True)}
+    kinds: Kinds = {}
+    for label, name, thing in said:
+        kind = joined_kind(kinds.get(label, UNSAID), (name, None if thing is None else bool(thing)))
+        if kind is None or not isinstance(name, str | None) or thing not in (0, 1, None):
+            raise ValueError
+        kinds[label] = kind
     return ([len(segments) for segments in listed], number, category, crowd, area), kinds
 
 
@@ -114,18 +119,27 @@ def _each(records: Records, rows: list[int]) -> tuple[Columns, Kinds]:
         segments = row_segments(records, row)
         lengths.append(len(segments))
         for number, segment in segments.items():
-            known = kinds.setdefault(segment.category, (segment.name, segment.thing))
-            if known != (segment.name, segment.thing):
-                raise two_kinds(segment.category, segment.name, known[0], records.place(row))
+            known = kinds.get(segment.category, UNSAID)
+            kind = joined_kind(known, (segment.name, segment.thing))
+            if kind is None:
+                raise two_kinds(segment.category, (segment.name, segment.thing), known, records.place(row))
+            kinds[segment.category] = kind
             table.append((number, segment.category, segment.crowd, segment.area))
     columns = np.array(table, dtype=np.int64).reshape(-1, 4)
     return (lengths, columns[:, 0], columns[:, 1], columns[:, 2], columns[:, 3]), kinds
 
 
-def two_kinds(category: int, name: str, other: str, where: str) -> InputError:
+def joined_kind(one: Kind, other: Kind) -> Kind | None:
+    """What two segments of a category say together; None where they contradict each other."""
+    if any(a is not None and b is not None and a != b for a, b in zip(one, other, strict=True)):
+        return None
+    return other[0] if one[0] is None else one[0], other[1] if one[1] is None else one[1]
+
+
+def two_kinds(category: int, kind: Kind, other: Kind, where: str) -> InputError:
     """A category that is called two names, or is a thing and stuff."""
     return InputError(
-        f"category {category} is '{name}' and '{other}', or a thing and stuff",
+        f"category {category} is '{kind[0] or category}' and '{other[0] or category}', or a thing and stuff",
         where=where,
         remedy="Name each category alike on both sides.",
     )
@@ -137,23 +151,34 @@ def row_segments(records: Records, row: int) -> dict[int, Segment]:
     segments: dict[int, Segment] = {}
     try:
         listed = json.loads(records["segments"][row] or "[]")
-        for one in listed:
-            number, category = int(one["id"]), int(one["category_id"])
-            if number in segments or not 0 < number < 1 << BITS:
-                what = "stands twice" if number in segments else "is no id: 1 to 2²⁴ - 1"
-                raise InputError(f"segment {number} {what}", where=where, remedy="Each id stands for one segment.")
-            name, thing, area = str(one.get("name", category)), bool(one.get("isthing", 1)), int(one.get("area", -1))
-            if max(abs(category), abs(area)) >= LARGEST:
-                raise InputError(
-                    f"segment {number} has a category or an area that is too large", where=where, remedy="Check it."
-                )
-            segments[number] = Segment(category, name, bool(one.get("iscrowd", 0)), thing, area)
-    except _FAULTS as error:
-        if isinstance(error, InputError):
-            raise
+    except (ValueError, RecursionError):
+        listed = None
+    if not isinstance(listed, list):
         raise InputError(
-            f"no list of segments: {type(error).__name__} {error}",
+            "the segments are not a list in JSON",
             where=where,
-            remedy='Give [{"id": 7, "category_id": 1}].',
-        ) from None
+            remedy='Example: [{"id": 7, "category_id": 1, "name": "car", "isthing": 1}].',
+        )
+    for one in listed:
+        number, category = (json_whole(json_field(one, key, where), key, where) for key in ("id", "category_id"))
+        if number in segments or not 0 < number < 1 << BITS:
+            what = "is listed twice" if number in segments else "is not an id from 1 to 2²⁴ - 1"
+            raise InputError(f"segment {number} {what}", where=where, remedy="Give each segment an id of its own.")
+        name, thing = one.get("name"), one.get("isthing")
+        if thing not in (0, 1, None):
+            raise InputError(f"'isthing' is {thing!r}", where=where, remedy="It must be 1 for a thing, 0 for stuff.")
+        area, crowd = (json_whole(one.get(key, none), key, where) for key, none in (("area", -1), ("iscrowd", 0)))
+        if max(abs(category), abs(area)) >= LARGEST:
+            raise InputError(
+                f"segment {number} has a category or an area that is too large",
+                where=where,
+                remedy="Both must be below 2⁶².",
+            )
+        segments[number] = Segment(
+            category,
+            None if name is None else str(name),
+            bool(crowd),
+            None if thing is None else bool(thing),
+            area,
+        )
     return segments
