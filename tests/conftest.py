@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from collections import Counter
@@ -21,6 +22,7 @@ pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parent.parent
 PROGRAMS = {browser.HOW: "Chromium", latex.HOW: "LaTeX"}
+SERVER = pytest.StashKey[CommandLine]()
 ENABLE = "To run these tests: make test SYSTEM_PACKAGES=1 (Debian, as root), or install the programs yourself."
 
 
@@ -38,10 +40,45 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None]:
         reporter.write_line(f"Tests skipped because a program is missing: {each}. {ENABLE}")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A module ends the processes that it starts, and closes its files; what it drops is complained of here, by its name."""
+    before = children()
+    yield
+    gc.collect()  # a file or a process that was dropped warns now, and not in the middle of another module
+    server = request.session.stash.get(SERVER, None)
+    left = [process for process in children() - before if server is None or process.pid != server.pid]
+    if left:
+        import psutil
+
+        left = psutil.wait_procs(left, timeout=30)[1]  # what was told to end may take a moment
+    assert not left, f"{request.node.name} left processes behind: {[shown(process) for process in left]}"
+
+
+def children() -> set[Any]:
+    """The processes below this one; but for those that Python's multiprocessing keeps for as long as it runs."""
+    try:
+        import psutil
+    except ImportError:  # wheels are tested with few packages
+        return set()
+    below = psutil.Process().children(recursive=True)
+    return {process for process in below if "multiprocessing.resource_tracker" not in shown(process)}
+
+
+def shown(process: Any) -> str:
+    """The command of a process."""
+    import psutil
+
+    try:
+        return " ".join(process.cmdline()) or f"{process.name()} ({process.status()})"
+    except psutil.Error:
+        return "ended"
+
+
 @pytest.fixture(scope="session")
-def command_line() -> Iterator[CommandLine]:
+def command_line(request: pytest.FixtureRequest) -> Iterator[CommandLine]:
     """What runs commands, for all tests of a process."""
-    line = CommandLine()
+    line = request.session.stash[SERVER] = CommandLine()
     yield line
     line.close()
 

@@ -11,6 +11,8 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +21,27 @@ DEADLINE = 120.0
 STRICT = {"PYTHONWARNINGS": "error"}
 
 
+@contextmanager
+def started(command: list[str], **named: Any) -> Iterator[subprocess.Popen[Any]]:
+    """A process that does not outlive the block: what still runs at its end is killed, and its streams are closed."""
+    with subprocess.Popen(command, **named) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 class CommandLine:
     """Runs `steelyard ARGS` in a folder, and gives what subprocess.run would."""
 
     def __init__(self) -> None:
         self._server: subprocess.Popen[str] | None = None
         self._started_with: dict[str, str] = {}
+
+    @property
+    def pid(self) -> int | None:
+        """The process of the server, where it was started."""
+        return None if self._server is None else self._server.pid
 
     def run(self, args: list[str], cwd: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
         """Run one command; `env` is added to the environment."""

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from forked import started
 
 from steelyard.metrics import catalogue
 
@@ -90,15 +91,11 @@ def test_version_help_and_completion(steelyard) -> None:
 
 
 def test_a_closed_pipe_is_no_error(files: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "steelyard", "metrics"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert process.stdout is not None
-    process.stdout.close()
-    assert process.stderr is not None
-    assert process.stderr.read() == b""
-    process.stderr.close()
-    assert process.wait(30) == 0
+    command = [sys.executable, "-m", "steelyard", "metrics"]
+    with started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
 
 
 def test_import_is_light() -> None:

@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+from forked import started
 from vlm_help import completion, frames_csv, sent_grey, serving
 
 from steelyard.vlm.frames import read_frames
@@ -48,16 +49,15 @@ def one_round(folder: Path, out: Path, weights: dict[str, float], drawn: random.
         killed = 0
         for _ in range(kills):
             asked = len(server.requests)
-            process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE)
-            # Half of the kills fall while the command starts and writes its plan, half among the answers.
-            wanted = asked + drawn.choice((0, drawn.randint(1, total // kills)))
-            deadline = time.monotonic() + 60
-            while process.poll() is None and len(server.requests) < wanted and time.monotonic() < deadline:
-                time.sleep(0.001)
-            time.sleep(drawn.uniform(0, 0.1 if wanted > asked else 1.5))
-            process.kill()
-            killed += process.wait() != 0
-            assert b"Traceback" not in process.communicate()[1]
+            with started(command, cwd=folder, stderr=subprocess.PIPE) as process:
+                # Half of the kills fall while the command starts and writes its plan, half among the answers.
+                wanted = asked + drawn.choice((0, drawn.randint(1, total // kills)))
+                while process.poll() is None and len(server.requests) < wanted:
+                    time.sleep(0.001)
+                time.sleep(drawn.uniform(0, 0.1 if wanted > asked else 1.5))
+                process.kill()
+                killed += process.wait() != 0
+                assert b"Traceback" not in process.communicate()[1]
             held = check(out, held, weights)
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", timeout=120)
         assert done.returncode == 0, done.stderr

@@ -145,6 +145,7 @@ def test_wandb(report: sy.Report, lineup: Any, tmp_path: Path, monkeypatch: pyte
         assert {name: run.summary[name] for name in logged} == logged  # as its own process has it
     finally:
         run.finish()
+        real.teardown()  # its process would outlive the test
     assert len(list(tmp_path.rglob("*.wandb"))) == 1
 
 

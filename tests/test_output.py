@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from forked import started
 
 import steelyard as sy
 from steelyard.cli.main import cli
@@ -140,9 +141,9 @@ def test_links_are_written_through(tmp_path: Path) -> None:
 def test_a_device_is_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
-    write_bytes(pipe, b"through")
-    assert reader.communicate(timeout=20)[0] == b"through"
+    with started(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+        write_bytes(pipe, b"through")
+        assert reader.communicate()[0] == b"through"
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 

@@ -8,11 +8,13 @@ import re
 import socket
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pytest
 from drawn import DRAW
+from forked import started
 
 import steelyard as sy
 
@@ -85,18 +87,19 @@ print(json.dumps(out))
 def ranks(case: str, folder: Path) -> list[dict[str, object]]:
     """Run both ranks; each must end by itself."""
     env = {**os.environ, "MASTER_ADDR": "127.0.0.1", "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-c", RANK, str(rank), str(folder / case), case, str(Path(__file__).parent)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
-        )
-        for rank in (0, 1)
-    ]  # fmt: skip
     outputs = []
-    for process in running:
-        out, err = process.communicate(timeout=120)
-        assert process.returncode == 0, err
-        outputs.append(json.loads(out.splitlines()[-1]))
+    with ExitStack() as stack:
+        running = [
+            stack.enter_context(started(
+                [sys.executable, "-c", RANK, str(rank), str(folder / case), case, str(Path(__file__).parent)],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
+            ))
+            for rank in (0, 1)
+        ]  # fmt: skip
+        for process in running:
+            out, err = process.communicate(timeout=120)
+            assert process.returncode == 0, err
+            outputs.append(json.loads(out.splitlines()[-1]))
     return outputs
 
 

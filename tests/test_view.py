@@ -424,7 +424,7 @@ def test_only_this_machine(folder: Path, tmp_path: Path) -> None:
         match = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/([\w-]{32,})/", address)
         assert match is not None, address
         port = int(match[1])
-        for _ in range(100):
+        while process.poll() is None:
             with socket.socket() as wire:
                 if wire.connect_ex(("127.0.0.1", port)) == 0:
                     break

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from forked import started
 from vlm_help import Scripted, frames_csv, grey_of, picture
 
 from steelyard.core.errors import InputError
@@ -180,14 +181,13 @@ def test_kill_at_any_moment_loses_only_what_is_in_flight(tmp_path: Path) -> None
     journal = tmp_path / "run" / NAME
     kills = 0
     for target in (1, 11, 30):  # once so many lines are on disk, the process is killed without warning
-        process = subprocess.Popen(command)
-        deadline = time.monotonic() + 60
-        while process.poll() is None and time.monotonic() < deadline:
-            if journal.exists() and journal.read_bytes().count(b'"state":"done"') >= target:
-                os.kill(process.pid, signal.SIGKILL)
-                break
-            time.sleep(0.001)
-        kills += process.wait() == -signal.SIGKILL
+        with started(command) as process:
+            while process.poll() is None:
+                if journal.exists() and journal.read_bytes().count(b'"state":"done"') >= target:
+                    os.kill(process.pid, signal.SIGKILL)
+                    break
+                time.sleep(0.001)
+            kills += process.wait() == -signal.SIGKILL
     assert kills >= 2
     held = len(read_journal(tmp_path / "run"))
     subprocess.run(command, check=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from email.utils import formatdate
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from vlm_help import completion, sent_grey, serving
+from vlm_help import Clock, completion, sent_grey, serving
 
 from steelyard.core.errors import InputError
 from steelyard.vlm.answers import parse_reply
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("fast_waits")
 
 def ask(url: str, frames, out: Path, prompts=DIRECT, **options):
     backend = open_backend(
-        f"openai:small@{url}", ModelOptions(**{"retries": 4, "timeout": 5, "concurrency": 2, **options})
+        f"openai:small@{url}", ModelOptions(**{"retries": 4, "timeout": 60, "concurrency": 2, **options})
     )
     try:
         return run(frames, backend, prompts, out)
@@ -59,8 +59,11 @@ def test_what_is_sent(frames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_every_picture_gets_its_own_answer(frames, tmp_path: Path) -> None:
+    both = threading.Barrier(2)
+
     def slow(handler, number, body) -> None:
-        time.sleep(0.05)
+        if number < 2:
+            both.wait(60)  # the first waits for the second: at least two are asked at once
         good(handler, number, body)
 
     with serving(slow) as server:
@@ -92,16 +95,24 @@ MISBEHAVIOUR = {
     "no choices": (lambda h: h.send({"choices": []}), "holds no choice"),
     "choices of the wrong kind": (lambda h: h.send({"choices": "245"}), "holds no choice"),
     "a list": (lambda h: h.send([1, 2]), "holds no choice"),
-    "hang": (lambda h: time.sleep(0.6), "no answer within 0.2 s"),
+    "hang": (lambda h: h.server.clock.move(100), "no answer within 60 s"),
     "connection closed": (lambda h: h.connection.shutdown(2), "the connection broke"),
 }  # fmt: skip
 
 
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of requests: time passes for them when a server says so."""
+    made = Clock()
+    monkeypatch.setattr("steelyard.vlm.wire.time", made)
+    return made
+
+
 @pytest.mark.parametrize("name", MISBEHAVIOUR)
-def test_what_passes_is_waited_for(name: str, frames, tmp_path: Path) -> None:
+def test_what_passes_is_waited_for(name: str, frames, tmp_path: Path, clock: Clock) -> None:
     misbehave, _ = MISBEHAVIOUR[name]
-    with serving(failing(2, misbehave)) as server:
-        progress = ask(server.url, frames[:1], tmp_path / "run", timeout=0.2 if name == "hang" else 5)
+    with serving(failing(2, misbehave), clock) as server:
+        progress = ask(server.url, frames[:1], tmp_path / "run")
     assert (progress.done, progress.parsed, progress.failed) == (1, 1, 0)
     (reading,) = read_journal(tmp_path / "run").values()
     assert reading.turns[0].attempts == 3
@@ -109,10 +120,12 @@ def test_what_passes_is_waited_for(name: str, frames, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", MISBEHAVIOUR)
-def test_what_does_not_pass_is_written_down_and_asked_again_later(name: str, frames, tmp_path: Path) -> None:
+def test_what_does_not_pass_is_written_down_and_asked_again_later(
+    name: str, frames, tmp_path: Path, clock: Clock
+) -> None:
     misbehave, message = MISBEHAVIOUR[name]
-    with serving(failing(10**6, misbehave)) as server:
-        progress = ask(server.url, frames[:1], tmp_path / "run", timeout=0.2 if name == "hang" else 5)
+    with serving(failing(10**6, misbehave), clock) as server:
+        progress = ask(server.url, frames[:1], tmp_path / "run")
         assert (progress.done, progress.failed) == (0, 1)
         assert message in progress.last_error
         assert progress.last_error.endswith("after 4 attempts")
@@ -141,14 +154,15 @@ def test_one_bad_frame_does_not_stop_the_rest(frames, tmp_path: Path) -> None:
         assert len(server.requests) == 7
 
 
-def test_retry_after_is_honoured(frames, tmp_path: Path) -> None:
+def test_retry_after_is_honoured(frames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(failing(1, lambda h: h.send({}, 429, retry_after="0.4"))) as server:
         ask(server.url, frames[:1], tmp_path / "run")
     first, second = (moment for moment, _, _ in server.requests)
     assert second - first >= 0.4
     assert retry_after("7") == 7
-    assert 3 < retry_after(formatdate(time.time() + 5, usegmt=True)) <= 5
-    assert retry_after(formatdate(time.time() - 50, usegmt=True)) == 0
+    monkeypatch.setattr("steelyard.vlm.pace.time", Clock())  # it stands at 1,000 s
+    assert retry_after(formatdate(1005, usegmt=True)) == 5
+    assert retry_after(formatdate(950, usegmt=True)) == 0
     assert retry_after("soon") is None
     assert retry_after(None) is None
 

@@ -72,6 +72,23 @@ def completion(text: str, finish: str | None = "stop", tokens: int = 2) -> dict[
     }
 
 
+class Clock:
+    """A clock for the code under test: it stands still until somebody waits, or moves it."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.lock = threading.Lock()
+
+    def monotonic(self) -> float:
+        return self.now
+
+    time = monotonic
+
+    def move(self, seconds: float) -> None:
+        with self.lock:
+            self.now += seconds
+
+
 class Handler(BaseHTTPRequestHandler):
     """One request: `server.script` says what to do with it."""
 
@@ -82,7 +99,7 @@ class Handler(BaseHTTPRequestHandler):
         server: Any = self.server
         with server.lock:
             number = len(server.requests)
-            server.requests.append((time.monotonic(), dict(self.headers), body))
+            server.requests.append((server.clock.monotonic(), dict(self.headers), body))
             server.active += 1
             server.most_active = max(server.most_active, server.active)
         try:
@@ -113,12 +130,13 @@ def sent_grey(body: dict[str, Any]) -> int:
 
 
 @contextmanager
-def serving(script: Callable[[Handler, int, dict[str, Any]], None]) -> Iterator[Any]:
-    """A server on loopback; `.url`, `.requests`, `.most_active`."""
+def serving(script: Callable[[Handler, int, dict[str, Any]], None], clock: Any = time) -> Iterator[Any]:
+    """A server on loopback; `.url`, `.requests` with their moments by the clock, `.most_active`."""
     server: Any = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     server.script, server.requests, server.lock = script, [], threading.Lock()
     server.active = server.most_active = 0
+    server.clock = clock
     server.url = f"http://127.0.0.1:{server.server_port}/v1"
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
