@@ -236,9 +236,11 @@ def test_half_open_connections_are_dropped(server: Server, monkeypatch: pytest.M
     with socket.create_connection(("127.0.0.1", server.port)) as half:
         half.sendall(b"GET / HTTP/1.1\r\nHost: x")
         assert is_dropped(half, 60)
-    with socket.create_connection(("127.0.0.1", server.port)) as drip:  # a byte now and then keeps nobody
-        with pytest.raises((BrokenPipeError, ConnectionError)):
-            dripped(drip, b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 50)
+    with (
+        socket.create_connection(("127.0.0.1", server.port)) as drip,
+        pytest.raises((BrokenPipeError, ConnectionError)),
+    ):
+        dripped(drip, b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 50)  # a byte now and then keeps nobody
     assert server.get("/").status == 200
 
 
