@@ -2,9 +2,9 @@
 # make test   the whole test suite, with every optional package it needs, and the C++ tests of the kernels; tests that need Chromium or
 #             LaTeX are skipped where these are missing
 # make test SYSTEM_PACKAGES=1  install Chromium and LaTeX with apt-get first (Debian, as root)
-# make kills  kill -9 in the middle of every command that writes, fifty times each, and of workers and drivers of every engine
+# make kills  kill -9 in the middle of every command that writes, KILLS (50) times each, and of workers and drivers of every engine
 # make partitions  cut the data of every task in 10,000 ways: states and reports stay the same (minutes)
-# make simulate  hold intervals, p-values and plans to what they promise, by simulation (minutes)
+# make simulate  hold intervals, p-values and plans to what they promise, on SETS (400) simulated test sets each (minutes)
 # make gpu-test  the losses on a GPU, held to the CPU's in float64; needs CUDA, and a PyTorch with Triton in the environment
 # make lint   ruff and mypy --strict
 # make types  pyright over a user's program, as an editor sees the package; needs node
@@ -50,15 +50,20 @@ test: $(VENV)/test build/ctest-plain/tested
 	$(SYSTEM)
 	$(PY) -m pytest -n 2 --dist worksteal --junitxml=$(OUT)/tests.xml
 
+KILLS ?= 50
+SCALE_KILLS ?= 20
+
 kills: $(VENV)/test
-	STEELYARD_KILLS=50 $(PY) -m pytest -n 0 -rP -o junit_logging=system-out --junitxml=$(OUT)/kills.xml tests/test_kills*.py
-	STEELYARD_KILLS=20 $(PY) -m pytest -n 0 tests/test_scale_clusters.py -k killed_in
+	STEELYARD_KILLS=$(KILLS) $(PY) -m pytest -n 2 --dist worksteal -rP -o junit_logging=system-out --junitxml=$(OUT)/kills.xml tests/test_kills*.py
+	STEELYARD_KILLS=$(SCALE_KILLS) $(PY) -m pytest -n 0 tests/test_scale_clusters.py -k killed_in
 
 partitions: $(VENV)/test
 	STEELYARD_PARTITIONS=10000 $(PY) -m pytest -n 2 --dist worksteal tests/test_state.py -k partition
 
+SETS ?= 400
+
 simulate: $(VENV)/test
-	STEELYARD_SETS=400 $(PY) -m pytest -n 2 --junitxml=$(OUT)/simulate.xml tests/test_simulated*.py tests/test_families.py tests/test_stats.py
+	STEELYARD_SETS=$(SETS) $(PY) -m pytest -n 2 -o junit_suite_name=sets-$(SETS) --junitxml=$(OUT)/simulate.xml tests/test_simulated*.py tests/test_families.py tests/test_stats.py
 
 gpu-test: $(VENV)/test
 	$(PY) -m pytest -n 0 gpu

@@ -178,7 +178,11 @@ def take_simulate() -> dict[str, Any]:
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if "`" in line]
     shares = [float(cell.strip("* ")) for row in rows for cell in row[2].split("/") if cell.strip("* –")]
     inside = sum(93 <= share <= 97 for share in shares)
-    return {**counts_of(suite_of("simulate.xml")), "metrics": len(rows), "shares": len(shares), "inside": inside,
+    suite = suite_of("simulate.xml")
+    named = re.fullmatch(r"sets-(\d+)", suite.get("name", ""))  # as `make simulate` calls the suite
+    if named is None:
+        sys.exit("out/simulate.xml does not say how many test sets were drawn: run `make simulate`")
+    return {**counts_of(suite), "sets": int(named[1]), "metrics": len(rows), "shares": len(shares), "inside": inside,
             "median": statistics.median(shares)}  # fmt: skip
 
 
@@ -316,10 +320,10 @@ def shown_kills(record: dict[str, Any]) -> str:
 
 def shown_simulate(record: dict[str, Any]) -> str:
     return (
-        f"{record['passed']} simulated tests of intervals, p-values and plans passed, {record['failed']} failed. The "
-        f"table of [How sure is a\nnumber](statistics.md) holds {record['metrics']} metrics of populations at several "
-        f"numbers of units: of {record['shares']:,} coverages\n{record['inside'] / record['shares']:.0%} lie in 93 to "
-        f"97 %, and their median is {record['median']} %."
+        f"{record['passed']} simulated tests of intervals, p-values and plans passed, {record['failed']} failed, on "
+        f"{record['sets']:,} test sets each.\nThe table of [How sure is a number](statistics.md) holds "
+        f"{record['metrics']} metrics of populations at several numbers\nof units: of {record['shares']:,} coverages "
+        f"{record['inside'] / record['shares']:.0%} lie in 93 to 97 %, and their median is {record['median']} %."
     )
 
 
