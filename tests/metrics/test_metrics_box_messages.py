@@ -75,11 +75,12 @@ def test_what_the_truth_has_not_is_left_out_and_counted() -> None:
     assert (coverage.missing, coverage.extra) == (0, 2)
 
 
+BESIDE = "For a column of another file, which has the ids of the images, write"
 OTHER_COLUMNS: list[tuple[Any, ...]] = [
     (["d", "n", "d"], "light",
      "truth, row 1: 'light' varies inside image 'i'. A column to slice by must be constant in each image."),
-    (["d", "d", "n"], "ligth", "truth: boxes cannot be sliced by 'ligth'. Did you mean 'light'?"),
-    (["d", "d", "n"], "x", "truth: boxes cannot be sliced by 'x'. Known: label, light."),
+    (["d", "d", "n"], "ligth", f"truth: there is no column 'ligth' to slice by. Did you mean 'light'? {BESIDE} ligth@FILE."),
+    (["d", "d", "n"], "x", f"truth: there is no column 'x' to slice by. Known: label, light. {BESIDE} x@FILE."),
 ]  # fmt: skip
 
 

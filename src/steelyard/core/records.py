@@ -115,7 +115,8 @@ class BoxRecords(Records):
     are. `zero_id` is the row of an annotation with id 0, which pycocotools loses, or -1. `notes` are what a reader of
     the scores must know of the source. `sizes` are height and width of the images, -1 where they are not known.
     `similarity` says how objects are compared, where not by their boxes. `frequency` is r, c or f of each of the
-    labels, where the source says how often a class was seen in training (LVIS).
+    labels, where the source says how often a class was seen in training (LVIS). `image_fields` reads what else the
+    source says of each image, in the order of `images`.
     """
 
     images: Array | None = None
@@ -126,6 +127,7 @@ class BoxRecords(Records):
     sizes: Array | None = None
     similarity: tuple[Any, ...] | None = None
     frequency: tuple[str, ...] = ()
+    image_fields: Callable[[], Mapping[str, Array]] | None = None
 
 
 @frozen

@@ -72,6 +72,13 @@ def _named(task: Task, pairs: Any, name: str, option: str) -> Array:
             task, file[0], option, file[1], [str(u) for u, t in zip(pairs.units, beside, strict=True) if not t]
         )
         return beside
+    of_units = pairs.unit_values(name) if values is None and hasattr(pairs, "unit_values") else None
+    if of_units is not None:
+        filled = as_object(_texts(of_units))
+        _check_filled(
+            task, name, option, truth.source, [str(u) for u, t in zip(pairs.units, filled, strict=True) if not t]
+        )
+        return filled
     if values is None:
         known = [*truth.columns, *truth.other]
         raise InputError(

@@ -120,6 +120,10 @@ def _split(pairs: Any, by: Sequence[str], task: Task | None) -> _Split:
     for name in by:
         if task is not None and in_file(name) is not None and pairs.truth.find(name) is None:
             columns.append((values_beside(task, pairs.units.tolist(), name, "by"), True))
+            continue
+        of_units = pairs.unit_values(name) if hasattr(pairs, "unit_values") else None
+        if of_units is not None:
+            columns.append((of_units, True))
         else:
             values, owner = pairs.slice_values(name)
             columns.append((values, False))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from steelyard.core.options import Options
 from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array, BoxRecords, Records, Schema, as_object
 from steelyard.core.task import Task
-from steelyard.io.coco import parse_coco, read_coco
+from steelyard.io.coco import image_fields, parse_coco, read_coco
 from steelyard.io.formats.reading import Reading
 from steelyard.io.read import read_table, to_records
 from steelyard.io.shapes import flattened, rows_of
@@ -142,7 +143,9 @@ def read_boxes(
         if ending(data) == ".json":
             return read_coco(data, side, what=what, truth=truth)
     elif isinstance(data, Mapping) and "annotations" in data:
-        return parse_coco(_dumps(data, source), side, source, what=what, truth=truth)
+        records = parse_coco(_dumps(data, source), side, source, what=what, truth=truth)
+        images = data["images"] if side == "truth" else ()
+        return replace(records, image_fields=partial(image_fields, images)) if side == "truth" else records
     elif isinstance(data, list | tuple):
         if all(isinstance(item, Mapping) and "image_id" in item for item in data) and (data or side != "truth"):
             return parse_coco(_dumps(data, source), side, source, what=what, truth=truth)

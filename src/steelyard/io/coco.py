@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -47,6 +49,8 @@ def read_coco(
     if known is not None and (source, what) in known:
         return known[source, what]
     records = _records(_columns(path, side, threads, what, truth), source, side == "truth", what)
+    if side == "truth":
+        records = replace(records, image_fields=partial(_fields_of_file, path))
     if known is not None:
         known[source, what] = records
     return records
@@ -56,7 +60,7 @@ def read_federated(path: str | PathLike[str], what: str = "boxes") -> tuple[BoxR
     """An LVIS truth, and the native columns of it: `vain`, `unsure` and `frequency` where images list classes."""
     source = str(path)
     columns = _columns(path, "truth", 0, what, None)
-    return _records(columns, source, True, what), columns
+    return replace(_records(columns, source, True, what), image_fields=partial(_fields_of_file, path)), columns
 
 
 def _columns(path: str | PathLike[str], side: str, threads: int, what: str, truth: Records | None) -> Columns:
@@ -84,6 +88,23 @@ def _parsed(text: bytes, source: str, side: str, threads: int, what: str, truth:
     if isinstance(columns, tuple):
         raise _fault(columns, source, lambda byte: text[:byte], side == "truth", what)
     return columns
+
+
+def image_fields(images: Sequence[Any]) -> dict[str, Array]:
+    """The fields of COCO's images that are texts or numbers, a column each; None where an image lacks one."""
+    names = dict.fromkeys(key for image in images if isinstance(image, dict) for key in image if key != "id")
+    columns = {}
+    for name in names:
+        values = [image.get(name) if isinstance(image, dict) else None for image in images]
+        if all(value is None or isinstance(value, str | int | float) for value in values):
+            columns[str(name)] = as_object(values)
+    return columns
+
+
+def _fields_of_file(path: str | PathLike[str]) -> dict[str, Array]:
+    import json  # slow to load: only slices by a field of the images need it
+
+    return image_fields(json.loads(read_bytes(Path(path), str(path)))["images"])
 
 
 def _sizes(truth: Records | None) -> tuple[Any, Any]:

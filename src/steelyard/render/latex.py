@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from steelyard.core.errors import InputError
-from steelyard.core.slice import Slice, slice_text
+from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.render.board import Row, rows_of
 from steelyard.render.names import names_of
 from steelyard.render.numbers import decimals_for, number, p_text, percent_text, value_text
@@ -133,7 +133,7 @@ def _slices(by: Slice, parts: Mapping[Slice, Mapping[str, Score]], interval: str
     for value, scores in parts.items():
         units = str(max(score.units for score in scores.values()))
         columns.append([escaped(slice_text(value)), units, *(_whole(score, interval) for score in scores.values())])
-    corner = escaped(slice_text(by))
+    corner = escaped(slice_heading(by))
     if len(metrics) <= MOST_COLUMNS:
         return _tabular("lr" + "r" * len(metrics), [corner, "units", *map(_short, metrics.values())], columns)
     rows = zip([corner, "units", *map(_metric, metrics.values())], *columns, strict=True)

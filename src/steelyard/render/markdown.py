@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from steelyard.core.counts import count_text
-from steelyard.core.slice import Slice, slice_text
+from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.render.board import board_cells, rank_remarks, with_notes
 from steelyard.render.explanation import heading_of, remarks_on, table_of
 from steelyard.render.names import names_of
@@ -27,7 +27,7 @@ def report_markdown(report: Report) -> str:
     parts = [f"### {plain(heading(report.task, report.unit, report.item, report.scores, report.coverage))}"]
     parts.append(_table(["", "metric", "", "score", last], "llllr", [_row(s) for s in report.scores.values()]))
     for by, values in report.slices.items():
-        shown = slice_text(by)
+        shown = slice_heading(by)
         parts.append(f"#### by {plain(shown)}\n\n{_slices(shown, values)}")
     remarks = remarks_of(report)
     if remarks:
@@ -69,7 +69,7 @@ def comparison_markdown(comparison: Comparison) -> str:
         *undefined_remarks(comparison.differences.values()),
     )
     notes = "\n".join(f"- {plain(note)}" for note in remarks)
-    sliced = [_compared(slice_text(by), parts, f"{name} − {first}") for by, parts in comparison.slices.items()]
+    sliced = [_compared(slice_heading(by), parts, f"{name} − {first}") for by, parts in comparison.slices.items()]
     return "\n\n".join(part for part in (top, _table(header, "llrrrlrl", rows), *sliced, notes) if part) + "\n"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.core.counts import count_text
 from steelyard.core.pairs import Coverage
-from steelyard.core.slice import Slice, slice_text
+from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.render.names import heads_of, names_of
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
 from steelyard.render.remarks import merged
@@ -28,7 +28,7 @@ def report_text(report: Report, width: int = 80) -> str:
     parts = [heading(report.task, report.unit, report.item, report.scores, report.coverage)]
     parts.append(_score_table(list(report.scores.values()), report.request.confidence, width))
     for by, values in report.slices.items():
-        parts.append(_slice_table(slice_text(by), values, report.unit, width))
+        parts.append(_slice_table(slice_heading(by), values, report.unit, width))
     remarks = remarks_of(report)
     if remarks:
         parts.append("\n".join(bullet(remark, width) for remark in remarks))
@@ -75,7 +75,7 @@ def comparison_text(comparison: Comparison, width: int = 80) -> str:
         *comparison.notes,
         *undefined_remarks(comparison.differences.values()),
     ]
-    sliced = [_compared_slices(slice_text(by), parts, width, first, name) for by, parts in comparison.slices.items()]
+    sliced = [_compared_slices(slice_heading(by), parts, width, first, name) for by, parts in comparison.slices.items()]
     return "\n\n".join([top, table, *sliced, "\n".join(bullet(remark, width) for remark in remarks)])
 
 

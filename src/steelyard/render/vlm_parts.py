@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from steelyard.core.counts import count_text
-from steelyard.core.slice import slice_text
+from steelyard.core.slice import slice_heading, slice_text
 from steelyard.render.numbers import interval_text, money_text, percent_text, value_text
 from steelyard.results.vlm import Effort, PromptScore, VlmScore
 
@@ -88,4 +88,4 @@ def slice_tables(score: VlmScore, rows: Sequence[PromptScore]) -> Iterator[tuple
                 text = f"{value_text(one.value, one.interval, 2)} {one.measured_in}".strip() if one else NONE
                 cells.append(f"{text} {interval_text(one.value, one.interval, 2)}".strip() if one else text)
             lines.append([slice_text(value), *cells])
-        yield f"By {slice_text(name)} ({spec})", [slice_text(name), *(score.name(row) for row in rows)], lines
+        yield f"By {slice_heading(name)} ({spec})", [slice_heading(name), *(score.name(row) for row in rows)], lines

@@ -15,6 +15,7 @@ import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.records import Array, BoxRecords, as_object
+from steelyard.io.coco import image_fields
 
 LARGEST = 1e12
 
@@ -114,7 +115,7 @@ class Dataset:
         often = tuple(str(c.extra.get("frequency", "")) for c in self.categories)
         return BoxRecords(
             self.source, columns, {}, self.place, images=pictures, labels=categories, label_names=names,
-            frequency=often if any(often) else (),
+            frequency=often if any(often) else (), image_fields=lambda: image_fields([p.extra for p in self.pictures]),
         )  # fmt: skip
 
 

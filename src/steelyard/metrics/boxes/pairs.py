@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -82,6 +83,23 @@ class BoxPairs:
         """How objects are compared, where not by their boxes."""
         return self.truth.similarity if isinstance(self.truth, BoxRecords) else None
 
+    @cached_property
+    def image_fields(self) -> Mapping[str, Array]:
+        """What COCO's images say beside their ids, in the order of the units."""
+        truth = self.truth
+        if not isinstance(truth, BoxRecords) or truth.image_fields is None or truth.images is None:
+            return {}
+        whole = truth.images.dtype.kind == "i" and self.units.dtype.kind == "i"
+        place = {(one if whole else str(one)): row for row, one in enumerate(truth.images.tolist())}
+        rows = [place.get(one if whole else str(one), -1) for one in self.units.tolist()]
+        return {} if min(rows, default=0) < 0 else {k: v[rows] for k, v in truth.image_fields().items()}
+
+    def unit_values(self, name: str) -> Array | None:
+        """A field of COCO's images, a value for each image; None where the truth's rows have the column."""
+        if name == "label" or self.truth.find(name) is not None:
+            return None
+        return self.image_fields.get(name)
+
     def slice_values(self, name: str) -> tuple[Array, Array]:
         """The class of every box of both sides, or a column of the truth that is constant in each image."""
         if name == "label":
@@ -90,9 +108,12 @@ class BoxPairs:
             return shown[codes], np.concatenate([self.truth_image, self.prediction_image])
         values = self.truth.find(name)
         if values is None or name in TRUTH.names:
-            known = ["label", *self.truth.other]
+            known = ["label", *self.truth.other, *self.image_fields]
             raise InputError(
-                f"boxes cannot be sliced by '{name}'", where=self.truth.source, remedy=nearest(name, known)
+                f"there is no column '{name}' to slice by",
+                where=self.truth.source,
+                remedy=f"{nearest(name, known)} For a column of another file, which has the ids of the images, write "
+                f"{name}@FILE.",
             )
         codes = factorize(values)[1][0]
         first = np.full(len(self.units), -1, dtype=np.int64)

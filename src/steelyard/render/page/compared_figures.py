@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.figure import Figure, points_or_cells
-from steelyard.core.slice import Slice, slice_text
+from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.render.names import letter_of, named_pairs, names_of
+from steelyard.render.page.figures import unique_name
 from steelyard.render.page.scores import BETTER
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.score import Difference
@@ -92,13 +93,13 @@ def _said(d: Difference) -> str:
 
 def slice_figures(comparisons: Sequence[Comparison]) -> dict[Slice, Figure]:
     """For each way of slicing, the first metric's difference in each slice."""
-    figures = {}
+    figures: dict[Slice, Figure] = {}
     for by in comparisons[0].slices:
         spec = next(iter(comparisons[0].differences))
         groups = [{slice_text(value): part[spec] for value, part in c.slices[by].items()} for c in comparisons]
         label = comparisons[0].differences[spec].label
-        name = f"by_{slice_text(by, '_')}"
-        figures[by] = _difference_figure(name, f"{label} by {slice_text(by)}", groups, names_of(comparisons))
+        name = unique_name(f"by_{slice_heading(by, '_')}", [figure.name for figure in figures.values()])
+        figures[by] = _difference_figure(name, f"{label} by {slice_heading(by)}", groups, names_of(comparisons))
     return figures
 
 

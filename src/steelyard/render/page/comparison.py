@@ -10,7 +10,7 @@ import numpy as np
 from steelyard.core.counts import count_text
 from steelyard.core.figure import Array, Listing, Texts
 from steelyard.core.metric import Description
-from steelyard.core.slice import Slice, slice_text
+from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.render.about import definitions_of
 from steelyard.render.charts.library import available
 from steelyard.render.names import named_pairs, names_of
@@ -139,9 +139,9 @@ def _slices(comparisons: Sequence[Comparison]) -> str:
     drawn = slice_figures(comparisons)
     parts = []
     for by in comparisons[0].slices:
-        parts.append(f"<h3>By {escape(slice_text(by, ' and '))}</h3>{figure_blocks([drawn[by]])}")
+        parts.append(f"<h3>By {escape(slice_heading(by, ' and '))}</h3>{figure_blocks([drawn[by]])}")
         for first, name, comparison in named_pairs(comparisons):
-            parts.append(_slice_table(slice_text(by), f"{name} − {first}", comparison.slices[by]))
+            parts.append(_slice_table(slice_heading(by), f"{name} − {first}", comparison.slices[by]))
     return "".join(parts)
 
 

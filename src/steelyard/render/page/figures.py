@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.figure import Figure, are_near
-from steelyard.core.slice import Slice, slice_text
+from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.render.charts.library import available
 from steelyard.render.charts.registry import BROAD, is_chart, markup_of
 from steelyard.render.numbers import value_text
@@ -39,9 +39,14 @@ def figures_of(report: Report) -> list[Figure]:
     return [figure for figure in figures if len(figure)]
 
 
+def unique_name(name: str, taken: list[str]) -> str:
+    """The name of a figure, with a number where another has it: two files may have a column of one name."""
+    return name if name not in taken else f"{name}_{1 + sum(one.startswith(name) for one in taken)}"
+
+
 def slice_figures(report: Report) -> dict[Slice, Figure]:
     """For each way of slicing, the first score by slice with its interval, beside that of all."""
-    figures = {}
+    figures: dict[Slice, Figure] = {}
     for by, parts in report.slices.items():
         spec, whole = next(iter(report.scores.items()))
         scores = [
@@ -51,8 +56,8 @@ def slice_figures(report: Report) -> dict[Slice, Figure]:
             continue
         scores.sort(key=lambda pair: pair[1].value)
         figures[by] = interval_figure(
-            f"by_{slice_text(by, '_')}",
-            f"{whole.label} by {slice_text(by)}",
+            unique_name(f"by_{slice_heading(by, '_')}", [figure.name for figure in figures.values()]),
+            f"{whole.label} by {slice_heading(by)}",
             scores,
             whole.value if whole.defined else None,
         )

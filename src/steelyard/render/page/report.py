@@ -9,7 +9,7 @@ from html import escape
 from steelyard.core.counts import count_text
 from steelyard.core.errors import InputError
 from steelyard.core.figure import Listing
-from steelyard.core.slice import Slice, slice_text
+from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.render.about import definitions_of
 from steelyard.render.charts.library import available
 from steelyard.render.explanation import heading_of, remarks_on, table_of
@@ -85,7 +85,7 @@ def _slices(report: Report) -> str:
     drawn = slice_figures(report)
     parts = []
     for by, values in report.slices.items():
-        parts.append(f"<h3>By {escape(slice_text(by, ' and '))}</h3>")
+        parts.append(f"<h3>By {escape(slice_heading(by, ' and '))}</h3>")
         if by in drawn:
             parts.append(figure_block(drawn[by]))
         parts.append(slice_table(by, values))
@@ -105,7 +105,7 @@ def slice_table(by: Slice, values: Mapping[Slice, Mapping[str, Score]]) -> str:
             why = f'<br><small class="why">{escape(s.why)}</small>' if s.why else ""
             cells.append(Cell(f"<strong>{shown}</strong><br><small>{interval}</small>{why}", s.value))
         rows.append(cells)
-    shown = slice_text(by)
+    shown = slice_heading(by)
     return table(f"Scores by {shown}", [shown, "units", *specs], rows)
 
 
