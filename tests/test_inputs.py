@@ -181,9 +181,11 @@ def test_what_is_no_workbook(tmp_path: Path, pred: Path, monkeypatch: pytest.Mon
     (tmp_path / "t.xlsx").write_bytes(book(tmp_path / "w.xlsx", a=ROWS).read_bytes()[:900])
     with pytest.raises(sy.InputError, match=r"t\.xlsx: is no workbook"):
         mae(tmp_path / "t.xlsx", pred)
-    monkeypatch.setattr("steelyard.io.excel.MOST_UNPACKED", 1000)
-    with pytest.raises(sy.InputError, match=r"w\.xlsx: the workbook holds too much"):
+    monkeypatch.setenv("STEELYARD_UNPACK_LIMIT", "1000")
+    monkeypatch.setattr("steelyard.core.opening.RATIO", 1)
+    with pytest.raises(sy.InputError, match=r"w\.xlsx: holds more than .* once unpacked"):
         mae(tmp_path / "w.xlsx", pred)
+    monkeypatch.undo()
     monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
     with pytest.raises(sy.SteelyardError, match=r"reading a workbook needs an optional part: .*steelyard\[excel\]"):
         mae(tmp_path / "w.xlsx", pred)

@@ -100,8 +100,9 @@ def test_an_archive_that_cannot_be_unpacked(tmp_path: Path, monkeypatch: pytest.
     path.write_bytes(whole[:-30])
     assert message() == "a.eval: the archive cannot be read. Was the run ended while it was written?"
     path.write_bytes(whole)
-    monkeypatch.setattr("steelyard.io.logs.MOST_OF_MEMBER", 10)
-    assert message() == "a.eval: the archive holds too much. A member may have 200 MB, all of them 2 GB."
+    archive(path, {"1": json.dumps(sample()).encode() + b" " * 300_000}, zipfile.ZIP_DEFLATED)
+    monkeypatch.setenv("STEELYARD_UNPACK_LIMIT", "100KB")
+    assert "bytes once unpacked, far more than its size says" in message()
 
 
 def test_zstandard_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

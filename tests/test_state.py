@@ -184,5 +184,5 @@ def test_what_is_damaged_is_refused(case: str, tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(sy.InputError, match=r"nowhere: cannot be read: No such file"):
+    with pytest.raises(sy.InputError, match=r"nowhere: there is no such file"):
         sy.Accumulator.load(tmp_path / "nowhere")

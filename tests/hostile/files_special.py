@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from hostile.files_formats import SIZES, cvat, thing, voc
 from hostile.files_maps import CATEGORIES, CUBE, IDS, SEGMENTS, nifti, npy, png
 from hostile.files_oriented import LINE, RESULT
@@ -36,7 +34,7 @@ from hostile.rows import (
 )
 
 MOT = "1,1,10,10,20,20,1,-1,-1,-1\n2,1,12,10,20,20,1,-1,-1,-1\n"
-MOTS = "0 2001 2 30 40 " + "PP0n0\n"
+MOTS = "1 2001 2 4 5 0d0\n"
 KITTI_TRACK = "0 1 Car 0 0 0.1 10 10 30 30 1.5 1.6 3.9 1 1.5 20 0.1\n"
 KITTI = "Car 0.00 0 -1.58 587.01 173.33 614.12 200.12 1.65 1.67 3.64 -0.65 1.71 46.70 -1.59"
 HRSC = (
@@ -72,15 +70,17 @@ EVAL = zipped(
     }
 )
 COCO_TEXT, FOUND_TEXT = json.dumps(COCO), json.dumps(FOUND)
-LVIS_TEXT = COCO_TEXT.replace('"height": 30}', '"height": 30, "neg_category_ids": [], "not_exhaustive_category_ids": []}')
+LVIS_TEXT = COCO_TEXT.replace(
+    '"height": 30}', '"height": 30, "neg_category_ids": [], "not_exhaustive_category_ids": []}'
+)
 TABLE = "image,map\nx,{}/x.png\n"
 # name: the command line, and the files, of which each is replaced in turn
 LAYOUTS: dict[str, tuple[str, dict[str, Any]]] = {
     "CSV": ("evaluate labels t.csv p.csv", {"t.csv": LABELS, "p.csv": LABELS_P}),
     "TSV and JSON lines": ("evaluate labels t.tsv p.jsonl", {"t.tsv": LABELS.replace(",", "\t"), "p.jsonl": "".join(f'{{"id": {i}, "label": "cat"}}\n' for i in range(1, 5))}),
     "a table beside": ("evaluate labels t.csv p.csv --by light@s.csv", {"t.csv": LABELS, "p.csv": LABELS_P, "s.csv": "id,light\n1,day\n2,day\n3,night\n4,day\n"}),
-    "a workbook": ("evaluate labels t.xlsx p.csv", {"t.xlsx": b"PK", "p.csv": LABELS_P}),
-    "Parquet": ("evaluate labels t.parquet p.csv", {"t.parquet": b"PAR1", "p.csv": LABELS_P}),
+    "a workbook": ("evaluate labels t.xlsx p.csv", {"t.xlsx": b"PK"}),
+    "Parquet": ("evaluate labels t.parquet p.csv", {"t.parquet": b"PAR1"}),
     "COCO": ("evaluate boxes t.json p.json", {"t.json": COCO_TEXT, "p.json": FOUND_TEXT}),
     "LVIS": ("evaluate boxes t.json p.json --format lvis", {"t.json": LVIS_TEXT, "p.json": FOUND_TEXT}),
     "VOC": ("evaluate boxes t p", {"t/a.xml": VOC, "p/a.xml": VOC.replace("</name>", "</name><score>0.9</score>")}),
@@ -115,9 +115,9 @@ LAYOUTS: dict[str, tuple[str, dict[str, Any]]] = {
     "a folder of lm-eval": ("evaluate answers d --format lm-eval", {"d/samples_a.jsonl": json.dumps(SAMPLE) + "\n", "d/samples_b.jsonl": json.dumps(SAMPLE) + "\n"}),
     "inspect": ("evaluate answers a.eval", {"a.eval": EVAL}),
     "VLMEvalKit": ("evaluate answers a.xlsx --format vlmevalkit", {"a.xlsx": b"PK"}),
-    "classes in a file": ("evaluate segmentation t p --classes c.txt", {"t/a.png": png(), "p/a.png": png(), "c.txt": "a\nb\nc\n"}),
+    "names of classes": ("evaluate segmentation t p --names c.txt", {"t/a.png": png(), "p/a.png": png(), "c.txt": "a\nb\nc\n"}),
     "a saved result": ("report r.json", {"r.json": "{}"}),
-    "rules of a gate": ("gate r.json --rules g.txt", {"r.json": "{}", "g.txt": "mae < 3\n"}),
+    "a gate": ("gate r.json --fail-if 'mae > 3'", {"r.json": "{}"}),
     "shards": ("evaluate weights 't*.csv' 'p*.csv'", {"t0.csv": WEIGHTS, "p0.csv": WEIGHTS_P}),
 }  # fmt: skip
 
@@ -127,22 +127,22 @@ def _parents(path: Path) -> Path:
     return path
 
 
-SPECIAL: dict[str, tuple[Callable[[Path], None], tuple[str, ...]]] = {
-    "a named pipe": (lambda path: os.mkfifo(_parents(path)), ("is a named pipe, not a regular file",)),
-    "an endless device": (lambda path: os.symlink("/dev/zero", _parents(path)), ("is a device, not a regular file",)),
-    "a directory": (lambda path: _parents(path).mkdir(), ()),
-    "a link to nothing": (lambda path: os.symlink("nowhere", _parents(path)), ()),
-    "a link to itself": (lambda path: os.symlink(path.name, _parents(path)), ()),
+EVERYWHERE: dict[str, tuple[Callable[[Path], None], str]] = {
+    "a named pipe": (lambda path: os.mkfifo(_parents(path)), "is a named pipe, not a regular file"),
+    "an endless device": (lambda path: os.symlink("/dev/zero", _parents(path)), "is a device, not a regular file"),
+}
+FIRST: dict[str, tuple[Callable[[Path], None], str]] = {
+    "a link to nothing": (lambda path: os.symlink("nowhere", _parents(path)), ""),
+    "a link to itself": (lambda path: os.symlink(path.name, _parents(path)), ""),
 }
 
 
 def special() -> Iterator[Row]:
     for name, (line, files) in LAYOUTS.items():
-        for place in files:
-            for kind, (make, says) in SPECIAL.items():
-                yield row(
-                    f"special: {name}, {place} is {kind}", line, *says, files={**files, place: make}, task=line.split()[1]
-                )
+        for number, place in enumerate(files):
+            for kind, (make, says) in (EVERYWHERE if number else EVERYWHERE | FIRST).items():
+                changed = {**files, place: make}
+                yield row(f"special: {name}, {place} is {kind}", line, place, says, files=changed, task=line.split()[1])
 
 
 ROWS = list(special())

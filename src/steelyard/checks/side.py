@@ -18,6 +18,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.checks.findings import Finding
 from steelyard.core.errors import InputError
+from steelyard.core.opening import read_regular
 from steelyard.core.records import Array, BoxRecords, Records, as_object
 from steelyard.io.coco import read_coco, text_ids
 from steelyard.io.text import is_plain, read_bytes
@@ -144,7 +145,7 @@ def from_coco(data: Any, name: str) -> Side:
 def _record_by_record(data: Any, text: bytes | None, name: str, source: str, fault: tuple[Any, ...]) -> Side:
     truth = name == "truth"
     try:
-        loaded = json.loads(text if text is not None else Path(data).read_bytes())
+        loaded = json.loads(text if text is not None else read_regular(data))
         rows = loaded["annotations"] if truth else loaded
         sections = [loaded["images"], loaded["categories"]] if truth else []
         if not all(isinstance(part, list) for part in [rows, *sections]):

@@ -6,6 +6,8 @@ lead to a named pipe, an endless device or a file outside the folder that is ser
 - `open_regular(path, source)` opens a regular file, and refuses a directory, named pipe, device or socket with one
   sentence. `read_regular` returns its bytes. `check_readable` makes the same checks for code that opens the path itself
   (the native core, pyarrow).
+- `is_entry(path)` replaces `is_file()` where a reader looks for files: a named pipe that stands in the place of one is
+  then refused when it is opened, not passed over.
 - `pipes=True` also accepts the unnamed pipe of `<(command)` and of standard input (`/dev/fd/N`, `/dev/stdin`,
   `/proc/self/fd/N`): for paths of the command line, never for a path that data name.
 - `with confined(root):` refuses every file outside of `root`, with links resolved, in everything that is called inside
@@ -13,7 +15,8 @@ lead to a named pipe, an endless device or a file outside the folder that is ser
 - `most_unpacked(size)` is the number of bytes that `size` packed bytes may become: 256 MB or 200 times their size,
   whichever is larger. So a file is refused only if it is large and packed far more tightly than real data are.
   `check_declared` applies it to a size that a header declares, before anything is unpacked; `Unpacked` counts bytes
-  while a stream is unpacked; `open_archive` opens a ZIP file under the same budget.
+  while a stream is unpacked, and 32 more for each line, which takes memory and time even if it is empty; `open_archive`
+  opens a ZIP file under the same budget.
 - The environment variable STEELYARD_UNPACK_LIMIT replaces the 256 MB: "2GB", "800MB", "none".
 """
 
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 Name = str | os.PathLike[str]
 LIMIT, RATIO = 256 << 20, 200
 VARIABLE = "STEELYARD_UNPACK_LIMIT"
+LINE = 32  # bytes that the reading of a line takes, at least
 MOST_DEFLATED = 1032  # bytes that DEFLATE makes of one, at most
 _UNITS = {"": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 _FLAGS = os.O_RDONLY
@@ -106,6 +110,11 @@ def check_readable(path: Name, source: str = "", *, pipes: bool = True) -> None:
     _check_kind(mode, path, source, pipes)
     if not os.access(path, os.R_OK):
         raise InputError("cannot be read: Permission denied", where=source)
+
+
+def is_entry(path: Name) -> bool:
+    """Whether something other than a directory has that name: readers pass over nothing that they cannot open."""
+    return os.path.lexists(path) and not os.path.isdir(path)
 
 
 def _open(path: str, source: str) -> int:
@@ -234,7 +243,7 @@ class Unpacked(io.RawIOBase):
             data = self.inner.read(len(buffer))
         except self.faults as error:
             raise InputError(f"cannot be unpacked: {error}", where=self.source, remedy="Is the file whole?") from None
-        self.count += len(data)
+        self.count += len(data) + LINE * data.count(b"\n")
         if self.count > self.most:
             raise too_much(self.size, self.source)
         buffer[: len(data)] = data

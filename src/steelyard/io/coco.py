@@ -16,6 +16,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.errors import InputError
+from steelyard.core.opening import open_regular
 from steelyard.core.quads import RECTANGLE
 from steelyard.core.records import Array, BoxRecords, Records, as_object
 from steelyard.io.text import is_plain, read_bytes
@@ -116,7 +117,7 @@ def _sizes(truth: Records | None) -> tuple[Any, Any]:
 
 
 def _head(path: str | PathLike[str], size: int) -> bytes:
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         return file.read(size)
 
 

@@ -26,12 +26,12 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from steelyard.core.errors import InputError
+from steelyard.core.opening import open_regular, read_regular
 from steelyard.core.records import Array, as_object
 from steelyard.io.write import write_durably
 
@@ -64,11 +64,7 @@ def container_bytes(kind: str, facts: Mapping[str, Any], arrays: Mapping[str, Ar
 
 def read_container(path: str | PathLike[str]) -> Container:
     """Read and check a whole file."""
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from None
-    return parse_container(data, str(path))
+    return parse_container(read_regular(path), str(path))
 
 
 def parse_container(data: bytes, source: str) -> Container:
@@ -100,20 +96,20 @@ def is_whole(path: str | PathLike[str]) -> bool:
     """Whether a file ends with the SHA-256 of all that stands before, as states do; it is read a part at a time."""
     total = hashlib.sha256()
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             left = os.fstat(file.fileno()).st_size - 32
             while left > 0 and (chunk := file.read(min(left, 1 << 20))):
                 total.update(chunk)
                 left -= len(chunk)
             return left == 0 and file.read() == total.digest()
-    except OSError:
+    except (OSError, InputError):
         return False
 
 
 def read_facts(path: str | PathLike[str]) -> Mapping[str, Any]:
     """The facts of a file, or of the index that a file of several containers begins with."""
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             start = file.read(8)
         reader = Reader(path, 0 if start == MAGIC else 8)
     except OSError as error:
@@ -178,7 +174,7 @@ class Reader:
     def __init__(self, path: str | PathLike[str], start: int = 0) -> None:
         self.path = str(path)
         try:
-            with open(path, "rb") as file:
+            with open_regular(path) as file:
                 whole = os.fstat(file.fileno()).st_size - start
                 file.seek(start)
                 head = file.read(_HEAD.size)

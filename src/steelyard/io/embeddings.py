@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,11 +11,11 @@ import numpy as np
 
 from steelyard.core.embeddings import DeviceEmbeddings, Embeddings
 from steelyard.core.errors import InputError, nearest
-from steelyard.core.opening import check_readable
 from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array
 from steelyard.io.read import as_ids
 from steelyard.io.table import Table
+from steelyard.maps.arrays import array_names, numpy_file
 
 LARGEST = 1e100
 VECTORS = ("query", "gallery")
@@ -43,20 +41,9 @@ def is_embeddings(data: Any) -> bool:
 
 def read_npz(path: Path, source: str) -> Embeddings:
     """Read arrays by name from a file that numpy wrote."""
-    check_readable(path, source)
-    try:
-        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            return to_embeddings({name: file[name] for name in file.files}, source)
-    except MemoryError:
-        raise InputError("there is not enough memory for it", where=source, remedy="Is the file whole?") from None
-    except (OSError, EOFError, ValueError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(
-            f"not readable as .npz: {(str(error) or 'it is empty').splitlines()[0]}",
-            where=source,
-            remedy="Write it with numpy.savez; texts as arrays of type U, not object.",
-        ) from None
+    names = array_names(str(path))
+    known = [name for name in names if name in VECTORS + TEXTS]  # another name is refused before it is read
+    return to_embeddings(dict.fromkeys(names) | {name: numpy_file(str(path), name) for name in known}, source)
 
 
 def to_embeddings(data: Mapping[str, Any], source: str) -> Embeddings:

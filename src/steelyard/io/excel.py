@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import InputError, MissingExtra, nearest
-from steelyard.core.opening import check_readable
+from steelyard.core.opening import RATIO, check_readable, open_archive
 from steelyard.core.records import as_object
 from steelyard.io.csv import check_header
 from steelyard.io.table import Table
@@ -25,7 +25,7 @@ from steelyard.io.write import write_bytes
 
 LONGEST = 31  # characters of a sheet's name
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
-MOST_UNPACKED = 2 << 30  # bytes of all members of a workbook that is read
+MOST_PLACES = 4 << 20  # that a sheet may have without a question, filled or not; each takes time
 _NOT_IN_NAMES = re.compile(r"[\[\]:*?/\\\x00-\x1f]")
 _NOT_IN_CELLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 Sheet = tuple[Sequence[str], Iterable[Sequence[Any]]]  # the head, and the rows
@@ -82,26 +82,24 @@ def read_sheet(path: Path, source: str) -> Table:
 
 def _check_workbook(path: Path, source: str) -> None:
     check_readable(path, source)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            size = sum(member.file_size for member in archive.infolist())
-    except (zipfile.BadZipFile, OSError, ValueError):
-        raise InputError("is no workbook", where=source, remedy="Is the file whole? .xls is not read.") from None
-    if size > MOST_UNPACKED:
-        raise InputError("the workbook holds too much", where=source, remedy="Export the sheet as CSV.")
+    if not zipfile.is_zipfile(path):
+        raise InputError("is no workbook", where=source, remedy="Is the file whole? .xls is not read.")
+    with open_archive(path, source):  # which holds no more than it may
+        pass
 
 
 def _check_cells(path: Path, source: str) -> None:
     """Raise where rows or cells are out of order, repeated or beyond a sheet's limits: openpyxl drops such cells."""
     from xml.parsers.expat import ExpatError, ParserCreate
 
-    sheet, row, column = "", 0, 0
+    sheet, row, column, cells, places = "", 0, 0, 0, 0
 
     def start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal row, column
+        nonlocal row, column, cells, places
         kind, place = name.rpartition(":")[2], attributes.get("r", "")
         if kind == "row":
             before, row, column = row, _row_number(place) if place else row + 1, 0
+            places += row - before
             if not before < row <= MOST_ROWS:
                 raise _misplaced(f"row {place or row} follows row {before}", sheet, source)
         elif kind == "c":
@@ -109,6 +107,11 @@ def _check_cells(path: Path, source: str) -> None:
             before, column = column, _column_number(letters.upper()) if place else column + 1
             if not before < column <= MOST_COLUMNS or (place and place[len(letters) :] != str(row)):
                 raise _misplaced(f"cell {place or column} is out of order in row {row}", sheet, source)
+            cells, places = cells + 1, places + column - before
+            if places > max(MOST_PLACES, RATIO * cells):
+                raise InputError(
+                    f"{sheet} has {places:,} places for {cells:,} cells", where=source, remedy="Export it as CSV."
+                )
 
     with zipfile.ZipFile(path) as archive:
         for sheet in archive.namelist():

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import InputError, MissingExtra
-from steelyard.core.opening import check_readable
+from steelyard.core.opening import check_declared, check_readable
 from steelyard.io.frames import from_arrow
 from steelyard.io.table import Table
 
@@ -25,6 +25,7 @@ def open_parquet(path: Path, source: str) -> Any:
         raise MissingExtra(f"{source}: reading Parquet", "parquet") from None
     check_readable(path, source)
     try:
+        _check_values(pyarrow.parquet.read_metadata(path), path, source)
         return pyarrow.parquet.read_table(path)
     except MemoryError:
         raise InputError(
@@ -32,3 +33,10 @@ def open_parquet(path: Path, source: str) -> Any:
         ) from None
     except (pyarrow.ArrowException, OSError) as error:
         raise InputError(f"not readable as Parquet: {str(error).splitlines()[0]}", where=source) from None
+
+
+def _check_values(metadata: Any, path: Path, source: str) -> None:
+    """Refuse a file that declares far more values than its size: one value may be stored for a billion rows."""
+    groups = (metadata.row_group(i) for i in range(metadata.num_row_groups))
+    values = sum(group.column(i).num_values for group in groups for i in range(group.num_columns))
+    check_declared(8 * values, path.stat().st_size, source)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import InputError, nearest, nearest_of, shell_word
+from steelyard.core.opening import is_entry
 from steelyard.core.records import Array, Column, ColumnType, Records, Schema, as_object
 from steelyard.io.dialect import note, with_points
 from steelyard.io.frames import from_memory
@@ -48,7 +49,7 @@ def read_table(data: Any, side: str) -> Table:
     reader = READERS.get(ending(path))
     if reader is None:
         known = ", ".join(READERS)
-        if path.is_file():
+        if is_entry(path):
             refuse_foreign(first_bytes(path, str(data)), str(data))
         raise InputError(f"'{path.suffix}' is no format that can be read", where=str(data), remedy=f"Known: {known}.")
     module, function, *more = reader

@@ -14,7 +14,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
-from steelyard.core.opening import check_readable
+from steelyard.core.opening import check_readable, open_regular
 from steelyard.core.options import Options
 from steelyard.core.records import Array, Records, as_object
 from steelyard.core.task import Task
@@ -93,7 +93,7 @@ def _starts_object(path: Path, source: str) -> bool:
     check_readable(path, source)
     if not is_plain(path, source):
         return read_bytes(path, source)[:4096].lstrip().startswith(b"{")
-    with path.open("rb") as file:
+    with open_regular(path, source, pipes=True) as file:
         return file.read(4096).lstrip().startswith(b"{")
 
 
@@ -115,6 +115,8 @@ def _kitti(path: Path, source: str, side: str) -> SolidRecords:
     begins = folder + os.sep
     inner = os.path.relpath(folder, path)
     shown = source if inner == "." else os.path.join(source, inner)
+    for name in names:
+        check_readable(begins + name, os.path.join(shown, name))
     content = _native.read_kitti([begins + name for name in names], side != "truth")
     if isinstance(content, tuple):
         raise _kitti_error(content, os.path.join(shown, names[content[0]]), side)

@@ -35,7 +35,8 @@ def numpy_file(path: str, inside: str) -> Array:
         shape, fortran, dtype = _header(file, path)
         start, end = file.tell(), os.fstat(file.fileno()).st_size
         _check(shape, dtype, end - start, path)
-        array: Array = np.memmap(file, dtype, "r", start, shape, "F" if fortran else "C")
+        order: Any = "F" if fortran else "C"
+        array: Array = np.memmap(file, dtype, "r", start, shape, order) if math.prod(shape) else np.empty(shape, dtype)
     if not inside:
         return array
     try:
@@ -60,6 +61,8 @@ def _member(path: str, inside: str) -> Array:
     file = io.BytesIO(data)
     shape, fortran, dtype = _header(file, where)
     _check(shape, dtype, len(data) - file.tell(), where)
+    if not math.prod(shape):
+        return np.empty(shape, dtype)
     array: Array = np.frombuffer(data, dtype, math.prod(shape), file.tell())
     return array.reshape(shape, order="F" if fortran else "C")
 
@@ -81,8 +84,8 @@ def _header(file: BinaryIO, where: str) -> tuple[tuple[int, ...], bool, np.dtype
 
 
 def _check(shape: tuple[int, ...], dtype: np.dtype[Any], size: int, where: str) -> None:
-    if not math.prod(shape) or not dtype.itemsize:
-        raise InputError("has no pixel", where=where, remedy="Give whole numbers, one for each pixel.")
+    if not dtype.itemsize:
+        raise InputError(f"holds {dtype}, which has no size", where=where, remedy="Save an array of numbers.")
     if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize > size:
         declared = "×".join(map(str, shape))
         raise InputError(f"ends before its {declared} values of {dtype} do", where=where, remedy=_WHOLE)

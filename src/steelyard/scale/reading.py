@@ -20,6 +20,7 @@ from steelyard.align.gather import Gathered, RowLocation, gather
 from steelyard.align.unit_digest import id_keys, total_digest
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
+from steelyard.core.opening import is_entry, open_regular
 from steelyard.core.records import Array, Records
 from steelyard.core.request import Request
 from steelyard.core.task import Task
@@ -245,7 +246,7 @@ def _packed_side(records: Records, side: str) -> tuple[dict[str, Any], dict[str,
 
 def _contents(value: object) -> str:
     """A hash of the file that an option names, or nothing."""
-    named = isinstance(value, str | os.PathLike) and os.path.isfile(value)
+    named = isinstance(value, str | os.PathLike) and is_entry(value)
     return content_hash(Path(str(value)), str(value)) if named else ""
 
 
@@ -257,7 +258,7 @@ def bucket_of(buckets: int) -> Callable[[Array], Array]:
 def _bucket(data: Data, name: str, bucket: int, side: str) -> Records:
     definition, path = data.definition, state_path(data.work, "split", name)
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             whole = os.fstat(file.fileno()).st_size
             size = min(int.from_bytes(file.read(8), "little"), whole)
             starts = parse_container(file.read(size), path).arrays["starts"]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import InputError, MissingExtra, MissingPackage
-from steelyard.core.opening import check_readable
+from steelyard.core.opening import open_regular
 from steelyard.core.records import Array
 from steelyard.io.container import is_whole, read_facts, write_container
 from steelyard.io.parts import scratch, sweep
@@ -110,10 +110,9 @@ def local_copy(path: str) -> Iterator[Path]:
 
 def content_hash(path: Path, shown: str) -> str:
     """SHA-256 of a file's bytes."""
-    check_readable(path, shown)
     total = hashlib.sha256()
     try:
-        with open(path, "rb") as file:
+        with open_regular(path, shown, pipes=True) as file:
             while chunk := file.read(1 << 20):
                 total.update(chunk)
     except OSError as error:

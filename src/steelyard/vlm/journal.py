@@ -23,6 +23,7 @@ from typing import Any, BinaryIO
 
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
+from steelyard.core.opening import open_regular
 from steelyard.vlm.ordinary import reason
 
 NAME = "journal.jsonl"
@@ -231,7 +232,7 @@ def _damaged(path: Path, number: int, why: str) -> InputError:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    with path.open("rb", buffering=1 << 20) as file:
+    with open_regular(path) as file:
         for number, line in _bounded(file, path):
             if not line.endswith(b"\n"):
                 return
@@ -252,7 +253,7 @@ def _index(path: Path) -> tuple[set[bytes], set[str]]:
     """Keys that are done and texts that are kept, by the first bytes of each line."""
     done: set[bytes] = set()
     texts: set[str] = set()
-    with path.open("rb", buffering=1 << 20) as file:
+    with open_regular(path) as file:
         for number, line in _bounded(file, path):
             if line.startswith(_START):
                 if line[_STATE] == b"d":

@@ -14,6 +14,7 @@ from typing import Any
 
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
+from steelyard.core.opening import is_entry
 from steelyard.io.json import parse_json
 from steelyard.io.text import open_text
 from steelyard.io.write import write_text
@@ -189,7 +190,7 @@ def save_plans(folder: Path, plans: Sequence[Plan]) -> None:
 def read_plans(folder: Path) -> list[Plan]:
     """The plans of a run, in the order of their first asking."""
     path = folder / NAME
-    if not path.is_file():
+    if not is_entry(path):
         raise InputError("this is no run's folder", where=str(folder), remedy="Give what 'vlm run --out' was given.")
     with open_text(path, str(path)) as file:
         text = file.read()

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.numerals import is_whole
+from steelyard.core.opening import is_entry
 from steelyard.io.formats.dataset import Category, Dataset
 from steelyard.io.formats.detect import TABLES, detect
 from steelyard.io.formats.fit import fit
@@ -75,7 +76,7 @@ def _measure(dataset: Dataset, folder: Path) -> None:
     for picture in dataset.pictures:
         if picture.width is None or picture.height is None:
             file = folder / (picture.file or str(picture.id))
-            if not file.is_file():
+            if not is_entry(file):
                 raise InputError(f"there is no picture '{file.name}'", where=str(folder), remedy="Check the folder.")
             picture.width, picture.height = picture_size(file)
 

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from steelyard.core.errors import InputError
-from steelyard.core.opening import check_readable
+from steelyard.core.opening import check_readable, is_entry
 from steelyard.io.formats import voc, yolo
 from steelyard.io.formats.known import brought_for, names
 from steelyard.io.formats.xml import root_name
@@ -55,7 +55,7 @@ def _folder(path: Path, source: str) -> str:
         if ROOTS.get(root) == "cvat":
             raise InputError("the folder holds a CVAT file", where=source, remedy=f"Give the file itself: {xml[0]}.")
         formats.append("voc")
-    if _any(yolo.files_of(path)) or (path / "labels").is_dir() or (path / yolo.SIZES).is_file():
+    if _any(yolo.files_of(path)) or (path / "labels").is_dir() or is_entry(path / yolo.SIZES):
         formats.append("yolo")
     if len(formats) == 1:
         return formats[0]

@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from steelyard.core.errors import InputError
+from steelyard.core.opening import is_entry
 from steelyard.io.formats.corners import Quads, corners_of_dataset
 from steelyard.io.formats.dataset import Dataset
 from steelyard.io.formats.format import Format
@@ -25,7 +26,7 @@ FIELDS = "9 or 10 are expected: 8 coordinates, class, difficult"
 
 def files_of(path: Path) -> list[Path]:
     """The text files: of the folder `labelTxt` in it, of the folder itself, or the one that is named."""
-    if path.is_file():
+    if is_entry(path):
         return [path]
     inner = path / "labelTxt"
     return sorted((inner if inner.is_dir() else path).glob("*.txt"))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import InputError
+from steelyard.core.opening import is_entry
 from steelyard.io.json import expect, parse_json
 from steelyard.io.text import open_text
 
@@ -75,7 +76,7 @@ def read_release(folder: Path, wanted: set[str] | None) -> Row:
 def _table(folder: Path, name: str, *needed: str) -> dict[str, Row]:
     """The rows of a table by their tokens."""
     path = folder / f"{name}.json"
-    if not path.is_file():
+    if not is_entry(path):
         raise InputError(
             f"there is no {name}.json",
             where=str(folder),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from steelyard.core.errors import InputError
+from steelyard.core.opening import open_regular
 
 ENDINGS = (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".bmp", ".dib", ".gif")
 LARGEST = 1 << 31
@@ -27,7 +28,7 @@ class _Wrong(Exception):
 def picture_size(path: str | Path) -> Size:
     """Width and height in pixels."""
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             width, height = _size(file)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from None

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import InputError
+from steelyard.core.opening import open_regular
 from steelyard.core.records import Array
 from steelyard.core.task import Task
 from steelyard.io.formats.convert import Conversion, check_target, refuse_losses, write_files
@@ -106,7 +107,7 @@ def _side(path: Path, source: str, form: str) -> str:
         score = _SCORE.search(read_bytes(path, source))
         return "truth" if score is None or score[1] else "prediction"
     if form == "csv":
-        with path.open("rb") if path.is_file() else open(os.devnull, "rb") as file:
+        with open_regular(path, source, pipes=True) as file:
             return "prediction" if b"score" in file.readline().replace(b'"', b"").strip().split(b",") else "truth"
     folders = (folder for inner in ("", "label_2", "data") if (folder := path / inner).is_dir())
     for file_ in (one for folder in folders for one in sorted(folder.glob("*.txt"))):

@@ -14,12 +14,11 @@ import numpy as np
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.numerals import is_whole
-from steelyard.core.opening import check_readable
+from steelyard.core.opening import check_readable, is_entry, open_archive
 from steelyard.core.records import Array, Records, as_object
 from steelyard.io.formats import trackrows
 from steelyard.io.text import read_bytes
 
-MOST_ZIPPED = 4 << 30  # bytes of a zip archive's files, unpacked
 _ATTRIBUTES = {"framerate": "frame_rate", "imwidth": "image_width", "imheight": "image_height"}
 _READERS: dict[str, Callable[[bytes, str, trackrows.Reading], trackrows.Rows]] = {
     "motchallenge": trackrows.read_mot,
@@ -80,14 +79,14 @@ def _files(path: Path, source: str) -> list[File]:
 
 
 def _in_folder(path: Path) -> list[File]:
-    by_sequence = sorted(path.glob("*/gt/gt.txt"))
+    by_sequence = sorted(file for one in path.iterdir() if is_entry(file := one / "gt" / "gt.txt"))
     if by_sequence:
         return [_file(file, file.parent.parent.name, file.parent.parent) for file in by_sequence]
-    if (path / "gt" / "gt.txt").is_file():
+    if is_entry(path / "gt" / "gt.txt"):
         return [_file(path / "gt" / "gt.txt", path.resolve().name, path)]
     for folder in (path, path / "data", path / "label_02"):
         for pattern in ("*.txt", "*.xml"):
-            flat = sorted(file for file in folder.glob(pattern) if file.is_file() and file.name != "seqmap.txt")
+            flat = sorted(file for file in folder.glob(pattern) if is_entry(file) and file.name != "seqmap.txt")
             if flat:
                 return [_file(file, file.stem, None) for file in flat]
     return []
@@ -95,13 +94,14 @@ def _in_folder(path: Path) -> list[File]:
 
 def _file(path: Path, name: str, folder: Path | None) -> File:
     facts = {} if folder is None else _info(folder)
+    check_readable(path, str(path))
     return File(name, str(path), lambda: read_bytes(path, str(path)), facts, path.stat().st_size)
 
 
 def _info(folder: Path) -> dict[str, str]:
     """What `seqinfo.ini` says of a sequence."""
     path = folder / "seqinfo.ini"
-    if not path.is_file():
+    if not is_entry(path):
         return {}
     parser = ConfigParser(interpolation=None)
     try:
@@ -116,30 +116,23 @@ def _info(folder: Path) -> dict[str, str]:
 
 
 def _in_zip(path: Path, source: str) -> list[File]:
-    try:
-        archive = zipfile.ZipFile(path)
-        entries = [entry for entry in archive.infolist() if not entry.is_dir() and entry.filename.endswith(".txt")]
-    except (OSError, zipfile.BadZipFile) as error:
-        raise InputError(f"cannot be unpacked: {error}", where=source) from None
-    if sum(entry.file_size for entry in entries) > MOST_ZIPPED:
-        raise InputError("holds more than 4 GB once unpacked", where=source, remedy="Unpack it, and give the folder.")
-
-    def reader(entry: zipfile.ZipInfo) -> Callable[[], bytes]:
+    def reader(name: str) -> Callable[[], bytes]:
         def read() -> bytes:
-            try:
-                return archive.read(entry)
-            except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError, EOFError) as error:
-                raise InputError(f"cannot be unpacked: {error}", where=f"{source}/{entry.filename}") from None
+            with open_archive(path, source) as archive:
+                return archive.read(name)
 
         return read
 
+    with open_archive(path, source) as archive:
+        entries = sorted(archive.members.items())
     files = []
-    for entry in sorted(entries, key=lambda entry: entry.filename):
-        place = PurePosixPath(entry.filename)
+    for entry, about in entries:
+        place = PurePosixPath(entry)
+        if about.is_dir() or not entry.endswith(".txt") or place.parts[0] == "__MACOSX":
+            continue
         inside = place.name == "gt.txt" and len(place.parts) >= 3
         name = place.parts[-3] if inside else place.stem
-        if place.parts[0] != "__MACOSX":
-            files.append(File(name, f"{source}/{entry.filename}", reader(entry), {}, entry.file_size))
+        files.append(File(name, f"{source}/{entry}", reader(entry), {}, about.file_size))
     if not files:
         raise InputError("holds no .txt files", where=source, remedy="Pack one <sequence>.txt for each sequence.")
     return files

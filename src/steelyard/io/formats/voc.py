@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import InputError
+from steelyard.core.opening import is_entry
 from steelyard.io.formats.dataset import Dataset, Gatherer, Picture
 from steelyard.io.formats.format import Format
 from steelyard.io.formats.numbers import EXACT, coordinate, corners, from_corners, plain, score
@@ -28,7 +29,7 @@ _FLAGS = ("truncated", "occluded")
 
 def files_of(path: Path) -> list[Path]:
     """The XML files of a data set: of the folder, or of its folder `Annotations`, with those below."""
-    if path.is_file():
+    if is_entry(path):
         return [path]
     inner = path / "Annotations"
     folder = inner if inner.is_dir() else path
@@ -40,7 +41,7 @@ def read(path: Path, source: str, side: str = "", pixels: str = "inclusive") -> 
     gathered = Gatherer()
     files = files_of(path)
     inner = path / "Annotations"
-    base = path.parent if path.is_file() else inner if inner.is_dir() else path
+    base = path.parent if is_entry(path) else inner if inner.is_dir() else path
     parts = 0
     for file in files:
         root = read_xml(file, str(file))

@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape as _escape
 from xml.sax.saxutils import quoteattr as _quoted
 
 from steelyard.core.errors import InputError
-from steelyard.core.opening import check_readable
+from steelyard.core.opening import open_regular
 
 DEEPEST = 50
 
@@ -45,11 +45,8 @@ class Node:
 
 def read_xml(path: Path, source: str) -> Node:
     """The root of a file's tree."""
-    check_readable(path, source)
-    try:
-        return parse_xml(path.read_bytes(), source)
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=source) from None
+    with open_regular(path, source, pipes=True) as file:
+        return parse_xml(file.read(), source)
 
 
 def parse_xml(text: bytes, source: str) -> Node:
@@ -63,7 +60,7 @@ def root_name(path: Path) -> str:
     """The name of a file's root element, from its first kilobytes; empty where it is not XML."""
     builder = _Builder(str(path), names_only=True)
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             builder.feed(file.read(1 << 16), whole=False)
     except (OSError, InputError):
         pass

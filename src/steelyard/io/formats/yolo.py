@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from steelyard.core.errors import InputError
+from steelyard.core.opening import is_entry
 from steelyard.io.csv import read_csv
 from steelyard.io.formats.dataset import Category, Dataset, Gatherer, Picture
 from steelyard.io.formats.format import Format
@@ -95,7 +96,7 @@ def class_names(path: Path, names: str | None) -> tuple[list[str], bool]:
         return read_names(Path(names))
     for folder in (path, label_folder(path), path.parent):
         for name in NAME_FILES:
-            if (folder / name).is_file():
+            if is_entry(folder / name):
                 return read_names(folder / name)
     return [], False
 
@@ -103,7 +104,7 @@ def class_names(path: Path, names: str | None) -> tuple[list[str], bool]:
 def size_table(path: Path, folder: Path) -> dict[str, Size]:
     """Sizes of images from a table beside the labels."""
     for file in (path / SIZES, folder / SIZES):
-        if file.is_file():
+        if is_entry(file):
             return read_sizes(file)
     return {}
 
