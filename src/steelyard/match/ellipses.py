@@ -24,13 +24,17 @@ Distances
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard import _native
+from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array
-from steelyard.match.assign import MATCHINGS, Matching
+from steelyard.match.assign import MATCHINGS, Matching, assign
 
 LARGEST, SMALLEST = 1e12, 1e-12  # what the native core takes
 
@@ -56,6 +60,49 @@ DISTANCES: dict[str, Distance] = {
         Distance("probiou", 5, False, 0.5),
     )
 }
+
+
+class OwnDistance(str):
+    """A distance of the user's: a function of a true and a detected ellipse, each xc, yc, theta, a, b.
+
+    Its text is the function's name, which stands in specs. Two are equal if their functions are the same.
+    """
+
+    function: Callable[[Array, Array], float]
+
+    def __new__(cls, function: Callable[[Array, Array], float]) -> OwnDistance:
+        """Name it as the function is named."""
+        made = super().__new__(cls, getattr(function, "__name__", type(function).__name__))
+        made.function = function
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OwnDistance) and self.function == other.function
+
+    def __hash__(self) -> int:
+        return hash(self.function)
+
+    def __reduce__(self) -> tuple[type[OwnDistance], tuple[Callable[[Array, Array], float]]]:
+        return OwnDistance, (self.function,)
+
+    def matrix(self, truth: Array, detected: Array) -> Array:
+        """Distances of every truth (rows) to every detection (columns)."""
+        values: Array = np.empty((len(truth), len(detected)))
+        for row, mine in enumerate(truth):
+            for column, theirs in enumerate(detected):
+                value = self.function(mine.copy(), theirs.copy())
+                try:
+                    values[row, column] = value
+                except (TypeError, ValueError):
+                    values[row, column] = math.nan
+                if not 0 <= values[row, column] < math.inf:
+                    pair = f"{mine.tolist()} and {theirs.tolist()}"
+                    raise InputError(
+                        f"the distance '{self}' of {pair} is {value!r}", remedy="It must be a number from 0 up."
+                    )
+        return values
+
+
 WEIGHTS: tuple[float, ...] = (1 / 2, 1 / 2, 1 / 5, 1 / 3, 1 / 3)  # of x, y, angle, a, b in `param`
 
 
@@ -115,6 +162,8 @@ def match(
     """
     if matching not in MATCHINGS:
         raise ValueError(f"there is no matching '{matching}'")
+    if isinstance(distance, OwnDistance):
+        return _match_by_own(truth, detected, truth_ends, detected_ends, distance, matching)
     image, true, predicted, length = _native.ellipse_match(
         truth,
         detected,
@@ -125,6 +174,24 @@ def match(
         matching == "optimal",
     )
     return image, true, predicted, length
+
+
+def _match_by_own(
+    truth: Array, detected: Array, truth_ends: Array, detected_ends: Array, distance: OwnDistance, matching: Matching
+) -> tuple[Array, Array, Array, Array]:
+    """As `match`, by a distance of the user's: image by image in Python."""
+    parts: list[tuple[Array, Array, Array, Array]] = []
+    first, start = 0, 0
+    for image, (last, end) in enumerate(zip(truth_ends.tolist(), detected_ends.tolist(), strict=True)):
+        costs = distance.matrix(truth[first:last], detected[start:end])
+        column = assign(costs, matching) if costs.size else np.full(last - first, -1)
+        row = np.flatnonzero(column >= 0)
+        length = costs[row, column[row]]
+        row = row[np.argsort(length, kind="stable")]
+        parts.append((np.full(len(row), image), first + row, start + column[row], costs[row, column[row]]))
+        first, start = last, end
+    images, rows, columns, lengths = (np.concatenate([part[i] for part in parts]) for i in range(4))
+    return images.astype(np.int64), rows.astype(np.int64), columns.astype(np.int64), lengths.astype(np.float64)
 
 
 def match_by_score(

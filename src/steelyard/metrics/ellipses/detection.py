@@ -11,8 +11,8 @@ from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.spec import Range
 from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Floats, ratio
-from steelyard.match.ellipses import DISTANCES, WEIGHTS
-from steelyard.metrics.ellipses.pairing import DistanceName, check_pairing, pairing
+from steelyard.match.ellipses import WEIGHTS
+from steelyard.metrics.ellipses.pairing import DistanceName, check_pairing, pairing, take_own_distance, usual_threshold
 from steelyard.metrics.ellipses.ranking import Areas, Detections
 from steelyard.metrics.ellipses.sums import ImageSum, NearPairs
 
@@ -33,6 +33,9 @@ class _Counted(Metric):
     matching: Literal["greedy", "optimal"] = "greedy"
     weights: tuple[float, ...] = WEIGHTS
     normalise: bool = False
+
+    def __post_init__(self) -> None:
+        take_own_distance(self)
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
@@ -56,7 +59,7 @@ class _Counted(Metric):
         """The largest distance of a true positive."""
         if self.distance == "iou":
             return 1 - self.iou + ROUNDING
-        return DISTANCES[self.distance].threshold if self.t is None else float(self.t)
+        return usual_threshold(self, self.distance) if self.t is None else float(self.t)
 
     @property
     def label(self) -> str:

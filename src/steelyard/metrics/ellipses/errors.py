@@ -14,7 +14,7 @@ from steelyard.core.need import Sum
 from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Floats, ratio
 from steelyard.match.ellipses import WEIGHTS
-from steelyard.metrics.ellipses.pairing import DistanceName, Pairing, check_pairing, pairing
+from steelyard.metrics.ellipses.pairing import DistanceName, Pairing, check_pairing, pairing, take_own_distance
 from steelyard.metrics.ellipses.sums import AngleSum, AxisSum, CenterSum, DistanceSum, IouSum
 
 INFINITY = float("inf")
@@ -33,6 +33,9 @@ class _OfPairs(Metric):
     matching: Literal["greedy", "optimal"] = "greedy"
     weights: tuple[float, ...] = WEIGHTS
     normalise: bool = False
+
+    def __post_init__(self) -> None:
+        take_own_distance(self)
 
     def check(self) -> None:
         """Check how the pairs are made."""

@@ -9,7 +9,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.spec import render_value
 from steelyard.match.assign import MATCHINGS
-from steelyard.match.ellipses import DISTANCES, WEIGHTS
+from steelyard.match.ellipses import DISTANCES, WEIGHTS, OwnDistance
 
 DistanceName = Literal["param", "center", "wasserstein", "iou", "hausdorff", "probiou"]
 Pairing = tuple[str, str, tuple[float, ...]]
@@ -26,11 +26,29 @@ def pairing(distance: str, matching: str, weights: tuple[float, ...], normalise:
     return distance, matching, tuple(float(w) / total for w in weights)
 
 
+def take_own_distance(metric: Metric) -> None:
+    """Keep a function that is given as a metric's distance under its name."""
+    distance = getattr(metric, "distance", None)
+    if callable(distance):
+        object.__setattr__(metric, "distance", OwnDistance(distance))
+
+
+def usual_threshold(metric: Metric, distance: str) -> float:
+    """The threshold where none is given; a distance of the user's has no usual one."""
+    if isinstance(distance, OwnDistance):
+        raise InputError(
+            f"metric '{metric.name}': the distance '{distance}' has no usual threshold", remedy="Give t, such as t=5."
+        )
+    return DISTANCES[distance].threshold
+
+
 def check_pairing(metric: Metric) -> None:
     """Check settings that metrics over pairs share, as far as the metric has them."""
     values = {name: getattr(metric, name) for name in metric.__dataclass_fields__}
-    if "distance" in values:
+    if "distance" in values and not isinstance(values["distance"], OwnDistance):
         one_of(metric, "distance", *DISTANCES)
+    elif "t" in values and values["t"] is None:
+        usual_threshold(metric, values["distance"])
     if "matching" in values:
         one_of(metric, "matching", *MATCHINGS)
     if "normalise" in values:
@@ -46,7 +64,7 @@ def check_threshold(metric: Metric, name: str, distance: str) -> None:
     """A threshold is not negative, and below 1 for a distance that never exceeds 1."""
     within_range(metric, name, 0, math.inf)
     value = getattr(metric, name)
-    if not DISTANCES[distance].pixels and value >= 1:
+    if distance in DISTANCES and not DISTANCES[distance].pixels and value >= 1:
         raise InputError(
             f"metric '{metric.name}': with distance={distance} every pair is within {name}={render_value(value)}",
             remedy="That distance goes from 0 to 1.",

@@ -14,9 +14,16 @@ from steelyard.core.plan import UNITS
 from steelyard.core.state import State
 from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Floats, ratio
-from steelyard.match.ellipses import DISTANCES, WEIGHTS
+from steelyard.match.ellipses import WEIGHTS
 from steelyard.metrics.ellipses.matched import Matches, matches
-from steelyard.metrics.ellipses.pairing import DistanceName, Pairing, check_pairing, pairing
+from steelyard.metrics.ellipses.pairing import (
+    DistanceName,
+    Pairing,
+    check_pairing,
+    pairing,
+    take_own_distance,
+    usual_threshold,
+)
 from steelyard.metrics.ellipses.sums import MOST_WORK, ImageScore, ImageSum, OtherPairing
 
 IMAGES = ImageSum("images")
@@ -34,6 +41,9 @@ class Scored(Metric):
     weights: tuple[float, ...] = WEIGHTS
     normalise: bool = False
 
+    def __post_init__(self) -> None:
+        take_own_distance(self)
+
     def check(self) -> None:
         """Check the distance, its threshold and its weights."""
         check_pairing(self)
@@ -41,7 +51,7 @@ class Scored(Metric):
     @property
     def threshold(self) -> float:
         """The threshold, or the distance's usual one."""
-        return DISTANCES[self.distance].threshold if self.t is None else float(self.t)
+        return usual_threshold(self, self.distance) if self.t is None else float(self.t)
 
     @property
     def pairing(self) -> Pairing:
@@ -110,7 +120,8 @@ class Score(Scored):
     up to t, the precision of the labelling, counts as right. An image without an ellipse on either side scores 1
     (`empty=skip` leaves it out: its fraction is 0 / 0), with ellipses on one side only 0. Settings: distance (param,
     center, wasserstein, iou, hausdorff, probiou), t (5 pixels; 0.2 for iou, 0.5 for probiou), matching (greedy,
-    optimal), and for param the weights of xc, yc, theta, a, b and whether to normalise them by their sum.
+    optimal), and for param the weights of xc, yc, theta, a, b and whether to normalise them by their sum. In Python the
+    distance may be a function of two ellipses.
 
     Undefined when there is no image.
 

@@ -12,6 +12,7 @@ from steelyard.core.task import Task
 from steelyard.metrics.ellipses.data import OPTIONS, PREDICTION, TRUTH, join
 from steelyard.metrics.ellipses.detection import F1, AveragePrecision, DetectionRate, Precision, Recall
 from steelyard.metrics.ellipses.errors import AngleError, AxisError, CenterError, MeanDistance, MeanIou
+from steelyard.metrics.ellipses.plain import plain_sides
 from steelyard.metrics.ellipses.score import Score, TruthScore
 
 TASK = Task(
@@ -33,4 +34,5 @@ TASK = Task(
     options=OPTIONS,
     views="steelyard.metrics.ellipses.figures",
     checks="steelyard.checks.ellipses",
+    plain=plain_sides,
 )  # fmt: skip
