@@ -26,15 +26,15 @@ def metrics_elps(
 ) -> float:
     """The pseudo-code, with 1 for an image without ellipses and no division by zero."""
     total = 0.0
-    for truths, found in zip(ground_truth, detected, strict=True):
-        pairs = sorted((dist(g, d), i, j) for i, g in enumerate(truths) for j, d in enumerate(found))
+    for truths, detections in zip(ground_truth, detected, strict=True):
+        pairs = sorted((dist(g, d), i, j) for i, g in enumerate(truths) for j, d in enumerate(detections))
         num, used = 0.0, (set[int](), set[int]())
         for length, i, j in pairs:
             if i not in used[0] and j not in used[1]:
                 used[0].add(i)
                 used[1].add(j)
                 num += 1.0 if length <= tresh_dist else tresh_dist / length
-        most = max(len(truths), len(found))
+        most = max(len(truths), len(detections))
         total += num / most if most else 1.0
     return total / len(ground_truth)
 
@@ -107,7 +107,7 @@ def test_what_no_distance_can_be(metric: Callable[[], Any], said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("truth", "found", "said"),
+    ("truth", "detections", "said"),
     [
         (TRUTH, FOUND[:2], "truth has 4 images and predictions have 2"),
         ([[[1, 2, 3, 4]]], [[]], r"truth, image 0, ellipse 0: \[1, 2, 3, 4\] is not an ellipse. Give five numbers"),
@@ -118,14 +118,14 @@ def test_what_no_distance_can_be(metric: Callable[[], Any], said: str) -> None:
         ([[[1, 2, 3, 0, 5]]], [[]], "the axis is 0"),
     ],
 )
-def test_lists_that_are_no_ellipses(truth: Any, found: Any, said: str) -> None:
+def test_lists_that_are_no_ellipses(truth: Any, detections: Any, said: str) -> None:
     with pytest.raises(sy.InputError, match=said):
-        sy.evaluate("ellipses", truth, found)
+        sy.evaluate("ellipses", truth, detections)
 
 
 def test_arrays_and_scores_in_lists() -> None:
     truth = [np.array(image, dtype=float).reshape(-1, 5) for image in TRUTH]
-    found = [[[*ellipse, 0.5 + i / 10] for i, ellipse in enumerate(image)] for image in FOUND]
+    detections = [[[*ellipse, 0.5 + i / 10] for i, ellipse in enumerate(image)] for image in FOUND]
     plain = sy.evaluate("ellipses", TRUTH, FOUND, "score", confidence=None)
-    assert sy.evaluate("ellipses", truth, found, "score", confidence=None)["score"].value == plain["score"].value
-    assert 0 <= sy.score("ellipses", TRUTH, found, "ap") <= 1
+    assert sy.evaluate("ellipses", truth, detections, "score", confidence=None)["score"].value == plain["score"].value
+    assert 0 <= sy.score("ellipses", TRUTH, detections, "ap") <= 1

@@ -56,7 +56,7 @@ def test_words() -> None:
 @pytest.mark.parametrize(
     ("latex", "plain"),
     [
-        (r"\frac{1}{n} \sum_i |\hat y_i - y_i|", "1 / n Σᵢ |ŷᵢ − yᵢ|"),
+        (r"\frac{1}{n} \sum_i |\hat y_i - y_i|", "(1 / n) Σᵢ |ŷᵢ − yᵢ|"),
         (r"\sqrt{x^2}", "√(x²)"),
         (r"\mathrm{MAE}_{\mathrm{total}} \;/\; T_i", "MAE_total / Tᵢ"),
         (r"\frac{a + b}{\frac{c}{d}}", "(a + b) / (c / d)"),
