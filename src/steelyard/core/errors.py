@@ -22,7 +22,7 @@ class InputError(SteelyardError, ValueError):
         text = f"{where}: {what}" if where else what
         if remedy:
             text = f"{text.rstrip('.')}. {remedy}"
-        super().__init__(text)
+        super().__init__(text.encode("utf-8", "backslashreplace").decode())  # half a surrogate cannot be printed
 
 
 def _shortened(text: str, most: int) -> str:

@@ -101,7 +101,9 @@ def open_row(records: Records, row: int, reduce: Callable[[Array, str], Array] |
 
 
 def refuse_lost(records: Records, row: int) -> None:
-    """An error where a row names a file that is not there."""
+    """An error where a row of a table names a file that is not there."""
+    if isinstance(records, MapRecords):  # files of a folder, which no row names
+        return
     value = records["map"][row]
     path = value.partition(INSIDE)[0] if isinstance(value, str) else ""
     if path and not os.path.exists(path):
