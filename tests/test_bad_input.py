@@ -20,7 +20,7 @@ WEIGHTS = {
     "text where a number is": (TRUTH, PRED.replace("40", "forty"), [], ["pred.csv, line 3", "'weight'", "'forty' is not a number"]),
     "decimal comma": (TRUTH, PRED.replace("40", '"40,5"'), [], ["pred.csv, line 3", "'40,5' is not a number"]),
     "empty cell": (TRUTH, PRED.replace("40", ""), [], ["pred.csv, line 3", "'weight'", "empty"]),
-    "nan in predictions": (TRUTH, PRED.replace("40", "nan"), [], ["pred.csv, line 3", "'nan' is not allowed", "finite"]),
+    "nan in predictions": (TRUTH, PRED.replace("40", "nan"), [], ["pred.csv, line 3", "the cell is empty or nan", "--missing"]),
     "infinite weight": (TRUTH.replace("200", "inf"), PRED, [], ["truth.csv, line 4", "'inf' is not allowed"]),
     "huge exponent": (TRUTH.replace("200", "1e999"), PRED, [], ["truth.csv, line 4", "'1e999' is not allowed"]),
     "negative true weight": (TRUTH.replace("50", "-50"), PRED, [], ["truth.csv, line 3", "'-50'", "at least 0"]),

@@ -221,7 +221,7 @@ def test_joined_by_id_whatever_the_order() -> None:
 GOOD: dict[str, Any] = {"id": [1, 2], "label": ["a", "b"]}
 BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "a score that is NaN": (
-        GOOD, {"id": [1, 2], "score:a": [0.1, math.nan], "score:b": [1, 2]}, r"row 1, column 'score:a': 'nan' is not",
+        GOOD, {"id": [1, 2], "score:a": [0.1, math.nan], "score:b": [1, 2]}, r"row 1, column 'score:a': the cell is empty or nan",
     ),
     "a probability above 1": (
         GOOD, {"id": [1, 2], "probability": [0.2, 1.5]}, r"row 1, column 'probability': '1.5' .* from 0 to 1",

@@ -146,7 +146,7 @@ OPTIONS: list[Row] = [
     row("compare: no interval", "compare weights truth.csv pred.csv pred.csv --ci none", "confidence", "--ci 0.95", files=W),
     row("compare: model that is cut off", "compare boxes truth.json pred.json b.json -o out.json", "b.json", files={**B, "b.json": "[{"}),
     row("compare: model of another task", "compare labels truth.csv pred.csv b.csv -o out.json", "b.csv", files={**good("labels"), "b.csv": WEIGHTS}),
-    row("compare: model with nan", "compare weights truth.csv pred.csv b.csv -o out.json", "b.csv, line 2", "'nan'", files={**W, "b.csv": WEIGHTS_P.replace("110", "nan")}),
+    row("compare: model with nan", "compare weights truth.csv pred.csv b.csv -o out.json", "b.csv, line 2", "nan", files={**W, "b.csv": WEIGHTS_P.replace("110", "nan")}),
     row("compare: model that is not there", "compare captions truth.csv pred.csv b.csv -o out.json", "b.csv", "no such file", files=good("captions")),
     row("compare: the same model twice", "compare weights truth.csv pred.csv pred.csv -m mae", "no diff", code=0, files=W),
     row("command that is unknown", "evalute", "no command 'evalute'", "'evaluate'", command="evaluate"),

@@ -165,7 +165,7 @@ FILES: list[Row] = [
 
 
 VALUES: list[Row] = [
-    pred("nan", "weights", WEIGHTS_P.replace("40", "nan"), LINE3, "'nan' is not allowed", "finite"),
+    pred("nan", "weights", WEIGHTS_P.replace("40", "nan"), LINE3, "'weight'", "the cell is empty or nan", "--missing"),
     pred("infinity", "weights", WEIGHTS_P.replace("40", "-inf"), LINE3, "'-inf' is not allowed"),
     pred("1e400", "weights", WEIGHTS_P.replace("40", "1e400"), LINE3, "'1e400' is not allowed"),
     pred("integer of 400 digits", "weights", WEIGHTS_P.replace("40", BIG), LINE3, "999..."),
@@ -203,7 +203,7 @@ VALUES: list[Row] = [
     pred("points on a line", "ellipses", "image,points\ni,1 1 2 2 3 3 4 4 5 5 6 6\nk,\n", LINE2, "points", "line"),
     pred("points of nan", "ellipses", "image,points\ni,1 1 nan 2 3 3 4 4 5 5 6 6\nk,\n", LINE2, "points"),
     pred("100,000 points that are words", "ellipses", "image,points\ni," + "x " * 100_000 + "\nk,\n", LINE2, "field larger than"),
-    pred("empty label", "labels", LABELS_P.replace("2,cat", "2,"), LINE3, "the label is empty"),
+    pred("empty label", "labels", LABELS_P.replace("2,cat", "2,"), LINE3, "'label'", "the cell is empty or nan", "--missing"),
     pred("label with blanks around it", "labels", LABELS_P.replace("dog", "dog "), "dog", code=0),
     pred("id twice", "labels", LABELS_P + "4,cat\n", "pred.csv, line 6", "stands twice"),
     pred("probability of nan", "labels", PROBABILITIES.replace("0.9,", "nan,"), LINE2, "probability:cat", "nan"),

@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.align.codes import codes
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.pairs import Array, Coverage, Pairs
-from steelyard.core.records import Records, constant_in_unit, distinct_values
+from steelyard.core.records import Records, UnfilledRecords, constant_in_unit, distinct_values
 from steelyard.core.task import Policy
 
 MISSING = ("error", "worst", "skip")
@@ -54,6 +54,12 @@ def join_rows(truth: Records, prediction: Records, key: tuple[str, ...], policy:
     used = np.zeros(len(prediction), dtype=bool)
     used[prediction_row[matched]] = True
     missing, extra = truth_order[~matched], np.flatnonzero(~used)
+    if len(missing) and policy.missing == "error" and isinstance(prediction, UnfilledRecords):
+        raise InputError(
+            "the cell is empty or nan, so the prediction is missing",
+            where=prediction.unfilled,
+            remedy="Give every row a value, or choose --missing worst or skip.",
+        )
     if len(missing) and policy.missing == "error":
         raise _one_sided(truth, key, missing, "truth", "prediction", prediction.source, "missing", "worst or skip")
     if len(extra) and policy.extra == "error":

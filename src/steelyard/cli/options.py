@@ -175,8 +175,9 @@ _SHARED: Sequence[Callable[[Any], Any]] = (
     click.option("--sequence", type=click.Choice(SEQUENCES),
                  help="Intervals that hold at every look while data grow; for means of bounded scores they are exact."),
     click.option("--missing", default=None, show_default="error, or the task's own",
-                 type=click.Choice(["error", "worst", "skip"]),
-                 help="What to do with truth that has no prediction."),
+                 type=click.Choice(["error", "worst", "skip", "common"]),
+                 help="What to do with truth that has no prediction. Several models are compared on the same data: "
+                 "'skip' leaves out what any of them lacks, as 'common' does."),
     click.option("--extra", default=None, show_default="error, or the task's own", type=click.Choice(["error", "skip"]),
                  help="What to do with predictions that have no truth."),
     click.option("--map", "mapping", multiple=True, metavar="NAME=COLUMN",

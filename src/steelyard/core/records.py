@@ -131,6 +131,13 @@ class BoxRecords(Records):
 
 
 @frozen
+class UnfilledRecords(Records):
+    """Predictions without the rows whose value is empty; `unfilled` is the place of the first such cell."""
+
+    unfilled: str = ""
+
+
+@frozen
 class MapRecords(Records):
     """Maps in files. `sums` is the SHA-256 of each file that has been read, by its path."""
 

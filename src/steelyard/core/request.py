@@ -193,8 +193,9 @@ class Request:
         return self.cluster is not None or self.strata is not None
 
     def policy(self, task: Task) -> Policy:
-        """What happens to rows on one side only."""
-        return Policy(self.missing or task.policy.missing, self.extra or task.policy.extra)
+        """What happens to rows on one side only; "common" is "skip" for a single model."""
+        missing = self.missing or task.policy.missing
+        return Policy("skip" if missing == "common" else missing, self.extra or task.policy.extra)
 
     def measuring(self) -> Request:
         """What must be equal in states that are merged: all that decides what is measured."""

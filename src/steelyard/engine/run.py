@@ -59,7 +59,12 @@ def measure_models(task: Task, request: Request, truth: Any, models: Sequence[An
     from steelyard.io.coco import truth_read_once  # only comparisons need it
 
     with truth_read_once():
-        return [measure_sides(task, request, truth, one) for one in models]
+        each = [measure_sides(task, request, truth, one) for one in models]
+    if len(each) > 1 and request.policy(task).missing == "skip" and any(one.coverage.missing for one in each):
+        from steelyard.engine.common import on_common_units  # few comparisons lack predictions
+
+        return on_common_units(task, request, each)
+    return each
 
 
 def measure_records(task: Task, request: Request, options: Options, truth: Records, prediction: Records) -> Measured:

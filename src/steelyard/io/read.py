@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from os import PathLike
 from typing import Any
@@ -106,6 +107,61 @@ def to_records(table: Table, schema: Schema, mapping: Mapping[str, str], side: s
     return Records(table.source, columns, other, table.place, names)
 
 
+def key_names(table: Table, schema: Schema, mapping: Mapping[str, str]) -> list[str]:
+    """The names under which a table of predictions may have the column that identifies a row."""
+    key = schema.column(schema.key[0])
+    names = (key.name, *key.aliases) if key is not None else schema.key[:1]
+    return [_name_of(table, name, mapping, "prediction") for name in names]
+
+
+def filled_rows(table: Table, columns: Sequence[Column], mapping: Mapping[str, str]) -> tuple[Table, str]:
+    """The rows of a table of predictions that have a value in each of some columns; the place of the first empty cell.
+
+    Of columns `name:class`, all must be empty in a row that is left out.
+    """
+    kept = np.ones(len(table), dtype=bool)
+    first = len(table), ""
+    for column in columns:
+        own = _classes(table, column, mapping, "prediction").values()
+        names = dict.fromkeys((_name_of(table, column.name, mapping, "prediction"), *own))
+        empty = {name: _unfilled(table.columns[name], column) for name in names if name in table.columns}
+        if not any(cells.any() for cells in empty.values()):
+            continue
+        none = np.logical_and.reduce(list(empty.values()))
+        for name, cells in empty.items():
+            partly = np.flatnonzero(cells & ~none)
+            if len(partly):
+                what = "the cell is empty or nan, and others of the row are not"
+                raise _problem(table, name, int(partly[0]), what, "Give a number for every class, or for none.")
+        kept &= ~none
+        first = min(first, (int(np.argmax(none)), next(iter(empty)))) if none.any() else first
+    if kept.all():
+        return table, ""
+    rows = np.flatnonzero(kept)
+    lines = np.arange(len(table)) if table.lines is None else table.lines
+    counted = table.counted if table.lines is not None else "row"
+    place = f"{table.place(first[0])}, column '{first[1]}'"
+    part = {name: values[rows] for name, values in table.columns.items()}
+    return replace(table, columns=part, lines=lines[rows], counted=counted), place
+
+
+def _unfilled(values: Array, column: Column) -> Array:
+    """Which cells are empty; in a column of numbers nan is, too."""
+    if values.dtype.kind == "f":
+        return np.isnan(values)
+    if values.dtype.kind not in "OU":
+        return np.zeros(len(values), dtype=bool)
+    blank = ("", "nan") if column.type == "number" else ("",)
+
+    def is_blank(value: Any) -> bool:
+        return value.strip().lower() in blank if isinstance(value, str) else is_empty(value)
+
+    raw = values.tolist()
+    if set(map(type, raw)) <= {str, int, float} and not any(map(is_blank, set(raw))):
+        return np.zeros(len(raw), dtype=bool)
+    return np.array([is_blank(value) for value in raw], dtype=bool)
+
+
 def _weight_names(column: Column) -> tuple[str, ...]:
     """The names of a column of units' weights, and none of another column."""
     names = (column.name, *column.aliases)
@@ -146,6 +202,15 @@ def _class_columns(
     names: dict[str, str],
 ) -> None:
     """The columns `name:class`; a class may be mapped to a column of any name."""
+    for target, name in _classes(table, column, mapping, side).items():
+        names[target] = name
+        columns[target] = _convert(table, name, column, column.many or column.type)
+
+
+def _classes(table: Table, column: Column, mapping: Mapping[str, str], side: str) -> dict[str, str]:
+    """What a table calls the columns `name:class`."""
+    if not column.many:
+        return {}
     prefix = f"{mapping.get(f'{side}.{column.name}') or mapping.get(column.name, column.name)}:"
     given = {
         f"{column.name}:{name.removeprefix(prefix).strip()}": name for name in table.columns if name.startswith(prefix)
@@ -154,9 +219,7 @@ def _class_columns(
         target = target.removeprefix(f"{side}.")
         if target.startswith(f"{column.name}:") and name in table.columns:
             given[target] = name
-    for target, name in given.items():
-        names[target] = name
-        columns[target] = _convert(table, name, column, column.many or column.type)
+    return given
 
 
 def column_name(table: Table, name: str, mapping: Mapping[str, str], side: str) -> str:

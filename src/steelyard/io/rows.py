@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from steelyard.core.errors import InputError
-from steelyard.core.records import Records
+from steelyard.core.records import Records, Schema, UnfilledRecords
 from steelyard.core.task import Task
-from steelyard.io.read import check_mapping, read_table, to_records
+from steelyard.io.read import check_mapping, filled_rows, key_names, read_table, to_records
+from steelyard.io.table import Table
 
 
 def read_sides(task: Task, truth: Any, predictions: Any, columns: Mapping[str, str]) -> tuple[Records, Records]:
@@ -20,7 +21,7 @@ def read_sides(task: Task, truth: Any, predictions: Any, columns: Mapping[str, s
         check_mapping(columns, {"truth": task.truth, "prediction": task.prediction}, tables)
         sides = (
             to_records(tables["truth"], task.truth, columns, "truth"),
-            to_records(tables["prediction"], task.prediction, columns, "prediction"),
+            _predictions(task, tables["prediction"], columns),
         )
     if not len(sides[0]):
         raise InputError("there are no rows", where=sides[0].source, remedy="The truth needs at least one.")
@@ -29,8 +30,29 @@ def read_sides(task: Task, truth: Any, predictions: Any, columns: Mapping[str, s
 
 def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
     """One side as the task's schema describes it."""
-    schema = task.truth if side == "truth" else task.prediction
-    return to_records(read_table(data, "truth" if side == "truth" else "predictions"), schema, columns, side)
+    if side == "truth":
+        return to_records(read_table(data, "truth"), task.truth, columns, side)
+    return _predictions(task, read_table(data, "predictions"), columns)
+
+
+def _predictions(task: Task, table: Table, columns: Mapping[str, str], schema: Schema | None = None) -> Records:
+    """The predictions of a table. A row without a predicted value is left out: its prediction is missing.
+
+    `schema` is that of a source which holds both sides. Rows without an id are joined by position, so that none can be
+    left out: there an empty cell is an error.
+    """
+    both = schema is not None
+    names = {column.beside if both else column.name for column in task.prediction.columns if column.beside}
+    schema = schema or task.prediction
+    predicted = [c for c in schema.columns if c.name in names and c.type not in ("text", "labels")]
+    unfilled = ""
+    if both or any(name in table.columns for name in key_names(table, schema, columns)):
+        table, unfilled = filled_rows(table, predicted, columns)
+    records = to_records(table, schema, columns, "prediction")
+    records = task.split(records) if both else records
+    if not unfilled:
+        return records
+    return UnfilledRecords(records.source, records.columns, records.other, records.place, records.names, unfilled)
 
 
 def _one_source(task: Task, data: Any, columns: Mapping[str, str]) -> tuple[Records, Records]:
@@ -38,4 +60,4 @@ def _one_source(task: Task, data: Any, columns: Mapping[str, str]) -> tuple[Reco
         raise InputError(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     table, schema = read_table(data, "truth"), task.both_sides()
     check_mapping(columns, {"truth": schema}, {"truth": table})
-    return to_records(table, task.truth, columns, "truth"), task.split(to_records(table, schema, columns, "prediction"))
+    return to_records(table, task.truth, columns, "truth"), _predictions(task, table, columns, schema)

@@ -44,6 +44,10 @@ class _NeedsStart(_Ratio):
         every, started = (totals[SequenceSum(of)][0] for of in self.counted)
         return float(every - started), "sequences without a frame t = 0"
 
+    def why(self, totals: Declared) -> str:
+        """Tell data without initial frames from initial frames that weigh nothing."""
+        return self.undefined_reason() if totals[SequenceSum("initial")][0] else "no sequence has a valid frame t = 0"
+
 
 @frozen
 class _Consumed(_Ratio):
@@ -71,6 +75,12 @@ class _Consumed(_Ratio):
             gone += float(single)
             what += ", or of a single frame"
         return gone, what
+
+    def why(self, totals: Declared) -> str:
+        """Tell data without first or last frames from plates of which nothing was eaten."""
+        if totals[SequenceSum("consumed")][0]:
+            return self.undefined_reason()
+        return "no sequence has a valid frame t = 0 and a prediction at the end"
 
     def notes(self, totals: Declared) -> tuple[str, ...]:
         """Say how many sequences have one frame only."""

@@ -132,7 +132,9 @@ def heading(task: str, unit: str, item: str, scores: Mapping[str, Score], covera
     if coverage.truth != units:
         parts.append(count_text(coverage.truth, item))
     if coverage.missing:
-        did = {"skip": "left out", "worst": "counted as the worst"}.get(coverage.policy, coverage.policy)
+        did = {"skip": "left out", "common": "left out", "worst": "counted as the worst"}.get(
+            coverage.policy, coverage.policy
+        )
         parts.append(f"{coverage.missing:,} without a prediction ({did})")
     if coverage.extra:
         parts.append(count_text(coverage.extra, "prediction") + " without truth left out")

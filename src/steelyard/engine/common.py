@@ -1,0 +1,93 @@
+"""Models that lack some predictions, compared on what all of them have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from steelyard.align.cut import cut
+from steelyard.align.gather_rankings import is_ranked
+from steelyard.core.counts import count_text
+from steelyard.core.errors import InputError
+from steelyard.core.pairs import Array, Coverage, Pairs
+from steelyard.core.records import Records
+from steelyard.core.task import Task
+from steelyard.engine.groups import grouped
+from steelyard.engine.measure import measured as measured_by
+
+if TYPE_CHECKING:
+    from steelyard.core.request import Request
+    from steelyard.engine.run import Measured
+
+Key = tuple[str, ...]
+
+
+def on_common_units(task: Task, request: Request, models: Sequence[Measured]) -> list[Measured]:
+    """The same models, each measured on the rows (or the units, where those are joined) that all of them have."""
+    names = _key(task, models[0].pairs)
+    common = set.intersection(*(_joined(one.pairs, names) for one in models))
+    lacking = ", ".join(f"{one.prediction.source} lacks {one.coverage.missing:,}" for one in models)
+    if not common:
+        raise InputError(f"no {task.item} has a prediction of every model: {lacking}", remedy="Choose --missing worst.")
+    measured = []
+    for one in models:
+        again, matched = _measured_again(task, request, one, names, common)
+        was = one.coverage
+        coverage = Coverage(was.truth, was.predictions, matched, was.truth - matched, was.extra, "common")
+        kept = count_text(matched, task.item)
+        note = f"Every model is scored on the {kept} that all models have a prediction for: {lacking}."
+        measured.append(replace(again, coverage=coverage, notes=(*one.notes, note)))
+    return measured
+
+
+def _measured_again(
+    task: Task, request: Request, one: Measured, names: tuple[str, ...], common: set[Key]
+) -> tuple[Measured, int]:
+    """A model on what all models have, and how many rows or units that are."""
+    from steelyard.engine.run import measure_records
+
+    pairs = one.pairs
+    if type(pairs) is Pairs or hasattr(pairs, "accepted"):  # units stay, and those that lose rows are partial
+        keys = list(zip(*(map(str, pairs.truth[name][pairs.truth_row].tolist()) for name in names), strict=True))
+        keep = np.array([key in common for key in keys], dtype=bool)
+        pairs = pairs.select(keep)
+        state = grouped(task, request, pairs, measured_by(pairs, one.metrics))
+        return replace(one, pairs=pairs, state=state), int(keep.sum())
+    part = _only(one.truth, task.truth.key, names, common)
+    again = measure_records(task, replace(request, missing="skip", extra="skip"), one.options, part, one.prediction)
+    return replace(again, truth=one.truth), again.coverage.matched
+
+
+def _key(task: Task, pairs: Any) -> tuple[str, ...]:
+    """The columns that are joined by: those of a row, or of the unit where whole units are."""
+    if not hasattr(pairs, "prediction_row") or hasattr(pairs, "prediction_owner"):
+        return task.truth.key[:1]
+    return tuple(name for name in task.truth.key if name in pairs.truth and name in pairs.prediction)
+
+
+def _joined(pairs: Any, names: tuple[str, ...]) -> set[Key]:
+    """What of the truth has a prediction."""
+    if hasattr(pairs, "rows"):  # labels: rows without a prediction are none
+        return _keys(pairs.truth, names, pairs.rows)
+    if hasattr(pairs, "prediction_row") and not hasattr(pairs, "prediction_owner"):
+        return _keys(pairs.truth, names, pairs.truth_row[np.asarray(pairs.prediction_row) >= 0])
+    return {(str(unit),) for unit in pairs.units.tolist()}
+
+
+def _keys(records: Records, names: tuple[str, ...], rows: Array) -> set[Key]:
+    return set(zip(*(map(str, records[name][rows].tolist()) for name in names), strict=True))
+
+
+def _only(truth: Records, key: tuple[str, ...], names: tuple[str, ...], common: set[Key]) -> Records:
+    """The rows of the truth whose key is among these."""
+    if is_ranked(truth):
+        return cut(truth, key, lambda ids: np.array([(str(one),) not in common for one in ids.tolist()], np.int64), 1)[
+            0
+        ]
+    keys = zip(*(map(str, truth[name].tolist()) for name in names), strict=True)
+    rows = np.flatnonzero(np.fromiter((key in common for key in keys), dtype=bool, count=len(truth)))
+    part = truth.take(rows)
+    return replace(truth, columns=part.columns, other=part.other, place=part.place)
