@@ -41,18 +41,31 @@ def not_zero(ids: Array) -> Array:
     return ids != 0 if ids.dtype != object else np.array([bool(v) for v in ids.tolist()], dtype=bool)
 
 
+class NumberError(InputError, TypeError):
+    """A value that is not a number. The reference raises TypeError when it compares it, so it is one as well."""
+
+
 def number_column(anns: Sequence[Ann], key: str) -> Array:
-    """A number of each annotation."""
+    """A number of each annotation. A text or None is refused, as the reference does."""
+    values = [ann[key] for ann in anns]
     try:
-        return np.array([ann[key] for ann in anns], dtype=np.float64)
-    except (TypeError, ValueError):
-        row = next(i for i, ann in enumerate(anns) if not _is_number(ann[key]))
-        raise InputError(
-            f"{anns[row][key]!r} is not a number", where=f"annotation with id {anns[row].get('id')}, key '{key}'"
-        ) from None
+        column = np.array(values)
+        if (column.ndim == 1 and column.dtype.kind in "iuf") or not values:
+            return column.astype(np.float64)
+    except ValueError:  # lists of several lengths
+        pass
+    row = next((i for i, v in enumerate(values) if not _is_number(v) or (v is True and key == "score")), None)
+    if row is None:
+        return np.array([float(value) for value in values])
+    raise NumberError(
+        f"{values[row]!r} is not a number", where=f"annotation with id {anns[row].get('id')}, key '{key}'",
+        remedy="Write it as a number, without quotes.",
+    )  # fmt: skip
 
 
 def _is_number(value: Any) -> bool:
+    if value is None or isinstance(value, str | bytes):
+        return False
     try:
         float(value)
     except (TypeError, ValueError):

@@ -101,7 +101,7 @@ class COCO:
     def getAnnIds(self, imgIds: Any = (), catIds: Any = (), areaRng: Any = (), iscrowd: Any = None) -> list[Any]:
         """Ids of annotations by image, category, area (between the ends) and crowd flag; empty: all."""
         images, categories = _listed(imgIds), _listed(catIds)
-        anns: Iterable[Ann] = self.dataset["annotations"]
+        anns: Iterable[Ann] = () if len(images) else self.dataset["annotations"]
         if len(images):
             anns = [ann for image in images if image in self.imgToAnns for ann in self.imgToAnns[image]]
         if len(categories):

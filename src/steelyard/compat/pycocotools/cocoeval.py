@@ -7,8 +7,10 @@ step is called for every image and category, as the reference does.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import datetime
+import io
 import time
 from collections import defaultdict
 from typing import Any
@@ -25,11 +27,11 @@ from steelyard.compat.pycocotools.cells import (
     match,
     named,
     not_zero,
-    number_column,
     table_column,
 )
 from steelyard.compat.pycocotools.coco import COCO, many_objects
-from steelyard.compat.pycocotools.matching import iou_table, listed, match_all
+from steelyard.compat.pycocotools.extended import extended_metrics, stats_as_dict
+from steelyard.compat.pycocotools.matching import iou_table, listed, match_all, truth_areas
 from steelyard.compat.pycocotools.oks import oks_table
 from steelyard.compat.pycocotools.params import Params
 from steelyard.compat.pycocotools.rows import Listed, Rows
@@ -37,17 +39,21 @@ from steelyard.core.errors import InputError
 
 __all__ = ["COCOeval", "Params"]
 
+_POINTS = ("keypoints", "keypoints_crowd")
 _STEPS = ("computeIoU", "computeOks", "evaluateImg")
 
 
 class COCOeval:
     """Evaluate detections: `evaluate()`, `accumulate()`, `summarize()`; results in `evalImgs`, `eval`, `stats`."""
 
-    def __init__(self, cocoGt: Any = None, cocoDt: Any = None, iouType: str = "segm") -> None:
+    def __init__(
+        self, cocoGt: Any = None, cocoDt: Any = None, iouType: str = "segm", kpt_oks_sigmas: Any = None,
+        use_area: bool | None = None,
+    ) -> None:  # fmt: skip
         if not iouType:
             print("iouType not specified. use default iouType segm")
         self.cocoGt, self.cocoDt = cocoGt, cocoDt
-        self.params = Params(iouType=iouType or "segm")
+        self.params = Params(iouType or "segm", kpt_oks_sigmas, use_area)
         self._cells: Cells | None = None
         self._eval_imgs: Any = defaultdict(list)
         self._ious: Any = {}
@@ -93,9 +99,11 @@ class COCOeval:
                     if not own or not _is_compressed(ann["segmentation"]):
                         ann["segmentation"] = coco.annToRLE(ann)
         self._gts, self._dts = defaultdict(list), defaultdict(list)
+        if "annotations" not in self.cocoGt.dataset:
+            print("The data set has no 'annotations': every number is -1.")
         for gt in gts:
             gt["ignore"] = "iscrowd" in gt and gt["iscrowd"]
-            if p.iouType == "keypoints":
+            if p.iouType in _POINTS:
                 gt["ignore"] = gt["num_keypoints"] == 0 or gt["ignore"]
             self._gts[gt["image_id"], gt["category_id"]].append(gt)
         for dt in dts:
@@ -119,7 +127,7 @@ class COCOeval:
         with many_objects():
             self._prepare()
         self._cells = None
-        if self._overridden() or (p.iouType == "keypoints" and not p.useCats):
+        if self._overridden() or (p.iouType in _POINTS and not p.useCats):
             self._step_by_step()
         else:
             with many_objects():
@@ -134,7 +142,7 @@ class COCOeval:
     def _step_by_step(self) -> None:
         p = self.params
         categories = p.catIds if p.useCats else [-1]
-        compute = self.computeOks if p.iouType == "keypoints" else self.computeIoU
+        compute = self.computeOks if p.iouType in _POINTS else self.computeIoU
         self.ious = {(image, cat): compute(image, cat) for image in p.imgIds for cat in categories}
         most = p.maxDets[-1]
         self.evalImgs = [
@@ -158,7 +166,7 @@ class COCOeval:
         if not gts and not dts:
             return []
         dts = self._ranked(dts, p.maxDets[-1])
-        if p.iouType == "keypoints":
+        if p.iouType in _POINTS:
             raise InputError("keypoints have no IoU", remedy="computeOks gives their similarity.")
         key = "bbox" if p.iouType == "bbox" else "segmentation"
         detected, truth = [dt[key] for dt in dts], [gt[key] for gt in gts]
@@ -176,7 +184,7 @@ class COCOeval:
         sigmas = np.asarray(p.kpt_oks_sigmas, dtype=np.float64)
         return oks_table(
             table_column(dts, "keypoints", 3 * len(sigmas)), table_column(gts, "keypoints", 3 * len(sigmas)),
-            table_column(gts, "bbox", 4), number_column(gts, "area"), sigmas,
+            table_column(gts, "bbox", 4), truth_areas(p, gts), sigmas,
         )  # fmt: skip
 
     def evaluateImg(self, imgId: Any, catId: Any, aRng: Any, maxDet: int) -> Any:
@@ -184,8 +192,13 @@ class COCOeval:
         gts, dts = self._cell(imgId, catId)
         if not gts and not dts:
             return None
-        for gt in gts:
-            gt["_ignore"] = 1 if gt["ignore"] or gt["area"] < aRng[0] or gt["area"] > aRng[1] else 0
+        areas = (
+            [gt["area"] for gt in gts]
+            if getattr(self.params, "use_area", True)
+            else truth_areas(self.params, gts).tolist()
+        )
+        for gt, area in zip(gts, areas, strict=True):
+            gt["_ignore"] = 1 if gt["ignore"] or area < aRng[0] or area > aRng[1] else 0
         order = np.argsort([gt["_ignore"] for gt in gts], kind="stable")
         gts, dts = [gts[i] for i in order], self._ranked(dts, maxDet)
         ious = self.ious[imgId, catId]
@@ -270,6 +283,11 @@ class COCOeval:
         if not self.eval:
             raise InputError("Please run accumulate() first")
         p = self.params
+        if p.iouType == "keypoints_crowd":
+            rows = [(ap, iou, "all", p.maxDets[-1]) for ap in (1, 0) for iou in (None, 0.5, 0.75)]
+            plain = [self._summary(*row) for row in rows]
+            self.stats = np.array([*plain, *self._by_crowding()], dtype=np.float64)
+            return
         if p.iouType == "keypoints":
             rows = [(ap, iou, area, 20) for ap in (1, 0) for iou, area in _KEYPOINT_ROWS]
         else:
@@ -279,6 +297,49 @@ class COCOeval:
             rows += [(1, *size) for size in sizes]
             rows += [(0, None, "all", limit) for limit in limits] + [(0, *size) for size in sizes]
         self.stats = np.array([self._summary(*row) for row in rows], dtype=np.float64)
+
+    def _by_crowding(self) -> list[float]:
+        """AP of the images by `crowdIndex`: easy below 0.2, medium below 0.8, hard; rounded to four digits.
+
+        As in CrowdPose, a category without truth among them counts as -1, and so does a part without an image.
+        """
+        images = {"easy": [], "medium": [], "hard": []}  # type: dict[str, list[Any]]
+        for image in self.cocoGt.loadImgs(self.cocoGt.getImgIds()):
+            index = image.get("crowdIndex")
+            if isinstance(index, bool) or not isinstance(index, int | float):
+                raise InputError(
+                    f"'crowdIndex' is {index!r}", where=f"image {image.get('id')}",
+                    remedy="keypoints_crowd needs a number from 0 to 1 in every image.",
+                )  # fmt: skip
+            images["easy" if index < 0.2 else "medium" if index < 0.8 else "hard"].append(image["id"])
+        p, values = self.params, []
+        for name, ids in images.items():
+            part = copy.copy(self)
+            part.params = copy.deepcopy(p)
+            part.params.imgIds = ids
+            value = -1.0
+            if ids:
+                with contextlib.redirect_stdout(io.StringIO()):
+                    part.evaluate()
+                    part.accumulate()
+                value = round(float(np.mean(part.eval["precision"][:, :, :, 0, :])), 4)
+            values.append(value)
+            shown = f"{p.iouThrs[0]:0.2f}:{p.iouThrs[-1]:0.2f}"
+            print(
+                f" {'Average Precision':<18} (AP) @[ IoU={shown:<9} | type={name:>6s} | maxDets={p.maxDets[-1]:>3d} ] "
+                f"= {value:0.3f}"
+            )
+        return values
+
+    @property
+    def extended_metrics(self) -> dict[str, Any]:
+        """AP of each class and of all, and precision and recall at the best mean F1, as faster-coco-eval has them."""
+        return extended_metrics(self)
+
+    @property
+    def stats_as_dict(self) -> dict[str, float]:
+        """`stats` by name, as faster-coco-eval calls them."""
+        return stats_as_dict(self)
 
     def _summary(self, ap: int, iou: float | None, area: str, most: int) -> float:
         p = self.params

@@ -6,6 +6,7 @@ numbers. Broken counts raise `InputError` (a `ValueError`).
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -67,18 +68,35 @@ def frPyObjects(pyobj: Any, h: int, w: int) -> Any:
     if isinstance(pyobj, np.ndarray):
         return _boxes(pyobj, h, w)
     if isinstance(pyobj, dict):
-        return _native_call(_native.mask_copy, pyobj)
+        return _native_call(_native.mask_copy, _filled(pyobj))
     if not isinstance(pyobj, list | tuple) or not len(pyobj):
         raise InputError("neither boxes, polygons nor masks", where="mask", remedy="Give a list that is not empty.")
     first = pyobj[0]
     if isinstance(first, dict):
-        return [_native_call(_native.mask_copy, mask) for mask in pyobj]
+        return [_native_call(_native.mask_copy, _filled(mask)) for mask in pyobj]
     if not isinstance(first, list | tuple | np.ndarray):  # numbers: one box or one polygon
         return frPyObjects([pyobj], h, w)[0]
     if len(first) == 4:
         return _boxes(pyobj, h, w)
     polygons = [p.tolist() if isinstance(p, np.ndarray) else p for p in pyobj]
     return _native_call(_native.mask_polygons, polygons, int(h), int(w))
+
+
+def _filled(mask: Any) -> Any:
+    """Counts that end before the image does, with background behind them; all else as it is."""
+    counts, size = mask.get("counts"), mask.get("size")
+    plain = isinstance(counts, list | tuple) and isinstance(size, list | tuple) and len(size) == 2
+    if not plain or not all(isinstance(v, int | np.integer) and v >= 0 for v in (*counts, *size)):
+        return mask
+    missing = int(size[0]) * int(size[1]) - sum(map(int, counts))
+    if missing <= 0:
+        return mask
+    warnings.warn(
+        f"the counts of a mask end {missing} pixels before its size {size[0]} x {size[1]}; the rest is background",
+        stacklevel=3,
+    )
+    whole = [*counts[:-1], int(counts[-1]) + missing] if len(counts) % 2 else [*counts, missing]
+    return {**mask, "counts": whole}
 
 
 def united(polygons: Any, h: int, w: int) -> dict[str, Any]:

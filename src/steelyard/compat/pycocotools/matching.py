@@ -49,7 +49,7 @@ def match_all(p: Any, truths: Any, detections: Any) -> Cells:
     crowd = np.array([int(gt.get("iscrowd", 0)) for gt in gts], dtype=np.uint8)
     ious = _all_ious(p, dts, gts, d_begin, t_begin, crowd)
     d_ids, t_ids = id_column(dts), id_column(gts)
-    d_area, t_area = number_column(dts, "area"), number_column(gts, "area")
+    d_area, t_area = number_column(dts, "area"), truth_areas(p, gts)
     ranges = np.array([[float(v) for v in area[:2]] for area in p.areaRng]).reshape(-1, 2)
     low, high = ranges[:, :1], ranges[:, 1:]
     always = np.array([bool(gt["ignore"]) for gt in gts], dtype=bool)
@@ -65,18 +65,26 @@ def match_all(p: Any, truths: Any, detections: Any) -> Cells:
     )  # fmt: skip
 
 
+def truth_areas(p: Any, gts: list[Any]) -> Any:
+    """The areas of truths; of keypoints without an area of their own, 0.53 times that of the box."""
+    if p.iouType not in ("keypoints", "keypoints_crowd") or getattr(p, "use_area", True):
+        return number_column(gts, "area")
+    box = table_column(gts, "bbox", 4)
+    return box[:, 3] * box[:, 2] * 0.53
+
+
 def _all_ious(p: Any, dts: list[Any], gts: list[Any], d_begin: Any, t_begin: Any, crowd: Any) -> Any:
     if p.iouType == "bbox":
         boxes = table_column(dts, "bbox", 4), table_column(gts, "bbox", 4)
         return _native.cell_box_ious(d_begin, t_begin, *boxes, crowd)
-    if p.iouType == "keypoints":
+    if p.iouType in ("keypoints", "keypoints_crowd"):
         sigmas = np.asarray(p.kpt_oks_sigmas, dtype=np.float64)
         parts = []
         pairs = np.flatnonzero((np.diff(d_begin) > 0) & (np.diff(t_begin) > 0))  # elsewhere nobody looks at the points
         for cell in pairs.tolist():
             mine, theirs = dts[d_begin[cell] : d_begin[cell + 1]], gts[t_begin[cell] : t_begin[cell + 1]]
             detected, truth = (table_column(side, "keypoints", 3 * len(sigmas)) for side in (mine, theirs))
-            box, area = table_column(theirs, "bbox", 4), number_column(theirs, "area")
+            box, area = table_column(theirs, "bbox", 4), truth_areas(p, theirs)
             parts.append(oks_table(detected, truth, box, area, sigmas).ravel())
         return np.concatenate(parts) if parts else np.zeros(0)
     ratio = float(p.dilation_ratio) if p.iouType == "boundary" else 0.0

@@ -8,19 +8,30 @@ import numpy as np
 
 from steelyard.core.errors import InputError
 
-KINDS = ("segm", "bbox", "keypoints", "boundary")
+KINDS = ("segm", "bbox", "keypoints", "keypoints_crowd", "boundary")
+CROWD_SIGMAS = (79, 79, 72, 72, 62, 62, 107, 107, 87, 87, 89, 89, 79, 79)  # of the 14 points of CrowdPose
 
 
 class Params:
-    """Settings of an evaluation; `boundary` (masks by the lesser of IoU and boundary IoU) is an addition."""
+    """Settings of an evaluation.
 
-    def __init__(self, iouType: str = "segm") -> None:
+    `boundary` (masks by the lesser of IoU and boundary IoU) and `keypoints_crowd` (CrowdPose) are additions. For
+    keypoints, `use_area` takes the area of an annotation; else it is 0.53 times that of its box, as CrowdPose has it.
+    """
+
+    def __init__(self, iouType: str = "segm", kpt_oks_sigmas: Any = None, use_area: bool | None = None) -> None:
         if iouType not in KINDS:
             raise InputError(f"iouType '{iouType}' is not supported", remedy=f"Choose one of {', '.join(KINDS)}.")
         self.iouType = iouType
         self.useSegm = None
-        if iouType == "keypoints":
+        crowd = iouType == "keypoints_crowd"
+        self.use_area = not crowd if use_area is None else bool(use_area)
+        if iouType in ("keypoints", "keypoints_crowd"):
             self.setKpParams()
+            if crowd:
+                self.kpt_oks_sigmas = np.array([value / 100 for value in CROWD_SIGMAS]) / 10.0
+            if kpt_oks_sigmas is not None:
+                self.kpt_oks_sigmas = np.array(kpt_oks_sigmas, dtype=np.float64)
         else:
             self.setDetParams()
         if iouType == "boundary":
