@@ -7,6 +7,8 @@ import gzip
 import json
 import struct
 import zipfile
+import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from test_volumes import nifti
 
 import steelyard as sy
 from steelyard.maps.load import load_volume, map_digest
+from steelyard.maps.png import png_file
 from steelyard.scale import evaluate_shards
 
 GOLDENS = json.loads((Path(__file__).parent / "goldens" / "volume_formats.json").read_text(encoding="utf-8"))
@@ -394,6 +397,53 @@ def test_shards_of_folders_and_of_patterns(tmp_path: Path) -> None:
     (tmp_path / "p" / "day" / "001.npy").unlink()
     assert "the first is case 'day/001'" in refused(lambda: sharded("t", "p"))
     assert "no file ends in" in refused(lambda: sharded("t", "u"))
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_spoiled_files_are_read_or_refused(name: str, folder: Path, tmp_path: Path) -> None:
+    """Bytes changed, cut out and put in, mostly in the header: voxels or one sentence, never another error."""
+    rng = np.random.default_rng(sum(name.encode()))
+    whole = (folder / name).read_bytes()
+    for other in folder.glob(f"{name.partition('.')[0]}.*"):
+        (tmp_path / other.name).write_bytes(other.read_bytes())
+    for _ in range(12):
+        data = bytearray(whole)
+        for at in rng.integers(0, min(len(data), 600), rng.integers(1, 6)).tolist():
+            kind = rng.integers(4)
+            if kind == 0:
+                data[at : at + 3] = b""
+            elif kind == 1:
+                data[at:at] = bytes(rng.integers(0, 256, 3).tolist())
+            else:
+                data[at : at + 1] = bytes([int(rng.choice([0, 1, 127, 128, 255]))])
+        (tmp_path / name).write_bytes(data)
+        with suppress(sy.InputError):
+            load_volume(str(tmp_path / name), scores=True)
+
+
+def test_maps_of_tiff(folder: Path, tmp_path: Path) -> None:
+    """Labels of any width, colours by a palette, and several pages that no label map has."""
+    for side in ("t", "p"):
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "a.tif").write_bytes((folder / "bits.tif").read_bytes())
+    score = sy.evaluate("segmentation", tmp_path / "t", tmp_path / "p", ["miou"], confidence=None)["miou"]
+    assert score.value == 1.0
+    (tmp_path / "p" / "a.tif").write_bytes((folder / "plain.tif").read_bytes())
+    message = refused(lambda: sy.evaluate("segmentation", tmp_path / "t", tmp_path / "p", ["miou"]))
+    assert message.endswith("a.tif: has 3 pages. A label map is one page.")
+
+
+def test_large_interlaced_files_are_refused_before_pillow_sees_them() -> None:
+    """Pillow warns from 89 million pixels and raises an error of its own from 179 million."""
+    for side in (10_000, 14_000):
+        head = struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 1)
+        chunks = [(b"IHDR", head), (b"IDAT", zlib.compress(bytes(100))), (b"IEND", b"")]
+        data = b"\x89PNG\r\n\x1a\n" + b"".join(
+            struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+            for name, body in chunks
+        )
+        message = refused(lambda data=data: png_file(data, "a.png").map())
+        assert message.startswith(f"a.png: is interlaced and has {side:,}×{side:,} pixels. Write a plain PNG")
 
 
 def test_sizes_that_are_declared_are_checked_before_unpacking(tmp_path: Path) -> None:

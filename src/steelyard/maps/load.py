@@ -140,7 +140,8 @@ def load_volume(value: str | bytes, scores: bool = False) -> Volume:
         what = f"has {sizes_text(grid.shape)} values"
         raise InputError(what, where=value, remedy="A volume is z × y × x, or y × x, with channels in front at most.")
     if grid.dtype.kind == "f":
-        wrong = np.flatnonzero(~(grid == np.floor(grid)).ravel())
+        with np.errstate(invalid="ignore"):  # which a signalling nan sets
+            wrong = np.flatnonzero(~(grid == np.floor(grid)).ravel())
         if len(wrong):
             place = ", ".join(str(int(i)) for i in np.unravel_index(wrong[0], grid.shape))
             raise InputError(
@@ -255,7 +256,8 @@ def as_grid(array: Any, source: str) -> Array:
     if grid.dtype in _TYPES:
         return np.ascontiguousarray(grid)
     if grid.dtype.kind == "f":
-        wrong = np.flatnonzero(~(grid == np.floor(grid)).ravel())
+        with np.errstate(invalid="ignore"):
+            wrong = np.flatnonzero(~(grid == np.floor(grid)).ravel())
         if len(wrong):
             raise InputError(
                 f"value {grid.ravel()[wrong[0]]:g} is no class ({len(wrong):,} pixels)",

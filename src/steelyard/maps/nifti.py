@@ -68,7 +68,8 @@ def nifti_volume(data: bytes, source: str, image: tuple[bytes, str] | None = Non
     if not (math.isfinite(slope) and math.isfinite(inter)):
         raise InputError(f"scl_slope is {slope:g} and scl_inter {inter:g}", where=source, remedy=DAMAGED)
     if (slope, inter) != (1.0, 0.0):
-        grid = grid * float(slope) + float(inter)
+        with np.errstate(over="ignore", invalid="ignore"):
+            grid = grid * float(slope) + float(inter)
     remarks = {}
     if header.units not in _TO_MM:
         remarks["units"] = f"the unit of space has the code {header.units}, which NIfTI does not define: mm is assumed"

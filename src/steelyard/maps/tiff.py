@@ -92,6 +92,8 @@ def _pages(data: bytes, source: str) -> list[_Page]:
         except (struct.error, OverflowError):
             raise InputError(f"page {len(pages) + 1} is cut off", where=source, remedy=DAMAGED) from None
         pages.append(_Page(source, order, tags))
+    if not pages:
+        raise InputError("has no page", where=source, remedy=DAMAGED)
     about = re.search(r"ImageJ=.*?images=(\d{1,9})\b", bytes(pages[0].tags.get(_ABOUT, ())).decode("latin-1"), re.S)
     if about and int(about[1]) != len(pages):
         raise InputError(

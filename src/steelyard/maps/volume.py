@@ -23,7 +23,7 @@ Array = NDArray[Any]
 MOST_VOXELS = 1 << 31
 DAMAGED = "The file is damaged: write it again."
 TO_MM = {"mm": 1.0, "um": 1e-3, "µm": 1e-3, "μm": 1e-3, "micron": 1e-3, "m": 1e3, "cm": 10.0, "nm": 1e-6}
-SUMS_TO_ONE = 1e-3  # by how much probabilities of a voxel may miss 1
+SUMS_TO_ONE = 1e-2  # by how much probabilities of a voxel may miss 1: those of half precision do
 AGREE = 1e-4  # relative difference below which two sizes of a voxel are the same
 
 
@@ -89,16 +89,17 @@ def placed(
     if not np.isfinite(affine).all():
         raise InputError(f"the {named} holds a number that is not finite", where=source, remedy="Write it again.")
     columns = affine[:3, : len(sizes)]
-    lengths = np.sqrt((columns**2).sum(axis=0))
+    with np.errstate(over="ignore"):
+        lengths = np.sqrt((columns**2).sum(axis=0))
     given = np.asarray(sizes, dtype=np.float64)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         same = bool((np.isfinite(given) & (np.abs(lengths - given) <= AGREE * np.maximum(lengths, given))).all())
     if not same:
         remarks["spacing"] = (
             f"the header has voxels of {sizes_text(given[::-1])} mm and its {named} of {sizes_text(lengths[::-1])} mm "
             f"(z×y×x): the {named} counts"
         )
-    if (lengths > 0).all():
+    if ((lengths > 0) & np.isfinite(lengths)).all():
         angles = (columns / lengths).T @ (columns / lengths) - np.eye(len(sizes))
         if np.abs(angles).max() > 1e-2:
             remarks["shear"] = f"the axes of the {named} are not perpendicular: distances are measured as if they were"
