@@ -16,6 +16,7 @@ from hostile import (
     frames,
     groups,
     kept,
+    names,
     results,
     servers,
     states,
@@ -38,5 +39,6 @@ TABLES = (
     commands,
     servers,
     kept,
+    names,
 )
 ROWS = [row for table in TABLES for row in table.ROWS if os.name == "posix" or not row.posix]
