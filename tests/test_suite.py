@@ -58,6 +58,36 @@ def test_warnings_of_the_project_are_errors(name: str, pytester: pytest.Pytester
     assert pytester.runpytest_subprocess("-p", "no:xdist").ret in (1, 2)
 
 
+LEAVES = """
+import subprocess, sys
+kept = []
+
+def test():
+    kept.append(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(5)"]))
+"""
+ENDS = (
+    LEAVES
+    + """
+def test_end():
+    kept[0].kill()
+    kept[0].wait()
+"""
+)
+
+
+@pytest.mark.parametrize(("module", "errors"), [(LEAVES, 1), (ENDS, 0)])
+def test_a_module_that_leaves_a_process_behind_fails(
+    module: str, errors: int, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(str(ROOT / name) for name in ("tests", "tools")))
+    conftest = (ROOT / "tests" / "conftest.py").read_text(encoding="utf-8")
+    pytester.makeconftest(conftest.replace("timeout=30", "timeout=0.1"))
+    pytester.makepyfile(module)
+    done = pytester.runpytest_subprocess("-p", "no:xdist")
+    done.assert_outcomes(passed=2 - errors, errors=errors)
+    assert ("left processes behind: " in done.stdout.str()) == bool(errors)
+
+
 def test_the_last_line_says_what_was_skipped() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-n", "0", "tests/test_view_browser.py"],
