@@ -85,7 +85,7 @@ class Long(Mean):
 class Count(Mean):
     """A sum over all units."""
 
-    name = "count"
+    name, range = "count", (0.0, np.inf)
     total: ClassVar[bool] = True
 
     def reduce(self, totals: Any) -> Any:

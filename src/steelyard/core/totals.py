@@ -68,8 +68,10 @@ class Totals:
         return Declared(self, frozenset(declared))
 
     def of(self, metric: Metric) -> Floats:
-        """A metric's value for each row of weights; an error where one is outside the range that its class declares."""
+        """A metric's value for each row of weights; an error where the plain score is outside its declared range."""
         values = metric.reduce(self.only(metric.needs()))
+        if self.role is not Role.POINT:  # draws may leave it by rounding, and single units by their nature
+            return values
         low, high = metric.range
         outside = (values < low - NEAR * max(1.0, abs(low))) | (values > high + NEAR * max(1.0, abs(high)))
         if outside.any():

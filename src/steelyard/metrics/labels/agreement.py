@@ -202,6 +202,11 @@ class BalancedAccuracy(LabelMetric):
 
     adjusted: bool = False
 
+    @property
+    def range(self) -> tuple[float, float]:  # type: ignore[override]
+        """Below guessing an adjusted value is negative: -1 / (K - 1) at the least."""
+        return (-1.0 if self.adjusted else 0.0, 1.0)
+
     def check(self) -> None:
         """Check that the setting is true or false."""
         one_of(self, "adjusted", True, False)

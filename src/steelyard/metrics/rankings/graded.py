@@ -5,6 +5,7 @@ Conventions: `g_i` is the relevance of the document at rank i, 0 where it has no
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from steelyard.core.errors import InputError
@@ -91,6 +92,11 @@ class RankBiasedPrecision(RelevantMetric):
     p: float = 0.8
     level: float = 1
     gain: Literal["binary", "graded"] = "binary"
+
+    @property
+    def range(self) -> tuple[float, float]:  # type: ignore[override]
+        """Graded relevances have no upper end."""
+        return (0.0, 1.0 if self.gain == "binary" else math.inf)
 
     def check(self) -> None:
         """Check that the persistence is a probability."""
