@@ -459,3 +459,52 @@ def test_sizes_that_are_declared_are_checked_before_unpacking(tmp_path: Path) ->
     path.write_bytes(gzip.compress(bytes(head) + bytes(1 << 20)))
     message = refused(lambda: evaluate({"case": ["a"], "map": [LABELS]}, tmp_path / "p"))
     assert "holds more than 256 MB once unpacked" in message
+
+
+def nrrd(path: Path, body: bytes, **fields: str) -> str:
+    """An NRRD file of 24 bytes, x fastest."""
+    every = {"type": "uint8", "dimension": "3", "sizes": "4 3 2", "encoding": "raw"}
+    every |= {name.replace("_", " "): text for name, text in fields.items()}
+    path.write_bytes(("NRRD0005\n" + "".join(f"{k}: {v}\n" for k, v in every.items()) + "\n").encode() + body)
+    return str(path)
+
+
+def test_units_kinds_and_skips_of_nrrd(tmp_path: Path) -> None:
+    body = bytes(range(24))
+    directions = {
+        "space": "RAS",
+        "space_directions": "(2000,0,0) (0,3000,0) (0,0,5000)",
+        "space_units": '"um" "um" "um"',
+    }
+    volume = load_volume(nrrd(tmp_path / "a.nrrd", body, **directions))
+    assert volume.spacing == (5.0, 3.0, 2.0)
+    volume = load_volume(nrrd(tmp_path / "a.nrrd", body, spacings="1 2 3", units='"cm" "cm" "cm"'))
+    assert volume.spacing == (30.0, 20.0, 10.0)
+    volume = load_volume(nrrd(tmp_path / "a.nrrd", body, spacings="1 2 3", units='"foot" "mm" "mm"'))
+    assert volume.spacing == (3.0, 2.0, 1.0)
+    assert volume.remarks == {"units": "the unit 'foot' is not known: mm is assumed"}
+    for skip, start in (("-1", b"some bytes"), ("7", b"1234567")):
+        volume = load_volume(nrrd(tmp_path / "a.nrrd", start + body, byte_skip=skip))
+        assert volume.grid.ravel().tolist() == list(body)
+    volume = load_volume(nrrd(tmp_path / "a.nrrd", b"one\ntwo\n" + body, line_skip="2"))
+    assert volume.grid.ravel().tolist() == list(body)
+    channels = one_hot(np.arange(24).reshape(2, 3, 4) % 3, 3)
+    for sizes, kinds, voxels in (
+        ("3 4 3 2", "list domain domain domain", np.moveaxis(channels, 0, -1)),
+        ("4 3 2 3", "domain domain domain list", channels),
+    ):
+        data = np.ascontiguousarray(voxels).tobytes()
+        volume = load_volume(nrrd(tmp_path / "a.nrrd", data, dimension="4", sizes=sizes, kinds=kinds))
+        assert volume.grid.ravel().tolist() == [i % 3 for i in range(24)]
+    message = refused(lambda: load_volume(nrrd(tmp_path / "a.nrrd", bytes(72), dimension="4", sizes="3 4 3 2")))
+    assert "does not say which of them are channels" in message
+
+
+def test_a_metaimage_with_bytes_before_its_voxels(tmp_path: Path) -> None:
+    """HeaderSize -1: the voxels are the last bytes of the file."""
+    header = "ObjectType = Image\nNDims = 2\nDimSize = 3 2\nElementType = MET_USHORT\nElementByteOrderMSB = True\n"
+    (tmp_path / "a.mhd").write_text(f"{header}HeaderSize = -1\nElementSpacing = 0.5 2\nElementDataFile = a.raw\n")
+    (tmp_path / "a.raw").write_bytes(b"anything" + np.arange(6, dtype=">u2").tobytes())
+    volume = load_volume(str(tmp_path / "a.mhd"))
+    assert volume.grid.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert volume.spacing == (2.0, 0.5)
