@@ -12,7 +12,7 @@
 # make bench QUICK=1  the same with small data, in minutes: does everything run?
 # make bench-check  compare that table with the last one in benchmarks/results/, and name what got worse by more than 10 %
 # make ctest  the C++ tests of the kernels, plain and under sanitizers, with every set of instructions that the machine has
-# make fuzz   fuzz the native core under address and undefined-behaviour sanitizers, FUZZ_SECONDS (60) a target
+# make fuzz   fuzz the native core under address and undefined-behaviour sanitizers, FUZZ_SECONDS (60) per target, FUZZ_JOBS (2) at a time
 # make mutants  change core, engine and metrics one small thing at a time; at least 90 % of each must be noticed by their tests (hours;
 #             MUTANTS=2000 runs a random sample of so many per room)
 # make coverage  lines and branches that the tests reach, in Python and in the native core; at least 95 % (twice `make test`)
@@ -98,6 +98,7 @@ build/ctest-%/tested: $(NATIVE) | $(PY)
 	@touch $@
 
 FUZZ_SECONDS ?= 60
+FUZZ_JOBS ?= 2
 
 # The sanitizers' runtime must be loaded before Python is.
 fuzz: $(VENV)/test
@@ -107,15 +108,14 @@ fuzz: $(VENV)/test
 	rm -rf build/fuzz-site && mkdir -p build/fuzz-site && cp -r src/steelyard build/fuzz-site/
 	cp build/fuzz/_native*.so build/fuzz-site/steelyard/
 	$(PY) fuzz/twins.py
-	@mkdir -p $(OUT) && echo "seconds $(FUZZ_SECONDS)" > $(OUT)/fuzz.part
-	@for target in $$($(PY) fuzz/run.py --list); do \
+	@rm -rf $(OUT)/fuzz && mkdir -p $(OUT)/fuzz
+	@$(PY) fuzz/run.py --list | xargs -P $(FUZZ_JOBS) -I TARGET sh -c ' \
 	    LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONPATH=build/fuzz-site \
-	    $(PY) -S -c "import sys, runpy; sys.path.append('$$($(PY) -c "import numpy, pathlib; print(pathlib.Path(numpy.__file__).parent.parent)")'); \
-	        sys.argv = ['fuzz', '$$target', '--seconds', '$(FUZZ_SECONDS)']; \
-	        runpy.run_path('fuzz/run.py', run_name='__main__')" > $(OUT)/fuzz.one || exit 1; \
-	    cat $(OUT)/fuzz.one; cat $(OUT)/fuzz.one >> $(OUT)/fuzz.part; done
-	@mv $(OUT)/fuzz.part $(OUT)/fuzz.txt && rm -f $(OUT)/fuzz.one
+	    $(PY) -S fuzz/run.py TARGET --seconds $(FUZZ_SECONDS) \
+	        --site "$$($(PY) -c "import numpy, pathlib; print(pathlib.Path(numpy.__file__).parent.parent)")" \
+	        > $(OUT)/fuzz/TARGET && cat $(OUT)/fuzz/TARGET || exit 255'
+	@(echo "seconds $(FUZZ_SECONDS)"; cat $(OUT)/fuzz/*) > $(OUT)/fuzz.part && mv $(OUT)/fuzz.part $(OUT)/fuzz.txt
 
 mutants: $(VENV)/test
 	$(PY) tools/mutants.py $(if $(MUTANTS),--sample $(MUTANTS))

@@ -14,6 +14,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
+if "--site" in sys.argv:  # of NumPy, where Python runs without its site packages: behind all other places
+    sys.path.append(sys.argv[sys.argv.index("--site") + 1])
 
 import harness  # noqa: E402
 
@@ -26,6 +28,7 @@ def main() -> None:
     parser.add_argument("target", nargs="*", help="all, where none is named")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--site", help="a folder of packages, for a Python that was started with -S")
     parser.add_argument("--list", action="store_true", help="print the names of the targets")
     asked = parser.parse_args()
     unknown = sorted(set(asked.target) - set(harness.TARGETS))

@@ -57,18 +57,26 @@ better = st.sampled_from(["lower", "higher", "zero", "one", "none"])
 draws = st.none() | st.lists(number, min_size=DRAWS, max_size=DRAWS).map(np.array)
 
 
+def fitted(one: Any) -> Any:
+    """A score or a difference whose interval holds its value: another one is refused."""
+    value = one.value if isinstance(one, Score) else one.difference
+    if one.interval is None or math.isnan(value):
+        return one
+    return dataclasses.replace(one, interval=(min(one.interval[0], value), max(one.interval[1], value)))
+
+
 def scores_of(spec: str) -> st.SearchStrategy[Score]:
     return st.builds(
         Score, spec=st.just(spec), label=text, value=number, interval=interval, units=count, undefined=count,
         left_out=text, why=text, notes=texts, better=better, measured_in=text, draws=draws,
-    )  # fmt: skip
+    ).map(fitted)  # fmt: skip
 
 
 def differences_of(spec: str) -> st.SearchStrategy[Difference]:
     return st.builds(
         Difference, spec=st.just(spec), label=text, a=scores_of(spec), b=scores_of(spec), difference=number,
         interval=interval, p=share, p_holm=share, verdict=text, units=count, why=text, better=better, measured_in=text,
-    )  # fmt: skip
+    ).map(fitted)  # fmt: skip
 
 
 @st.composite
@@ -111,7 +119,7 @@ comparison = st.builds(
     Comparison, task_facts=facts, a=model, b=model, differences=by_spec(differences_of),
     slices=by_slice(differences_of), notes=texts,
 )  # fmt: skip
-lineup = st.builds(Lineup, st.lists(comparison, min_size=1, max_size=2).map(tuple))
+lineup = st.builds(Lineup, st.lists(comparison, min_size=1, max_size=2).map(tuple), notes=texts)
 verdict = st.builds(
     Verdict, rule=text, outcome=st.sampled_from(["pass", "fail", "undecided"]), why=text, metric=text, label=text,
     where=text, value=number, interval=interval, bound=number, baseline=st.none() | number,
@@ -133,7 +141,7 @@ pair = st.builds(Pair, a=text, b=text, question=text, frames=count, comparison=c
 vlm_score = st.builds(
     VlmScore, task=text, rows=st.lists(prompt_score, max_size=1).map(tuple), pairs=st.lists(pair, max_size=1).map(tuple),
     frames=count, confidence=st.none() | number, parser=count,
-    runs=st.lists(st.builds(RunSource, folder=text, models=texts, prompts=named), max_size=1).map(tuple),
+    runs=st.lists(st.builds(RunSource, folder=text, models=texts, prompts=named), max_size=1).map(tuple), notes=texts,
 )  # fmt: skip
 metric_plan = st.builds(
     MetricPlan, spec=text, measured_in=text, curve=st.tuples(st.tuples(count, number, number)),
@@ -141,7 +149,7 @@ metric_plan = st.builds(
 )  # fmt: skip
 plan = st.builds(
     StudyPlan, task=text, unit=text, units=count, power=number, confidence=number,
-    metrics=st.lists(metric_plan, min_size=1, max_size=2).map(tuple), pilot=text,
+    metrics=st.lists(metric_plan, min_size=1, max_size=2).map(tuple), pilot=text, notes=texts,
 )  # fmt: skip
 DRAWN = {
     "report": report, "comparison": comparison, "lineup": lineup, "gate": gate, "vlm-score": vlm_score, "plan": plan,
