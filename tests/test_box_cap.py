@@ -125,3 +125,16 @@ def test_states_of_this_version_say_nothing() -> None:
     part.update(*many(3))
     part.compact()
     assert not any("before version" in note for note in sy.Accumulator.from_bytes(part.to_bytes()).report().notes)
+
+
+def test_more_detections_than_can_be_ranked() -> None:
+    """65,535 of a class in an image can be; one more is refused, whichever metric is asked for."""
+    truth, detected = many(3)
+    most = {name: [values[0]] * 65_535 for name, values in detected.items()}
+    assert sy.evaluate("boxes", truth, most, "fppi", confidence=None)["fppi"].value == 65_535
+    more = {name: [values[0]] * 65_536 for name, values in detected.items()}
+    for spec in ("map", "fppi"):
+        with pytest.raises(sy.InputError, match="image 'i' has 65,536 detections of class 'cat'"):
+            sy.evaluate("boxes", truth, more, spec, confidence=None)
+    halves = {**more, "label": ["cat", "dog"] * 32_768}
+    assert sy.evaluate("boxes", {**truth, "label": ["dog"]}, halves, "fppi", confidence=None)["fppi"].value == 65_536

@@ -4,6 +4,7 @@ import os
 
 from hostile import (
     commands,
+    detections,
     files_coco,
     files_formats,
     files_maps,
@@ -25,6 +26,7 @@ from hostile import (
 TABLES = (
     files_tables,
     files_coco,
+    detections,
     files_formats,
     files_maps,
     files_volumes,

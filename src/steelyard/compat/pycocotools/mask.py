@@ -88,8 +88,9 @@ def _filled(mask: Any) -> Any:
     plain = isinstance(counts, list | tuple) and isinstance(size, list | tuple) and len(size) == 2
     if not plain or not all(isinstance(v, int | np.integer) and v >= 0 for v in (*counts, *size)):
         return mask
-    missing = int(size[0]) * int(size[1]) - sum(map(int, counts))
-    if missing <= 0:
+    pixels = int(size[0]) * int(size[1])
+    missing = pixels - sum(map(int, counts))
+    if missing <= 0 or pixels >= 1 << 32:
         return mask
     warnings.warn(
         f"the counts of a mask end {missing} pixels before its size {size[0]} x {size[1]}; the rest is background",

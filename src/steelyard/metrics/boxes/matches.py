@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
+from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.need import Work
 from steelyard.core.pairs import Array
@@ -31,6 +32,7 @@ QUADS: dict[str, tuple[Any, Any]] = {
 }
 Area = tuple[float, float]
 STANDARD_AREAS: tuple[Area, ...] = tuple(AREAS.values())
+MOST_RANKED = 65535  # detections of a class in an image
 
 
 @frozen
@@ -105,9 +107,26 @@ def _match_input(pairs: BoxPairs) -> MatchInput:
         pairs.prediction_image, pairs.prediction_label, boxes_of(prediction),
         np.ascontiguousarray(prediction["score"], dtype=np.float64), **shapes,
     )  # fmt: skip
+    _refuse_too_many(pairs, every)
     if pairs.kept is None:
         return every
     return every.part(np.flatnonzero(pairs.kept[: len(truth)]), np.flatnonzero(pairs.kept[len(truth) :]))
+
+
+def _refuse_too_many(pairs: BoxPairs, s: MatchInput) -> None:
+    """The kernel ranks so many detections of a class in an image: more would be lost in silence."""
+    if len(s.d_image) <= MOST_RANKED or np.bincount(s.d_image).max() <= MOST_RANKED:
+        return
+    cells, counts = np.unique(s.d_image.astype(np.int64) * max(s.classes, 1) + s.d_label, return_counts=True)
+    many = np.flatnonzero(counts > MOST_RANKED)
+    if len(many):
+        image, label = divmod(int(cells[many[0]]), max(s.classes, 1))
+        raise InputError(
+            f"image '{pairs.units[image]}' has {counts[many[0]]:,} detections of class "
+            f"'{pairs.facts.axes[CLASS].shown[label]}'",
+            where=pairs.prediction.source,
+            remedy=f"At most {MOST_RANKED:,} of a class in an image can be ranked: leave out the lowest scores.",
+        )
 
 
 def native_match(s: MatchInput, ious: Any, areas: Any, most: int, *, voc: bool, pairs: bool, lost: bool = False) -> Any:

@@ -14,13 +14,13 @@ from steelyard.core.facts import Facts
 from steelyard.core.metric import Metric, within_range
 from steelyard.core.need import Need
 from steelyard.core.spec import Range, render_value
-from steelyard.metrics.boxes.matches import AREAS, IOUS, Area
+from steelyard.metrics.boxes.matches import AREAS, IOUS, MOST_RANKED, Area
 from steelyard.metrics.boxes.pairs import CLASS
 
 STANDARD = Range(0.5, 0.95)
 MOST_THRESHOLDS = 32
 STANDARD_MOST = 100  # detections of a class in an image that count in COCO's metrics
-MOST = 65535  # detections of a class in an image that can be ranked: the default of metrics without a cap
+MOST = MOST_RANKED  # the default of metrics without a cap
 
 AreaSetting = str | tuple[float, float]
 
