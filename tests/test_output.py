@@ -43,6 +43,28 @@ def shell(line: str, where: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@posix
+def test_a_workbook_on_a_full_disk(here: Path) -> None:
+    """openpyxl writes sheets to temporary files: one sentence, and no traceback after it."""
+    pytest.importorskip("openpyxl")
+    program = (
+        "import resource, sys\n"
+        "import openpyxl\n"
+        "from steelyard.cli.main import main\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "sys.argv = ['steelyard', 'evaluate', 'weights', 't.csv', 'a.csv', '-m', 'mae', '-o', 'out.xlsx']\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=here, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    assert "out.xlsx: cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (here / "out.xlsx").exists()
+
+
 FAILING = [
     ("gate r.json --fail-if 'mae > 1'", 1),
     ("gate r.json --fail-if 'mae > 1' --json", 1),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -24,7 +25,7 @@ from steelyard.cli.main import cli
 from steelyard.core.ranking import tied_by_unit
 from steelyard.metrics import catalogue
 from steelyard.results.report import Report
-from steelyard.scale import evaluate_shards, run
+from steelyard.scale import evaluate_shards, run, shards
 from steelyard.scale.engines import Failure, Local, guarded
 from steelyard.scale.walks import in_groups
 
@@ -225,6 +226,42 @@ def test_a_poison_shard_is_named_and_left_out_only_if_asked(case: str, shape: tu
     assert any("1 of " in note and "pred/02.parquet" in note for note in report.notes)
     assert report.coverage.predictions < len(sides[1]["dish"])
     assert report.coverage.matched == report.coverage.predictions
+
+
+@pytest.mark.parametrize("skip", [False, True])
+@pytest.mark.parametrize("shape", [(4, 4), (4, 3)], ids=["pairs", "hash"])
+def test_a_full_disk_is_not_a_bad_shard(
+    skip: bool, shape: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The third state cannot be written: the run ends, whether bad shards may be left out or not."""
+    write_shards("weights", tmp_path, *shape)
+    synced = []
+
+    def fsync(handle: int) -> None:
+        synced.append(handle)
+        if len(synced) > 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("steelyard.io.write.os.fsync", fsync)
+    named: dict[str, Any] = {"work": tmp_path / "work", "workers": 1, "draws": 100, "missing": "skip"}
+    with pytest.raises(sy.InputError, match=r"cannot be written: No space left on device\. Make room") as caught:
+        evaluate_shards("weights", *files(tmp_path), skip_bad_shards=skip, **named)
+    assert "skip-bad-shards" not in str(caught.value)
+
+
+def test_an_error_of_the_system_is_not_of_the_data() -> None:
+    def full(item: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    assert not guarded(full, None, 1).of_data
+
+
+def test_a_copy_that_cannot_be_written_is_not_a_bad_shard(tmp_path: Path) -> None:
+    with open(tmp_path / "copy", "wb", buffering=0) as target:
+        shards._put(target, b"abc")
+        assert (tmp_path / "copy").read_bytes() == b"abc"
+    with open(tmp_path / "copy", "rb", buffering=0) as closed, pytest.raises(sy.InputError, match="cannot be written"):
+        shards._put(closed, b"abc")
 
 
 def test_a_value_that_is_wrong_is_named(tmp_path: Path) -> None:

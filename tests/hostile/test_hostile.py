@@ -15,7 +15,7 @@ from hostile.harness import Runner, contents, faults, lay_out
 from hostile.rows import MAP_TASKS, TASKS, Row
 from steelyard.cli.main import cli
 
-LEAST = 300
+LEAST = 1700
 
 
 @pytest.fixture(scope="module")

@@ -25,6 +25,10 @@ class InputError(SteelyardError, ValueError):
         super().__init__(text.encode("utf-8", "backslashreplace").decode())  # half a surrogate cannot be printed
 
 
+class WriteError(InputError):
+    """A file cannot be written, for lack of space or permission: never the fault of the data that were read."""
+
+
 def _shortened(text: str, most: int) -> str:
     """A text without its middle, where it recites more of the input than a message should."""
     return text if len(text) <= most else f"{text[: most // 2]} ... {text[-most // 2 :]}"

@@ -15,7 +15,7 @@ lead to a named pipe, an endless device or a file outside the folder that is ser
 - `most_unpacked(size)` is the number of bytes that `size` packed bytes may become: 256 MB or 200 times their size,
   whichever is larger. So a file is refused only if it is large and packed far more tightly than real data are.
   `check_declared` applies it to a size that a header declares, before anything is unpacked; `Unpacked` counts bytes
-  while a stream is unpacked, and 32 more for each line, which takes memory and time even if it is empty; `open_archive`
+  while a stream is unpacked, and 64 more for each line, which takes memory and time even if it is empty; `open_archive`
   opens a ZIP file under the same budget.
 - The environment variable STEELYARD_UNPACK_LIMIT replaces the 256 MB: "2GB", "800MB", "none".
 """
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 Name = str | os.PathLike[str]
 LIMIT, RATIO = 256 << 20, 200
 VARIABLE = "STEELYARD_UNPACK_LIMIT"
-LINE = 32  # bytes that the reading of a line takes, at least
+LINE = 64  # bytes that the reading of a line takes, at least
 MOST_DEFLATED = 1032  # bytes that DEFLATE makes of one, at most
 _UNITS = {"": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 _FLAGS = os.O_RDONLY

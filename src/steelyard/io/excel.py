@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import re
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError, MissingExtra, nearest
+from steelyard.core.errors import InputError, MissingExtra, WriteError, nearest
 from steelyard.core.opening import RATIO, check_readable, open_archive
 from steelyard.core.records import as_object
 from steelyard.io.csv import check_header
@@ -177,20 +178,33 @@ def write_workbook(path: str | os.PathLike[str], sheets: Mapping[str, Sheet]) ->
     for name, own in zip(sheets, lines, strict=True):  # before anything is written, which would stay open
         if len(own) > MOST_ROWS:
             raise InputError(f"sheet '{name}' has more rows than a workbook holds", remedy="Write .csv instead.")
-    book = Workbook(write_only=True)
-    for name, own in zip(sheet_names(sheets), lines, strict=True):
-        sheet = book.create_sheet(name)
-        sheet.freeze_panes = "A2"
-        for row in own:
-            cells = []
-            for value in row:
-                cell = WriteOnlyCell(sheet, _plain(value))
-                if isinstance(value, str):
-                    cell.data_type = "s"
-                cells.append(cell)
-            sheet.append(cells)
-    data = BytesIO()
-    book.save(data)
+    book, data = Workbook(write_only=True), BytesIO()
+    try:
+        for name, own in zip(sheet_names(sheets), lines, strict=True):
+            sheet = book.create_sheet(name)
+            sheet.freeze_panes = "A2"
+            for row in own:
+                cells = []
+                for value in row:
+                    cell = WriteOnlyCell(sheet, _plain(value))
+                    if isinstance(value, str):
+                        cell.data_type = "s"
+                    cells.append(cell)
+                sheet.append(cells)
+        book.save(data)
+    except Exception as error:
+        for sheet in book.worksheets:  # else each would complain once more when it is forgotten
+            for end in (sheet.close, getattr(getattr(sheet, "_writer", None), "close", sheet.close)):
+                with contextlib.suppress(Exception):
+                    end()
+        if not isinstance(error, OSError) and not type(error).__module__.startswith("lxml"):
+            raise
+        reason = getattr(error, "strerror", None) or error
+        raise WriteError(
+            f"cannot be written: the temporary file of a sheet fails: {reason}",
+            where=os.fspath(path),
+            remedy="Make room for temporary files, or set TMPDIR.",
+        ) from None
     write_bytes(path, data.getvalue())
 
 

@@ -274,6 +274,8 @@ def _unpacked(data: bytes, member: zipfile.ZipInfo, source: str) -> bytes:
     head = data[member.header_offset : member.header_offset + 30]
     if len(head) < 30 or head[:4] != b"PK\x03\x04":
         raise broken
+    if member.flag_bits & 1:
+        raise InputError("the member is encrypted", where=where, remedy="Write it without a password.")
     name, extra = struct.unpack("<HH", head[26:30])
     begin = member.header_offset + 30 + name + extra
     packed = data[begin : begin + member.compress_size]

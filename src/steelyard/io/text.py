@@ -68,7 +68,10 @@ def open_bytes(path: Path, source: str) -> Iterator[BinaryIO]:
             refuse_foreign(head, source)
             if head.startswith(GZIP):
                 with io.BufferedReader(Unpacked(file, source)) as unpacked:
-                    refuse_foreign(unpacked.peek(8)[:8], source)
+                    inner = unpacked.peek(8)[:8]
+                    if inner.startswith(GZIP):
+                        raise InputError("is packed twice", where=source, remedy="Unpack it once.")
+                    refuse_foreign(inner, source)
                     yield unpacked
             else:
                 yield file

@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InputError, WriteError
 from steelyard.io.parts import part_file, sweep
 
 
@@ -68,7 +68,7 @@ def write_durably(path: str | PathLike[str], chunks: Iterable[bytes | memoryview
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         if isinstance(error, OSError):
-            raise InputError(f"cannot be written: {error.strerror}", where=str(path)) from None
+            raise WriteError(f"cannot be written: {error.strerror}", where=str(path)) from None
         raise
 
 

@@ -16,7 +16,7 @@ from concurrent.futures.process import BrokenProcessPool
 from types import TracebackType
 from typing import Any, Protocol
 
-from steelyard.core.errors import InputError, MissingExtra, SteelyardError, nearest
+from steelyard.core.errors import InputError, MissingExtra, SteelyardError, WriteError, nearest
 from steelyard.core.frozen import frozen
 from steelyard.engine.threads import use_threads
 from steelyard.scale.shards import damaged
@@ -29,9 +29,10 @@ Job = Callable[[Any], Any]
 
 @frozen
 class Failure:
-    """Why a job gave no result."""
+    """Why a job gave no result; `of_data` says whether its input is to blame, not a disk that is full."""
 
     reason: str
+    of_data: bool = True
 
 
 @frozen
@@ -62,9 +63,9 @@ def guarded(job: Job, item: Any, threads: int) -> Any:
         states = damaged()
         return Remade(result, states) if states else result
     except SteelyardError as error:
-        return Failure(str(error))
-    except (OSError, MemoryError) as error:
-        return Failure(f"{type(error).__name__}: {error}")
+        return Failure(str(error), of_data=not isinstance(error, WriteError))
+    except (OSError, MemoryError) as error:  # readers name what is wrong with a file: an OSError is the system's
+        return Failure(f"{type(error).__name__}: {error}", of_data=not isinstance(error, OSError))
 
 
 def end_with_parent() -> None:

@@ -144,6 +144,8 @@ class _Run:
                 result = result.result
             if not isinstance(result, Failure):
                 results[index] = result
+            elif not result.of_data:
+                raise InputError(result.reason, remedy="Make room, or choose another folder with --work.")
             elif named is None:
                 raise InputError(result.reason)
             elif not self.skip:

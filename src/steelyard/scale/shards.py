@@ -7,12 +7,12 @@ import glob
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InputError, MissingExtra, MissingPackage
+from steelyard.core.errors import InputError, MissingExtra, MissingPackage, WriteError
 from steelyard.core.opening import open_regular
 from steelyard.core.records import Array
 from steelyard.io.container import is_whole, read_facts, write_container
@@ -98,14 +98,26 @@ def local_copy(path: str) -> Iterator[Path]:
     with scratch() as folder:
         copy = folder / f"shard{suffix}"
         try:
-            with filesystem.open(inner, "rb") as source, open(copy, "wb") as target:
-                shutil.copyfileobj(source, target, 1 << 20)
+            with filesystem.open(inner, "rb") as source, open(copy, "wb", buffering=0) as target:
+                while chunk := source.read(1 << 20):
+                    _put(target, chunk)
+        except WriteError:
+            raise
         except Exception as error:  # every file system has errors of its own
             raise InputError(f"cannot be read: {_said(error)}", where=path) from None
         try:
             yield copy
         except InputError as error:
             raise InputError(str(error).replace(str(copy), path)) from None
+
+
+def _put(target: FileIO, chunk: bytes) -> None:
+    left = memoryview(chunk)
+    try:
+        while left:
+            left = left[target.write(left) :]
+    except OSError as error:
+        raise WriteError(f"cannot be written: {error.strerror}", where=str(target.name)) from None
 
 
 def content_hash(path: Path, shown: str) -> str:
