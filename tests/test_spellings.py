@@ -7,6 +7,7 @@ import pytest
 import steelyard as sy
 from steelyard.core.errors import InputError
 from steelyard.core.spec import folded
+from steelyard.gating.rules import parse_rule
 from steelyard.metrics import catalogue
 
 # Task, spelling, and the spec that is printed and saved.
@@ -162,3 +163,17 @@ def test_synonyms_are_of_one_task_each_and_hide_none() -> None:
 def test_a_mistyped_task_is_suggested(name: str, task: str) -> None:
     with pytest.raises(InputError, match=rf"no task '{name}'\. Did you mean '{task}'\?"):
         catalogue.find_task(name)
+
+
+@pytest.mark.parametrize("rule", ["MAPE > 100", "Weighted MAE > 100", "wmae > 100", "Mean Absolute Error > 100"])
+def test_a_rule_of_a_gate_names_its_metric_in_any_spelling(rule: str) -> None:
+    data = {"dish": ["a", "b"], "item": [1, 2], "weight": [100.0, 200.0], "prediction": [110.0, 180.0]}
+    report = sy.evaluate("weights", data, metrics=["mae", "mape", "wmae_total"], confidence=None)
+    assert sy.gate(report, rule).outcome == "pass"
+
+
+def test_a_rule_may_name_a_threshold_by_its_key() -> None:
+    assert parse_rule("mAP@IoU=0.5 < 0.3").metric == "mAP@IoU=0.5"
+    assert parse_rule("mAP@0.5:0.95 < baseline, p < 0.05").metric == "mAP@0.5:0.95"
+    with pytest.raises(InputError, match="is expected"):
+        parse_rule("map = 0.5")

@@ -192,7 +192,8 @@ class _Parser:
                 self.at = quoted.end()
                 continue
             char = self.text[self.at]
-            if not open_at and char in "<>=|[,":
+            keyed = char == "=" and re.search(r"@\w+$", self.text[start : self.at])  # mAP@IoU=0.5
+            if not open_at and char in "<>=|[," and not keyed:
                 break
             if char in "([":
                 open_at.append(self.at)
