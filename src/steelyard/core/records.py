@@ -22,6 +22,9 @@ ColumnType = Literal[
 ]
 
 
+LARGEST = 1e12  # of an amount: squares and products of such numbers, and sums of them, stay far from overflow
+
+
 @frozen
 class Column:
     """One column of a side.

@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard.core.errors import InputError, nearest, nearest_of, shell_word
 from steelyard.core.opening import is_entry
-from steelyard.core.records import Array, Column, ColumnType, Records, Schema, as_object
+from steelyard.core.records import LARGEST, Array, Column, ColumnType, Records, Schema, as_object
 from steelyard.io.dialect import note, with_points
 from steelyard.io.frames import from_memory
 from steelyard.io.table import Table
@@ -445,12 +445,16 @@ def _numbers(table: Table, name: str, values: Array, column: Column) -> Array:
     empty = np.isnan(numbers) if column.empty else np.zeros(len(numbers), dtype=bool)
     wrong = ~np.isfinite(numbers) & ~empty
     remedy = "It must be a finite number."
-    if column.minimum is not None:
-        wrong |= numbers < column.minimum
-        remedy = f"It must be at least {column.minimum:g}."
-    if column.maximum is not None:
-        wrong |= numbers > column.maximum
-        remedy = f"It must be from {column.minimum or 0:g} to {column.maximum:g}."
+    low, high = column.minimum, column.maximum
+    if SAMPLE_WEIGHT in _weight_names(column):
+        high = LARGEST
+    if low is not None:
+        wrong |= numbers < low
+        remedy = f"It must be at least {low:g}." if low > -LARGEST else "It must be a finite number."
+    if high is not None:
+        wrong |= numbers > high
+        if high < LARGEST or (np.abs(numbers[wrong][:1]) > LARGEST).any():
+            remedy = f"It must be from {low or 0:g} to {high:g}."
     if column.type == "integer":
         with np.errstate(invalid="ignore"):
             wrong |= ((numbers != np.floor(numbers)) | (abs(numbers) > MOST_WHOLE)) & ~empty

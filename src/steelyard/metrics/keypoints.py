@@ -22,7 +22,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
-from steelyard.core.records import Array, BoxRecords, Column, Records, Schema, with_similarity
+from steelyard.core.records import LARGEST, Array, BoxRecords, Column, Records, Schema, with_similarity
 from steelyard.core.task import Policy
 from steelyard.metrics.boxes.calibration import DetectionCalibrationError
 from steelyard.metrics.boxes.counts import (
@@ -41,8 +41,8 @@ from steelyard.metrics.boxes.false_positives import (
     FalsePositivesPerImage,
 )
 from steelyard.metrics.boxes.lrp import OptimalLrp
-from steelyard.metrics.boxes.pairs import LARGEST, BoxPairs, pair
 from steelyard.metrics.boxes.pairs import TRUTH as BOXES
+from steelyard.metrics.boxes.pairs import BoxPairs, pair
 from steelyard.metrics.boxes.precision import (
     AveragePrecision,
     AverageRecall,

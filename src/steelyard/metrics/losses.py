@@ -25,7 +25,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.options import Options
 from steelyard.core.pairs import Pairs
-from steelyard.core.records import Column, Records, Schema
+from steelyard.core.records import LARGEST, Column, Records, Schema
 from steelyard.core.task import Policy, Task
 from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Floats, ratio
@@ -49,7 +49,15 @@ TRUTH = Schema(
             flags=True,
             meaning="class target, 0 to 1",
         ),
-        Column("value", "number", required=False, empty=True, meaning="target of a coordinate"),
+        Column(
+            "value",
+            "number",
+            required=False,
+            minimum=-LARGEST,
+            maximum=LARGEST,
+            empty=True,
+            meaning="target of a coordinate",
+        ),
         Column("ignore", "flag", required=False, meaning="true where the row does not count"),
         Column(
             "sample_weight", "number", required=False, flags=True, minimum=0, meaning="the user's weight of the image"
@@ -62,7 +70,15 @@ PREDICTION = Schema(
         Column("image", "id", meaning="as in the truth"),
         Column("item", "id", required=False, meaning="as in the truth"),
         Column("logit", "number", required=False, empty=True, meaning="predicted logit of the class"),
-        Column("value", "number", required=False, empty=True, meaning="predicted coordinate"),
+        Column(
+            "value",
+            "number",
+            required=False,
+            minimum=-LARGEST,
+            maximum=LARGEST,
+            empty=True,
+            meaning="predicted coordinate",
+        ),
     ),
 )
 

@@ -35,7 +35,7 @@ from steelyard.core.quads import (
     from_convention,
     smallest_rectangles,
 )
-from steelyard.core.records import BoxRecords, Column, Records, Schema, with_similarity
+from steelyard.core.records import LARGEST, BoxRecords, Column, Records, Schema, with_similarity
 from steelyard.core.task import Policy
 from steelyard.metrics.boxes.calibration import DetectionCalibrationError, LocalisationCalibrationError
 from steelyard.metrics.boxes.counts import F1, BestF1, FBeta, LogAverageMissRate, MeanIou, Precision, Recall
@@ -47,8 +47,8 @@ from steelyard.metrics.boxes.false_positives import (
 )
 from steelyard.metrics.boxes.froc import CompetitionMetric, Sensitivity
 from steelyard.metrics.boxes.lrp import OptimalLrp
-from steelyard.metrics.boxes.pairs import LARGEST, BoxPairs, pair
 from steelyard.metrics.boxes.pairs import TRUTH as BOXES
+from steelyard.metrics.boxes.pairs import BoxPairs, pair
 from steelyard.metrics.boxes.precision import (
     AveragePrecision,
     AverageRecall,

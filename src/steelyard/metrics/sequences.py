@@ -19,7 +19,7 @@ from steelyard.align.join import join_rows
 from steelyard.core.errors import InputError
 from steelyard.core.options import Options
 from steelyard.core.pairs import Pairs
-from steelyard.core.records import Column, Records, Schema
+from steelyard.core.records import LARGEST, Column, Records, Schema
 from steelyard.core.task import Policy, Task
 from steelyard.metrics.instrument import RisingSteps, RoundNumbers
 from steelyard.metrics.regression import ROW_METRICS
@@ -30,12 +30,13 @@ TRUTH = Schema(
     columns=(
         Column("sequence", "id", meaning="the eating sequence, which is the unit"),
         Column("t", "integer", minimum=0, meaning="the frame's number; 0 is the initial frame"),
-        Column("weight", "number", minimum=0, meaning="grams left on the plate"),
+        Column("weight", "number", minimum=0, maximum=LARGEST, meaning="grams left on the plate"),
         Column(
             "kcal_per_g",
             "number",
             required=False,
             minimum=0,
+            maximum=LARGEST,
             empty=True,
             meaning="energy density of the food",
         ),
@@ -55,7 +56,7 @@ PREDICTION = Schema(
     columns=(
         Column("sequence", "id", meaning="as in the truth"),
         Column("t", "integer", minimum=0, meaning="as in the truth"),
-        Column("weight", "number", meaning="predicted grams", beside="prediction"),
+        Column("weight", "number", minimum=-LARGEST, maximum=LARGEST, meaning="predicted grams", beside="prediction"),
     ),
 )
 

@@ -26,7 +26,7 @@ from steelyard.core.need import Sum, Work
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.plain import PlainPair, plain_pair
-from steelyard.core.records import Column, Records, Schema
+from steelyard.core.records import LARGEST, Column, Records, Schema
 from steelyard.core.task import Policy, Task
 from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Floats, ratio
@@ -39,7 +39,7 @@ TRUTH = Schema(
     columns=(
         Column("dish", "id", meaning="the dish, which is the unit"),
         Column("item", "id", required=False, meaning="the food item inside the dish"),
-        Column("weight", "number", minimum=0, meaning="grams"),
+        Column("weight", "number", minimum=0, maximum=LARGEST, meaning="grams"),
         Column("complete", "flag", required=False, meaning="false where items of the dish are not annotated"),
         Column(
             "sample_weight", "number", required=False, flags=True, minimum=0, meaning="the user's weight of the dish"
@@ -51,7 +51,7 @@ PREDICTION = Schema(
     columns=(
         Column("dish", "id", meaning="as in the truth"),
         Column("item", "id", required=False, meaning="as in the truth"),
-        Column("weight", "number", meaning="predicted grams", beside="prediction"),
+        Column("weight", "number", minimum=-LARGEST, maximum=LARGEST, meaning="predicted grams", beside="prediction"),
     ),
 )
 

@@ -16,11 +16,10 @@ from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Coverage
-from steelyard.core.records import BoxRecords, Column, Records, Schema, constant_in_unit, factorize
+from steelyard.core.records import LARGEST, BoxRecords, Column, Records, Schema, constant_in_unit, factorize
 from steelyard.core.task import Policy
 
 CLASS = "class"  # the axis of the classes
-LARGEST = 1e12
 
 TRUTH = Schema(
     key=("image",),

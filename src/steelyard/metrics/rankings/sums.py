@@ -15,6 +15,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.need import Sum, Work
 from steelyard.core.pairs import Array
+from steelyard.core.records import LARGEST
 from steelyard.core.weights import Floats
 
 ALL = 2**62  # a cut behind every rank
@@ -77,7 +78,7 @@ class Answerable(Sum):
         best = _best(pairs, work)
         has_relevant = best >= float(self.level)
         if self.gain != "any":
-            has_relevant &= (np.exp2(best) - 1.0 if self.gain == "exponential" else best) > 0
+            has_relevant &= best > 0  # 2 to its power less 1 is above 0 where it is itself
         return SumBlock(has_relevant.astype(np.float64))
 
 
@@ -189,6 +190,9 @@ class PreferenceValue(QueryValue):
         return values
 
 
+MOST_EXPONENTIAL = 500.0  # 2 to its power, and sums of it, stay far from overflow
+
+
 @frozen
 class GainValue(QueryValue):
     """Discounted gain over that of the best possible list."""
@@ -203,6 +207,12 @@ class GainValue(QueryValue):
     def values(self, pairs: RankedPairs, work: Work) -> Floats:
         """As the formula says."""
         k, exponential = ALL if self.k is None else self.k, self.gain == "exponential"
+        highest, most = pairs.relevance.max(initial=0.0), MOST_EXPONENTIAL if exponential else LARGEST
+        if highest > most:
+            raise InputError(
+                f"metric 'ndcg': a relevance of {highest:g} is above {most:g}, the largest for gain={self.gain}",
+                remedy="Give degrees of relevance, such as 0 to 4.",
+            )
         events = _events(pairs, work, self.ties)
         gain, ideal = _native.ranking_gain(*events, k, float(self.level), exponential).T
         return _over(gain, ideal, ideal > 0)
