@@ -6,7 +6,7 @@ import re
 
 # Control characters but line ends and tabs; marks that turn the direction of writing; separators of lines and
 # paragraphs; halves of surrogate pairs, which no stream can carry.
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def visible(text: str) -> str:

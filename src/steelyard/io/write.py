@@ -118,3 +118,23 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     for row in rows:
         writer.writerow(["" if isinstance(v, float) and v != v else v for v in row])
     return buffer.getvalue()
+
+
+def sheet_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A table of results as CSV text for any spreadsheet: no cell is run as a formula."""
+    return csv_text([_no_formula(name) for name in header], ([_no_formula(cell) for cell in row] for row in rows))
+
+
+def _no_formula(cell: Any) -> Any:
+    """A text behind an apostrophe where a spreadsheet would take it for a formula; numbers stay numbers."""
+    if not isinstance(cell, str):
+        return cell
+    if "\r" in cell:  # which ends a row in many programs
+        return f"'{cell}".replace("\r", " ") if cell.startswith("\r") else _no_formula(cell.replace("\r", " "))
+    if not cell.startswith(("=", "+", "-", "@", "\t")):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell

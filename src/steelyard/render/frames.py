@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.core.slice import Slice, slice_text
 from steelyard.io.arrow import COUNT, NUMBER, TEXT, Frame
 from steelyard.io.excel import Sheet, write_workbook
-from steelyard.io.write import csv_text
+from steelyard.io.write import sheet_text
 from steelyard.render.names import names_of
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.report import Report
@@ -64,7 +64,7 @@ def lineup_frame(lineup: Lineup) -> Frame:
 def frame_csv(result: Any) -> str:
     """The rows as a CSV file; a cell that is not there is empty."""
     frame = result.to_frame()
-    return csv_text(list(frame), ([("" if cell is None else cell) for cell in row] for row in frame.rows()))
+    return sheet_text(list(frame), ([("" if cell is None else cell) for cell in row] for row in frame.rows()))
 
 
 def report_sheets(report: Report) -> dict[str, Sheet]:

@@ -84,14 +84,14 @@ class Report(TaskResult):
 
     def write_tables(self, folder: Path) -> tuple[str, ...]:
         """Write every table, also the long ones, as a CSV file into a folder; gives the paths."""
-        from steelyard.io.write import csv_text, write_text
+        from steelyard.io.write import sheet_text, write_text
 
         paths = []
         for name in (*self.tables, *self.long_tables):
             table = self.table(name)
             rows = ([row, *values] for row, values in zip(table.rows, table.values.tolist(), strict=True))
             paths.append(os.path.join(folder, f"{name}.csv"))
-            write_text(paths[-1], csv_text([table.corner, *table.columns], rows))
+            write_text(paths[-1], sheet_text([table.corner, *table.columns], rows))
         return tuple(paths)
 
     @property

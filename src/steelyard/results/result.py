@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
+from importlib import import_module
 from os import PathLike
 from typing import Any, ClassVar, Self
 
+from steelyard.core.errors import InputError
+from steelyard.core.visible import visible
 from steelyard.results.evidence import NONE, Details, Evidence, Stored
 from steelyard.results.origin import TaskFacts
 from steelyard.results.registry import CHECK_FIGURES, EXPORT, SHEETS, has_form, load, renderer
@@ -24,6 +27,8 @@ class Result:
     def render(self, form: str, path: Path | None = None, **options: Any) -> str:
         """The result in a form ("text", "markdown", "html", or one that another package adds), written to `path`."""
         text: str = renderer(self.kind, form)(self, **options)
+        if form == "markdown":  # names in the data must not steer a terminal, or turn the direction of writing
+            text = visible(text)
         if path is not None:
             from steelyard.io.write import write_text  # most programs write nothing
 
@@ -53,6 +58,14 @@ class Result:
     def to_frame(self) -> Any:
         """The result as columns that pandas, polars, pyarrow and DuckDB take: `polars.DataFrame(report.to_frame())`."""
         return renderer(self.kind, "frame")(self)
+
+    def to_pandas(self) -> Any:
+        """The rows of `to_frame` as a pandas DataFrame."""
+        return _frame_library("pandas").DataFrame(self.to_frame())
+
+    def to_polars(self) -> Any:
+        """The rows of `to_frame` as a polars DataFrame."""
+        return _frame_library("polars").DataFrame(self.to_frame())
 
     def to_csv(self, path: Path | None = None) -> str:
         """The rows of `to_frame` as CSV text, written to `path` where one is given."""
@@ -180,3 +193,10 @@ def with_stored(result: Any, details: Details | None) -> Any:
         raise ValueError(f"there are {len(details.parts)} parts of details for {len(inside)} results")
     changed = [with_stored(one, part) for one, part in zip(inside, details.parts, strict=True)]
     return replace(with_inner_results(result, changed), evidence=Stored(replace(details, parts=())))
+
+
+def _frame_library(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise InputError(f"{name} is not installed", remedy=f"Install it: pip install {name}.") from None

@@ -26,7 +26,7 @@ class UnitTable:
 
     def to_csv(self, path: str | PathLike[str]) -> None:
         """Write it, one row per unit."""
-        from steelyard.io.write import csv_text, write_text  # most programs write nothing
+        from steelyard.io.write import sheet_text, write_text  # most programs write nothing
 
         rows = zip(self.units.tolist(), *(column.tolist() for column in self.values.values()), strict=True)
-        write_text(path, csv_text([self.unit, *self.values], rows))
+        write_text(path, sheet_text([self.unit, *self.values], rows))

@@ -10,6 +10,8 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
+from steelyard.core.visible import visible
+
 _META = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 CLOSED = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -39,7 +41,7 @@ def report_policy(page: str) -> str:
 
 def document(title: str, line: str, body: str, links: Sequence[tuple[str, str]] = ()) -> str:
     """A whole page; `links` are places and names, and texts are escaped here, the body's by whoever made it."""
-    return f"""<!doctype html>
+    page = f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -61,6 +63,7 @@ def document(title: str, line: str, body: str, links: Sequence[tuple[str, str]] 
 </body>
 </html>
 """
+    return visible(page)
 
 
 def bar(links: Sequence[tuple[str, str]]) -> str:

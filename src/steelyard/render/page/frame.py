@@ -14,6 +14,7 @@ from html import escape
 from importlib.resources import files
 
 from steelyard.core.frozen import frozen
+from steelyard.core.visible import visible
 
 STYLES = ("page.css",)
 SCRIPTS = ("page.js", "explorer.js")
@@ -66,7 +67,7 @@ def document(title: str, top: str, sections: Sequence[Section], *, pictures: boo
 </body>
 </html>
 """
-    return page.encode("utf-8", "replace").decode("utf-8")
+    return visible(page.encode("utf-8", "replace").decode("utf-8"))
 
 
 def policy(style: str, script: str, pictures: bool = False) -> str:
