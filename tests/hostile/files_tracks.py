@@ -18,9 +18,9 @@ KITTI = "0 1 Car 0 0 -1 0 0 10 10 1 1 1 1 1 1 0\n"
 
 
 def tracks(
-    name: str, *says: str, truth: Any = MOT, found: Any = MOT_P, options: str = "", code: int = 2, more: Any = None
+    name: str, *says: str, truth: Any = MOT, predicted: Any = MOT_P, options: str = "", code: int = 2, more: Any = None
 ) -> Row:
-    files = {"t/s.txt": truth, "p/s.txt": found, **(more or {})}
+    files = {"t/s.txt": truth, "p/s.txt": predicted, **(more or {})}
     return row(
         f"tracking: {name}",
         f"evaluate tracking t p --ci none {options}",
@@ -57,12 +57,12 @@ def array(name: str, truth: str, prediction: str, *says: str, options: str = "{}
     return program(f"segmentation: {name}", source, *says, task="segmentation", code=code)
 
 
-def segmented(name: str, *says: str, truth: Any = None, found: Any = None, options: str = "", **files: Any) -> Row:
+def segmented(name: str, *says: str, truth: Any = None, predicted: Any = None, options: str = "", **files: Any) -> Row:
     annotation = {"image_id": 7, "file_name": "a.png", "segments_info": SEGMENTS}
     whole = {"annotations": [annotation], "categories": CATEGORIES}
     every = {
         "t.json": json.dumps(whole if truth is None else truth),
-        "p.json": json.dumps(whole if found is None else found),
+        "p.json": json.dumps(whole if predicted is None else predicted),
         "t/a.png": png(IDS, colour=2), "p/a.png": png(IDS, colour=2), **files,
     }  # fmt: skip
     return row(f"panoptic: {name}", f"evaluate panoptic t.json p.json {options} -o out.json", *says, files=every)
@@ -114,8 +114,8 @@ ROWS: list[Row] = [
     segmented("an isthing of 7", "t.json, categories[0]", "'isthing' is 7", truth={"annotations": [LISTED], "categories": [{"id": 1, "name": "car", "isthing": 7}]}),
     segmented("a category that is listed twice", "t.json, categories[2]", "category 1 is listed twice", truth={"annotations": [LISTED], "categories": [*CATEGORIES, {"id": 1, "name": "cow", "isthing": 1}]}),
     segmented("categories that is an object", "t.json", "'categories' is an object", truth={"annotations": [LISTED], "categories": {"1": "car"}}),
-    segmented("an area of a half", "p.json, annotations[0]", "'area' is 0.5", found={"annotations": [{**LISTED, "segments_info": [{**SEGMENTS[0], "area": 0.5}]}]}),
-    segmented("no file_name", "p.json, annotations[0]", "'file_name' is missing", found={"annotations": [{"image_id": 7, "segments_info": SEGMENTS}]}),
+    segmented("an area of a half", "p.json, annotations[0]", "'area' is 0.5", predicted={"annotations": [{**LISTED, "segments_info": [{**SEGMENTS[0], "area": 0.5}]}]}),
+    segmented("no file_name", "p.json, annotations[0]", "'file_name' is missing", predicted={"annotations": [{"image_id": 7, "segments_info": SEGMENTS}]}),
     segmented("a folder that is not there", "p.json", "no folder 'gone'", "prediction.folder", options="-O prediction.folder=gone"),
     segmented("a folder that is a file", "p.json", "no folder 't.json'", options="-O prediction.folder=t.json"),
     segmented("a file of categories that is none", "c.json", "not valid JSON", options="--categories c.json", **{"c.json": "road\n"}),
@@ -123,7 +123,7 @@ ROWS: list[Row] = [
     tracks("an unknown class", "there is no class 'cat'", options='-m "hota(label=cat)"'),
     tracks("classes of a benchmark that is not named", "benchmark=mot17", "benchmark-missing", truth=MOT + "3,2,5,5,9,9,1,7,1\n", code=0),
     tracks("frames of KITTI-MOTS", "t/s.txt, line 1", "frame 0", "first_frame=0", truth="0 1 1 1 1 01\n", options="-O format=mots"),
-    tracks("frames below zero", "t/s.txt, line 1", "frame -1", "0 or more", truth=KITTI.replace("0 1 Car", "-1 1 Car"), found=KITTI),
+    tracks("frames below zero", "t/s.txt, line 1", "frame -1", "0 or more", truth=KITTI.replace("0 1 Car", "-1 1 Car"), predicted=KITTI),
     tracks("a way over classes that is none", "over cannot be mean", options='-m "mota(over=mean)"'),
     tracks("counts in the way of TrackEval", "over cannot be trackeval", options='-m "fp(over=trackeval)"'),
     tracks("a mask that is none", "t/s.txt, line 1", "no mask", truth="1 1 1 4 4 \x7f\n", options="-O format=mots"),

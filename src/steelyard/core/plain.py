@@ -58,7 +58,7 @@ def plain_pair(truth: Any, predictions: Any) -> tuple[Array, Array] | None:
 
 
 def values_of(data: Any, source: str) -> Array:
-    """Values as an array of one or two dimensions."""
+    """Values as an array of one or two dimensions; a second axis of 1 is dropped."""
     data = to_numpy(data)
     if hasattr(data, "__array__"):
         array = np.asarray(data)
@@ -71,7 +71,7 @@ def values_of(data: Any, source: str) -> Array:
         array = np.asarray(data) if data and numbers else as_object(list(data))
     if array.ndim not in (1, 2):
         raise InputError(f"the array has {array.ndim} dimensions", where=source, remedy="Give one value per row.")
-    return array
+    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
 def _matrix(rows: Any, source: str) -> Array:

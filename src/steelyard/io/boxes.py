@@ -211,7 +211,10 @@ def _without_empty(table: Table, columns: Mapping[str, str], side: str) -> tuple
     if labels.dtype.kind == "f":
         empty = np.isnan(labels)
     elif labels.dtype.kind == "O":
-        empty = np.array([v is None or v == "" or v != v for v in labels.tolist()], dtype=bool)
+        several = (list, np.ndarray)  # which a label cannot be
+        empty = np.array(
+            [v is None or (not isinstance(v, several) and (v == "" or v != v)) for v in labels.tolist()], dtype=bool
+        )
     else:
         return table, np.zeros(0, np.int64)
     if not empty.any():

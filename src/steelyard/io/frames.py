@@ -126,11 +126,16 @@ def _time_text(value: Any) -> str:
 
 
 def _wide(name: str, values: Any) -> list[tuple[str, Any]]:
-    """A matrix is one column per class, `name:0` on; a mapping inside the mapping is one per class by its key."""
+    """A matrix is one column per class, `name:0` on; a mapping inside the mapping is one per class by its key.
+
+    A matrix of one column is that column: it is not the first of several classes.
+    """
     if isinstance(values, Mapping):
         return [(f"{name}:{key}", to_numpy(part)) for key, part in values.items()]
     if getattr(values, "ndim", 1) == 2 and hasattr(values, "__array__"):
         table = values if _may_be_masked(values) else np.asarray(values)
+        if table.shape[1] == 1:
+            return [(name, table[:, 0])]
         return [(f"{name}:{i}", part) for i, part in enumerate(table.T)]
     return [(name, values)]
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.block import CellsBlock, SumBlock
+from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.need import Cells, Sum, Work
 from steelyard.core.pairs import Array
@@ -128,11 +129,27 @@ def _overlaps(truth: Side, prediction: Side, frames: tuple[Array, Array, Array, 
         iou = _native.mask_iou(
             prediction.mask[start:stop].tolist(), truth.mask[first:last].tolist(), np.zeros(last - first, np.uint8)
         ).T
+        if (iou < 0).any():
+            i, j = np.argwhere(iou < 0)[0].tolist()
+            _refuse_sizes(truth, first + i, prediction, start + j)
         i, j = np.nonzero(iou > 0)
         rows.append((first + i).astype(np.int32))
         columns.append((start + j).astype(np.int32))
         values.append(iou[i, j])
     return Overlaps(np.concatenate(rows), np.concatenate(columns), np.concatenate(values))
+
+
+def _refuse_sizes(one: Side, row: int, other: Side, place: int) -> None:
+    """Raise the error of two masks of a frame whose sizes differ."""
+    if one.mask is None or other.mask is None:
+        return
+    sizes = _native.mask_sizes([one.mask[row], other.mask[place]]).tolist()
+    shown = [f"{height}×{width}" for height, width in sizes]
+    raise InputError(
+        f"the mask is {shown[1]} (height × width), and that of {one.source.place(int(one.row[row]))} is {shown[0]}",
+        where=other.source.where(int(other.row[place]), "mask"),
+        remedy="All masks of a video have its size.",
+    )
 
 
 def _box_overlaps(truth: Side, prediction: Side, frames: tuple[Array, Array, Array, Array]) -> Overlaps:
@@ -216,6 +233,8 @@ def _inside(prediction: Side, regions: Side, classes: int) -> Array:
             union = regions.mask[near[0]] if len(near) == 1 else _native.mask_merge(regions.mask[near].tolist())
             packed = union if isinstance(union, bytes) else _native.mask_pack(union)
             share = _native.mask_iou([prediction.mask[i]], [packed], np.ones(1, np.uint8))
+            if (share < 0).any():
+                _refuse_sizes(regions, near[0], prediction, i)
             inside[i] = bool((share > 0.5 + EPSILON).any())
         else:
             inside[i] = bool((_shares(box[i], region_box[near]) > 0.5 + EPSILON).any())
