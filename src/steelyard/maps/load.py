@@ -101,10 +101,10 @@ def open_row(records: Records, row: int, reduce: Callable[[Array, str], Array] |
 
 
 def refuse_lost(records: Records, row: int) -> None:
-    """An error where a row of a table names a file that is not there."""
-    if isinstance(records, MapRecords):  # files of a folder, which no row names
-        return
+    """An error where a row of a table names a file that is not there; those of a folder are named by no row."""
     value = records["map"][row]
+    if records.place(row) == value:
+        return
     path = value.partition(INSIDE)[0] if isinstance(value, str) else ""
     if path and not os.path.exists(path):
         remedy = "Paths are meant from the folder of the file that names them."
