@@ -119,6 +119,10 @@ def test_confined_to_a_folder(tmp_path: Path) -> None:
         ):  # fmt: skip
             refused(path, "lies outside the folder that is shown", pipes=True)
         refused(inside / "pipe", "is a named pipe")
+        with open(inside / "sparse", "wb") as file:  # takes no room on the disk
+            file.truncate(1 << 40)
+        with pytest.raises(sy.InputError, match="sparse: is larger than 1,024 MB"):
+            read_regular(inside / "sparse")
         seen: list[str] = []
 
         def other() -> None:

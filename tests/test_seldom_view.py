@@ -111,7 +111,8 @@ def test_folders_deeper_than_that_are_passed_over(held: Folder, monkeypatch: pyt
 
 def test_files_are_read_where_folders_cannot_be_anchors(held: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     before = held.read("sub/a.json", 9), held.head("sub/a.json", 2)
-    monkeypatch.setattr(folders, "_ANCHORED", False)
+    monkeypatch.setattr(folders, "ANCHORED", False)
+    monkeypatch.setattr("steelyard.core.opening.ANCHORED", False)
     assert (held.read("sub/a.json", 9), held.head("sub/a.json", 2)) == before == (b"abc", b"ab")
 
 

@@ -11,7 +11,8 @@ lead to a named pipe, an endless device or a file outside the folder that is ser
 - `pipes=True` also accepts the unnamed pipe of `<(command)` and of standard input (`/dev/fd/N`, `/dev/stdin`,
   `/proc/self/fd/N`): for paths of the command line, never for a path that data name.
 - `with confined(root):` refuses every file outside of `root`, with links resolved, in everything that is called inside
-  the block. It holds for the current thread; `contextvars.copy_context` carries it to another.
+  the block, and files of more than 1 GB that would be read whole. It holds for the current thread;
+  `contextvars.copy_context` carries it to another.
 - `most_unpacked(size)` is the number of bytes that `size` packed bytes may become: 256 MB or 200 times their size,
   whichever is larger. So a file is refused only if it is large and packed far more tightly than real data are.
   `check_declared` applies it to a size that a header declares, before anything is unpacked; `Unpacked` counts bytes
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 Name = str | os.PathLike[str]
 LIMIT, RATIO = 256 << 20, 200
 VARIABLE = "STEELYARD_UNPACK_LIMIT"
+MOST_CONFINED = 1 << 30  # bytes of a file that is read whole for the viewer
 LINE = 64  # bytes that the reading of a line takes, at least
 MOST_DEFLATED = 1032  # bytes that DEFLATE makes of one, at most
 _UNITS = {"": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
@@ -46,7 +48,7 @@ _FLAGS = os.O_RDONLY
 for _flag in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"):
     _FLAGS |= getattr(os, _flag, 0)
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_ANCHORED = os.open in os.supports_dir_fd and bool(_NO_FOLLOW)
+ANCHORED = os.open in os.supports_dir_fd and bool(_NO_FOLLOW)
 _ROOT: ContextVar[str] = ContextVar("root", default="")
 
 
@@ -84,6 +86,8 @@ def open_regular(path: Name, source: str = "", *, pipes: bool = False, most: int
 def read_regular(path: Name, source: str = "", *, most: int | None = None) -> bytes:
     """The bytes of a regular file."""
     source = source or os.fsdecode(path)
+    if most is None and _ROOT.get():
+        most = MOST_CONFINED
     with open_regular(path, source, most=most) as file:
         try:
             data = file.read() if most is None else file.read(most + 1)
@@ -122,11 +126,16 @@ def _open(path: str, source: str) -> int:
         return os.open(path, _FLAGS)
     real = os.path.realpath(path)
     steps = _steps_below(real, source)
-    return open_below(_ROOT.get(), steps) if _ANCHORED else os.open(real, _FLAGS)
+    return open_below(_ROOT.get(), steps)
 
 
 def open_below(root: str, steps: list[str] | tuple[str, ...]) -> int:
-    """Open a file below a directory step by step, following no link: what was checked is what is opened."""
+    """Open a file below a directory step by step, following no link: what was checked is what is opened.
+
+    Systems without anchored opening (Windows) open the whole path.
+    """
+    if not ANCHORED:
+        return os.open(os.path.join(root, *steps), _FLAGS)
     held = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for step in steps[:-1]:

@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from steelyard.core.errors import InputError
+from steelyard.core.opening import ANCHORED, open_below
 
 DEEPEST, MOST_FILES = 8, 200_000
 _LONGEST = 1024
 _CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_ANCHORED = os.open in os.supports_dir_fd and bool(_NO_FOLLOW)
 
 
 class Outside(Exception):
@@ -110,7 +109,7 @@ class Folder:
 
     def head(self, name: str, count: int) -> bytes:
         """The first bytes of a plain file inside, however long it is."""
-        with self._open(name, checked=not _ANCHORED) as file:
+        with self._open(name, checked=not ANCHORED) as file:
             return file.read(count)
 
     @contextmanager
@@ -119,26 +118,15 @@ class Folder:
         steps = self.parts(name)
         if checked:
             self.path(name)
-        flags = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
-        flags |= getattr(os, "O_BINARY", 0)
-        held: list[int] = []
         try:
-            if _ANCHORED:
-                held.append(os.open(self.root, os.O_RDONLY | os.O_DIRECTORY))
-                for step in steps[:-1]:
-                    held.append(os.open(step, os.O_RDONLY | os.O_DIRECTORY | _NO_FOLLOW, dir_fd=held[-1]))
-                held.append(os.open(steps[-1], flags, dir_fd=held[-1]))
-            else:
-                held.append(os.open(os.path.join(self.root, *steps), flags))
-            if not stat.S_ISREG(os.fstat(held[-1]).st_mode):
+            number = open_below(self.root, steps)
+            if not stat.S_ISREG(os.fstat(number).st_mode):
+                os.close(number)
                 raise Outside("not a plain file")
-            with open(held.pop(), "rb") as file:
+            with open(number, "rb") as file:
                 yield file
         except OSError:
             raise Outside("cannot be read") from None
-        finally:
-            for descriptor in held:
-                os.close(descriptor)
 
     def files(self, ending: str) -> Iterator[str]:
         """Names of the plain files with an ending, not hidden and through no link, in order."""
