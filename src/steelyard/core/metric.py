@@ -70,6 +70,12 @@ class Metric(ABC):
         """
         return None
 
+    def placements(self, state: State) -> tuple[Floats, Floats] | None:
+        """For an area under the ROC curve: the share of negatives below each positive, and of positives above each
+        negative, ties half. The interval then rests on how many there are of each. None where units hold both.
+        """
+        return None
+
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
         """Metrics of this class that stand for it in the catalogue and in the law tests."""

@@ -18,6 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.frozen import frozen
 from steelyard.core.weights import Floats
 from steelyard.engine.distributions import beta_quantile, t_quantile
@@ -25,6 +26,7 @@ from steelyard.engine.distributions import beta_quantile, t_quantile
 FEW_UNITS = 30
 FEW_DF = 8  # below, a standard error rests on so few units that it is likely too small
 LEAST_DF = 4
+FEW_OF_CLASS = 10  # positives or negatives, below which an interval says how many there are
 LEAST_UNITS = 4  # for a jackknife interval
 LEAST_ENDLESS = 3  # for an interval where the range has no end
 CAP = 1.1  # of the draws' standard error: the jackknife is too large for ranked metrics
@@ -188,6 +190,28 @@ class Parts:
         low = np.where(none, 0.0, np.where(every, tail ** (1 / n), (ends[0] + ends[1]) / 2))
         high = np.where(every, 1.0, np.where(none, 1 - tail ** (1 / n), (ends[2] + ends[3]) / 2))
         return np.minimum(low, self.share), np.maximum(high, self.share)
+
+
+def by_placements(value: float, positives: Floats, negatives: Floats, confidence: float) -> Estimate:
+    """The interval of an area under the ROC curve, from the placements of its positives and negatives.
+
+    DeLong's variance has 12 pseudo-units in each class, with a third of the binomial variance: few positives that are
+    all placed alike say little. The ends are those of a proportion of so many effective units, never fewer than the
+    smaller class has, nor more than there are.
+    """
+    m, k = len(positives), len(negatives)
+    binomial, fewest = value * (1 - value), min(m, k)
+    inner = 0 < value < 1
+    variance, effective = 0.0, float(fewest)
+    if inner:
+        squares = [(float(((v - value) ** 2).sum()), len(v)) for v in (positives, negatives)]
+        variance = sum((ss + 4 * binomial) / (n + 11) / n for ss, n in squares)
+        effective = min(max(binomial / variance, fewest), m + k)
+    low, high = Parts(np.array([value]), np.array([effective]), np.eye(1)).ends(confidence)
+    notes: tuple[str, ...] = ()
+    if fewest < FEW_OF_CLASS:
+        notes = (f"rests on {count_text(fewest, 'positive' if m <= k else 'negative')}",)
+    return Estimate((float(low[0]), float(high[0])), math.sqrt(variance), max(fewest - 1, 1), notes=notes)
 
 
 def by_jackknife(value: float, left_out: Floats, bounds: Bounds, confidence: float) -> Estimate:

@@ -18,7 +18,16 @@ from steelyard.core.state import State
 from steelyard.core.totals import Totals
 from steelyard.core.units import Units
 from steelyard.core.weights import Floats
-from steelyard.engine.intervals import FEW_UNITS, Estimate, Parts, Sample, by_jackknife, by_parts, by_range
+from steelyard.engine.intervals import (
+    FEW_UNITS,
+    Estimate,
+    Parts,
+    Sample,
+    by_jackknife,
+    by_parts,
+    by_placements,
+    by_range,
+)
 from steelyard.engine.measure import needs_of, unit_values
 from steelyard.results.score import Direction, Score
 
@@ -127,6 +136,8 @@ def _intervals(
             estimate = NOTHING
         elif metric.few == "t" and sample.units < FEW_UNITS and left is not None:
             estimate = by_jackknife(value, left_rows(state.units, left), metric.range, request.confidence)
+        elif (placed := _placements(metric, state)) is not None:
+            estimate = by_placements(value, *placed, request.confidence)
         elif parts is None:
             agreeing = partial(with_values, state, metric, sample)
             estimate = by_range(value, draws, left, metric.range, sample, request.confidence, agreeing)
@@ -134,6 +145,14 @@ def _intervals(
             estimate = by_parts(value, draws, left, parts, metric.range, sample, request.confidence)
         intervals.append((estimate, draws if request.save_draws else None))
     return intervals
+
+
+def _placements(metric: Metric, state: State) -> tuple[Floats, Floats] | None:
+    """The placements of an area under the ROC curve, where single units are resampled and weigh the same."""
+    units = state.units
+    if units.planned or units.alike or not units.unweighted:
+        return None
+    return metric.placements(state)
 
 
 def left_rows(units: Units, left_out: Floats) -> Floats:

@@ -6,17 +6,23 @@ step. Sorting is done once; every row of weights is then one walk down the ranki
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.ranking import RankingBlock
 from steelyard.core.totals import Declared, Wanted
-from steelyard.core.weights import Floats
+from steelyard.core.weights import Array, Floats
 from steelyard.metrics.labels.counts import NO_SCORES, PerClass, holds
 from steelyard.metrics.labels.ranking import Scores
 from steelyard.metrics.labels.walks import NotedWalk, PairWalk, Reading, Walk
+
+if TYPE_CHECKING:
+    from steelyard.core.state import State
 
 
 @frozen
@@ -154,6 +160,23 @@ class RocAuc(RankedMetric):
     aliases = ("auroc",)
     reference = "sklearn.metrics.roc_auc_score"
     reading = "auc"
+
+    def placements(self, state: State) -> tuple[Floats, Floats] | None:
+        """Of each row, where every unit is one row and none has a weight."""
+        block = state.blocks[self.curve.ranking]
+        if not isinstance(block, RankingBlock) or "weight" in block.events.columns:
+            return None
+        unit, positive = block.events.unit, block.events.columns["positive"].astype(bool)
+        if len(unit) != len(state) or len(np.unique(unit)) != len(unit):
+            return None
+        score = block.events.columns["score"]
+        above, below = np.sort(score[positive]), np.sort(score[~positive])
+
+        def share(of: Array, among: Array) -> Floats:
+            """The share of sorted scores below each, ties half."""
+            return (np.searchsorted(among, of, "left") + np.searchsorted(among, of, "right")) / (2 * len(among))
+
+        return share(above, below), 1 - share(below, above)
 
 
 @frozen
