@@ -163,3 +163,13 @@ def test_empty_plates_say_so() -> None:
         sy.evaluate("sequences", truth, truth, metrics="pmae_initial")["pmae_initial"].why
         == "the initial weights add up to 0"
     )
+
+
+def test_two_models_in_two_columns_of_one_table(tmp_path: Path) -> None:
+    table = {"dish": ["x", "y"], "weight": [10, 20], "app_a": [11, 22], "app_b": [10, 26]}
+    result = sy.compare(
+        "weights", table, table, table, metrics="mae", columns={"a.weight": "app_a", "b.weight": "app_b"}
+    )
+    assert (result.differences["mae"].a.value, result.differences["mae"].b.value) == (1.5, 3.0)
+    with pytest.raises(InputError, match="column 'app_c' is missing"):
+        sy.compare("weights", table, table, table, columns={"a.weight": "app_a", "b.weight": "app_c"})

@@ -5,6 +5,7 @@ import os
 from hostile import (
     commands,
     detections,
+    files_cells,
     files_coco,
     files_formats,
     files_maps,
@@ -28,6 +29,7 @@ TABLES = (
     files_tables,
     files_coco,
     detections,
+    files_cells,
     files_formats,
     files_maps,
     files_volumes,

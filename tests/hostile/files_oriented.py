@@ -49,7 +49,7 @@ ROWS: list[Row] = [
     dota("coordinate of 1e300", "1e300 0 10 0 10 5 0 5 ship 0\n", "P1.txt, line 1", "1e12"),
     dota("score that is a word", "P1 high 0 0 10 0 10 5 0 5\n", "Task1_ship.txt, line 1", "'high'", side="p/Task1_ship.txt"),
     dota("image that is not there", "P9 0.9 0 0 10 0 10 5 0 5\n", "'P9'", side="p/Task1_ship.txt"),
-    table("negative width", "a,ship,10,10,-8,4,0.2", "pred.csv", "'-8'", "from 0"),
+    table("negative width", "a,ship,10,10,-8,4,0.2", "pred.csv", "'-8'", "at least 0"),
     table("degrees as radians", "a,ship,10,10,8,4,37.5", "pred.csv", "37.5 looks like degrees", "--angle degrees"),
     table("angle out of le90", "a,ship,10,10,8,4,2.5", "pred.csv", "not of 'le90'", options="-O prediction.angle=le90"),
     table("no angle", "a,ship,10,10,8,4", "pred.csv", "'angle' is missing", head="image,label,cx,cy,w,h"),

@@ -79,7 +79,7 @@ ROWS: list[Row] = [
     pred("query that is empty", "rankings", RANKINGS_P.replace("q1,b", ",b"), "pred.csv, line 3", "'query'", "empty"),
     pred("document twice", "rankings", RANKINGS_P + "q1,a,0.1\n", "pred.csv, line 5", "twice"),
     truth("relevance of 400 digits", "rankings", RANKINGS.replace("c,2", f"c,{'9' * 400}"), "truth.csv, line 4", "'relevance'"),
-    truth("relevance of 1e300", "rankings", RANKINGS.replace("c,2", "c,1e300"), "rankings", code=0, options="--ci none"),
+    truth("relevance of 1e300", "rankings", RANKINGS.replace("c,2", "c,1e300"), "a relevance of 1e+300", "above 1e+12", options="--ci none"),
     truth("relevance that is a fraction", "rankings", RANKINGS.replace("c,2", "c,0.5"), "rankings", code=0, options="--ci none -m ndcg@10"),
     truth("no relevant document", "rankings", "query,doc,relevance\nq1,a,0\nq2,c,0\n", "undefined", code=0),
     evaluate("cut-off of zero", "rankings", "ndcg", "0", options="-m ndcg@0"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -54,12 +54,28 @@ def measure_sides(task: Task, request: Request, truth: Any, predictions: Any) ->
     return replace(measure_records(task, request, options, *sides), notes=tuple(said))
 
 
+def model_columns(columns: Mapping[str, str], model: int, models: int) -> dict[str, str]:
+    """The columns of one of several models: `a.weight` is predicted by the first, `b.weight` by the second."""
+    letters = "abcdefghijklmnopqrstuvwxyz"[:models]
+    own = {}
+    for target, name in columns.items():
+        letter, dot, rest = target.partition(".")
+        if not (dot and letter in letters):
+            own.setdefault(target, name)
+        elif letter == letters[model]:
+            own[f"prediction.{rest}"] = name
+    return own
+
+
 def measure_models(task: Task, request: Request, truth: Any, models: Sequence[Any]) -> list[Measured]:
     """The predictions of each model against the same truth."""
     from steelyard.io.coco import truth_read_once  # only comparisons need it
 
     with truth_read_once():
-        each = [measure_sides(task, request, truth, one) for one in models]
+        each = [
+            measure_sides(task, replace(request, columns=model_columns(request.columns, i, len(models))), truth, one)
+            for i, one in enumerate(models)
+        ]
     if len(each) > 1 and request.policy(task).missing == "skip" and any(one.coverage.missing for one in each):
         from steelyard.engine.common import on_common_units  # few comparisons lack predictions
 

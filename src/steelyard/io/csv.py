@@ -15,7 +15,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.records import as_object
 from steelyard.io.dialect import asked, note
 from steelyard.io.table import Table
-from steelyard.io.text import open_text
+from steelyard.io.text import check_blank, open_text
 
 SHOWN = {"\t": "tabs", ",": "commas", ";": "semicolons"}
 _QUOTED = re.compile(r'"[^"]*"?')
@@ -39,8 +39,11 @@ def read_csv(path: Path, source: str, delimiter: str = ",") -> Table:
             check_header(names, f"{source}, line 1")
             rows: list[list[str]] = []
             lines: list[int] = []
+            blank = 0
             for row in reader:
                 if not row:
+                    blank += 1
+                    check_blank(blank, source)
                     continue
                 if len(row) != len(names):
                     raise InputError(
@@ -69,6 +72,7 @@ def _opened(file: TextIO, source: str, delimiter: str) -> tuple[Iterator[str], s
         lines.append(line)
         if line.strip():
             break
+        check_blank(len(lines), source)
     head = lines[-1] if lines else ""
     said = _EXCEL.fullmatch(head)
     if said:

@@ -12,7 +12,7 @@ import numpy as np
 from steelyard.core.errors import InputError
 from steelyard.core.records import as_object
 from steelyard.io.table import Table
-from steelyard.io.text import open_text
+from steelyard.io.text import check_blank, open_text
 
 KINDS: dict[str, Any] = {
     "an object": dict, "an array": list, "a text": str, "a number": (int, float),
@@ -29,9 +29,12 @@ def read_json_lines(path: Path, source: str) -> Table:
     """Read one object per line; a key that a line lacks is an empty cell."""
     rows: list[dict[str, Any]] = []
     lines: list[int] = []
+    blank = 0
     with open_text(path, source) as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
+                blank += 1
+                check_blank(blank, source)
                 continue
             rows.append(_object(parse_json(line, f"{source}, line {number}"), f"{source}, line {number}"))
             lines.append(number)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 BOM = b"\xef\xbb\xbf"
 GZIP = b"\x1f\x8b"
+MOST_BLANK = 1_000_000  # blank lines of a table
 _FOREIGN = (
     (b"\xff\xfe", "is UTF-16 text", "Save the file as UTF-8."),
     (b"\xfe\xff", "is UTF-16 text", "Save the file as UTF-8."),
@@ -117,3 +118,11 @@ def refuse_foreign(head: bytes, source: str) -> None:
             raise InputError(what, where=source, remedy=remedy)
     if len(head) >= 4 and (head[1] == head[3] == 0 != head[0] or head[0] == head[2] == 0 != head[1]):
         raise InputError("is UTF-16 text", where=source, remedy="Save the file as UTF-8.")
+
+
+def check_blank(count: int, source: str) -> None:
+    """Raise where a table has so many blank lines that it is no table: reading them would take minutes."""
+    if count > MOST_BLANK:
+        raise InputError(
+            f"holds more than {MOST_BLANK:,} blank lines", where=source, remedy="Remove them: is it a table?"
+        )
