@@ -181,7 +181,7 @@ _SHARED: Sequence[Callable[[Any], Any]] = (
     click.option("--extra", default=None, show_default="error, or the task's own", type=click.Choice(["error", "skip"]),
                  help="What to do with predictions that have no truth."),
     click.option("--map", "mapping", multiple=True, metavar="NAME=COLUMN",
-                 help="The file's column for a name, such as weight=grams or truth.weight=grams; of models that are compared "
+                 help="The file's column for a name, such as weight=grams or truth.weight=grams; of compared models "
                  "a.weight=x, b.weight=y."),
     click.option("--delimiter", metavar="CHAR", expose_value=False, callback=hold_dialect,
                  help="What separates fields in text files, where neither name nor header says it: ';', tab, '|'."),
