@@ -57,7 +57,7 @@ def measure_sides(task: Task, request: Request, truth: Any, predictions: Any) ->
 def model_columns(columns: Mapping[str, str], model: int, models: int) -> dict[str, str]:
     """The columns of one of several models: `a.weight` is predicted by the first, `b.weight` by the second."""
     letters = "abcdefghijklmnopqrstuvwxyz"[:models]
-    own = {}
+    own: dict[str, str] = {}
     for target, name in columns.items():
         letter, dot, rest = target.partition(".")
         if not (dot and letter in letters):
