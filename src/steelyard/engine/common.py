@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +20,12 @@ from steelyard.engine.measure import measured as measured_by
 
 if TYPE_CHECKING:
     from steelyard.core.request import Request
-    from steelyard.engine.run import Measured
 
 Key = tuple[str, ...]
+Measure = Callable[..., Any]  # joins and measures records
 
 
-def on_common_units(task: Task, request: Request, models: Sequence[Measured]) -> list[Measured]:
+def on_common_units(task: Task, request: Request, models: Sequence[Any], measure: Measure) -> list[Any]:
     """The same models, each measured on the rows (or the units, where those are joined) that all of them have."""
     names = _key(task, models[0].pairs)
     common = set.intersection(*(_joined(one.pairs, names) for one in models))
@@ -34,7 +34,7 @@ def on_common_units(task: Task, request: Request, models: Sequence[Measured]) ->
         raise InputError(f"no {task.item} has a prediction of every model: {lacking}", remedy="Choose --missing worst.")
     measured = []
     for one in models:
-        again, matched = _measured_again(task, request, one, names, common)
+        again, matched = _measured_again(task, request, one, names, common, measure)
         was = one.coverage
         coverage = Coverage(was.truth, was.predictions, matched, was.truth - matched, was.extra, "common")
         kept = count_text(matched, task.item)
@@ -44,11 +44,9 @@ def on_common_units(task: Task, request: Request, models: Sequence[Measured]) ->
 
 
 def _measured_again(
-    task: Task, request: Request, one: Measured, names: tuple[str, ...], common: set[Key]
-) -> tuple[Measured, int]:
+    task: Task, request: Request, one: Any, names: tuple[str, ...], common: set[Key], measure: Measure
+) -> tuple[Any, int]:
     """A model on what all models have, and how many rows or units that are."""
-    from steelyard.engine.run import measure_records
-
     pairs = one.pairs
     if type(pairs) is Pairs or hasattr(pairs, "accepted"):  # units stay, and those that lose rows are partial
         keys = list(zip(*(map(str, pairs.truth[name][pairs.truth_row].tolist()) for name in names), strict=True))
@@ -57,7 +55,7 @@ def _measured_again(
         state = grouped(task, request, pairs, measured_by(pairs, one.metrics))
         return replace(one, pairs=pairs, state=state), int(keep.sum())
     part = _only(one.truth, task.truth.key, names, common)
-    again = measure_records(task, replace(request, missing="skip", extra="skip"), one.options, part, one.prediction)
+    again = measure(task, replace(request, missing="skip", extra="skip"), one.options, part, one.prediction)
     return replace(again, truth=one.truth), again.coverage.matched
 
 

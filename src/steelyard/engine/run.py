@@ -79,7 +79,7 @@ def measure_models(task: Task, request: Request, truth: Any, models: Sequence[An
     if len(each) > 1 and request.policy(task).missing == "skip" and any(one.coverage.missing for one in each):
         from steelyard.engine.common import on_common_units  # few comparisons lack predictions
 
-        return on_common_units(task, request, each)
+        return on_common_units(task, request, each, measure_records)
     return each
 
 
