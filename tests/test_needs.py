@@ -34,6 +34,13 @@ def test_names_in_saved_states_do_not_change() -> None:
     assert sorted(map(str, declared())) == sorted(listed)  # a new need is a new line
 
 
+def test_names_of_older_states_are_still_read() -> None:
+    older = (GOLDEN.parent / "needs_older.txt").read_text(encoding="utf-8").splitlines()
+    assert len(older) >= 13
+    for name in older:
+        assert str(Need.parse(name)) == name
+
+
 def test_every_name_gives_its_need_again() -> None:
     for need in declared():
         assert Need.parse(str(need)) == need

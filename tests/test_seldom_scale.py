@@ -116,19 +116,20 @@ def container(**facts: Any) -> Container:
         "units": np.array(["a"], object), "digests": np.zeros((1, 2, 2), np.uint64), "unit_rows": np.zeros((1, 2), np.int64),
         "in_truth": np.array([True]),
     }  # fmt: skip
-    return Container("shard", {"rows": (1, 1), **facts}, arrays)
+    side = {"shape": "rows", "source": "a.csv", "names": {}}
+    return Container("shard", {"rows": (1, 1), "truth": side, "prediction": side, **facts}, arrays)
 
 
 def test_states_with_facts_of_another_kind() -> None:
     assert reading._summary(container(), "s", "p").rows == (1, 1)
-    texts = [
-        refusal(lambda facts=facts: reading._summary(container(**facts), "s", "p"))
-        for facts in ({"rows": (1, -1)}, {"rows": [1, 1]}, {"notes": (7,)}, {"repeated": -1})
-    ]
-    assert [text.partition(": ")[2].partition(". ")[0] for text in texts] == [
-        "the numbers of rows are (1, -1)", "the numbers of rows are [1, 1]", "the notes are no texts",
-        "the number of repeated units is -1",
-    ]  # fmt: skip
+    for facts, named in (
+        ({"rows": (1, -1)}, "'rows'"),
+        ({"rows": [1, "1"]}, "rows[1]"),
+        ({"notes": (7,)}, "notes[0]"),
+        ({"repeated": -1}, "'repeated'"),
+        ({"truth": 7}, "truth"),
+    ):
+        assert named in refusal(lambda facts=facts: reading._summary(container(**facts), "s", "p"))  # type: ignore[misc]
 
 
 def test_scores_of_a_state_that_are_no_numbers() -> None:

@@ -176,7 +176,12 @@ def test_beside_the_four_of_the_paper(tmp_path: Path) -> None:
     assert "Is the image looked at? (yn_accuracy)" in result.to_text()
     assert "Is the image looked at? (mae_overall)" in result.to_text()
     page = result.to_html()
-    for part in ("mae_overall", "yn_accuracy", "answered with a number", "difference of Yes/no accuracy"):
+    for part in (
+        "mae_overall",
+        "yn_accuracy",
+        "answered with a number",
+        "2 units are too few for a confidence of 95 %",
+    ):
         assert part in page
 
 
