@@ -29,7 +29,13 @@ def on_common_units(task: Task, request: Request, models: Sequence[Any], measure
     """The same models, each measured on the rows (or the units, where those are joined) that all of them have."""
     names = _key(task, models[0].pairs)
     common = set.intersection(*(_joined(one.pairs, names) for one in models))
-    lacking = ", ".join(f"{one.prediction.source} lacks {one.coverage.missing:,}" for one in models)
+    sources = [one.prediction.source for one in models]
+    named = sources if len(set(sources)) == len(sources) else [f"model {i + 1}" for i in range(len(models))]
+    lacking = ", ".join(
+        f"{name} lacks {one.coverage.missing:,}"
+        for name, one in zip(named, models, strict=True)
+        if one.coverage.missing
+    )
     if not common:
         raise InputError(f"no {task.item} has a prediction of every model: {lacking}", remedy="Choose --missing worst.")
     measured = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from steelyard.core.counts import count_text
 from steelyard.core.metric import Metric
 from steelyard.core.progress import steps
 from steelyard.core.request import Request
@@ -63,7 +62,6 @@ def lineup(
     comparisons = []
     for i, other in enumerate(models[1:]):
         new = [note for note in findings[i + 1] if note not in findings[0]]
-        unequal = _unequal(task, models[0], other)
         comparisons.append(
             Comparison(
                 task_facts=task_facts(task),
@@ -71,7 +69,7 @@ def lineup(
                 b=other,
                 differences=whole[str(i)],
                 slices={name: parts[i] for name, parts in sliced.items()},
-                notes=(*shared, *unequal, *findings[0], *new),
+                notes=(*shared, *findings[0], *new),
                 evidence=LivePair(task, request, tuple(chosen), sides[0], sides[i + 1]),
             )
         )
@@ -111,13 +109,3 @@ def _in_slices(
         for (i, where), one in judged.items():
             sides[i][where][spec] = one[spec]
     return sides
-
-
-def _unequal(task: Task, a: Model, b: Model) -> tuple[str, ...]:
-    if a.coverage.policy != "skip" or not (a.coverage.missing or b.coverage.missing):
-        return ()
-    lacking = count_text(a.coverage.missing, task.item)
-    return (
-        f"{a.name or 'A'} has no prediction for {lacking}, {b.name or 'B'} for {b.coverage.missing:,}; each model's "
-        "score leaves out its own, so the two do not stand on the same data.",
-    )
