@@ -74,7 +74,7 @@ def test_models_are_compared_on_what_both_have(task: str, missing: str) -> None:
     assert difference.b.value == pytest.approx(second, abs=1e-9)
     assert difference.difference == pytest.approx(second - first, abs=1e-9)
     assert (result.a.coverage.matched, result.b.coverage.matched) == (1, 1)
-    assert any("that all models have a prediction for: predictions lacks" in note for note in result.notes)
+    assert any("that all models have a prediction for: model 1 lacks" in note for note in result.notes)
 
 
 def test_units_that_lose_rows_are_partial() -> None:
