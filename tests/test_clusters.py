@@ -295,7 +295,6 @@ def test_weights_are_named_on_the_command_line(tmp_path: Path) -> None:
     assert json.loads(compared.output)["body"]["differences"]["accuracy"]["a"]["value"] == pytest.approx(2 / 7)
     for message, arguments in (
         ("both name the weights", ("labels", *names[:2], "--map", "weight=importance")),
-        ("takes no weights of units", ("boxes", *names[:2])),
         ("Did you mean 'importance'", ("labels", *names[:2], "--weight", "importanc")),
     ):
         with pytest.raises(InputError, match=message):

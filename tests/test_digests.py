@@ -136,7 +136,7 @@ def test_gates_compare_and_plan_say_it(folder: Path, steelyard: Any, tmp_path: P
             copies[-1].write_bytes(Path(file).read_bytes())
         done = steelyard("compare", *map(str, copies))
         assert done.returncode == 0, done.stderr
-        assert f"{copies[-1]}: {EDITED}" in " ".join(done.stdout.split())
+        assert "".join(f"{copies[-1]}: {EDITED}".split()) in "".join(done.stdout.split())
     b = tmp_path / "b.json"
     sy.evaluate("weights", TRUTH, B, METRICS, draws=100, save_draws=True).to_json(b)
     assert plan(b, baseline=bad).notes == (said,)
@@ -144,7 +144,7 @@ def test_gates_compare_and_plan_say_it(folder: Path, steelyard: Any, tmp_path: P
     lineup.write_text(json.dumps(edited(folder / "lineup.json", "comparisons", 0, "notes", value=["!"])))
     assert sy.gate(lineup, "mae > 1000", model="b").notes[0] == f"{lineup}: {EDITED}"
     done = steelyard("compare", str(lineup), "--model", "b", "--baseline", "a")
-    assert f"{lineup}: {EDITED}" in " ".join(done.stdout.split())
+    assert "".join(f"{lineup}: {EDITED}".split()) in "".join(done.stdout.split())
 
 
 def test_a_value_outside_its_interval_is_refused(folder: Path) -> None:

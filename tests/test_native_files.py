@@ -26,7 +26,7 @@ def test_tables_are_read_by_pyarrow() -> None:
         "count": ("l", [1, None, -3, 2**62, *range(6)]),
         "whole": ("l", list(range(10))),
     }
-    table = pa.table(Frame(columns))
+    table = pa.RecordBatchReader.from_stream(Frame(columns)).read_all()
     assert table.schema == pa.schema(
         [("text", pa.large_string()), ("number", pa.float64()), ("count", pa.int64()), ("whole", pa.int64())]
     )

@@ -89,7 +89,7 @@ TASKS: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], str, float, float]]
     ),
 }  # fmt: skip
 OPTIONS: dict[str, dict[str, Any]] = {"keypoints": {"sigmas": [0.1, 0.1]}}
-ALSO_WEIGHT = ("labels", "answers", "rankings", "captions")  # where `weight` cannot be something of the image
+ALSO_WEIGHT = ("labels", "rankings", "captions")  # where `weight` cannot be grams or something of the image
 
 
 def report(task: str, more: Mapping[str, Any], **settings: Any) -> Any:

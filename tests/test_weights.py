@@ -133,7 +133,7 @@ def test_one_source_with_both_sides() -> None:
     both = {**truth, "prediction": predictions["weight"]}
     assert sy.evaluate("weights", both, confidence=None)["mae"].value == 22.5
     gap = {**truth, "prediction": [110, 40, None, 30]}
-    with pytest.raises(sy.InputError, match="no prediction"):
+    with pytest.raises(sy.InputError, match="the prediction is missing"):
         sy.evaluate("weights", gap)
     assert sy.evaluate("weights", gap, missing="skip", confidence=None)["mae"].value == pytest.approx(40 / 3)
 

@@ -11,6 +11,7 @@ import steelyard as sy
 from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
 from steelyard.core.totals import Totals
+from steelyard.core.weights import Role
 from steelyard.extend import Floats, Wanted, frozen
 from steelyard.metrics import catalogue
 
@@ -23,7 +24,7 @@ class Rows:
     """Totals that give a metric values of ours."""
 
     def __init__(self) -> None:
-        self.state = None
+        self.state, self.role = None, Role.POINT
 
     def only(self, declared: Any) -> Any:
         return self

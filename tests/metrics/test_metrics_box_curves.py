@@ -315,7 +315,7 @@ def test_what_has_no_bounds() -> None:
     with pytest.raises(sy.InputError) as raised:
         figure("lamr").histogram(BLOCK, 10)
     assert str(raised.value) == (
-        "what is sought along a ranking (a miss rate, a best F1) has no approximate form. Leave the metric out, or the "
+        "what is sought along a ranking (a miss rate, a best F1, single detections) has no approximate form. Leave the metric out, or the "
         "approximate mode."
     )
     with pytest.raises(sy.InputError) as raised:

@@ -41,7 +41,7 @@ def labelling(given: dict[str, Any]) -> Labelling:
 
 ROAD_TABLE = {value: ROAD_IDS.index(value) if value in ROAD_IDS else -1 for value in range(34)}
 MEANT: dict[str, tuple[dict[str, Any], Labelling]] = {
-    "nothing": ({}, Labelling(None, (), {}, frozenset(), (0, 0), (None, None), False, "error")),
+    "nothing": ({}, Labelling(None, (), {}, frozenset(), (0, 0), (None, None), (False, False), "error")),
     "names": ({"names": ["a", "b", "c"]}, Labelling((0, 1, 2), ("a", "b", "c"))),
     "classes": ({"classes": 3.0}, Labelling((0, 1, 2))),
     "as many": ({"classes": 2.0, "names": ["a", "b"]}, Labelling((0, 1), ("a", "b"))),
@@ -93,7 +93,7 @@ MEANT: dict[str, tuple[dict[str, Any], Labelling]] = {
     "colours": (
         {"palette": ["road=804080", "car,0,0,142", "sky=#0000ff", "a=b = 000000", " c , 255, 255 ,255"]},
         Labelling(
-            (0, 1, 2, 3, 4), ("road", "car", "sky", "a=b", "c"), colours=True,
+            (0, 1, 2, 3, 4), ("road", "car", "sky", "a=b", "c"), colours=(True, True),
             tables=({128 + 256 * 64 + 65536 * 128: 0, 65536 * 142: 1, 65536 * 255: 2, 0: 3, 0xFFFFFF: 4},) * 2,
         ),
     ),

@@ -72,7 +72,10 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     ),
     "an empty label": (
         ONE, {"id": IDS, "label": ["", "b"]},
-        ["the label is empty", "predictions, row 0, column 'label'", "Give every row a label."],
+        [
+            "the cell is empty or nan, so the prediction is missing", "predictions, row 0, column 'label'",
+            "Give every row a value, or choose --missing worst or skip.",
+        ],
     ),
     "columns of other classes": (
         {"id": IDS, "label:a": [1, 0], "label:b": [0, 1]}, {"id": IDS, "score:a": [1.0, 0.0], "score:c": [0.0, 1.0]},

@@ -236,10 +236,10 @@ def test_files_that_are_refused(tmp_path: Path) -> None:
     assert refusal(run, "t", "p", palette=["a=000000"]) == (
         "has no colours",
         text,
-        "Leave --palette out: its values are classes.",
+        "Its values are classes: leave --palette out, or give -O prediction.palette=FILE.",
     )
     assert refusal(run, "t3", "p3") == (
-        "has three channels", str(tmp_path / "t3" / "x.PNG"), "Give --palette, or use the task panoptic.",
+        "has three channels", str(tmp_path / "t3" / "x.PNG"), "Give --palette, or -O truth.palette=FILE where the other side has none.",
     )  # fmt: skip
     assert refusal(run, "t3", "p3", palette=["a=040506", "b=ffffff"]) == (
         "colour #010203 at row 0, column 0 (1 pixels) is no class", str(tmp_path / "t3" / "x.PNG"),

@@ -131,6 +131,17 @@ OF_HOTA = ("hota", "deta", "assa", "detre", "detpr", "assre", "asspr", "loca")
 OF_CLEAR = tuple(
     name for name in PLAIN if name not in OF_HOTA and name != "hota_sequence"
 )  # fmt: skip
+WITHOUT_TRACKEVAL = (
+    "mota_sequence",
+    "idsw",
+    "fragments",
+    "fp",
+    "fn",
+    "mt",
+    "pt",
+    "ml",
+    "fpf",
+)  # counts, and means of sequences
 REFUSED: list[tuple[str, str, str, str, str]] = [
     *(("ellipses", name, "distance", "far", DISTANCES) for name in PAIRED),
     *(("ellipses", name, "matching", "best", "Choose one of: greedy, optimal.") for name in PAIRED),
@@ -150,7 +161,10 @@ REFUSED: list[tuple[str, str, str, str, str]] = [
     ("ellipses", "axis_error", "axis", "long", "Choose one of: both, major, minor."),
     ("ellipses", "axis_error", "relative", "2", "Choose one of: true, false."),
     *(("ellipses", "angle_error", "round", value, SHARE) for value in ("0", "1.5")),
-    *(("tracking", name, "over", "video", "Choose one of: class_mean, det.") for name in (*OF_HOTA, *OF_CLEAR)),
+    *(
+        ("tracking", name, "over", "video", f"Choose one of: class_mean, det{'' if name in WITHOUT_TRACKEVAL else ', trackeval'}.")
+        for name in (*OF_HOTA, *OF_CLEAR)
+    ),
     *(("tracking", name, "iou", iou, SHARE) for name in OF_CLEAR for iou in ("0", "1.5")),
     ("tracking", "assa_loss", "part", "all", "Choose one of: split, miss, merge, extra."),
     ("tracking", "assa_loss", "over", "all", "Choose one of: class_mean, det."),

@@ -260,16 +260,16 @@ WHERE = "truth, row 0 (case 'c0')"
 FAULTS: list[tuple[Any, Any, dict[str, Any], tuple[str, str, str]]] = [
     (
         {}, {"map": [np.zeros((2, 5), int)]}, {},
-        ("2×4 voxels, and predictions, row 0 (case 'c0') has 2×5", WHERE, "Resample the predictions to the truth."),
+        ("2×4 voxels, and predictions, row 0 (case 'c0') has 2×5 (y×x)", WHERE, "Resample the predictions to the truth."),
     ),
     (
         {"spacing": [[2.0, 1.0]]}, {"spacing": [[2.0, 1.5]]}, {},
-        ("spacing 2×1 in the truth, 2×1.5 in the prediction", WHERE,
+        ("spacing 2×1 mm in the truth, 2×1.5 mm in the prediction (y×x)", WHERE,
          "Resample the predictions, or leave the wrong spacing out."),
     ),
     (
         {"spacing": [[2.0, 1.0, 1.0]]}, {}, {},
-        ("spacing 2×1×1 of 2 axes", WHERE, "It is a size above zero for each axis."),
+        ("spacing 2×1×1 of 2 axes", WHERE, "The first axis of an array counts the cases: one volume is 1 × z × y × x."),
     ),
     (
         {}, {"spacing": [[0.0, 1.0]]}, {},

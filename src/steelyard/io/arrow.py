@@ -10,6 +10,11 @@ from steelyard import _native
 TEXT, NUMBER, COUNT = "u", "g", "l"
 
 
+def _cells(kind: str, cells: list[Any]) -> list[Any]:
+    """A number that is not there is None, not nan: null in every library."""
+    return [None if cell is None or cell != cell else cell for cell in cells] if kind == NUMBER else cells
+
+
 class Frame(dict[str, list[Any]]):
     """Columns by name, each a list; a cell that is not there is None.
 
@@ -19,7 +24,7 @@ class Frame(dict[str, list[Any]]):
 
     def __init__(self, columns: Mapping[str, tuple[str, list[Any]]]) -> None:
         self._kinds = {name: kind for name, (kind, _) in columns.items()}
-        super().__init__({name: cells for name, (_, cells) in columns.items()})
+        super().__init__({name: _cells(kind, cells) for name, (kind, cells) in columns.items()})
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Row by row."""

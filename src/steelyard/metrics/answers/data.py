@@ -68,7 +68,6 @@ TRUTH = Schema(
             required=False,
             flags=True,
             minimum=0,
-            aliases=("weight",),
             meaning="the user's weight of the unit",
         ),
     ),
