@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
 import subprocess
 import sys
@@ -171,13 +172,14 @@ def test_bad_models(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("package", "version", "words"),
     [
-        (transformers, "5.17.3", "needs transformers 5.18 or later, and 5.17.3 is installed"),
-        (transformers, "4.57.0.dev0", "needs transformers 5.18 or later, and 4.57.0.dev0 is installed"),
-        (torch, "2.3.1+cpu", r"needs torch 2.4 or later, and 2.3.1\+cpu is installed"),
+        ("transformers", "5.17.3", "needs transformers 5.18 or later, and 5.17.3 is installed"),
+        ("transformers", "4.57.0.dev0", "needs transformers 5.18 or later, and 4.57.0.dev0 is installed"),
+        ("torch", "2.3.1+cpu", r"needs torch 2.4 or later, and 2.3.1\+cpu is installed"),
     ],
 )
 def test_older_packages_are_refused_at_the_first_use(package, version, words, monkeypatch) -> None:
-    monkeypatch.setattr(package, "__version__", version)
+    # The module that an import gives now: transformers replaces itself when it is loaded.
+    monkeypatch.setattr(importlib.import_module(package), "__version__", version)
     with pytest.raises(InputError, match=rf"{words}\. Run: pip install --upgrade 'steelyard\[vlm-local\]'"):
         opened(share=False)
 
