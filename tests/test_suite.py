@@ -104,9 +104,15 @@ def test_the_last_line_says_what_was_skipped() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="make is not part of Windows")
 def test_system_packages_are_installed_only_where_they_are_asked_for() -> None:
+    ours = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "SYSTEM_PACKAGES")
+    }
+
     def commands(*words: str) -> str:
         return subprocess.run(
-            ["make", "-n", "test", *words], cwd=ROOT, capture_output=True, text=True, check=True
+            ["make", "-n", "test", *words], cwd=ROOT, env=ours, capture_output=True, text=True, check=True
         ).stdout
 
     plain = commands()

@@ -189,8 +189,8 @@ frame(
     "weights",
     ARROW
     + "import decimal; p = p.set_column(2, 'weight', pa.array([decimal.Decimal('9e37')] * 3, pa.decimal128(38, 0)))",
-    "weights",
-    code=0,
+    "predictions, row 0",
+    "It must be from -1e+12 to 1e+12",
 )
 frame(
     "tensor that wants a gradient",
