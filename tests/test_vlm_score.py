@@ -24,6 +24,7 @@ from steelyard import api
 from steelyard.core.errors import InputError
 from steelyard.io.nutrition5k import read_dishes
 from steelyard.io.nutrition5k import write_frames as nutrition5k_frames
+from steelyard.render.remarks import merged
 from steelyard.vlm import images
 from steelyard.vlm.frames import read_frames
 from steelyard.vlm.prompts import FOLLOW_UP, PROMPTS, Prompt, choose_prompts, read_prompts
@@ -551,9 +552,10 @@ def test_every_remark_of_the_scores_is_said(tmp_path: Path) -> None:
     assert said
     for form in (result.to_text(), result.to_markdown(), result.to_html()):
         flat = " ".join(form.split()).replace("&#x27;", "'")
-        for note in said:  # one that several metrics share is said once
-            assert note.partition(" has ")[2] in flat
-        assert own
+        for note in merged(said, rows["direct"].report.scores):
+            assert note in flat
+        for note in merged(own, rows["direct"].report.scores):
+            assert f"direct: {note}" in flat
         assert "direct: mae_consumed and pmae_consumed leave out 1 sequences without a frame t = 0 or without a" in flat
 
 
