@@ -170,7 +170,7 @@ def write(folder: Path, name: str, data: bytes) -> str:
         ("t.json", b'{"dish": "A"}', ["t.json", "holds an object", "array of objects"]),
         ("t.json", b'[{"dish": "A", "item": 1, "weight": -5}]', ["t.json, row 0", "'-5'", "at least 0"]),
         ("t.parquet", b"not parquet", ["t.parquet", "not readable as Parquet"]),
-        ("t.xlsx", b"", ["t.xlsx", "is no workbook"]),
+        ("t.xlsx", b"", ["t.xlsx", "is not a workbook"]),
     ],
 )
 def test_files(name: str, data: bytes, expected: list[str], tmp_path: Path, steelyard) -> None:

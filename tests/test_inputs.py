@@ -179,7 +179,7 @@ def test_broken_workbooks(tmp_path: Path, pred: Path, case: str) -> None:
 
 def test_what_is_no_workbook(tmp_path: Path, pred: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "t.xlsx").write_bytes(book(tmp_path / "w.xlsx", a=ROWS).read_bytes()[:900])
-    with pytest.raises(sy.InputError, match=r"t\.xlsx: is no workbook"):
+    with pytest.raises(sy.InputError, match=r"t\.xlsx: is not a workbook"):
         mae(tmp_path / "t.xlsx", pred)
     monkeypatch.setenv("STEELYARD_UNPACK_LIMIT", "1000")
     monkeypatch.setattr("steelyard.core.opening.RATIO", 1)

@@ -84,7 +84,7 @@ def read_sheet(path: Path, source: str) -> Table:
 def _check_workbook(path: Path, source: str) -> None:
     check_readable(path, source)
     if not zipfile.is_zipfile(path):
-        raise InputError("is no workbook", where=source, remedy="Is the file whole? .xls is not read.")
+        raise InputError("is not a workbook", where=source, remedy="Is the file whole? .xls is not read.")
     with open_archive(path, source):  # which holds no more than it may
         pass
 
