@@ -144,7 +144,7 @@ FILES: list[Row] = [
     table("gzip that is cut", "t.csv.gz", gzip.compress(WEIGHTS.encode())[:-10], "t.csv.gz", "unpacked"),
     table("gzip whose checksum is wrong", "t.csv.gz", gzip.compress(WEIGHTS.encode())[:-8] + bytes(8), "t.csv.gz", "unpacked"),
     table("gzip that is none", "t.csv.gz", WEIGHTS + "C,1\n", "t.csv.gz, line 5", "2 fields"),
-    table("Excel by its name", "t.xlsx", b"PK\x03\x04" + bytes(60), "t.xlsx", "no workbook"),
+    table("Excel by its name", "t.xlsx", b"PK\x03\x04" + bytes(60), "t.xlsx", "not a workbook"),
     table("npz where a table is asked for", "t.npz", b"PK\x03\x04" + bytes(60), "t.npz", "ZIP"),
     table("no ending", "t", WEIGHTS, "t:", "no format", ".csv"),
     table("TSV with commas", "t.tsv", WEIGHTS, "t.tsv", "commas"),
