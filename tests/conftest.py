@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -10,6 +11,7 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
@@ -19,6 +21,11 @@ import latex
 from forked import CommandLine
 
 pytest_plugins = ["pytester"]
+
+# The same examples in every run, so that a green suite stays green; STEELYARD_EXPLORE=1 looks for new ones.
+hypothesis.settings.register_profile("repeatable", derandomize=True)
+hypothesis.settings.register_profile("explore", derandomize=False)
+hypothesis.settings.load_profile("explore" if os.environ.get("STEELYARD_EXPLORE") else "repeatable")
 
 ROOT = Path(__file__).parent.parent
 PROGRAMS = {browser.HOW: "Chromium", latex.HOW: "LaTeX"}
