@@ -1,4 +1,4 @@
-"""Many models: eight models x the twelve numbers of boxes M, each with its interval, p and ranks (goal: 20 CPU s).
+"""Many models: eight models x the twelve numbers of boxes M, each with its interval, p and ranks (goal: 15 CPU s).
 
 The data is that of `bench_boxes.py M`; the other seven models are the first with its scores moved a little.
 """
@@ -27,7 +27,7 @@ with tempfile.TemporaryDirectory() as name:
         paths.append(str(Path(name) / f"model{k}.json"))
         Path(paths[-1]).write_text(json.dumps(rows))
     table(
-        f"8 models x 12 numbers of boxes {SIZE}: intervals, p and ranks (goal at M: under 20 CPU s)",
+        f"8 models x 12 numbers of boxes {SIZE}: intervals, p and ranks (goal at M: at most 15 CPU s)",
         "steelyard",
         {
             "steelyard": measure(
