@@ -226,6 +226,15 @@ def test_unpaired_numbers_by_hand() -> None:
     assert by_intervals(0.0, (0.0, 0.0), 0.95).p == 1
 
 
+def test_few_units_on_either_side_have_welch_degrees_of_freedom() -> None:
+    """Standard errors of 2 (5 degrees of freedom) and 3 (8): 13^2 / (2^4 / 5 + 3^4 / 8) = 12.68."""
+    a = result(score(value=20.0, interval=(16.08, 23.92), se=2.0, df=5.0))
+    b = result(score(value=27.0, interval=(21.12, 32.88), se=3.0, df=8.0))
+    verdict = sy.gate(b, "mae > baseline, p < 0.05", baseline=a).verdicts[0]
+    df = 13**2 / (2**4 / 5 + 3**4 / 8)
+    assert verdict.p == pytest.approx(2 * scipy.stats.t.sf(7 / math.sqrt(13), df), rel=1e-9)
+
+
 def test_undefined_cannot_be_judged() -> None:
     verdict = sy.gate(result(score(value=None, interval=None)), "mae > baseline, p < 0.1", baseline=result(score()))
     assert verdict.outcome == "undecided"

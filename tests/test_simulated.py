@@ -128,12 +128,12 @@ def p_of_each(truth: Any, a: Any, b: Any, other: Any, k: int) -> dict[str, float
         sy.compare("labels", truth, a, b, ["accuracy"], adjust="none", sequence=sequence, **setting)["accuracy"].p
         for sequence in (None, "exact")
     )
-    errors = (results[0].se, apart.se)
+    errors, df = (results[0].se, apart.se), (results[0].df, apart.df)
     return {
         "flips": one,
         "sequence": always,
         "draws": by_draws(difference, draws, 0.95, least_df(*results)).p,
-        "intervals": by_intervals(apart.value - results[0].value, errors, 0.95).p,
+        "intervals": by_intervals(apart.value - results[0].value, errors, 0.95, df).p,
     }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from steelyard.engine.differences import (
 from steelyard.engine.planning import Pilot, Planned, cautious_se, reach, showable, smallest_shown, units_for
 from steelyard.results.score import Score
 
+GOLDENS = json.loads((Path(__file__).parent.parent / "goldens" / "statistics2.json").read_text(encoding="utf-8"))
 PILOT = Pilot("mae", 0.02, 12.0, 100)
 T, Z = scipy_stats.t.ppf(0.975, 12), scipy_stats.norm.ppf(0.8)
 CAUTIOUS = 0.02 * math.sqrt(12 / scipy_stats.chi2.ppf(0.2, 12))
@@ -117,6 +120,7 @@ def test_a_difference_from_two_standard_errors() -> None:
         (pytest.approx(9.8 - far), pytest.approx(9.8 + far)),
         pytest.approx(2 * scipy_stats.norm.sf(1.96)),
         5.0,
+        math.inf,
     )
     assert by_intervals(-9.8, (3.0, 4.0), 0.8).p == result.p
     far = 5 * scipy_stats.norm.ppf(0.9)
@@ -127,6 +131,32 @@ def test_a_difference_from_two_standard_errors() -> None:
     apart = by_intervals(2.0, (0.0, 0.0), 0.95)
     assert (apart.difference, apart.interval, apart.p) == (2.0, (2.0, 2.0), 0.0)
     assert math.isnan(apart.se)
+
+
+def test_welch_golden() -> None:
+    """Degrees of freedom, p and interval are those of scipy's `ttest_ind(equal_var=False)`."""
+    golden = GOLDENS["unpaired"]
+    first, second = (np.array(golden[name]) for name in ("first", "second"))
+    errors = tuple(float(x.std(ddof=1)) / math.sqrt(len(x)) for x in (first, second))
+    df = len(first) - 1, len(second) - 1
+    result = by_intervals(float(second.mean() - first.mean()), errors, 0.95, df)  # type: ignore[arg-type]
+    assert result.difference == pytest.approx(golden["difference"])
+    assert (result.df, result.p) == pytest.approx((golden["df"], golden["p"]), rel=1e-9)
+    assert result.interval == pytest.approx(golden["interval"], rel=1e-9)
+
+
+def test_welch_keeps_its_level_where_normal_tails_do_not() -> None:
+    """12 gamma units against 12, equal means: normal tails reject 7 %, Welch's t 5 %."""
+    rng, low = np.random.default_rng(3), np.zeros(2)
+    sets = 4000
+    x = rng.gamma(2, 1, (sets, 2, 12))
+    gap, se = x[:, 1].mean(-1) - x[:, 0].mean(-1), x.std(axis=-1, ddof=1) / math.sqrt(12)
+    for i in range(sets):
+        errors = (float(se[i, 0]), float(se[i, 1]))
+        low += [by_intervals(float(gap[i]), errors, 0.95, df).p <= 0.05 for df in ((math.inf, math.inf), (11.0, 11.0))]
+    normal, welch = low / sets
+    assert normal > 0.06
+    assert 0.035 < welch < 0.056
 
 
 @pytest.mark.parametrize(("difference", "errors"), [(math.nan, (1.0, 1.0)), (2.0, (math.nan, 1.0))])

@@ -30,6 +30,7 @@ class DifferenceEstimate:
     interval: Interval | None
     p: float
     se: float = math.nan
+    df: float = math.nan
 
 
 def by_draws(difference: float, draws: Floats, confidence: float, df: float = math.inf) -> DifferenceEstimate:
@@ -60,19 +61,29 @@ def by_draws(difference: float, draws: Floats, confidence: float, df: float = ma
 
 def least_df(*scores: Score) -> float:
     """The degrees of freedom that a difference of scores has at least; endless where none of them says."""
-    return min((score.df for score in scores if score.df > 0), default=math.inf)
+    return min(map(degrees_of_freedom, scores), default=math.inf)
 
 
-def by_intervals(difference: float, errors: tuple[float, float], confidence: float) -> DifferenceEstimate:
-    """From two standard errors, as if the two results had been drawn apart and their difference were normal."""
+def by_intervals(
+    difference: float, errors: tuple[float, float], confidence: float, df: tuple[float, float] = (math.inf, math.inf)
+) -> DifferenceEstimate:
+    """From two standard errors with their degrees of freedom, as if the two results were independent: Welch's t."""
     error = math.hypot(*errors)
     if math.isnan(difference) or math.isnan(error):
         return DifferenceEstimate(difference, None, math.nan)
-    reach = normal().inv_cdf((1 + confidence) / 2) * error
     if error == 0:
         return DifferenceEstimate(difference, (difference, difference), float(difference == 0))
-    p = 2 * normal().cdf(-abs(difference) / error)
-    return DifferenceEstimate(difference, (difference - reach, difference + reach), p, error)
+    # Satterthwaite's degrees of freedom, by the share that each has in the variance.
+    inverse = sum((one / error) ** 4 / degrees for one, degrees in zip(errors, df, strict=True))
+    together = 1 / inverse if inverse > 0 else math.inf
+    reach = t_quantile((1 + confidence) / 2, together) * error
+    p = t_tail(abs(difference) / error, together)
+    return DifferenceEstimate(difference, (difference - reach, difference + reach), p, error, together)
+
+
+def degrees_of_freedom(score: Score) -> float:
+    """How many degrees of freedom the standard error of a score has; endless where the score does not say."""
+    return score.df if score.df > 0 else math.inf
 
 
 def standard_error(score: Score, confidence: float | None) -> float:

@@ -17,7 +17,14 @@ import numpy as np
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.slice import Slice, slice_key, slice_parts, slice_text
-from steelyard.engine.differences import DifferenceEstimate, by_draws, by_intervals, least_df, standard_error
+from steelyard.engine.differences import (
+    DifferenceEstimate,
+    by_draws,
+    by_intervals,
+    degrees_of_freedom,
+    least_df,
+    standard_error,
+)
 from steelyard.engine.intervals import LINE, Bounds, Interval
 from steelyard.engine.looks import at_level
 from steelyard.gating.rules import EVERY, Rule
@@ -144,7 +151,8 @@ def _judge(rule: Rule, where: str, scores: Scores, base: Scores | None, against:
         standard_error(before, against.baseline.request.confidence) * _slope(rule, a),
         standard_error(score, against.result.request.confidence),
     )
-    estimate = by_intervals(difference, errors, confidence)
+    degrees = degrees_of_freedom(before), degrees_of_freedom(score)
+    estimate = by_intervals(difference, errors, confidence, degrees)
     remedy = "" if against.unpaired else f" {SAVE}"
     note = f"{rule.metric} is compared as if the two results were independent: {why_not}.{remedy}"
     return _by_difference(rule, where, score, a, b, estimate, "unpaired", before.why or score.why, note)

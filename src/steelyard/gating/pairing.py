@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import InputError
-from steelyard.engine.differences import DifferenceEstimate, by_draws, by_intervals, least_df, standard_error
+from steelyard.engine.differences import (
+    DifferenceEstimate,
+    by_draws,
+    by_intervals,
+    degrees_of_freedom,
+    least_df,
+    standard_error,
+)
 from steelyard.engine.families import UnjudgedDifference, judged
 from steelyard.engine.intervals import Estimate, of_distances
 from steelyard.gating.judge import Against
@@ -80,8 +87,8 @@ def _difference(a: Report, b: Report, spec: str, confidence: float, *, paired: b
     elif math.isnan(value):
         estimate = DifferenceEstimate(value, None, math.nan)
     else:
-        errors = [standard_error(s, r.request.confidence) for s, r in ((first, a), (second, b))]
-        estimate = by_intervals(value, (errors[0], errors[1]), confidence)
+        errors = standard_error(first, a.request.confidence), standard_error(second, b.request.confidence)
+        estimate = by_intervals(value, errors, confidence, (degrees_of_freedom(first), degrees_of_freedom(second)))
     return Difference(
         spec=spec,
         label=second.label,
@@ -95,7 +102,7 @@ def _difference(a: Report, b: Report, spec: str, confidence: float, *, paired: b
         units=second.units,
         why=first.why or second.why,
         se=estimate.se,
-        df=least_df(first, second),
+        df=least_df(first, second) if math.isnan(estimate.df) else estimate.df,
         p_method="draws" if paired else "intervals",
         better=second.better,
         measured_in=second.measured_in,
