@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -17,6 +18,7 @@ from forked import started
 from scipy import stats as scipy_stats
 
 import steelyard as sy
+from steelyard.core.sketch import UnitSketch
 from steelyard.engine.differences import by_draws
 from steelyard.engine.flips import tail_bound
 from steelyard.engine.looks import at_level, spent_at
@@ -145,18 +147,177 @@ def test_the_same_result_is_no_new_look(tmp_path: Path) -> None:
     assert sy.gate(scored(2, seed=5), RULE, baseline=scored(1, seed=5), ledger=path, looks=20).verdicts[0].look == 2
 
 
-def test_rules_and_truths_have_their_own_levels(tmp_path: Path) -> None:
+def test_rules_have_their_own_levels(tmp_path: Path) -> None:
     path, new = tmp_path / "looks.json", scored(2)
     sy.gate(new, [RULE, "mae>baseline , p<0.05", "mae > 30"], baseline=BASE, ledger=path)
     looks = json.loads(path.read_text())["looks"]
     assert [(one["rule"], one["number"]) for one in looks] == [(RULE, 1), ("mae > 30.0", 1)]
+    assert [one["sketch"] is None for one in looks] == [False, True]  # one is enough
     verdict = sy.gate(scored(3), RULE, baseline=BASE, ledger=path)
     assert verdict.verdicts[0].look == 2
     assert verdict.verdicts[0].spent == pytest.approx(6 * 0.05 / (2 * math.pi) ** 2)
     assert "Other rules about mae took 1 look at this test set" in str(verdict).replace("\n  ", " ")
-    truth, side = dishes(2, units=70)
-    other = sy.evaluate("weights", truth, side, "mae", draws=200)
-    assert sy.gate(other, "mae > 30", ledger=path).verdicts[0].look == 1
+
+
+def of_units(first: int, stop: int, model: int = 2, **settings: Any) -> Any:
+    """A report on dishes from `first` to `stop`: a growing, shrinking or other test set."""
+    truth, side = dishes(model, units=stop)
+    truth, side = ({name: column[first:] for name, column in one.items()} for one in (truth, side))
+    return sy.evaluate("weights", truth, side, "mae", draws=200, **settings)
+
+
+def remarks(result: Any) -> str:
+    return str(result).replace("\n  ", " ")
+
+
+def test_a_truth_that_grows_is_the_same_test_set(tmp_path: Path) -> None:
+    """60 dishes, then 80 of which 60 were there: look 2, not look 1; then 10 fewer."""
+    path = tmp_path / "looks.json"
+    first = sy.gate(of_units(0, 60), "mae > 30", ledger=path)
+    assert first.verdicts[0].look == 1
+    assert "The truth changed" not in str(first)
+    grown = sy.gate(of_units(0, 80), "mae > 30", ledger=path)
+    assert grown.verdicts[0].look == 2
+    assert "The truth changed since look 1: 60 -> 80 units, 60 shared." in remarks(grown)
+    again = sy.gate(of_units(0, 80), "mae > 30", ledger=path)
+    assert again.verdicts[0].look == 2
+    assert again.notes == grown.notes
+    fewer = sy.gate(of_units(10, 80), "mae > 30", ledger=path)
+    assert fewer.verdicts[0].look == 3
+    assert "The truth changed since look 2: 80 -> 70 units, 70 shared." in remarks(fewer)
+    data = json.loads(path.read_text())
+    assert data["version"] == 2
+    assert [one["sketch"]["units"] for one in data["looks"]] == [60, 80, 70]
+
+
+def test_corrected_labels_are_the_same_test_set(tmp_path: Path) -> None:
+    """The same predictions against a truth in which one weight was corrected are a new look at the same units."""
+    path, (truth, side) = tmp_path / "looks.json", dishes(2)
+    sy.gate(sy.evaluate("weights", truth, side, "mae", draws=200), "mae > 30", ledger=path)
+    corrected = {**truth, "weight": truth["weight"] + (truth["dish"] == 3)}
+    result = sy.gate(sy.evaluate("weights", corrected, side, "mae", draws=200), "mae > 30", ledger=path)
+    assert result.verdicts[0].look == 2
+    assert "The truth changed since look 1: 60 -> 60 units, 60 shared." in remarks(result)
+
+
+def test_another_test_set_is_refused(tmp_path: Path) -> None:
+    """No unit is shared: another ledger, or --fresh-units, which starts at look 1 and is written down."""
+    path = tmp_path / "looks.json"
+    for stop in (60, 80):
+        sy.gate(of_units(0, stop), "mae > 30", ledger=path)
+    written = path.read_bytes()
+    with pytest.raises(sy.InputError) as error:
+        sy.gate(of_units(100, 160), "mae > 30", ledger=path)
+    assert error.value.what == "no unit of look 2 is here: is this another test set?"
+    assert error.value.remedy == "Name another ledger, or --fresh-units."
+    assert path.read_bytes() == written
+    fresh = sy.gate(of_units(100, 160), ["mae > 30", "mae > 40"], ledger=path, fresh_units=True)
+    assert [verdict.look for verdict in fresh.verdicts] == [1, 1]
+    assert [one["test_set"] for one in json.loads(path.read_text())["looks"]] == [1, 1, 2, 2]
+    # Each set goes on where it was: nothing is reset by going back and forth.
+    assert sy.gate(of_units(90, 160), "mae > 30", ledger=path).verdicts[0].look == 2
+    assert sy.gate(of_units(0, 70), "mae > 30", ledger=path).verdicts[0].look == 3
+    both = sy.gate(of_units(50, 120), "mae > 30", ledger=path)  # units of both: all looks count
+    assert both.verdicts[0].look == 6
+
+
+def test_fresh_units_that_are_not_fresh_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "looks.json"
+    sy.gate(of_units(0, 60), "mae > 30", ledger=path)
+    with pytest.raises(sy.InputError, match=r"units of look 1 are here: 17 % of the units\. Leave --fresh-units out"):
+        sy.gate(of_units(50, 200), "mae > 30", ledger=path, fresh_units=True)
+    with pytest.raises(sy.InputError, match="fresh units are only counted in a ledger"):
+        sy.gate(of_units(50, 200), "mae > 30", fresh_units=True)
+    # The same result is never a new look, so a job that runs again does not fail.
+    assert sy.gate(of_units(0, 60), "mae > 30", ledger=path, fresh_units=True).verdicts[0].look == 1
+
+
+def test_one_unit_in_a_hundred_is_the_same_test_set(tmp_path: Path) -> None:
+    """Of 200 units the 2 that are shared are 1 %: the same set. One of 200 is not."""
+    path = tmp_path / "looks.json"
+    sy.gate(of_units(0, 200), "mae > 30", ledger=path)
+    with pytest.raises(sy.InputError, match=r"only 0\.5 % of the units of look 1 are here"):
+        sy.gate(of_units(199, 399), "mae > 30", ledger=path)
+    shared = sy.gate(of_units(198, 398), "mae > 30", ledger=path)
+    assert "200 -> 200 units, 2 shared" in remarks(shared)
+    assert shared.verdicts[0].look == 2
+
+
+def version_1(path: Path) -> None:
+    """The ledger as version 1 wrote it: without sketches and test sets, and with its own checksums."""
+    data, check = json.loads(path.read_text()), ""
+    for row in data["looks"]:
+        row.pop("check"), row.pop("sketch"), row.pop("test_set")
+        text = json.dumps(row, sort_keys=True, separators=(",", ":"))
+        check = row["check"] = hashlib.sha256(f"{check}\n{text}".encode()).hexdigest()
+    seal = hashlib.sha256(f"{len(data['looks'])} looks\n{check}".encode()).hexdigest()
+    path.write_text(json.dumps({**data, "version": 1, "seal": seal}))
+
+
+def test_ledgers_of_version_1_count_their_looks_together(tmp_path: Path) -> None:
+    """What it cannot know counts: two looks at 60 units, then one at others that say nothing of being shared."""
+    path = tmp_path / "looks.json"
+    for model in (2, 3):
+        sy.gate(of_units(0, 60, model), "mae > 30", ledger=path)
+    version_1(path)
+    third = sy.gate(of_units(100, 190), "mae > 30", ledger=path)
+    assert third.verdicts[0].look == 3
+    assert "The truth changed since look 2: 60 -> 90 units, how many are shared is unknown." in remarks(third)
+    assert json.loads(path.read_text())["version"] == 2
+    version_1(path)
+    with pytest.raises(sy.InputError, match="whether units of look 3 are here is unknown"):
+        sy.gate(of_units(300, 390), "mae > 30", ledger=path, fresh_units=True)
+
+
+def test_comparisons_and_units_without_ids(tmp_path: Path) -> None:
+    """A comparison holds the sketch once; labels that are joined by position have none, and count on."""
+    path, (truth, a) = tmp_path / "looks.json", dishes(1)
+    compared = sy.compare("weights", truth, a, dishes(2)[1], "mae", draws=200)
+    assert compared.a.sources.truth_units.units == 60
+    assert compared.b.sources.truth_units is None
+    assert sy.gate(sy.read(compared.to_dict()), "mae > baseline", ledger=path).verdicts[0].look == 1
+    assert json.loads(path.read_text())["looks"][0]["sketch"]["units"] == 60
+    labels = [{"label": np.arange(units) % 3} for units in (40, 50)]
+    reports = [sy.evaluate("labels", one, one, "accuracy", draws=200) for one in labels]
+    assert reports[0].sources.truth_units is None
+    looks = [sy.gate(one, "accuracy < 0.5", ledger=tmp_path / "labels.json") for one in reports]
+    assert [one.verdicts[0].look for one in looks] == [1, 2]
+    assert "40 -> 50 units, how many are shared is unknown" in remarks(looks[1])
+
+
+def test_sketches_say_how_many_units_are_shared() -> None:
+    """Exact up to 1,024 units; above, from keys that both sketches reach: 15,000 of 30,000 within 4 sd of 1,024 keys."""
+    few, more = UnitSketch.of_ids(np.arange(30)), UnitSketch.of_ids(np.arange(20, 1024))
+    assert few.shared(more) == more.shared(few) == 10 / 30
+    many, half = UnitSketch.of_ids(np.arange(30_000)), UnitSketch.of_ids(np.arange(15_000, 80_000))
+    assert len(many.values) == len(half.values) == 1024
+    assert many.shared(half) == pytest.approx(0.5, abs=4 * 0.5 / math.sqrt(380))  # keys of `many` below half's largest
+    assert many.shared(UnitSketch.of_ids(np.arange(30_000, 60_000))) == 0
+    assert few.shared(UnitSketch.of_ids(np.arange(5_000))) == 1.0  # 30 units are part of the 5,000
+    assert few.shared(UnitSketch.of_ids(np.arange(10_000_000, 14_000_000))) in (None, 0.0)
+    texts = UnitSketch.of_ids(np.array([str(i) for i in range(30)], dtype=object))
+    assert texts == few
+    broken = UnitSketch(30, few.keys[:-4])
+    assert "keys" in broken.faults()
+    assert "keys" in UnitSketch(29, few.keys).faults()
+    assert "keys" in UnitSketch(30, "no base64").faults()
+
+
+def test_shards_have_the_sketch_of_the_whole(tmp_path: Path) -> None:
+    truth, side = dishes(2)
+    for name, data in (("truth", truth), ("side", side)):
+        for part in range(3):
+            rows = [f"{d},{w}" for d, w in zip(data["dish"][part::3], data["weight"][part::3], strict=True)]
+            (tmp_path / f"{name}_{part}.csv").write_text("\n".join(["dish,weight", *rows]))
+    shards = sy.evaluate_shards(
+        "weights", str(tmp_path / "truth_*.csv"), str(tmp_path / "side_*.csv"), "mae",
+        work=tmp_path / "work", workers=1, draws=100,
+    )  # fmt: skip
+    gathered = sy.Accumulator("weights")
+    gathered.update(truth, side)
+    gathered.compact("mae")
+    whole = sy.evaluate("weights", truth, side, "mae", draws=100).sources.truth_units
+    assert shards.sources.truth_units == gathered.report("mae").sources.truth_units == whole
 
 
 def test_refused_when_spent(tmp_path: Path) -> None:
@@ -201,7 +362,7 @@ EDITS = {
     "all looks": (lambda text: json.dumps(_changed(text, looks=lambda all_: [])), "missing at its end"),
     "a text": (lambda text: json.dumps(_changed(text, looks=lambda all_: ["look"])), "look 1 does not fit"),
     "its version": (lambda text: json.dumps(_changed(text, version=lambda _: 7)), "is a ledger of version 7"),
-    "its format": (lambda text: json.dumps(_changed(text, format=lambda _: "steelyard")), "is no ledger"),
+    "its format": (lambda text: json.dumps(_changed(text, format=lambda _: "steelyard")), "is not a ledger"),
     "half of it": (lambda text: text[: len(text) // 2], "not valid JSON"),
     "all of it": (lambda text: "", "not valid JSON"),
     "a byte": (lambda text: text.encode() + b"\xff", "is not UTF-8"),

@@ -31,6 +31,7 @@ class GateFixture(Protocol):
         undecided: str | None = None,
         ledger: Any = None,
         looks: int | None = None,
+        fresh_units: bool = False,
     ) -> Gate:
         """Gate a report, a comparison, the path of a result or what `to_dict` gave."""
 
@@ -52,6 +53,7 @@ def steelyard_gate(request: pytest.FixtureRequest) -> GateFixture:
         undecided: str | None = None,
         ledger: Any = None,
         looks: int | None = None,
+        fresh_units: bool = False,
     ) -> Gate:
         from steelyard import gate
 
@@ -59,7 +61,10 @@ def steelyard_gate(request: pytest.FixtureRequest) -> GateFixture:
         policy = undecided or request.config.getini("steelyard_undecided")
         if policy not in CHOICES:
             raise pytest.UsageError(f"undecided='{policy}' is none of {', '.join(CHOICES)}")
-        verdict = gate(result, rules, baseline=baseline, other_truth=other_truth, ledger=ledger, looks=looks)
+        verdict = gate(
+            result, rules, baseline=baseline, other_truth=other_truth, ledger=ledger, looks=looks,
+            fresh_units=fresh_units,
+        )  # fmt: skip
         if verdict.outcome == "fail" or (verdict.outcome == "undecided" and policy == "fail"):
             pytest.fail(str(verdict), pytrace=False)
         if verdict.outcome == "undecided" and policy == "skip":

@@ -17,6 +17,7 @@ from steelyard.core.pairs import Coverage
 from steelyard.core.records import Array, as_object
 from steelyard.core.request import Request
 from steelyard.core.rows import RowsBlock
+from steelyard.core.sketch import UnitSketch
 from steelyard.core.slice import slice_key
 from steelyard.core.state import State
 from steelyard.core.task import Policy
@@ -85,9 +86,11 @@ class Compacted:
             for by, values in self.slices.items()
         }
         counted = {by: {value: state.counted() for value, state in values.items()} for by, values in slices.items()}
-        whole = self.state.counted()
+        whole, units = self.state.counted(), self.state.units
+        sketch = None if units.alike else UnitSketch.of_ids(units.ids)
         return state_report(
-            definition, asked, metrics, whole, counted, self.coverage, Sources(sides[0], sides[1]), self.notes,
+            definition, asked, metrics, whole, counted, self.coverage,
+            Sources(sides[0], sides[1], truth_units=sketch), self.notes,
             listed=None if self.state.units.alike else lambda: (self.state, slices),
             kept=self.state,
         )  # fmt: skip

@@ -31,6 +31,9 @@ from steelyard.core.errors import InputError
 )  # fmt: skip
 @click.option("--looks", type=int, metavar="N", help="With --ledger: how many looks are planned. Else without end.")
 @click.option(
+    "--fresh-units", is_flag=True, help="With --ledger: these units are all new, so the looks start again at 1."
+)
+@click.option(
     "--undecided", type=click.Choice(["fail", "pass"]), show_default="exit code 3",
     help="What an undecided gate counts as: exit code 1 or 0. The outcome that is printed stays undecided.",
 )  # fmt: skip
@@ -44,6 +47,7 @@ def gate(
     other_truth: bool,
     ledger: str | None,
     looks: int | None,
+    fresh_units: bool,
     undecided: str | None,
     as_json: bool,
 ) -> int:
@@ -62,8 +66,9 @@ def gate(
     from steelyard.gating import gate as gating
 
     outcome = gating.gate(
-        result, rules, baseline=baseline, model=model, other_truth=other_truth, ledger=ledger, looks=looks
-    )
+        result, rules, baseline=baseline, model=model, other_truth=other_truth, ledger=ledger, looks=looks,
+        fresh_units=fresh_units,
+    )  # fmt: skip
     held_open = outcome.outcome == "undecided" and undecided is not None
     code = {"fail": 1, "pass": 0}[str(undecided)] if held_open else outcome.exit_code
     end_with(code)

@@ -70,6 +70,12 @@ class Countable:
         """Whether each unit is one id: then no unit can lie in two files that have no id in common."""
         return True
 
+    @property
+    def named_units(self) -> Array | None:
+        """The ids of the units in any order; None where units have no ids."""
+        units: Array = self.units  # type: ignore[attr-defined]
+        return units
+
     def listed(self) -> Self:
         """The same pairs with every unit listed."""
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from steelyard.core.metric import Metric
@@ -41,6 +42,7 @@ def lineup(
     sides = [(one.pairs, one.state) for one in data]
     confidence = 0.95 if request.confidence is None else request.confidence
     sources = [sources_of(one) for one in data]
+    sources[1:] = [replace(one, truth_units=None) for one in sources[1:]]  # the same units: each comparison has A's
     called = shown_names([one.predictions.source for one in sources], names)
     models = [
         Model(applied(task, request, chosen, one.options.given), source, one.coverage, name)

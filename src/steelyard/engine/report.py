@@ -8,9 +8,10 @@ from functools import cache
 
 from steelyard.core.counts import count_text
 from steelyard.core.metric import Metric
-from steelyard.core.pairs import Coverage
+from steelyard.core.pairs import Countable, Coverage
 from steelyard.core.progress import portion
 from steelyard.core.request import Request
+from steelyard.core.sketch import UnitSketch
 from steelyard.core.slice import Slice, slice_key
 from steelyard.core.state import State
 from steelyard.core.task import Task
@@ -121,7 +122,8 @@ def task_facts(task: Task) -> TaskFacts:
 def sources_of(data: Measured) -> Sources:
     """What was read."""
     truth, predictions = (Side(side.source, len(side), digest(side)) for side in (data.truth, data.prediction))
-    return Sources(truth, predictions)
+    ids = data.pairs.named_units if isinstance(data.pairs, Countable) else data.pairs.units
+    return Sources(truth, predictions, truth_units=None if ids is None else UnitSketch.of_ids(ids))
 
 
 def _sliced(task: Task, data: Measured, by: tuple[str, ...]) -> dict[Slice, State]:

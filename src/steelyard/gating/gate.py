@@ -38,14 +38,16 @@ def gate(
     other_truth: bool = False,
     ledger: Path | None = None,
     looks: int | None = None,
+    fresh_units: bool = False,
 ) -> Gate:
     """Hold a result to rules that say when it fails: `gate("result.json", ["mae > 30"])`.
 
     `result` and `baseline` are reports, their files, or what `to_dict` gives; a comparison is a result that holds its
     own baseline (A). Of a lineup or a score of VLMs `model` names the one that is held, and `baseline` may name another
     of it; without one, a model of a lineup is held against the first. `other_truth` allows a baseline that was scored
-    on other truth, and compares unpaired. `ledger` is a file that counts the looks at this truth, so that all of them
-    together keep the level; `looks` is how many there will be, and without it there is no end.
+    on other truth, and compares unpaired. `ledger` is a file that counts the looks at this test set, so that all of
+    them together keep the level; `looks` is how many there will be, and without it there is no end. `fresh_units` says
+    that this is a new test set without any unit of the looks before, which starts again at look 1.
     """
     listed = [rules] if isinstance(rules, str) else list(rules) if isinstance(rules, Iterable) else [rules]
     for rule in listed:
@@ -54,7 +56,7 @@ def gate(
     wanted = [parse_rule(rule) for rule in listed]
     if not wanted:
         raise InputError("a gate without rules lets everything pass", remedy='Example: --fail-if "mae > 30".')
-    check_looks(ledger, looks)
+    check_looks(ledger, looks, fresh_units)
     whole, named = _read(result, "result")
     given, name, baseline, base = _one(whole, named, model, baseline)
     held = _of_comparison(given, name, baseline, base) if isinstance(given, Comparison) else None
@@ -63,7 +65,7 @@ def gate(
         verdicts = [verdict for rule in wanted for verdict in held.judge(rule)]
         remarks = [] if held.sequence else unknown_looks(wanted)
     else:
-        verdicts, remarks = counted(held, wanted, ledger, looks)
+        verdicts, remarks = counted(held, wanted, ledger, looks, fresh=fresh_units)
     on_baseline = any(rule.on_baseline for rule in wanted)
     notes = [*edit_notes([(named, whole)]), *held.notes, *remarks]
     if held.baseline is not None and not on_baseline and not isinstance(given, Comparison):

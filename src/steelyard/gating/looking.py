@@ -39,7 +39,10 @@ class Held:
 def subject_of(request: Request, sources: Sources, units: int, baseline: Model | Report | None) -> Subject:
     """What is looked at, by digests of what moves a number: the data and the settings."""
     before = None if baseline is None else _digest(baseline.request, baseline.sources)
-    return Subject(sources.truth.digest, _digest(request, sources), before, units)
+    sketch = sources.truth_units
+    if sketch is None and baseline is not None and baseline.sources.truth.digest == sources.truth.digest:
+        sketch = baseline.sources.truth_units  # a comparison holds it once
+    return Subject(sources.truth.digest, _digest(request, sources), before, units, sketch)
 
 
 def _digest(request: Request, sources: Sources) -> str:
@@ -52,8 +55,10 @@ def _digest(request: Request, sources: Sources) -> str:
     return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
-def check_looks(ledger: str | PathLike[str] | None, looks: int | None) -> None:
-    """Refuse a number of looks that is none, or that nobody counts."""
+def check_looks(ledger: str | PathLike[str] | None, looks: int | None, fresh_units: bool = False) -> None:
+    """Refuse a number of looks that is not valid, and settings of a ledger without one."""
+    if fresh_units and ledger is None:
+        raise InputError("fresh units are only counted in a ledger", remedy="Name a ledger: --ledger looks.json.")
     if looks is None:
         return
     if ledger is None:
@@ -76,7 +81,7 @@ def unknown_looks(rules: Sequence[Rule]) -> list[str]:
 
 
 def counted(
-    held: Held, rules: Sequence[Rule], path: str | PathLike[str], planned: int | None
+    held: Held, rules: Sequence[Rule], path: str | PathLike[str], planned: int | None, *, fresh: bool = False
 ) -> tuple[list[Verdict], list[str]]:
     """The verdicts of rules at the levels that their looks may spend, and remarks. The looks are written."""
     if held.confidence is None:
@@ -95,8 +100,10 @@ def counted(
     with open_ledger(path) as ledger:
         for rule in rules:
             alpha = round(1 - held.confidence, 12) if rule.level is None else rule.level
-            look = ledger.look(rule, held.spec_of(rule), held.subject, alpha, planned)
+            look = ledger.look(rule, held.spec_of(rule), held.subject, alpha, planned, fresh=fresh)
             again = look in ledger.looks
+            if changed := ledger.change(look, held.subject):
+                remarks.append(changed)
             judged = held.judge(replace(rule, spent=look.level))
             _check_level(rule, judged, fspath(path))
             verdicts += [_said(verdict, look, again) for verdict in judged]
@@ -109,7 +116,7 @@ def counted(
                     "rule has a level of its own, and the levels add up."
                 )
         ledger.add(list(new.values()))
-    return verdicts, remarks
+    return verdicts, list(dict.fromkeys(remarks))
 
 
 def _check_level(rule: Rule, verdicts: Sequence[Verdict], where: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Coverage
 from steelyard.core.request import Request
+from steelyard.core.sketch import UnitSketch
 from steelyard.version import __version__
 
 
@@ -28,12 +29,17 @@ class Side:
 
 @frozen
 class Sources:
-    """Both sides, the version of Steelyard that made the numbers, and the proxy of truth where there is one."""
+    """Both sides, the version of Steelyard that made the numbers, and the proxy of truth where there is one.
+
+    `truth_units` is a sketch of the units that have truth, by which a ledger knows a test set again after it grew. Of
+    several models it is given once, and it is None where units have no ids.
+    """
 
     truth: Side
     predictions: Side
     version: str = __version__
     proxy: Side | None = None
+    truth_units: UnitSketch | None = None
 
 
 @frozen

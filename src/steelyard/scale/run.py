@@ -21,6 +21,7 @@ from steelyard.core.errors import InputError, first_few
 from steelyard.core.facts import Facts
 from steelyard.core.metric import Metric
 from steelyard.core.request import Metrics, Request, Settings, takes_settings
+from steelyard.core.sketch import UnitSketch
 from steelyard.core.state import State
 from steelyard.core.units import Units
 from steelyard.engine.run import expanded, metrics_of
@@ -111,11 +112,13 @@ def evaluate_shards(
         if not all(one.own_units for one in every):
             return one_report([_gathered(run, given, chosen, sources)], chosen, run.notes())
         run.read_notes += notes_of_parts(definition, [one.findings for one in every])
-        return report_of_shards(
+        report = report_of_shards(
             run, given, states, chosen, sources, facts,
             by_group=not request.by and all(one.unweighted for one in every),
             by_default=metrics is None, memory=memory, approximate=approximate,
         )  # fmt: skip
+        sketch = UnitSketch.of_keys(np.unique(np.concatenate([state.keys for state in states])))
+        return replace(report, sources=replace(report.sources, truth_units=sketch))
 
 
 class _Run:

@@ -171,6 +171,13 @@ class LabelPairs(Countable):
         """Ids of the units: groups, ids, or positions."""
         return self.owned[0]
 
+    @property
+    def named_units(self) -> Array | None:
+        """The groups, or the ids of the rows; None where rows have no ids."""
+        if self.grouped:
+            return self.units
+        return self.truth.columns.get("id")
+
     @cached_property
     def owned(self) -> tuple[Array, Array]:
         """Ids of the units, and the unit of each pair."""
