@@ -16,18 +16,31 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.core.draws import unit_keys
 from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
-from steelyard.core.plan import POINT
+from steelyard.core.need import Curve
+from steelyard.core.plan import COUNT, POINT, UNITS, coin_keys
 from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.totals import Totals
 from steelyard.core.units import Units
 from steelyard.core.weights import Array, Floats
-from steelyard.engine.intervals import Estimate, Sample, by_range, jackknife, percentile_interval
+from steelyard.engine.intervals import (
+    CAP,
+    LEAST_DF,
+    MANY_PARTS,
+    SAME,
+    Bounds,
+    Estimate,
+    Parts,
+    Sample,
+    by_range,
+    jackknife,
+    percentile_interval,
+)
 from steelyard.engine.measure import unit_values
-from steelyard.engine.score import left_out_totals, remarks, sample_of, score
+from steelyard.engine.score import left_out_totals, left_rows, part_shares, part_units, remarks, sample_of, score
 from steelyard.results.score import FewLabels, Score
 
 RATE_DRAWS = 20_000
@@ -40,88 +53,225 @@ def proxy_scores(
     alone = score(labelled, metrics, request)
     if request.judge_correction == "rates":
         return {str(m): by_rates(m, alone[str(m)], labelled, judged, others, request) for m in metrics}
-    states = (labelled, judged, others)
-    points = [state.totals(POINT) for state in states]
-    draws = left = None
-    if labelled.units.drawn > 1 and others.units.drawn > 1:
-        draws = [Totals(state, request.plan.bind(state.units)) for state in states]
-        left = [left_out_totals(state) for state in states]
-    scores = {}
-    for metric in metrics:
-        values = [float(one.of(metric)[0]) for one in points]
-        drawn = None if draws is None else [one.of(metric) for one in draws]
-        moved = None if left is None else [one.of(metric) for one in left if one is not None]
-        scores[str(metric)] = _corrected(
-            metric, alone[str(metric)], values, drawn, moved, labelled.units, others, request
-        )
-    return scores
+    judge = Judge(labelled, judged, others, request)
+    return {str(metric): _corrected(metric, alone[str(metric)], judge, request) for metric in metrics}
 
 
-def _corrected(
-    metric: Metric,
-    alone: Score,
-    values: Sequence[float],
-    drawn: Sequence[Floats] | None,
-    moved: Sequence[Floats] | None,
-    units: Units,
-    others: State,
-    request: Request,
-) -> Score:
-    by_truth, on_same, on_others = values
-    if not alone.defined or metric.total:
-        return alone
-    if math.isnan(on_same) or math.isnan(on_others):
-        return _with(alone, by_truth, Estimate(alone.interval, alone.se, alone.df), 0.0, on_others, others, request)
-    if drawn is None or moved is None:  # one label says nothing of how far the proxy may be trusted
-        return _with(alone, by_truth, Estimate(), 0.0, on_others, others, request)
-    trust, u = _cross_fitted(moved, drawn[2], units)
-    low, high = metric.range
-    value = min(max(by_truth + trust * (on_others - on_same), low), high)
-    if request.confidence is None:
-        return _with(alone, value, Estimate(), trust, on_others, others, request)
-    draws = drawn[0] + trust * (drawn[2] - drawn[1])
-    estimate = by_range(value, draws, u, metric.range, _sample(units), request.confidence)
-    return _with(alone, value, estimate, trust, on_others, others, request)
-
-
-def _sample(units: Units) -> Sample:
-    kept = sample_of(units)
-    return Sample(kept.units, kept.shares)
-
-
-def _cross_fitted(moved: Sequence[Floats], others: Floats, units: Units) -> tuple[float, Floats]:
-    """How far the proxy is trusted, and what each labelled unit moves.
-
-    The influences are raised by what the others add to the variance, which no labelled unit can show.
+class Judge:
+    """Labelled units by truth and by the proxy, and the other units by the proxy, under three kinds of weights: plain
+    ones, bootstrap draws and the jackknife.
     """
-    by_truth, on_same = (one - np.nanmean(one) for one in moved[:2])
-    defined = ~(np.isnan(by_truth) | np.isnan(on_same))
-    half = _halves(units, len(by_truth))
-    spread = float(np.nanvar(others, ddof=1))
-    trust = [_trust(by_truth[mine], on_same[mine], len(by_truth), spread) for mine in (defined & half, defined & ~half)]
-    own = np.where(half, trust[1], trust[0])  # from the other half
-    u = np.where(defined, by_truth - own * on_same, np.nan)
-    mean = sum(trust) / 2
-    of_labels = jackknife(u)[0] ** 2
-    if of_labels > 0:
-        u = u * math.sqrt(1 + mean**2 * spread / of_labels)
-    return mean, u
+
+    def __init__(self, labelled: State, judged: State, others: State, request: Request) -> None:
+        self.states = (labelled, judged, others)
+        self.units, self.others = labelled.units, others.units
+        self.varies = self.units.drawn > 1 and self.others.drawn > 1
+        self.points = [state.totals(POINT) for state in self.states]
+        self.draws = [Totals(state, request.plan.bind(state.units)) for state in self.states]
+        self.left = [left_out_totals(state) for state in self.states] if self.varies else []
+
+    def fit(self, metric: Metric) -> Fit:
+        """How far the proxy is trusted for a metric."""
+        by_truth, on_same, on_others = (left.of(metric) for left in self.left if left is not None)
+        psi_y, psi_f = (influence_values(left_rows(self.units, one)) for one in (by_truth, on_same))
+        psi_others = influence_values(left_rows(self.others, on_others))
+        spread = variance(psi_others)
+        if any(isinstance(need, Curve) for need in metric.needs()):  # ranked: the jackknife is too large
+            drawn = self.draws[2].of(metric)
+            spread = min(spread, CAP**2 * float(np.nanvar(drawn, ddof=1)))
+        return cross_fitted(psi_y, psi_f, spread, _halves(self.units))
 
 
-def _trust(by_truth: Floats, on_same: Floats, rows: int, spread: float) -> float:
+@frozen
+class Fit:
+    """How far a proxy is trusted, `trust`, and what each labelled unit then still moves, `residual`.
+
+    `own` is the trust that each row of the jackknife has from the other half, and `spread` the variance of the value of
+    the other units by the proxy. Rows without a value are nan.
+    """
+
+    trust: float
+    own: Floats
+    residual: Floats
+    half: Array
+    spread: float
+
+    @property
+    def of_labels(self) -> float:
+        """What the labelled units add to the variance: their residuals vary about the mean of each half."""
+        return _about_halves(self.residual, self.half)
+
+    @property
+    def moved(self) -> Floats:
+        """The values without each labelled unit, raised by what the others add to the variance, which no labelled unit
+        can show.
+        """
+        rows = len(self.residual)
+        u = -self.residual / max(rows - 1, 1)
+        own = jackknife(u)[0] ** 2
+        return u * math.sqrt(1 + self.trust**2 * self.spread / own) if own > 0 else u
+
+
+def influence_values(left_out: Floats) -> Floats:
+    """The influence of each row of a jackknife, from the values without it; nan where there is none."""
+    known = ~np.isnan(left_out)
+    mean = np.where(known, left_out, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    influences: Floats = (len(left_out) - 1) * (mean - left_out)
+    return influences
+
+
+def variance(psi: Floats) -> float:
+    """The jackknife's variance of a value, from the influences."""
+    known = psi[~np.isnan(psi)]
+    n = len(known)
+    return float((known**2).sum()) / (n * (n - 1)) if n > 1 else 0.0
+
+
+def cross_fitted(psi_y: Floats, psi_f: Floats, spread: float, half: Array) -> Fit:
+    """How far the proxy is trusted: for each half of the labelled rows as the other half says."""
+    known = ~(np.isnan(psi_y) | np.isnan(psi_f))
+    halves = [known & half, known & ~half]
+    trust = [_trust(psi_y[mine], psi_f[mine], int(known.sum()), spread) for mine in halves]
+    own = np.where(half, trust[1], trust[0])
+    return Fit(sum(trust) / 2, own, np.where(known, psi_y - own * psi_f, np.nan), half, spread)
+
+
+def _trust(psi_y: Floats, psi_f: Floats, rows: int, spread: float) -> float:
     """cov(T_y, T_f) / (var T_f + var T_F) from the influences of some of so many rows, cut to [0, 1]."""
-    if len(by_truth) < 2:
+    if len(psi_y) < 2:
         return 0.0
-    times = (rows - 1) / len(by_truth)
-    together, own = times * float(by_truth @ on_same), times * float(on_same @ on_same)
+    times, f = 1 / ((len(psi_y) - 1) * rows), psi_f - psi_f.mean()
+    together, own = times * float((psi_y - psi_y.mean()) @ f), times * float(f @ f)
     return min(max(together / (own + spread), 0.0), 1.0) if own + spread > 0 else 0.0
 
 
-def _halves(units: Units, rows: int) -> Array:
-    """Which rows of the jackknife are in the first half: by the keys of the units, which no order of theirs moves."""
-    if rows != len(units):  # groups, which the keys made
-        return np.asarray(np.arange(rows) % 2 == 0)
-    place = np.argsort(np.argsort(unit_keys(units.ids), kind="stable"), kind="stable")
+def _about_halves(psi: Floats, half: Array) -> float:
+    """The variance of a value from influences that are centred in each half."""
+    known = ~np.isnan(psi)
+    rows = int(known.sum())
+    squares = float((centred(psi[known][:, np.newaxis], half[known]) ** 2).sum())
+    return squares / (rows * max(rows - 2, 1)) if rows else 0.0
+
+
+def centred(psi: Floats, half: Array) -> Floats:
+    """Influences less the mean of their half, column by column."""
+    out = psi.copy()
+    for mine in (half, ~half):
+        if mine.any():
+            out[mine] -= psi[mine].mean(axis=0)
+    return out
+
+
+def _corrected(metric: Metric, alone: Score, judge: Judge, request: Request) -> Score:
+    by_truth, on_same, on_others = (float(one.of(metric)[0]) for one in judge.points)
+    if not alone.defined or metric.total:
+        return alone
+    if math.isnan(on_same) or math.isnan(on_others):
+        return _with(alone, by_truth, Estimate(alone.interval, alone.se, alone.df), on_others, judge.others, request)
+    if not judge.varies:  # one label says nothing of how far the proxy may be trusted
+        return _with(alone, by_truth, Estimate(), on_others, judge.others, request)
+    fit = judge.fit(metric)
+    low, high = metric.range
+    value = min(max(by_truth + fit.trust * (on_others - on_same), low), high)
+    parts, estimate, of_labels = _parts(metric, fit, judge), Estimate(), fit.of_labels
+    if parts is not None:
+        of_labels = parts.of_labels
+    if request.confidence is not None and parts is not None:
+        estimate = parts.estimate(value, request.confidence)
+    elif request.confidence is not None:
+        drawn = [one.of(metric) for one in judge.draws]
+        kept, draws = sample_of(judge.units), drawn[0] + fit.trust * (drawn[2] - drawn[1])
+        sample = Sample(kept.units, kept.shares)
+        estimate = by_range(value, draws, fit.moved, metric.range, sample, request.confidence)
+    about = fit.trust, of_labels * judge.units.count, fit.spread
+    return _with(alone, value, estimate, on_others, judge.others, request, about)
+
+
+@frozen
+class CorrectedParts:
+    """The proportions that a metric is the mean of, by truth and proxy, on how many units each stands, and the variance
+    of the metric: what the labelled units add to it and what the others do.
+    """
+
+    parts: Parts
+    bounds: Bounds
+    of_labels: float
+    of_others: float
+    df: float
+
+    def estimate(self, value: float, confidence: float) -> Estimate:
+        """The interval: MOVER over the ends of each proportion."""
+        lo, hi = self.bounds
+        low, high = self.parts.ends(confidence)
+        scale = (hi - lo) / len(low)
+        below, above = (
+            scale * math.sqrt(max(self.parts.spread(side), 0.0))
+            for side in (self.parts.share - low, high - self.parts.share)
+        )
+        ends = max(value - below, lo), min(value + above, hi)
+        return Estimate(ends, math.sqrt(self.of_labels + self.of_others), self.df)
+
+
+def _parts(metric: Metric, fit: Fit, judge: Judge) -> CorrectedParts | None:
+    """The proportions by truth and proxy; None where the metric is no mean of proportions, or has other classes by
+    truth than by the proxy.
+    """
+    shares = [part_shares(metric, one)[0] for one in judge.points]
+    held = [one[0] for one in shares if one is not None]
+    if len(held) < 3 or not all(np.array_equal(np.isnan(held[0]), np.isnan(one)) for one in held[1:]):
+        return None
+    defined = ~np.isnan(held[0])
+    if not 0 < defined.sum() <= MANY_PARTS:
+        return None
+    by_truth, on_same, on_others = (one[defined] for one in held)
+    theta = np.clip(by_truth + fit.trust * (on_others - on_same), 0.0, 1.0)
+    psi_y, psi_f, psi_others = (
+        np.nan_to_num(influence_values(left_rows(state.units, _left_shares(metric, left)[:, defined])))
+        for state, left in zip(judge.states, judge.left, strict=True)
+    )
+    residual = centred(psi_y - fit.own[:, np.newaxis] * psi_f, fit.half)
+    rows, rest = len(residual), len(psi_others)
+    labels = residual.T @ residual / (rows * max(rows - 2, 1))
+    others = fit.trust**2 * (psi_others.T @ psi_others) / (rest * (rest - 1))
+    binomial = theta * (1 - theta)
+    most = sum(part_shares(metric, state.totals(COUNT))[1][0][defined] for state in judge.states[::2])
+    m, own = part_units(metric, judge.states[0], defined), by_truth * (1 - by_truth)
+    least = m if len(theta) > 1 else np.array([_equal_units(metric, judge.states[0])])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Four pseudo-units, each as uncertain as a unit is: less than a row where units hold several.
+        alike = np.where(own > 0, m / rows**2 * (psi_y**2).sum(axis=0) / own, 1.0)
+        shrunk = (np.maximum(m - 2, 0) * np.diag(labels) + 4 * alike * binomial / m) / (np.maximum(m - 2, 0) + 4)
+        total = shrunk + np.diag(others)
+        effective = np.where((binomial > 0) & (total > 0), binomial / total, least)
+        length = np.sqrt(np.diag(labels + others))
+        correlation = (labels + others) / np.outer(*[np.where(length > SAME, length, np.inf)] * 2)
+    np.fill_diagonal(correlation, 1.0)
+    parts = Parts(theta, np.clip(effective, least, np.maximum(most, least)), correlation)
+    scale = ((metric.range[1] - metric.range[0]) / len(theta)) ** 2
+    df = min(max(jackknife(fit.moved)[1], LEAST_DF), max(judge.units.drawn - 1, 1))
+    of_labels = float(shrunk[0] if len(theta) == 1 else labels.sum())
+    return CorrectedParts(parts, metric.range, scale * of_labels, scale * float(others.sum()), df)
+
+
+def _left_shares(metric: Metric, left: Totals | None) -> Floats:
+    """The proportions without each row of the jackknife."""
+    assert left is not None  # with a proxy all units are listed
+    share, _ = part_shares(metric, left)
+    assert share is not None
+    return share
+
+
+def _equal_units(metric: Metric, state: State) -> float:
+    """How many equal units the rows of a proportion are worth: (sum of sizes)^2 / sum of their squares."""
+    of = part_shares(metric, state.totals(UNITS))[1][:, 0]
+    size = np.bincount(state.units.drawn_as[1], weights=of * state.units.own)
+    return float(size.sum() ** 2 / (size**2).sum())
+
+
+def _halves(units: Units) -> Array:
+    """Which rows of the jackknife are in the first half: by their keys, so that no order of the units matters."""
+    keys = coin_keys(units)
+    place = np.argsort(np.argsort(keys, kind="stable"), kind="stable")
     first: Array = place % 2 == 0
     return first
 
@@ -163,7 +313,7 @@ def by_rates(metric: Metric, alone: Score, labelled: State, judged: State, other
         ends = percentile_interval(draws, confidence)
         ends = ends and (min(ends[0], value), max(ends[1], value))
         estimate = Estimate(ends, float(draws.std(ddof=1)))
-    return _with(alone, value, estimate, 1.0, float(rate[2]), others, request)
+    return _with(alone, value, estimate, float(rate[2]), others.units, request, (1.0, math.nan, math.nan))
 
 
 def _verdicts(metric: Metric, state: State) -> Array:
@@ -179,17 +329,22 @@ def _verdicts(metric: Metric, state: State) -> Array:
 
 
 def _with(
-    alone: Score, value: float, estimate: Estimate, trust: float, by_proxy: float, others: State, request: Request
-) -> Score:
-    """The score by truth and proxy, which says what truth alone gives."""
+    alone: Score, value: float, estimate: Estimate, by_proxy: float, others: Units, request: Request,
+    fit: tuple[float, float, float] = (0.0, math.nan, math.nan),
+) -> Score:  # fmt: skip
+    """The score by truth and proxy, which says what truth alone gives. `fit`: trust, s^2 and var T_F."""
+    trust, residual, proxy = fit
     about = FewLabels(
-        others=others.units.count,
+        others=others.count,
         trust=trust,
         correction=request.judge_correction,
         labels_alone=alone.value,
         labels_interval=alone.interval,
         labels_se=alone.se,
         proxy_alone=by_proxy,
+        labelled=alone.units,
+        residual_variance=residual,
+        proxy_variance=proxy,
     )
     if math.isnan(by_proxy):
         shown: tuple[str, ...] = (f"{alone.spec} has no value by the proxy, and is that of the labelled units.",)

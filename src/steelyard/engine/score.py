@@ -162,14 +162,14 @@ def left_rows(units: Units, left_out: Floats) -> Floats:
 
 def parts_of(metric: Metric, point: Totals, drawn: Totals, left_out: Totals | None, sample: Sample) -> Parts | None:
     """The proportions that a metric is the mean of, where it says so."""
-    share, rows = _shares(metric, point)
+    share, rows = part_shares(metric, point)
     if share is None:
         return None
     defined = ~np.isnan(share[0])
     state = point.state
     if not state.units.unweighted:
-        rows = _shares(metric, state.totals(COUNT))[1]
-    moved, _ = _shares(metric, drawn if left_out is None else left_out)
+        rows = part_shares(metric, state.totals(COUNT))[1]
+    moved, _ = part_shares(metric, drawn if left_out is None else left_out)
     assert moved is not None
     if left_out is None or sample.alike is not None:
         times = np.full(len(moved), 1.0) if left_out is None else np.asarray(sample.alike)
@@ -182,12 +182,15 @@ def parts_of(metric: Metric, point: Totals, drawn: Totals, left_out: Totals | No
     deviations = np.nan_to_num(moved - mean) * np.sqrt(times)[:, np.newaxis]
     factor = 1 / max(len(moved) - 1, 1) if left_out is None else (n - 1) / n
     deviations[:, np.sqrt((deviations**2).sum(axis=0)) <= 1e-12] = 0.0
-    units = _units(metric, state, defined)
+    units = part_units(metric, state, defined)
     # Rows that carry weights below 1 add up to less than their number, but each unit has one at least.
     return Parts.of(share[0][defined], np.maximum(rows[0][defined], units), units, deviations, factor)
 
 
-def _shares(metric: Metric, totals: Totals) -> tuple[Floats | None, Floats]:
+def part_shares(metric: Metric, totals: Totals) -> tuple[Floats | None, Floats]:
+    """The proportions that a metric is the mean of, for each row of weights, and of how much each is; None where it is
+    no such mean.
+    """
     parts = metric.parts(totals.only(metric.needs()))
     if parts is None:
         return None, np.zeros((1, 0))
@@ -196,7 +199,7 @@ def _shares(metric: Metric, totals: Totals) -> tuple[Floats | None, Floats]:
         return np.where(of > 0, hits / of, np.nan), of
 
 
-def _units(metric: Metric, state: State, defined: Floats) -> Floats:
+def part_units(metric: Metric, state: State, defined: Floats) -> Floats:
     """How many units, or clusters, each part stands on."""
     known = metric.part_units(state)
     if known is not None:
@@ -206,7 +209,7 @@ def _units(metric: Metric, state: State, defined: Floats) -> Floats:
     seen = np.zeros((0 if state.units.cluster is None else len(state.units.drawn_as[0]), len(total)), dtype=bool)
     start = 0
     for piece in UNITS.bind(state.units).parts(max(1, CELLS // max(1, len(defined)))):
-        of = _shares(metric, Totals(state, piece))[1]
+        of = part_shares(metric, Totals(state, piece))[1]
         stop = start + len(of)
         stands = (of[:, defined] > 0) & (counted[start:stop] > 0)[:, np.newaxis]
         if len(seen):

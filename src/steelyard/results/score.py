@@ -28,6 +28,9 @@ class FewLabels:
     `others` is how many units have no truth, and `trust` how far the proxy is trusted on them, from 0 to 1.
     `correction` is "difference" or "rates". `labels_alone` is the value by truth alone, with its interval and standard
     error, and `proxy_alone` that of the other units by the proxy.
+
+    `labelled` is how many units have truth. The variance of the value is `residual_variance / labelled + trust ** 2 *
+    proxy_variance`: what labels leave open, and that of `proxy_alone`. Both are nan where they are not known.
     """
 
     others: int
@@ -37,6 +40,9 @@ class FewLabels:
     labels_interval: Interval | None
     labels_se: float
     proxy_alone: float
+    labelled: int = 0
+    residual_variance: float = math.nan
+    proxy_variance: float = math.nan
 
     __eq__ = equal
 
