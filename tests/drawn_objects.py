@@ -170,3 +170,15 @@ DRAWN = {
         lambda truth: {**same_columns("image", "xc", "yc", "theta", "a", "b")(truth), "score": truth["xc"]},
     ),
 }
+
+
+def draw_lesions(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    """Boxes of one class with weights of their own; one of three images has only crowds, so that it is normal."""
+    truth, predicted = draw_boxes(rng, units)
+    n = len(truth["image"])
+    truth["crowd"] |= np.array([hash_of(image) % 3 == 0 for image in truth["image"]]) & (np.arange(n) > 2)
+    truth |= {"label": ["cat"] * n, "lesion_weight": rng.uniform(0.1, 2, n)}
+    return truth, {**predicted, "label": ["cat"] * len(predicted["label"])}
+
+
+VARIANTS = {"boxes:lesions": (draw_lesions, ("wafroc", "wafroc1", "cpm"))}

@@ -47,6 +47,8 @@ BOXES: dict[str, tuple[tuple[str, str], ...]] = {
     "olrp": tuple(LRP.items()),
     "sensitivity": (("sensitivity@1.0", "Sensitivity at 1 false positives per image"),),
     "cpm": (("cpm", "FROC: mean sensitivity (CPM)"),),
+    "wafroc": (("wafroc", "wAFROC area"),),
+    "wafroc1": (("wafroc1", "wAFROC1 area"),),
     "fpr_image": (("fpr_image", "False positive rate by image"),),
     "fpr_candidate": (("fpr_candidate", "False positive rate by candidate"),),
     "fppi": (("fppi", "False positives an image"),),
@@ -64,7 +66,7 @@ ORIENTED = {name: shown for name, shown in BOXES.items() if name not in ("mr2", 
 POINTS = {
     name: tuple((spec, label.replace("IoU", "OKS")) for spec, label in shown)
     for name, shown in BOXES.items()
-    if name not in ("ar", "laece", "sensitivity", "cpm", "mean_iou", "mr2", "ji")
+    if name not in ("ar", "laece", "sensitivity", "cpm", "wafroc", "wafroc1", "mean_iou", "mr2", "ji")
 } | {
     "ar": (
         ("ar@20", "Average recall, 20 detections"),
@@ -131,7 +133,7 @@ OF_KIND = "Choose one of: coco, voc, voc11, step, loop."
 OF_SCORE = "It must be a number from -1e+300 to 1e+300."
 WITH_IOU = (
     "ap", "map", "ar", "precision", "recall", "f1", "fbeta", "best_f1", "precision_at", "recall_at", "dece", "sensitivity",
-    "cpm", "fpr_candidate", "fppi", "mean_iou", "lamr", "mr2", "ji", "dap",
+    "cpm", "wafroc", "wafroc1", "fpr_candidate", "fppi", "mean_iou", "lamr", "mr2", "ji", "dap",
 )  # fmt: skip
 WITH_MOST = (
     "ap", "map", "map50", "map75", "ar", "precision", "recall", "f1", "fbeta", "best_f1", "precision_at", "recall_at",

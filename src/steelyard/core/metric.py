@@ -18,6 +18,21 @@ if TYPE_CHECKING:
 
 
 @frozen
+class Placements:
+    """What the interval of an area under a ROC curve rests on: how many positives and negatives there are, and the sum
+    of squares of the placements of each around the area.
+
+    A positive's placement is the share of negatives below it, a negative's the share of positives above it, ties half.
+    `part` is the share that the negatives have of all that positives are compared with. `names` are those of one each.
+    """
+
+    counts: tuple[int, int]
+    squares: tuple[float, float]
+    part: float = 1.0
+    names: tuple[str, str] = ("positive", "negative")
+
+
+@frozen
 class Metric(ABC):
     """Base of every metric. A subclass is a frozen dataclass; its fields are its settings.
 
@@ -70,9 +85,9 @@ class Metric(ABC):
         """
         return None
 
-    def placements(self, state: State) -> tuple[Floats, Floats] | None:
-        """For an area under the ROC curve: the share of negatives below each positive, and of positives above each
-        negative, ties half. The interval then rests on how many there are of each. None where units hold both.
+    def placements(self, state: State) -> Placements | None:
+        """For an area under a ROC curve: the placements, so that the interval rests on how many positives and negatives
+        there are. None where units hold both.
         """
         return None
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from steelyard.core.counts import count_text
 from steelyard.core.frozen import frozen
+from steelyard.core.metric import Placements
 from steelyard.core.weights import Floats
 from steelyard.engine.distributions import beta_quantile, t_quantile
 
@@ -192,25 +193,25 @@ class Parts:
         return np.minimum(low, self.share), np.maximum(high, self.share)
 
 
-def by_placements(value: float, positives: Floats, negatives: Floats, confidence: float) -> Estimate:
-    """The interval of an area under the ROC curve, from the placements of its positives and negatives.
+def by_placements(value: float, placed: Placements, confidence: float) -> Estimate:
+    """The interval of an area under a ROC curve, from the placements of its positives and negatives.
 
     DeLong's variance has 12 pseudo-units in each class, with a third of the binomial variance: few positives that are
     all placed alike say little. The ends are those of a proportion of so many effective units, never fewer than the
-    smaller class has, nor more than there are.
+    smaller class has, nor more than there are. Negatives that are a part of what positives are compared with move the
+    area by that part only.
     """
-    m, k = len(positives), len(negatives)
-    binomial, fewest = value * (1 - value), min(m, k)
-    inner = 0 < value < 1
+    (m, k), scales = placed.counts, (1.0, placed.part)
+    binomial, fewest = value * (1 - value), m if k >= m * placed.part**2 else k
     variance, effective = 0.0, float(fewest)
-    if inner:
-        squares = [(float(((v - value) ** 2).sum()), len(v)) for v in (positives, negatives)]
-        variance = sum((ss + 4 * binomial) / (n + 11) / n for ss, n in squares)
+    if 0 < value < 1:
+        for n, squares, scale in zip(placed.counts, placed.squares, scales, strict=True):
+            variance += scale**2 * (squares + 4 * binomial) / (n + 11) / n if n else 0.0
         effective = min(max(binomial / variance, fewest), m + k)
     low, high = Parts(np.array([value]), np.array([effective]), np.eye(1)).ends(confidence)
     notes: tuple[str, ...] = ()
     if fewest < FEW_OF_CLASS:
-        notes = (f"rests on {count_text(fewest, 'positive' if m <= k else 'negative')}",)
+        notes = (f"rests on {count_text(fewest, placed.names[0 if fewest == m else 1])}",)
     return Estimate((float(low[0]), float(high[0])), math.sqrt(variance), max(fewest - 1, 1), notes=notes)
 
 

@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 
 from steelyard.core.by_group import AnsweredBlock
-from steelyard.core.metric import Metric
+from steelyard.core.metric import Metric, Placements
 from steelyard.core.plan import COUNT, JACKKNIFE, MOST_LEFT_OUT, POINT, UNITS
 from steelyard.core.progress import steps
 from steelyard.core.request import Request
@@ -137,7 +137,7 @@ def _intervals(
         elif metric.few == "t" and sample.units < FEW_UNITS and left is not None:
             estimate = by_jackknife(value, left_rows(state.units, left), metric.range, request.confidence)
         elif (placed := _placements(metric, state)) is not None:
-            estimate = by_placements(value, *placed, request.confidence)
+            estimate = by_placements(value, placed, request.confidence)
         elif parts is None:
             agreeing = partial(with_values, state, metric, sample)
             estimate = by_range(value, draws, left, metric.range, sample, request.confidence, agreeing)
@@ -147,7 +147,7 @@ def _intervals(
     return intervals
 
 
-def _placements(metric: Metric, state: State) -> tuple[Floats, Floats] | None:
+def _placements(metric: Metric, state: State) -> Placements | None:
     """The placements of an area under the ROC curve, where single units are resampled and weigh the same."""
     units = state.units
     if units.planned or units.alike or not units.unweighted:

@@ -64,7 +64,7 @@ TRUTH = Schema(
         *BOXES.columns[:2],
         POINTS,
         *_BOX,
-        *BOXES.columns[6:],
+        *(column for column in BOXES.columns[6:] if column.name != "lesion_weight"),
         Column("visible", "integer", required=False, meaning="how many points count; 0: the object is ignored"),
     ),
 )

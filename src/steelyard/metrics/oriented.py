@@ -58,6 +58,7 @@ from steelyard.metrics.boxes.precision import (
 )
 from steelyard.metrics.boxes.settings import MOST
 from steelyard.metrics.boxes.task import TASK as BOX_TASK
+from steelyard.metrics.boxes.wafroc import WeightedAfroc, WeightedAfroc1
 from steelyard.metrics.boxes.working import PrecisionAt, RecallAt
 
 _SHAPE = (
@@ -244,6 +245,7 @@ TASK = replace(
     metrics=(
         _Map, _Map50, _Map75, AverageRecall, _AveragePrecision, Precision, Recall, F1, FBeta, BestF1, PrecisionAt,
         RecallAt, DetectionCalibrationError, _LocalisationCalibration, _OptimalLrp, Sensitivity, CompetitionMetric,
+        WeightedAfroc, WeightedAfroc1,
         FalsePositiveRateImage, FalsePositiveRateCandidate, FalsePositivesPerImage, MeanIou, LogAverageMissRate,
         ErrorCost,
     ),

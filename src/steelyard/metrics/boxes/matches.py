@@ -58,13 +58,16 @@ class MatchInput:
     shape: Any = None
     d_shape: Any = None
     d_area: Any = None
+    lesion_weight: Any = None
 
     def part(self, truths: Array, detections: Array) -> MatchInput:
         """Some of the truths and detections."""
         t, d = truths, detections
-        shapes = {}
+        shapes: dict[str, Any] = {}
+        if self.lesion_weight is not None:
+            shapes["lesion_weight"] = self.lesion_weight[t]
         if self.similarity is not None:
-            shapes = {"shape": self.shape[t], "d_shape": self.d_shape[d], "d_area": self.d_area[d]}
+            shapes |= {"shape": self.shape[t], "d_shape": self.d_shape[d], "d_area": self.d_area[d]}
         return replace(
             self, image=self.image[t], label=self.label[t], box=self.box[t], area=self.area[t], flags=self.flags[t],
             d_image=self.d_image[d], d_label=self.d_label[d], d_box=self.d_box[d], d_score=self.d_score[d], **shapes,
@@ -101,6 +104,8 @@ def _match_input(pairs: BoxPairs) -> MatchInput:
             "similarity": pairs.similarity, "shape": truth["shape"], "d_shape": prediction["shape"],
             "d_area": np.ascontiguousarray(d_area, dtype=np.float64),
         }  # fmt: skip
+    if "lesion_weight" in truth:
+        shapes["lesion_weight"] = np.asarray(truth["lesion_weight"], dtype=np.float64)
     every = MatchInput(
         len(pairs.units), pairs.facts.size(CLASS),
         pairs.truth_image, pairs.truth_label, box, area, flags,

@@ -40,6 +40,14 @@ TRUTH = Schema(
         ),
         Column("group_of", "flag", required=False, meaning="true where the box holds a group, for rule=openimages"),
         Column(
+            "lesion_weight",
+            "number",
+            required=False,
+            minimum=0,
+            maximum=LARGEST,
+            meaning="how much a lesion counts among those of its image and class, for wafroc",
+        ),
+        Column(
             "sample_weight", "number", required=False, flags=True, minimum=0, meaning="the user's weight of the image"
         ),
     ),

@@ -31,6 +31,7 @@ from steelyard.metrics.boxes.precision import (
     MeanAveragePrecision50,
     MeanAveragePrecision75,
 )
+from steelyard.metrics.boxes.wafroc import WeightedAfroc, WeightedAfroc1
 from steelyard.metrics.boxes.working import PrecisionAt, RecallAt
 
 OPTIONS = (
@@ -96,6 +97,8 @@ TASK = Task(
         OptimalLrp,
         Sensitivity,
         CompetitionMetric,
+        WeightedAfroc,
+        WeightedAfroc1,
         FalsePositiveRateImage,
         FalsePositiveRateCandidate,
         FalsePositivesPerImage,

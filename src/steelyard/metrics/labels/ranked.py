@@ -13,7 +13,7 @@ import numpy as np
 from steelyard.core.errors import InputError
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.metric import Metric, Placements, one_of, within_range
 from steelyard.core.ranking import RankingBlock
 from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Array, Floats
@@ -161,7 +161,7 @@ class RocAuc(RankedMetric):
     reference = "sklearn.metrics.roc_auc_score"
     reading = "auc"
 
-    def placements(self, state: State) -> tuple[Floats, Floats] | None:
+    def placements(self, state: State) -> Placements | None:
         """Of each row, where every unit is one row and none has a weight."""
         block = state.blocks[self.curve.ranking]
         if not isinstance(block, RankingBlock) or "weight" in block.events.columns:
@@ -176,7 +176,9 @@ class RocAuc(RankedMetric):
             """The share of sorted scores below each, ties half."""
             return (np.searchsorted(among, of, "left") + np.searchsorted(among, of, "right")) / (2 * len(among))
 
-        return share(above, below), 1 - share(below, above)
+        placed = share(above, below), 1 - share(below, above)
+        squares = [float(((values - placed[0].mean()) ** 2).sum()) for values in placed]
+        return Placements((len(above), len(below)), (squares[0], squares[1]))
 
 
 @frozen
