@@ -57,7 +57,7 @@ Tuple<Out<double>, Out<double>> draws(In1<std::int64_t> begin, In1<std::int64_t>
   require(rows <= groups * kCountedRows && groups == rows / kCountedRows + (rows % kCountedRows != 0),
           "the groups do not hold so many rows");
   const BoxFigure figure = check_box_figure(code, view(grid));
-  require(on_grid(figure) || figure == BoxFigure::step || figure == BoxFigure::recall, "this figure cannot be counted");
+  require(on_grid(figure) || by_tie(figure) || figure == BoxFigure::recall, "this figure cannot be counted");
   require(grid.shape(0) <= kMostPoints, "too many points of the grid");
   check_grid(view(grid));
   double *v, *r;

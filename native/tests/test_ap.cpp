@@ -76,7 +76,7 @@ TEST(whole_weights_repeat) {
 
 TEST(counts_are_as_real_weights) {
   const Five five;
-  for (const BoxFigure asked : {BoxFigure::coco, BoxFigure::grid, BoxFigure::step}) {
+  for (const BoxFigure asked : {BoxFigure::coco, BoxFigure::grid, BoxFigure::step, BoxFigure::best_f1}) {
     for (const std::vector<std::uint8_t>& row : {std::vector<std::uint8_t>{1, 1, 1, 1, 1}, {2, 1, 1, 0, 3}, {0, 4, 1, 1, 1}}) {
       const std::vector<double> real(row.begin(), row.end());
       const double apart = std::fabs(drawn(five, row, asked) - figure(five, real, asked));

@@ -86,57 +86,33 @@ class ClassMarks {
   std::vector<std::size_t> hits_begin_, ignored_begin_, first_begin_, others_begin_, runs_begin_;
 };
 
-// One or two groups of rows of counts as they are walked: the first half of each, then the second half of each. Swaps have
-// the two sides of a world in these halves. Behind a group that is alone it stands once more.
+// One or two groups of rows of counts as they are walked, side by side. A group that is alone is there twice.
 class CountedRows {
  public:
   CountedRows(const std::uint8_t* counts, std::size_t units, std::size_t groups) : table_(units * kCountedLanes) {
     for (std::size_t g = 0; g < kGroups; ++g) {
       const std::uint8_t* rows = counts + (groups > g ? g : 0) * units * kCountedRows;
       for (std::size_t u = 0; u < units; ++u) {
-        std::uint8_t* to = table_.data() + u * kCountedLanes + g * kHalf;
-        std::copy_n(rows + u * kCountedRows, kHalf, to);
-        std::copy_n(rows + u * kCountedRows + kHalf, kHalf, to + kLaneHalf);
+        std::copy_n(rows + u * kCountedRows, kCountedRows, table_.data() + u * kCountedLanes + g * kCountedRows);
       }
     }
     std::uint8_t most = 1;
     for (std::uint8_t count : table_) most = std::max(most, count);
     heaviest_ = most;
-    if (most > 1) return;
-    if (opposed(units)) take_halves(units);
-    else take_lacking(units);
+    if (most == 1) take_lacking(units);
   }
 
-  static std::size_t lane(std::size_t row) {
-    return row % kCountedRows / kHalf * kLaneHalf + row / kCountedRows * kHalf + row % kHalf;
-  }
   void into(ClassJob& job) const {
     job.counts = table_.data();
-    job.halves = halves_.empty() ? nullptr : halves_.data();
     job.lacking = lacking_.empty() ? nullptr : lacking_.data();
     job.left = left_.data();
     job.heaviest = heaviest_;
   }
 
  private:
-  static constexpr std::size_t kHalf = kCountedRows / 2, kLaneHalf = kCountedLanes / 2, kGroups = kCountedLanes / kCountedRows;
+  static constexpr std::size_t kGroups = kCountedLanes / kCountedRows;
   static constexpr std::size_t kSeldom = 4;  // one unit in so many is lacking in some row, at most
 
-  // Whether each half takes what the other leaves out.
-  bool opposed(std::size_t units) const {
-    std::uint8_t apart = 1;
-    for (std::size_t u = 0; u < units && apart; ++u) {
-      const std::uint8_t* row = table_.data() + u * kCountedLanes;
-      for (std::size_t l = 0; l < kLaneHalf; ++l) apart &= static_cast<std::uint8_t>(row[l] ^ row[kLaneHalf + l]);
-    }
-    return apart != 0;
-  }
-  void take_halves(std::size_t units) {
-    halves_.resize(units * kLaneHalf);
-    for (std::size_t u = 0; u < units; ++u) {
-      std::copy_n(table_.data() + u * kCountedLanes, kLaneHalf, halves_.data() + u * kLaneHalf);
-    }
-  }
   // Rows that leave few units out: those alone.
   void take_lacking(std::size_t units) {
     lacking_.assign(units, 0);
@@ -152,7 +128,7 @@ class CountedRows {
     }
   }
 
-  std::vector<std::uint8_t> table_, halves_, left_;
+  std::vector<std::uint8_t> table_, left_;
   std::vector<std::uint32_t> lacking_;
   std::size_t heaviest_;
 };
@@ -184,7 +160,7 @@ class Figures {
     const Scratch scratch(job_scratch(events_, runs_));
     std::vector<double> values(thresholds_ * lanes, 0.0), recalls(thresholds_ * lanes, 0.0), classes(lanes, 0.0);
     ClassJob job{{}, figure_, thresholds_, grid_.data(), grid_.size(), reached_.data(), missed_.data(), inexact_.data(),
-                 weights, nullptr, nullptr, nullptr, nullptr, 1, {}, images, scratch.data(), values.data(), recalls.data(), classes.data()};
+                 weights, nullptr, nullptr, nullptr, 1, {}, images, scratch.data(), values.data(), recalls.data(), classes.data()};
     if (counts) counts->into(job);
     for (std::size_t k = 0; k < streams_.size(); ++k) {
       job.events = streams_[k].events();
@@ -192,11 +168,10 @@ class Figures {
       walk(job);
     }
     for (std::size_t row = 0; row < rows; ++row) {
-      const std::size_t l = counts ? CountedRows::lane(row) : row;
-      const double n = classes[l];
+      const double n = classes[row];
       for (std::size_t t = 0; t < thresholds_; ++t) {
-        value[row * thresholds_ + t] = n > 0 ? values[t * lanes + l] / n : kUndefined;
-        recall[row * thresholds_ + t] = n > 0 ? recalls[t * lanes + l] / n : kUndefined;
+        value[row * thresholds_ + t] = n > 0 ? values[t * lanes + row] / n : kUndefined;
+        recall[row * thresholds_ + t] = n > 0 ? recalls[t * lanes + row] / n : kUndefined;
       }
     }
   }

@@ -23,8 +23,8 @@ void box_curves(const Ranked& in, View<double> weights, View<double> grid, long 
 // A figure and the recall, mean over the classes with truth, [rows][thresholds].
 void box_figures(const Ranked& in, Matrix<double> weights, BoxFigure figure, View<double> grid, long threads, double* value,
                  double* recall);
-// The same to 1.2e-7 for rows of counts, [groups][units][kCountedRows]; of coco, grid, step and recall. `wide` counts in
-// 64 bits, as is done for large classes anyway, with the same results.
+// The same to 1.2e-7 for rows of counts, [groups][units][kCountedRows]; of coco, grid, step, best F1 (without
+// the score that it is reached at) and recall. `wide` counts in 64 bits, as is done for large classes anyway, with the same results.
 void box_draws(const Ranked& in, const std::uint8_t* counts, std::size_t rows, BoxFigure figure, View<double> grid, bool wide,
                long threads, double* value, double* recall);
 

@@ -132,38 +132,5 @@ struct CountedEnvelope {
   }
 };
 
-// Sum of precision times the step in what is found; equal scores are one step. In double precision, so that the numbers
-// are those of real weights to the bit.
-template <typename Count>
-struct CountedSteps {
-  static constexpr bool kByTie = true;
-  const Lanes<Count, C>* plain;
-  Lanes<Count, C> tp{}, fp{}, last{};
-  Lanes<double, C> figure{};
-  bool risen = false;
-
-  void hit(const std::uint8_t* w, std::size_t) {
-    add(tp, w);
-    risen = true;
-  }
-  void miss(const std::uint8_t* w) { add(fp, w); }
-  void tie(std::size_t i) {
-    if (risen) step(tp.v, fp.v, plain[i].v, last.v, figure.v);
-    risen = false;
-  }
-
- private:
-  STEELYARD_NOINLINE static void step(const Count* STEELYARD_RESTRICT tp, const Count* STEELYARD_RESTRICT fp,
-                                      const Count* STEELYARD_RESTRICT plain, Count* STEELYARD_RESTRICT last,
-                                      double* STEELYARD_RESTRICT figure) {
-    for (std::size_t l = 0; l < C; ++l) {
-      const Count all = tp[l] + fp[l] + plain[l];
-      const double found = static_cast<double>(tp[l]), whole = static_cast<double>(all > 0 ? all : 1);
-      figure[l] += static_cast<double>(tp[l] - last[l]) * (found / whole);
-      last[l] = tp[l];
-    }
-  }
-};
-
 }  // namespace
 }  // namespace steelyard::STEELYARD_TARGET

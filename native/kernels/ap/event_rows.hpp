@@ -11,14 +11,13 @@
 namespace steelyard::STEELYARD_TARGET {
 namespace {
 
-constexpr std::size_t H = C / 2;
 constexpr float kUnit = 1 / kOne;
 
 using Floats = Lanes<float, C>;
 using Bytes = Lanes<std::uint8_t, C>;
 
 // A sum of rows of L bytes, in bytes for as long as it fits.
-template <std::size_t L>
+template <std::size_t L, typename Sum = std::int32_t>
 class Tally {
  public:
   explicit Tally(std::size_t heaviest) : room_(255 / heaviest) {}
@@ -34,7 +33,7 @@ class Tally {
       for (; first < end; ++first) one(row(first), part_.v);
     }
   }
-  const Lanes<std::int32_t, L>& total() {
+  const Lanes<Sum, L>& total() {
     flush();
     return sum_;
   }
@@ -60,13 +59,17 @@ class Tally {
     for (std::size_t l = 0; l < L; ++l) to[l] = static_cast<float>(larger(all - (sum[l] + part[l]), 1)) * kUnit;
   }
   void flush() {
-    for (std::size_t l = 0; l < L; ++l) sum_[l] += part_[l];
-    part_ = {};
+    if (rows_ == 0) return;
+    collect(part_.v, sum_.v);
     rows_ = 0;
+  }
+  STEELYARD_NOINLINE static void collect(std::uint8_t* STEELYARD_RESTRICT part, Sum* STEELYARD_RESTRICT to) {
+    for (std::size_t l = 0; l < L; ++l) to[l] += part[l];
+    for (std::size_t l = 0; l < L; ++l) part[l] = 0;
   }
 
   Lanes<std::uint8_t, L> part_{};
-  Lanes<std::int32_t, L> sum_{};
+  Lanes<Sum, L> sum_{};
   std::size_t room_, rows_ = 0;
 };
 
@@ -81,6 +84,23 @@ struct RunSums {
   Floats down_to, weight;
 };
 
+// What entries lack. Which ones do follows no pattern, so they are listed without a branch.
+template <typename Sum>
+void add_lacking(const ClassJob& job, std::size_t from, std::size_t to, Tally<C, Sum>& tally) {
+  constexpr std::size_t kSome = 256;
+  std::uint32_t rows[kSome];
+  while (from < to) {
+    const std::size_t end = to - from > kSome ? from + kSome : to;
+    std::size_t count = 0;
+    for (; from < end; ++from) {
+      const std::uint32_t row = job.lacking[job.events.stream[from] & ~kEvent];
+      rows[count] = row;
+      count += row != 0;
+    }
+    tally.add_rows(0, count, [&](std::size_t i) { return job.left + std::size_t{rows[i] - 1} * C; });
+  }
+}
+
 // What the thresholds of a class share: by row of the runs their sums, by event its weights.
 struct EventRows {
   RunSums* run;
@@ -89,9 +109,7 @@ struct EventRows {
   void take(const ClassJob& job) const {
     const Events& in = job.events;
     for (std::size_t e = 0; e < in.count; ++e) {
-      const auto unit = static_cast<std::size_t>(in.unit[e]);
-      if (job.halves) put_both(job.halves + unit * H, weight[e].v, weight[e].v + H);
-      else std::memcpy(weight[e].v, job.counts + unit * C, C);
+      std::memcpy(weight[e].v, job.counts + static_cast<std::size_t>(in.unit[e]) * C, C);
     }
   }
   void add_runs(const ClassJob& job) const {
@@ -111,28 +129,17 @@ struct EventRows {
   // Adds up what is above the end of each run. Whether floats hold the sums.
   bool add_up(const ClassJob& job) const {
     const Events& in = job.events;
-    auto row = [&](const std::uint8_t* table, std::size_t lanes) {
-      return [=, stream = in.stream](std::size_t i) { return table + static_cast<std::size_t>(stream[i] & ~kEvent) * lanes; };
-    };
-    if (!job.halves && !job.lacking) {
+    if (!job.lacking) {
       Tally<C> tally(job.heaviest);
-      each_end(job, [&](std::size_t from, std::size_t to) { tally.add_rows(from, to, row(job.counts, C)); },
+      auto row = [&](std::size_t i) { return job.counts + static_cast<std::size_t>(in.stream[i] & ~kEvent) * C; };
+      each_end(job, [&](std::size_t from, std::size_t to) { tally.add_rows(from, to, row); },
                [&](float* down_to, std::size_t) { tally.into(down_to); });
       return largest(tally.total()) < kMostExact;  // nothing is asked of what is below
     }
     if (in.entries >= kMostExact) return false;
-    if (job.lacking) {
-      Tally<C> tally(1);
-      each_end(job, [&](std::size_t from, std::size_t to) { add_lacking(job, from, to, tally); },
-               [&](float* down_to, std::size_t entries) { tally.rest_into(static_cast<std::int32_t>(entries), down_to); });
-      return true;
-    }
-    Tally<H> tally(job.heaviest);
-    each_end(job, [&](std::size_t from, std::size_t to) { tally.add_rows(from, to, row(job.halves, H)); },
-             [&](float* down_to, std::size_t entries) {
-               tally.into(down_to);
-               tally.rest_into(static_cast<std::int32_t>(entries), down_to + H);
-             });
+    Tally<C> tally(1);
+    each_end(job, [&](std::size_t from, std::size_t to) { add_lacking(job, from, to, tally); },
+             [&](float* down_to, std::size_t entries) { tally.rest_into(static_cast<std::int32_t>(entries), down_to); });
     return true;
   }
 
@@ -149,27 +156,6 @@ struct EventRows {
   }
   STEELYARD_NOINLINE static void more(const std::uint8_t* STEELYARD_RESTRICT a, std::uint16_t* STEELYARD_RESTRICT to) {
     for (std::size_t l = 0; l < C; ++l) to[l] = static_cast<std::uint16_t>(to[l] + a[l]);
-  }
-  static void put_both(const std::uint8_t* STEELYARD_RESTRICT half, std::uint8_t* STEELYARD_RESTRICT to,
-                       std::uint8_t* STEELYARD_RESTRICT other) {
-    for (std::size_t l = 0; l < H; ++l) to[l] = half[l];
-    for (std::size_t l = 0; l < H; ++l) other[l] = static_cast<std::uint8_t>(1 - half[l]);
-  }
-
-  // What entries lack. Which ones do follows no pattern, so they are listed without a branch.
-  static void add_lacking(const ClassJob& job, std::size_t from, std::size_t to, Tally<C>& tally) {
-    constexpr std::size_t kSome = 256;
-    std::uint32_t rows[kSome];
-    while (from < to) {
-      const std::size_t end = to - from > kSome ? from + kSome : to;
-      std::size_t count = 0;
-      for (; from < end; ++from) {
-        const std::uint32_t row = job.lacking[job.events.stream[from] & ~kEvent];
-        rows[count] = row;
-        count += row != 0;
-      }
-      tally.add_rows(0, count, [&](std::size_t i) { return job.left + std::size_t{rows[i] - 1} * C; });
-    }
   }
 
   // Calls take(from, to) for the entries down to each end of a run, and then put(lanes, entries down to it).

@@ -57,8 +57,6 @@ struct ClassJob {
   const std::uint8_t* inexact; // by a number of truths modulo the last point: some recall lies on a point that it misses
   const double* weights;       // [units][kRealLanes], or
   const std::uint8_t* counts;  // [units][kCountedLanes]
-  const std::uint8_t* halves;  // [units][kCountedLanes / 2]: the first half of the counts, where the second takes every unit
-                               // that the first leaves out, and leaves out every one that it takes; else null
   const std::uint32_t* lacking;  // by unit: 0 where every row takes it once, or a row of `left`, from 1 on; null where many
                                  // are lacking, or some are taken more than once
   const std::uint8_t* left;      // [..][kCountedLanes]: 1 where a unit is not taken

@@ -1,14 +1,36 @@
 // One class of detections under many rows of counts side by side: see ap/walk.hpp and the readings.
+#include <cmath>
+
 #include "ap/backward_readings.hpp"
 #include "ap/counted_readings.hpp"
 #include "ap/large_envelope.hpp"
 #include "ap/event_rows.hpp"
 #include "ap/put.hpp"
+#include "ap/tied_readings.hpp"
 #include "ap/walk.hpp"
 #include "wide/target.hpp"
 
 namespace steelyard::STEELYARD_TARGET {
 namespace {
+
+// Figures that take equal scores as one step, at one threshold.
+template <typename Count, typename Share>
+void read_ties(const ClassJob& job, std::size_t t, const Lanes<Count, C>& positives, const bool* counts, Share share) {
+  if (job.figure == BoxFigure::step) {
+    CountedSteps<Count> reading;
+    const auto found = each_step<Count>(job, t, [&](const Count* hits, const Count* ranked) { reading(hits, ranked); });
+    put<C>(job, t, counts, [&](std::size_t l) { return reading.figure[l] / static_cast<double>(positives[l]); }, share(found));
+    return;
+  }
+  auto best = [&](auto&& reading) {
+    each_step<Count>(job, t, [&](const Count* hits, const Count* ranked) { reading(hits, ranked); });
+    put<C>(job, t, counts, [&](std::size_t l) { return reading.figure(l); },
+           [](std::size_t) { return static_cast<double>(NAN); });
+  };
+  const double most = static_cast<double>(job.heaviest) * static_cast<double>(job.events.entries + job.events.truths + 1);
+  if (most * most < 0x1p53) best(CountedBestF1<Count, true>(positives));
+  else best(CountedBestF1<Count, false>(positives));
+}
 
 template <typename Count>
 void count_as(const ClassJob& job) {
@@ -25,11 +47,17 @@ void count_as(const ClassJob& job) {
     positives[l] = counts[l] ? positives[l] : 1;
   }
   if (!any) return;
+  auto share = [&](const Lanes<Count, C>& tp) {
+    return [&](std::size_t l) { return static_cast<double>(tp[l]) / static_cast<double>(positives[l]); };
+  };
+  if (by_tie(job.figure)) {
+    for (std::size_t t = 0; t < job.thresholds; ++t) read_ties(job, t, positives, counts, share);
+    return;
+  }
   auto* scratch = static_cast<Lanes<Count, C>*>(job.scratch);
   auto* precision = reinterpret_cast<Shares*>(scratch + in.count);
   Lanes<Count, C> sum{};
-  if (job.figure == BoxFigure::step) plain_to_tie(in, job.counts, sum, scratch);
-  else if (job.figure != BoxFigure::recall) plain_before(in, job.counts, sum, scratch);
+  if (job.figure != BoxFigure::recall) plain_before(in, job.counts, sum, scratch);
   CountedGrid<Count> grid;
   grid.last = static_cast<typename CountedGrid<Count>::Unsigned>(job.points - 1);
   grid.missed = job.missed;
@@ -38,20 +66,12 @@ void count_as(const ClassJob& job) {
   const double whole = static_cast<double>(job.points) * static_cast<double>(kOne);
   for (std::size_t t = 0; t < job.thresholds; ++t) {
     const ClassEvents<std::uint8_t, C> events(in, t, job.counts);
-    auto share = [&](const Lanes<Count, C>& tp) {
-      return [&](std::size_t l) { return static_cast<double>(tp[l]) / static_cast<double>(positives[l]); };
-    };
     if (on_grid(job.figure)) {
       CountedEnvelope<Count> reading{scratch, grid, precision, precision + in.count};
       Shares figure{};
       walk(events, reading);
       reading.figure(figure);
       put<C>(job, t, counts, [&](std::size_t l) { return static_cast<double>(figure[l]) / whole; }, share(reading.tp));
-    } else if (job.figure == BoxFigure::step) {
-      CountedSteps<Count> reading{scratch};
-      walk(events, reading);
-      put<C>(job, t, counts, [&](std::size_t l) { return reading.figure[l] / static_cast<double>(positives[l]); },
-             share(reading.tp));
     } else {
       CountedRecall<Count> reading;
       walk(events, reading);
@@ -70,17 +90,9 @@ Lanes<std::int32_t, C> marked_at(const ClassJob& job, const EventRows& rows, con
 Lanes<std::int32_t, C> all_truths(const ClassJob& job) {
   const Events& in = job.events;
   auto unit = [&](std::size_t i) { return static_cast<std::size_t>(in.truth_unit[i]); };
-  if (!job.halves) {
-    Tally<C> tally(job.heaviest);
-    tally.add_rows(0, in.truths, [&](std::size_t i) { return job.counts + unit(i) * C; });
-    return tally.total();
-  }
-  Tally<H> tally(job.heaviest);
-  tally.add_rows(0, in.truths, [&](std::size_t i) { return job.halves + unit(i) * H; });
-  const Lanes<std::int32_t, H>& half = tally.total();
-  Lanes<std::int32_t, C> both;
-  for (std::size_t l = 0; l < H; ++l) both[l] = half[l], both[H + l] = static_cast<std::int32_t>(in.truths) - half[l];
-  return both;
+  Tally<C> tally(job.heaviest);
+  tally.add_rows(0, in.truths, [&](std::size_t i) { return job.counts + unit(i) * C; });
+  return tally.total();
 }
 
 // One threshold, from the last run back.
@@ -164,7 +176,7 @@ bool read_backward(const ClassJob& job) {
 }  // namespace
 
 void count_class(const ClassJob& job) {
-  if (job.figure == BoxFigure::step || !read_backward(job)) count_as<std::int32_t>(job);
+  if (by_tie(job.figure) || !read_backward(job)) count_as<std::int32_t>(job);
 }
 void count_class_wide(const ClassJob& job) { count_as<std::int64_t>(job); }
 

@@ -40,7 +40,7 @@ GRIDS = {
 }
 ENDS = np.linspace(0.0, 1.0, 2)
 CURVES = 7  # among the kinds of native/streams.cpp
-COUNTED = ("coco", "voc11", "tide", "step", "recall", "loop")  # figures that have a faster way with drawn counts
+COUNTED = ("coco", "voc11", "tide", "step", "best_f1", "recall", "loop")  # read faster from counts
 ALONE = ("voc", "step", "lamr", "loop")  # figures that are read at the thresholds asked for only: every one is a walk
 FEW_IMAGES = 64  # that are scored alone at a time
 STANDARD_AREA = "standard"  # the four areas of COCO, matched together
