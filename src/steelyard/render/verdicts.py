@@ -64,10 +64,7 @@ def verdict_remarks(differences: Iterable[Difference], unit: str, name: str = "B
     shown = [f"{d.spec} {size_text(d.showable)}{_in_unit(d)}" for d in listed if d.showable > 0]
     if shown:
         more = f", and {len(shown) - _MOST_SHOWN} more" if len(shown) > _MOST_SHOWN else ""
-        remarks.append(
-            f"These units show, 4 times in 5 and one test at a time, a difference of: "
-            f"{', '.join(shown[:_MOST_SHOWN])}{more}."
-        )
+        remarks.append(f"Minimum detectable difference (80 % power, per test): {', '.join(shown[:_MOST_SHOWN])}{more}.")
     remarks += [margin_text(d, name, first) for d in listed if d.margin_verdict]
     if any(d.margin_verdict for d in listed):
         remarks.append("Margins are judged metric by metric, and hold only where they were named before the result.")

@@ -104,8 +104,8 @@ class Difference:
     is p corrected for `family` tests together by the method `adjust`, and `p_holm` by Holm's method; no p below
     `smallest_p` was possible.
 
-    `showable` is the difference that these units show four times in five, one test at a time. `margin` is how much may
-    be lost (`margin_relative`: as a share of A), and `margin_verdict` what the interval says of that, each side at
+    `showable` is the minimum detectable difference with 80 % power, of one test at a time. `margin` is how much may be
+    lost (`margin_relative`: as a share of A), and `margin_verdict` what the interval says of that, each side at
     `margin_level`: "equivalent", "not worse", "worse beyond margin" or "undecided".
     """
 
