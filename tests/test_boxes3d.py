@@ -382,3 +382,38 @@ REFUSED = {
 def test_kernels_refuse(name: str) -> None:
     with pytest.raises(ValueError, match=r"must|needs|from|expected|range|weight|view"):
         REFUSED[name]()
+
+
+def curve_ends(weight: float, units: int, hits: int) -> tuple[float, list[float]]:
+    """nuScenes' AP and KITTI's R11 and R40 of units with one truth each, of which the first ones are found."""
+    weights, truths = np.full((1, units), weight), np.ones(units)
+    score, unit = np.linspace(1, 0.5, hits), np.minimum(np.arange(hits), units - 1).astype(np.int32)
+    one = np.ones(hits, np.int32)
+    centre = _native.centre_scores(weights, truths, score, unit, one.astype(np.uint8), np.zeros((hits, 5)), 1, 0, 1)
+    kitti = _native.kitti_areas(weights, truths, score, unit, one, one, 0 * one, np.ones(hits), 1)
+    return float(centre[0, 0]), kitti[0, :2].tolist()
+
+
+@pytest.mark.parametrize("weight", [1e6, 1e12, 1e16, 1e18, 1e300])
+def test_curves_of_large_weights_end(weight: float) -> None:
+    """Three of four truths are found, without a false one: precision is 1 up to recall 0.75, and 0 beyond."""
+    centre, kitti = curve_ends(weight, 4, 3)
+    assert centre == pytest.approx(65 / 90)  # recalls 0.11 to 0.75 of 0.11 to 1
+    assert kitti == pytest.approx([800 / 11, 75.0])
+
+
+def test_curves_of_many_truths_of_the_largest_weight_end() -> None:
+    """20,000 truths of weight 1e12: their sum is so large that adding 1 does not change it."""
+    centre, kitti = curve_ends(1e12, 20_000, 15_000)
+    assert centre == pytest.approx(65 / 90)
+    assert kitti == pytest.approx([800 / 11, 75.0])
+
+
+def test_curves_of_more_matches_than_truths_end() -> None:
+    centre, kitti = curve_ends(1e14, 2, 8)
+    assert [centre, *kitti] == pytest.approx([1, 100, 100])
+
+
+def test_curves_whose_weights_overflow_have_no_value() -> None:
+    centre, kitti = curve_ends(1e308, 4, 3)
+    assert np.isnan([centre, *kitti]).all()

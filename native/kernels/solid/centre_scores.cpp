@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "solid/centres.hpp"
+#include "solid/weighed.hpp"
 #include "support/pool.hpp"
 
 namespace steelyard::solid {
@@ -30,7 +31,11 @@ class Recalls {
 
   void hit(double score, double weight) {
     while (weight > 0) {
-      if (weight > 8 && place_ < kRecalls && any_) {  // points between two recalls are passed in one step
+      if (place_ == kRecalls) {  // no recall is left to read
+        tp_ += weight;
+        return;
+      }
+      if (weight > 8 && any_) {  // points between two recalls are passed in one step
         const double many = std::min(std::floor(weight) - 4, std::floor(recall_at(place_) * truths_ - tp_) - 3);
         if (many >= 1) {
           point(tp_ + 1, score);
@@ -123,18 +128,14 @@ class Means {
   std::size_t at_[kErrors] = {};
 };
 
-struct Weighed {
-  const double* weights;  // null: 1
-  double of(std::int32_t unit) const { return weights ? weights[unit] : 1.0; }
-};
-
 // What one row of weights comes to; `curves` may be null.
 void one_row(const CentreEvents& in, std::size_t begin, std::size_t end, double truths, Weighed weigh, const CentreRule& rule,
              double* out, double* curves) {
   const std::size_t width = rule.distances + kErrors;
   std::fill_n(out, width, kNothing);
   if (curves) std::fill_n(curves, (width + 1) * kRecalls, 0.0);
-  if (!(truths > 0)) return;
+  if (!(truths > 0) || !std::isfinite(truths)) return;
+  truths = weigh.scaled(truths);
   const int first = static_cast<int>(std::lround(100 * rule.least_recall)) + 1;
   for (std::size_t k = 0; k < rule.distances; ++k) {
     Recalls recalls(truths);

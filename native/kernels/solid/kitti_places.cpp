@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "solid/kitti.hpp"
+#include "solid/weighed.hpp"
 #include "support/pool.hpp"
 
 namespace steelyard::solid {
@@ -18,8 +19,10 @@ class Sampler {
  public:
   Sampler(double truths, KittiCurve& curve) : truths_(truths), curve_(curve) {}
 
+  bool full() const { return curve_.places == kPlaces; }
+
   void add(double score, double weight) {
-    while (weight > 0) {
+    while (weight > 0 && !full()) {
       if (weight > 8 && pending_) {  // pieces that the recall asked for lies beyond are passed in one step
         const double reach = std::floor(recall_ * truths_ - done_) - 3;
         const double many = std::min(std::floor(weight) - 4, reach);
@@ -43,7 +46,7 @@ class Sampler {
     take();
   }
   void take() {
-    if (curve_.places == kPlaces) return;
+    if (full()) return;
     curve_.score[curve_.places++] = score_;
     recall_ += 1.0 / (kPlaces - 1.0);
   }
@@ -54,11 +57,6 @@ class Sampler {
   bool pending_ = false;
 };
 
-struct Weighed {
-  const double* weights;  // null: 1
-  double of(std::int32_t unit) const { return weights ? weights[unit] : 1.0; }
-};
-
 KittiCurve walk(const KittiEvents& in, const std::vector<std::uint32_t>& hits, std::size_t begin, std::size_t end,
                 double truths, Weighed weigh) {
   KittiCurve curve;
@@ -66,12 +64,12 @@ KittiCurve walk(const KittiEvents& in, const std::vector<std::uint32_t>& hits, s
   std::fill_n(curve.precision, kPlaces, 0.0);
   std::fill_n(curve.similarity, kPlaces, 0.0);
   std::fill_n(curve.score, kPlaces, std::numeric_limits<double>::quiet_NaN());
-  if (!(truths > 0)) return curve;
-  Sampler sampler(truths, curve);
+  if (!(truths > 0) || !std::isfinite(truths)) return curve;
+  Sampler sampler(weigh.scaled(truths), curve);
   for (const std::uint32_t e : hits) {
     const double w = weigh.of(in.unit[e]);
     if (w > 0) {
-      for (std::int32_t k = 0; k < in.hits[e]; ++k) sampler.add(in.score[e], w);
+      for (std::int32_t k = 0; k < in.hits[e] && !sampler.full(); ++k) sampler.add(in.score[e], w);
     }
   }
   sampler.finish();
@@ -93,7 +91,7 @@ KittiCurve walk(const KittiEvents& in, const std::vector<std::uint32_t>& hits, s
 }
 
 void areas(const KittiCurve& curve, double* out) {
-  if (!(curve.truths > 0)) {
+  if (!(curve.truths > 0) || !std::isfinite(curve.truths)) {
     std::fill_n(out, 4, std::numeric_limits<double>::quiet_NaN());
     return;
   }
