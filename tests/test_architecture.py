@@ -179,7 +179,14 @@ def test_no_import_circle() -> None:
 
 
 def test_the_api_holds_no_logic() -> None:
-    assert len((SOURCE / "api.py").read_text(encoding="utf-8").splitlines()) < 150
+    """No function has more than 15 statements, whatever its docstring and signature take."""
+    functions = ast.parse((SOURCE / "api.py").read_text(encoding="utf-8")).body
+    sizes = {
+        one.name: sum(isinstance(inside, ast.stmt) for inside in ast.walk(one)) - 1
+        for one in functions
+        if isinstance(one, ast.FunctionDef)
+    }
+    assert {name: size for name, size in sizes.items() if size > 15} == {}
 
 
 # Rooms that may look at tasks through the catalogue alone.

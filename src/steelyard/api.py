@@ -28,7 +28,8 @@ __all__ = ["compare", "compare_all", "evaluate", "metrics", "read", "score", "us
 @takes_settings("adjust", "margin")
 def evaluate(
     task: str, truth: Any, predictions: Any = None, metrics: Metrics = None, *, proxy: Any = None,
-    judge_correction: str = "difference", **settings: Unpack[Settings],
+    judge_correction: str = "difference", runs: str | None = None, fixed: str | None = None, df: str | None = None,
+    cov: str | None = None, like: str | None = None, **settings: Unpack[Settings],
 ) -> Report:  # fmt: skip
     """Score predictions against truth.
 
@@ -45,14 +46,21 @@ def evaluate(
     `proxy` is for truth that only some units have: data like the truth, in which a judge or a cheap measurement stands
     for it on all units, or the name of a column of the truth that holds it. `judge_correction` "difference" takes its
     mean error out; "rates" is for labelled units that are no random part of all, and corrects a share of right units.
+    `runs` says that `predictions` is a list of runs, or a dict of runs by name: "seeds", "readers" or "replies"; with
+    "annotators" `truth` is. Scores are means over runs, and intervals hold for other runs and units; `fixed` takes the
+    "runs" or the "items" as given. `df`, `cov` and `like` are of reader studies: see docs/runs.md.
     `tags` ({"model": "small"}) are kept in the result, and `steelyard view` sorts and filters by them.
     """
     definition = catalogue.find_task(task)
-    request = Request.of(definition.name, metrics, settings)
+    request = Request.of(definition.name, metrics, settings).with_runs(runs, False, fixed, df, cov, like)
     if proxy is not None or judge_correction != "difference":
         from steelyard.engine.judged import evaluate_judged
 
         return evaluate_judged(request, truth, predictions, proxy, judge_correction, findings)
+    if request.runs is not None:
+        from steelyard.engine.runs import evaluate_runs
+
+        return evaluate_runs(request, truth, predictions, findings)
     check_asked(definition, request)
     data = measure_sides(definition, request, truth, predictions)
     return report_of(definition, request, data, findings(data, definition.name))
@@ -67,13 +75,21 @@ def findings(data: Measured, task: str) -> tuple[str, ...]:
 
 @takes_settings("explain", "save_draws")
 def compare(
-    task: str, truth: Any, predictions_a: Any, predictions_b: Any, metrics: Metrics = None,
-    **settings: Unpack[Settings],
+    task: str, truth: Any, predictions_a: Any, predictions_b: Any, metrics: Metrics = None, *,
+    runs: str | None = None, pair_runs: bool = False, fixed: str | None = None, df: str | None = None,
+    cov: str | None = None, like: str | None = None, **settings: Unpack[Settings],
 ) -> Comparison:  # fmt: skip
     """Compare two models on the same truth, paired by unit. Differences are B minus A: A is the one to beat.
 
-    The settings are those of `evaluate`.
+    The settings are those of `evaluate`. With `runs` both predictions are lists of runs, and the means over the runs
+    are compared; `pair_runs` says that run k of both belongs together: one seed, split or reader.
     """
+    request = Request.of(catalogue.find_task(task).name, metrics, settings)
+    request = request.with_runs(runs, pair_runs, fixed, df, cov, like)
+    if request.runs is not None:
+        from steelyard.engine.runs import compare_runs
+
+        return compare_runs(request, truth, predictions_a, predictions_b, findings)
     return compare_all(task, truth, [predictions_a, predictions_b], metrics, **settings).comparisons[0]
 
 

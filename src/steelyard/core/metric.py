@@ -24,12 +24,14 @@ class Placements:
 
     A positive's placement is the share of negatives below it, a negative's the share of positives above it, ties half.
     `part` is the share that the negatives have of all that positives are compared with. `names` are those of one each.
+    `values` are the placements of positives and of negatives in the order of the units, where each unit is one of them.
     """
 
     counts: tuple[int, int]
     squares: tuple[float, float]
     part: float = 1.0
     names: tuple[str, str] = ("positive", "negative")
+    values: tuple[Floats, Floats] | None = dataclasses.field(default=None, repr=False, compare=False)
 
 
 @frozen

@@ -22,6 +22,13 @@ CORRECTIONS: tuple[Correction, ...] = ("difference", "rates")
 ADJUSTMENTS: tuple[Adjust, ...] = ("max-t", "holm", "fdr", "none")
 Sequenced = Literal["exact", "approximate"]
 SEQUENCES: tuple[Sequenced, ...] = ("exact", "approximate")
+Factor = Literal["seeds", "readers", "annotators", "replies"]
+FACTORS: tuple[Factor, ...] = ("seeds", "readers", "annotators", "replies")
+Fixed = Literal["runs", "items"]
+FIXED: tuple[Fixed, ...] = ("runs", "items")
+RunDf = Literal["satterthwaite", "hillis"]
+RunCovariance = Literal["jackknife", "delong"]
+LIKE: Mapping[str, RunCovariance] = {"or-dbm": "jackknife", "mrmcaov-delong": "delong"}  # both with Hillis's df
 By = Sequence[str | Sequence[str]]
 Metrics = Sequence[str | Metric] | str | Metric | None
 # Settings that do not say how data are read and joined.
@@ -55,6 +62,59 @@ class Settings(TypedDict, total=False):
 
 
 @frozen
+class RunDesign:
+    """How several runs over the same units are read.
+
+    `factor` is what the runs are: "seeds", "readers", "annotators" or "replies". With `paired`, run k of both models
+    belongs together (one seed, split or reader). `fixed` "runs" speaks of these runs alone, "items" of these units
+    alone. `df` is how degrees of freedom are found: "satterthwaite", or "hillis", which leaves the units' term out.
+    `covariance` is that of runs over units: by "jackknife", or for an area under the ROC curve by "delong".
+    """
+
+    factor: Factor
+    paired: bool = False
+    fixed: Fixed | None = None
+    df: RunDf = "satterthwaite"
+    covariance: RunCovariance = "jackknife"
+
+    @classmethod
+    def of(
+        cls, runs: str, pair_runs: bool = False, fixed: str | None = None, df: str | None = None,
+        cov: str | None = None, like: str | None = None,
+    ) -> RunDesign:  # fmt: skip
+        """Check what was given. `like` names a program of reader studies whose numbers are wanted."""
+        if like is not None:
+            if like not in LIKE:
+                raise InputError(f"like='{like}' is not a known preset", remedy=f"Choose one of: {', '.join(LIKE)}.")
+            if runs != "readers" or df is not None or cov is not None:
+                raise InputError(
+                    f"like='{like}' sets the covariance and the degrees of freedom of readers",
+                    remedy="Use it with runs='readers', without df and cov.",
+                )
+            pair_runs, cov = True, LIKE[like]
+        given = {
+            "runs": (runs, FACTORS),
+            "fixed": (fixed, FIXED),
+            "df": (df, ("satterthwaite", "hillis")),
+            "cov": (cov, ("jackknife", "delong")),
+        }
+        for name, (value, choices) in given.items():
+            if value is not None and value not in choices:
+                raise InputError(f"{name}={value!r} is not a valid choice", remedy=f"Choose {' or '.join(choices)}.")
+        if cov == "delong" and runs == "annotators":
+            raise InputError(
+                "cov='delong' needs one truth for all runs, and annotators have a truth each", remedy="Leave cov out."
+            )
+        return cls(
+            runs,  # type: ignore[arg-type]
+            bool(pair_runs) or runs == "annotators",
+            fixed,  # type: ignore[arg-type]
+            df or ("hillis" if runs == "readers" else "satterthwaite"),  # type: ignore[arg-type]
+            cov or "jackknife",  # type: ignore[arg-type]
+        )
+
+
+@frozen
 class Request:
     """What was asked for.
 
@@ -68,7 +128,8 @@ class Request:
     `strata` the column whose shares were fixed by design and stay the same in every draw. `proxy` names what stands for
     the truth of units that have none, and `judge_correction` how its errors are taken out. With `sequence` intervals
     hold at every look while data grow: "exact" for means of bounded unit scores alone, "approximate" for others too.
-    `tags` decide nothing: they are what a reader finds the run by, {"model": "small", "date": "2026-03-01"}.
+    `runs` says how several runs of a model are read. `tags` decide nothing: they are what a reader finds the run by,
+    {"model": "small", "date": "2026-03-01"}.
     """
 
     task: str
@@ -91,12 +152,14 @@ class Request:
     judge_correction: Correction = "difference"
     sequence: Sequenced | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
+    runs: RunDesign | None = None
 
     @classmethod
     def of(cls, task: str, metrics: Metrics = None, settings: Settings | None = None) -> Request:
         """Check what was given. An unknown setting is an error that names the nearest."""
         given: dict[str, Any] = dict(settings or {})
-        known = [one.name for one in fields(cls) if one.name not in ("task", "metrics", "proxy", "judge_correction")]
+        own = ("task", "metrics", "proxy", "judge_correction", "runs")
+        known = [one.name for one in fields(cls) if one.name not in own]
         for name in given:
             if name not in known:
                 raise TypeError(f"there is no setting '{name}'. {nearest(name, known)}")
@@ -115,6 +178,18 @@ class Request:
         request = replace(request, **given)
         request.check()
         return request
+
+    def with_runs(
+        self, runs: str | None, pair_runs: bool, fixed: str | None, df: str | None, cov: str | None, like: str | None
+    ) -> Request:
+        """The same with several runs, where `runs` says what they are."""
+        if runs is not None:
+            return replace(self, runs=RunDesign.of(runs, pair_runs, fixed, df, cov, like))
+        given = {"pair_runs": pair_runs or None, "fixed": fixed, "df": df, "cov": cov, "like": like}
+        for name, value in given.items():
+            if value is not None:
+                raise InputError(f"{name} is only for several runs", remedy="Say what they are, such as runs='seeds'.")
+        return self
 
     def check(self) -> None:
         """Raise InputError where a setting is out of its range."""
@@ -211,6 +286,7 @@ class Request:
             margin={},
             sequence=None,
             tags={},
+            runs=None,
         )
 
 

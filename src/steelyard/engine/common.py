@@ -72,6 +72,11 @@ def _key(task: Task, pairs: Any) -> tuple[str, ...]:
     return tuple(name for name in task.truth.key if name in pairs.truth and name in pairs.prediction)
 
 
+def joined_rows(task: Task, pairs: Any) -> set[Key]:
+    """The keys of what has a prediction: of rows, or of units where whole units are joined."""
+    return _joined(pairs, _key(task, pairs))
+
+
 def _joined(pairs: Any, names: tuple[str, ...]) -> set[Key]:
     """What of the truth has a prediction."""
     if hasattr(pairs, "rows"):  # labels: rows without a prediction are none

@@ -8,7 +8,7 @@ together.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -17,6 +17,7 @@ import numpy as np
 from steelyard.core.metric import Metric
 from steelyard.core.need import Curve
 from steelyard.core.request import Request
+from steelyard.core.weights import Floats
 from steelyard.engine.families import UnjudgedDifference
 from steelyard.engine.flips import AGREEMENT, FlipTest, flip_test, nearer, of_agreement
 from steelyard.engine.intervals import CAP, FEW_DF, Estimate, Interval, Sample, of_distances
@@ -25,7 +26,7 @@ from steelyard.engine.planning import showable
 from steelyard.engine.score import nothing_drawn, remarks, sample_of
 from steelyard.engine.sequence import sequenced_difference
 from steelyard.engine.sides import Side
-from steelyard.results.score import Difference, Direction
+from steelyard.results.score import Difference, Direction, Score
 
 
 def compare(
@@ -43,7 +44,7 @@ def compare(
     for metric in metrics:
         spec = str(metric)
         values = [float(side.plain.of(metric)[0]) for side in (first, second)]
-        pair = _Pair(metric, first, second, values[0], values[1], sample, confidence)
+        pair = Pair(metric, first, second, values[0], values[1], sample, confidence)
         estimate, test, p, method, least = Estimate(), None, math.nan, "", math.nan
         if a.units.drawn < 2:
             estimate = nothing_drawn(a.units, request)
@@ -58,32 +59,8 @@ def compare(
                 states = (first.state, second.state)
                 estimate, p, method = sequenced_difference(metric, states, pair.difference, estimate, request)
                 test = None
-        differences[spec] = UnjudgedDifference(
-            Difference(
-                spec=spec,
-                label=metric.label,
-                a=scores[0][spec],
-                b=scores[1][spec],
-                difference=pair.difference,
-                interval=estimate.interval,
-                p=p,
-                p_holm=math.nan,
-                verdict="",
-                units=scores[0][spec].units,
-                why=scores[0][spec].why or scores[1][spec].why,
-                better=cast("Direction", metric.better),
-                measured_in=metric.measured_in,
-                se=estimate.se,
-                df=estimate.df,
-                notes=remarks(spec, estimate),
-                p_method=method,
-                showable=showable(estimate.se, estimate.df, confidence),
-                null_hypothesis=null_hypothesis(metric),
-                **pair.margin(margins.get(spec), estimate),
-            ),
-            test,
-            least,
-        )
+        difference = pair.compared(scores, estimate, p, method, null_hypothesis(metric), margins.get(spec))
+        differences[spec] = UnjudgedDifference(difference, test, least)
     return differences
 
 
@@ -95,7 +72,17 @@ def null_hypothesis(metric: Metric) -> str:
     return f"both models have the same {metric} in the population of units"
 
 
-class _Pair:
+def draw_cap(metric: Metric, se: float, draws: Callable[[], Floats]) -> float:
+    """By how much the jackknife is too large for a ranked metric, held against the draws; 1 for other metrics."""
+    if not any(isinstance(need, Curve) for need in metric.needs()):
+        return 1.0
+    values = draws()
+    kept = values[~np.isnan(values)]
+    spread = float(kept.std(ddof=1)) if len(kept) > 1 else math.nan
+    return min(1.0, CAP * spread / se) if spread > 0 and se > 0 else 1.0
+
+
+class Pair:
     """One metric of two models."""
 
     def __init__(
@@ -105,7 +92,6 @@ class _Pair:
         self.best = {"zero": 0.0, "one": 1.0}.get(metric.better)
         self.a, self.b = (value - (self.best or 0.0) for value in (a, b))  # from the best value, where there is one
         self.width = metric.range[1] - metric.range[0]
-        self.curve = any(isinstance(need, Curve) for need in metric.needs())
 
     @property
     def difference(self) -> float:
@@ -117,14 +103,14 @@ class _Pair:
 
         |b| - |a| = 0 means that b - a or b + a is 0, so both must be rejected.
         """
-        gap, of_gap = self._signed(-times)
+        gap, of_gap = self.signed(-times)
         if self.best is None:
             return gap, of_gap
-        total, of_total = self._signed(times)
+        total, of_total = self.signed(times)
         test = nearer([of_gap, of_total])
         return of_distances(of_gap.difference, of_total.difference, gap, total), test
 
-    def _signed(self, times: float) -> tuple[Estimate, FlipTest]:
+    def signed(self, times: float) -> tuple[Estimate, FlipTest]:
         """B plus `times` A."""
         first, second = self.sides
         difference = self.b + times * self.a
@@ -139,8 +125,7 @@ class _Pair:
             share = resting.may_differ(self.confidence)
             agree = f"all {resting.units:,} units agree; up to {100 * share:.2g} % of units may differ"
             return Estimate(None, 0.0, max(units - 1, 1), agree), test
-        if self.curve:
-            influence = influence.scaled(self._cap(influence.se, times))
+        influence = influence.scaled(draw_cap(self.metric, influence.se, lambda: self.draws(times)))
         test = flip_test(difference, influence, self.confidence)
         notes: tuple[str, ...] = ()
         if influence.lost:
@@ -155,13 +140,40 @@ class _Pair:
             interval = max(interval[0], -far), min(interval[1], far)
         return Estimate(interval, influence.se, influence.df, why, notes), test
 
-    def _cap(self, se: float, times: float) -> float:
-        """By how much the jackknife is too large for a ranked metric, held against the draws."""
+    def draws(self, times: float) -> Floats:
+        """B plus `times` A under the bootstrap draws."""
         first, second = (side.drawn.of(self.metric) for side in self.sides)
-        draws = second + times * first
-        kept = draws[~np.isnan(draws)]
-        spread = float(kept.std(ddof=1)) if len(kept) > 1 else math.nan
-        return min(1.0, CAP * spread / se) if spread > 0 and se > 0 else 1.0
+        return second + times * first
+
+    def compared(
+        self, scores: Sequence[Mapping[str, Score]], estimate: Estimate, p: float, method: str, null: str,
+        margin: Margin | None,
+    ) -> Difference:  # fmt: skip
+        """The difference of two models' scores, not judged yet."""
+        spec = str(self.metric)
+        a, b = (each[spec] for each in scores)
+        return Difference(
+            spec=spec,
+            label=self.metric.label,
+            a=a,
+            b=b,
+            difference=self.difference,
+            interval=estimate.interval,
+            p=p,
+            p_holm=math.nan,
+            verdict="",
+            units=a.units,
+            why=a.why or b.why,
+            better=cast("Direction", self.metric.better),
+            measured_in=self.metric.measured_in,
+            se=estimate.se,
+            df=estimate.df,
+            notes=remarks(spec, estimate),
+            p_method=method,
+            showable=showable(estimate.se, estimate.df, self.confidence),
+            null_hypothesis=null,
+            **self.margin(margin, estimate),
+        )
 
     def margin(self, margin: Margin | None, estimate: Estimate) -> dict[str, Any]:
         """What the difference says of a margin. A share of A's value is as uncertain as that value."""

@@ -109,6 +109,8 @@ class Influence:
 
     def scaled(self, factor: float) -> Influence:
         """The same influences times a factor."""
+        if factor == 1:
+            return self
         return Influence(self.coins, factor * self.psi, factor * self.sums, self.lost)
 
     @property
@@ -133,21 +135,23 @@ class Influence:
         return min(max(df, LEAST_DF), n - 1)
 
 
+def influence_of(left_out: Floats) -> tuple[Floats, int]:
+    """The influence of each unit, from the values without it, and how many of these are undefined."""
+    defined = ~np.isnan(left_out)
+    psi = np.zeros(len(left_out))
+    kept = left_out[defined]
+    if len(kept):
+        moved = kept.mean() - kept
+        if np.abs(moved).max() > SAME * np.abs(kept).max():
+            psi[defined] = (len(left_out) - 1) * moved
+    return psi, len(left_out) - len(kept)
+
+
 def influences(left_out: Mapping[Metric, Floats], coins: Coins) -> dict[Metric, Influence]:
     """The influences of each metric, from its values without each unit; one pass over the coins serves all."""
     if not left_out:
         return {}
-    columns, lost = [], []
-    for values in left_out.values():
-        defined = ~np.isnan(values)
-        psi = np.zeros(len(values))
-        kept = values[defined]
-        if len(kept):
-            moved = kept.mean() - kept
-            if np.abs(moved).max() > SAME * np.abs(kept).max():
-                psi[defined] = (len(values) - 1) * moved
-        columns.append(psi)
-        lost.append(len(values) - len(kept))
+    columns, lost = zip(*map(influence_of, left_out.values()), strict=True)
     matrix = np.stack(columns, axis=1)
     sums = coins.sums(matrix)
     return {metric: Influence(coins, matrix[:, k], sums[:, k], lost[k]) for k, metric in enumerate(left_out)}

@@ -78,6 +78,8 @@ def measure_judged(task: Task, request: Request, truth: Any, predictions: Any, p
             "rates of a judge's errors cannot be had with --by: slices have too few labels of both kinds",
             remedy="Leave --by or --judge-correction out.",
         )
+    if request.runs is not None:
+        raise InputError("several runs cannot be combined with a proxy", remedy="Leave one of them out.")
     if request.explain or request.save_draws:
         raise InputError("--proxy cannot be had with --explain or --save-draws", remedy="Leave one of them out.")
     own, columns = truth, dict(request.columns)

@@ -40,7 +40,7 @@ def shown_names(sources: Sequence[str], given: Sequence[str] | None) -> list[str
     if set(sources) == {IN_MEMORY}:
         letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
         return [letters[place] if place < len(letters) else f"model {place + 1}" for place in range(len(sources))]
-    return unique([_stem(source) for source in sources], sources)
+    return unique([stem(source) for source in sources], sources)
 
 
 def unique(stems: Sequence[str], sources: Sequence[str]) -> list[str]:
@@ -61,7 +61,7 @@ def unique(stems: Sequence[str], sources: Sequence[str]) -> list[str]:
     return names
 
 
-def _stem(source: str) -> str:
+def stem(source: str) -> str:
     """The name of a file or folder without its ending; a source in memory stays as it is."""
     base = os.path.basename(source.rstrip("/\\")) or source
     stem = os.path.splitext(_ENDINGS.sub("", base))[0]

@@ -136,7 +136,7 @@ def _intervals(
             estimate = NOTHING
         elif metric.few == "t" and sample.units < FEW_UNITS and left is not None:
             estimate = by_jackknife(value, left_rows(state.units, left), metric.range, request.confidence)
-        elif (placed := _placements(metric, state)) is not None:
+        elif (placed := placements_of(metric, state)) is not None:
             estimate = by_placements(value, placed, request.confidence)
         elif parts is None:
             agreeing = partial(with_values, state, metric, sample)
@@ -147,7 +147,7 @@ def _intervals(
     return intervals
 
 
-def _placements(metric: Metric, state: State) -> Placements | None:
+def placements_of(metric: Metric, state: State) -> Placements | None:
     """The placements of an area under the ROC curve, where single units are resampled and weigh the same."""
     units = state.units
     if units.planned or units.alike or not units.unweighted:

@@ -25,6 +25,7 @@ from steelyard.core.table import Table
 from steelyard.results import details, packed
 from steelyard.results.comparison import Standing
 from steelyard.results.gate import Gate, Outcome
+from steelyard.results.score import RunSpread
 from steelyard.results.unit_table import UnitTable
 
 HOW = "Write one with: steelyard evaluate TASK TRUTH PREDICTIONS -o result.json."
@@ -35,6 +36,7 @@ WRITTEN: dict[type, dict[str, Any]] = {
     Gate: {"outcome": Outcome},
     Coverage: {"share": float},
     Standing: {"best": tuple[int, ...]},
+    RunSpread: {"share_runs": float, "share_items": float},
 }
 PLAINER: dict[type, dict[str, Any]] = {Request: {"metrics": tuple[str, ...] | None, "options": Mapping[str, str]}}
 

@@ -28,11 +28,22 @@ class Side:
 
 
 @frozen
+class RunSource:
+    """One of several runs (seeds, readers, annotators, replies): its name, and what was read for it."""
+
+    name: str
+    source: str
+    rows: int
+    digest: str
+
+
+@frozen
 class Sources:
     """Both sides, the version of Steelyard that made the numbers, and the proxy of truth where there is one.
 
     `truth_units` is a sketch of the units that have truth, by which a ledger knows a test set again after it grew. Of
     several models it is given once, and it is None where units have no ids.
+    `runs` are the runs behind the predictions, or behind the truth where annotators are the runs.
     """
 
     truth: Side
@@ -40,6 +51,7 @@ class Sources:
     version: str = __version__
     proxy: Side | None = None
     truth_units: UnitSketch | None = None
+    runs: tuple[RunSource, ...] = ()
 
 
 @frozen

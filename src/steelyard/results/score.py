@@ -48,6 +48,48 @@ class FewLabels:
 
 
 @frozen
+class RunSpread:
+    """Several runs over the same units: the value of each run, and the parts of the variance of their mean.
+
+    `factor` says what the runs are: "seeds", "readers", "annotators" or "replies". `values` has the value of each run,
+    or the difference of each pair of runs; it is empty for two models whose runs do not belong together. `n_runs` is R
+    (the smaller one, where two models have unlike numbers of runs) and `n_units` is n, the resampling units.
+
+    `v_items` is the variance of the mean over the runs from resampling units, `v_runs` that from runs (the variance of
+    the values, over R), and `v_both` the part of each that belongs to the interaction of a run and a unit. The variance
+    of the mean over both is v_runs + max(v_items - v_both, 0).
+    """
+
+    factor: str
+    values: tuple[float, ...]
+    n_runs: int
+    n_units: int
+    v_items: float
+    v_runs: float
+    v_both: float
+
+    __eq__ = equal
+
+    @property
+    def share_runs(self) -> float:
+        """The share of the variance that runs make; nan where there is none."""
+        total = self.v_runs + max(self.v_items - self.v_both, 0.0)
+        return self.v_runs / total if total > 0 else math.nan
+
+    @property
+    def share_items(self) -> float:
+        """The share of the variance that units make; nan where there is none."""
+        return 1 - self.share_runs
+
+    def faults(self) -> dict[str, str]:
+        """What no run can have given, by field."""
+        if self.values and len(self.values) != self.n_runs:
+            return {"values": f"holds {len(self.values)} values of {self.n_runs} runs"}
+        parts = {"v_items": self.v_items, "v_runs": self.v_runs}
+        return {name: f"is {value:g}: a variance is not negative" for name, value in parts.items() if value < 0}
+
+
+@frozen
 class Score:
     """A metric's value with its interval, on how many units it stands, and what was left out.
 
@@ -56,7 +98,8 @@ class Score:
     many degrees of freedom that has. `undefined` counts what the metric had to leave out, and `left_out` says what that
     was. `draws` are the values under the bootstrap draws of units, where they were asked to be kept: those of two
     models on the same truth are paired. `measured_in` is the unit of measure, such as "g". `clusters` is how many
-    clusters were drawn, where units are drawn by cluster, and `few_labels` says what a proxy added.
+    clusters were drawn, where units are drawn by cluster, and `few_labels` says what a proxy added. `runs` is of a
+    score that is the mean of several runs.
     """
 
     spec: str
@@ -76,6 +119,7 @@ class Score:
     df: float = math.nan
     clusters: int = 0
     few_labels: FewLabels | None = None
+    runs: RunSpread | None = None
 
     __eq__ = equal
     __repr__ = score_repr
@@ -100,9 +144,9 @@ class Difference:
     For a metric whose best value is zero (bias) the difference is that of the distances from zero. `p` is the
     two-sided p-value of `null_hypothesis`, by sign flips over units. `p_method` is "flips", "all flips" where few units
     let all of them be walked, "tail bound" where too few worlds are as extreme to be counted, or "agreement" where all
-    units show the same difference. `interval` holds the differences that the same test does not reject. `p_adjusted`
-    is p corrected for `family` tests together by the method `adjust`, and `p_holm` by Holm's method; no p below
-    `smallest_p` was possible.
+    units show the same difference; with several runs of each model it is "t", and `runs` says how they vary.
+    `interval` holds the differences that the same test does not reject. `p_adjusted` is p corrected for `family` tests
+    together by the method `adjust`, and `p_holm` by Holm's method; no p below `smallest_p` was possible.
 
     `showable` is the minimum detectable difference with 80 % power, of one test at a time. `margin` is how much may be
     lost (`margin_relative`: as a share of A), and `margin_verdict` what the interval says of that, each side at
@@ -136,6 +180,7 @@ class Difference:
     margin_verdict: str = ""
     margin_level: float = math.nan
     null_hypothesis: str = ""
+    runs: RunSpread | None = None
 
     __eq__ = equal
     __repr__ = difference_repr

@@ -169,16 +169,17 @@ class RocAuc(RankedMetric):
         unit, positive = block.events.unit, block.events.columns["positive"].astype(bool)
         if len(unit) != len(state) or len(np.unique(unit)) != len(unit):
             return None
-        score = block.events.columns["score"]
-        above, below = np.sort(score[positive]), np.sort(score[~positive])
+        order = np.argsort(unit)  # the placements of several runs are of the same units, one by one
+        score, positive = block.events.columns["score"][order], positive[order]
+        first, second = score[positive], score[~positive]
 
         def share(of: Array, among: Array) -> Floats:
             """The share of sorted scores below each, ties half."""
             return (np.searchsorted(among, of, "left") + np.searchsorted(among, of, "right")) / (2 * len(among))
 
-        placed = share(above, below), 1 - share(below, above)
+        placed = share(first, np.sort(second)), 1 - share(second, np.sort(first))
         squares = [float(((values - placed[0].mean()) ** 2).sum()) for values in placed]
-        return Placements((len(above), len(below)), (squares[0], squares[1]))
+        return Placements((len(first), len(second)), (squares[0], squares[1]), values=placed)
 
 
 @frozen
