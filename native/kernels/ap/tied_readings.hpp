@@ -72,27 +72,23 @@ struct CountedSteps {
   }
 };
 
-// The best F1. Where products of two sums are exact in double precision, candidates are compared without a division.
-template <typename Count, bool Exact>
+// The best F1 over all score thresholds.
+template <typename Count>
 struct CountedBestF1 {
   Lanes<double, C> positives;
-  Lanes<double, C> found{}, whole;  // of the best one so far: its F1 is 2 found / whole
+  Lanes<double, C> best{};  // half of it
 
   explicit CountedBestF1(const Lanes<Count, C>& of) {
-    for (std::size_t l = 0; l < C; ++l) positives[l] = static_cast<double>(of[l]), whole[l] = 1.0;
+    for (std::size_t l = 0; l < C; ++l) positives[l] = static_cast<double>(of[l]);
   }
-  void operator()(const Count* hits, const Count* ranked) { step(hits, ranked, positives.v, found.v, whole.v); }
-  double figure(std::size_t l) const { return 2 * found[l] / whole[l]; }
+  void operator()(const Count* found, const Count* ranked) { step(found, ranked, positives.v, best.v); }
 
  private:
-  STEELYARD_NOINLINE static void step(const Count* STEELYARD_RESTRICT hits, const Count* STEELYARD_RESTRICT ranked,
-                                      const double* STEELYARD_RESTRICT positives, double* STEELYARD_RESTRICT found,
-                                      double* STEELYARD_RESTRICT whole) {
+  STEELYARD_NOINLINE static void step(const Count* STEELYARD_RESTRICT found, const Count* STEELYARD_RESTRICT ranked,
+                                      const double* STEELYARD_RESTRICT positives, double* STEELYARD_RESTRICT best) {
     for (std::size_t l = 0; l < C; ++l) {
-      const double now = static_cast<double>(hits[l]), all = static_cast<double>(ranked[l]) + positives[l];
-      const bool better = Exact ? now * whole[l] > found[l] * all : now / all > found[l] / whole[l];
-      found[l] = better ? now : found[l];
-      whole[l] = better ? all : whole[l];
+      const double f1 = static_cast<double>(found[l]) / (static_cast<double>(ranked[l]) + positives[l]);
+      best[l] = larger(best[l], f1);
     }
   }
 };

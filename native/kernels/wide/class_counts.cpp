@@ -22,14 +22,9 @@ void read_ties(const ClassJob& job, std::size_t t, const Lanes<Count, C>& positi
     put<C>(job, t, counts, [&](std::size_t l) { return reading.figure[l] / static_cast<double>(positives[l]); }, share(found));
     return;
   }
-  auto best = [&](auto&& reading) {
-    each_step<Count>(job, t, [&](const Count* hits, const Count* ranked) { reading(hits, ranked); });
-    put<C>(job, t, counts, [&](std::size_t l) { return reading.figure(l); },
-           [](std::size_t) { return static_cast<double>(NAN); });
-  };
-  const double most = static_cast<double>(job.heaviest) * static_cast<double>(job.events.entries + job.events.truths + 1);
-  if (most * most < 0x1p53) best(CountedBestF1<Count, true>(positives));
-  else best(CountedBestF1<Count, false>(positives));
+  CountedBestF1<Count> reading(positives);
+  each_step<Count>(job, t, [&](const Count* hits, const Count* ranked) { reading(hits, ranked); });
+  put<C>(job, t, counts, [&](std::size_t l) { return 2 * reading.best[l]; }, [](std::size_t) { return static_cast<double>(NAN); });
 }
 
 template <typename Count>
