@@ -208,7 +208,7 @@ def test_without_draws_the_intervals_are_taken_as_independent(
     assert verdict.outcome == expected
     assert verdict.verdicts[0].method == "unpaired"
     assert "as if the two results were independent" in str(verdict).replace("\n  ", " ")
-    assert "--save-draws" in str(verdict)
+    assert "--save-influences" in str(verdict).replace("\n  ", " ")
 
 
 def test_unpaired_numbers_by_hand() -> None:

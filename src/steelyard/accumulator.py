@@ -56,6 +56,7 @@ class Resampling(TypedDict, total=False):
     draws: int
     seed: int
     save_draws: bool
+    save_influences: bool
 
 
 KIND = "records"  # of the container that a state is kept in
@@ -163,8 +164,8 @@ class Accumulator:
     def report(self, metrics: Metrics = None, **settings: Unpack[Resampling]) -> Report:
         """Evaluate all batches as one.
 
-        `confidence`, `draws`, `seed` and `save_draws` are as in `evaluate`; what is not said here is as it was said
-        when the accumulator was made. A compacted one has the metrics that it was compacted for.
+        `confidence`, `draws`, `seed`, `save_draws` and `save_influences` are as in `evaluate`; what is not said here is
+        as it was said when the accumulator was made. A compacted one has the metrics that it was compacted for.
         """
         other = [name for name in settings if name not in Resampling.__annotations__]
         if other:
@@ -288,7 +289,7 @@ class Accumulator:
             "by": asked.by, "missing": asked.missing, "extra": asked.extra, "columns": dict(asked.columns),
             "options": options, "confidence": asked.confidence, "draws": asked.draws, "seed": asked.seed,
             "save_draws": asked.save_draws, "cluster": asked.cluster, "strata": asked.strata,
-            "sequence": asked.sequence, "tags": dict(asked.tags),
+            "sequence": asked.sequence, "tags": dict(asked.tags), "save_influences": asked.save_influences,
         }  # fmt: skip
 
     @staticmethod

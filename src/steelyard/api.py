@@ -40,7 +40,8 @@ def evaluate(
     custom. `columns` renames: {"weight": "grams"}.
     `options` are the task's own: {"angle": "radians"}, or for one side {"truth.angle": "radians"}. `explain` names
     other tools ("pycocotools"): the report then says what they print for these data, and which setting moves it.
-    `save_draws` keeps every score under the bootstrap draws, so that the JSON holds what a paired gate needs.
+    `save_influences` keeps what each unit contributes to each score, so that finished results are compared, pooled
+    and planned from without their data; `save_draws` keeps every score under the bootstrap draws.
     `cluster` names the column of units that are drawn together (the images of a video), and `strata` the column whose
     shares were fixed by design.
     `proxy` is for truth that only some units have: data like the truth, in which a judge or a cheap measurement stands

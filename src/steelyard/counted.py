@@ -41,6 +41,8 @@ def report_counts(task: Task, request: Request, options: Options, counter: Any) 
     """The report of what a counter has counted: here the device is waited for."""
     if request.save_draws:
         raise InputError("draws of counts cannot be saved", remedy="Leave device out, or save_draws.")
+    if request.save_influences:
+        raise InputError("influences of counts cannot be saved", remedy="Leave device out, or save_influences.")
     if request.metrics is None:
         request = replace(request, metrics=counter.metrics(task.defaults))
     data = measure_records(task, request, options, *counter.sides())

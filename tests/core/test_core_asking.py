@@ -215,6 +215,7 @@ def test_settings_are_shown_in_a_signature() -> None:
         "options",
         "confidence",
         "draws",
+        "save_influences",
         "adjust",
         "margin",
         "cluster",

@@ -17,6 +17,7 @@ from steelyard.core.request import Request
 from steelyard.engine.compare import compare
 from steelyard.engine.flips import Coins, Influence, flip_test
 from steelyard.engine.margins import margin_verdict
+from steelyard.engine.paired import Facts
 from steelyard.engine.planning import showable
 from steelyard.engine.ranks import standing
 from steelyard.engine.sides import sides_of
@@ -305,14 +306,14 @@ def test_ranks_of_models() -> None:
     base = RNG.normal(0, 1, 60)
     units = [5 + base, 5.1 + base + RNG.normal(0, 2.0, 60), 9 + base + RNG.normal(0, 0.1, 60)]
     values, each = [float(one.mean()) for one in units], [model(one) for one in units]
-    standings = standing(High(), values, each, 0.95)
+    standings = standing(Facts.of(High()), values, each, 0.95)
     assert standings is not None
     assert (standings.spec, standings.ranks, standings.confidence) == ("high", ((2, 3), (2, 3), (1, 1)), 0.95)
-    turned = standing(Mean(), values, each, 0.95)
+    turned = standing(Facts.of(Mean()), values, each, 0.95)
     assert turned is not None
     assert turned.ranks == ((1, 2), (1, 2), (3, 3))
     units = [1 + base / 9, -4 + base / 9, 9 + base / 9 + RNG.normal(0, 0.1, 60)]
-    near = standing(NearOne(), [float(one.mean()) for one in units], [model(one) for one in units], 0.95)
+    near = standing(Facts.of(NearOne()), [float(one.mean()) for one in units], [model(one) for one in units], 0.95)
     assert near is not None
     assert near.ranks == ((1, 1), (2, 2), (3, 3))
 
@@ -321,7 +322,7 @@ def test_equal_distances_share_their_rank() -> None:
     """At -1, 1 and 4 the first two are equally far from 0, whichever way each errs."""
     rng = np.random.default_rng(9)
     units = [centre + rng.normal(0, 0.5, 60) for centre in (-1.0, 1.0, 4.0)]
-    standings = standing(Endless(), [float(one.mean()) for one in units], [model(one) for one in units], 0.95)
+    standings = standing(Facts.of(Endless()), [float(one.mean()) for one in units], [model(one) for one in units], 0.95)
     assert standings is not None
     assert standings.ranks == ((1, 2), (1, 2), (3, 3))
 
@@ -329,15 +330,15 @@ def test_equal_distances_share_their_rank() -> None:
 def test_models_without_a_rank() -> None:
     base = RNG.normal(0, 1, 60)
     each = [model(5 + base), model(base), model(9 + base + RNG.normal(0, 0.1, 60))]
-    standings = standing(High(), [5.0, math.nan, 9.0], each, 0.9)
+    standings = standing(Facts.of(High()), [5.0, math.nan, 9.0], each, 0.9)
     assert standings is not None
     assert standings.ranks == ((2, 2), (0, 0), (1, 1))
     assert standings.letters == ("b", "", "a")
-    same = standing(High(), [5.0, 5.0], [each[0], each[0]], 0.95)
+    same = standing(Facts.of(High()), [5.0, 5.0], [each[0], each[0]], 0.95)
     assert same is not None
     assert same.ranks == ((1, 2), (1, 2))
-    assert standing(High(), [5.0, math.nan], each[:2], 0.95) is None
-    assert standing(Count(), [5.0, 6.0], each[:2], 0.95) is None
+    assert standing(Facts.of(High()), [5.0, math.nan], each[:2], 0.95) is None
+    assert standing(Facts.of(Count()), [5.0, 6.0], each[:2], 0.95) is None
 
 
 def test_a_level_decides_which_ranks_are_shown() -> None:
@@ -345,6 +346,6 @@ def test_a_level_decides_which_ranks_are_shown() -> None:
     base = np.random.default_rng(10).normal(0, 1, 100)
     gap = base - base.mean() + 0.22
     for confidence, expected in ((0.9, ((2, 2), (1, 1))), (0.99, ((1, 2), (1, 2)))):
-        standings = standing(High(), [0.0, 0.22], [model(np.zeros(100)), model(gap)], confidence)
+        standings = standing(Facts.of(High()), [0.0, 0.22], [model(np.zeros(100)), model(gap)], confidence)
         assert standings is not None
         assert standings.ranks == expected

@@ -47,6 +47,10 @@ from steelyard.results.comparison import Lineup
     "--model", metavar="NAME", help="Of a stored result that holds several models or prompts: which one is B."
 )
 @click.option("--baseline", metavar="NAME", help="Likewise, which one is A.")
+@click.option(
+    "--save-influences", is_flag=True,
+    help="Keep in the JSON what each unit contributes to each score, so that 'gate' and 'pool' work without the data.",
+)  # fmt: skip
 @click.option("--pairs", is_flag=True, help="With three models or more, print each one's differences from A too.")
 @shared_options
 def compare(
@@ -59,6 +63,7 @@ def compare(
     margin: tuple[str, ...],
     model: str | None,
     baseline: str | None,
+    save_influences: bool,
     pairs: bool,
     metrics: tuple[str, ...],
     confidence: str,
@@ -87,8 +92,8 @@ def compare(
     steelyard compare weights truth.csv old.csv new.csv -m mae --margin mae=2%
     steelyard compare weights truth.csv base=old.csv ours=new.csv small=newer.csv -o table.tex
 
-    Results that are stored are compared without their data, by their draws where both were made with --save-draws on
-    the same truth: the JSON of 'evaluate' or of 'vlm score'.
+    Results that are stored are compared without their data: the JSON of 'evaluate' or of 'vlm score'. Made with
+    --save-influences on the same truth, they give the p and the intervals that the data would give.
 
     \b
     steelyard compare old.json new.json newer.json
@@ -130,5 +135,6 @@ def compare(
         tags=parse_tags(tags),
         adjust=adjust,
         margin=parse_margins(margin),
+        save_influences=save_influences,
     )
     put_out(lineup if len(b) > 1 else lineup[0], as_json, output, html=html, figures=figures, **shown)

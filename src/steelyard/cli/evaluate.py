@@ -60,9 +60,15 @@ from steelyard.core.request import CORRECTIONS
     help="Keep in the JSON all that the page shows, so that 'steelyard report' can draw it later.",
 )
 @click.option(
+    "--save-influences",
+    is_flag=True,
+    help="Keep in the JSON what each unit contributes to each score, at most 11 KB each, so that 'compare', 'gate', "
+    "'plan', 'pool' and 'drift' work without the data.",
+)
+@click.option(
     "--save-draws",
     is_flag=True,
-    help="Keep every score under the bootstrap draws in the JSON, 11 KB each, so that 'gate' can compare pairwise.",
+    help="Keep every score under the bootstrap draws in the JSON. --save-influences replaces it in the next version.",
 )
 @click.option(
     "--proxy", metavar="FILE|COLUMN",
@@ -84,6 +90,7 @@ def evaluate(
     tables: str | None,
     explain: str | None,
     details: bool,
+    save_influences: bool,
     save_draws: bool,
     proxy: str | None,
     judge_correction: str,
@@ -142,7 +149,7 @@ def evaluate(
         "tags": parse_tags(tags),
     }
     named = list(metrics) or None
-    choices["save_draws"] = save_draws
+    choices |= {"save_draws": save_draws, "save_influences": save_influences}
     with ExitStack() as held:
         if engine or address or workers or work or approximate or skip_bad_shards or are_shards(truth, predictions):
             if proxy:

@@ -45,9 +45,9 @@ def plan(
 ) -> None:
     """Say what difference test sets of other sizes show, and how many units a difference needs.
 
-    PILOT is the JSON of 'compare', of 'vlm score', or of 'evaluate' with --save-draws and --baseline. The standard
-    error shrinks with the square root of the number of units; the cautious numbers allow for a pilot that took it too
-    small. Name a difference that would matter, never the pilot's own.
+    PILOT is the JSON of 'compare', of 'vlm score', or of 'evaluate' with --save-influences and --baseline. The
+    standard error shrinks with the square root of the number of units; the cautious numbers allow for a pilot that took
+    it too small. Name a difference that would matter, never the pilot's own.
 
     \b
     steelyard plan pilot.json --target map=0.02

@@ -293,6 +293,10 @@ def parse(folder: str, to: str | None, mode: str | None) -> None:
 @click.option("--weight", metavar="COLUMN", help="The column of the frames with the sequences' own weights.")
 @click.option("--draws", default=1000, show_default=True, metavar="N", help="Bootstrap draws of sequences.")
 @click.option("--seed", default=0, show_default=True, metavar="N", help="Seed of the draws.")
+@click.option(
+    "--save-influences", is_flag=True,
+    help="Keep what each unit contributes to each score, so that 'gate' and 'compare' work without the data.",
+)  # fmt: skip
 @click.option("--save-draws", is_flag=True, help="Keep every score under its draws, so that 'gate' compares pairwise.")
 @click.option("--prices", metavar="FILE", type=click.Path(), help="What tokens cost, by model: .yaml, .toml or .json.")
 @click.option("--missing", default="skip", show_default=True, type=click.Choice(MISSING),

@@ -33,8 +33,8 @@ By = Sequence[str | Sequence[str]]
 Metrics = Sequence[str | Metric] | str | Metric | None
 # Settings that do not say how data are read and joined.
 NOT_OF_READING = (
-    "by", "explain", "confidence", "draws", "seed", "save_draws", "adjust", "margin", "cluster", "strata", "sequence",
-    "tags",
+    "by", "explain", "confidence", "draws", "seed", "save_draws", "save_influences", "adjust", "margin", "cluster",
+    "strata", "sequence", "tags",
 )  # fmt: skip
 TAG, MOST_TAGS, LONGEST_TAG = r"[A-Za-z][A-Za-z0-9._-]{0,63}", 32, 200
 F = TypeVar("F", bound=Callable[..., Any])
@@ -53,6 +53,7 @@ class Settings(TypedDict, total=False):
     draws: int
     seed: int
     save_draws: bool
+    save_influences: bool
     adjust: str
     margin: Mapping[str, Any] | None
     cluster: str | None
@@ -122,14 +123,15 @@ class Request:
     to do with truth that has no prediction ("error", "worst" or "skip") and `extra` with predictions without truth
     ("error" or "skip"); None is the task's custom. `columns` renames the data's columns, `options` are the task's own,
     `explain` names other tools whose numbers the report explains. `confidence` None makes no intervals; `draws` and
-    `seed` are of the bootstrap, and `save_draws` keeps every score under its draws. For comparisons, `adjust` says how
-    p-values are corrected ("max-t", "holm", "fdr" or "none"), and `margin` how much a metric may lose: {"map": 0.005},
-    or {"mae": "2%"} of the first model's value. `cluster` names the column of units that are drawn together, and
-    `strata` the column whose shares were fixed by design and stay the same in every draw. `proxy` names what stands for
-    the truth of units that have none, and `judge_correction` how its errors are taken out. With `sequence` intervals
-    hold at every look while data grow: "exact" for means of bounded unit scores alone, "approximate" for others too.
-    `runs` says how several runs of a model are read. `tags` decide nothing: they are what a reader finds the run by,
-    {"model": "small", "date": "2026-03-01"}.
+    `seed` are of the bootstrap, and `save_draws` keeps every score under its draws. `save_influences` keeps what each
+    unit contributes to each score, so that results are compared and pooled without their data. For comparisons,
+    `adjust` says how p-values are corrected ("max-t", "holm", "fdr" or "none"), and `margin` how much a metric may
+    lose: {"map": 0.005}, or {"mae": "2%"} of the first model's value. `cluster` names the column of units that are
+    drawn together, and `strata` the column whose shares were fixed by design and stay the same in every draw. `proxy`
+    names what stands for the truth of units that have none, and `judge_correction` how its errors are taken out. With
+    `sequence` intervals hold at every look while data grow: "exact" for means of bounded unit scores alone,
+    "approximate" for others too. `runs` says how several runs of a model are read. `tags` decide nothing: they are what
+    a reader finds the run by, {"model": "small", "date": "2026-03-01"}.
     """
 
     task: str
@@ -153,6 +155,7 @@ class Request:
     sequence: Sequenced | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     runs: RunDesign | None = None
+    save_influences: bool = False
 
     @classmethod
     def of(cls, task: str, metrics: Metrics = None, settings: Settings | None = None) -> Request:
@@ -204,8 +207,9 @@ class Request:
         for name in ("missing", "extra", "adjust", "sequence", "judge_correction"):
             if getattr(self, name) is not None and not isinstance(getattr(self, name), str):
                 raise InputError(f"{name} is {getattr(self, name)!r}", remedy="Give a text.")
-        if not isinstance(self.save_draws, bool):
-            raise InputError(f"save_draws is {self.save_draws!r}", remedy="It is True or False.")
+        for name in ("save_draws", "save_influences"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"{name} is {getattr(self, name)!r}", remedy="It is True or False.")
         if self.confidence is not None and not 0 < self.confidence < 1:
             raise InputError(
                 f"a confidence of {self.confidence:g} is not between 0 and 1", remedy="For 95 % write 0.95."
@@ -219,6 +223,10 @@ class Request:
             )
         if self.save_draws and self.confidence is None:
             raise InputError("without intervals there are no draws to save", remedy="Leave --ci out, or --save-draws.")
+        if self.save_influences and self.confidence is None:
+            raise InputError(
+                "without intervals there are no influences to save", remedy="Leave --ci out, or --save-influences."
+            )
         if self.adjust not in ADJUSTMENTS:
             raise InputError(f"'{self.adjust}' is no correction", remedy=f"Choose one of: {', '.join(ADJUSTMENTS)}.")
         for name in ("cluster", "strata"):
@@ -282,6 +290,7 @@ class Request:
             draws=0,
             seed=0,
             save_draws=False,
+            save_influences=False,
             adjust="max-t",
             margin={},
             sequence=None,

@@ -67,7 +67,7 @@ class Live(Evidence):
         if not wanted or self.request is None:
             return {}
         state = listed(self.pairs, measured(self.pairs, wanted), wanted).grouped_like(self.state)
-        scores = score(state, wanted, replace(self.request, sequence=None, save_draws=False))
+        scores = score(state, wanted, replace(self.request, sequence=None, save_draws=False, save_influences=False))
         return {name: scores[str(metric)] for name, metric in self._class_metrics.items()}
 
     @property

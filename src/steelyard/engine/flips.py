@@ -147,14 +147,20 @@ def influence_of(left_out: Floats) -> tuple[Floats, int]:
     return psi, len(left_out) - len(kept)
 
 
-def influences(left_out: Mapping[Metric, Floats], coins: Coins) -> dict[Metric, Influence]:
-    """The influences of each metric, from its values without each unit; one pass over the coins serves all."""
-    if not left_out:
-        return {}
-    columns, lost = zip(*map(influence_of, left_out.values()), strict=True)
-    matrix = np.stack(columns, axis=1)
+def with_coins(psi: Sequence[Floats], lost: Sequence[int], coins: Coins) -> list[Influence]:
+    """Influences with their sums over heads; one pass over the coins serves all."""
+    if not psi:
+        return []
+    matrix = np.stack(psi, axis=1)
     sums = coins.sums(matrix)
-    return {metric: Influence(coins, matrix[:, k], sums[:, k], lost[k]) for k, metric in enumerate(left_out)}
+    return [Influence(coins, matrix[:, k], sums[:, k], count) for k, count in enumerate(lost)]
+
+
+def influences(left_out: Mapping[Metric, Floats], coins: Coins) -> dict[Metric, Influence]:
+    """The influences of each metric, from its values without each unit."""
+    each = [influence_of(values) for values in left_out.values()]
+    made = with_coins([psi for psi, _ in each], [lost for _, lost in each], coins)
+    return dict(zip(left_out, made, strict=True))
 
 
 @frozen
@@ -249,15 +255,20 @@ def tail_bound(z: float) -> float:
     return min(1.0, TAIL_FACTOR * 2 * normal().cdf(-z))
 
 
-def of_agreement(difference: float, width: float, sample: Sample, confidence: float) -> tuple[Estimate, float]:
-    """The interval and p of a difference that every unit shows alike, for a metric whose range has a width.
+def of_agreement(
+    difference: float, width: float, sample: Sample, confidence: float, bound: float = 0.0
+) -> tuple[Estimate, float]:
+    """The interval of a difference that every unit shows alike, for a metric whose range has a width, and the p of its
+    being `bound`.
 
     Up to a share s of all units may behave otherwise, and differ by as much as the range allows in the other
     direction: the ends are D - s (W + D) and D + s (W - D). For right and wrong answers p is McNemar's, 2 ** (1 - n).
     """
     share = sample.may_differ(confidence)
     low, high = difference - share * (width + difference), difference + share * (width - difference)
-    least = abs(difference) / (width + abs(difference))  # the share at which one end is 0
+    away = difference - bound
+    room = width + difference if away >= 0 else width - difference
+    least = abs(away) / room if room > 0 else math.inf  # the share at which one end is the bound
     inner, outer = 0.0, 1.0
     for _ in range(60):
         level = (inner + outer) / 2

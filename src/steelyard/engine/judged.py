@@ -82,6 +82,8 @@ def measure_judged(task: Task, request: Request, truth: Any, predictions: Any, p
         raise InputError("several runs cannot be combined with a proxy", remedy="Leave one of them out.")
     if request.explain or request.save_draws:
         raise InputError("--proxy cannot be had with --explain or --save-draws", remedy="Leave one of them out.")
+    if request.save_influences:
+        raise InputError("--proxy cannot be combined with --save-influences", remedy="Leave one of them out.")
     own, columns = truth, dict(request.columns)
     if isinstance(proxy, str) and not _is_file(proxy):
         own, proxy, columns = _split(task, truth, proxy, columns)

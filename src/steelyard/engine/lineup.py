@@ -15,8 +15,10 @@ from steelyard.core.task import Task
 from steelyard.engine.compare import compare
 from steelyard.engine.compared import LivePair
 from steelyard.engine.families import UnjudgedDifference, judged_together
+from steelyard.engine.kept import kept_of_sides
 from steelyard.engine.measure import listed, measured
 from steelyard.engine.names import shown_names
+from steelyard.engine.paired import Facts
 from steelyard.engine.ranks import standing
 from steelyard.engine.report import applied, notes_of, sources_of, task_facts
 from steelyard.engine.run import Measured
@@ -72,6 +74,7 @@ def lineup(
                 differences=whole[str(i)],
                 slices={name: parts[i] for name, parts in sliced.items()},
                 notes=(*shared, *findings[0], *new),
+                influences=kept_of_sides([scored[0], scored[i + 1]], chosen) if request.save_influences else None,
                 evidence=LivePair(task, request, tuple(chosen), sides[0], sides[i + 1]),
             )
         )
@@ -84,7 +87,9 @@ def _standings(chosen: Sequence[Metric], sides: Sequence[Side], confidence: floa
     if sides[0].state.units.drawn < 2:
         return {}
     each = {
-        str(m): standing(m, [s.scores[str(m)].value for s in sides], [s.influences[m] for s in sides], confidence)
+        str(m): standing(
+            Facts.of(m), [s.scores[str(m)].value for s in sides], [s.influences[m] for s in sides], confidence
+        )
         for m in chosen
     }
     return {spec: one for spec, one in each.items() if one is not None}

@@ -25,6 +25,11 @@ def needs_of(metrics: Iterable[Metric]) -> list[Need]:
     return list(dict.fromkeys(wanted.ranking if isinstance(wanted, Curve) else wanted for wanted in declared))
 
 
+def reads_curve(metric: Metric) -> bool:
+    """Whether a metric reads a ranking, for which the jackknife's standard error may be too large."""
+    return any(isinstance(need, Curve) for need in metric.needs())
+
+
 def measured(pairs: Any, metrics: Sequence[Metric], work: Work | None = None) -> State:
     """The state that these metrics need."""
     return State.of(pairs, needs_of(metrics), work)

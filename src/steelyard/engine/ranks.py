@@ -14,25 +14,25 @@ from itertools import combinations
 import numpy as np
 
 from steelyard.core.letters import compact_letters
-from steelyard.core.metric import Metric
 from steelyard.engine.families import max_t
 from steelyard.engine.flips import FlipTest, Influence, flip_test, nearer
+from steelyard.engine.paired import BEST, Facts
 from steelyard.results.comparison import Standing
 
 
 def standing(
-    metric: Metric, values: Sequence[float], influences: Sequence[Influence], confidence: float
+    facts: Facts, values: Sequence[float], influences: Sequence[Influence], confidence: float
 ) -> Standing | None:
     """Where the models stand in a metric, by their values and the influences of the units on them; None where no order
     is better.
 
     A model without a value has no rank, which is written as 0.
     """
-    best = {"zero": 0.0, "one": 1.0}.get(metric.better)
+    best = BEST.get(facts.better)
     known = [i for i, value in enumerate(values) if not np.isnan(value)]
-    if metric.better == "none" or metric.total or len(known) < 2:
+    if facts.better == "none" or facts.total or len(known) < 2:
         return None
-    turn = 1.0 if metric.better == "higher" else -1.0
+    turn = 1.0 if facts.better == "higher" else -1.0
     gain = [turn * (v if best is None else abs(v - best)) for v in values]
     pairs = list(combinations(known, 2))
 
@@ -60,7 +60,7 @@ def standing(
     order = sorted(known, key=lambda i: (-gain[i], i))
     letters = compact_letters(order, [pair for pair, is_shown in shown.items() if is_shown])
     groups = tuple(letters.get(i, "") for i in range(len(values))) if letters else ()
-    return Standing(str(metric), ranks, confidence, groups)
+    return Standing(facts.spec, ranks, confidence, groups)
 
 
 def _shown(tests: Sequence[FlipTest], confidence: float) -> list[bool]:

@@ -19,6 +19,7 @@ from steelyard.core.totals import Totals
 from steelyard.engine.evidence import Live
 from steelyard.engine.groups import plan_notes, weight_notes
 from steelyard.engine.intervals import FEW_UNITS
+from steelyard.engine.kept import kept_influences
 from steelyard.engine.measure import listed as listed_state
 from steelyard.engine.measure import measured
 from steelyard.engine.run import Measured
@@ -26,6 +27,7 @@ from steelyard.engine.score import left_out_totals, score
 from steelyard.engine.slices import slices
 from steelyard.engine.together import together_notes
 from steelyard.io.digest import digest
+from steelyard.results.influences import Influences
 from steelyard.results.origin import Side, Sources, TaskFacts
 from steelyard.results.report import Report
 from steelyard.results.score import Score
@@ -81,14 +83,30 @@ def state_report(
             return score(part, chosen, request, listed=listed, left_out=left_out)
 
     left_out = None if request.confidence is None or state.units.drawn < 2 else left_out_totals(state)
+    whole = None if listed is None else lambda: listed()[0]
+    scores = scored(state, whole, left_out)
+    sliced = {
+        name: {value: scored(part, each(name, value)) for value, part in by_value.items()}
+        for name, by_value in parts.items()
+    }
+
+    def influences(part: State, listed: Callable[[], State] | None, scores: Mapping[str, Score]) -> Influences | None:
+        if not request.save_influences:
+            return None
+        if part.units.alike and listed is not None:
+            return kept_influences(listed(), chosen, scores)
+        return kept_influences(part, chosen, scores, left_out if part is state else None)
+
+    sliced_influences = {
+        name: {value: one for value, part in by_value.items()
+               if (one := influences(part, each(name, value), sliced[name][value])) is not None}
+        for name, by_value in parts.items()
+    }  # fmt: skip
     return Report(
         request=request,
         task_facts=task_facts(task),
-        scores=scored(state, None if listed is None else lambda: listed()[0], left_out),
-        slices={
-            name: {value: scored(part, each(name, value)) for value, part in by_value.items()}
-            for name, by_value in parts.items()
-        },
+        scores=scores,
+        slices=sliced,
         coverage=coverage,
         sources=sources,
         notes=(
@@ -96,6 +114,8 @@ def state_report(
             *notes_of(task, state, request, every),
             *together_notes(task, request, chosen, [state], [left_out]),
         ),
+        influences=influences(state, whole, scores),
+        slice_influences=sliced_influences if request.save_influences and parts else None,
         evidence=Live(task, None, state if kept is None else kept, tuple(chosen)),
     )
 

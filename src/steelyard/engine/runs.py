@@ -34,14 +34,15 @@ from steelyard.core.task import Task
 from steelyard.core.totals import Totals
 from steelyard.core.weights import Floats
 from steelyard.engine.common import joined_rows
-from steelyard.engine.compare import Pair, draw_cap
+from steelyard.engine.compare import pair_of
 from steelyard.engine.distributions import t_quantile, t_tail
 from steelyard.engine.families import UnjudgedDifference, judged_together
 from steelyard.engine.flips import FlipTest, influence_of
 from steelyard.engine.intervals import SAME, Estimate
 from steelyard.engine.margins import by_metric, margins_of
-from steelyard.engine.measure import listed, measured
+from steelyard.engine.measure import listed, measured, reads_curve
 from steelyard.engine.names import IN_MEMORY, named_models, stem, unique
+from steelyard.engine.paired import Facts, Pair, draw_cap
 from steelyard.engine.report import applied, notes_of, sources_of, task_facts
 from steelyard.engine.run import Measured, expanded, measure_sides, metrics_of, model_columns
 from steelyard.engine.score import left_out_totals, left_rows, nothing_drawn, placements_of, remarks, sample_of, score
@@ -247,7 +248,7 @@ def cap(metric: Metric, state: State, psi: Floats, draws: Callable[[], Floats]) 
     """By how much the jackknife is too large for a ranked metric; that of an area under the ROC curve is right."""
     n = len(psi)
     se = math.sqrt(float((psi**2).sum()) / (n * (n - 1)))
-    return 1.0 if placements_of(metric, state) is not None else draw_cap(metric, se, draws)
+    return 1.0 if placements_of(metric, state) is not None else draw_cap(reads_curve(metric), se, draws)
 
 
 def no_spread(parts: Crossed, values: Floats) -> bool:
@@ -282,7 +283,7 @@ class CrossedPair(Pair):
 
     def __init__(self, metric: Metric, first: CrossedRuns, second: CrossedRuns, request: Request) -> None:
         self.models, self.request, self.design = (first, second), request, first.design
-        self.metric, self.sample = metric, sample_of(first.sides[0].state.units)
+        self.metric, self.facts = metric, Facts.of(metric)
         self.confidence = 0.95 if request.confidence is None else request.confidence
         self.best = {"zero": 0.0, "one": 1.0}.get(metric.better)
         self.a, self.b = (model.mean(metric) - (self.best or 0.0) for model in self.models)
@@ -304,18 +305,19 @@ class CrossedPair(Pair):
         first, second = (model.draws(self.metric) for model in self.models)
         return second + times * first
 
-    def signed(self, times: float) -> tuple[Estimate, FlipTest]:
-        """B plus `times` A, by Student's t; where nothing varies, as one run of each is compared."""
-        difference = self.b + times * self.a
+    def signed(self, times: float, shift: float = 0.0) -> tuple[Estimate, FlipTest]:
+        """B plus `times` A less a shift, by Student's t; where nothing varies, as one run of each is compared."""
+        difference = self.b + times * self.a - shift
         parts, _ = self.parts(times)
         every = np.concatenate([model.values(self.metric) for model in self.models])
         if no_spread(parts, every) and self.design.fixed != "items":
             sides = sides_of([model.sides[0].state for model in self.models], [self.metric], self.request)
-            a, b = (model.mean(self.metric) for model in self.models)
-            return Pair(self.metric, sides[0], sides[1], a, b, self.sample, self.confidence).signed(times)
+            one = pair_of(self.metric, sides[0], sides[1], sample_of(sides[0].state.units), self.confidence)
+            one.a, one.b = self.a, self.b
+            return one.signed(times, shift)
         far = (1 + abs(times)) / 2 * self.width
         lost = max(model.lost(self.metric) for model in self.models)
-        estimate = estimate_of(difference, parts, self.design, (-far, far), self.confidence, lost)
+        estimate = estimate_of(difference, parts, self.design, (-far - shift, far - shift), self.confidence, lost)
         p = t_tail(difference / estimate.se, estimate.df) if estimate.se > 0 else math.nan
         size, spread = abs(difference), max(estimate.se, 0.0) if estimate.se == estimate.se else 0.0
         return estimate, FlipTest(difference, p, "t", estimate.interval, np.zeros(0), size, spread, math.nan)
@@ -354,10 +356,10 @@ def compare_crossed(
             spread = spread_of(first.design, parts, values, units.drawn)
             if metric.total:
                 estimate = Estimate()
-        difference = pair.compared(
-            scores, estimate, p, method, null_hypothesis(metric, first.design), margins.get(spec)
-        )
-        differences[spec] = UnjudgedDifference(replace(difference, runs=spread))
+        null = null_hypothesis(metric, first.design)
+        difference = pair.compared(scores[0][spec], scores[1][spec], estimate, p, method, null)
+        shown = replace(difference, runs=spread, **pair.margin(margins.get(spec), estimate))
+        differences[spec] = UnjudgedDifference(shown)
     return differences
 
 
@@ -488,6 +490,7 @@ def _check_request(request: Request) -> None:
     together = {
         "a sequence": request.sequence is not None,
         "saved draws": request.save_draws,
+        "saved influences": request.save_influences,
         "explanations of other tools": bool(request.explain),
         "slices of several truths": bool(request.by)
         and request.runs is not None

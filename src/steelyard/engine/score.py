@@ -28,7 +28,7 @@ from steelyard.engine.intervals import (
     by_placements,
     by_range,
 )
-from steelyard.engine.measure import needs_of, unit_values
+from steelyard.engine.measure import needs_of, reads_curve, unit_values
 from steelyard.results.score import Direction, Score
 
 NOTHING = Estimate()
@@ -57,14 +57,15 @@ def score(
     nothing: list[_Drawn] = [(nothing_drawn(units, request), None)] * len(metrics)
     drawn = _intervals(state, metrics, values, point, request, shared, left_out) if units.drawn > 1 else nothing
     counted = point if units.unweighted else state.totals(COUNT)
-    if request.save_draws and units.drawn > 1 and units.alike and listed is not None:
+    keeping = [request.save_draws or (request.save_influences and reads_curve(metric)) for metric in metrics]
+    if any(keeping) and units.drawn > 1 and units.alike and listed is not None:
         # Drawn by kind of unit; only draws by unit are paired between models.
         each = listed()
         again = _intervals(each, metrics, values, each.totals(POINT), request)
         drawn = [(estimate, draws) for (estimate, _), (_, draws) in zip(drawn, again, strict=True)]
     scores = {
-        str(metric): _score(metric, counted, value, estimate, units, draws if request.save_draws else None)
-        for metric, value, (estimate, draws) in zip(metrics, values, drawn, strict=True)
+        str(metric): _score(metric, counted, value, estimate, units, draws if keep else None)
+        for metric, value, (estimate, draws), keep in zip(metrics, values, drawn, keeping, strict=True)
     }
     if request.sequence is None:
         return scores
@@ -143,7 +144,7 @@ def _intervals(
             estimate = by_range(value, draws, left, metric.range, sample, request.confidence, agreeing)
         else:
             estimate = by_parts(value, draws, left, parts, metric.range, sample, request.confidence)
-        intervals.append((estimate, draws if request.save_draws else None))
+        intervals.append((estimate, draws if request.save_draws or request.save_influences else None))
     return intervals
 
 

@@ -1,15 +1,17 @@
 """What a rule says of a result: fail, pass, or undecided where the interval lies on both sides of the bound.
 
 A bound that is a number is held against the score's interval. A baseline is held against the interval of the
-difference, which comes from, in this order: the randomisation of a comparison; the draws of both results, where they
-are paired; their intervals, as if they were independent. The verdict says which. With `p < level` the rule asks for
-proof that it failed, and all else passes; without it the interval must prove either side.
+difference, which comes from, in this order: the randomisation of a comparison, or the same from the influences that
+both results keep; the draws of both results, where they are paired; their intervals, as if they were independent. The
+verdict says which. With `p < level` the rule asks for proof that it failed, and all else passes; without it the
+interval must prove either side.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,15 +28,16 @@ from steelyard.engine.differences import (
     standard_error,
 )
 from steelyard.engine.intervals import LINE, Bounds, Interval
+from steelyard.engine.kept import KeptModel, facts_of, model_metrics, same_keys
 from steelyard.engine.looks import at_level
+from steelyard.engine.paired import Pair
 from steelyard.gating.rules import EVERY, Rule
 from steelyard.metrics import catalogue
 from steelyard.results.comparison import Comparison
 from steelyard.results.gate import Method, Outcome, Verdict
+from steelyard.results.influences import Influences
 from steelyard.results.report import Report
 from steelyard.results.score import Difference, Score, Scores
-
-SAVE = "Save both results with --save-draws to compare them pairwise."
 
 
 @frozen
@@ -58,10 +61,43 @@ class Against:
             return "clusters or strata differ"
         return ""
 
+    def without_influences(self, specs: Iterable[str], place: tuple[Slice, Slice] | None = None) -> str:
+        """Why the two cannot be compared by influences, in all or in a slice; nothing where they can."""
+        assert self.baseline is not None
+        a, b = self.baseline.request, self.result.request
+        kept = [influences_at(one, place) for one in (self.baseline, self.result)]
+        if any(one is None or any(spec not in one.models[0] for spec in specs) for one in kept):
+            return "both must be made with --save-influences to be compared pairwise"
+        if not self.same_truth:
+            return "the two stand on different truth"
+        if (a.cluster, a.strata) != (b.cluster, b.strata):
+            return "clusters or strata differ"
+        if a.sequence is not None or b.sequence is not None:
+            return "one of them was made with --sequence"
+        if any(one.coverage.missing and one.request.missing == "skip" for one in (self.baseline, self.result)):
+            return "predictions are missing, and each result leaves out its own"
+        first, second = (one for one in kept if one is not None)
+        return "" if same_keys(first, second) else "the two were not scored on the same units"
+
+
+def influences_at(report: Report, place: tuple[Slice, Slice] | None) -> Influences | None:
+    """The influences of a result, in all or in a slice."""
+    if place is None:
+        return report.influences
+    return (report.slice_influences or {}).get(place[0], {}).get(place[1])
+
+
+def kept_model(report: Report, place: tuple[Slice, Slice] | None = None) -> KeptModel:
+    """The model of a result that keeps influences, in all or in a slice."""
+    kept = influences_at(report, place)
+    assert kept is not None
+    scores = report.scores if place is None else report.slices[place[0]][place[1]]
+    return KeptModel(kept, 0, scores, report.request.seed, report.request.draws)
+
 
 def judge_report(rule: Rule, against: Against) -> list[Verdict]:
     """The verdicts of a rule: one, or one per slice."""
-    return [_judge(rule, where, scores, base, against) for where, scores, base in _places(rule, against)]
+    return [_judge(rule, place, scores, base, against) for place, scores, base in _places(rule, against)]
 
 
 def judge_comparison(rule: Rule, comparison: Comparison) -> list[Verdict]:
@@ -74,8 +110,16 @@ def judge_comparison(rule: Rule, comparison: Comparison) -> list[Verdict]:
     if not rule.on_baseline:
         return [_by_number(rule, "", difference.b, comparison.task, confidence)]
     _check_direction(rule, difference.better)
+    if comparison.influences is not None and comparison.b.request.sequence is None:
+        scores = ({spec: difference.a}, {spec: difference.b})
+        asked = comparison.b.request
+        kept = [KeptModel(comparison.influences, i, scores[i], asked.seed, asked.draws) for i in range(2)]
+        return [_by_influences(rule, "", spec, kept, confidence)]
     if rule.percent or (rule.margin and rule.level is not None) or (rule.absolute and difference.better != "zero"):
-        raise _wrong(rule, "a comparison knows the plain difference only", "Give two results saved with --save-draws.")
+        raise _wrong(
+            rule, "the comparison has no influences, so it knows the plain difference only",
+            "Make it with --save-influences.",
+        )  # fmt: skip
     reach = difference.interval
     if rule.spent is not None:
         room = _width(comparison.task, spec, difference.better) if difference.se == 0 else math.inf
@@ -85,29 +129,26 @@ def judge_comparison(rule: Rule, comparison: Comparison) -> list[Verdict]:
     interval = reach and (reach[0] - rule.margin, reach[1] - rule.margin)
     estimate = DifferenceEstimate(difference.difference - rule.margin, interval, difference.p)
     a, b = (abs(s.value) if rule.absolute else s.value for s in (difference.a, difference.b))
-    least, note = difference.smallest_p, ""
-    if rule.threshold is not None and least >= rule.threshold:
-        note = f"{spec} has no p below {least:.2g} with so few units: this rule cannot fail at {rule.threshold:.2g}."
+    note = _cannot_fail(rule, spec, difference.smallest_p)
     return [_by_difference(rule, "", difference.b, a, b, estimate, "paired randomisation", difference.why, note)]
 
 
-def _places(rule: Rule, against: Against) -> Iterable[tuple[str, Scores, Scores | None]]:
+def _places(rule: Rule, against: Against) -> Iterable[tuple[tuple[Slice, Slice] | None, Scores, Scores | None]]:
     """The scores that a rule is about, with those of the baseline."""
     result, baseline = against.result, against.baseline if rule.on_baseline else None
     if not rule.slice:
-        return [("", result.scores, None if baseline is None else baseline.scores)]
+        return [(None, result.scores, None if baseline is None else baseline.scores)]
     by = slice_key([column for column, _ in rule.slice])
     wanted = tuple(text for _, text in rule.slice)
     parts = _slices(rule, result, by, "the result")
     base = None if baseline is None else _slices(rule, baseline, by, "the baseline")
-    places = []
+    places: list[tuple[tuple[Slice, Slice] | None, Scores, Scores | None]] = []
     for value in [value for value in parts if _fits(value, wanted)] if EVERY in wanted else [slice_key(wanted)]:
         for side, have in (("the result", parts), ("the baseline", base)):
             if have is not None and value not in have:
                 known = nearest(slice_text(value), [slice_text(one) for one in have])
                 raise _wrong(rule, f"{side} has no slice '{slice_text(value)}' by {slice_text(by)}", known)
-        where = f"{slice_text(by, ',')}={slice_text(value)}"
-        places.append((where, parts[value], None if base is None else base[value]))
+        places.append(((by, value), parts[value], None if base is None else base[value]))
     if not places:
         known = nearest(", ".join(wanted), [slice_text(one) for one in parts])
         raise _wrong(rule, f"no slice by {slice_text(by)} fits '{', '.join(wanted)}'", known)
@@ -126,7 +167,10 @@ def _slices(rule: Rule, report: Report, by: Slice, side: str) -> Mapping[Slice, 
     return report.slices[by]
 
 
-def _judge(rule: Rule, where: str, scores: Scores, base: Scores | None, against: Against) -> Verdict:
+def _judge(
+    rule: Rule, place: tuple[Slice, Slice] | None, scores: Scores, base: Scores | None, against: Against
+) -> Verdict:
+    where = "" if place is None else f"{slice_text(place[0], ',')}={slice_text(place[1])}"
     spec = spec_of(rule, against.result.task, scores, "the result")
     score = scores[spec]
     if not rule.on_baseline:
@@ -140,8 +184,13 @@ def _judge(rule: Rule, where: str, scores: Scores, base: Scores | None, against:
     size: Callable[[Any], Any] = np.abs if rule.absolute else _same
     a, b = float(size(before.value)), float(size(score.value))
     difference = b - _bound(rule, a)
-    confidence = (against.result.request.confidence or 0.95) if rule.spent is None else 1 - rule.spent
-    why_not = against.unpaired or _no_draws(before, score)
+    confidence = against.result.request.confidence or 0.95
+    without = against.without_influences([spec], place)
+    if not without:
+        kept = [kept_model(one, place) for one in (against.baseline, against.result)]
+        return _by_influences(rule, where, spec, kept, confidence)
+    confidence = confidence if rule.spent is None else 1 - rule.spent
+    why_not = against.unpaired or (without if before.draws is None or score.draws is None else "")
     if not why_not:
         with np.errstate(invalid="ignore"):  # of two infinities
             drawn = size(score.draws) - _bound(rule, size(before.draws))
@@ -153,9 +202,44 @@ def _judge(rule: Rule, where: str, scores: Scores, base: Scores | None, against:
     )
     degrees = degrees_of_freedom(before), degrees_of_freedom(score)
     estimate = by_intervals(difference, errors, confidence, degrees)
-    remedy = "" if against.unpaired else f" {SAVE}"
-    note = f"{rule.metric} is compared as if the two results were independent: {why_not}.{remedy}"
+    note = f"{rule.metric} is compared as if the two results were independent: {why_not}."
     return _by_difference(rule, where, score, a, b, estimate, "unpaired", before.why or score.why, note)
+
+
+def _by_influences(rule: Rule, where: str, spec: str, kept: Sequence[KeptModel], confidence: float) -> Verdict:
+    """The verdict by the test that the data would give, of B less the baseline with its margin."""
+    before, score = (one.scores[spec] for one in kept)
+    size: Callable[[float], float] = abs if rule.absolute else float
+    a, b = size(before.value), size(score.value)
+    facts = replace(facts_of(score, kept[1].metric(spec)), better="zero" if rule.absolute else "higher")
+    sides = [side[spec] for side in model_metrics(kept, [spec])]
+    times, shift = (max(_slope(rule, a), 0.0), 0.0) if rule.percent else (1.0, rule.margin)
+    difference = b - float(_bound(rule, a))
+    if math.isnan(difference):
+        return _by_difference(
+            rule, where, score, a, b, DifferenceEstimate(difference, None, math.nan), "paired randomisation",
+            before.why or score.why,
+        )  # fmt: skip
+    estimate, test = Pair(facts, sides[0], sides[1], confidence).estimated(times, shift)
+    interval = estimate.interval
+    if rule.spent is not None:
+        at_look = Pair(facts, sides[0], sides[1], 1 - rule.spent).estimated(times, shift)[0].interval
+        levels = 1 - confidence, rule.spent  # so few units have no interval at the level of a look: it is widened
+        interval = at_look or at_level(difference, interval, LINE, estimate.se, estimate.df, levels)
+    note = ""
+    if rule.threshold is not None and test.least >= rule.threshold:
+        note = (
+            f"{spec} has no p below {test.least:.2g} with so few units: this rule cannot fail at {rule.threshold:.2g}."
+        )
+    shown = DifferenceEstimate(difference, interval, test.p, estimate.se)
+    return _by_difference(rule, where, score, a, b, shown, "paired randomisation", before.why or score.why, note)
+
+
+def _cannot_fail(rule: Rule, spec: str, least: float) -> str:
+    """What must be said where no p of so few units lies below the rule's level."""
+    if rule.threshold is None or not least >= rule.threshold:
+        return ""
+    return f"{spec} has no p below {least:.2g} with so few units: this rule cannot fail at {rule.threshold:.2g}."
 
 
 def _same(value: Any) -> Any:
@@ -185,11 +269,6 @@ def _bound(rule: Rule, base: Any) -> Any:
 def _slope(rule: Rule, base: float) -> float:
     """How much the bound moves with the baseline."""
     return 1 + math.copysign(rule.margin / 100, rule.margin * base) if rule.percent else 1.0
-
-
-def _no_draws(a: Score, b: Score) -> str:
-    lacking = [name for name, score in (("the baseline", a), ("the result", b)) if score.draws is None]
-    return f"{' and '.join(lacking)} {'hold' if len(lacking) > 1 else 'holds'} no draws" if lacking else ""
 
 
 def _by_number(rule: Rule, where: str, score: Score, task: str, confidence: float) -> Verdict:

@@ -87,17 +87,18 @@ def _of_lineup(lineup: Lineup, place: int, other: int | None) -> Comparison | Pa
 
 
 def _report(lineup: Lineup, place: int) -> Report:
-    """A model's own scores, without its draws."""
+    """A model's own scores, with its influences where the comparison keeps them."""
     comparison = lineup.comparisons[max(0, place - 1)]
-    model = comparison.b if place else comparison.a
+    model, kept = comparison.b if place else comparison.a, comparison.influences
 
     def own(differences: Mapping[str, Difference]) -> dict[str, Any]:
         return {spec: d.b if place else d.a for spec, d in differences.items()}
 
     slices = {by: {value: own(one) for value, one in parts.items()} for by, parts in comparison.slices.items()}
     return Report(
-        model.request, comparison.task_facts, own(comparison.differences), slices, model.coverage, model.sources
-    )
+        model.request, comparison.task_facts, own(comparison.differences), slices, model.coverage, model.sources,
+        influences=None if kept is None else replace(kept, models=(kept.models[1 if place else 0],)),
+    )  # fmt: skip
 
 
 def _turned(comparison: Comparison) -> Comparison:

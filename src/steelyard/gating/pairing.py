@@ -1,4 +1,4 @@
-"""Two finished results as a comparison: by their draws where they are paired, else by their intervals."""
+"""Finished results as a comparison: by their influences, as from data; else by paired draws, or by their intervals."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import InputError
+from steelyard.engine.compare import unjudged
 from steelyard.engine.differences import (
     DifferenceEstimate,
     by_draws,
@@ -20,13 +21,14 @@ from steelyard.engine.differences import (
 )
 from steelyard.engine.families import UnjudgedDifference, judged
 from steelyard.engine.intervals import Estimate, of_distances
-from steelyard.gating.judge import Against
-from steelyard.results.comparison import Comparison, Lineup
+from steelyard.engine.kept import facts_of, model_metrics
+from steelyard.engine.paired import BEST, Pair
+from steelyard.engine.ranks import standing
+from steelyard.gating.judge import Against, kept_model
+from steelyard.results.comparison import Comparison, Lineup, Standing
 from steelyard.results.origin import Model
 from steelyard.results.report import Report
 from steelyard.results.score import Difference, Score
-
-_BEST = {"zero": 0.0, "one": 1.0}
 
 
 def compare_results(a: Report, b: Report) -> Comparison:
@@ -38,12 +40,13 @@ def compare_many(reports: Sequence[Report], names: Sequence[str] = ()) -> Lineup
     """Each against the first, in the scores that both hold; p is corrected for all of them together."""
     first, *others = reports
     called = names or [""] * len(reports)
-    unjudged = [_unjudged(first, other) for other in others]
-    flat = [UnjudgedDifference(d) for differences, _, _ in unjudged for d in differences]
-    confidence = max(level for _, _, level in unjudged)
-    whole = iter(judged(flat, 1 - confidence, "holm"))
+    each = [_unjudged(first, other) for other in others]
+    flat = [one for differences, _, _ in each for one in differences]
+    confidence = max(level for _, _, level in each)
+    adjust = first.request.adjust if all(one.test is not None for one in flat if one.difference.p >= 0) else "holm"
+    whole = iter(judged(flat, 1 - confidence, adjust))
     comparisons = []
-    for (differences, notes, _), other, name in zip(unjudged, others, called[1:], strict=True):
+    for (differences, notes, _), other, name in zip(each, others, called[1:], strict=True):
         comparisons.append(
             Comparison(
                 task_facts=other.task_facts,
@@ -53,11 +56,31 @@ def compare_many(reports: Sequence[Report], names: Sequence[str] = ()) -> Lineup
                 notes=notes,
             )
         )
-    return Lineup(tuple(comparisons))
+    return Lineup(tuple(comparisons), _standings(reports, confidence) if len(reports) > 2 else {})
 
 
-def _unjudged(a: Report, b: Report) -> tuple[list[Difference], tuple[str, ...], float]:
-    """The differences of two results, how they were had, and the level of their intervals."""
+def _standings(reports: Sequence[Report], confidence: float) -> dict[str, Standing]:
+    """The ranks that each result may have, by metric, where all of them keep influences of the same units."""
+    specs = [spec for spec in reports[0].scores if all(spec in one.scores for one in reports)]
+    if any(Against(one, reports[0], _same_truth(reports[0], one)).without_influences(specs) for one in reports[1:]):
+        return {}
+    models = [kept_model(one) for one in reports]
+    sides = model_metrics(models, specs)
+    each = {}
+    for spec in specs:
+        held = [side[spec] for side in sides]
+        influences = [one.influence for one in held if one.influence is not None]
+        facts = facts_of(models[0].scores[spec], models[0].metric(spec))
+        each[spec] = standing(facts, [one.value for one in held], influences, confidence)
+    return {spec: one for spec, one in each.items() if one is not None}
+
+
+def _same_truth(a: Report, b: Report) -> bool:
+    return a.sources.truth.digest == b.sources.truth.digest
+
+
+def _unjudged(a: Report, b: Report) -> tuple[list[UnjudgedDifference], tuple[str, ...], float]:
+    """The differences of two results, how they were computed, and the level of their intervals."""
     if a.task != b.task:
         raise InputError(
             f"one result is of task '{a.task}', the other of '{b.task}'", remedy="Choose two of the same task."
@@ -65,18 +88,37 @@ def _unjudged(a: Report, b: Report) -> tuple[list[Difference], tuple[str, ...], 
     shared = [spec for spec in a.scores if spec in b.scores]
     if not shared:
         raise InputError("the two results share no score", remedy="Evaluate both with the same metrics.")
-    against = Against(b, a, a.sources.truth.digest == b.sources.truth.digest)
-    lacking = any(report.scores[spec].draws is None for report in (a, b) for spec in shared)
-    reason = against.unpaired or ("one of them holds no draws (--save-draws)" if lacking else "")
+    against = Against(b, a, _same_truth(a, b))
     confidence = b.request.confidence or a.request.confidence or 0.95
-    differences = [_difference(a, b, spec, confidence, paired=not reason) for spec in shared]
+    left = [spec for spec in (*a.scores, *b.scores) if (spec in a.scores) != (spec in b.scores)]
+    in_one = [f"In one of the two only: {', '.join(left)}."] if left else []
+    without = against.without_influences(shared)
+    if not without:
+        note = "Made from the influences of the units on both results, as a comparison from the data is."
+        return _by_influences(a, b, shared, confidence), (note, *in_one), confidence
+    lacking = any(report.scores[spec].draws is None for report in (a, b) for spec in shared)
+    reason = against.unpaired or (without if lacking else "")
+    differences = [UnjudgedDifference(_difference(a, b, spec, confidence, paired=not reason)) for spec in shared]
     note = (
         f"Made from the two results, as if they were independent: {reason}."
         if reason
         else "Made from the paired bootstrap draws of the two results."
     )
-    left = [spec for spec in (*a.scores, *b.scores) if (spec in a.scores) != (spec in b.scores)]
-    return differences, (note, *([f"In one of the two only: {', '.join(left)}."] if left else [])), confidence
+    return differences, (note, *in_one), confidence
+
+
+def _by_influences(a: Report, b: Report, specs: Sequence[str], confidence: float) -> list[UnjudgedDifference]:
+    """The differences and tests that the data would give."""
+    models = [kept_model(a), kept_model(b)]
+    first, second = model_metrics(models, specs)
+    same = a.sources.predictions.digest == b.sources.predictions.digest
+    made = []
+    for spec in specs:
+        pair = Pair(facts_of(b.scores[spec], models[1].metric(spec)), first[spec], second[spec], confidence)
+        estimate, test = (Estimate(), None) if math.isnan(pair.difference) else pair.shown(same=same)
+        scores = [replace(one.scores[spec], draws=None) for one in (a, b)]
+        made.append(unjudged(pair, scores[0], scores[1], estimate, test))
+    return made
 
 
 def _difference(a: Report, b: Report, spec: str, confidence: float, *, paired: bool) -> Difference:
@@ -111,7 +153,7 @@ def _difference(a: Report, b: Report, spec: str, confidence: float, *, paired: b
 
 def _by_draws(first: Score, second: Score, confidence: float) -> DifferenceEstimate:
     """From paired draws. Of distances from the best value, the interval is made of what has a sign, as in `compare`."""
-    best, df = _BEST.get(second.better), least_df(first, second)
+    best, df = BEST.get(second.better), least_df(first, second)
     value = _distance(second, second.value) - _distance(first, first.value)
     estimate = by_draws(value, _distance(second, second.draws) - _distance(first, first.draws), confidence, df)
     if best is None or estimate.interval is None:
@@ -131,5 +173,5 @@ def _by_draws(first: Score, second: Score, confidence: float) -> DifferenceEstim
 
 def _distance(score: Score, value: Any) -> Any:
     """The value, or how far it lies from the best one for a score that is best at zero or at one."""
-    best = _BEST.get(score.better)
+    best = BEST.get(score.better)
     return value if best is None else abs(value - best)

@@ -32,6 +32,7 @@ class StoredRequest(TypedDict):
     strata: NotRequired[str | None]
     sequence: NotRequired[str | None]
     tags: NotRequired[Mapping[str, str]]
+    save_influences: NotRequired[bool]
 
 
 class StoredSide(TypedDict):

@@ -9,6 +9,7 @@ from typing import ClassVar
 from steelyard.core.errors import nearest
 from steelyard.core.frozen import frozen
 from steelyard.results.evidence import LACKING, NONE, Evidence
+from steelyard.results.influences import Influences
 from steelyard.results.origin import Model, TaskFacts
 from steelyard.results.result import Result, TaskResult
 from steelyard.results.same import equal
@@ -19,7 +20,10 @@ from steelyard.results.unit_table import UnitTable
 
 @frozen
 class Comparison(TaskResult):
-    """Model B against model A: `comparison["mae"].difference`, `.interval`, `.p`, `.verdict`."""
+    """Model B against model A: `comparison["mae"].difference`, `.interval`, `.p`, `.verdict`.
+
+    `influences` are what units contribute to the scores of A and of B, where `save_influences` asked for them.
+    """
 
     kind: ClassVar[str] = "comparison"
     task_facts: TaskFacts
@@ -28,6 +32,7 @@ class Comparison(TaskResult):
     differences: Differences
     slices: DifferencesBySlice = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    influences: Influences | None = None
     evidence: Evidence = field(default=NONE, repr=False, compare=False)
 
     __eq__ = equal

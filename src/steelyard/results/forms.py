@@ -25,6 +25,7 @@ from steelyard.core.table import Table
 from steelyard.results import details, packed
 from steelyard.results.comparison import Standing
 from steelyard.results.gate import Gate, Outcome
+from steelyard.results.influences import Influences
 from steelyard.results.score import RunSpread
 from steelyard.results.unit_table import UnitTable
 
@@ -280,10 +281,18 @@ class _Own(Form):
         return self.described
 
 
+def _holds_influences(hint: Any) -> bool:
+    return hint is Influences or any(_holds_influences(one) for one in get_args(hint))
+
+
+def _stands_last(hint: Any) -> int:
+    return 2 if _holds_influences(hint) else int(isinstance(form_of(hint), _Slices))
+
+
 class _Data(Form):
     """A dataclass: an object with its fields, and what `WRITTEN` says beside them.
 
-    Slices, which may be long, stand last: a list of many files reads the heads alone.
+    Slices and influences, which may be long, stand last: a list of many files reads the heads alone.
     """
 
     def __init__(self, made: type) -> None:
@@ -298,14 +307,14 @@ class _Data(Form):
         data = {name: getattr(value, name) for name in hints}
         return {
             name: form_of(hints[name]).encode(one)
-            for name, one in sorted(data.items(), key=lambda item: isinstance(form_of(hints[item[0]]), _Slices))
+            for name, one in sorted(data.items(), key=lambda item: _stands_last(hints[item[0]]))
             if not (one is None and self._absent(name))
         }
 
     def _absent(self, name: str) -> bool:
         """Whether None is left out: what is large, and rarely there."""
         inside = get_args(resolved(self.hints[name])) if name in self.fields else ()
-        return any(get_origin(resolved(one)) is np.ndarray for one in inside)
+        return any(get_origin(resolved(one)) is np.ndarray or _holds_influences(one) for one in inside)
 
     def decode(self, value: Any, at: At) -> Any:
         if not isinstance(value, Mapping):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import field
 from typing import ClassVar
 
@@ -11,9 +12,10 @@ from steelyard.core.figure import Figure, Listing
 from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Coverage
 from steelyard.core.request import Request
-from steelyard.core.slice import slice_text
+from steelyard.core.slice import Slice, slice_text
 from steelyard.core.table import Table
 from steelyard.results.evidence import LACKING, NONE, Evidence, named
+from steelyard.results.influences import Influences
 from steelyard.results.origin import Sources, TaskFacts
 from steelyard.results.result import Path, TaskResult
 from steelyard.results.same import equal
@@ -28,6 +30,7 @@ class Report(TaskResult):
 
     Slices by several columns crossed have tuples for keys: `report.slices["food", "cut"]["rice", "diced"]["mae"]`.
     `request` is all that was asked for, as it was applied: metrics by their full specs, the policy that held.
+    `influences` and `slice_influences` are what units contribute to the scores, where `save_influences` asked for them.
     """
 
     kind: ClassVar[str] = "report"
@@ -39,6 +42,8 @@ class Report(TaskResult):
     sources: Sources
     notes: tuple[str, ...] = ()
     explanations: tuple[Explanation, ...] = ()
+    influences: Influences | None = None
+    slice_influences: Mapping[Slice, Mapping[Slice, Influences]] | None = None
     evidence: Evidence = field(default=NONE, repr=False, compare=False)
 
     __eq__ = equal

@@ -46,7 +46,7 @@ class Measuring:
     def lists_units(self) -> bool:
         """Whether the report goes by unit, so that none are counted by kind."""
         request = self.data.request
-        return bool(request.by or request.save_draws or request.planned)
+        return bool(request.by or request.save_draws or request.save_influences or request.planned)
 
     @property
     def options(self) -> Mapping[str, Any]:

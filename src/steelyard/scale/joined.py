@@ -58,7 +58,7 @@ def gathered(states: Sequence[jobs.State]) -> Accumulator:
         data.task, by=request.by, missing=request.missing, extra=request.extra, columns=request.columns,
         options=request.options, confidence=request.confidence, draws=request.draws, seed=request.seed,
         save_draws=request.save_draws, cluster=request.cluster, strata=request.strata,
-        tags=request.tags,
+        tags=request.tags, save_influences=request.save_influences,
     )  # fmt: skip
     for state in states:
         shard = reading.load_shard(data, state.name, state.drop)
@@ -98,7 +98,9 @@ class Gathered(Evidence):
     @cached_property
     def whole(self) -> Report:
         """The report of all rows in one place, for its evidence; only what is looked at has its intervals made."""
-        plain = gathered(self.states).report(list(self.chosen), confidence=None, save_draws=False)
+        plain = gathered(self.states).report(
+            list(self.chosen), confidence=None, save_draws=False, save_influences=False
+        )
         if not isinstance(plain.evidence, Live):
             return plain
         return replace(plain, evidence=replace(plain.evidence, request=self.report.request))

@@ -58,6 +58,7 @@ def score(
     draws: int = 1000,
     seed: int = 0,
     save_draws: bool = False,
+    save_influences: bool = False,
     cluster: str | None = None,
     strata: str | None = None,
     weight: str | None = None,
@@ -78,7 +79,7 @@ def score(
         raise InputError(f"a run cannot be scored as '{task}'", remedy=nearest(task, METRICS))
     design = {"cluster": cluster, "strata": strata}
     comparison = {"confidence": confidence, "draws": draws, "seed": seed, **design}
-    report = {**comparison, "by": by, "save_draws": save_draws}
+    report = {**comparison, "by": by, "save_draws": save_draws, "save_influences": save_influences}
     request = Request.of(task, metrics, {**report, "missing": missing})  # type: ignore[arg-type]
     if missing not in MISSING:
         raise InputError(f"missing='{missing}' is not a choice", remedy=nearest(str(missing), MISSING))
