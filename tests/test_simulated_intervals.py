@@ -112,6 +112,21 @@ def test_proportions(recall: float, units: int) -> None:
     assert inside(rare, 0.915, 1.0), rare
 
 
+def rare(rng: Rng, units: int, *, share: float) -> Any:
+    """Rows of two classes with normal scores; the class is named above the middle of the two means and a half."""
+    ids, positive = np.arange(units), rng.random(units) < share
+    score = rng.normal(0, 1, units) + 2 * positive
+    named = {"id": ids, "label": np.where(score > 1.5, "yes", "no"), "score": score}
+    return {"id": ids, "label": np.where(positive, "yes", "no")}, named
+
+
+def test_few_of_a_class() -> None:
+    """60 rows of which 5 % are positive: three on average. MCC stays a little too narrow."""
+    result = cells("labels", partial(rare, share=0.05), ("mcc", "ap"), 60, sets=300)
+    assert result["mcc"].coverage >= 0.85, result
+    assert result["ap"].coverage >= 0.91, result
+
+
 def test_average_precision() -> None:
     metrics = ("map", "map50", "dap(error=loc)", "dap(error=bkg)")
     result = cells("boxes", streets, metrics, 60, sets=min(SETS, 200), population=1500)

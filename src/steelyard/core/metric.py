@@ -11,7 +11,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.spec import render_value
 from steelyard.core.totals import Wanted
-from steelyard.core.weights import Floats
+from steelyard.core.weights import Array, Floats
 
 if TYPE_CHECKING:
     from steelyard.core.state import State
@@ -32,6 +32,21 @@ class Placements:
     part: float = 1.0
     names: tuple[str, str] = ("positive", "negative")
     values: tuple[Floats, Floats] | None = dataclasses.field(default=None, repr=False, compare=False)
+
+
+@frozen
+class UnitClasses:
+    """The true classes that units hold: entry k says that the unit at row `unit[k]` of a state holds `code[k]`.
+
+    `names` are those of the classes; without any, 1 is the class that a score is of and 0 are all others. A unit of
+    several rows may hold several classes.
+    """
+
+    unit: Array
+    code: Array
+    names: tuple[str, ...] = ()
+
+    __eq__, __hash__ = object.__eq__, object.__hash__
 
 
 @frozen
@@ -58,6 +73,7 @@ class Metric(ABC):
     few: ClassVar[str] = ""  # "t": of few units the interval is the jackknife's with Student's t, and p is exact
     total: ClassVar[bool] = False  # whether it is a count over all units, which grows with the weights: no interval
     by_count: ClassVar[bool] = False  # whether it depends on how many units there are: a weight of 2 is two units
+    chance: ClassVar[float | None] = None  # what guessing scores, where an interval at the best value stops
     reaches_best: ClassVar[bool] = True  # whether perfect predictions score the end of the range, whatever the data
 
     def __init_subclass__(cls, **more: Any) -> None:
@@ -90,6 +106,13 @@ class Metric(ABC):
     def placements(self, state: State) -> Placements | None:
         """For an area under a ROC curve: the placements, so that the interval rests on how many positives and negatives
         there are. None where units hold both.
+        """
+        return None
+
+    def unit_classes(self, state: State) -> UnitClasses | None:
+        """For a score that rests on how many units each class has (an MCC, say): the true classes of the units.
+
+        The degrees of freedom of its interval are then Welch's, class by class.
         """
         return None
 

@@ -73,6 +73,12 @@ def coin_keys(units: Units) -> Array:
     return unit_keys(np.unique(keys[kept] % np.uint64(MOST_LEFT_OUT)).astype(np.int64))
 
 
+def left_out_rows(units: Units) -> Array:
+    """The row of the jackknife that leaves out each unit; negative where no row does."""
+    rows = _left_out(units)
+    return rows.group if isinstance(rows, LeaveGroupOut) else np.arange(len(units))
+
+
 def _in_strata(rows: Weights, units: Units) -> Weights:
     """The same rows, with the total of every stratum kept."""
     return rows if units.stratum is None else InStrata(rows, units.own, units.strata[1])

@@ -21,7 +21,7 @@ import numpy as np
 from steelyard.core.counts import count_text
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Placements
-from steelyard.core.weights import Floats
+from steelyard.core.weights import Array, Floats
 from steelyard.engine.distributions import beta_quantile, t_quantile
 
 FEW_UNITS = 30
@@ -79,6 +79,43 @@ class Sample:
         return float((shares * np.maximum(0, 1 - np.exp(high) / shares)).sum())
 
 
+@frozen
+class ByClass:
+    """The true classes behind a score: `code` is that of each row of the jackknife, the rarest that it holds.
+
+    `fewest` counts the units outside the most frequent class, and `described` says them. `chance` is what guessing
+    scores, where it is known.
+    """
+
+    code: Array | None
+    fewest: int
+    described: str
+    chance: float | None = None
+
+    def df(self, left_out: Floats, alike: Floats | None) -> float:
+        """Welch's degrees of freedom of the jackknife's variance; endless where classes of rows are not known."""
+        if self.code is None or len(self.code) != len(left_out):
+            return math.inf
+        defined = ~np.isnan(left_out)
+        u, times = influences(left_out, alike)
+        return welch_df(u, self.code[defined], times)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How few there are."""
+        return (f"rests on {self.described}",) if self.fewest < FEW_OF_CLASS else ()
+
+
+def welch_df(psi: Floats, code: Array, times: Floats) -> float:
+    """The degrees of freedom of a sum of squares that is made of classes with their own spread.
+
+    A class of one unit has half a degree of freedom: it says nothing of its spread, but is not without one.
+    """
+    squares, units = np.bincount(code, times * psi**2), np.bincount(code, times)
+    lowered = float((squares**2 / np.maximum(units - 1, 0.5)).sum())
+    return float(squares.sum()) ** 2 / lowered if lowered > 0 else math.inf
+
+
 def influences(left_out: Floats, alike: Floats | None) -> tuple[Floats, Floats]:
     """What each unit moves, less the mean of that, and how many units each stands for; undefined ones left out."""
     defined = ~np.isnan(left_out)
@@ -109,13 +146,15 @@ def by_range(
     sample: Sample,
     confidence: float,
     agreeing: Callable[[], Sample] | None = None,
+    classes: ByClass | None = None,
 ) -> Estimate:
     """The interval of a value on the scale of its range. `left_out` None: the jackknife is too long to make.
 
     `agreeing` gives the units that have a value of their own, where they are not all: in a class of three units only
-    those three can be said to agree.
+    those three can be said to agree. `classes` are the true classes of the units, where the score rests on them.
     """
-    return _of_enough(_on_line(value, draws, left_out, bounds, sample, confidence, agreeing), bounds, sample)
+    estimate = _on_line(value, draws, left_out, bounds, sample, confidence, agreeing, classes)
+    return _of_enough(estimate, bounds, sample)
 
 
 def by_parts(
@@ -271,6 +310,7 @@ def _on_line(
     sample: Sample,
     confidence: float,
     agreeing: Callable[[], Sample] | None,
+    classes: ByClass | None,
 ) -> Estimate:
     lo, hi = bounds
     kept = draws[~np.isnan(draws)]
@@ -281,9 +321,13 @@ def _on_line(
     scale = max(abs(value), float(np.abs(kept).max()))
     varies = spread > SAME * scale or se_left > 0
     at_end = _near(value, lo) or _near(value, hi) or not lo < value < hi
-    notes = _undefined(draws, kept)
+    notes = (*_undefined(draws, kept), *(() if classes is None else classes.notes))
     if not varies or at_end:
         resting = sample if agreeing is None else agreeing()
+        if classes is not None:
+            resting = Sample(max(classes.fewest, 1))
+            if at_end and classes.chance is not None:
+                bounds = (classes.chance, hi) if value > classes.chance else (lo, classes.chance)
         return _no_spread(value, kept if varies else kept[:0], bounds, resting, confidence, notes)
     slope = _slope(value, bounds)
     on_end = (kept <= lo) | (kept >= hi)
@@ -292,10 +336,13 @@ def _on_line(
     else:
         se = float(to_line(kept[~on_end], bounds).std(ddof=1))
     if left_out is not None:
-        se = min(max(se, se_left * slope), CAP * se) if se > 0 else se_left * slope
-    if df < FEW_DF:
+        most = CAP * se if se > 0 and classes is None else math.inf
+        se = min(max(se, se_left * slope), most)
+    if df < FEW_DF and classes is None:
         notes = (*notes, "rests on few units: the interval is likely too narrow")
     df = min(max(df, LEAST_DF), max(sample.units - 1, 1))
+    if classes is not None and left_out is not None:
+        df = max(min(df, classes.df(left_out, sample.alike)), 1.0)
     reach = t_quantile((1 + confidence) / 2, df) * se
     middle = float(to_line(np.array([value]), bounds)[0])
     low, high = (from_line(middle - reach, bounds), from_line(middle + reach, bounds))
@@ -306,19 +353,19 @@ def _no_spread(
     value: float, varied: Floats, bounds: Bounds, sample: Sample, confidence: float, notes: tuple[str, ...]
 ) -> Estimate:
     """The interval where units agree, or where the value is an end of its range."""
-    share = sample.may_differ(confidence)
+    share, df = sample.may_differ(confidence), max(sample.units - 1, 1)
     middle = percentile_interval(varied, confidence)
     if math.isinf(bounds[0]) or math.isinf(bounds[1]):
         if middle is not None:
             middle = min(middle[0], value), max(middle[1], value)
-            return Estimate(middle, float(varied.std(ddof=1)), sample.units - 1, notes=notes)
+            return Estimate(middle, float(varied.std(ddof=1)), df, notes=notes)
         agree = f"all {sample.units:,} units agree; up to {100 * share:.2g} % of units may differ"
-        return Estimate(None, 0.0, sample.units - 1, agree, notes)
+        return Estimate(None, 0.0, df, agree, notes)
     low, high = value - (value - bounds[0]) * share, value + (bounds[1] - value) * share
     if middle is not None:
         low, high = min(low, middle[0]), max(high, middle[1])
     se = float(varied.std(ddof=1)) if len(varied) > 1 else 0.0
-    return Estimate((max(low, bounds[0]), min(high, bounds[1])), se, sample.units - 1, notes=notes)
+    return Estimate((max(low, bounds[0]), min(high, bounds[1])), se, df, notes=notes)
 
 
 def _undefined(draws: Floats, kept: Floats) -> tuple[str, ...]:

@@ -10,8 +10,9 @@ from typing import cast
 import numpy as np
 
 from steelyard.core.by_group import AnsweredBlock
+from steelyard.core.counts import count_text
 from steelyard.core.metric import Metric, Placements
-from steelyard.core.plan import COUNT, JACKKNIFE, MOST_LEFT_OUT, POINT, UNITS
+from steelyard.core.plan import COUNT, JACKKNIFE, MOST_LEFT_OUT, POINT, UNITS, left_out_rows
 from steelyard.core.progress import steps
 from steelyard.core.request import Request
 from steelyard.core.state import State
@@ -20,6 +21,7 @@ from steelyard.core.units import Units
 from steelyard.core.weights import Floats
 from steelyard.engine.intervals import (
     FEW_UNITS,
+    ByClass,
     Estimate,
     Parts,
     Sample,
@@ -141,7 +143,8 @@ def _intervals(
             estimate = by_placements(value, placed, request.confidence)
         elif parts is None:
             agreeing = partial(with_values, state, metric, sample)
-            estimate = by_range(value, draws, left, metric.range, sample, request.confidence, agreeing)
+            classes = classes_of(metric, state)
+            estimate = by_range(value, draws, left, metric.range, sample, request.confidence, agreeing, classes)
         else:
             estimate = by_parts(value, draws, left, parts, metric.range, sample, request.confidence)
         intervals.append((estimate, draws if request.save_draws or request.save_influences else None))
@@ -154,6 +157,37 @@ def placements_of(metric: Metric, state: State) -> Placements | None:
     if units.planned or units.alike or not units.unweighted:
         return None
     return metric.placements(state)
+
+
+def classes_of(metric: Metric, state: State) -> ByClass | None:
+    """The true classes of the units, where a score rests on how many there are of each.
+
+    Of the classes that a row of the jackknife holds (a cluster, or a group of units) the rarest counts.
+    """
+    held, units = metric.unit_classes(state), state.units
+    if held is None:
+        return None
+    kept = units.counted[held.unit] > 0
+    unit, code = held.unit[kept].astype(np.int64), held.code[kept]
+    if not len(unit):
+        return None
+    clustered, count = units.cluster is not None, max(len(held.names), 2)
+    drawn, each = np.divmod(np.unique((units.drawn_as[1][unit] if clustered else unit) * count + code), count)
+    size = np.bincount(each, None if clustered else units.counted[drawn], minlength=count)
+    rows = left_out_rows(units)
+    rarest_last = np.argsort(-size[code], kind="stable")
+    row_code = np.zeros(int(rows.max(initial=-1)) + 1, dtype=np.int64)
+    row_code[rows[unit[rarest_last]]] = code[rarest_last]
+    largest = int(np.argmax(size))
+    fewest = round(float(size.sum() - size[largest]))
+    others = np.flatnonzero((size > 0) & (np.arange(count) != largest))
+    if not held.names:
+        described = count_text(fewest, "negative" if largest else "positive")
+    elif len(others) == 1:
+        described = f"{count_text(fewest, 'unit')} of class '{held.names[others[0]]}'"
+    else:
+        described = f"{count_text(fewest, 'unit')} outside class '{held.names[largest]}'"
+    return ByClass(row_code, fewest, described, metric.chance)
 
 
 def left_rows(units: Units, left_out: Floats) -> Floats:

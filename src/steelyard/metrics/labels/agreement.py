@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, one_of
+from steelyard.core.metric import Metric, UnitClasses, one_of
 from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Floats, ratio
 from steelyard.metrics.labels.counts import (
@@ -22,7 +22,9 @@ from steelyard.metrics.labels.counts import (
     class_units,
     count_needs,
     holds,
+    place_of,
     several,
+    true_classes,
 )
 from steelyard.metrics.labels.hard import two_by_two_correlation
 from steelyard.metrics.labels.needs import Confusion, LabelDistance, RowSum
@@ -259,6 +261,7 @@ class MatthewsCorrelation(CountMetric):
     range = (-1, 1)
     reference = "sklearn.metrics.matthews_corrcoef"
     negatives = True
+    chance = 0.0
 
     def value(self, counts: Counts) -> Floats:
         """The form for two classes."""
@@ -267,6 +270,11 @@ class MatthewsCorrelation(CountMetric):
     def has_overall(self, facts: Facts) -> bool:
         """Where a row has one label."""
         return not several(facts) and self.threshold is None
+
+    def unit_classes(self, state: State) -> UnitClasses | None:
+        """All classes, or the one that it is of against the others."""
+        overall = self.only is None and self.has_overall(state.facts)
+        return true_classes(state, self.limit, None if overall else place_of(self, self.only, state.facts))
 
     def overall(self, totals: Declared) -> Floats:
         """The form for many classes."""
@@ -304,6 +312,7 @@ class CohenKappa(LabelMetric):
     title = "Cohen's kappa"
     range = (-1, 1)
     reference = "sklearn.metrics.cohen_kappa_score"
+    chance = 0.0
 
     weights: Literal["plain", "linear", "quadratic"] = "plain"
 
@@ -341,6 +350,10 @@ class CohenKappa(LabelMetric):
             return number
         gap = np.cumsum(number, axis=1)
         return gap if self.weights == "linear" else np.cumsum(2 * gap - number, axis=1)
+
+    def unit_classes(self, state: State) -> UnitClasses | None:
+        """All classes."""
+        return true_classes(state)
 
     def of_labels(self, totals: Declared) -> Floats:
         """One minus observed over expected disagreement."""

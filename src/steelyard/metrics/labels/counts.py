@@ -18,7 +18,7 @@ import numpy as np
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, within_range
+from steelyard.core.metric import Metric, UnitClasses, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Entries, Floats, ratio
@@ -137,6 +137,23 @@ def class_units(
         return np.bincount(place, weights=units.counted[owner], minlength=classes).astype(np.float64)
     seen = np.unique(units.drawn_as[1][owner] * classes + place)
     return np.bincount(seen % classes, minlength=classes).astype(np.float64)
+
+
+def true_classes(state: State, threshold: float | None = None, place: int | None = None) -> UnitClasses | None:
+    """The true classes of the units, or whether they hold the class at `place`; None where entries lie elsewhere."""
+    entries: Entries | None = getattr(state.blocks[ClassCounts(threshold)], "entries", None)
+    if entries is None:
+        return None
+    kind, code = np.divmod(entries.code.astype(np.int64), entries.size // 3)
+    owner, code = entries.owner[kind < 2], code[kind < 2]  # true positives and false negatives
+    if place is None:
+        return UnitClasses(owner, code, classes_of(state.facts))
+    held = code == place
+    if several(state.facts):
+        owner = owner[held]
+        others = np.setdiff1d(np.arange(len(state)), owner)
+        held, owner = np.arange(len(owner) + len(others)) < len(owner), np.concatenate([owner, others])
+    return UnitClasses(owner, held.astype(np.int64))
 
 
 def class_support(totals: Declared) -> Floats:

@@ -13,7 +13,7 @@ import numpy as np
 from steelyard.core.errors import InputError
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, Placements, one_of, within_range
+from steelyard.core.metric import Metric, Placements, UnitClasses, one_of, within_range
 from steelyard.core.ranking import RankingBlock
 from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Array, Floats
@@ -72,6 +72,13 @@ class RankedMetric(PerClass):
     def pooled_needs(self) -> tuple[Wanted, ...]:
         """One ranking of all."""
         return (self.pooled_curve,)
+
+    def unit_classes(self, state: State) -> UnitClasses | None:
+        """Units with rows of the class, and of others."""
+        block = state.blocks[self.curve.ranking]
+        if not isinstance(block, RankingBlock):
+            return None
+        return UnitClasses(block.events.unit, block.events.columns["positive"].astype(np.int64))
 
     def lacks(self, facts: Facts) -> str:
         """Scores are needed."""
