@@ -211,6 +211,24 @@ class Parts:
         np.fill_diagonal(correlation, 1.0)
         return Parts(share, effective, correlation)
 
+    @staticmethod
+    def of_strata(total: float, weight: Floats, share: Floats, rows: Floats, units: Floats, squares: Floats) -> Parts:
+        """One proportion that is the weighted sum of those of strata, which have so many rows and units.
+
+        `squares` are the sums of squares of what units move in their stratum. Shares are drawn to the whole as by two
+        more rows, so that a stratum whose units all agree has a variance.
+        """
+        inner = (share > 0) & (share < 1) & (units > 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            effect = squares * units / (units - 1) * (rows - 1) / (share * (1 - share))
+            rows = np.maximum(np.where(inner, rows / np.maximum(effect, 1.0), units), 1.0)
+        drawn_in = (share * rows + 2 * total) / (rows + 2)
+        variance = float((weight**2 * drawn_in * (1 - drawn_in) / rows).sum())
+        effective = float(rows.sum())
+        if 0 < total < 1:
+            effective = max(total * (1 - total) / variance, effective)
+        return Parts(np.array([total]), np.array([effective]), np.eye(1))
+
     def spread(self, side: Floats) -> float:
         """The square of a sum of what lies to one side of each part."""
         if self.moves is None:

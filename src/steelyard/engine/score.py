@@ -18,7 +18,7 @@ from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.totals import Totals
 from steelyard.core.units import Units
-from steelyard.core.weights import Floats
+from steelyard.core.weights import Array, Floats
 from steelyard.engine.intervals import (
     FEW_UNITS,
     ByClass,
@@ -202,6 +202,9 @@ def parts_of(metric: Metric, point: Totals, drawn: Totals, left_out: Totals | No
         return None
     defined = ~np.isnan(share[0])
     state = point.state
+    stratified = _in_strata(metric, state, share[0])
+    if stratified is not None:
+        return stratified
     if not state.units.unweighted:
         rows = part_shares(metric, state.totals(COUNT))[1]
     moved, _ = part_shares(metric, drawn if left_out is None else left_out)
@@ -220,6 +223,42 @@ def parts_of(metric: Metric, point: Totals, drawn: Totals, left_out: Totals | No
     units = part_units(metric, state, defined)
     # Rows that carry weights below 1 add up to less than their number, but each unit has one at least.
     return Parts.of(share[0][defined], np.maximum(rows[0][defined], units), units, deviations, factor)
+
+
+def _in_strata(metric: Metric, state: State, share: Floats) -> Parts | None:
+    """One proportion of strata whose sizes were fixed, where every unit counts in it; None where it is none.
+
+    Rows that go together in their unit, or cluster, count as many as their design effect leaves.
+    """
+    units = state.units
+    if units.stratum is None or len(share) != 1:
+        return None
+    pieces = [
+        part_shares(metric, Totals(state, piece)) for piece in UNITS.bind(units).parts(max(1, CELLS // len(share)))
+    ]
+    kept = units.own > 0
+    rows = np.concatenate([of[:, 0] for _, of in pieces])[kept]
+    if not (rows > 0).all():  # how many count in it was not fixed by design
+        return None
+    right = np.concatenate([one[:, 0] for one, _ in pieces if one is not None])[kept] * rows
+    weight, total = units.own[kept], float(share[0])
+    names, stratum = len(units.strata[0]), units.strata[1][kept]
+    drawn = units.drawn_as[1][kept]
+    first, place = np.unique(stratum * (int(drawn.max()) + 1) + drawn, return_inverse=True)
+    stratum_of = first // (int(drawn.max()) + 1)
+    moved = np.bincount(place.reshape(-1), weight * (right - total * rows))
+
+    def summed(values: Array, by: Array = stratum) -> Floats:
+        return np.bincount(by, values, minlength=names).astype(np.float64)
+
+    size = summed(np.ones(len(moved)), stratum_of)
+    weighed = summed(weight * rows)
+    count = np.maximum(summed(rows), size)
+    centred = moved - (summed(moved, stratum_of) / size)[stratum_of]
+    return Parts.of_strata(
+        total, weighed / weighed.sum(), summed(weight * right) / weighed, count, size,
+        summed(centred**2, stratum_of) / weighed**2,
+    )  # fmt: skip
 
 
 def part_shares(metric: Metric, totals: Totals) -> tuple[Floats | None, Floats]:
