@@ -75,7 +75,7 @@ class Accumulator:
     only the counts are kept. `labels` and `segmentation` can be counted.
     """
 
-    @takes_settings("explain", "adjust", "margin")
+    @takes_settings("explain", "adjust", "margin", "superiority")
     def __init__(
         self, task: str, *, on_conflict: str = "error", device: Any = None, **settings: Unpack[Settings]
     ) -> None:

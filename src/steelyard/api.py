@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["compare", "compare_all", "evaluate", "metrics", "read", "score", "use_threads"]
 
 
-@takes_settings("adjust", "margin")
+@takes_settings("adjust", "margin", "superiority")
 def evaluate(
     task: str, truth: Any, predictions: Any = None, metrics: Metrics = None, *, proxy: Any = None,
     judge_correction: str = "difference", runs: str | None = None, fixed: str | None = None, df: str | None = None,
@@ -105,7 +105,7 @@ def compare_all(
     of `evaluate`. `by` compares in slices too. p-values are corrected for all metrics and
     models shown, and in slices, metric by metric, for all slices and models: together by `adjust="max-t"`, or by
     "holm", "fdr" (a screening) or "none". `margin` says how much a metric may lose: {"map": 0.005}, or {"mae": "2%"}
-    of A's value.
+    of A's value. `superiority` adds on how many units each model is better than the first, ties counting half.
     """
     from steelyard.engine.lineup import lineup
     from steelyard.engine.margins import by_metric, margins_of

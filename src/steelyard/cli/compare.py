@@ -43,6 +43,7 @@ from steelyard.results.comparison import Lineup
     "--margin", multiple=True, metavar="SPEC=SIZE",
     help="How much a metric may lose, such as map=0.005 or mae=2%: is B at least not worse? May be repeated.",
 )  # fmt: skip
+@click.option("--superiority", is_flag=True, help="Say on which share of units B is better than A, too.")
 @click.option(
     "--model", metavar="NAME", help="Of a stored result that holds several models or prompts: which one is B."
 )
@@ -61,6 +62,7 @@ def compare(
     by: tuple[str, ...],
     adjust: str,
     margin: tuple[str, ...],
+    superiority: bool,
     model: str | None,
     baseline: str | None,
     save_influences: bool,
@@ -103,6 +105,11 @@ def compare(
     if Path(task).suffix.lower() == ".json":
         from steelyard.gating.stored import compare_stored
 
+        if superiority:
+            raise InputError(
+                "--superiority needs what each model scores on each unit, which stored results do not hold",
+                remedy="Give the truth and both predictions.",
+            )
         stored = compare_stored([file for file in (task, truth, a, *b) if file is not None], model, baseline)
         held: dict[str, Any] = {"pairs": pairs} if pairs and isinstance(stored, Lineup) else {}
         put_out(stored, as_json, output, html=html, figures=figures, **held)
@@ -136,5 +143,6 @@ def compare(
         adjust=adjust,
         margin=parse_margins(margin),
         save_influences=save_influences,
+        superiority=superiority,
     )
     put_out(lineup if len(b) > 1 else lineup[0], as_json, output, html=html, figures=figures, **shown)

@@ -33,7 +33,8 @@ By = Sequence[str | Sequence[str]]
 Metrics = Sequence[str | Metric] | str | Metric | None
 # Settings that do not say how data are read and joined.
 NOT_OF_READING = (
-    "by", "explain", "confidence", "draws", "seed", "save_draws", "save_influences", "adjust", "margin", "cluster",
+    "by", "explain", "confidence", "draws", "seed", "save_draws", "save_influences", "adjust", "margin", "superiority",
+    "cluster",
     "strata", "sequence", "tags",
 )  # fmt: skip
 TAG, MOST_TAGS, LONGEST_TAG = r"[A-Za-z][A-Za-z0-9._-]{0,63}", 32, 200
@@ -56,6 +57,7 @@ class Settings(TypedDict, total=False):
     save_influences: bool
     adjust: str
     margin: Mapping[str, Any] | None
+    superiority: bool
     cluster: str | None
     strata: str | None
     sequence: str | None
@@ -126,9 +128,10 @@ class Request:
     `seed` are of the bootstrap, and `save_draws` keeps every score under its draws. `save_influences` keeps what each
     unit contributes to each score, so that results are compared and pooled without their data. For comparisons,
     `adjust` says how p-values are corrected ("max-t", "holm", "fdr" or "none"), and `margin` how much a metric may
-    lose: {"map": 0.005}, or {"mae": "2%"} of the first model's value. `cluster` names the column of units that are
-    drawn together, and `strata` the column whose shares were fixed by design and stay the same in every draw. `proxy`
-    names what stands for the truth of units that have none, and `judge_correction` how its errors are taken out. With
+    lose: {"map": 0.005}, or {"mae": "2%"} of the first model's value; `superiority` asks on how many units a model is
+    better than the first. `cluster` names the column of units that are drawn together, and `strata` the column whose
+    shares were fixed by design and stay the same in every draw. `proxy` names what stands for the truth of units that
+    have none, and `judge_correction` how its errors are taken out. With
     `sequence` intervals hold at every look while data grow: "exact" for means of bounded unit scores alone,
     "approximate" for others too. `runs` says how several runs of a model are read. `tags` decide nothing: they are what
     a reader finds the run by, {"model": "small", "date": "2026-03-01"}.
@@ -148,6 +151,7 @@ class Request:
     save_draws: bool = False
     adjust: Adjust = "max-t"
     margin: Mapping[str, str] = field(default_factory=dict)
+    superiority: bool = False
     cluster: str | None = None
     strata: str | None = None
     proxy: str | None = None
@@ -207,7 +211,7 @@ class Request:
         for name in ("missing", "extra", "adjust", "sequence", "judge_correction"):
             if getattr(self, name) is not None and not isinstance(getattr(self, name), str):
                 raise InputError(f"{name} is {getattr(self, name)!r}", remedy="Give a text.")
-        for name in ("save_draws", "save_influences"):
+        for name in ("save_draws", "save_influences", "superiority"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} is {getattr(self, name)!r}", remedy="It is True or False.")
         if self.confidence is not None and not 0 < self.confidence < 1:
@@ -257,6 +261,8 @@ class Request:
             raise InputError(f"'{self.sequence}' is no sequence", remedy=f"Choose one of: {', '.join(SEQUENCES)}.")
         if self.confidence is None:
             raise InputError("without intervals there is no sequence", remedy="Leave --ci out, or --sequence.")
+        if self.superiority:
+            raise InputError("superiority cannot be combined with a sequence", remedy="Leave one of them out.")
         if self.cluster is not None or self.strata is not None or self.proxy is not None:
             raise InputError("a sequence of clusters, strata or a proxy is not known", remedy="Leave one of them out.")
         shares = [spec for spec, size in self.margin.items() if str(size).strip().endswith("%")]
@@ -293,6 +299,7 @@ class Request:
             save_influences=False,
             adjust="max-t",
             margin={},
+            superiority=False,
             sequence=None,
             tags={},
             runs=None,

@@ -23,6 +23,7 @@ from steelyard.engine.paired import Facts, ModelMetric, Pair
 from steelyard.engine.score import nothing_drawn, sample_of
 from steelyard.engine.sequence import sequenced_difference
 from steelyard.engine.sides import Side
+from steelyard.engine.superiority import superiority
 from steelyard.results.score import Score
 
 IN_POPULATION = "in the population of units"
@@ -54,7 +55,12 @@ def compare(
                 estimate, p, method = sequenced_difference(metric, states, pair.difference, estimate, request)
                 changed = {"p": p, "p_method": method}
         one = unjudged(pair, scores[0][spec], scores[1][spec], estimate, test)
-        shown = replace(one.difference, **changed, **pair.margin(margins.get(spec), estimate))
+        shown = replace(
+            one.difference,
+            superiority=superiority(metric, first, second, request) if request.superiority else None,
+            **changed,
+            **pair.margin(margins.get(spec), estimate),
+        )
         differences[spec] = UnjudgedDifference(shown, None if changed else test, one.least)
     return differences
 

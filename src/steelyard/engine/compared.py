@@ -61,7 +61,7 @@ class LivePair(Evidence):
             listed(pairs, measured(pairs, wanted), wanted).grouped_like(state) for pairs, state in (self.a, self.b)
         ]
         confidence = 0.95 if self.request.confidence is None else self.request.confidence
-        request = replace(self.request, sequence=None)  # no class is a mean over all units
+        request = replace(self.request, sequence=None, superiority=False)  # no class is a mean over all units
         a, b = sides_of(sides, wanted, request)
         judged = judged_together({"": compare(a, b, wanted, request)}, confidence, request.adjust)[""]
         return {name: judged[str(metric)] for name, metric in metrics.items()}

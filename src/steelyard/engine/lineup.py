@@ -24,6 +24,7 @@ from steelyard.engine.report import applied, notes_of, sources_of, task_facts
 from steelyard.engine.run import Measured
 from steelyard.engine.sides import Side, sides_of
 from steelyard.engine.slices import paired_slices
+from steelyard.engine.superiority import check_superiority
 from steelyard.engine.together import together_notes
 from steelyard.results.comparison import Comparison, Lineup, Standing
 from steelyard.results.origin import Model
@@ -56,11 +57,13 @@ def lineup(
         compare(scored[0], side, chosen, request, same=digest == digests[0])
         for side, digest in steps("comparing", list(zip(scored[1:], digests[1:], strict=True)))
     ]
+    lacking = check_superiority(chosen, compared[0], request, task.unit)
     whole = judged_together({str(i): one for i, one in enumerate(compared)}, confidence, request.adjust)
     sliced = {slice_key(names): _in_slices(task, chosen, request, names, sides) for names in request.by}
     shared = (
         *getattr(data[0].truth, "notes", ()),
         *notes_of(task, data[0].state, request),
+        *lacking,
         *together_notes(task, request, chosen, [s.state for s in scored[:2]], [s.left_out for s in scored[:2]]),
     )
     comparisons = []

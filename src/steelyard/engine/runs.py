@@ -489,6 +489,7 @@ def _check_request(request: Request) -> None:
     assert design is not None
     together = {
         "a sequence": request.sequence is not None,
+        "superiority": request.superiority,
         "saved draws": request.save_draws,
         "saved influences": request.save_influences,
         "explanations of other tools": bool(request.explain),

@@ -15,6 +15,7 @@ from steelyard.core.totals import Totals
 from steelyard.core.weights import Floats
 from steelyard.engine.flips import Coins, Influence, influences
 from steelyard.engine.intervals import Sample
+from steelyard.engine.measure import unit_values
 from steelyard.engine.score import left_out_totals, left_rows, score, with_values
 from steelyard.results.score import Score
 
@@ -47,6 +48,16 @@ class Side:
     @cached_property
     def _agreeing(self) -> dict[Metric, Sample]:
         return {}
+
+    @cached_property
+    def _unit_values(self) -> dict[Metric, Floats]:
+        return {}
+
+    def unit_values(self, metric: Metric) -> Floats:
+        """The metric for each unit alone, computed once per model of a line-up."""
+        if metric not in self._unit_values:
+            self._unit_values[metric] = unit_values(self.state, [metric])[str(metric)]
+        return self._unit_values[metric]
 
     def agreeing(self, metric: Metric, sample: Sample) -> Sample:
         """The units that have a value of their own, which takes long and is asked for once per model of a line-up."""

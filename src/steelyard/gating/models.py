@@ -10,7 +10,7 @@ from typing import Any
 from steelyard.core.errors import InputError, nearest
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.report import Report
-from steelyard.results.score import Difference
+from steelyard.results.score import Difference, Superiority
 from steelyard.results.vlm import VlmScore
 
 Several = Lineup | VlmScore
@@ -108,6 +108,7 @@ def _turned(comparison: Comparison) -> Comparison:
         interval = None if d.interval is None else (-d.interval[1], -d.interval[0])
         return replace(
             d, a=d.b, b=d.a, difference=-d.difference, interval=interval, verdict=_OPPOSITE.get(d.verdict, d.verdict),
+            superiority=None if d.superiority is None else _other_way(d.superiority),
             margin=math.nan, margin_relative=math.nan, margin_verdict="", margin_level=math.nan,
         )  # fmt: skip
 
@@ -117,6 +118,12 @@ def _turned(comparison: Comparison) -> Comparison:
     }
     differences = {spec: turn(d) for spec, d in comparison.differences.items()}
     return Comparison(comparison.task_facts, comparison.b, comparison.a, differences, slices, comparison.notes)
+
+
+def _other_way(of: Superiority) -> Superiority:
+    """The share of units on which A is better than B."""
+    interval = None if of.interval is None else (1 - of.interval[1], 1 - of.interval[0])
+    return replace(of, share=1 - of.share, interval=interval, better=of.worse, worse=of.better)
 
 
 def _of_vlm(

@@ -11,7 +11,7 @@ from steelyard.core.frozen import frozen
 from steelyard.render.names import names_of
 from steelyard.render.numbers import interval_text, percent_text, value_text
 from steelyard.render.text import bullet, comparison_text, grid
-from steelyard.render.verdicts import paired_word
+from steelyard.render.verdicts import paired_word, superiority_text
 
 if TYPE_CHECKING:
     from steelyard.results.comparison import Comparison, Lineup, Standing
@@ -58,6 +58,13 @@ def lineup_text(lineup: Lineup, width: int = 80, pairs: bool = False) -> str:
         return comparison_text(with_notes(lineup), width)
     remarks = rank_remarks(lineup)
     if not pairs:
+        first, *names = names_of(lineup.comparisons)
+        remarks += [
+            superiority_text(d.spec, d.superiority, one.unit, name, first)
+            for name, one in zip(names, lineup.comparisons, strict=True)
+            for d in one.differences.values()
+            if d.superiority
+        ]
         remarks.append("Each against the first, with differences, p and verdicts: --pairs, or the JSON.")
     said = "\n".join(bullet(remark, width) for remark in remarks)
     return "\n\n".join(

@@ -9,7 +9,7 @@ from steelyard.core.counts import count_text
 from steelyard.render.numbers import p_text
 from steelyard.render.remarks import merged
 from steelyard.results.comparison import Comparison
-from steelyard.results.score import Difference
+from steelyard.results.score import Difference, Superiority
 
 _STORED = {
     "draws": "the paired bootstrap draws of both results",
@@ -68,6 +68,7 @@ def verdict_remarks(differences: Iterable[Difference], unit: str, name: str = "B
     remarks += [margin_text(d, name, first) for d in listed if d.margin_verdict]
     if any(d.margin_verdict for d in listed):
         remarks.append("Margins are judged metric by metric, and hold only where they were named before the result.")
+    remarks += [superiority_text(d.spec, d.superiority, unit, name, first) for d in listed if d.superiority]
     remarks += [note for d in listed for note in d.notes]
     return merged(remarks, [d.spec for d in listed])
 
@@ -83,6 +84,17 @@ def margin_text(d: Difference, name: str = "B", first: str = "A") -> str:
         "undecided": f"the data cannot tell at a margin of {size}",
     }
     return f"{d.spec}: {d.margin_verdict}: {said.get(d.margin_verdict, '')}."
+
+
+def superiority_text(spec: str, of: Superiority, unit: str, name: str = "B", first: str = "A") -> str:
+    """On how many units a model is better, as a sentence."""
+    units = of.better + of.worse + of.ties
+    ends = "" if of.interval is None else f" [{100 * of.interval[0]:.0f}, {100 * of.interval[1]:.0f}]"
+    p = "" if math.isnan(of.p) else f"; p {'< 0.001' if of.p < 0.001 else f'= {of.p:.3f}'} against one half"
+    counts = f"{of.better:,} better, {of.worse:,} worse, {of.ties:,} equal"
+    excluded = f"; {of.excluded:,} without a value" if of.excluded else ""
+    share = f"{100 * of.share:.0f} %{ends} of {count_text(units, unit)}"
+    return f"{spec}: {name} is better than {first} on {share} ({counts}{excluded}{p})."
 
 
 def size_text(value: float) -> str:

@@ -138,6 +138,33 @@ class Score:
 
 
 @frozen
+class Superiority:
+    """The share of units on which B is better than A, where equal ones count half, with its interval.
+
+    `p` is that of a share of one half. `better`, `worse` and `ties` count the units; `excluded` are those without a
+    value of their own.
+    """
+
+    share: float
+    interval: Interval | None
+    p: float
+    better: int
+    worse: int
+    ties: int
+    excluded: int = 0
+
+    __eq__ = equal
+
+    def faults(self) -> dict[str, str]:
+        """What no run can have given, by field."""
+        shares = {"share": self.share, "p": self.p}
+        wrong = {
+            name: f"is {v:g}, which is not from 0 to 1" for name, v in shares.items() if not (v != v or 0 <= v <= 1)
+        }
+        return _ends(self.interval, self.share) | wrong
+
+
+@frozen
 class Difference:
     """Model B against model A on the same units: `difference` is B minus A.
 
@@ -150,7 +177,8 @@ class Difference:
 
     `showable` is the minimum detectable difference with 80 % power, of one test at a time. `margin` is how much may be
     lost (`margin_relative`: as a share of A), and `margin_verdict` what the interval says of that, each side at
-    `margin_level`: "equivalent", "not worse", "worse beyond margin" or "undecided".
+    `margin_level`: "equivalent", "not worse", "worse beyond margin" or "undecided". `superiority` says on how many
+    units B is better, where that was asked for.
     """
 
     spec: str
@@ -181,6 +209,7 @@ class Difference:
     margin_level: float = math.nan
     null_hypothesis: str = ""
     runs: RunSpread | None = None
+    superiority: Superiority | None = None
 
     __eq__ = equal
     __repr__ = difference_repr

@@ -41,7 +41,7 @@ from steelyard.scale.shards import Pattern, damaged, find_shards, state_path, wo
 Progress = Callable[[str, int, int], None]
 
 
-@takes_settings("explain", "adjust", "margin")
+@takes_settings("explain", "adjust", "margin", "superiority")
 def evaluate_shards(
     task: str,
     truth: Pattern,
