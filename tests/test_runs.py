@@ -168,3 +168,255 @@ def test_groups_of_runs_add_up() -> None:
     assert both.v_runs == pytest.approx(np.var([1, 2, 4], ddof=1) / 3 + np.var([1, 1, 1, 1, 2], ddof=1) / 5)
     assert both.runs == 3
     assert crossed([(np.array([1.0, 1.0]), a[:2])]).estimated(RunDesign("seeds", df="hillis"))[1] == math.inf
+
+
+LABELS = {"id": [1, 2, 3, 4, 5, 6, 7, 8], "label": [1, 0, 1, 0, 1, 0, 1, 0]}
+
+
+def run(wrong: Any = (), ids: Any = None) -> dict[str, Any]:
+    """Predictions that are wrong on some rows."""
+    labels = [1 - true if i in wrong else true for i, true in zip(LABELS["id"], LABELS["label"], strict=True)]
+    kept = LABELS["id"] if ids is None else ids
+    return {"id": list(kept), "label": [labels[i - 1] for i in kept]}
+
+
+A = [run([1, 2]), run([1, 3]), run([4])]
+B = [run([1]), run([2]), run([])]
+
+
+def test_seeds_in_another_order_are_the_same_without_pairs() -> None:
+    first = sy.compare("labels", LABELS, A, B, ["accuracy"], runs="seeds")["accuracy"]
+    second = sy.compare("labels", LABELS, A[::-1], [B[1], B[2], B[0]], ["accuracy"], runs="seeds")["accuracy"]
+    assert (second.difference, second.p) == pytest.approx((first.difference, first.p))
+    paired = [
+        sy.compare("labels", LABELS, A, b, ["accuracy"], runs="seeds", pair_runs=True)["accuracy"].p
+        for b in (B, [B[1], B[2], B[0]])
+    ]
+    assert paired[0] != pytest.approx(paired[1])
+
+
+def test_a_and_b_turned_round() -> None:
+    d = sy.compare("labels", LABELS, A, B, ["accuracy"], runs="seeds")["accuracy"]
+    back = sy.compare("labels", LABELS, B, A, ["accuracy"], runs="seeds")["accuracy"]
+    assert back.p == pytest.approx(d.p)
+    assert back.interval is not None
+    assert d.interval is not None
+    assert back.interval == pytest.approx((-d.interval[1], -d.interval[0]))
+
+
+def test_two_runs_show_only_their_spread() -> None:
+    score = sy.evaluate("labels", LABELS, A[:2], ["accuracy"], runs="seeds")["accuracy"]
+    assert score.value == 0.75
+    assert score.interval is None
+    assert "2 seeds show only the spread between them" in score.why_no_interval
+    assert score.runs is not None
+    assert score.runs.values == (0.75, 0.75)
+    d = sy.compare("labels", LABELS, A[:2], B, ["accuracy"], runs="seeds")["accuracy"]
+    assert d.verdict == "too few runs"
+    assert math.isnan(d.p)
+    fixed = sy.compare("labels", LABELS, A[:2], B[:2], ["accuracy"], runs="seeds", fixed="runs")["accuracy"]
+    assert fixed.interval is not None
+
+
+def test_few_runs_are_noted_and_many_are_not() -> None:
+    assert any("3 seeds" in note and "87.5 %" in note for note in sy.evaluate("labels", LABELS, A, runs="seeds").notes)
+    many = sy.evaluate("labels", LABELS, [*A, *B], runs="seeds").notes
+    assert not any("87.5" in note for note in many)
+
+
+def test_runs_that_are_all_right_rest_on_the_units() -> None:
+    """All runs 8 of 8: the exact interval of one run, 1 - (1 - c)^(1/n) apart from 1."""
+    score = sy.evaluate("labels", LABELS, [run()] * 3, ["accuracy"], runs="seeds")["accuracy"]
+    assert score.interval == pytest.approx((0.025 ** (1 / 8), 1.0))
+    d = sy.compare("labels", LABELS, [run()] * 3, [run()] * 3, ["accuracy"], runs="seeds")["accuracy"]
+    assert d.difference == 0
+    assert d.verdict == "no difference shown"
+    assert d.interval is not None
+    assert d.interval[0] < 0 < d.interval[1]
+
+
+def test_annotators_are_truths() -> None:
+    """Each annotator is a truth of the same predictions, and a comparison is paired by annotator."""
+    truths = {"ann": LABELS, "bob": run([5]), "eve": run([6])}
+    report = sy.evaluate("labels", truths, run([1]), ["accuracy"], runs="annotators")
+    runs = report["accuracy"].runs
+    assert runs is not None
+    assert runs.values == (7 / 8, 6 / 8, 6 / 8)
+    assert [one.name for one in report.sources.runs] == ["ann", "bob", "eve"]
+    d = sy.compare("labels", truths, run([1]), run(), ["accuracy"], runs="annotators")["accuracy"]
+    assert d.runs is not None
+    assert d.runs.values == (1 / 8, 1 / 8, 1 / 8)
+
+
+def test_slices_and_clusters_of_runs() -> None:
+    truth = {**LABELS, "site": list("aaaabbbb"), "person": list("ppqqrrss")}
+    report = sy.evaluate("labels", truth, A, ["accuracy"], runs="seeds", by=["site"], cluster="person")
+    runs = report.slices["site"]["a"]["accuracy"].runs
+    assert runs is not None
+    assert runs.values == (0.5, 0.5, 0.75)
+    assert runs.n_units == 2
+    assert report["accuracy"].clusters == 4
+    compared = sy.compare("labels", truth, A, B, ["accuracy", "kappa"], runs="seeds", by=["site"])
+    part = compared.slices["site"]
+    assert part["a"]["accuracy"].family == 2
+    assert part["a"]["accuracy"].p_adjusted == pytest.approx(
+        min(1, max(2 * min(part[s]["accuracy"].p for s in "ab"), part["a"]["accuracy"].p))
+        if part["a"]["accuracy"].p >= part["b"]["accuracy"].p
+        else min(1, 2 * part["a"]["accuracy"].p)
+    )
+
+
+def test_distances_of_a_bias_and_margins() -> None:
+    """|b| - |a| = 0 where b = a or b = -a: biases of +5 and -5 are equal."""
+    rng = np.random.default_rng(2)
+    n = 60
+    truth = {"dish": np.arange(n), "weight": np.full(n, 200.0)}
+    sides = [
+        [{"dish": np.arange(n), "weight": 200 + mean + rng.normal(0, 5, n) + rng.normal(0, 0.5)} for _ in range(4)]
+        for mean in (5, -5)
+    ]
+    d = sy.compare("weights", truth, *sides, ["bias", "mae"], runs="seeds", margin={"mae": "50%"})
+    assert d["bias"].p > 0.1
+    assert d["bias"].interval is not None
+    assert d["bias"].interval[0] < 0 < d["bias"].interval[1]
+    assert d["mae"].margin_verdict == "equivalent"
+
+
+def test_ranked_metrics_are_held_against_the_draws() -> None:
+    """The mean of R equal runs has the items' variance of one, capped as in `compare`."""
+    rng = np.random.default_rng(3)
+    n = 50
+    truth = {"id": np.arange(n), "label": rng.integers(0, 2, n)}
+    scores = [{"id": np.arange(n), "score": truth["label"] + rng.normal(0, 1, n)} for _ in range(2)]
+    alone = sy.compare("labels", truth, *scores, ["ap"])["ap"]
+    several = sy.compare("labels", truth, *([one] * 3 for one in scores), ["ap"], runs="seeds", fixed="runs")["ap"]
+    assert several.se == pytest.approx(alone.se, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("settings", "runs_a", "runs_b", "said"),
+    [
+        ({}, A, [B[0], run(ids=[1, 2, 3, 4, 5])], "seed 2 of B: 3 of 8 rows of the truth have no prediction"),
+        (
+            {"missing": "skip"},
+            A,
+            [*B, run(ids=[1, 2, 3, 4, 5])],
+            r"run 'B: seed 4' lacks 3 rows of run 'A: seed 1'.*'6'",
+        ),
+        ({"pair_runs": True}, A, [*B, *B], "runs cannot be paired: A has 3 seeds and B has 6"),
+        ({}, A, B[:1], "needs at least 2 seeds, and there is 1"),
+        ({}, "a.csv", B, "needs predictions of several seeds"),
+        ({"fixed": "none"}, A, B, "fixed='none' is not a valid choice"),
+        ({"like": "or-dbm"}, A, B, "like='or-dbm' sets the covariance"),
+        ({"cov": "delong"}, A, B, "'accuracy' is not"),
+        ({"sequence": "exact"}, A, B, "cannot be combined with a sequence"),
+    ],
+)
+def test_what_cannot_be_compared(settings: Any, runs_a: Any, runs_b: Any, said: str) -> None:
+    with pytest.raises(sy.InputError, match=said):
+        sy.compare("labels", LABELS, runs_a, runs_b, ["accuracy"], **{"runs": "seeds", **settings})
+
+
+def test_what_cannot_be_evaluated() -> None:
+    refused: list[tuple[str, dict[str, Any]]] = [
+        ("runs='weeks' is not a valid choice", {"runs": "weeks"}),
+        ("fixed is only for several runs", {"fixed": "runs"}),
+        ("cannot be combined with saved draws", {"runs": "seeds", "save_draws": True}),
+        ("cannot be combined with a proxy", {"runs": "seeds", "proxy": LABELS}),
+        ("like='x' is not a known preset", {"runs": "readers", "like": "x"}),
+    ]
+    for said, settings in refused:
+        with pytest.raises(sy.InputError, match=said):
+            sy.evaluate("labels", LABELS, A, ["accuracy"], **settings)
+    with pytest.raises(sy.InputError, match="needs one truth for all runs"):
+        sy.evaluate("labels", A, LABELS, ["accuracy"], runs="annotators", cov="delong")
+    with pytest.raises(sy.InputError, match="run 'seed 3' lacks 2 rows of run 'seed 1': '7', '8'"):
+        sy.evaluate("labels", LABELS, [A[0], A[1], run(ids=[1, 2, 3, 4, 5, 6])], runs="seeds", missing="skip")
+
+
+def test_missing_readings_are_refused() -> None:
+    for missing in ("worst", "skip"):
+        with pytest.raises(sy.InputError, match="reader 3' lacks a reading of 2 rows"):
+            sy.evaluate("labels", LABELS, [A[0], A[1], run(ids=[1, 2, 3, 4, 5, 6])], runs="readers", missing=missing)
+
+
+def test_every_form_shows_the_runs() -> None:
+    compared = sy.compare("labels", LABELS, A, B, ["accuracy"], runs="seeds")
+    report = sy.evaluate("labels", LABELS, A, ["accuracy", "kappa"], runs="seeds")
+    for result in (compared, report):
+        for text in (result.to_text(), result.to_markdown(), result.to_html()):
+            assert "variance from seeds" in text
+            assert "seed 3" in text
+        assert sy.read(result.to_dict()) == result
+        assert result.to_csv()
+        assert result.to_latex()
+    text = " ".join(compared.to_text().split())
+    assert "paired, 3 seeds each" in text
+    assert "p: Student's t over seeds and units, corrected for 1 test (Holm)." in text
+    assert "Null hypothesis: both models have the same mean accuracy in the populations of seeds and units." in text
+    assert "labels: 8 units, 3 seeds" in report.to_text()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Files of a truth and of three seeds of two models."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(name: str, data: Any) -> None:
+        rows = zip(data["id"], data["label"], strict=True)
+        text = "id,label\n" + "".join(f"{i},{label}\n" for i, label in rows)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+
+    write("truth.csv", LABELS)
+    for letter, runs in (("a", A), ("b", B)):
+        for k, one in enumerate(runs):
+            write(f"{letter}{k + 1}.csv", one)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_command_line_takes_runs(steelyard: Any) -> None:
+    seeds = ("a1.csv", "a2.csv", "a3.csv")
+    done = steelyard("evaluate", "labels", "truth.csv", *seeds, "--runs", "seeds", "-m", "accuracy", "--json")
+    assert done.returncode == 0, done.stderr
+    assert sy.read(json.loads(done.stdout)) == sy.evaluate(
+        "labels", "truth.csv", list(seeds), ["accuracy"], runs="seeds"
+    )
+    others = ("b1.csv", "b2.csv", "b3.csv")
+    for more in ((), ("--pair-runs",), ("--fixed", "items")):
+        words = ("--runs", "seeds", "-m", "accuracy", "--json", *more)
+        done = steelyard("compare", "labels", "truth.csv", *seeds, "--against", *others, *words)
+        assert done.returncode == 0, done.stderr
+        settings: Any = {"pair_runs": "--pair-runs" in more, "fixed": "items" if "--fixed" in more else None}
+        wanted = sy.compare("labels", "truth.csv", list(seeds), list(others), ["accuracy"], runs="seeds", **settings)
+        assert sy.read(json.loads(done.stdout)) == wanted
+    done = steelyard("evaluate", "labels", "truth.csv", "b1.csv", "b2.csv", "a1.csv", "--runs", "annotators", "--json")
+    assert [one["name"] for one in json.loads(done.stdout)["body"]["sources"]["runs"]] == ["truth", "b1", "b2"]
+    words = ("--against", "a2.csv", "--runs", "annotators", "--json")
+    done = steelyard("compare", "labels", "truth.csv", "b1.csv", "b2.csv", "a1.csv", *words)
+    assert json.loads(done.stdout)["body"]["differences"]["accuracy"]["runs"]["n_runs"] == 3
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("evaluate", "labels", "truth.csv", "a1.csv", "a2.csv"), "say with --runs what they are"),
+        (("evaluate", "labels", "truth.csv", "--runs", "seeds"), "needs the files of several runs"),
+        (("evaluate", "labels", "truth.csv", "a1.csv", "--runs", "seeds"), "needs at least 2 seeds, and there is 1"),
+        (("evaluate", "labels", "truth.csv", "a1.csv", "a2.csv", "--runs", "seeds", "--units", "u.csv"), "--units"),
+        (("evaluate", "labels", "truth.csv", "a1.csv", "--fixed", "runs"), "fixed is only for several runs"),
+        (("compare", "labels", "truth.csv", "a1.csv", "a2.csv", "--runs", "seeds"), "behind --against"),
+        (("compare", "labels", "truth.csv", "a1.csv", "--against", "b1.csv"), "Missing argument 'B...'"),
+        (("compare", "labels", "truth.csv", "a1.csv", "a2.csv", "--against", "b1.csv"), "are for several runs"),
+        (("compare", "labels", "truth.csv", "a1.csv", "--runs", "seeds", "--against"), "requires an argument"),
+        (
+            ("compare", "labels", "truth.csv", "b1.csv", "a1.csv", "--against", "a2.csv", "a3.csv", "--runs", "annotators"),
+            "compares two predictions",
+        ),
+    ],
+)  # fmt: skip
+def test_what_the_command_line_refuses(words: tuple[str, ...], said: str, steelyard: Any) -> None:
+    done = steelyard(*words)
+    assert done.returncode == 2, done.stderr
+    assert said in done.stderr

@@ -18,7 +18,9 @@ from steelyard.cli.options import (
     parse_models,
     parse_tags,
     put_out,
+    run_options,
     shared_options,
+    split_runs,
     task_argument,
 )
 from steelyard.core.errors import InputError
@@ -26,7 +28,22 @@ from steelyard.core.request import ADJUSTMENTS
 from steelyard.results.comparison import Lineup
 
 
-@click.command(cls=TaskCommand)
+class CompareCommand(TaskCommand):
+    """The command, where `--against` takes all files up to the next option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Write `--against` before each of its files."""
+        spelled: list[str] = []
+        taking = False
+        for arg in args:
+            taking = arg == "--against" or (taking and not arg.startswith("-"))
+            spelled += [] if arg == "--against" else ["--against", arg] if taking else [arg]
+        if "--against" in args and "--against" not in spelled:
+            raise click.BadOptionUsage("against", "Option '--against' requires an argument.", ctx)
+        return super().parse_args(ctx, spelled)
+
+
+@click.command(cls=CompareCommand)
 @task_argument()
 @click.argument("truth", type=click.Path(), required=False, metavar="TRUTH")
 @click.argument("a", type=click.Path(), required=False, metavar="A")
@@ -52,6 +69,14 @@ from steelyard.results.comparison import Lineup
     "--save-influences", is_flag=True,
     help="Keep in the JSON what each unit contributes to each score, so that 'gate' and 'pool' work without the data.",
 )  # fmt: skip
+@click.option(
+    "--against", multiple=True, metavar="B...", type=click.Path(),
+    help="With --runs: the runs of B, where the arguments before are those of A; all files up to the next option.",
+)  # fmt: skip
+@click.option(
+    "--pair-runs", is_flag=True, help="With --runs: run k of A and of B belong together (seed, split, reader)."
+)
+@run_options
 @click.option("--pairs", is_flag=True, help="With three models or more, print each one's differences from A too.")
 @shared_options
 def compare(
@@ -66,6 +91,11 @@ def compare(
     model: str | None,
     baseline: str | None,
     save_influences: bool,
+    against: tuple[str, ...],
+    pair_runs: bool,
+    runs: str | None,
+    fixed: str | None,
+    like: str | None,
     pairs: bool,
     metrics: tuple[str, ...],
     confidence: str,
@@ -94,6 +124,11 @@ def compare(
     steelyard compare weights truth.csv old.csv new.csv -m mae --margin mae=2%
     steelyard compare weights truth.csv base=old.csv ours=new.csv small=newer.csv -o table.tex
 
+    With several runs of each model, such as seeds, the recipes are compared: p then holds for other runs too.
+
+    \b
+    steelyard compare labels truth.csv a/seed*.csv --against b/seed*.csv --runs seeds
+
     Results that are stored are compared without their data: the JSON of 'evaluate' or of 'vlm score'. Made with
     --save-influences on the same truth, they give the p and the intervals that the data would give.
 
@@ -116,33 +151,45 @@ def compare(
         return
     if model or baseline:
         raise InputError("--model and --baseline are for stored results", remedy="Name models by NAME=FILE.")
-    if truth is None or a is None or not b:
+    if truth is None or a is None or not (b or runs):
         lacking = next(name for name, given in (("TRUTH", truth), ("A", a), ("B...", b)) if not given)
         raise click.UsageError(f"Missing argument '{lacking}'.")
     level = parse_confidence(confidence)
     if level is None:
         raise InputError("a comparison needs a confidence level", remedy="Leave --ci out, or write --ci 0.95.")
+    choices: dict[str, Any] = {
+        "by": [tuple(name.strip() for name in names.split(",")) for names in by],
+        "confidence": level,
+        "draws": draws,
+        "seed": seed,
+        "cluster": cluster,
+        "strata": strata,
+        "sequence": sequence,
+        "missing": missing,
+        "extra": extra,
+        "columns": parse_mapping(mapping),
+        "options": given_options(),
+        "tags": parse_tags(tags),
+        "adjust": adjust,
+        "margin": parse_margins(margin),
+        "save_influences": save_influences,
+        "superiority": superiority,
+    }
+    if runs is not None:
+        if not against:
+            raise InputError("--runs needs the runs of B", remedy="Write them behind --against.")
+        if runs == "annotators" and len(against) != 1:
+            raise InputError("--runs annotators compares two predictions", remedy="Give one file behind --against.")
+        true, first = split_runs([truth, a, *b], runs)
+        second = against[0] if runs == "annotators" else parse_models(against)
+        compared = api.compare(
+            task, true, first, second, list(metrics) or None, runs=runs, pair_runs=pair_runs, fixed=fixed, like=like,
+            **choices,
+        )  # fmt: skip
+        put_out(compared, as_json, output, html=html, figures=figures)
+        return
+    if against or pair_runs or fixed or like:
+        raise InputError("--against, --pair-runs, --fixed and --like are for several runs", remedy="Add --runs.")
     shown: dict[str, Any] = {"pairs": pairs} if pairs and len(b) > 1 else {}
-    lineup = api.compare_all(
-        task,
-        truth,
-        parse_models([a, *b]),
-        list(metrics) or None,
-        by=[tuple(name.strip() for name in names.split(",")) for names in by],
-        confidence=level,
-        draws=draws,
-        seed=seed,
-        cluster=cluster,
-        strata=strata,
-        sequence=sequence,
-        missing=missing,
-        extra=extra,
-        columns=parse_mapping(mapping),
-        options=given_options(),
-        tags=parse_tags(tags),
-        adjust=adjust,
-        margin=parse_margins(margin),
-        save_influences=save_influences,
-        superiority=superiority,
-    )
+    lineup = api.compare_all(task, truth, parse_models([a, *b]), list(metrics) or None, **choices)
     put_out(lineup if len(b) > 1 else lineup[0], as_json, output, html=html, figures=figures, **shown)

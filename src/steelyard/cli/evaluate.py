@@ -16,8 +16,10 @@ from steelyard.cli.options import (
     parse_mapping,
     parse_tags,
     put_out,
+    run_options,
     says_dialect,
     shared_options,
+    split_runs,
     task_argument,
 )
 from steelyard.cli.shards import are_shards, evaluate_shards, shard_options, work_folder
@@ -29,7 +31,7 @@ from steelyard.core.request import CORRECTIONS
 @click.command(cls=TaskCommand)
 @task_argument()
 @click.argument("truth", type=click.Path())
-@click.argument("predictions", type=click.Path(), required=False)
+@click.argument("files", type=click.Path(), nargs=-1, metavar="[PREDICTIONS]...")
 @click.option(
     "--by", multiple=True, metavar="COLUMN[@FILE]",
     help="Slice by a column; several joined by commas are crossed. May be given several times.",
@@ -79,12 +81,13 @@ from steelyard.core.request import CORRECTIONS
     "--judge-correction", type=click.Choice(CORRECTIONS), default="difference", show_default=True,
     help="How the proxy's errors are taken out: by its mean error, or by its rates of error on labelled units.",
 )  # fmt: skip
+@run_options
 @shard_options
 @shared_options
 def evaluate(
     task: str,
     truth: str,
-    predictions: str | None,
+    files: tuple[str, ...],
     by: tuple[str, ...],
     units: str | None,
     tables: str | None,
@@ -94,6 +97,9 @@ def evaluate(
     save_draws: bool,
     proxy: str | None,
     judge_correction: str,
+    runs: str | None,
+    fixed: str | None,
+    like: str | None,
     engine: str | None,
     address: str | None,
     workers: int | None,
@@ -127,6 +133,12 @@ def evaluate(
     steelyard evaluate weights truth.csv pred.csv -m mae -m within@10 --by food
     steelyard evaluate sequences meals.csv --html report.html
 
+    Several predictions of one model are its runs, and --runs says what they are; annotators are several TRUTH.
+
+    \b
+    steelyard evaluate labels truth.csv seed1.csv seed2.csv seed3.csv --runs seeds
+    steelyard evaluate labels ann.csv bob.csv eve.csv predictions.csv --runs annotators
+
     TRUTH and PREDICTIONS may be patterns or URLs of many files; then --engine says who works on them, and --work where
     states are kept, from which a run that died is resumed.
 
@@ -150,8 +162,24 @@ def evaluate(
     }
     named = list(metrics) or None
     choices |= {"save_draws": save_draws, "save_influences": save_influences}
+    if len(files) > 1 and runs is None:
+        raise click.UsageError(f"Got several PREDICTIONS ({', '.join(files)}): say with --runs what they are.")
+    predictions = files[0] if files else None
+    sharded = engine or address or workers or work or approximate or skip_bad_shards or are_shards(truth, predictions)
+    if runs is not None:
+        beside = {"--units": units, "--tables": tables, "--details": details, "shards": sharded}
+        if given := next((name for name, value in beside.items() if value), None):
+            raise InputError(f"--runs cannot be combined with {given}", remedy="Leave one of them out.")
+        choices |= {"runs": runs, "fixed": fixed, "like": like}
+        true, predicted = split_runs([truth, *files], runs)
+        report = api.evaluate(
+            task, true, predicted, named, proxy=proxy, judge_correction=judge_correction, explain=explain or (),
+            **choices,
+        )  # fmt: skip
+        put_out(report, as_json, output, html=html, figures=figures)
+        return
     with ExitStack() as held:
-        if engine or address or workers or work or approximate or skip_bad_shards or are_shards(truth, predictions):
+        if sharded:
             if proxy:
                 raise InputError("--proxy needs all data in one place", remedy="Evaluate one file.")
             if says_dialect():
@@ -167,7 +195,7 @@ def evaluate(
         else:
             report = api.evaluate(
                 task, truth, predictions, named, proxy=proxy, judge_correction=judge_correction,
-                explain=explain or (), **choices,
+                explain=explain or (), fixed=fixed, like=like, **choices,
             )  # fmt: skip
         if units:
             report.units().to_csv(units)

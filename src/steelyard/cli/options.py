@@ -21,7 +21,7 @@ from steelyard.cli.say import say
 from steelyard.core.errors import InputError
 from steelyard.core.options import Option
 from steelyard.core.progress import steps, use_progress
-from steelyard.core.request import SEQUENCES
+from steelyard.core.request import FACTORS, FIXED, LIKE, SEQUENCES
 from steelyard.io.dialect import use_csv
 from steelyard.metrics import catalogue
 from steelyard.results.registry import CHECK_FIGURES, load
@@ -240,6 +240,30 @@ def figure_options(function: Any) -> Any:
     for option in reversed(_FIGURES):
         function = option(function)
     return function
+
+
+def run_options(function: Any) -> Any:
+    """Give a command the options about several runs of a model."""
+    for option in (
+        click.option("--like", type=click.Choice(list(LIKE)),
+                     help="With --runs readers: the numbers of OR-DBM MRMC, or of MRMCaov with DeLong's covariances."),
+        click.option("--fixed", type=click.Choice(FIXED),
+                     help="With --runs: speak of these runs alone, or of these units alone."),
+        click.option("--runs", type=click.Choice(FACTORS),
+                     help="What several PREDICTIONS on the same units are; annotators are several TRUTH. Intervals "
+                     "hold for other runs and other units."),
+    ):  # fmt: skip
+        function = option(function)
+    return function
+
+
+def split_runs(files: Sequence[str], runs: str | None) -> tuple[Any, Any]:
+    """The truth and the predictions of files in their order, where one of both has several runs."""
+    if len(files) < 2:
+        raise click.UsageError("Missing argument 'PREDICTIONS...': --runs needs the files of several runs.")
+    if runs == "annotators":
+        return parse_models(files[:-1]), files[-1]
+    return files[0], parse_models(files[1:])
 
 
 def shared_options(function: Any) -> Any:

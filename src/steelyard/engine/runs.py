@@ -439,9 +439,13 @@ def measure_runs(
     data: list[Measured] = []
     said: list[str] = []
     with truth_read_once():
-        for one in each:
-            sides = (one, predictions) if by_truth else (truth, one)
-            data.append(measure_sides(task, own, *sides))
+        for i, one in enumerate(each):
+            called = f"{word} {i + 1}" if names is None else f"{word} '{names[i]}'"
+            called += "" if models == 1 else f" of {'AB'[place]}"
+            try:
+                data.append(measure_sides(task, own, *((one, predictions) if by_truth else (truth, one))))
+            except InputError as error:
+                raise InputError(f"{called}: {error.what}", where=error.where, remedy=error.remedy) from None
             said += findings(data[-1], task.name)
     if names is None:
         sources = [(one.truth if by_truth else one.prediction).source for one in data]

@@ -11,7 +11,8 @@ from steelyard.render.board import board_cells, rank_remarks, with_notes
 from steelyard.render.explanation import heading_of, remarks_on, table_of
 from steelyard.render.names import names_of
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
-from steelyard.render.text import ARROWS, heading, remarks_of, undefined_remarks
+from steelyard.render.runs import comparison_remarks, comparison_runs, report_runs
+from steelyard.render.text import ARROWS, remarks_of, report_heading, undefined_remarks
 from steelyard.render.verdicts import flipped_text, paired_word, verdict_remarks
 from steelyard.results.score import Difference, Score
 
@@ -24,8 +25,9 @@ def report_markdown(report: Report) -> str:
     """Heading, a table of scores, a table for each slicing, remarks."""
     confidence = report.request.confidence
     last = f"{percent_text(confidence)} interval" if confidence is not None else "interval"
-    parts = [f"### {plain(heading(report.task, report.unit, report.item, report.scores, report.coverage))}"]
+    parts = [f"### {plain(report_heading(report))}"]
     parts.append(_table(["", "metric", "", "score", last], "llllr", [_row(s) for s in report.scores.values()]))
+    parts += _runs(report_runs(report))
     for by, values in report.slices.items():
         shown = slice_heading(by)
         parts.append(f"#### by {plain(shown)}\n\n{_slices(shown, values)}")
@@ -64,13 +66,24 @@ def comparison_markdown(comparison: Comparison) -> str:
     header = ["", "metric", first, name, f"{name} − {first}", "interval", "p, corrected", f"{name} is"]
     remarks = (
         f"p: {flipped_text(comparison)}",
+        *comparison_remarks(comparison),
         *verdict_remarks(comparison.differences.values(), comparison.unit, names[1], names[0]),
         *comparison.notes,
         *undefined_remarks(comparison.differences.values()),
     )
     notes = "\n".join(f"- {plain(note)}" for note in remarks)
+    runs = _runs(comparison_runs(comparison, names))
     sliced = [_compared(slice_heading(by), parts, f"{name} − {first}") for by, parts in comparison.slices.items()]
-    return "\n\n".join(part for part in (top, _table(header, "llrrrlrl", rows), *sliced, notes) if part) + "\n"
+    return "\n\n".join(part for part in (top, _table(header, "llrrrlrl", rows), *runs, *sliced, notes) if part) + "\n"
+
+
+def _runs(runs: tuple[list[str], list[list[str]]] | None) -> list[str]:
+    """A row per run, where there are several."""
+    if runs is None:
+        return []
+    header, rows = runs
+    cells = [[plain(row[0]), *row[1:]] for row in rows]
+    return [_table([header[0], *(f"`{spec}`" for spec in header[1:])], "l" + "r" * (len(header) - 1), cells)]
 
 
 def _compared(by: str, parts: Mapping[Slice, Mapping[str, Difference]], difference: str) -> str:

@@ -12,6 +12,8 @@ from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.render.names import heads_of, names_of
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
 from steelyard.render.remarks import merged
+from steelyard.render.runs import WORDS as RUN_WORDS
+from steelyard.render.runs import comparison_remarks, comparison_runs, report_remarks, report_runs
 from steelyard.render.verdicts import flipped_text, paired_word, verdict_remarks
 from steelyard.results.score import Difference, Score
 
@@ -25,8 +27,10 @@ ARROWS = {"lower": "↓", "higher": "↑", "zero": "→0", "one": "→1", "none"
 
 def report_text(report: Report, width: int = 80) -> str:
     """The whole report: heading, scores, slices, remarks."""
-    parts = [heading(report.task, report.unit, report.item, report.scores, report.coverage)]
+    parts = [report_heading(report)]
     parts.append(_score_table(list(report.scores.values()), report.request.confidence, width))
+    if (runs := report_runs(report)) is not None:
+        parts.append(fitting(*runs, width))
     for by, values in report.slices.items():
         parts.append(_slice_table(slice_heading(by), values, report.unit, width))
     remarks = remarks_of(report)
@@ -71,12 +75,15 @@ def comparison_text(comparison: Comparison, width: int = 80) -> str:
     table = grid(header, rows, "llrrrlrl", width, shrink=1)
     remarks = [
         f"p: {flipped_text(comparison)}",
+        *comparison_remarks(comparison),
         *verdict_remarks(comparison.differences.values(), comparison.unit, name, first),
         *comparison.notes,
         *undefined_remarks(comparison.differences.values()),
     ]
     sliced = [_compared_slices(slice_heading(by), parts, width, first, name) for by, parts in comparison.slices.items()]
-    return "\n\n".join([top, table, *sliced, "\n".join(bullet(remark, width) for remark in remarks)])
+    runs = comparison_runs(comparison, (first, name))
+    each = [] if runs is None else [fitting(*runs, width)]
+    return "\n\n".join([top, table, *each, *sliced, "\n".join(bullet(remark, width) for remark in remarks)])
 
 
 def digits_of(d: Difference) -> tuple[float, float] | None:
@@ -125,6 +132,13 @@ def legend(directions: Iterable[str] = ()) -> str:
     return "↓ lower is better, ↑ higher is better, →0 nearer to zero is better"
 
 
+def report_heading(report: Report) -> str:
+    """One line: what was scored, on how much, and in how many runs."""
+    line = heading(report.task, report.unit, report.item, report.scores, report.coverage)
+    design = report.request.runs
+    return line if design is None else f"{line}, {count_text(len(report.sources.runs), RUN_WORDS[design.factor])}"
+
+
 def heading(task: str, unit: str, item: str, scores: Mapping[str, Score], coverage: Coverage) -> str:
     """One line: what was scored, on how much, and what is missing."""
     units = max((score.units for score in scores.values()), default=0)
@@ -159,6 +173,20 @@ def grid(
         lines.append("  ".join(cells).rstrip())
     lines.insert(1, "─" * min(width, max(len(line) for line in lines)))
     return "\n".join(lines)
+
+
+def fitting(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> str:
+    """A table of metrics side by side: as many as fit, and how many do not."""
+    used = max(len(row[0]) for row in (header, *rows))
+    shown = 1
+    while shown < len(header):
+        used += 2 + max(len(row[shown]) for row in (header, *rows))
+        if shown > 1 and used > width:
+            break
+        shown += 1
+    table = grid(header[:shown], [row[:shown] for row in rows], "l" + "r" * (shown - 1), width, shrink=0)
+    hidden = len(header) - shown
+    return table if not hidden else f"{table}\n{count_text(hidden, 'more metric')}: choose with -m, or see the JSON."
 
 
 def _score_table(scores: Sequence[Score], confidence: float | None, width: int) -> str:
@@ -204,7 +232,7 @@ def _slice_table(by: str, parts: Mapping[Slice, Mapping[str, Score]], unit: str,
 
 def remarks_of(report: Report) -> list[str]:
     """What a reader must know beside the numbers, each said once."""
-    remarks = list(report.notes)
+    remarks = [*report_remarks(report), *report.notes]
     for score in report.scores.values():
         if not score.defined:
             remarks.append(f"{score.spec} is undefined: {score.why}.")

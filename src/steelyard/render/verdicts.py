@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from steelyard.core.counts import count_text
 from steelyard.render.numbers import p_text
 from steelyard.render.remarks import merged
+from steelyard.render.runs import runs_word
 from steelyard.results.comparison import Comparison
 from steelyard.results.score import Difference, Superiority
 
@@ -30,9 +31,10 @@ def correction_text(differences: Iterable[Difference]) -> str:
 
 
 def paired_word(comparisons: Iterable[Comparison]) -> str:
-    """Whether models are compared unit by unit: stored results that hold no draws cannot be."""
-    methods = {d.p_method for one in comparisons for d in one.differences.values()}
-    return "as if independent" if "intervals" in methods else "paired"
+    """Whether models are compared unit by unit (stored results that hold no draws cannot be), and in how many runs."""
+    listed = list(comparisons)
+    methods = {d.p_method for one in listed for d in one.differences.values()}
+    return "as if independent" if "intervals" in methods else f"paired{runs_word(listed[0])}"
 
 
 def flipped_text(comparison: Comparison) -> str:
@@ -41,7 +43,12 @@ def flipped_text(comparison: Comparison) -> str:
     for method, words in _STORED.items():
         if method in methods:
             return f"{words}, {correction_text(comparison.differences.values())}."
-    cluster = comparison.b.request.cluster
+    cluster, design = comparison.b.request.cluster, comparison.b.request.runs
+    if design is not None:
+        if all(math.isnan(d.p) for d in comparison.differences.values()):
+            return "not computed."
+        over = {None: f"{design.factor} and units", "runs": "units", "items": design.factor}[design.fixed]
+        return f"Student's t over {over}, {correction_text(comparison.differences.values())}."
     drawn = "units" if cluster is None else f"clusters by '{cluster}'"
     return f"paired sign flips over {drawn}, {correction_text(comparison.differences.values())}."
 

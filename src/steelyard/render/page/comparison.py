@@ -26,9 +26,10 @@ from steelyard.render.page.compared_figures import (
 )
 from steelyard.render.page.figures import NO_CHARTS, figure_blocks
 from steelyard.render.page.frame import Section, bullets, document
-from steelyard.render.page.report import explorers, origin_facts, top
+from steelyard.render.page.report import explorers, origin_facts, runs_table, top
 from steelyard.render.page.scores import BETTER, CARDS, definitions, term, whisker
 from steelyard.render.page.tables import Cell, head_cell, number_cell, table
+from steelyard.render.runs import comparison_remarks, comparison_runs
 from steelyard.render.strips import difference_scales, group_of, scales_text
 from steelyard.render.text import ARROWS, legend
 from steelyard.render.verdicts import flipped_text, paired_word, verdict_remarks
@@ -61,6 +62,7 @@ def _page(lineup: Lineup) -> str:
     confidence = first.a.request.confidence
     sections = [
         Section("differences", "Differences", _differences(lineup, about, confidence)),
+        Section("runs", "Runs", runs_table(comparison_runs(first, names_of(comparisons)))),
         Section("slices", "Wins and losses by slice", _slices(comparisons), "Slices"),
         Section("classes", "Wins and losses by class", _classes(comparisons), "Classes"),
         Section("units", "Units that changed most", _units(comparisons), "Units"),
@@ -261,7 +263,7 @@ def listings(comparisons: Sequence[Comparison]) -> list[Listing]:
 
 def _remarks(lineup: Lineup) -> list[str]:
     comparisons = lineup.comparisons
-    remarks = [*lineup.notes]
+    remarks = [*lineup.notes, *(remark for one in comparisons for remark in comparison_remarks(one))]
     remarks += [note for c in comparisons for note in c.notes]
     remarks += [f"{d.spec} is undefined: {d.why}." for c in comparisons for d in c.differences.values() if d.why]
     if not available():

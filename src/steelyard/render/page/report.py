@@ -19,9 +19,10 @@ from steelyard.render.page.frame import Section, bullets, document, facts
 from steelyard.render.page.scores import cards, definitions, score_table
 from steelyard.render.page.tables import Cell, data_table, explorer, head_cell, number_cell, table
 from steelyard.render.page.worst import worst_table
-from steelyard.render.text import heading, remarks_of
+from steelyard.render.runs import report_runs
+from steelyard.render.text import remarks_of, report_heading
 from steelyard.results.details import settled, unit_listing
-from steelyard.results.origin import Model, Side
+from steelyard.results.origin import Model, RunSource, Side
 from steelyard.results.report import Report
 from steelyard.results.score import Score
 from steelyard.results.unit_table import UnitTable
@@ -34,6 +35,7 @@ def report_page(report: Report) -> str:
     own = [settled(report.figure(name)) for name in report.figures]
     sections = [
         Section("scores", "Scores", cards(scores, about, confidence) + score_table(scores, about, confidence)),
+        Section("runs", "Runs", runs_table(report_runs(report))),
         Section("remarks", "Remarks", _remarks(report, bool(own))),
         Section("pictures", "Pictures", figure_blocks(own)),
         Section("slices", "Slices", _slices(report)),
@@ -44,7 +46,7 @@ def report_page(report: Report) -> str:
         Section("definitions", "What the metrics mean", definitions(scores, about), "Definitions"),
         Section("source", "Where the numbers come from", origin_facts([("", report)]), "Source"),
     ]
-    line = heading(report.task, report.unit, report.item, report.scores, report.coverage).partition(": ")[2]
+    line = report_heading(report).partition(": ")[2]
     return document(
         f"Steelyard: {report.task}, {model_name(report.sources.predictions.source)}",
         top(f"{report.title or report.task}: {model_name(report.sources.predictions.source)}", line, [("", report)]),
@@ -109,6 +111,14 @@ def slice_table(by: Slice, values: Mapping[Slice, Mapping[str, Score]]) -> str:
     return table(f"Scores by {shown}", [shown, "units", *specs], rows)
 
 
+def runs_table(runs: tuple[list[str], list[list[str]]] | None) -> str:
+    """A row per run, where there are several, and the shares of the variance."""
+    if runs is None:
+        return ""
+    header, rows = runs
+    return table("Runs", header, [[head_cell(row[0]), *(Cell(escape(cell)) for cell in row[1:])] for row in rows])
+
+
 def _tables(report: Report) -> str:
     """What the task has beside scores."""
     parts: list[str] = []
@@ -151,7 +161,7 @@ def _remarks(report: Report, pictured: bool) -> str:
     remarks = remarks_of(report)
     if not available():
         remarks.append(NO_CHARTS)
-    if not pictured and report.evidence.units() is None:
+    if not pictured and report.evidence.units() is None and report.request.runs is None:
         remarks.append(
             "This page was made from a result that holds scores alone. For pictures, tables and units, write it with: "
             "steelyard evaluate ... -o result.json --details."
@@ -164,7 +174,8 @@ def origin_facts(sides: Sequence[tuple[str, Report | Model]]) -> str:
     asked, read = sides[0][1].request, sides[0][1].sources
     rows = [("Steelyard", read.version), ("truth", _source(read.truth))]
     rows += [(f"{prefix}predictions", _source(side.sources.predictions)) for prefix, side in sides]
-    if asked.confidence is not None:
+    rows += [(f"{prefix}{run.name}", _source(run)) for prefix, side in sides for run in side.sources.runs]
+    if asked.confidence is not None and asked.runs is None:
         drawn = f"{percent_text(asked.confidence)}, {asked.draws:,} draws of units, seed {asked.seed}"
         rows.append(("intervals", drawn))
     rows += [("missing predictions", str(asked.missing)), ("predictions without truth", str(asked.extra))]
@@ -174,5 +185,5 @@ def origin_facts(sides: Sequence[tuple[str, Report | Model]]) -> str:
     return facts(rows)
 
 
-def _source(side: Side) -> str:
+def _source(side: Side | RunSource) -> str:
     return f"{side.source}, {count_text(side.rows, 'row')}, {side.digest[:23]}…"
