@@ -36,6 +36,25 @@ def as_task(task: str, sides: tuple[dict[str, Any], dict[str, Any]]) -> tuple[di
     return made[0], made[1]
 
 
+def test_the_cost_of_errors_names_what_its_cap_leaves_out() -> None:
+    """TIDE looks at 100 detections of an image, whatever their classes: 51 of 151 are left out, and no cost moves."""
+    truth, predictions = many()
+    report = sy.evaluate("boxes", truth, predictions, ["dap", "dap(error=bkg)", "map"])
+    assert "51 detections are left out of dap: at most 100 per image count, as in TIDE." in report["dap"].notes
+    first = {name: column[:100] for name, column in predictions.items()}
+    assert (
+        report["dap(error=bkg)"].value == sy.evaluate("boxes", truth, first, "dap(error=bkg)")["dap(error=bkg)"].value
+    )
+    mixed = {**predictions, "label": ["cat", "dog"] * 75 + ["cat"]}
+    two = {name: column * 2 for name, column in truth.items()} | {"label": ["cat", "dog"]}
+    assert any(note.startswith("51 detections") for note in sy.evaluate("boxes", two, mixed, "dap")["dap"].notes)
+    fewer = {name: column[:101] for name, column in predictions.items()}
+    assert "1 detection is left out of dap: at most 100 per image count, as in TIDE." in (
+        sy.evaluate("boxes", truth, fewer, "dap")["dap"].notes
+    )
+    assert not sy.evaluate("boxes", truth, first, "dap", confidence=None)["dap"].notes
+
+
 # Of the 151 detections one is right, so precision is 1 / 151 at the last score; every object is found.
 UNCAPPED = {
     "recall(score=0)": 1.0, "precision(score=0)": 1 / 151, "f1(score=0)": 2 / 152, "fppi(score=0)": 150.0,

@@ -13,6 +13,7 @@ import pytest
 import steelyard as sy
 from steelyard.core.draws import unit_keys
 from steelyard.gating.stored import compare_stored
+from steelyard.render.text import comparison_text
 from steelyard.results.influences import unpack_keys
 
 SAMPLES = Path(sy.__file__).parent / "samples"
@@ -211,3 +212,19 @@ def test_what_has_no_influences_is_refused() -> None:
         sy.evaluate("weights", WEIGHTS / "truth.csv", WEIGHTS / "model_a.csv", save_influences=True, confidence=None)
     with pytest.raises(sy.InputError, match="save_influences is 1"):
         sy.evaluate("weights", WEIGHTS / "truth.csv", WEIGHTS / "model_a.csv", save_influences=1)  # type: ignore[arg-type]
+
+
+def test_results_without_intervals_have_no_verdict_and_say_why(tmp_path: Path) -> None:
+    ids = np.arange(5)
+    truth = {"dish": ids, "weight": np.full(5, 100.0)}
+    files = [tmp_path / "a.json", tmp_path / "b.json"]
+    for path, error in zip(files, (1, 2), strict=True):
+        predictions = {"dish": ids, "weight": 100 + error * (1 + ids)}
+        sy.evaluate("weights", truth, predictions, "mae", confidence=None).to_json(path)
+    made = compare_stored(files)
+    assert made["mae"].difference == pytest.approx(3.0)
+    why = "a result without intervals says nothing of chance: evaluate both with intervals"
+    assert (made["mae"].verdict, made["mae"].why) == ("undefined", why)
+    assert f"mae has no verdict: {why}." in " ".join(comparison_text(made).split())
+    made.to_html(tmp_path / "page.html")
+    assert f"mae has no verdict: {why}." in (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -14,6 +14,7 @@ import pytest
 from read_help import refused, write
 
 import steelyard as sy
+from steelyard.io.dialect import reading_notes
 from steelyard.io.sources import read_side
 from steelyard.maps.load import as_grid, open_map
 from steelyard.maps.nifti import nifti_volume
@@ -146,6 +147,31 @@ def test_folders_of_maps(tmp_path: Path) -> None:
     ):
         folder = tmp_path / name
         assert refused(lambda folder=folder: ids(folder)).replace("\\", "/") == message.format(folder.as_posix())
+
+
+@pytest.mark.parametrize(("task", "ending", "key"), [("segmentation", "png", "image"), ("volumes", "nii.gz", "case")])
+@pytest.mark.parametrize("name", ["probabilities", "softmax"])
+def test_scores_of_nnunet_beside_label_maps_are_ignored_with_a_note(
+    task: str, ending: str, key: str, name: str, tmp_path: Path
+) -> None:
+    """`case.npz` and `case.pkl` beside `case.nii.gz`, as --npz and --save_probabilities write them."""
+    for case in ("a", "b", "c"):
+        write(tmp_path, {f"{case}.{ending}": "", f"{case}.pkl": ""})
+        if case != "c":
+            np.savez_compressed(tmp_path / f"{case}.npz", **{name: np.zeros((2, 1, 1), np.float16)})
+    with reading_notes() as notes:
+        records = read_side(catalogue.find_task(task), tmp_path, {}, "prediction")
+    assert records[key].tolist() == ["a", "b", "c"]
+    assert all(file.endswith(ending) for file in records["map"])
+    said = "class probabilities beside a label map of the same name are ignored."
+    assert notes == [f"{tmp_path}: a.npz and 1 other: {said}"]
+
+
+def test_other_arrays_beside_label_maps_are_refused(tmp_path: Path) -> None:
+    """An .npz of labels may be the map that is meant."""
+    write(tmp_path, {"a.png": ""})
+    np.savez_compressed(tmp_path / "a.npz", labels=np.zeros((1, 1), np.uint8))
+    assert "'a' stands there as several files (.npz, .png)" in refused(lambda: ids(tmp_path))
 
 
 def test_a_suffix_in_other_letters(tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ from steelyard.results.origin import Model
 from steelyard.results.report import Report
 from steelyard.results.score import Difference, Score
 
+NO_ERRORS = "a result without intervals says nothing of chance: evaluate both with intervals"
+
 
 def compare_results(a: Report, b: Report) -> Comparison:
     """B against A in the scores that both hold; the notes say how. Differences are B minus A."""
@@ -142,7 +144,7 @@ def _difference(a: Report, b: Report, spec: str, confidence: float, *, paired: b
         p_holm=math.nan,
         verdict="",
         units=second.units,
-        why=first.why or second.why,
+        why=first.why or second.why or ("" if estimate.p == estimate.p else NO_ERRORS),
         se=estimate.se,
         df=least_df(first, second) if math.isnan(estimate.df) else estimate.df,
         p_method="draws" if paired else "intervals",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import InputError
 from steelyard.core.opening import check_readable
 from steelyard.core.options import Options
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 ENDINGS = {"maps": MAPS, "volumes": VOLUMES}
 _LOSSY = (".jpg", ".jpeg")
+_SOFTMAX = {"probabilities", "softmax"}  # what nnU-Net calls the array of scores, in versions 2 and 1
 # What datasets put behind the name of an image; taken off where no name is equal on both sides.
 _SUFFIX = re.compile(
     r"_gt(Fine|Coarse)(_\w+)?$|_leftImg8bit(_\w+)?$|_(labelIds|labelTrainIds|instanceIds|labels?|mask|masks|gt|pred"
@@ -219,6 +222,8 @@ def _folder(path: str, endings: Sequence[str], suffix: str) -> tuple[list[str], 
         what = f"no file ends in {', '.join(suffix + e for e in endings)}"
         raise InputError(what, where=path, remedy="Is it the right folder?")
     if len(set(ids)) < len(ids):
+        ids, files, folders = _without_softmax(path, ids, files, folders)
+    if len(set(ids)) < len(ids):
         twice = next(name for i, name in enumerate(ids) if name in ids[:i])
         kinds = sorted({os.path.splitext(file)[1] for file in files})
         raise InputError(
@@ -228,6 +233,26 @@ def _folder(path: str, endings: Sequence[str], suffix: str) -> tuple[list[str], 
     if labelled and len(labelled) < len(ids):  # Cityscapes lays instances and colours beside them
         ids, files, folders = ([column[i] for i in labelled] for column in (ids, files, folders))
     return ids, files, folders
+
+
+def _without_softmax(
+    path: str, ids: list[str], files: list[str], folders: list[str]
+) -> tuple[list[str], list[str], list[str]]:
+    """The maps without the scores that nnU-Net writes beside them as .npz."""
+    from steelyard.maps.arrays import array_names
+
+    times = Counter(ids)
+    scores = {
+        row for row, (name, file) in enumerate(zip(ids, files, strict=True))
+        if times[name] > 1 and file.lower().endswith(".npz") and set(array_names(file)) & _SOFTMAX
+    }  # fmt: skip
+    if not scores:
+        return ids, files, folders
+    first = os.path.basename(files[min(scores)])
+    others = "" if len(scores) == 1 else f" and {count_text(len(scores) - 1, 'other')}"
+    note(f"{path}: {first}{others}: class probabilities beside a label map of the same name are ignored.")
+    kept = [row for row in range(len(ids)) if row not in scores]
+    return [ids[row] for row in kept], [files[row] for row in kept], [folders[row] for row in kept]
 
 
 def _files(path: str) -> Iterable[str]:

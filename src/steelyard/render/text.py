@@ -243,8 +243,12 @@ def remarks_of(report: Report) -> list[str]:
 
 
 def undefined_remarks(differences: Iterable[Difference]) -> list[str]:
-    """Why differences are undefined, for those that are."""
-    return [f"{d.spec} is undefined: {d.why}." for d in differences if d.verdict == "undefined"]
+    """Why differences are undefined, or have no verdict, for those that are."""
+    return [
+        f"{d.spec} {'has no verdict' if d.a.defined and d.b.defined else 'is undefined'}: {d.why}."
+        for d in differences
+        if d.verdict == "undefined" and d.why
+    ]
 
 
 def bullet(text: str, width: int) -> str:

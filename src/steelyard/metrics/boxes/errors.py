@@ -22,7 +22,7 @@ from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Floats
 from steelyard.metrics.boxes.matches import UNCOUNTED, MatchInput, match_input, overlaps
 from steelyard.metrics.boxes.pairs import CLASS, BoxPairs
-from steelyard.metrics.boxes.ranking import RankingFigure, ranking_columns
+from steelyard.metrics.boxes.ranking import RankingFigure, RankingSummary, ranking_columns
 from steelyard.metrics.boxes.settings import check_ious
 
 KINDS = ("cls", "loc", "both", "dupe", "bkg", "miss", "fp", "fn")
@@ -45,6 +45,7 @@ class Breakdown:
     repaired: Array  # the class as which it is right once repaired; -1 where the repair removes it
     missed: Array
     matched: Array
+    beyond: Array  # detections beyond the most of an image, which were not looked at
 
 
 def breakdown(pairs: BoxPairs, work: Work, iou: float, background: float) -> Breakdown:
@@ -57,12 +58,15 @@ def _look(s: MatchInput, iou: float, background: float) -> Breakdown:
     t_order, d_order = np.argsort(s.image, kind="stable"), np.lexsort((-s.d_score, s.d_image))
     t_starts = np.searchsorted(s.image[t_order], np.arange(units + 1))
     d_starts = np.searchsorted(s.d_image[d_order], np.arange(units + 1))
-    rows, kinds, ignored, repaired = [], [], [], []
+    rows, kinds, ignored, repaired, beyond = [], [], [], [], []
     matched = np.zeros(len(s.image), dtype=bool)
     usable = np.zeros(len(s.image), dtype=bool)
     crowd = (s.flags & UNCOUNTED) != 0
     for unit in range(units):
-        d = d_order[d_starts[unit] : d_starts[unit + 1]][:_MOST]
+        d = d_order[d_starts[unit] : d_starts[unit + 1]]
+        if len(d) > _MOST:
+            beyond.append(d[_MOST:])
+            d = d[:_MOST]
         every = t_order[t_starts[unit] : t_starts[unit + 1]]
         g, regions = every[~crowd[every]], every[crowd[every]]
         if not len(d):
@@ -90,6 +94,7 @@ def _look(s: MatchInput, iou: float, background: float) -> Breakdown:
         joined(repaired, "int64"),
         missed,
         matched,
+        joined(beyond, "int64"),
     )
 
 
@@ -133,7 +138,10 @@ def _image(
 
 @frozen
 class Repaired(Ranking):
-    """The detections as they would be with one kind of error repaired; "" repairs none. Positives are the truths."""
+    """The detections as they would be with one kind of error repaired; "" repairs none. Positives are the truths.
+
+    Where none is repaired, detections beyond the most of an image are there too, with a rank that does not count.
+    """
 
     name = "boxes.repaired"
     levels = 1
@@ -165,17 +173,26 @@ class Repaired(Ranking):
             counted = counted & b.matched
         elif self.error == "fp":
             score = hit.astype(np.float64)
-        return _ranking(s, b.row[kept], label[kept], score[kept], hit[kept], counted)
+        rows, label, score, hit = b.row[kept], label[kept], score[kept], hit[kept]
+        rank = np.zeros(len(rows), np.uint16)
+        if not self.error:
+            rows = np.concatenate([rows, b.beyond])
+            label, score = (np.concatenate([a, d[b.beyond]]) for a, d in ((label, s.d_label), (score, s.d_score)))
+            hit = np.concatenate([hit, np.zeros(len(b.beyond), dtype=bool)])
+            rank = np.concatenate([rank, np.full(len(b.beyond), _MOST, np.uint16)])
+        return _ranking(s, rows, label, score, hit, counted, rank)
 
 
-def _ranking(s: MatchInput, rows: Array, label: Array, score: Array, hit: Array, counted: Array) -> RankingBlock:
-    """Detections with given classes, scores and hits."""
+def _ranking(
+    s: MatchInput, rows: Array, label: Array, score: Array, hit: Array, counted: Array, rank: Array
+) -> RankingBlock:
+    """Detections with given classes, scores, hits and ranks."""
     order = np.lexsort((-score, label))
     truths = np.lexsort((s.image, s.label))
     classes = np.arange(s.classes + 1)
     events = {
         "score": score[order],
-        "rank": np.zeros(len(order), np.uint16),
+        "rank": rank[order],
         "hit0": hit[order].astype(np.uint16),
         "ignored0": np.zeros(len(order), np.uint16),
     }
@@ -245,9 +262,22 @@ class ErrorCost(Metric):
         """The same with its errors repaired, and with none."""
         return self.curve(self.error), self.curve("")
 
+    @property
+    def summary(self) -> RankingSummary:
+        """How many detections the cap leaves out."""
+        return RankingSummary(self.curve("").ranking, _MOST)
+
     def needs(self) -> tuple[Wanted, ...]:
         """The detections with the errors repaired, and as they are."""
-        return self.curves
+        return *self.curves, self.summary
+
+    def notes(self, totals: Declared) -> tuple[str, ...]:
+        """Say where the cap leaves detections out."""
+        count = int(totals[self.summary][3].sum())
+        if not count:
+            return ()
+        said = "1 detection is left out" if count == 1 else f"{count:,} detections are left out"
+        return (f"{said} of dap: at most {_MOST} per image count, as in TIDE.",)
 
     def reduce(self, totals: Declared) -> Floats:
         """AP with the errors repaired less AP as it is."""

@@ -31,7 +31,7 @@ from steelyard.render.page.scores import BETTER, CARDS, definitions, term, whisk
 from steelyard.render.page.tables import Cell, head_cell, number_cell, table
 from steelyard.render.runs import comparison_remarks, comparison_runs
 from steelyard.render.strips import difference_scales, group_of, scales_text
-from steelyard.render.text import ARROWS, legend
+from steelyard.render.text import ARROWS, legend, undefined_remarks
 from steelyard.render.verdicts import flipped_text, paired_word, verdict_remarks
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.score import Difference
@@ -265,7 +265,7 @@ def _remarks(lineup: Lineup) -> list[str]:
     comparisons = lineup.comparisons
     remarks = [*lineup.notes, *(remark for one in comparisons for remark in comparison_remarks(one))]
     remarks += [note for c in comparisons for note in c.notes]
-    remarks += [f"{d.spec} is undefined: {d.why}." for c in comparisons for d in c.differences.values() if d.why]
+    remarks += [remark for c in comparisons for remark in undefined_remarks(c.differences.values())]
     if not available():
         remarks.append(NO_CHARTS)
     return list(dict.fromkeys(remarks))
