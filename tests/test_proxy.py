@@ -145,20 +145,20 @@ ALL_RIGHT = answers([("yes", "yes", 45), ("yes", "no", 5)], (50, 50))
     ("given", "settings", "said"),
     [
         (JUDGED, {"proxy": {"id": ["x", "y"], "label": ["yes", "no"]}, "extra": "skip", "missing": "worst"},
-         "no unit of truth stands in the proxy"),
+         "no unit of truth is in the proxy"),
         (JUDGED, {"proxy": {"id": JUDGED[2]["id"][1:], "label": JUDGED[2]["label"][1:]}, "extra": "skip"},
          "unit '0' of truth has truth and no proxy"),
         (JUDGED, {"proxy": JUDGED[0], "extra": "skip"}, "every unit of the proxy has truth, so the proxy adds nothing"),
-        (JUDGED, {"proxy": "judge"}, "--proxy 'judge' is neither a file nor a column"),
-        (JUDGED, {"proxy": "label"}, "--proxy 'label' stands for no true value"),
+        (JUDGED, {"proxy": "judge"}, "the proxy 'judge' is neither a file nor a column"),
+        (JUDGED, {"proxy": "label"}, "the proxy 'label' replaces no true value"),
         (JUDGED, {"proxy": "no/such.csv"}, "no/such.csv"),
         (JUDGED, {"proxy": JUDGED[2], "by": ["label"]}, "lies in slice 'no', and in another one by the proxy"),
         (JUDGED, {"proxy": JUDGED[2], "cluster": "id", "judge_correction": "rates"},
-         "rates of a judge's errors cannot be had with --cluster"),
-        (JUDGED, {"proxy": JUDGED[2], "strata": "label"}, "--proxy cannot be had with --strata"),
-        (JUDGED, {"proxy": JUDGED[2], "save_draws": True}, "--proxy cannot be had with --explain or --save-draws"),
+         "a judge's rates of error cannot be combined with cluster"),
+        (JUDGED, {"proxy": JUDGED[2], "strata": "label"}, "a proxy cannot be combined with strata"),
+        (JUDGED, {"proxy": JUDGED[2], "save_draws": True}, "a proxy cannot be combined with save_draws"),
         (JUDGED, {"proxy": JUDGED[2], "judge_correction": "rate"}, "'rate' is no correction of a judge"),
-        (JUDGED, {"judge_correction": "rates"}, "there is no judge to correct. Name it with --proxy"),
+        (JUDGED, {"judge_correction": "rates"}, "there is no judge to correct. Give its labels as the proxy"),
         (JUDGED, {"proxy": JUDGED[2], "judge_correction": "rates", "metrics": ["macro(f1)"]},
          "is not the share of units that are right"),
         (CHANCE, {"proxy": CHANCE[2], "judge_correction": "rates"}, "the judge may be no better than chance for 'accuracy'"),
@@ -188,13 +188,8 @@ def test_wrong_columns_of_a_proxy_are_refused(change: Columns, said: str) -> Non
 
 def test_objects_have_no_column_that_a_judge_could_give() -> None:
     boxes = {"image": [1], "label": ["a"], "x": [0], "y": [0], "w": [5], "h": [5], "score": [1]}
-    with pytest.raises(sy.InputError, match="the truth of task 'boxes' is no column that a judge could give"):
+    with pytest.raises(sy.InputError, match="truth of task 'boxes' is not one column that a judge fills"):
         sy.evaluate("boxes", boxes, boxes, proxy="judge")
-
-
-def test_other_calls_take_no_proxy() -> None:
-    with pytest.raises(TypeError, match="there is no setting 'proxy'"):
-        sy.compare("weights", {}, {}, {}, proxy="judge")  # type: ignore[call-arg]
 
 
 def command(*words: str) -> subprocess.CompletedProcess[str]:
@@ -211,7 +206,18 @@ def test_the_command_line_takes_a_file_or_a_column(tmp_path: Path) -> None:
     assert "by truth alone" in judged.stdout
     wrong = command("evaluate", "labels", *paths, "--proxy", "judge")
     assert wrong.returncode == 2
-    assert "--proxy 'judge' is neither a file nor a column" in wrong.stderr
+    assert "the proxy 'judge' is neither a file nor a column" in wrong.stderr
+    for more, name in (
+        (["--explain", "sklearn"], "--explain"),
+        (["--strata", "x"], "--strata"),
+        (["--save-draws"], "--save-draws"),
+    ):
+        both = command("evaluate", "labels", *paths, "--proxy", str(tmp_path / "judge.csv"), *more)
+        assert both.returncode == 2
+        assert both.stderr == f"steelyard: --proxy cannot be combined with {name}. Leave one of them out.\n"
+    compared = command("compare", "labels", *paths, paths[1], "-m", "accuracy", "--proxy", str(tmp_path / "judge.csv"))
+    assert (compared.returncode, compared.stderr) == (0, "")
+    assert "100 labelled and 100 judged units" in " ".join(compared.stdout.split())
     many = command("evaluate", "labels", str(tmp_path / "t*.csv"), paths[1], "--proxy", "judge.csv")
     assert many.returncode == 2
     assert "--proxy needs all data in one place" in many.stderr
@@ -259,7 +265,7 @@ def test_slices_that_truth_and_proxy_see_apart_are_refused() -> None:
             proxy={"dish": IDS, "weight": true, "tray": ["b", *tray[1:]]}, by=["tray"],
         )  # fmt: skip
     labelled, named, judge = answers([("yes", "yes", 30), ("no", "no", 20)], (30, 20))
-    with pytest.raises(sy.InputError, match="rates of a judge's errors cannot be had with --by"):
+    with pytest.raises(sy.InputError, match="a judge's rates of error cannot be combined with by"):
         sy.evaluate("labels", labelled, named, ["accuracy"], proxy=judge, judge_correction="rates", by=["label"])
 
 

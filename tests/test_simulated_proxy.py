@@ -1,9 +1,12 @@
-"""Few labels by simulation: coverage and width of a proportion by truth and judge, with fixed seeds."""
+"""Few labels by simulation, with fixed seeds: coverage and width of a proportion by truth and judge, and how often
+models are told apart.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import steelyard as sy
 
@@ -38,3 +41,42 @@ def test_a_proportion_holds_and_is_no_wider_than_by_labels(
         widths.append((high - low, score.few_labels.labels_interval[1] - score.few_labels.labels_interval[0]))
     assert 0.93 <= held / sets <= 0.99
     assert np.mean(widths, axis=0)[0] <= np.mean(widths, axis=0)[1]
+
+
+def told_apart(rights: tuple[float, float], sets: int, judge: float = 0.9, labelled: int = 100) -> tuple[float, float]:
+    """How often two models are told apart by labels and judge, ten judged units per label, and by labels alone."""
+    rng = np.random.default_rng(32)
+    count = 11 * labelled
+    ids, shown, alone = np.arange(count), 0, 0
+
+    def said(right: float) -> NDArray[np.int64]:
+        wrong = (true + rng.integers(1, 4, count)) % 4
+        return np.where(rng.random(count) < right, true, wrong)
+
+    for k in range(sets):
+        true = rng.integers(0, 4, count)
+        a, b, judged = said(rights[0]), said(rights[1]), said(judge)
+        one = sy.compare(
+            "labels", {"id": ids[:labelled], "label": true[:labelled]}, {"id": ids, "label": a}, {"id": ids, "label": b},
+            ["accuracy"], proxy={"id": ids, "label": judged}, draws=199, seed=k,
+        )["accuracy"]  # fmt: skip
+        assert one.interval is not None
+        assert one.few_labels is not None
+        assert one.few_labels.labels_interval is not None
+        assert (one.p <= 0.05) == (not one.interval[0] <= 0 <= one.interval[1])
+        shown += one.p <= 0.05
+        alone += not one.few_labels.labels_interval[0] <= 0 <= one.few_labels.labels_interval[1]
+    return shown / sets, alone / sets
+
+
+@pytest.mark.slow
+def test_equal_models_are_seldom_told_apart_with_a_judge() -> None:
+    shown, _ = told_apart((0.75, 0.75), 400)
+    assert 0.015 <= shown <= 0.07
+
+
+@pytest.mark.slow
+def test_a_judge_shows_what_labels_alone_do_not() -> None:
+    shown, alone = told_apart((0.72, 0.82), 150)
+    assert shown >= 0.8
+    assert alone <= 0.5

@@ -11,7 +11,7 @@ from steelyard.core.metric import Metric
 from steelyard.core.request import NOT_OF_READING, Metrics, Request, Settings, takes_settings
 from steelyard.core.state import State
 from steelyard.engine.report import report_of
-from steelyard.engine.run import Measured, check_asked, expanded, measure_models, measure_sides, metrics_of
+from steelyard.engine.run import Measured, check_asked, expanded, measure_sides, metrics_of
 from steelyard.engine.threads import use_threads
 from steelyard.metrics import catalogue
 from steelyard.results.report import Report
@@ -78,26 +78,29 @@ def findings(data: Measured, task: str) -> tuple[str, ...]:
 def compare(
     task: str, truth: Any, predictions_a: Any, predictions_b: Any, metrics: Metrics = None, *,
     runs: str | None = None, pair_runs: bool = False, fixed: str | None = None, df: str | None = None,
-    cov: str | None = None, like: str | None = None, **settings: Unpack[Settings],
+    cov: str | None = None, like: str | None = None, proxy: Any = None, **settings: Unpack[Settings],
 ) -> Comparison:  # fmt: skip
     """Compare two models on the same truth, paired by unit. Differences are B minus A: A is the one to beat.
 
     The settings are those of `evaluate`. With `runs` both predictions are lists of runs, and the means over the runs
     are compared; `pair_runs` says that run k of both belongs together: one seed, split or reader.
+    With `proxy` only some units need truth, as in `evaluate`.
     """
     request = Request.of(catalogue.find_task(task).name, metrics, settings)
     request = request.with_runs(runs, pair_runs, fixed, df, cov, like)
     if request.runs is not None:
+        if proxy is not None:
+            raise InputError("several runs cannot be combined with a proxy", remedy="Leave one of them out.")
         from steelyard.engine.runs import compare_runs
 
         return compare_runs(request, truth, predictions_a, predictions_b, findings)
-    return compare_all(task, truth, [predictions_a, predictions_b], metrics, **settings).comparisons[0]
+    return compare_all(task, truth, [predictions_a, predictions_b], metrics, proxy=proxy, **settings).comparisons[0]
 
 
 @takes_settings("explain", "save_draws")
 def compare_all(
-    task: str, truth: Any, predictions: Sequence[Any] | Mapping[str, Any], metrics: Metrics = None,
-    **settings: Unpack[Settings],
+    task: str, truth: Any, predictions: Sequence[Any] | Mapping[str, Any], metrics: Metrics = None, *,
+    proxy: Any = None, **settings: Unpack[Settings],
 ) -> Lineup:  # fmt: skip
     """Compare two models or more on the same truth: each with the first, which is the one to beat.
 
@@ -106,7 +109,10 @@ def compare_all(
     models shown, and in slices, metric by metric, for all slices and models: together by `adjust="max-t"`, or by
     "holm", "fdr" (a screening) or "none". `margin` says how much a metric may lose: {"map": 0.005}, or {"mae": "2%"}
     of A's value. `superiority` adds on how many units each model is better than the first, ties counting half.
+    `proxy` is for truth that only some units have: a judge on all units, whose errors on the models are known from the
+    labelled ones.
     """
+    from steelyard.engine.judged import measure_compared
     from steelyard.engine.lineup import lineup
     from steelyard.engine.margins import by_metric, margins_of
     from steelyard.engine.names import named_models
@@ -117,10 +123,12 @@ def compare_all(
     each, names = named_models(predictions)
     if len(each) < 2:
         raise InputError("a comparison needs two predictions or more", remedy="Name the one to beat first.")
-    models = measure_models(definition, request, truth, each)
+    request, models, judged = measure_compared(definition, request, truth, each, proxy)
     chosen = expanded(definition, chosen, metrics is None, State.unified([m.state for m in models])[0])
     margins_of(request.margin, chosen)
-    return lineup(definition, chosen, request, models, [findings(model, definition.name) for model in models], names)
+    return lineup(
+        definition, chosen, request, models, [findings(model, definition.name) for model in models], names, judged
+    )
 
 
 def read(path: str | PathLike[str] | Mapping[str, Any]) -> Report | Comparison | Lineup | VlmScore | Gate | StudyPlan:

@@ -217,7 +217,7 @@ def test_clusters_of_truth_and_proxy() -> None:
     assert refused(run, *data(list("ppqq"), list("pqqqrrss"))) == (
         "dish 'd1' is of cook 'p' by the truth, and of 'q' by the proxy", "truth", "Give both the same column.",
     )  # fmt: skip
-    remedy = "Give all units of a cook their truth or none, or leave --cluster out."
+    remedy = "Give all units of a cook their truth or none, or resample single units."
     assert refused(run, *data(list("ppqq"), list("ppqqprrr"))) == (
         "cook 'p' has both units with truth and units without", "truth", remedy,
     )  # fmt: skip
@@ -225,10 +225,10 @@ def test_clusters_of_truth_and_proxy() -> None:
         "cook 'p' has both units with truth and units without (2 are so: 'p', 'q')", "truth", remedy,
     )  # fmt: skip
     for asked, said in (
-        ({"cluster": "cook"}, ("rates of a judge's errors cannot be had with --cluster: they count single units", "",
-                               "Leave --cluster or --judge-correction out.")),
-        ({"by": ["cook"]}, ("rates of a judge's errors cannot be had with --by: slices have too few labels of both kinds", "",
-                            "Leave --by or --judge-correction out.")),
+        ({"cluster": "cook"}, ("a judge's rates of error cannot be combined with cluster: they count single units", "",
+                               "Leave cluster out, or correct the judge's mean error.")),
+        ({"by": ["cook"]}, ("a judge's rates of error cannot be combined with by: slices have too few labels of both kinds", "",
+                            "Leave by out, or correct the judge's mean error.")),
     ):  # fmt: skip
         rates = Request.of("weights", "mae", {"draws": 100, **asked})
         assert (

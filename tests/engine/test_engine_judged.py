@@ -209,19 +209,30 @@ def test_the_units_with_truth_must_be_judged() -> None:
     )
     none = {name: column[:2] for name, column in proxy.items()}
     assert refused(truth, predictions, none, extra="skip") == (
-        "truth: no dish of truth stands in the proxy. The proxy must hold every dish that has truth, by the same id."
+        "truth: no dish of truth is in the proxy. The proxy must hold every dish that has truth, by the same id."
     )
     assert refused(truth, predictions, truth, extra="skip") == (
-        "truth: every dish of the proxy has truth, so the proxy adds nothing. Leave --proxy out, or let it judge more."
+        "truth: every dish of the proxy has truth, so the proxy adds nothing. Leave the proxy out, or let it judge more."
     )
 
 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"strata": "dish"}, "--proxy cannot be had with --strata. Leave one of them out."),
-        ({"save_draws": True}, "--proxy cannot be had with --explain or --save-draws. Leave one of them out."),
-        ({"explain": ["sklearn"]}, "--proxy cannot be had with --explain or --save-draws. Leave one of them out."),
+        (
+            {"strata": "dish"},
+            "a proxy cannot be combined with strata: labelled units must be a random part of all, not of each "
+            "stratum. Leave the proxy or strata out.",
+        ),
+        (
+            {"save_draws": True},
+            "a proxy cannot be combined with save_draws: its interval does not rest on draws alone. "
+            "Leave the proxy or save_draws out.",
+        ),
+        (
+            {"explain": ["sklearn"]},
+            "a proxy cannot be combined with explain: other tools score truth alone. Leave the proxy or explain out.",
+        ),
         ({"judge_correction": "rate"}, "'rate' is no correction of a judge. Choose difference or rates."),
     ],
 )
@@ -232,7 +243,7 @@ def test_what_no_proxy_can_have(more: Columns, said: str) -> None:
 def test_what_is_asked_for_is_checked_before_any_reading() -> None:
     assert refused("none.csv", "none.csv", "none.csv", metrics=["mea"]).endswith("Did you mean 'mae'?")
     assert refused("none.csv", "none.csv", None, judge_correction="rates") == (
-        "there is no judge to correct. Name it with --proxy."
+        "there is no judge to correct. Give its labels as the proxy."
     )
 
 
@@ -240,7 +251,7 @@ def test_a_proxy_that_is_no_column(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """A name with an ending or a separator, or of a file that exists, is a file; any other is a column."""
     truth, predictions, _ = given()
     assert refused(truth, predictions, "wieght") == (
-        "truth: --proxy 'wieght' is neither a file nor a column. Did you mean 'weight'?"
+        "truth: the proxy 'wieght' is neither a file nor a column. Did you mean 'weight'?"
     )
     monkeypatch.chdir(tmp_path)
     for name in ("judge.CSV", "judge.jsonl", "no/such", os.path.join("no", "such")):
@@ -251,8 +262,8 @@ def test_a_proxy_that_is_no_column(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert refused(truth, predictions, "here").startswith("here: '' is no format that can be read. Known: .csv")
     boxes = {"image": [1], "label": ["a"], "x": [0], "y": [0], "w": [5], "h": [5], "score": [1]}
     assert refused(boxes, boxes, "judge", "boxes", metrics="map") == (
-        "--proxy 'judge' is no file, and the truth of task 'boxes' is no column that a judge could give. Give a file "
-        "like the truth, in which the proxy stands for it."
+        "the proxy 'judge' is not a file, and truth of task 'boxes' is not one column that a judge fills. Give a file "
+        "like the truth that holds the judge's objects."
     )
 
 
@@ -263,13 +274,13 @@ ROWS = {"dish": ["a", "b", "c"], "weight": [10.0, None, 30.0], "cheap": [1.0, 2.
     ("rows", "column", "said"),
     [
         ({"dish": ["a"], "cheap": [1.0]}, "cheap",
-         "truth: --proxy 'cheap' stands for no true value: the columns are dish, cheap. The truth needs 'dish', a column "
+         "truth: the proxy 'cheap' replaces no true value: the columns are dish, cheap. The truth needs 'dish', a column "
          "with the truth of some rows, and the proxy's column."),
         ({"weight": [1.0], "cheap": [1.0]}, "cheap",
-         "truth: --proxy 'cheap' stands for no true value: the columns are weight, cheap. The truth needs 'dish', a "
+         "truth: the proxy 'cheap' replaces no true value: the columns are weight, cheap. The truth needs 'dish', a "
          "column with the truth of some rows, and the proxy's column."),
         (ROWS, "weight",
-         "truth: --proxy 'weight' stands for no true value: the columns are dish, weight, cheap. The truth needs 'dish', "
+         "truth: the proxy 'weight' replaces no true value: the columns are dish, weight, cheap. The truth needs 'dish', "
          "a column with the truth of some rows, and the proxy's column."),
         ({**ROWS, "cheap": [1.0, None, ""]}, "cheap",
          "truth, row 1, column 'cheap': the proxy has no value in 2 of 3 rows. It must judge every row; leave out the "

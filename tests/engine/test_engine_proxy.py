@@ -489,7 +489,7 @@ def test_a_judge_no_better_than_chance_is_refused() -> None:
     assert high == pytest.approx(1.96 * math.sqrt(2 * scipy_stats.beta.var(25.5, 25.5)), rel=0.05)
     assert str(refused.value) == (
         f"the judge may be no better than chance for 'mean': sensitivity + specificity - 1 is from {low:.2f} to "
-        f"{high:.2f}. Label more units, or leave --judge-correction out."
+        f"{high:.2f}. Label more units, or correct the judge's mean error."
     )
 
 
@@ -499,7 +499,7 @@ def test_labels_of_one_kind_are_refused(truth: float, kind: str) -> None:
         scored(np.full(1200, truth), np.tile([1.0, 0.0], 600), REST, BY_RATES)
     assert str(refused.value) == (
         f"all 1,200 labelled units are {kind} by 'mean', so one of the judge's rates of error cannot be known. Label "
-        "units of both kinds, or leave --judge-correction out."
+        "units of both kinds, or correct the judge's mean error."
     )
 
 
@@ -518,5 +518,5 @@ def test_rates_need_the_share_of_right_units(truth: Any) -> None:
         proxy_scores(truth, state_of([1.0, 0.0, 0.0, 1.0]), state_of(REST), [Mean()], BY_RATES)
     assert str(refused.value) == (
         "'mean' is not the share of units that are right, which is all that a judge's rates correct. Name such a "
-        "metric, as -m accuracy of labels, or leave --judge-correction out."
+        "metric, as accuracy of labels, or correct the judge's mean error."
     )

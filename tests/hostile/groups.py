@@ -59,7 +59,7 @@ ROWS: list[Row] = [
            judge=JUDGE.replace("3,dog\n", "")),
     judged("that has no more than the truth", "--proxy truth.csv --extra skip", "adds nothing"),
     judged("whose unit stands twice", "--proxy judge.csv", "judge.csv, line 8", "stands twice", judge=JUDGE + "1,cat\n"),
-    judged("that is the truth's own column", "--proxy label", "'label' stands for no true value"),
+    judged("that is the truth's own column", "--proxy label", "'label' replaces no true value"),
     judged("whose column has a gap", "--proxy judge", "truth.csv, line 3", "no value in 1 of 2 rows",
            truth="id,label,judge\n1,cat,cat\n2,,\n"),
     judged("without any truth", "--proxy judge", "no row has a value in 'label'",

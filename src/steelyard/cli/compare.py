@@ -17,7 +17,9 @@ from steelyard.cli.options import (
     parse_margins,
     parse_models,
     parse_tags,
+    proxy_option,
     put_out,
+    refuse_together,
     run_options,
     shared_options,
     split_runs,
@@ -77,6 +79,7 @@ class CompareCommand(TaskCommand):
     "--pair-runs", is_flag=True, help="With --runs: run k of A and of B belong together (seed, split, reader)."
 )
 @run_options
+@proxy_option
 @click.option("--pairs", is_flag=True, help="With three models or more, print each one's differences from A too.")
 @shared_options
 def compare(
@@ -96,6 +99,7 @@ def compare(
     runs: str | None,
     fixed: str | None,
     like: str | None,
+    proxy: str | None,
     pairs: bool,
     metrics: tuple[str, ...],
     confidence: str,
@@ -123,6 +127,7 @@ def compare(
     steelyard compare weights truth.csv old.csv new.csv newer.csv --by food --html compared.html
     steelyard compare weights truth.csv old.csv new.csv -m mae --margin mae=2%
     steelyard compare weights truth.csv base=old.csv ours=new.csv small=newer.csv -o table.tex
+    steelyard compare labels some_truth.csv old.csv new.csv --proxy judge.csv
 
     With several runs of each model, such as seeds, the recipes are compared: p then holds for other runs too.
 
@@ -137,7 +142,15 @@ def compare(
     steelyard compare score.json --model direct+name --baseline direct
     """
     check_outputs(output, html=html, figures=figures)
+    refuse_together(
+        "--proxy", proxy,
+        {
+            "--strata": strata, "--sequence": sequence, "--superiority": superiority,
+            "--save-influences": save_influences, "--runs": runs,
+        },
+    )  # fmt: skip
     if Path(task).suffix.lower() == ".json":
+        refuse_together("--proxy", proxy, {"stored results": True})
         from steelyard.gating.stored import compare_stored
 
         if superiority:
@@ -191,5 +204,5 @@ def compare(
     if against or pair_runs or fixed or like:
         raise InputError("--against, --pair-runs, --fixed and --like are for several runs", remedy="Add --runs.")
     shown: dict[str, Any] = {"pairs": pairs} if pairs and len(b) > 1 else {}
-    lineup = api.compare_all(task, truth, parse_models([a, *b]), list(metrics) or None, **choices)
+    lineup = api.compare_all(task, truth, parse_models([a, *b]), list(metrics) or None, proxy=proxy, **choices)
     put_out(lineup if len(b) > 1 else lineup[0], as_json, output, html=html, figures=figures, **shown)

@@ -15,7 +15,9 @@ from steelyard.cli.options import (
     parse_confidence,
     parse_mapping,
     parse_tags,
+    proxy_option,
     put_out,
+    refuse_together,
     run_options,
     says_dialect,
     shared_options,
@@ -72,11 +74,7 @@ from steelyard.core.request import CORRECTIONS
     is_flag=True,
     help="Keep every score under the bootstrap draws in the JSON. --save-influences replaces it in the next version.",
 )
-@click.option(
-    "--proxy", metavar="FILE|COLUMN",
-    help="For truth that some units lack: a judge or a cheap measurement on all of them, in a file like the truth or a "
-    "column of it.",
-)  # fmt: skip
+@proxy_option
 @click.option(
     "--judge-correction", type=click.Choice(CORRECTIONS), default="difference", show_default=True,
     help="How the proxy's errors are taken out: by its mean error, or by its rates of error on labelled units.",
@@ -146,6 +144,15 @@ def evaluate(
     steelyard evaluate boxes 'truth/*.parquet' 'pred/*.parquet' --work states
     """
     check_outputs(output, html=html, figures=figures, files=[units], folders=[tables])
+    refuse_together(
+        "--proxy", proxy,
+        {
+            "--strata": strata, "--sequence": sequence, "--explain": explain, "--save-draws": save_draws,
+            "--save-influences": save_influences, "--runs": runs,
+        },
+    )  # fmt: skip
+    if judge_correction == "rates":
+        refuse_together("--judge-correction rates", True, {"--cluster": cluster, "--by": by})
     choices: dict[str, Any] = {
         "by": [tuple(name.strip() for name in names.split(",")) for names in by],
         "confidence": parse_confidence(confidence),

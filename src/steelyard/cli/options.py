@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -233,6 +233,20 @@ _FIGURES: Sequence[Callable[[Any], Any]] = (
     click.option("--font", metavar="NAME", expose_value=False, callback=keep_look,
                  help="Font family of the figures."),
 )  # fmt: skip
+
+
+proxy_option = click.option(
+    "--proxy", metavar="FILE|COLUMN",
+    help="For truth that some units lack: a judge or a cheap measurement on all of them, in a file like the truth or a "
+    "column of it.",
+)  # fmt: skip
+
+
+def refuse_together(option: str, given: Any, others: Mapping[str, Any]) -> None:
+    """Refuse an option with any of others that are given, by the names of both."""
+    for name, value in others.items():
+        if given and value:
+            raise InputError(f"{option} cannot be combined with {name}", remedy="Leave one of them out.")
 
 
 def figure_options(function: Any) -> Any:

@@ -250,7 +250,7 @@ class Request:
                 f"'{self.judge_correction}' is no correction of a judge", remedy=f"Choose {' or '.join(CORRECTIONS)}."
             )
         if self.judge_correction != "difference" and self.proxy is None:
-            raise InputError("there is no judge to correct", remedy="Name it with --proxy.")
+            raise InputError("there is no judge to correct", remedy="Give its labels as the proxy.")
         if self.seed < 0:
             raise InputError(f"the seed {self.seed} is negative", remedy="Choose a whole number from 0 up.")
         if self.seed >= 1 << 63:

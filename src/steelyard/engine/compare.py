@@ -10,21 +10,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from steelyard.core.metric import Metric
 from steelyard.core.request import Request
+from steelyard.core.units import Units
 from steelyard.engine.families import UnjudgedDifference
-from steelyard.engine.flips import FlipTest
+from steelyard.engine.flips import FlipTest, Influence
 from steelyard.engine.intervals import Estimate, Sample
 from steelyard.engine.margins import margins_of
 from steelyard.engine.paired import Facts, ModelMetric, Pair
+from steelyard.engine.proxy import CorrectedDifference, corrected_difference
 from steelyard.engine.score import nothing_drawn, sample_of
 from steelyard.engine.sequence import sequenced_difference
 from steelyard.engine.sides import Side
 from steelyard.engine.superiority import superiority
-from steelyard.results.score import Score
+from steelyard.results.score import FewLabels, Score
 
 IN_POPULATION = "in the population of units"
 
@@ -55,13 +57,19 @@ def compare(
                 estimate, p, method = sequenced_difference(metric, states, pair.difference, estimate, request)
                 changed = {"p": p, "p_method": method}
         one = unjudged(pair, scores[0][spec], scores[1][spec], estimate, test)
+        if isinstance(pair, JudgedPair):
+            changed["few_labels"] = pair.few_labels
+            changed["notes"] = (pair.gain(estimate), *one.difference.notes)
+        elif first.judged is not None and not metric.total and not math.isnan(pair.difference):
+            said = f"{spec} is compared by truth alone: it has no value by the proxy."
+            changed["notes"] = (said, *one.difference.notes)
         shown = replace(
             one.difference,
             superiority=superiority(metric, first, second, request) if request.superiority else None,
             **changed,
             **pair.margin(margins.get(spec), estimate),
         )
-        differences[spec] = UnjudgedDifference(shown, None if changed else test, one.least)
+        differences[spec] = UnjudgedDifference(shown, None if "p" in changed else test, one.least)
     return differences
 
 
@@ -82,10 +90,89 @@ def null_hypothesis(spec: str, better: str, where: str = IN_POPULATION) -> str:
 
 
 def pair_of(metric: Metric, first: Side, second: Side, sample: Sample, confidence: float) -> Pair:
-    """One metric of two models from their states."""
-    return Pair(
-        Facts.of(metric), _model_metric(first, metric, sample), _model_metric(second, metric, sample), confidence
-    )
+    """One metric of two models from their states; by truth and proxy where both have a value by it."""
+    facts, sides = Facts.of(metric), (first, second)
+
+    def pair(both: Sequence[Side]) -> Pair:
+        a, b = (_model_metric(side, metric, sample) for side in both)
+        return Pair(facts, a, b, confidence)
+
+    same = [side.judged for side in sides if side.judged is not None]
+    others = [side.others for side in sides if side.others is not None]
+    by_proxy = [*same, *others]
+    known = all(metric in side.influences and not math.isnan(side.plain.of(metric)[0]) for side in by_proxy)
+    if len(by_proxy) < 4 or not known or metric.total:
+        return pair(sides)
+    values = [side.scores[facts.spec].value for side in sides]
+    return JudgedPair(pair(sides), pair(same), pair(others), values, first.state.units, others[0].state.units)
+
+
+def combined(metric: Metric, sides: Sequence[Side], i: int, j: int, times: float) -> tuple[float, Influence]:
+    """Model i plus `times` model j, and the influences of the units on that."""
+    return pair_of(metric, sides[j], sides[i], sample_of(sides[i].state.units), 0.95).combined(times)
+
+
+class JudgedPair(Pair):
+    """One metric of two models by truth on some units and by a proxy on all.
+
+    The pairs are by truth, by the proxy on the same units, and by the proxy on the others; `values` are the models'
+    scores by truth and proxy.
+    """
+
+    def __init__(
+        self, by_truth: Pair, same: Pair, others: Pair, values: Sequence[float], labelled: Units, judged: Units
+    ) -> None:
+        super().__init__(by_truth.facts, *by_truth.sides, by_truth.confidence)
+        self.by_truth, self.same, self.others, self.labelled, self.judged = by_truth, same, others, labelled, judged
+        self.a, self.b = (value - (self.best or 0.0) for value in values)
+
+    def corrected(self, times: float) -> CorrectedDifference:
+        """B plus `times` A, with a trust of its own."""
+        by_truth, same, others = (pair.combined(times) for pair in (self.by_truth, self.same, self.others))
+        return corrected_difference(by_truth, same, others, self.labelled)
+
+    def combined(self, times: float) -> tuple[float, Influence]:
+        """B plus `times` A, and the influences of the labelled units on that."""
+        both = self.corrected(times)
+        return both.value, both.influence
+
+    @property
+    def difference(self) -> float:
+        """B less A; of a metric that is best at zero or one, of their distances from it."""
+        gap = self.corrected(-1.0).value
+        if self.best is None:
+            return gap
+        total = self.corrected(1.0).value
+        return math.copysign(1, gap) * math.copysign(1, total) * min(abs(gap), abs(total))
+
+    @cached_property
+    def few_labels(self) -> FewLabels:
+        """What truth alone says of the difference, and how far the proxy is trusted."""
+        alone, _ = self.by_truth.estimated()
+        own = self.corrected(-1.0)
+        return FewLabels(
+            others=self.judged.count,
+            trust=own.trust,
+            correction="difference",
+            labels_alone=self.by_truth.difference,
+            labels_interval=alone.interval,
+            labels_se=alone.se,
+            proxy_alone=self.others.difference,
+            labelled=self.labelled.count,
+            residual_variance=own.of_labels * self.labelled.count,
+            proxy_variance=own.spread,
+        )
+
+    def gain(self, estimate: Estimate) -> str:
+        """What the proxy changed, in a sentence."""
+        about = self.few_labels
+        said = f"{self.facts.spec}: {about.labelled:,} labelled and {about.others:,} judged units, λ {about.trust:.2f}"
+        said += f"; the difference is {about.labels_alone:.4g} by truth alone"
+        if estimate.interval is None or about.labels_interval is None:
+            return f"{said}."
+        width, before = (high - low for low, high in (estimate.interval, about.labels_interval))
+        change = 100 * (width / before - 1) if before > 0 else 0.0
+        return f"{said}, and the interval is {abs(change):.0f} % {'narrower' if change <= 0 else 'wider'}."
 
 
 def _model_metric(side: Side, metric: Metric, sample: Sample) -> ModelMetric:

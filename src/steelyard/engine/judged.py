@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -25,15 +25,17 @@ from steelyard.engine.intervals import FEW_UNITS
 from steelyard.engine.measure import measured
 from steelyard.engine.proxy import proxy_scores
 from steelyard.engine.report import applied, sources_of, task_facts
-from steelyard.engine.run import Measured, expanded, measure_sides, metrics_of
+from steelyard.engine.run import Measured, expanded, measure_models, measure_sides, metrics_of
 from steelyard.engine.score import score
-from steelyard.engine.slices import slices
+from steelyard.engine.sides import Side as Compared
+from steelyard.engine.sides import sides_of
+from steelyard.engine.slices import paired_slices, slices
 from steelyard.io.digest import digest
 from steelyard.io.read import READERS, is_empty, read_table
 from steelyard.io.sources import OF_ROWS
 from steelyard.io.table import Table
 from steelyard.metrics import catalogue
-from steelyard.results.origin import Side
+from steelyard.results.origin import Side, Sources
 from steelyard.results.report import Report
 from steelyard.results.score import Score
 
@@ -55,41 +57,115 @@ def evaluate_judged(
     findings: Callable[[Measured, str], tuple[str, ...]],
 ) -> Report:
     """Score predictions against truth on some units and a proxy on all; `findings` are what the checks say of data."""
-    shown = proxy if proxy is None or isinstance(proxy, str) else getattr(proxy, "__fspath__", lambda: "in memory")()
-    request = replace(request, proxy=shown, judge_correction=cast("Correction", correction))
-    request.check()
+    request = with_proxy(request, proxy, correction)
     task = catalogue.find_task(request.task)
     metrics_of(task, request.metrics)
     judged = measure_judged(task, request, truth, predictions, proxy)
     return report_of_judged(task, request, judged, findings(judged.labelled, task.name))
 
 
+def with_proxy(request: Request, proxy: Any, correction: str = "difference") -> Request:
+    """The request with its proxy, which is named as it was given."""
+    shown = proxy if proxy is None or isinstance(proxy, str) else getattr(proxy, "__fspath__", lambda: "in memory")()
+    request = replace(request, proxy=shown, judge_correction=cast("Correction", correction))
+    request.check()
+    return request
+
+
 def measure_judged(task: Task, request: Request, truth: Any, predictions: Any, proxy: Any) -> Judged:
     """Read and measure both. `proxy` is data like the truth, or the name of a column of the truth."""
-    if request.strata:  # units with truth must be a random part of all, not of each stratum
-        raise InputError("--proxy cannot be had with --strata", remedy="Leave one of them out.")
-    if request.cluster and request.judge_correction == "rates":
-        raise InputError(
-            "rates of a judge's errors cannot be had with --cluster: they count single units",
-            remedy="Leave --cluster or --judge-correction out.",
-        )
-    if request.by and request.judge_correction == "rates":
-        raise InputError(
-            "rates of a judge's errors cannot be had with --by: slices have too few labels of both kinds",
-            remedy="Leave --by or --judge-correction out.",
-        )
-    if request.runs is not None:
-        raise InputError("several runs cannot be combined with a proxy", remedy="Leave one of them out.")
-    if request.explain or request.save_draws:
-        raise InputError("--proxy cannot be had with --explain or --save-draws", remedy="Leave one of them out.")
-    if request.save_influences:
-        raise InputError("--proxy cannot be combined with --save-influences", remedy="Leave one of them out.")
-    own, columns = truth, dict(request.columns)
-    if isinstance(proxy, str) and not _is_file(proxy):
-        own, proxy, columns = _split(task, truth, proxy, columns)
+    own, proxy = _sources(task, request, truth, proxy)
     labelled = measure_sides(task, replace(request, extra="skip"), own, predictions)
-    every = measure_sides(task, replace(request, columns=columns), proxy, predictions)
-    return Judged(labelled, every)
+    return Judged(labelled, measure_sides(task, request, proxy, predictions))
+
+
+def measure_compared(
+    task: Task, request: Request, truth: Any, models: Sequence[Any], proxy: Any
+) -> tuple[Request, list[Measured], list[Judged] | None]:
+    """The models of a comparison, measured on the units that have truth, and where there is a proxy by that too; with
+    the request that names it.
+    """
+    if proxy is None:
+        return request, measure_models(task, request, truth, models), None
+    request = with_proxy(request, proxy)
+    own, proxy = _sources(task, request, truth, proxy)
+    labelled = measure_models(task, replace(request, extra="skip"), own, models)
+    every = measure_models(task, request, proxy, models)
+    return request, labelled, [Judged(*both) for both in zip(labelled, every, strict=True)]
+
+
+def _sources(task: Task, request: Request, truth: Any, proxy: Any) -> tuple[Any, Any]:
+    """The truth of the labelled units and the proxy of all, as they are read; refuse what a proxy cannot have."""
+    rates = request.judge_correction == "rates"
+    for setting, given, reason in (
+        ("strata", request.strata, "labelled units must be a random part of all, not of each stratum"),
+        ("explain", request.explain, "other tools score truth alone"),
+        ("save_draws", request.save_draws, "its interval does not rest on draws alone"),
+        ("save_influences", request.save_influences, "they are of labelled units alone"),
+        ("superiority", request.superiority, "it compares unit by unit"),
+        ("runs", request.runs, "each run would trust the proxy otherwise"),
+    ):
+        if given:
+            raise InputError(
+                f"a proxy cannot be combined with {setting}: {reason}", remedy=f"Leave the proxy or {setting} out."
+            )
+    for setting, asked, reason in (
+        ("cluster", request.cluster, "they count single units"),
+        ("by", request.by, "slices have too few labels of both kinds"),
+    ):
+        if rates and asked:
+            raise InputError(
+                f"a judge's rates of error cannot be combined with {setting}: {reason}",
+                remedy=f"Leave {setting} out, or correct the judge's mean error.",
+            )
+    if isinstance(proxy, str) and not _is_file(proxy):
+        return _split(task, truth, proxy, request.columns)
+    return truth, proxy
+
+
+def judged_sides(
+    task: Task, request: Request, metrics: Sequence[Metric], data: Judged, labelled: Sequence[State],
+    every: Sequence[State], part: str = "",
+) -> list[Compared]:  # fmt: skip
+    """The sides of a comparison of models, each by truth on some units and by the proxy on all of them.
+
+    `data` is of the first model, and `part` names the slice that the states are of.
+    """
+    states = State.unified([*labelled, *every])
+    labelled, every = states[: len(labelled)], states[len(labelled) :]
+    places = [_places(task, *both, data, part) for both in zip(labelled, every, strict=True)]
+    if not len(places[0][1]):
+        return sides_of(labelled, metrics, request)
+    same, others = ([e.take(at[k]) for e, at in zip(every, places, strict=True)] for k in (0, 1))
+    for mine in zip(labelled, same, others, strict=True):
+        _check_clusters(task, request, mine[0].units, mine[1].units, mine[2].units, data)
+    scores = [proxy_scores(*mine, metrics, request) for mine in zip(labelled, same, others, strict=True)]
+    by_proxy = [sides_of(one, metrics, request, [{}] * len(one)) for one in (same, others)]
+    return [
+        replace(side, judged=judged, others=rest)
+        for side, judged, rest in zip(sides_of(labelled, metrics, request, scores), *by_proxy, strict=True)
+    ]
+
+
+def sides_in_slices(
+    task: Task, request: Request, metrics: Sequence[Metric], models: Sequence[Judged], by: tuple[str, ...]
+) -> tuple[Iterator[tuple[Slice, list[Compared]]], list[Slice]]:
+    """The sides of each slice that has units with truth, and the slices that have none."""
+
+    def measure(pairs: Any) -> State:
+        return measured(pairs, metrics)
+
+    mine, theirs = (
+        paired_slices([(one.pairs, one.state) for one in each], by, measure, task)
+        for each in ([m.labelled for m in models], [m.every for m in models])
+    )
+
+    def sides() -> Iterator[tuple[Slice, list[Compared]]]:
+        for value, parts in mine.items():
+            every, key = theirs.get(value, [part.take(np.arange(0)) for part in parts]), slice_key(value)
+            yield key, judged_sides(task, request, metrics, models[0], parts, every, slice_text(key))
+
+    return sides(), [slice_key(value) for value in theirs if value not in mine]
 
 
 def report_of_judged(task: Task, request: Request, data: Judged, notes: tuple[str, ...]) -> Report:
@@ -103,33 +179,49 @@ def report_of_judged(task: Task, request: Request, data: Judged, notes: tuple[st
     sliced, unlabelled = {}, []
     for names in request.by:
         sliced[slice_key(names)], without = _sliced(task, request, data, metrics, names)
-        named = slice_text(slice_key(names))
-        unlabelled += [f"No {task.unit} of {named} '{slice_text(value)}' has truth." for value in without]
-    units, proxy = first.units.count, data.every.truth
-    on_some = f"Truth on {count_text(units, task.unit)}"
-    if request.judge_correction == "difference":
-        said = [
-            f"{on_some}, and a proxy ({request.proxy}) on these and {len(others):,} more: the units with truth must be "
-            "a random part of all of them."
-        ]
-    else:
-        said = [
-            f"{on_some} says how often the judge ({request.proxy}) errs on {len(others):,} more: it must err as often "
-            "on those."
-        ]
-    if request.confidence is not None and units < FEW_UNITS:
-        said.append(f"Only {count_text(units, task.unit)} with truth: an interval is rough and tends to be too narrow.")
-    said += plan_notes(task, first, request)
+        unlabelled += unlabelled_notes(task, names, without)
+    said = proxy_notes(task, request, first, len(others))
     report = Report(
         request=applied(task, request, metrics, data.labelled.options.given),
         task_facts=task_facts(task),
         scores=scores,
         slices=sliced,
         coverage=data.every.coverage,
-        sources=replace(sources_of(data.labelled), proxy=Side(proxy.source, len(proxy), digest(proxy))),
+        sources=proxy_sources(data),
         notes=(*notes, *said, *unlabelled),
     )
     return replace(report, evidence=Live(task, data.labelled.pairs, data.labelled.state, tuple(metrics)))
+
+
+def proxy_sources(data: Judged) -> Sources:
+    """What was read."""
+    proxy = data.every.truth
+    return replace(sources_of(data.labelled), proxy=Side(proxy.source, len(proxy), digest(proxy)))
+
+
+def proxy_notes(task: Task, request: Request, labelled: State, others: int) -> list[str]:
+    """On how many units there is truth and a proxy, and what must hold for that."""
+    units = labelled.units.count
+    on_some = f"Truth on {count_text(units, task.unit)}"
+    if request.judge_correction == "difference":
+        said = [
+            f"{on_some}, and a proxy ({request.proxy}) on these and {others:,} more: the units with truth must be a "
+            "random part of all of them."
+        ]
+    else:
+        said = [
+            f"{on_some} says how often the judge ({request.proxy}) errs on {others:,} more: it must err as often on "
+            "those."
+        ]
+    if request.confidence is not None and units < FEW_UNITS:
+        said.append(f"Only {count_text(units, task.unit)} with truth: an interval is rough and tends to be too narrow.")
+    return [*said, *plan_notes(task, labelled, request)]
+
+
+def unlabelled_notes(task: Task, by: tuple[str, ...], without: Sequence[Slice]) -> list[str]:
+    """Which slices have no truth."""
+    named = slice_text(slice_key(by))
+    return [f"No {task.unit} of {named} '{slice_text(value)}' has truth." for value in without]
 
 
 def _sliced(
@@ -171,7 +263,7 @@ def _places(task: Task, labelled: State, every: State, data: Judged, part: str =
         none = len(lacking) == len(units)
         more = f" ({len(lacking)} of {len(units)} are so: {first_few(lacking)})" if len(lacking) > 1 else ""
         raise InputError(
-            f"no {task.unit} of {truth} stands in the proxy"
+            f"no {task.unit} of {truth} is in the proxy"
             if none
             else f"{task.unit} '{lacking[0]}' of {truth} has truth and no proxy{more}",
             where=proxy,
@@ -183,7 +275,7 @@ def _places(task: Task, labelled: State, every: State, data: Judged, part: str =
         raise InputError(
             f"every {task.unit} of the proxy has truth, so the proxy adds nothing",
             where=proxy,
-            remedy="Leave --proxy out, or let it judge more.",
+            remedy="Leave the proxy out, or let it judge more.",
         )
     return same, others
 
@@ -206,7 +298,7 @@ def _check_clusters(task: Task, request: Request, labelled: Units, judged: Units
         raise InputError(
             f"{request.cluster} '{mixed[0]}' has both units with truth and units without{more}",
             where=where,
-            remedy=f"Give all units of a {request.cluster} their truth or none, or leave --cluster out.",
+            remedy=f"Give all units of a {request.cluster} their truth or none, or resample single units.",
         )
 
 
@@ -214,17 +306,17 @@ def _is_file(name: str) -> bool:
     return os.path.exists(name) or Path(name).suffix.lower() in READERS or os.sep in name or "/" in name
 
 
-def _split(task: Task, truth: Any, column: str, columns: Mapping[str, str]) -> tuple[Table, Table, dict[str, str]]:
+def _split(task: Task, truth: Any, column: str, columns: Mapping[str, str]) -> tuple[Table, Table]:
     """The rows with truth, and all rows with the judge's value for the true one."""
     if task.reader not in OF_ROWS:
         raise InputError(
-            f"--proxy '{column}' is no file, and the truth of task '{task.name}' is no column that a judge could give",
-            remedy="Give a file like the truth, in which the proxy stands for it.",
+            f"the proxy '{column}' is not a file, and truth of task '{task.name}' is not one column that a judge fills",
+            remedy="Give a file like the truth that holds the judge's objects.",
         )
     table = read_table(truth, "truth")
     if column not in table.columns:
         raise InputError(
-            f"--proxy '{column}' is neither a file nor a column",
+            f"the proxy '{column}' is neither a file nor a column",
             where=table.source,
             remedy=nearest(column, table.columns),
         )
@@ -235,7 +327,7 @@ def _split(task: Task, truth: Any, column: str, columns: Mapping[str, str]) -> t
     key = named[task.truth.key[0]]
     if value is None or key not in table.columns or value == column:
         raise InputError(
-            f"--proxy '{column}' stands for no true value: the columns are {', '.join(table.columns)}",
+            f"the proxy '{column}' replaces no true value: the columns are {', '.join(table.columns)}",
             where=table.source,
             remedy=f"The truth needs '{key}', a column with the truth of some rows, and the proxy's column.",
         )
@@ -264,4 +356,4 @@ def _split(task: Task, truth: Any, column: str, columns: Mapping[str, str]) -> t
     lines = None if table.lines is None else table.lines[rows]
     own = replace(table, columns={name: values[rows] for name, values in table.columns.items()}, lines=lines)
     every = {name: values for name, values in table.columns.items() if name != value}
-    return own, replace(table, columns={**every, value: table.columns[column]}), dict(columns)
+    return own, replace(table, columns={**every, value: table.columns[column]})

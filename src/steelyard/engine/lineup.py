@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from steelyard.core.metric import Metric
@@ -12,9 +13,17 @@ from steelyard.core.request import Request
 from steelyard.core.slice import Slice, slice_key
 from steelyard.core.state import State
 from steelyard.core.task import Task
-from steelyard.engine.compare import compare
+from steelyard.engine.compare import combined, compare
 from steelyard.engine.compared import LivePair
 from steelyard.engine.families import UnjudgedDifference, judged_together
+from steelyard.engine.judged import (
+    Judged,
+    judged_sides,
+    proxy_notes,
+    proxy_sources,
+    sides_in_slices,
+    unlabelled_notes,
+)
 from steelyard.engine.kept import kept_of_sides
 from steelyard.engine.measure import listed, measured
 from steelyard.engine.names import shown_names
@@ -32,26 +41,35 @@ from steelyard.results.score import Difference
 
 Differences = dict[Slice, dict[str, Difference]]
 Models = Sequence[tuple[Any, State]]
+OWN_TRUST = (
+    "Each score and each difference has its own λ, so a difference need not be B less A exactly. Tables of units and "
+    "classes are of the labelled units, by truth alone."
+)
 
 
 def lineup(
     task: Task, chosen: Sequence[Metric], request: Request, data: Sequence[Measured], findings: Sequence[Sequence[str]],
-    names: Sequence[str] | None = None,
+    names: Sequence[str] | None = None, judged: Sequence[Judged] | None = None,
 ) -> Lineup:  # fmt: skip
     """Compare each model with the first; verdicts are corrected for all of them together.
 
-    `findings` are what the checks say of each model's data, `names` what the models are called.
+    `findings` are what the checks say of each model's data, `names` what the models are called. With `judged`, `data`
+    are of the labelled units, and a proxy of truth has judged them and others.
     """
     sides = [(one.pairs, one.state) for one in data]
     confidence = 0.95 if request.confidence is None else request.confidence
-    sources = [sources_of(one) for one in data]
+    sources = [sources_of(one) for one in data] if judged is None else [proxy_sources(one) for one in judged]
     sources[1:] = [replace(one, truth_units=None) for one in sources[1:]]  # the same units: each comparison has A's
     called = shown_names([one.predictions.source for one in sources], names)
     models = [
         Model(applied(task, request, chosen, one.options.given), source, one.coverage, name)
         for one, source, name in zip(data, sources, called, strict=True)
     ]
-    scored = sides_of([listed(pairs, state, chosen) for pairs, state in sides], chosen, request)
+    states = [listed(pairs, state, chosen) for pairs, state in sides]
+    if judged is None:
+        scored = sides_of(states, chosen, request)
+    else:
+        scored = judged_sides(task, request, chosen, judged[0], states, [one.every.state for one in judged])
     digests = [model.sources.predictions.digest for model in models]
     compared = [
         compare(scored[0], side, chosen, request, same=digest == digests[0])
@@ -59,10 +77,19 @@ def lineup(
     ]
     lacking = check_superiority(chosen, compared[0], request, task.unit)
     whole = judged_together({str(i): one for i, one in enumerate(compared)}, confidence, request.adjust)
-    sliced = {slice_key(names): _in_slices(task, chosen, request, names, sides) for names in request.by}
+    sliced, about = {}, list(notes_of(task, data[0].state, request))
+    if judged is not None and scored[0].others is not None:
+        about = [*proxy_notes(task, request, data[0].state, len(scored[0].others.state)), OWN_TRUST]
+    for names in request.by:
+        if judged is None:
+            parts = _slices(task, chosen, request, names, sides)
+        else:
+            parts, without = sides_in_slices(task, request, chosen, judged, names)
+            about += unlabelled_notes(task, names, without)
+        sliced[slice_key(names)] = _in_slices(chosen, request, len(data) - 1, parts)
     shared = (
         *getattr(data[0].truth, "notes", ()),
-        *notes_of(task, data[0].state, request),
+        *about,
         *lacking,
         *together_notes(task, request, chosen, [s.state for s in scored[:2]], [s.left_out for s in scored[:2]]),
     )
@@ -89,29 +116,38 @@ def _standings(chosen: Sequence[Metric], sides: Sequence[Side], confidence: floa
     """The ranks that each model may have, by metric."""
     if sides[0].state.units.drawn < 2:
         return {}
+    judged = sides[0].judged is not None
     each = {
         str(m): standing(
-            Facts.of(m), [s.scores[str(m)].value for s in sides], [s.influences[m] for s in sides], confidence
+            Facts.of(m), [s.scores[str(m)].value for s in sides], [s.influences[m] for s in sides], confidence,
+            partial(combined, m, sides) if judged else None,
         )
         for m in chosen
-    }
+    }  # fmt: skip
     return {spec: one for spec, one in each.items() if one is not None}
 
 
-def _in_slices(
+def _slices(
     task: Task, chosen: Sequence[Metric], request: Request, by: tuple[str, ...], models: Models
-) -> list[Differences]:
-    """For each model but the first, differences by slice; each metric is corrected for all slices and models."""
-    confidence = 0.95 if request.confidence is None else request.confidence
-    raw: list[dict[Slice, dict[str, UnjudgedDifference]]] = [{} for _ in models[1:]]
+) -> Iterator[tuple[Slice, list[Side]]]:
+    """The sides of each slice."""
 
     def measure(pairs: Any) -> State:
         return listed(pairs, measured(pairs, chosen), chosen)
 
-    for value, parts in paired_slices(models, by, measure, task).items():
-        first, *others = sides_of(parts, chosen, request)
+    for value, states in paired_slices(models, by, measure, task).items():
+        yield slice_key(value), sides_of(states, chosen, request)
+
+
+def _in_slices(
+    chosen: Sequence[Metric], request: Request, models: int, slices: Iterable[tuple[Slice, Sequence[Side]]]
+) -> list[Differences]:
+    """For each model but the first, differences by slice; each metric is corrected for all slices and models."""
+    confidence = 0.95 if request.confidence is None else request.confidence
+    raw: list[dict[Slice, dict[str, UnjudgedDifference]]] = [{} for _ in range(models)]
+    for value, (first, *others) in slices:
         for side, other in zip(raw, others, strict=True):
-            side[slice_key(value)] = compare(first, other, chosen, request)
+            side[value] = compare(first, other, chosen, request)
     sides: list[Differences] = [{value: {} for value in side} for side in raw]
     for spec in map(str, chosen):
         family = {(i, value): {spec: one[spec]} for i, side in enumerate(raw) for value, one in side.items()}

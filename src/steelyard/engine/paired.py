@@ -97,23 +97,19 @@ class Pair:
             return gaps[0]
         totals = [self.signed(times, s) for s in shifts]
         test = nearer([one for _, one in (*gaps, *totals)])
-        gap, total = (self.b - times * self.a), (self.b + times * self.a)
+        gap, total = self.combined(-times)[0], self.combined(times)[0]
         ends = [replace(one, interval=_moved(one.interval, shift)) for one, _ in (gaps[0], totals[0])]
         estimate = of_distances(gap, total, *ends)
         return replace(estimate, interval=_moved(estimate.interval, -shift)), test
 
     def signed(self, times: float, shift: float = 0.0) -> tuple[Estimate, FlipTest]:
         """B plus `times` A less a shift."""
-        first, second = self.sides
-        assert first.influence is not None
-        assert second.influence is not None
-        difference = self.b + times * self.a
-        influence = second.influence.joined(first.influence, 1.0, times)
+        difference, influence = self.combined(times)
         units, bounded = len(influence.psi), math.isfinite(self.width)
         far = (1 + abs(times)) / 2 * self.width
         if not influence.varies:
             test = flip_test(difference - shift, influence, self.confidence)
-            resting = first.resting()
+            resting = self.sides[0].resting()
             if bounded and not self.facts.total:
                 estimate, p = of_agreement(difference, far, resting, self.confidence, shift)
                 estimate = replace(estimate, interval=_moved(estimate.interval, -shift))
@@ -121,7 +117,6 @@ class Pair:
             share = resting.may_differ(self.confidence)
             agree = f"all {resting.units:,} units agree; up to {100 * share:.2g} % of units may differ"
             return Estimate(None, 0.0, max(units - 1, 1), agree), test
-        influence = influence.scaled(draw_cap(self.facts.curve, influence.se, lambda: self.draws(times)))
         test = flip_test(difference - shift, influence, self.confidence)
         notes: tuple[str, ...] = ()
         if influence.lost:
@@ -134,6 +129,15 @@ class Pair:
         elif bounded:
             interval = max(interval[0], -far - shift), min(interval[1], far - shift)
         return Estimate(interval, influence.se, influence.df, why, notes), test
+
+    def combined(self, times: float) -> tuple[float, Influence]:
+        """B plus `times` A, and the influences of the units on that."""
+        first, second = self.sides
+        assert first.influence is not None
+        assert second.influence is not None
+        influence = second.influence.joined(first.influence, 1.0, times)
+        cap = draw_cap(self.facts.curve and influence.varies, influence.se, lambda: self.draws(times))
+        return self.b + times * self.a, influence if cap == 1 else influence.scaled(cap)
 
     def draws(self, times: float) -> Floats | None:
         """B plus `times` A under the bootstrap draws; None where they are not known."""

@@ -26,6 +26,7 @@ from steelyard.core.state import State
 from steelyard.core.totals import Totals
 from steelyard.core.units import Units
 from steelyard.core.weights import Array, Floats
+from steelyard.engine.flips import Influence
 from steelyard.engine.intervals import (
     CAP,
     LEAST_DF,
@@ -162,6 +163,43 @@ def centred(psi: Floats, half: Array) -> Floats:
     return out
 
 
+@frozen
+class CorrectedDifference:
+    """A difference by truth and proxy, with the influences of the labelled units, scaled to its variance.
+
+    `of_labels` is what the labelled units add to that, and `spread` the variance of the difference of the other units
+    by the proxy.
+    """
+
+    value: float
+    influence: Influence
+    trust: float = 0.0
+    of_labels: float = math.nan
+    spread: float = math.nan
+
+
+def corrected_difference(
+    by_truth: tuple[float, Influence], on_same: tuple[float, Influence], on_others: tuple[float, Influence],
+    units: Units,
+) -> CorrectedDifference:  # fmt: skip
+    """A difference of two models by truth on some units and by a proxy on all, each with its influences.
+
+    The judge's errors on both models are paired by unit. Four pseudo-units that only truth says anything of keep few
+    labels from trusting the proxy too much.
+    """
+    psi_y, psi_f = by_truth[1], on_same[1]
+    of_truth, spread, n = variance(psi_y.psi), variance(on_others[1].psi), units.drawn
+    trust = cross_fitted(psi_y.psi, psi_f.psi, spread, _halves(units)).trust
+    value = by_truth[0] + trust * (on_others[0] - on_same[0])
+    residual = psi_y.joined(psi_f, 1.0, -trust)
+    left = variance(residual.psi)
+    of_labels = ((n - 1) * left + 4 * of_truth) / (n + 3)
+    total = of_labels + trust**2 * spread
+    base, own = (residual, left) if left > 0 else (psi_y, of_truth)
+    influence = base.scaled(math.sqrt(total / own)) if own > 0 else base
+    return CorrectedDifference(value, influence, trust, of_labels, spread)
+
+
 def _corrected(metric: Metric, alone: Score, judge: Judge, request: Request) -> Score:
     by_truth, on_same, on_others = (float(one.of(metric)[0]) for one in judge.points)
     if not alone.defined or metric.total:
@@ -292,7 +330,7 @@ def by_rates(metric: Metric, alone: Score, labelled: State, judged: State, other
         raise InputError(
             f"all {len(truth):,} labelled units are {'right' if right.any() else 'wrong'} by '{metric}', so one of the "
             "judge's rates of error cannot be known",
-            remedy="Label units of both kinds, or leave --judge-correction out.",
+            remedy="Label units of both kinds, or correct the judge's mean error.",
         )
     confidence = 0.95 if request.confidence is None else request.confidence
     rng = np.random.default_rng(request.seed)
@@ -303,7 +341,7 @@ def by_rates(metric: Metric, alone: Score, labelled: State, judged: State, other
         raise InputError(
             f"the judge may be no better than chance for '{metric}': sensitivity + specificity - 1 is from {low:.2f} "
             f"to {high:.2f}",
-            remedy="Label more units, or leave --judge-correction out.",
+            remedy="Label more units, or correct the judge's mean error.",
         )
     rate = [hits / (hits + misses) for hits, misses in counts]
     value = min(max((rate[2] + rate[1] - 1) / (rate[0] + rate[1] - 1), 0.0), 1.0)
@@ -323,7 +361,7 @@ def _verdicts(metric: Metric, state: State) -> Array:
     if not plain or not math.isclose(float(state.totals(POINT).of(metric)[0]), float(values.mean()), rel_tol=1e-9):
         raise InputError(
             f"'{metric}' is not the share of units that are right, which is all that a judge's rates correct",
-            remedy="Name such a metric, as -m accuracy of labels, or leave --judge-correction out.",
+            remedy="Name such a metric, as accuracy of labels, or correct the judge's mean error.",
         )
     return np.asarray(values)
 

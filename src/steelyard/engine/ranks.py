@@ -8,7 +8,7 @@ Romano, Shaikh and Wilhelm 2024). Ranks of bootstrap draws themselves would almo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -19,14 +19,18 @@ from steelyard.engine.flips import FlipTest, Influence, flip_test, nearer
 from steelyard.engine.paired import BEST, Facts
 from steelyard.results.comparison import Standing
 
+Combined = Callable[[int, int, float], tuple[float, Influence]]  # model i plus so many times model j
+
 
 def standing(
-    facts: Facts, values: Sequence[float], influences: Sequence[Influence], confidence: float
-) -> Standing | None:
+    facts: Facts, values: Sequence[float], influences: Sequence[Influence], confidence: float,
+    combined: Combined | None = None,
+) -> Standing | None:  # fmt: skip
     """Where the models stand in a metric, by their values and the influences of the units on them; None where no order
     is better.
 
-    A model without a value has no rank, which is written as 0.
+    A model without a value has no rank, which is written as 0. `combined` gives the differences where they do not
+    follow from the values.
     """
     best = BEST.get(facts.better)
     known = [i for i, value in enumerate(values) if not np.isnan(value)]
@@ -39,21 +43,22 @@ def standing(
     def tested(i: int, j: int) -> FlipTest:
         """The gap of two models; for distances from the best value also their sum, of which the less sure counts."""
         signs = (-1.0,) if best is None else (-1.0, 1.0)
-        off = best or 0.0
-        return nearer(
-            [
-                flip_test(
-                    values[i] - off + s * (values[j] - off), influences[i].joined(influences[j], 1.0, s), confidence
-                )
-                for s in signs
-            ]
-        )
+        return nearer([flip_test(*(combined or plain)(i, j, s), confidence) for s in signs])
 
-    shown = dict(zip(pairs, _shown([tested(i, j) for i, j in pairs], confidence), strict=True))
+    def plain(i: int, j: int, s: float) -> tuple[float, Influence]:
+        off = best or 0.0
+        return values[i] - off + s * (values[j] - off), influences[i].joined(influences[j], 1.0, s)
+
+    tests = [tested(i, j) for i, j in pairs]
+    shown = dict(zip(pairs, _shown(tests, confidence), strict=True))
+    first_is_larger = {
+        (i, j): turn * test.difference > 0 if best is None else gain[i] > gain[j]
+        for (i, j), test in zip(pairs, tests, strict=True)
+    }
     above, below = np.zeros(len(values), dtype=int), np.zeros(len(values), dtype=int)
     for (i, j), is_shown in shown.items():
         if is_shown:
-            winner, loser = (i, j) if gain[i] > gain[j] else (j, i)
+            winner, loser = (i, j) if first_is_larger[i, j] else (j, i)
             above[loser] += 1
             below[winner] += 1
     ranks = tuple((1 + int(above[i]), len(known) - int(below[i])) if i in known else (0, 0) for i in range(len(values)))

@@ -36,6 +36,9 @@ class KeptTotals(Totals):
 class Side:
     """One model of a comparison: its state and scores, totals of the plain weights, the draws and the jackknife, and
     the influences of the units on each metric.
+
+    Where only some units have truth, these are of the labelled ones, `judged` is of the same units by a proxy of truth,
+    and `others` of the units without truth; the scores are then by truth and proxy.
     """
 
     state: State
@@ -44,6 +47,8 @@ class Side:
     drawn: Totals
     left_out: Totals | None
     influences: dict[Metric, Influence]
+    judged: Side | None = None
+    others: Side | None = None
 
     @cached_property
     def _agreeing(self) -> dict[Metric, Sample]:
@@ -66,8 +71,11 @@ class Side:
         return self._agreeing[metric]
 
 
-def sides_of(states: Sequence[State], metrics: Sequence[Metric], request: Request) -> list[Side]:
-    """The sides of states, which must list their units, the same ones."""
+def sides_of(
+    states: Sequence[State], metrics: Sequence[Metric], request: Request,
+    scores: Sequence[dict[str, Score]] | None = None,
+) -> list[Side]:  # fmt: skip
+    """The sides of states, which must list their units, the same ones. `scores` are theirs, where they were made."""
     states = State.unified(states)
     units = states[0].units
     for other in states[1:]:
@@ -80,12 +88,12 @@ def sides_of(states: Sequence[State], metrics: Sequence[Metric], request: Reques
             )
     weights, coins = request.plan.bind(units), Coins.of(units, request.seed, request.draws)
     sides = []
-    for state in states:
+    for i, state in enumerate(states):
         plain, drawn, left_out = state.totals(POINT), Totals(state, weights), left_out_totals(state)
         assert left_out is not None  # the units are listed
-        scores = score(state, metrics, request, drawn, left_out=left_out, plain=plain)
+        own = score(state, metrics, request, drawn, left_out=left_out, plain=plain) if scores is None else scores[i]
         kept = metrics if units.drawn > 1 else ()
         left = KeptTotals(left_out, kept)
         moved = influences({metric: left_rows(units, left.of(metric)) for metric in kept}, coins)
-        sides.append(Side(state, scores, plain, KeptTotals(drawn, kept), left, moved))
+        sides.append(Side(state, own, plain, KeptTotals(drawn, kept if scores is None else ()), left, moved))
     return sides

@@ -23,7 +23,7 @@ ROUNDING = 1e-9  # of the largest of a value and the ends of its interval
 
 @frozen
 class FewLabels:
-    """What a score by truth on some units and a proxy on all rests on.
+    """What a score or a difference by truth on some units and a proxy on all rests on.
 
     `others` is how many units have no truth, and `trust` how far the proxy is trusted on them, from 0 to 1.
     `correction` is "difference" or "rates". `labels_alone` is the value by truth alone, with its interval and standard
@@ -178,7 +178,8 @@ class Difference:
     `showable` is the minimum detectable difference with 80 % power, of one test at a time. `margin` is how much may be
     lost (`margin_relative`: as a share of A), and `margin_verdict` what the interval says of that, each side at
     `margin_level`: "equivalent", "not worse", "worse beyond margin" or "undecided". `superiority` says on how many
-    units B is better, where that was asked for.
+    units B is better, where that was asked for. `few_labels` says what a proxy added: the difference then has a trust
+    of its own, so that it need not be `b` less `a` exactly.
     """
 
     spec: str
@@ -210,6 +211,7 @@ class Difference:
     null_hypothesis: str = ""
     runs: RunSpread | None = None
     superiority: Superiority | None = None
+    few_labels: FewLabels | None = None
 
     __eq__ = equal
     __repr__ = difference_repr
