@@ -225,8 +225,11 @@ def test_stuff_that_is_only_predicted_by_hand() -> None:
     assert [score.value for score in report.scores.values()] == [4 / 6, 2 / 6, 2 / 6]
     assert report["pq_dagger"].notes == (
         "Stuff that is predicted and never true is not in the mean: sky. classes=union counts it as 0.",
+        "pq_dagger is of 1 class; 1 has no truth: sky.",
     )
-    assert report["pq_dagger(classes=union)"].notes == ()
+    assert report["pq_dagger(classes=union)"].notes == (
+        "pq_dagger(classes=union) is of 2 classes; 1 of them has no truth and counts as 0: sky.",
+    )
     assert sy.evaluate("panoptic", made[0], made[0], ["pq_dagger"], confidence=None)["pq_dagger"].notes == ()
 
 

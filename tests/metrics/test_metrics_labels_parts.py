@@ -17,11 +17,9 @@ from steelyard.core.records import Records
 from steelyard.core.state import State
 from steelyard.core.task import Policy
 from steelyard.metrics.labels import codes, data
-from steelyard.metrics.labels.averages import Macro, Micro
 from steelyard.metrics.labels.codes import Counted
 from steelyard.metrics.labels.counts import CountMetric, class_units
 from steelyard.metrics.labels.data import CountedRecords, join
-from steelyard.metrics.labels.hard import Precision, Specificity
 from steelyard.metrics.labels.needs import ClassCounts, Confusion, RowSum
 from steelyard.metrics.labels.rows import LabelRows
 
@@ -64,7 +62,8 @@ def test_proportions_of_scores_and_sets() -> None:
     ("spec", "expected"),
     [
         ("balanced_accuracy", [4, 2, 1]), ("macro(recall)", [4, 2, 1]), ("macro(precision)", [3, 3, 1]),
-        ("macro(f1)", [4, 4, 2]), ("macro(specificity)", None), ("micro(recall)", [7]), ("micro(specificity)", None),
+        ("macro(f1)", [4, 4, 2]), ("macro(specificity)", [3, 5, 6]), ("macro(accuracy)", [7, 7, 7]), ("macro(mcc)", [4, 4, 2]),
+        ("macro(recall, undefined=zero)", [4, 4, 2]), ("macro(fbeta(beta=inf))", [4, 2, 1]), ("micro(recall)", [7]), ("micro(specificity)", None),
         ("precision(label=b)", [3]), ("specificity(label=b)", None), ("accuracy", None), ("per_class(f1)", [4, 4, 2]),
     ],
 )  # fmt: skip
@@ -93,15 +92,37 @@ def test_what_metrics_need(spec: str, names: list[str]) -> None:
     assert [type(need).__name__ for need in metric("labels", spec).needs()] == names
 
 
-def test_proportions_of_single_units() -> None:
-    """A unit stands behind classes that it does not have, by what they are not."""
-    asked = Macro(Specificity())
+@in_turn(
+    ("spec", "expected"),
+    [
+        ("balanced_accuracy", [3 / 4, 1 / 2, 0]), ("balanced_accuracy(adjusted=true)", None), ("macro(recall)", [3 / 4, 1 / 2, 0]),
+        ("per_class(recall)", [3 / 4, 1 / 2, 0]), ("macro(f1)", [6 / 7, 2 / 5, 0]), ("recall(label=a)", None), ("macro(ap)", None),
+        ("macro(accuracy)", [6 / 7, 4 / 7, 5 / 7]), ("macro(f1(threshold=1))", None), ("weighted(f1)", None),
+    ],
+)  # fmt: skip
+def test_class_scores(spec: str, expected: Any) -> None:
+    asked = metric("labels", spec)
     state = state_of(pairs_of("labels", *THREE), asked)
-    made = asked.parts(state.totals(UNITS).only(asked.needs()))
-    assert made is not None
-    assert made[1][0].tolist() == [0, 1, 1]
-    assert made[0][3].tolist() == [0, 0, 1]
-    assert Micro(Precision()).parts(state.totals(UNITS).only(asked.needs())) is not None
+    made = asked.class_scores(state.totals(POINT).only(asked.needs()))
+    assert (None if made is None else made[0].tolist()) == (None if expected is None else pytest.approx(expected))
+    if expected is not None:
+        assert asked.class_truth(state).tolist() == [True, True, True]  # type: ignore[union-attr]
+
+
+def test_units_of_a_ranking() -> None:
+    """Rows of each class; of ROC AUC the fewer of those and the others. Of units with several rows, units."""
+    truth = {"id": list("0123456"), "label": list("aaaaabc")}
+    scores = {"id": list("0123456"), **{f"score:{k}": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7] for k in "abcd"}}
+    for spec, units in (("macro(ap)", [5, 1, 1, 0]), ("macro(roc_auc)", [2, 1, 1, 0]), ("macro(brier)", None)):
+        asked = metric("labels", spec)
+        state = state_of(pairs_of("labels", truth, scores), asked)
+        assert asked.part_units(state).tolist() == (units or [7] * 4)  # type: ignore[union-attr]
+        if units:
+            assert asked.class_truth(state).tolist() == [True, True, True, False]  # type: ignore[union-attr]
+    weighted = state_of(
+        pairs_of("labels", {**truth, "weight": [1, 1, 0, 0, 1, 1, 0]}, scores), metric("labels", "macro(ap)")
+    )
+    assert metric("labels", "macro(ap)").part_units(weighted).tolist() == [3, 1, 0, 0]  # type: ignore[union-attr]
 
 
 IDS = list("0123456")

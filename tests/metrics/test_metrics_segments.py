@@ -343,12 +343,16 @@ def test_a_class_that_a_slice_does_not_have() -> None:
 
 
 def test_what_is_noted_and_left_out() -> None:
-    """Dogs and grass have no pair; a category that is named and has no segment that counts is left out."""
+    """Dogs and grass have no pair, and dogs are never true; a category that is named and has no segment that counts is left out."""
     report = sy.evaluate(
         "panoptic", TRUTH, FOUND, ["sq", "sq(of=things)", "sq(matched=true)", "sq(label=dog)", "pq"], confidence=None
     )
     assert [list(report[spec].notes) for spec in report.scores] == [
-        ["2 classes have no pair and count as 0 in sq."], ["1 classes have no pair and count as 0 in sq."], [], [], [],
+        ["2 classes have no pair and count as 0 in sq.", "sq is of 4 classes; 1 of them has no truth and counts as 0: dog."],
+        ["1 classes have no pair and count as 0 in sq.", "sq(of=things) is of 2 classes; 1 of them has no truth and counts as 0: dog."],
+        ["sq(matched=true) is of 2 classes; 1 has no truth: dog."],
+        [],
+        ["pq is of 4 classes; 1 of them has no truth and counts as 0: dog."],
     ]  # fmt: skip
     crowd = side([[1, 1, 2, 2]], [[segment(1, 1), segment(2, 2, iscrowd=1)]])
     predicted = side([[1, 1, 0, 0]], [[segment(1, 1)]])
@@ -356,5 +360,5 @@ def test_what_is_noted_and_left_out() -> None:
     assert [(one.undefined, one.left_out) for one in left.scores.values()] == [
         (1, "classes that have no segment"), (1, "classes that have no segment"), (0, ""), (0, ""),
     ]  # fmt: skip
-    assert list(left["sq"].notes) == []
+    assert list(left["sq"].notes) == ["sq is of 1 class; 1 has no truth: dog."]
     assert [score.value for score in left.scores.values()] == [1, 1, 1, 1]

@@ -70,6 +70,8 @@ class Metric(ABC):
     also_at: ClassVar[str | None] = None
     reference: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
+    class_axis: ClassVar[str] = "class"  # the axis that `class_scores` goes along
+    class_variance: ClassVar[float] = 1.0  # of a pseudo-unit of a class, as a share of that of a score of 0 or 1
     few: ClassVar[str] = ""  # "t": of few units the interval is the jackknife's with Student's t, and p is exact
     total: ClassVar[bool] = False  # whether it is a count over all units, which grows with the weights: no interval
     by_count: ClassVar[bool] = False  # whether it depends on how many units there are: a weight of 2 is two units
@@ -96,8 +98,19 @@ class Metric(ABC):
         """
         return None
 
+    def class_scores(self, *totals: Any, **none: Any) -> Floats | None:
+        """For a plain mean over classes: the score of each, (rows, classes); nan where a class is not in the mean.
+
+        The interval is then made from the classes' own, where the range is finite and there are two classes or more.
+        """
+        return None
+
+    def class_truth(self, state: State) -> Array | None:
+        """Whether the truth has each class of `class_scores`; None where that is whether the class has a score."""
+        return None
+
     def part_units(self, state: State) -> Floats | None:
-        """How many units, or clusters, each part stands on; None where each unit must be looked at.
+        """How many units, or clusters, each part or class rests on; None where each unit must be looked at.
 
         Parts of many classes need it: units x classes is never held.
         """

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from steelyard.core.totals import Totals
 from steelyard.core.units import Array, Units
 from steelyard.core.weights import Entries, Floats
 
+T = TypeVar("T")
 Columns = dict[Need, tuple[int, int, tuple[int, ...]]]
 
 
@@ -81,6 +82,14 @@ class State:
             width += flat.shape[1]
         matrix = np.concatenate(parts, axis=1) if parts else np.zeros((len(self), 0))
         return np.ascontiguousarray(matrix), columns
+
+    def once(self, key: Any, make: Callable[[], T]) -> T:
+        """What several metrics ask of the state as a whole, made once."""
+        known: dict[Any, Any] = self.__dict__.setdefault("_known", {})
+        if key not in known:
+            known[key] = make()
+        value: T = known[key]
+        return value
 
     def take(self, index: Array) -> State:
         """The given units, in the given order. No unit may be named twice."""

@@ -87,6 +87,16 @@ class Units:
             return self.count
         return len(np.unique(self.drawn_as[1][self.own > 0]))
 
+    def behind(self, owner: Array, place: Array, places: int) -> Floats:
+        """How many units, or clusters, stand behind each place: rows `owner` that have a weight, and their places."""
+        counted, group = self.counted, owner if self.cluster is None else self.drawn_as[1][owner]
+        pairs = (group * places + place)[counted[owner] > 0]
+        pairs.sort(kind="stable")  # they are nearly in order
+        first = np.append(True, pairs[1:] != pairs[:-1])[: len(pairs)]
+        group, place = np.divmod(pairs[first], max(1, places))
+        each = counted[group] if self.cluster is None else None
+        return np.bincount(place, weights=each, minlength=places).astype(np.float64)
+
     @cached_property
     def strata(self) -> tuple[Array, Array, tuple[str, ...]]:
         """Names of the strata that draws keep, the stratum of each row, and which were joined to another.

@@ -4,8 +4,9 @@
 of the draws, or of the jackknife where that is larger, but at most a tenth above. Student's t has as many degrees of
 freedom as the standard error really rests on, which the fourth moment of the jackknife says.
 
-*Parts.* A metric that is the mean of proportions has exact-like ends for each, joined by MOVER (Zou and Donner 2008,
-Construction of confidence limits about effect measures, Statistics in Medicine 27).
+*Parts.* A metric that is the mean of proportions, or of class scores in a finite range, has exact-like ends for each,
+joined by MOVER (Zou and Donner 2008, Construction of confidence limits about effect measures, Statistics in Medicine
+27).
 
 Units that all agree say nothing of the share of units that do not: 12 of 12 may still be a population of 74 %.
 """
@@ -33,6 +34,7 @@ LEAST_ENDLESS = 3  # for an interval where the range has no end
 CAP = 1.1  # of the draws' standard error: the jackknife is too large for ranked metrics
 ON_END = 0.05  # share of draws on an end of the range, above which their spread is not taken on the line
 UNDEFINED_SHARE = 0.01
+PSEUDO_UNITS = 12  # with the variance of a 0/1 score, in that of a class
 MANY_PARTS = 2000  # whose correlations are not held
 SAME = 1e-12
 
@@ -166,7 +168,7 @@ def by_parts(
     sample: Sample,
     confidence: float,
 ) -> Estimate:
-    """The interval of a mean of proportions: MOVER over the ends of each."""
+    """The interval of a mean of proportions, or of class scores: MOVER over the ends of each."""
     low, high = parts.ends(confidence)
     scale = (bounds[1] - bounds[0]) / len(parts.share)
     below, above = parts.share - low, high - parts.share
@@ -181,8 +183,8 @@ def by_parts(
 
 @frozen
 class Parts:
-    """Proportions that a metric is the mean of: each one's share, how many units stand behind it, and how they go
-    together.
+    """Proportions, or class scores from 0 to 1, that a metric is the mean of: each one's share, how many units stand
+    behind it, and how they go together.
 
     Of many parts the correlations are not made: `moves` are the rows, each column of length 1 or 0, whose product they
     are, beside the 1 of each part with itself.
@@ -229,6 +231,15 @@ class Parts:
             effective = max(total * (1 - total) / variance, effective)
         return Parts(np.array([total]), np.array([effective]), np.eye(1))
 
+    @staticmethod
+    def of_classes(share: Floats, units: Floats, deviations: Floats, factor: float, pseudo: float = 1.0) -> Parts:
+        """The same of class scores from 0 to 1, each of so many units. `pseudo` is the variance of a pseudo-unit, as a
+        share of that of a score of 0 or 1."""
+        length = np.sqrt((deviations**2).sum(axis=0))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            moves = np.where(length > 0, deviations / length, 0.0)
+        return Parts(share, effective_units(share, factor * length**2, units, pseudo), np.eye(0), moves)
+
     def spread(self, side: Floats) -> float:
         """The square of a sum of what lies to one side of each part."""
         if self.moves is None:
@@ -248,6 +259,19 @@ class Parts:
         low = np.where(none, 0.0, np.where(every, tail ** (1 / n), (ends[0] + ends[1]) / 2))
         high = np.where(every, 1.0, np.where(none, 1 - tail ** (1 / n), (ends[2] + ends[3]) / 2))
         return np.minimum(low, self.share), np.maximum(high, self.share)
+
+
+def effective_units(score: Floats, variance: Floats, units: Floats, pseudo: float = 1.0) -> Floats:
+    """How many units with a score of 0 or 1 say as much of a class as its own units do.
+
+    The jackknife's variance has 12 pseudo-units with that of such scores: few units of a class that happen to agree say
+    little. Units that weigh unalike, such as images with large and small objects, may say less than their number.
+    """
+    units = np.maximum(units, 1.0)
+    binomial = score * (1 - score)
+    shrunk = ((units - 1) * variance + PSEUDO_UNITS * pseudo * binomial / units) / (units + PSEUDO_UNITS - 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(shrunk > 0, np.maximum(binomial / shrunk, 1.0), units)
 
 
 def by_placements(value: float, placed: Placements, confidence: float) -> Estimate:

@@ -11,6 +11,7 @@ import numpy as np
 
 from steelyard.core.by_group import AnsweredBlock
 from steelyard.core.counts import count_text
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, Placements
 from steelyard.core.plan import COUNT, JACKKNIFE, MOST_LEFT_OUT, POINT, UNITS, left_out_rows
 from steelyard.core.progress import steps
@@ -34,6 +35,8 @@ from steelyard.engine.measure import needs_of, reads_curve, unit_values
 from steelyard.results.score import Direction, Score
 
 NOTHING = Estimate()
+FEW_OF_UNITS = 5  # units of a class, below which a mean over classes names it
+MOST_NAMED = 4
 CELLS = 1 << 22  # of units and parts that are looked at together
 _Drawn = tuple[Estimate, Floats | None]
 
@@ -196,7 +199,9 @@ def left_rows(units: Units, left_out: Floats) -> Floats:
 
 
 def parts_of(metric: Metric, point: Totals, drawn: Totals, left_out: Totals | None, sample: Sample) -> Parts | None:
-    """The proportions that a metric is the mean of, where it says so."""
+    """The proportions, or the class scores, that a metric is the mean of, where it says so."""
+    if (classes := _class_parts(metric, point, drawn, left_out, sample)) is not None:
+        return classes
     share, rows = part_shares(metric, point)
     if share is None:
         return None
@@ -209,20 +214,45 @@ def parts_of(metric: Metric, point: Totals, drawn: Totals, left_out: Totals | No
         rows = part_shares(metric, state.totals(COUNT))[1]
     moved, _ = part_shares(metric, drawn if left_out is None else left_out)
     assert moved is not None
-    if left_out is None or sample.alike is not None:
-        times = np.full(len(moved), 1.0) if left_out is None else np.asarray(sample.alike)
-    else:
-        times = np.ones(len(moved))
-    moved, n = moved[:, defined], float(times.sum())
+    deviations, factor = _deviations(moved[:, defined], left_out is not None, sample)
+    units = part_units(metric, state, defined)
+    # Rows that carry weights below 1 add up to less than their number, but each unit has one at least.
+    return Parts.of(share[0][defined], np.maximum(rows[0][defined], units), units, deviations, factor)
+
+
+def _class_parts(metric: Metric, point: Totals, drawn: Totals, left_out: Totals | None, sample: Sample) -> Parts | None:
+    """The scores of two classes or more, as shares of a finite range."""
+    scores, (low, high) = _class_scores(metric, point), metric.range
+    if scores is None or not math.isfinite(high - low):
+        return None
+    defined = ~np.isnan(scores[0])
+    if np.count_nonzero(defined) < 2:
+        return None
+    share = np.clip((scores[0][defined] - low) / (high - low), 0.0, 1.0)
+    moved = _class_scores(metric, drawn if left_out is None else left_out)
+    assert moved is not None
+    moved = (moved[:, defined] - low) / (high - low)
+    moved = np.where(np.isnan(moved), share, moved)  # a class keeps its score where its only unit is left out
+    deviations, factor = _deviations(moved, left_out is not None, sample)
+    units = part_units(metric, point.state, defined)
+    return Parts.of_classes(share, units, deviations, factor, metric.class_variance)
+
+
+def _deviations(moved: Floats, left_out: bool, sample: Sample) -> tuple[Floats, float]:
+    """What each row of the jackknife, or each draw, moves in each part, and the factor from the sum of squares to the
+    square of a standard error."""
+    times = np.asarray(sample.alike) if left_out and sample.alike is not None else np.ones(len(moved))
+    n = float(times.sum())
     with np.errstate(invalid="ignore"):
         present = ~np.isnan(moved) * times[:, np.newaxis]
         mean = np.nan_to_num(moved * times[:, np.newaxis]).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
     deviations = np.nan_to_num(moved - mean) * np.sqrt(times)[:, np.newaxis]
-    factor = 1 / max(len(moved) - 1, 1) if left_out is None else (n - 1) / n
     deviations[:, np.sqrt((deviations**2).sum(axis=0)) <= 1e-12] = 0.0
-    units = part_units(metric, state, defined)
-    # Rows that carry weights below 1 add up to less than their number, but each unit has one at least.
-    return Parts.of(share[0][defined], np.maximum(rows[0][defined], units), units, deviations, factor)
+    return deviations, (n - 1) / n if left_out else 1 / max(len(moved) - 1, 1)
+
+
+def _class_scores(metric: Metric, totals: Totals) -> Floats | None:
+    return metric.class_scores(totals.only(metric.needs()))
 
 
 def _in_strata(metric: Metric, state: State, share: Floats) -> Parts | None:
@@ -283,15 +313,67 @@ def part_units(metric: Metric, state: State, defined: Floats) -> Floats:
     seen = np.zeros((0 if state.units.cluster is None else len(state.units.drawn_as[0]), len(total)), dtype=bool)
     start = 0
     for piece in UNITS.bind(state.units).parts(max(1, CELLS // max(1, len(defined)))):
-        of = part_shares(metric, Totals(state, piece))[1]
-        stop = start + len(of)
-        stands = (of[:, defined] > 0) & (counted[start:stop] > 0)[:, np.newaxis]
+        stands = _stands(metric, Totals(state, piece))[:, defined]
+        stop = start + len(stands)
+        stands &= (counted[start:stop] > 0)[:, np.newaxis]
         if len(seen):
             np.logical_or.at(seen, cluster[start:stop], stands)
         else:
             total += counted[start:stop] @ stands
         start = stop
     return seen.sum(axis=0) if len(seen) else total
+
+
+def _stands(metric: Metric, units: Totals) -> Array:
+    """Whether each unit, alone, has something of each part, or a score of each class."""
+    scores = _class_scores(metric, units)
+    return np.asarray(part_shares(metric, units)[1] > 0 if scores is None else ~np.isnan(scores))
+
+
+@frozen
+class ClassFacts:
+    """Of a mean over classes: those without truth, those that rest on few units, and what notes say of both."""
+
+    absent: tuple[str, ...] = ()
+    few: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def class_facts(metric: Metric, counted: Totals) -> ClassFacts:
+    """What the classes of a mean are like; nothing of another metric."""
+    scores = _class_scores(metric, counted)
+    if scores is None or not scores.shape[1]:
+        return ClassFacts()
+    state, inside = counted.state, ~np.isnan(scores[0])
+    known = metric.class_truth(state)
+    truth = inside if known is None else known
+    few = np.zeros_like(inside)
+    if state.units.drawn >= FEW_OF_UNITS and inside.any():  # of fewer no class can have more
+        few[inside] = part_units(metric, state, inside) < FEW_OF_UNITS
+    names, word = np.array(state.facts.axes[metric.class_axis].shown, dtype=object), metric.class_axis
+    notes = []
+    if not truth.all():
+        still_in = bool(inside[~truth].all())
+        zero = " and {} as 0" if still_in and not scores[0][~truth].any() else ""
+        zero = zero.format("counts" if (~truth).sum() == 1 else "count")
+        has = "has" if (~truth).sum() == 1 else "have"
+        notes.append(
+            f"is of {count_text(int(inside.sum()), word)}; {(~truth).sum():,}{' of them' if still_in else ''} {has} no "
+            f"truth{zero}: {_named(names[~truth])}"
+        )
+    if few.any():
+        unit = "unit" if state.units.cluster is None else "cluster"
+        rest = "rests" if few.sum() == 1 else "rest"
+        notes.append(
+            f"has {count_text(int(few.sum()), word)} that {rest} on fewer than {count_text(FEW_OF_UNITS, unit)}: "
+            f"{_named(names[few])}"
+        )
+    return ClassFacts(tuple(names[~truth]), tuple(names[few]), tuple(f"{metric} {note}." for note in notes))
+
+
+def _named(names: Array) -> str:
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def remarks(spec: str, estimate: Estimate) -> tuple[str, ...]:
@@ -306,6 +388,7 @@ def _score(
     undefined = math.isnan(value)
     counts = counted.only(metric.needs())
     count, what = metric.left_out(counts)
+    classes = ClassFacts() if undefined else class_facts(metric, counted)
     return Score(
         spec=str(metric),
         label=metric.label,
@@ -315,7 +398,7 @@ def _score(
         undefined=round(count),
         left_out=what if count else "",
         why=metric.why(counts) if undefined else "",
-        notes=() if undefined else (*metric.notes(counts), *remarks(str(metric), estimate)),
+        notes=() if undefined else (*metric.notes(counts), *classes.notes, *remarks(str(metric), estimate)),
         better=cast("Direction", metric.better),
         measured_in=metric.measured_in,
         draws=draws,
@@ -323,4 +406,6 @@ def _score(
         se=estimate.se,
         df=estimate.df,
         clusters=0 if units.cluster is None else units.drawn,
+        classes_absent=classes.absent,
+        classes_few=classes.few,
     )

@@ -236,10 +236,16 @@ def remarks_of(report: Report) -> list[str]:
     for score in report.scores.values():
         if not score.defined:
             remarks.append(f"{score.spec} is undefined: {score.why}.")
-        elif score.undefined:
+        elif score.undefined and not _absent_ones(score):
             remarks.append(f"{score.spec} leaves out {score.undefined:,} {score.left_out}.")
         remarks.extend(score.notes)
     return merged(remarks, report.scores)
+
+
+def _absent_ones(score: Score) -> bool:
+    """Whether what a mean leaves out are the classes without truth, which its notes name."""
+    of_them = any(f"{score.spec} is of " in note and " of them " in note for note in score.notes)
+    return score.undefined == len(score.classes_absent) and not of_them
 
 
 def undefined_remarks(differences: Iterable[Difference]) -> list[str]:

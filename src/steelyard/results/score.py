@@ -99,7 +99,8 @@ class Score:
     was. `draws` are the values under the bootstrap draws of units, where they were asked to be kept: those of two
     models on the same truth are paired. `measured_in` is the unit of measure, such as "g". `clusters` is how many
     clusters were drawn, where units are drawn by cluster, and `few_labels` says what a proxy added. `runs` is of a
-    score that is the mean of several runs.
+    score that is the mean of several runs. Of a mean over classes, `classes_absent` are those without truth and
+    `classes_few` those that rest on fewer than 5 units.
     """
 
     spec: str
@@ -120,6 +121,8 @@ class Score:
     clusters: int = 0
     few_labels: FewLabels | None = None
     runs: RunSpread | None = None
+    classes_absent: tuple[str, ...] = ()
+    classes_few: tuple[str, ...] = ()
 
     __eq__ = equal
     __repr__ = score_repr

@@ -11,7 +11,7 @@ from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, UnitClasses, one_of
 from steelyard.core.totals import Declared, Wanted
-from steelyard.core.weights import Floats, ratio
+from steelyard.core.weights import Array, Floats, ratio
 from steelyard.metrics.labels.counts import (
     NO_LABELS,
     ROWS,
@@ -19,6 +19,7 @@ from steelyard.metrics.labels.counts import (
     Counts,
     ProportionMetric,
     class_counts,
+    class_truth,
     class_units,
     count_needs,
     holds,
@@ -232,6 +233,17 @@ class BalancedAccuracy(LabelMetric):
         """The recall of every class."""
         counts = class_counts(totals)
         return None if self.adjusted else (counts.tp, counts.tp + counts.fn)
+
+    def class_scores(self, totals: Declared) -> Floats | None:
+        """The recall of every class."""
+        if self.adjusted or self._lacks(totals.facts):
+            return None
+        counts = class_counts(totals)
+        return ratio(counts.tp, counts.tp + counts.fn)
+
+    def class_truth(self, state: State) -> Array | None:
+        """Whether the truth has each class."""
+        return class_truth(state)
 
     def part_units(self, state: State) -> Floats | None:
         """Those with a row of the class."""

@@ -60,6 +60,11 @@ class Wrapper(Metric):
         return self.of.measured_in
 
     @property
+    def class_variance(self) -> float:  # type: ignore[override]
+        """As the metric inside."""
+        return self.of.class_variance
+
+    @property
     def label(self) -> str:
         """Name the metric inside."""
         return f"{self.title} {self.of.label}"
@@ -175,10 +180,17 @@ class Macro(Average):
         present = counts.present.any(axis=0)
         return fraction[0] * present, fraction[1] * present
 
+    def class_scores(self, totals: Declared) -> Floats | None:
+        """Those of the metric inside."""
+        return None if self.inner.lacks(totals.facts) else self.values(totals)
+
+    def class_truth(self, state: State) -> Array | None:
+        """As the metric inside."""
+        return self.inner.class_truth(state)
+
     def part_units(self, state: State) -> Floats | None:
-        """From the entries of each class, where none but its own rows count."""
-        of = self.of
-        return class_units(state, of.limit, of.fraction) if isinstance(of, CountMetric) and not of.negatives else None
+        """As the metric inside."""
+        return self.inner.class_units(state, undefined=self.undefined)
 
 
 @frozen
@@ -306,6 +318,14 @@ class EachClass(Wrapper):
     def parts(self, totals: Declared) -> tuple[Floats, Floats] | None:
         """Those of the mean."""
         return Macro(self.of).parts(totals)
+
+    def class_scores(self, totals: Declared) -> Floats | None:
+        """Those of the mean."""
+        return Macro(self.of).class_scores(totals)
+
+    def class_truth(self, state: State) -> Array | None:
+        """Those of the mean."""
+        return Macro(self.of).class_truth(state)
 
     def part_units(self, state: State) -> Floats | None:
         """Those of the mean."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.totals import Declared, Wanted
-from steelyard.core.weights import Floats, ratio
+from steelyard.core.weights import Array, Floats, ratio
 from steelyard.metrics.labels.counts import ROWS, PerClass, holds, several
 from steelyard.metrics.labels.needs import (
     ClassBins,
@@ -20,6 +20,9 @@ from steelyard.metrics.labels.needs import (
     NoChance,
     ProbabilitySum,
 )
+
+if TYPE_CHECKING:
+    from steelyard.core.state import State
 
 INFINITY = float("inf")
 NO_PROBABILITIES = "the predictions hold no probabilities"
@@ -292,6 +295,18 @@ class ClasswiseCalibrationError(Metric):
         if self._single.lacks(totals.facts):
             return np.full(totals.rows, np.nan)
         return np.asarray(self._single.each(totals).mean(axis=1))
+
+    def class_scores(self, totals: Declared) -> Floats | None:
+        """The error of every class."""
+        return None if self._single.lacks(totals.facts) else self._single.each(totals)
+
+    def class_truth(self, state: State) -> Array | None:
+        """Whether the truth has each class."""
+        return self._single.class_truth(state)
+
+    def part_units(self, state: State) -> Floats | None:
+        """All of them."""
+        return self._single.class_units(state)
 
     def why(self, totals: Declared) -> str:
         """Say what lacks."""

@@ -20,7 +20,8 @@ from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, UnitClasses, within_range
 from steelyard.core.pairs import Array
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.plan import COUNT, POINT
+from steelyard.core.totals import Declared, Totals, Wanted
 from steelyard.core.weights import Entries, Floats, ratio
 from steelyard.metrics.labels.needs import ClassCounts, Present, RowSum, WeightedRows
 
@@ -89,7 +90,7 @@ def count_needs(threshold: float | None = None, *, negatives: bool = False) -> t
     return (counts, ROWS, Present(counts), Present(WeightedRows())) if negatives else (counts,)
 
 
-def class_counts(totals: Declared, threshold: float | None = None) -> Counts:
+def class_counts(totals: Declared | Totals, threshold: float | None = None) -> Counts:
     """Counts of every class, for each row of weights; with a threshold, a row is of each class that scores as much."""
     need = ClassCounts(threshold)
     cells = totals[need]
@@ -107,7 +108,7 @@ def class_counts(totals: Declared, threshold: float | None = None) -> Counts:
     return Counts(tp, fp, fn, negatives)
 
 
-def _some_left(totals: Declared, need: ClassCounts) -> Array:
+def _some_left(totals: Declared | Totals, need: ClassCounts) -> Array:
     """Where a class has a true negative with a weight: the same counts, with 1 for every weight above 0."""
     cells = totals[Present(need)]
     tp, fn, fp = cells[:, 0], cells[:, 1], cells[:, 2]
@@ -119,24 +120,40 @@ def class_units(
     state: State, threshold: float | None, fraction: Callable[[Counts], Any], *, pooled: bool = False
 ) -> Floats | None:
     """How many units, or clusters, stand behind each class, or all together, in a proportion without true negatives."""
-    entries: Entries | None = getattr(state.blocks[ClassCounts(threshold)], "entries", None)
+    tp, fn, fp = np.eye(3)
+    stands = tuple(np.flatnonzero(fraction(Counts(tp, fp, fn, lambda: np.zeros(3)))[1] > 0).tolist())
+    key = "class units", threshold, stands, pooled
+    return state.once(key, lambda: _class_units(state, ClassCounts(threshold), stands, pooled))
+
+
+def _class_units(state: State, need: ClassCounts, stands: tuple[int, ...], pooled: bool) -> Floats | None:
+    """Those with a true positive, a false negative or a false positive of the class, as `stands` says."""
+    if state.units.alike and not pooled:  # a kind is one row
+        return np.asarray(state.totals(POINT)[need][0, list(stands)].sum(axis=0))
+    entries: Entries | None = getattr(state.blocks[need], "entries", None)
     if entries is None:
         return None
-    units, classes = state.units, entries.size // 3
-    kind, place = np.divmod(entries.code.astype(np.int64), classes)
+    kind, place = np.divmod(entries.code.astype(np.int64), entries.size // 3)
+    some = np.isin(kind, stands)
+    if entries.value is not None:
+        some &= entries.value > 0
     if pooled:
-        place, classes = np.zeros_like(place), 1
-    pair, at = np.unique(entries.owner * classes + place, return_inverse=True)
-    value = np.ones(len(kind)) if entries.value is None else entries.value
-    cells: Floats = np.bincount(kind * len(pair) + at, weights=value, minlength=3 * len(pair)).astype(np.float64)
-    tp, fn, fp = cells.reshape(3, -1)
-    owner, place = np.divmod(pair, classes)
-    stands = (fraction(Counts(tp, fp, fn, lambda: np.zeros(len(pair))))[1] > 0) & (units.counted[owner] > 0)
-    owner, place = owner[stands], place[stands]
-    if units.cluster is None:
-        return np.bincount(place, weights=units.counted[owner], minlength=classes).astype(np.float64)
-    seen = np.unique(units.drawn_as[1][owner] * classes + place)
-    return np.bincount(seen % classes, minlength=classes).astype(np.float64)
+        return state.units.behind(entries.owner[some], np.zeros(np.count_nonzero(some), dtype=np.int64), 1)
+    return state.units.behind(entries.owner[some], place[some], entries.size // 3)
+
+
+def _on_either_side(counts: Counts) -> tuple[Floats, Floats]:
+    """Rows that have the class on both sides, of those that have it on one."""
+    return counts.tp, counts.tp + counts.fp + counts.fn
+
+
+def class_truth(state: State, threshold: float | None = None) -> Array | None:
+    """Whether the truth has each class; None where no counts by class are kept."""
+    need = ClassCounts(threshold)
+    if need not in state.blocks:
+        return None
+    cells = state.totals(POINT)[need][0]
+    return np.asarray(cells[0] + cells[1] > 0)
 
 
 def true_classes(state: State, threshold: float | None = None, place: int | None = None) -> UnitClasses | None:
@@ -216,6 +233,14 @@ class PerClass(Metric):
     @abstractmethod
     def each(self, totals: Declared) -> Floats:
         """The values of all classes: (rows, classes)."""
+
+    def class_units(self, state: State, *, undefined: str = "skip") -> Floats | None:
+        """How many units, or clusters, the value of each class rests on: all of them."""
+        return np.full(state.facts.size("class"), float(state.units.drawn))
+
+    def class_truth(self, state: State) -> Array | None:
+        """Whether the truth has each class."""
+        return class_truth(state)
 
     def pooled(self, totals: Declared) -> Floats:
         """The value of all classes' decisions in one."""
@@ -332,6 +357,14 @@ class CountMetric(PerClass):
         units, place = class_units(state, self.limit, self.fraction), place_of(self, self.only, facts)
         return None if units is None else units[[place]]
 
+    def class_units(self, state: State, *, undefined: str = "skip") -> Floats | None:
+        """Those with a row that has the class on either side."""
+        return class_units(state, self.limit, _on_either_side)
+
+    def class_truth(self, state: State) -> Array | None:
+        """Whether the truth has each class."""
+        return class_truth(state, self.limit)
+
     def of(self, totals: Declared, place: int) -> Floats:
         """The formula of one class's counts."""
         return self.value(self.counts(totals).of(place))
@@ -352,6 +385,18 @@ class ProportionMetric(CountMetric):
     @abstractmethod
     def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
         """What counts, and of how much."""
+
+    def class_units(self, state: State, *, undefined: str = "skip") -> Floats | None:
+        """Those with a row that the proportion counts; with true negatives, as many as it counts rows and at most all.
+
+        Where an undefined proportion is 0, those with a row that has the class on either side.
+        """
+        if undefined == "zero":
+            return super().class_units(state)
+        if not self.negatives:
+            return class_units(state, self.limit, self.fraction)
+        rows = self.fraction(class_counts(state.totals(COUNT), self.limit))[1][0]
+        return np.asarray(np.minimum(rows, state.units.drawn))
 
     def value(self, counts: Counts) -> Floats:
         """The proportion."""

@@ -16,8 +16,10 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, Placements, UnitClasses, one_of, within_range
 from steelyard.core.ranking import RankingBlock
 from steelyard.core.totals import Declared, Wanted
+from steelyard.core.units import Units
 from steelyard.core.weights import Array, Floats
-from steelyard.metrics.labels.counts import NO_SCORES, PerClass, holds
+from steelyard.metrics.labels.counts import NO_SCORES, PerClass, class_truth, class_units, holds
+from steelyard.metrics.labels.needs import ClassCounts
 from steelyard.metrics.labels.ranking import Scores
 from steelyard.metrics.labels.walks import NotedWalk, PairWalk, Reading, Walk
 
@@ -84,6 +86,19 @@ class RankedMetric(PerClass):
         """Scores are needed."""
         return "" if holds(facts, "ranked") else NO_SCORES
 
+    def class_units(self, state: State, *, undefined: str = "skip") -> Floats | None:
+        """Those with a row of the class; None where the ranking lies elsewhere and no counts by class are kept."""
+        if ClassCounts() in state.blocks:
+            return class_units(state, None, lambda counts: (counts.tp, counts.tp + counts.fn))
+        block = state.blocks[self.class_curves.ranking]
+        return _units_with(block, state.units, True) if isinstance(block, RankingBlock) else None
+
+    def class_truth(self, state: State) -> Array | None:
+        """Whether the truth has each class."""
+        known = class_truth(state)
+        units = RankedMetric.class_units(self, state) if known is None else known
+        return None if units is None else units > 0
+
     def of(self, totals: Declared, place: int) -> Floats:
         """The value of one class's ranking."""
         value: Floats = totals[self.curve]
@@ -98,6 +113,33 @@ class RankedMetric(PerClass):
         """The value of one ranking of all classes' scores."""
         value: Floats = totals[self.pooled_curve]
         return value
+
+
+def _units_with(block: RankingBlock, units: Units, positive: bool) -> Floats:
+    """How many units, or clusters, have a row of each class, or a row that is not of it."""
+    events = block.events
+    rows = (events.columns["positive"] > 0) == positive
+    if "weight" in events.columns:
+        rows &= events.columns["weight"] > 0
+    at = np.flatnonzero(rows)
+    group = np.searchsorted(events.begin, at, side="right") - 1
+    return units.behind(events.unit[at].astype(np.int64), group, block.groups)
+
+
+@frozen
+class AgainstOthers(RankedMetric):
+    """Base of those that rest on the rows of the class and on those of others alike."""
+
+    def class_units(self, state: State, *, undefined: str = "skip") -> Floats | None:
+        """The fewer of the two."""
+        own = super().class_units(state)
+        if own is None:
+            return None
+        block = state.blocks[self.class_curves.ranking]
+        fewest = np.minimum(own, state.units.drawn - own)
+        if not isinstance(block, RankingBlock) or (fewest == own).all():
+            return fewest
+        return np.minimum(own, _units_with(block, state.units, False))  # a unit may have rows of both
 
 
 @frozen
@@ -146,7 +188,7 @@ class AveragePrecision(RankedMetric):
 
 
 @frozen
-class RocAuc(RankedMetric):
+class RocAuc(AgainstOthers):
     r"""Area under the ROC curve: the chance that a row of the class is ranked above one that is not.
 
     $\mathrm{AUC} = P(s_+ > s_-) + \tfrac{1}{2} P(s_+ = s_-)$
@@ -167,6 +209,7 @@ class RocAuc(RankedMetric):
     aliases = ("auroc",)
     reference = "sklearn.metrics.roc_auc_score"
     reading = "auc"
+    class_variance = 1 / 3
 
     def placements(self, state: State) -> Placements | None:
         """Of each row, where every unit is one row and none has a weight."""
@@ -251,7 +294,7 @@ class BestThreshold(RankedMetric):
 
 
 @frozen
-class TprAtFpr(RankedMetric):
+class TprAtFpr(AgainstOthers):
     r"""TPR at an FPR: the share of the class that is found when at most so many others are.
 
     $\max_t \{\, TP_t / (TP_t + FN_t) \;:\; FP_t / (FP_t + TN_t) \le f \,\}$

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import field as setting
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -16,11 +16,15 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.need import Cells, Work
 from steelyard.core.numerals import as_spec
+from steelyard.core.plan import POINT
 from steelyard.core.totals import Wanted
-from steelyard.core.weights import Floats, ratio
+from steelyard.core.weights import Array, Floats, ratio
 from steelyard.metrics.panoptic.data import PanopticPairs
 from steelyard.metrics.panoptic.fits import Fits
-from steelyard.metrics.segmentation.overlap import mean_defined
+from steelyard.metrics.segmentation.overlap import mean_defined, units_having
+
+if TYPE_CHECKING:
+    from steelyard.core.state import State
 
 OVERLAP, TP, FP, FN, THING, STUFF = range(6)
 
@@ -138,12 +142,36 @@ class Quality(Metric):
             return np.where(kept[:, place], values[:, place], np.nan) if place >= 0 else totals.undefined()
         return mean_defined(values, kept)
 
+    def class_scores(self, totals: Any) -> Floats | None:
+        """The figure of every class that has a segment."""
+        cells = totals[self.need()]
+        return None if self.only is not None else np.where(self._kept(cells), self.each(cells), np.nan)
+
+    def class_truth(self, state: State) -> Array | None:
+        """Whether the truth has a segment of each class."""
+        return segments_true(state, self.need())
+
+    def part_units(self, state: State) -> Floats | None:
+        """Images that have a segment of the class."""
+        return images_with_segments(state, self.need())
+
     def left_out(self, totals: Any) -> tuple[float, str]:
         """Classes without a segment."""
         cells = totals[self.need()]
         if self.of != "all" or self.only is not None:
             return 0, ""
         return float((~self._kept(cells))[0].sum()), "classes that have no segment"
+
+
+def segments_true(state: State, need: SegmentCounts) -> Array:
+    """Whether the truth has a segment of each class."""
+    cells = state.totals(POINT)[need][0]
+    return np.asarray(cells[:, TP] + cells[:, FN] > 0)
+
+
+def images_with_segments(state: State, need: SegmentCounts) -> Floats:
+    """How many images, or clusters, have a segment of each class."""
+    return units_having(state, need, THING, STUFF)
 
 
 @frozen
@@ -287,11 +315,23 @@ class PanopticQualityDagger(Metric):
 
     def reduce(self, totals: Any) -> Floats:
         """The mean over classes that have a segment; of stuff, a true one."""
+        return mean_defined(self.class_scores(totals))
+
+    def class_scores(self, totals: Any) -> Floats:
+        """The figure of every class that is in the mean."""
         cells, stuff = totals[SegmentCounts()], totals[StuffOverlaps()]
         things = ratio(cells[:, :, OVERLAP], cells[:, :, TP] + 0.5 * cells[:, :, FP] + 0.5 * cells[:, :, FN])
         values = np.where(stuff[:, :, 1] > 0, ratio(stuff[:, :, 0], stuff[:, :, 1]), things)
         kept = (stuff[:, :, 1] > 0) | (cells[:, :, THING] > 0)
-        return mean_defined(values, kept | self._made_up(totals) if self.classes == "union" else kept)
+        return np.where(kept | self._made_up(totals) if self.classes == "union" else kept, values, np.nan)
+
+    def class_truth(self, state: State) -> Array | None:
+        """Whether the truth has a segment of each class."""
+        return segments_true(state, SegmentCounts())
+
+    def part_units(self, state: State) -> Floats | None:
+        """Images that have a segment of the class."""
+        return images_with_segments(state, SegmentCounts())
 
     def _made_up(self, totals: Any) -> Any:
         """Stuff that is predicted and never true: its PQ is 0."""

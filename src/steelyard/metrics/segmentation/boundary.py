@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,10 @@ from steelyard.core.weights import Floats, ratio
 from steelyard.maps.each import for_each
 from steelyard.metrics.segmentation.counts import UNCLASSED, BandPixels, coders
 from steelyard.metrics.segmentation.data import MapPairs
-from steelyard.metrics.segmentation.overlap import MeanOfClasses, OneClass, mean_defined
+from steelyard.metrics.segmentation.overlap import MeanOfClasses, OneClass, mean_defined, units_having
+
+if TYPE_CHECKING:
+    from steelyard.core.state import State
 
 
 @frozen
@@ -188,8 +191,16 @@ class BoundaryF1(Metric):
 
     def reduce(self, totals: Any) -> Floats:
         """The mean over images, then over classes."""
+        return mean_defined(self.class_scores(totals))
+
+    def class_scores(self, totals: Any) -> Floats:
+        """The mean over the images of each class."""
         cells = totals[EdgeScore(self.tolerance)]
-        return mean_defined(ratio(cells[:, :, 0], cells[:, :, 1]))
+        return ratio(cells[:, :, 0], cells[:, :, 1])
+
+    def part_units(self, state: State) -> Floats | None:
+        """Images with an edge of the class."""
+        return units_having(state, EdgeScore(self.tolerance), 1)
 
 
 BOUNDARY_METRICS: tuple[type[Metric], ...] = (MeanBoundaryIou, BoundaryIou, BoundaryF1)

@@ -6,7 +6,7 @@ A class that neither side has is undefined: it is left out of means and counted,
 from __future__ import annotations
 
 from dataclasses import field, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -16,8 +16,9 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.need import Cells
 from steelyard.core.numerals import as_spec
+from steelyard.core.plan import POINT
 from steelyard.core.totals import Wanted
-from steelyard.core.weights import Floats, ratio
+from steelyard.core.weights import Array, Floats, ratio
 from steelyard.metrics.segmentation.counts import (
     HIT,
     IMAGES,
@@ -28,6 +29,10 @@ from steelyard.metrics.segmentation.counts import (
     PixelSums,
 )
 
+if TYPE_CHECKING:
+    from steelyard.core.state import State
+
+_RESTING = {"recall": TRUE, "precision": PREDICTED}  # what an image must have of a class, beside a pixel of either side
 FEW_IMAGES = 5  # below which the interval of a class says little
 
 
@@ -80,6 +85,14 @@ class Overlap(Metric):
         """The figure of every class, for each row of weights."""
         return figure_of(self.figure, totals[self.cells()])
 
+    def class_truth(self, state: State) -> Array | None:
+        """Whether the truth has a pixel of each class."""
+        return np.asarray(state.totals(POINT)[self.cells()][0, :, TRUE] > 0)
+
+    def part_units(self, state: State) -> Floats | None:
+        """Images that have the class; for recall and precision, on the side that is counted."""
+        return units_having(state, self.cells(), _RESTING.get(self.figure, IMAGES))
+
     def notes(self, totals: Any) -> tuple[str, ...]:
         """How much of the truth is ignored, where that is most of it, and what was predicted as no class."""
         every, ignored, unknown = totals[PixelSums()][0]
@@ -121,6 +134,10 @@ class OneClass(Overlap):
         place = totals.facts.axes["class"].find(self.only)  # a slice may have been measured without the class
         return values[:, place] if place >= 0 else totals.undefined()
 
+    def class_scores(self, totals: Any) -> Floats | None:
+        """The figure of every class, where the mean is asked for."""
+        return self.each(totals) if self.only is None else None
+
     def notes(self, totals: Any) -> tuple[str, ...]:
         """Whether so few images have the class that its interval says little."""
         if self.only is None:
@@ -156,23 +173,24 @@ class MeanOfClasses(Overlap):
         values = self.each(totals)
         return mean_defined(values, self.kept(totals, values))
 
+    def class_scores(self, totals: Any) -> Floats | None:
+        """The figure of every class that enters the mean."""
+        values = self.each(totals)
+        return np.where(self.kept(totals, values), values, np.nan)
+
     def left_out(self, totals: Any) -> tuple[float, str]:
         """Classes that have no number."""
         values = self.each(totals)
         return float((np.isnan(values) & self.kept(totals, values))[0].sum()), "classes that have no pixel"
 
-    def notes(self, totals: Any) -> tuple[str, ...]:
-        """The same as others, and classes that are predicted and never true, or that few images have."""
-        cells, names = totals[self.cells()][0], totals.facts.axes["class"].shown
-        notes = list(super().notes(totals))
-        never = [names[k] for k in np.flatnonzero((cells[:, TRUE] == 0) & (cells[:, PREDICTED] > 0)).tolist()]
-        if never and self.figure in ("iou", "dice"):
-            notes.append(f"Predicted but never true, so 0 in the mean: {_some(never)}.")
-        few = [names[k] for k in np.flatnonzero((cells[:, IMAGES] > 0) & (cells[:, IMAGES] < FEW_IMAGES)).tolist()]
-        if few:
-            notes.append(f"In fewer than {FEW_IMAGES} images: {_some(few)}.")
-        return tuple(notes)
+
+def units_having(state: State, need: Cells, *columns: int) -> Floats:
+    """How many units, or clusters, have something in one of these columns of each class: cells are (class, column)."""
+    return state.once(("units having", need, columns), lambda: _units_having(state, state.blocks[need], columns))
 
 
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+def _units_having(state: State, block: Any, columns: tuple[int, ...]) -> Floats:
+    entries, width = block.entries, int(block.axes[-1])
+    place, column = np.divmod(entries.code.astype(np.int64), width)
+    some = np.flatnonzero(np.isin(column, columns))
+    return state.units.behind(entries.owner[some], place[some], entries.size // width)

@@ -152,6 +152,15 @@ class MeanIou(MeanOfClasses):
             return ratio(sums[:, 0], sums[:, 1])
         return super().reduce(totals)
 
+    @property
+    def class_axis(self) -> str:  # type: ignore[override]
+        """Classes or their groups."""
+        return "group" if self.groups == "category" else "class"
+
+    def class_scores(self, totals: Any) -> Floats | None:
+        """The figure of every class, where it is not the mean over images."""
+        return None if self.level == "image" else super().class_scores(totals)
+
     def notes(self, totals: Any) -> tuple[str, ...]:
         """Those of classes."""
         return super().notes(totals) if self.groups == "none" and self.level == "dataset" else ()

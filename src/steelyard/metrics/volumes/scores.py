@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -14,8 +14,11 @@ from steelyard.core.metric import Metric, one_of
 from steelyard.core.numerals import as_spec
 from steelyard.core.totals import Wanted
 from steelyard.core.weights import Floats, ratio
-from steelyard.metrics.segmentation.overlap import mean_defined
+from steelyard.metrics.segmentation.overlap import mean_defined, units_having
 from steelyard.metrics.volumes.cases import BARE, COUNT, EMPTY, MISSED, VALUE, CaseMean, CaseScore
+
+if TYPE_CHECKING:
+    from steelyard.core.state import State
 
 
 @frozen
@@ -32,6 +35,7 @@ class CaseMetric(Metric):
     average: str = "structure"
     both_empty: str = "skip"
 
+    class_axis: ClassVar[str] = "structure"
     figure: ClassVar[str] = "dice"
 
     def settings(self) -> dict[str, Any]:
@@ -75,13 +79,25 @@ class CaseMetric(Metric):
         if self.average == "case" and self.only is None:
             sums = totals[self.mean()]
             return ratio(sums[:, 0], sums[:, 1])
-        cells = totals[self.need()]
-        with np.errstate(invalid="ignore"):
-            values = ratio(cells[:, :, VALUE], cells[:, :, COUNT])
+        values = self._values(totals)
         if self.only is not None:
             place = totals.facts.axes["structure"].find(self.only)
             return values[:, place] if place >= 0 else totals.undefined()
         return mean_defined(values)
+
+    def _values(self, totals: Any) -> Floats:
+        """The mean over the cases of every structure."""
+        cells = totals[self.need()]
+        with np.errstate(invalid="ignore"):
+            return ratio(cells[:, :, VALUE], cells[:, :, COUNT])
+
+    def class_scores(self, totals: Any) -> Floats | None:
+        """The mean over the cases of every structure, where those are averaged."""
+        return self._values(totals) if self.average == "structure" and self.only is None else None
+
+    def part_units(self, state: State) -> Floats | None:
+        """Cases in which the structure has a number."""
+        return units_having(state, self.need(), COUNT)
 
     def _counts(self, totals: Any) -> Floats:
         cells = totals[self.need()][0]
