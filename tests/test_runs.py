@@ -420,3 +420,23 @@ def test_what_the_command_line_refuses(words: tuple[str, ...], said: str, steely
     done = steelyard(*words)
     assert done.returncode == 2, done.stderr
     assert said in done.stderr
+
+
+SAMPLES = Path(sy.__file__).parent / "samples"
+
+
+@pytest.mark.parametrize("task", ["weights", "boxes", "segmentation", "rankings", "captions", "tracking", "ellipses"])
+def test_runs_of_every_kind_of_task(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mean of two runs is that of their scores, and has no interval, whatever they show."""
+    monkeypatch.chdir(SAMPLES / task)
+    (truth,), (first,), (second,) = (sorted(Path().glob(f"{name}*"))[:1] for name in ("truth", "model_a", "model_b"))
+    settings: Any = json.loads(Path("sample.json").read_text(encoding="utf-8"))
+    settings.pop("by", None)
+    alone = [sy.evaluate(task, truth, one, confidence=None, **settings) for one in (first, second)]
+    both = sy.evaluate(task, truth, [first, second], runs="seeds", **settings)
+    assert list(both.scores) == list(alone[0].scores)
+    for spec, score in both.scores.items():
+        values = [one[spec].value for one in alone]
+        assert score.value == pytest.approx(sum(values) / 2, nan_ok=True), spec
+        assert score.runs is None or score.runs.values == pytest.approx(values)
+        assert score.interval is None

@@ -238,7 +238,7 @@ class CrossedRuns:
 
     def _estimate(self, metric: Metric, parts: Crossed, request: Request) -> Estimate:
         assert request.confidence is not None
-        if no_spread(parts, self.values(metric)) and self.design.fixed != "items":
+        if no_spread(parts, self.values(metric), self.design):
             only = score(self.sides[0].state, [metric], request)[str(metric)]
             return Estimate(only.interval, only.se, only.df, only.why_no_interval)
         return estimate_of(self.mean(metric), parts, self.design, metric.range, request.confidence, self.lost(metric))
@@ -251,8 +251,10 @@ def cap(metric: Metric, state: State, psi: Floats, draws: Callable[[], Floats]) 
     return 1.0 if placements_of(metric, state) is not None else draw_cap(reads_curve(metric), se, draws)
 
 
-def no_spread(parts: Crossed, values: Floats) -> bool:
-    """Whether neither runs nor units move a value, up to rounding."""
+def no_spread(parts: Crossed, values: Floats, design: RunDesign) -> bool:
+    """Whether neither enough runs nor units move a value, up to rounding, so that it is that of one run."""
+    if design.fixed == "items" or (parts.runs <= ONLY_SPREAD and design.fixed is None):
+        return False
     return parts.v_runs + parts.v_items <= (SAME * float(np.abs(values).max(initial=0.0))) ** 2
 
 
@@ -310,7 +312,7 @@ class CrossedPair(Pair):
         difference = self.b + times * self.a - shift
         parts, _ = self.parts(times)
         every = np.concatenate([model.values(self.metric) for model in self.models])
-        if no_spread(parts, every) and self.design.fixed != "items":
+        if no_spread(parts, every, self.design):
             sides = sides_of([model.sides[0].state for model in self.models], [self.metric], self.request)
             one = pair_of(self.metric, sides[0], sides[1], sample_of(sides[0].state.units), self.confidence)
             one.a, one.b = self.a, self.b
