@@ -390,6 +390,8 @@ def test_the_command_line_takes_runs(steelyard: Any) -> None:
         settings: Any = {"pair_runs": "--pair-runs" in more, "fixed": "items" if "--fixed" in more else None}
         wanted = sy.compare("labels", "truth.csv", list(seeds), list(others), ["accuracy"], runs="seeds", **settings)
         assert sy.read(json.loads(done.stdout)) == wanted
+    done = steelyard("compare", "labels", "truth.csv", "a?.csv", "--against", "b?.csv", "--runs", "seeds", "--json")
+    assert [one["name"] for one in json.loads(done.stdout)["body"]["b"]["sources"]["runs"]] == ["b1", "b2", "b3"]
     done = steelyard("evaluate", "labels", "truth.csv", "b1.csv", "b2.csv", "a1.csv", "--runs", "annotators", "--json")
     assert [one["name"] for one in json.loads(done.stdout)["body"]["sources"]["runs"]] == ["truth", "b1", "b2"]
     words = ("--against", "a2.csv", "--runs", "annotators", "--json")
@@ -440,3 +442,14 @@ def test_runs_of_every_kind_of_task(task: str, monkeypatch: pytest.MonkeyPatch) 
         assert score.value == pytest.approx(sum(values) / 2, nan_ok=True), spec
         assert score.runs is None or score.runs.values == pytest.approx(values)
         assert score.interval is None
+
+
+def test_finished_results_of_runs_are_compared(folder: Path, steelyard: Any) -> None:
+    for letter in "ab":
+        report = sy.evaluate("labels", "truth.csv", [f"{letter}{k}.csv" for k in (1, 2, 3)], ["accuracy"], runs="seeds")
+        report.to_json(folder / f"{letter}.json")
+    done = steelyard("compare", "a.json", "b.json")
+    assert done.returncode == 0, done.stderr
+    assert "as if independent" in done.stdout
+    assert "Null hypothesis" not in done.stdout
+    assert "variance from" not in done.stdout

@@ -194,7 +194,7 @@ def compare(
         if runs == "annotators" and len(against) != 1:
             raise InputError("--runs annotators compares two predictions", remedy="Give one file behind --against.")
         true, first = split_runs([truth, a, *b], runs)
-        second = against[0] if runs == "annotators" else parse_models(against)
+        second = against[0] if runs == "annotators" else split_runs([truth, *against], runs)[1]
         compared = api.compare(
             task, true, first, second, list(metrics) or None, runs=runs, pair_runs=pair_runs, fixed=fixed, like=like,
             **choices,

@@ -172,7 +172,7 @@ def evaluate(
     if len(files) > 1 and runs is None:
         raise click.UsageError(f"Got several PREDICTIONS ({', '.join(files)}): say with --runs what they are.")
     predictions = files[0] if files else None
-    sharded = engine or address or workers or work or approximate or skip_bad_shards or are_shards(truth, predictions)
+    sharded: Any = engine or address or workers or work or approximate or skip_bad_shards
     if runs is not None:
         beside = {"--units": units, "--tables": tables, "--details": details, "shards": sharded}
         if given := next((name for name, value in beside.items() if value), None):
@@ -186,7 +186,7 @@ def evaluate(
         put_out(report, as_json, output, html=html, figures=figures)
         return
     with ExitStack() as held:
-        if sharded:
+        if sharded or are_shards(truth, predictions):
             if proxy:
                 raise InputError("--proxy needs all data in one place", remedy="Evaluate one file.")
             if says_dialect():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import sys
@@ -272,12 +273,23 @@ def run_options(function: Any) -> Any:
 
 
 def split_runs(files: Sequence[str], runs: str | None) -> tuple[Any, Any]:
-    """The truth and the predictions of files in their order, where one of both has several runs."""
+    """The truth and the predictions of files in their order, where one of both has several runs.
+
+    A pattern stands for all files that it matches, as in a shell.
+    """
+    files = [path for file in files for path in _matching(file)]
     if len(files) < 2:
         raise click.UsageError("Missing argument 'PREDICTIONS...': --runs needs the files of several runs.")
     if runs == "annotators":
         return parse_models(files[:-1]), files[-1]
     return files[0], parse_models(files[1:])
+
+
+def _matching(file: str) -> list[str]:
+    """The files that a pattern matches, in the order of their names; what is no pattern as it is."""
+    if not glob.has_magic(file) or os.path.exists(file):
+        return [file]
+    return sorted(glob.glob(file)) or [file]
 
 
 def shared_options(function: Any) -> Any:

@@ -52,7 +52,8 @@ def _rows(
                 for spec, score in scores.items()
             ]
             rows.append([f"{label}{run.name}", *shown])
-    for name, share in ((factor, "share_runs"), (_many(unit), "share_items")):
+    shares = ((factor, "share_runs"), (_many(unit), "share_items"))
+    for name, share in shares if any(spread is not None for spread in spreads.values()) else ():
         known = [None if spread is None else getattr(spread, share) for spread in spreads.values()]
         rows.append([f"variance from {name}", *(percent(one) for one in known)])
     return [WORDS.get(factor, "run"), *spreads], rows
@@ -91,7 +92,7 @@ def comparison_remarks(comparison: Comparison) -> list[str]:
 
 
 def _null(differences: Sequence[Difference]) -> list[str]:
-    tested = [d for d in differences if d.p == d.p]
+    tested = [d for d in differences if d.p == d.p and d.null_hypothesis]
     if not tested:
         return []
     said = tested[0].null_hypothesis
