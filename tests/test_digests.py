@@ -14,6 +14,7 @@ import pytest
 import steelyard as sy
 from steelyard.gating.plan import plan
 from steelyard.results.codec import EDITED, KINDS
+from steelyard.results.sets import Drift, Pool, PooledSet
 from steelyard.results.vlm import Pair, PromptScore, VlmScore
 
 WEIGHTS = Path(sy.__file__).parent / "samples" / "weights"
@@ -36,6 +37,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "vlm-score": VlmScore("weights", (row,), (Pair("x", "y", "which?", 9, comparison),), 9, 0.95, 1),
         "gate": sy.gate(report, "mae > 30"),
         "plan": plan(comparison, targets={"mae": 2.0}),
+        "pool": Pool("weights", "dish", 0.95, (PooledSet("a", 60, 1.0, report.scores),), scores=report.scores),
+        "drift": Drift("weights", "dish", 0.95, "a", "b", (60, 60), comparison.differences),
     }
     for kind, result in made.items():
         result.to_json(here / f"{kind}.json")
@@ -93,7 +96,7 @@ def test_an_edit_is_said_in_every_form(kind: str, folder: Path) -> None:
     places: dict[str, tuple[Any, ...]] = {
         "report": ("scores", "mae", "units"), "comparison": ("differences", "mae", "units"),
         "lineup": ("comparisons", 0, "differences", "mae", "units"), "vlm-score": ("frames",),
-        "gate": ("units",), "plan": ("units",),
+        "gate": ("units",), "plan": ("units",), "pool": ("sets", 0, "units"), "drift": ("units", 0),
     }  # fmt: skip
     result = sy.read(edited(path, *places[kind], value=61))
     assert result.notes[0] == EDITED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,22 @@ from steelyard.results.vlm import Pair, PromptScore, VlmScore
 WEIGHTS = Path(sy.__file__).parent / "samples" / "weights"
 TRUTH, A, B = (WEIGHTS / f"{name}.csv" for name in ("truth", "model_a", "model_b"))
 METRICS = ["mae", "bias"]
+
+
+def sets_of_dishes() -> tuple[Any, Any]:
+    """Two halves of the dishes, pooled, and the second half against the first."""
+    with TRUTH.open() as file:
+        names = sorted({row["dish"] for row in csv.DictReader(file)})
+    halves = []
+    for chosen in (set(names[:30]), set(names[30:])):
+        tables = []
+        for path in (TRUTH, A):
+            with path.open() as file:
+                rows = [row for row in csv.DictReader(file) if row["dish"] in chosen]
+            tables.append({name: [row[name] for row in rows] for name in ("dish", "item")})
+            tables[-1]["weight"] = [float(row["weight"]) for row in rows]
+        halves.append(sy.evaluate("weights", *tables, METRICS, save_influences=True))
+    return sy.pool(halves), sy.drift(*halves)
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = {"report": report, "comparison": comparison, "lineup": lineup, "vlm-score": score}
     made["gate"] = sy.gate(report, "mae > 30")
     made["plan"] = plan(comparison, targets={"mae": 2.0})
+    made["pool"], made["drift"] = sets_of_dishes()
     for kind, result in made.items():
         result.to_json(here / f"{kind}.json")
     return here
@@ -47,7 +65,7 @@ def test_read_and_report(kind: str, folder: Path, steelyard: Any, tmp_path: Path
     result = sy.read(folder / f"{kind}.json")
     assert result.kind == kind
     assert sy.read(result.to_dict()) == result
-    if kind in ("gate", "plan"):  # the pages of the others are looked at in test_pages
+    if kind in ("gate", "plan", "pool", "drift"):  # the pages of the others are looked at in test_pages
         assert result.to_html().startswith("<!doctype html>")
     assert result.to_markdown()
     if kind == "plan":

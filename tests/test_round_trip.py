@@ -38,6 +38,7 @@ from steelyard.results.origin import Model, Side, Sources, TaskFacts
 from steelyard.results.plan import MetricPlan, Planned, StudyPlan
 from steelyard.results.report import Report
 from steelyard.results.score import Difference, Score
+from steelyard.results.sets import Drift, DriftGroup, Pool, PooledSet
 from steelyard.results.vlm import Pair, PromptScore, RunSource, VlmScore
 
 DRAWS = 100
@@ -151,8 +152,21 @@ plan = st.builds(
     StudyPlan, task=text, unit=text, units=count, power=number, confidence=number,
     metrics=st.lists(metric_plan, min_size=1, max_size=2).map(tuple), pilot=text, notes=texts,
 )  # fmt: skip
+pooled_set = st.builds(PooledSet, name=text, units=count, weight=number)
+pool = st.builds(
+    Pool, task=text, unit=text, confidence=number, sets=st.lists(pooled_set, min_size=1, max_size=2).map(tuple),
+    drawn=st.sampled_from(["fixed", "random"]), weights=text, shared_units=count, notes=texts,
+)  # fmt: skip
+drift_group = st.builds(DriftGroup, value=text, old_units=count, new_units=count, share=number, left_out=st.booleans())
+drift = st.builds(
+    Drift, task=text, unit=text, confidence=number, old=text, new=text, units=st.tuples(count, count),
+    differences=comparison.map(lambda made: made.differences), by=st.just(""),
+    plain=st.dictionaries(text, number, max_size=2), mix=st.dictionaries(text, number, max_size=2),
+    groups=st.lists(drift_group, max_size=2).map(tuple), notes=texts,
+)  # fmt: skip
 DRAWN = {
     "report": report, "comparison": comparison, "lineup": lineup, "gate": gate, "vlm-score": vlm_score, "plan": plan,
+    "pool": pool, "drift": drift,
 }  # fmt: skip
 
 

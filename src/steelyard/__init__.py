@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from steelyard.core.metric import Metric
     from steelyard.core.progress import use_progress
     from steelyard.files import check, convert
+    from steelyard.gating.drift import drift
     from steelyard.gating.gate import gate
     from steelyard.gating.plan import plan
+    from steelyard.gating.pool import pool
     from steelyard.io.dialect import use_csv
     from steelyard.pictures import draw
     from steelyard.results.comparison import Comparison, Lineup
@@ -48,11 +50,13 @@ __all__ = [
     "compare_all",
     "convert",
     "draw",
+    "drift",
     "evaluate",
     "evaluate_shards",
     "gate",
     "metrics",
     "plan",
+    "pool",
     "read",
     "score",
     "use_csv",
@@ -77,10 +81,12 @@ _HOMES = {
     "compare_all": "api",
     "convert": "files",
     "draw": "pictures",
+    "drift": "gating.drift",
     "evaluate": "api",
     "evaluate_shards": "scale.run",
     "gate": "gating.gate",
     "plan": "gating.plan",
+    "pool": "gating.pool",
     "read": "api",
     "score": "api",
     "use_csv": "io.dialect",

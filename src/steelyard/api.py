@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from steelyard.results.comparison import Comparison, Lineup
     from steelyard.results.gate import Gate
     from steelyard.results.plan import StudyPlan
+    from steelyard.results.sets import Drift, Pool
     from steelyard.results.vlm import VlmScore
 
 __all__ = ["compare", "compare_all", "evaluate", "metrics", "read", "score", "use_threads"]
@@ -131,7 +132,9 @@ def compare_all(
     )
 
 
-def read(path: str | PathLike[str] | Mapping[str, Any]) -> Report | Comparison | Lineup | VlmScore | Gate | StudyPlan:
+def read(
+    path: str | PathLike[str] | Mapping[str, Any],
+) -> Report | Comparison | Lineup | VlmScore | Gate | StudyPlan | Pool | Drift:
     """Read a result that `to_json` wrote, of any kind: it is equal to the one that was written."""
     from steelyard.results.read import read_result
 

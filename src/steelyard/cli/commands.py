@@ -16,6 +16,8 @@ TEXTS = {
     "convert": "Convert annotations or predictions from one format into another.",
     "gate": "Hold RESULT to rules: exit 0 pass, 1 fail, 2 bad input, 3 undecided.",
     "plan": "Say what difference test sets of other sizes show, and how many units a difference needs.",
+    "pool": "Weigh results on several test sets together.",
+    "drift": "Say how scores changed from an OLD test set to a NEW one.",
     "view": "Show the results in DIR: runs to search, draw and compare, their reports, and single units with images.",
     "metrics": "List the metrics, or explain one.",
     "draw": "Draw truth, predictions and their pairs in one image, as SVG.",

@@ -25,6 +25,8 @@ REFUSED = {
     "vlm-score": "it holds a report for each prompt, and a rule is about one",
     "gate": "it holds verdicts, and no scores",
     "plan": "it holds sizes of test sets, and no scores",
+    "pool": "it holds means over test sets, and no scores of one set",
+    "drift": "it holds changes between test sets, and no scores of one set",
 }
 INSTEAD = "Give a result of evaluate, or of compare."
 

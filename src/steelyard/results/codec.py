@@ -24,12 +24,13 @@ from steelyard.results.gate import Gate
 from steelyard.results.plan import StudyPlan
 from steelyard.results.report import Report
 from steelyard.results.result import Result, details_of, with_stored
+from steelyard.results.sets import Drift, Pool
 from steelyard.results.vlm import VlmScore
 
 FORMAT, VERSION = "steelyard", 2
 EDITED = "The result was changed after Steelyard wrote it: its contents do not match its digest."
 _EXACT = 2**53  # whole numbers below it are the same as float and as int
-KINDS: dict[str, Any] = {one.kind: one for one in (Report, Comparison, Lineup, VlmScore, Gate, StudyPlan)}
+KINDS: dict[str, Any] = {one.kind: one for one in (Report, Comparison, Lineup, VlmScore, Gate, StudyPlan, Pool, Drift)}
 
 
 def encode(result: Result, *, details: bool = False) -> dict[str, Any]:

@@ -18,9 +18,10 @@ from steelyard.results.gate import Gate
 from steelyard.results.plan import StudyPlan
 from steelyard.results.report import Report
 from steelyard.results.result import Result
+from steelyard.results.sets import Drift, Pool
 from steelyard.results.vlm import VlmScore
 
-AnyResult = Report | Comparison | Lineup | VlmScore | Gate | StudyPlan
+AnyResult = Report | Comparison | Lineup | VlmScore | Gate | StudyPlan | Pool | Drift
 
 
 def read_result(data: str | PathLike[str] | Mapping[str, Any], source: str = "result") -> AnyResult:

@@ -175,6 +175,18 @@ def _plan(body: Mapping[str, Any]) -> dict[str, Any]:
     return {"task": _text(body["task"]), "models": (), "units": _count(body["units"]), "about": about}
 
 
+def _pool(body: Mapping[str, Any]) -> dict[str, Any]:
+    sets = body["sets"]
+    about = f"{len(sets)} test sets, pooled: {', '.join(_text(one['name']) for one in sets)}"
+    units = sum(_count(one["units"]) for one in sets)
+    return {"task": _text(body["task"]), "models": (), "units": units, "about": about}
+
+
+def _drift(body: Mapping[str, Any]) -> dict[str, Any]:
+    about = f"drift from {_text(body['old'])} to {_text(body['new'])}"
+    return {"task": _text(body["task"]), "models": (), "units": _count(body["units"][1]), "about": about}
+
+
 _KINDS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "report": _report,
     "comparison": lambda body: _comparisons([body]),
@@ -182,4 +194,6 @@ _KINDS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "vlm-score": _vlm,
     "gate": _gate,
     "plan": _plan,
+    "pool": _pool,
+    "drift": _drift,
 }

@@ -1,0 +1,355 @@
+"""Results on several test sets as one number: scores by MOVER, differences by flips over the units of all sets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.counts import count_text
+from steelyard.core.errors import InputError, nearest
+from steelyard.core.weights import Floats
+from steelyard.engine.compare import null_hypothesis, unjudged
+from steelyard.engine.families import UnjudgedDifference, judged
+from steelyard.engine.intervals import Estimate, Sample
+from steelyard.engine.kept import KeptModel, facts_of
+from steelyard.engine.paired import BEST, ModelMetric, Pair
+from steelyard.engine.score import remarks
+from steelyard.engine.sets import LEAST_RANDOM, Joined, pooled_estimate, pooled_metrics, random_estimate
+from steelyard.results.comparison import Comparison, Lineup
+from steelyard.results.influences import Influences
+from steelyard.results.origin import Sources
+from steelyard.results.read import edit_notes, read_result
+from steelyard.results.report import Report
+from steelyard.results.result import Result
+from steelyard.results.score import Score
+from steelyard.results.sets import Pool, PooledSet, Sets
+
+Source = Report | Comparison | Lineup | str | PathLike[str] | Mapping[str, Any]
+Weights = str | PathLike[str] | Sequence[float] | Mapping[str, float]
+Held = Report | Comparison
+
+
+def pool(
+    results: Sequence[Source], *, weights: Weights = "equal", shared_units: bool = False, sets: Sets = "fixed",
+    names: Sequence[str] = (),
+) -> Pool:  # fmt: skip
+    """Weigh results on several test sets together: `pool(["day.json", "night.json"])`.
+
+    All are of `evaluate`, or of `compare` with two models, and made with `save_influences`. `weights` is "equal",
+    "units", a number for each set, a mapping from its name, or a CSV file with the columns set and weight. A unit in
+    two sets is refused; `shared_units` joins what it contributes to each. The sets are "fixed": the number is about
+    these sets. With `sets="random"` it is about the sets that they are a random sample of, which takes five sets at
+    least. `names` are those of the sets.
+    """
+    if isinstance(results, str | PathLike | Mapping | Result) or not isinstance(results, Sequence):
+        raise InputError("one result alone cannot be pooled", remedy="Give a list of two results or more.")
+    held, called, edited = _read(results, names)
+    if sets not in ("fixed", "random"):
+        raise InputError(f"'{sets}' is not a valid choice of sets", remedy="Choose fixed or random.")
+    _check(held, called, sets)
+    specs, notes = _specs(held)
+    units = [max((score.units for score in _own(one)[-1].values()), default=0) for one in held]
+    weighed, how = _weights(weights, called, units)
+    if sets == "random" and how != "equal":
+        raise InputError("random sets weigh the same", remedy="Leave the weights out, or take the sets as fixed.")
+    joined = _joined(held, called, shared_units)
+    if joined.shared:
+        notes.append(f"{count_text(joined.shared, 'unit')} in more than one set: what they contribute is joined by id.")
+    kept = [_kept(one) for one in held]
+    confidence = _confidence(held, called)
+    scores = [
+        {spec: _pooled_score([models[i] for models in kept], spec, weighed, joined, sets, confidence) for spec in specs}
+        for i in range(len(kept[0]))
+    ]
+    first = held[0]
+    pooled = Pool(
+        first.task, first.unit, confidence,
+        tuple(
+            PooledSet(name, count, float(weight), *_shown(one, specs))
+            for name, count, weight, one in zip(called, units, weighed, held, strict=True)
+        ),
+        sets, how, joined.shared, notes=(*edited, *_scope(sets, len(held), how), *notes),
+    )  # fmt: skip
+    if isinstance(first, Report):
+        return replace(pooled, scores=scores[0])
+    where = _population(sets, len(held), how)
+    if sets == "random":
+        made = [_random_difference(kept, spec, scores, where, confidence) for spec in specs]
+    else:
+        a, b = pooled_metrics(kept, specs, weighed, joined)
+        made = []
+        for spec in specs:
+            pair = Pair(facts_of(scores[1][spec], kept[0][1].metric(spec)), a[spec], b[spec], confidence)
+            estimate, test = (Estimate(), None) if math.isnan(pair.difference) else pair.shown()
+            made.append(unjudged(pair, scores[0][spec], scores[1][spec], estimate, test, where))
+    adjust = first.b.request.adjust
+    return replace(pooled, differences={d.spec: d for d in judged(made, 1 - confidence, adjust)})
+
+
+def _population(sets: Sets, count: int, how: str) -> str:
+    if sets == "random":
+        return f"in the mean over the population that these {count} sets were drawn from"
+    weighed = {"equal": "equally weighed", "units": "weighed by their units"}.get(how, "with the given weights")
+    return f"in the mean over these {count} sets, {weighed}, each in the population of its units"
+
+
+def _scope(sets: Sets, count: int, how: str) -> tuple[str, ...]:
+    if sets == "random":
+        return (f"The sets are taken as a random sample: the numbers are about the sets that these {count} stand for.",)
+    return (f"The sets are fixed: the numbers are about these {count} sets.",)
+
+
+def _read(results: Sequence[Source], names: Sequence[str]) -> tuple[list[Held], list[str], tuple[str, ...]]:
+    if len(results) < 2:
+        raise InputError("one result alone cannot be pooled", remedy="Give two results or more.")
+    if names and len(names) != len(results):
+        raise InputError(f"there are {len(names)} names for {len(results)} sets", remedy="Name every set, or none.")
+    held: list[Held] = []
+    called = [fspath(one) if isinstance(one, str | PathLike) else f"set {i + 1}" for i, one in enumerate(results)]
+    called = list(names) or called
+    raw = []
+    for one, name in zip(results, called, strict=True):
+        result = one if isinstance(one, Result) else read_result(one, name)
+        raw.append(result)
+        if isinstance(result, Lineup) and len(result) == 1:
+            result = result[0]
+        if not isinstance(result, Report | Comparison):
+            raise InputError(
+                f"is a {result.kind}, and results of evaluate or of compare with two models are pooled", where=name,
+                remedy="Give one of those.",
+            )  # fmt: skip
+        held.append(result)
+    return held, called, edit_notes(zip(called, raw, strict=True))
+
+
+def _check(held: Sequence[Held], called: Sequence[str], sets: Sets) -> None:
+    """Refuse what cannot be pooled."""
+    first = held[0]
+    for one, name in zip(held, called, strict=True):
+        if one.kind != first.kind:
+            raise InputError(
+                f"is a {one.kind}, and {called[0]} is a {first.kind}", where=name, remedy="Pool results of one kind."
+            )
+        if one.task != first.task:
+            raise InputError(
+                f"is of task '{one.task}', and {called[0]} of '{first.task}'", where=name,
+                remedy="Pool results of one task.",
+            )  # fmt: skip
+        if one.influences is None:
+            raise InputError("has no influences", where=name, remedy="Make it with --save-influences.")
+    if len(set(called)) < len(called):
+        twice = next(name for name in called if called.count(name) > 1)
+        raise InputError("is given twice", where=twice, remedy="Give every set once.")
+    if sets == "random" and len(held) < LEAST_RANDOM:
+        raise InputError(
+            f"{len(held)} sets are too few to stand for others",
+            remedy=f"Give {LEAST_RANDOM} or more, or take them as fixed.",
+        )
+
+
+def _own(one: Held) -> list[Mapping[str, Score]]:
+    """The scores of each model."""
+    if isinstance(one, Report):
+        return [one.scores]
+    return [{spec: getattr(d, side) for spec, d in one.differences.items()} for side in ("a", "b")]
+
+
+def _sources(one: Held) -> Sources:
+    return one.sources if isinstance(one, Report) else one.a.sources
+
+
+def _kept(one: Held) -> list[KeptModel]:
+    assert one.influences is not None
+    request = one.request if isinstance(one, Report) else one.b.request
+    return [KeptModel(one.influences, i, own, request.seed, request.draws) for i, own in enumerate(_own(one))]
+
+
+def _confidence(held: Sequence[Held], called: Sequence[str]) -> float:
+    levels = [(one.request if isinstance(one, Report) else one.b.request).confidence or 0.95 for one in held]
+    for name, level in zip(called, levels, strict=True):
+        if level != levels[0]:
+            raise InputError(
+                f"has intervals at {100 * level:g} %, and {called[0]} at {100 * levels[0]:g} %", where=name,
+                remedy="Make all results with the same --ci.",
+            )  # fmt: skip
+    return levels[0]
+
+
+def _specs(held: Sequence[Held]) -> tuple[list[str], list[str]]:
+    """The metrics that all sets have and that can be pooled, and what is said of the others."""
+    models: list[Mapping[str, Any]] = []
+    for one in held:
+        assert one.influences is not None
+        models += one.influences.models
+    every = list(dict.fromkeys(spec for model in models for spec in model))
+    shared = [spec for spec in every if all(spec in model for model in models)]
+    if not shared:
+        raise InputError("the results share no metric", remedy="Evaluate all sets with the same metrics.")
+    kept = [spec for spec in shared if not models[0][spec].total]
+    if not kept:
+        raise InputError("the results share only counts, which have no mean", remedy="Evaluate other metrics.")
+    notes = []
+    if left := [spec for spec in every if spec not in shared]:
+        notes.append(f"Not in every set: {', '.join(left)}.")
+    if counts := [spec for spec in shared if spec not in kept]:
+        notes.append(f"Counts are not pooled: {', '.join(counts)}.")
+    return kept, notes
+
+
+def _shown(one: Held, specs: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A set's own scores or differences, as the pool keeps them."""
+    if isinstance(one, Report):
+        return {spec: replace(one.scores[spec], draws=None) for spec in specs}, {}
+    plain = {spec: one.differences[spec] for spec in specs}
+    return {}, {spec: replace(d, a=replace(d.a, draws=None), b=replace(d.b, draws=None)) for spec, d in plain.items()}
+
+
+def _weights(weights: Weights, called: Sequence[str], units: Sequence[int]) -> tuple[Floats, str]:
+    """The weight of each set, which add up to 1, and how they are called."""
+    how = weights if weights in ("equal", "units") else "given"
+    if how == "equal":
+        given = [1.0] * len(called)
+    elif how == "units":
+        given = [float(count) for count in units]
+    elif isinstance(weights, Mapping):
+        given = _by_name({str(name): weight for name, weight in weights.items()}, called, "the weights")
+    elif isinstance(weights, str | PathLike):
+        given = _by_name(_weight_file(fspath(weights)), called, fspath(weights))
+    else:
+        if len(weights) != len(called):
+            raise InputError(
+                f"there are {len(weights)} weights for {len(called)} sets", remedy="Give a weight for each set."
+            )
+        given = list(weights)
+    values = np.array([_weight(weight, name) for weight, name in zip(given, called, strict=True)])
+    if not values.sum() > 0:
+        raise InputError("all weights are 0", remedy="Give one set a weight above 0.")
+    return values / values.sum(), str(how)
+
+
+def _weight(value: Any, name: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not (math.isfinite(number) and number >= 0):
+        raise InputError(f"the weight of {name} is {value!r}", remedy="Give a number from 0 up.")
+    return number
+
+
+def _weight_file(path: str) -> dict[str, Any]:
+    """Weights by set, from a table with the columns set and weight."""
+    from steelyard.io.read import read_table
+
+    if not Path(path).exists():
+        raise InputError(
+            f"'{path}' is neither a kind of weights nor a file", remedy="Choose equal, units, or name a CSV file."
+        )
+    table = read_table(path, "weights")
+    for name in ("set", "weight"):
+        if name not in table.columns:
+            raise InputError(
+                f"column '{name}' is missing", where=path,
+                remedy="Give the columns set and weight, with a row for each result.",
+            )  # fmt: skip
+    names = [str(name) for name in table.columns["set"].tolist()]
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        raise InputError(f"set '{twice}' has two weights", where=path, remedy="Give every set one row.")
+    return dict(zip(names, table.columns["weight"].tolist(), strict=True))
+
+
+def _by_name(given: Mapping[str, Any], called: Sequence[str], where: str) -> list[Any]:
+    """The weight of each set, by its name as it was given, or that of its file."""
+    found = []
+    for name in called:
+        keys = [key for key in (name, Path(name).name, Path(name).stem) if key in given]
+        if not keys:
+            raise InputError(f"there is no weight of {name}", where=where, remedy=nearest(Path(name).stem, given))
+        found.append(given[keys[0]])
+    return found
+
+
+def _joined(held: Sequence[Held], called: Sequence[str], shared: bool) -> Joined:
+    kept = [one.influences for one in held if one.influences is not None]
+    if shared:
+        kinds = list(dict.fromkeys(one.of for one in kept))
+        if len(kinds) > 1:
+            raise InputError(
+                f"one set is resampled by {kinds[0]}, another by {kinds[1]}, so their units cannot be joined",
+                remedy="Leave --shared-units out where no unit is in two sets.",
+            )
+    else:
+        for i, j in combinations(range(len(held)), 2):
+            _check_apart([kept[i], kept[j]], [_sources(held[i]), _sources(held[j])], (called[i], called[j]))
+    return Joined.of([one.unit_keys for one in kept], [one.of == "groups" for one in kept], shared=shared)
+
+
+def _check_apart(kept: Sequence[Influences], sources: Sequence[Sources], called: tuple[str, str]) -> None:
+    """Refuse two sets that share units."""
+    said = ""
+    if "groups" not in (kept[0].of, kept[1].of):
+        count = len(np.intersect1d(kept[0].unit_keys, kept[1].unit_keys))
+        said = f"{count_text(count, kept[0].of.removesuffix('s'))} of {called[0]}" if count else ""
+    elif sources[0].truth_units is not None and sources[1].truth_units is not None:
+        share = sources[0].truth_units.shared(sources[1].truth_units)
+        said = f"about {100 * share:.2g} % of the units of {called[0]}" if share else ""
+    elif sources[0].truth.digest == sources[1].truth.digest:
+        said = f"all units of {called[0]}"
+    if said:
+        raise InputError(
+            f"{said} {'is' if said.startswith('1 ') else 'are'} in {called[1]} too",
+            remedy="Join them with --shared-units, or give other units ids of their own.",
+        )
+
+
+def _pooled_score(
+    models: Sequence[KeptModel], spec: str, weights: Floats, joined: Joined, sets: Sets, confidence: float
+) -> Score:
+    own = [model.scores[spec] for model in models]
+    kept = [model.metric(spec) for model in models]
+    values = np.array([one.value for one in kept])
+    if sets == "random":
+        estimate = random_estimate(values, kept[0].range, confidence)[0] if not np.isnan(values).any() else Estimate()
+    else:
+        correlation = joined.correlation(kept) if joined.shared else np.eye(len(kept))
+        each = [Estimate(one.interval, one.se, one.df) for one in own]
+        estimate = pooled_estimate(values, each, weights, correlation, kept[0].range)
+    value = float(weights @ values)
+    lacking = [f"set {i + 1} has none" for i, one in enumerate(own) if one.interval is None and one.defined]
+    if estimate.interval is None and not estimate.why and lacking and not math.isnan(value):
+        estimate = replace(estimate, why=lacking[0])
+    why = next((f"set {i + 1}: {one.why}" for i, one in enumerate(own) if not one.defined), "")
+    return Score(
+        spec, own[0].label, value, None if math.isnan(value) else estimate.interval, sum(one.units for one in own),
+        sum(one.undefined for one in own), own[0].left_out, why, remarks(spec, estimate), own[0].better,
+        own[0].measured_in, why_no_interval=estimate.why, se=estimate.se, df=estimate.df,
+    )  # fmt: skip
+
+
+def _random_difference(
+    kept: Sequence[Sequence[KeptModel]], spec: str, scores: Sequence[Mapping[str, Score]], where: str, confidence: float
+) -> UnjudgedDifference:
+    """The mean of the sets' differences, with their own variance; of distances from a best value, of those."""
+    facts = facts_of(scores[1][spec], kept[0][1].metric(spec))
+    best = BEST.get(facts.better)
+    pairs = np.array([[model.metric(spec).value - (best or 0.0) for model in models] for models in kept])
+    if best is not None:
+        pairs = np.abs(pairs)
+    differences = pairs[:, 1] - pairs[:, 0]
+    estimate, p = (
+        (Estimate(), math.nan)
+        if np.isnan(differences).any()
+        else random_estimate(differences, (-math.inf, math.inf), confidence)
+    )
+    values = [ModelMetric(float(column.mean()), None, lambda: None, lambda: Sample(0)) for column in pairs.T]
+    pair = Pair(replace(facts, better="higher"), values[0], values[1], confidence)  # distances are differences already
+    null = null_hypothesis(spec, facts.better, where)
+    shown = pair.compared(scores[0][spec], scores[1][spec], estimate, p, "t over sets", null)
+    return UnjudgedDifference(shown)

@@ -1,0 +1,44 @@
+"""The pages of pooled sets and of drift: the tables of the text, and the remarks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from steelyard.render.page.frame import Section, bullets, document
+from steelyard.render.page.tables import Cell, head_cell, table
+from steelyard.render.sets import (
+    Table,
+    drift_line,
+    drift_remarks,
+    drift_tables,
+    pool_line,
+    pool_remarks,
+    pool_tables,
+)
+from steelyard.results.sets import Drift, Pool
+
+
+def pool_page(pool: Pool) -> str:
+    """The page of pooled sets."""
+    titles = ["Differences" if pool.differences else "Scores", "Sets"]
+    return _page("Pooled sets", pool_line(pool), titles, pool_tables(pool), pool_remarks(pool))
+
+
+def drift_page(drift: Drift) -> str:
+    """The page of a drift."""
+    return _page("Drift", drift_line(drift), ["Changes", "Groups"], drift_tables(drift), drift_remarks(drift))
+
+
+def _page(title: str, line: str, titles: Sequence[str], tables: Sequence[Table], remarks: Sequence[str]) -> str:
+    sections = [
+        Section(name.lower(), name, _table(name, *one)) for name, one in zip(titles, tables, strict=False)
+    ] + [Section("remarks", "Remarks", bullets(remarks))]  # fmt: skip
+    top = f'<p class="kicker">Steelyard</p><h1>{escape(title)}</h1><p class="line">{escape(line)}</p>'
+    return document(f"Steelyard: {title.lower()}", top, sections)
+
+
+def _table(name: str, header: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> str:
+    named = 1 if header[0] == "" else 0
+    cells = [[head_cell(text) if i == named else Cell(escape(text)) for i, text in enumerate(row)] for row in rows]
+    return table(name, list(header), cells)
