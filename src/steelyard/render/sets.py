@@ -54,7 +54,10 @@ def pool_tables(pool: Pool) -> list[Table]:
     """The pooled numbers, then those of each set."""
     level = f"{percent_text(pool.confidence)} interval"
     if pool.differences:
-        rows = [[*_start(d), *_change(d), p_text(d.p_adjusted), d.verdict] for d in pool.differences.values()]
+        rows = [
+            [*_start(d), *_change(d), p_text(d.p_adjusted), d.verdict.replace("difference", "diff.")]
+            for d in pool.differences.values()
+        ]
         top: Table = (["", "metric", "A", "B", "B − A", level, "p", "B is"], rows, "llrrrlrl")
     else:
         rows = [
@@ -85,7 +88,7 @@ def drift_tables(drift: Drift) -> list[Table]:
     level, mixed = f"{percent_text(drift.confidence)} interval", bool(drift.by)
     rows = []
     for d in drift.differences.values():
-        row = [*_start(d), *_change(d), p_text(d.p_adjusted), d.verdict]
+        row = [*_start(d), *_change(d), p_text(d.p_adjusted), d.verdict.replace("difference", "diff.")]
         if mixed:
             row[4:4] = [signed(drift.plain[d.spec], digits_of(d), 2), signed(drift.mix[d.spec], digits_of(d), 2)]
         rows.append(row)
