@@ -56,8 +56,8 @@ def pool(
     _check(held, called, sets)
     specs, notes = _specs(held)
     units = [max((score.units for score in _own(one)[-1].values()), default=0) for one in held]
-    weighed, how = _weights(weights, called, units)
-    if sets == "random" and how != "equal":
+    weighed, weighing = _weights(weights, called, units)
+    if sets == "random" and weighing != "equal":
         raise InputError("random sets weigh the same", remedy="Leave the weights out, or take the sets as fixed.")
     joined = _joined(held, called, shared_units)
     if joined.shared:
@@ -75,11 +75,11 @@ def pool(
             PooledSet(name, count, float(weight), *_shown(one, specs))
             for name, count, weight, one in zip(called, units, weighed, held, strict=True)
         ),
-        sets, how, joined.shared, notes=(*edited, *_scope(sets, len(held), how), *notes),
+        sets, weighing, joined.shared, notes=(*edited, *_scope(sets, len(held)), *notes),
     )  # fmt: skip
     if isinstance(first, Report):
         return replace(pooled, scores=scores[0])
-    where = _population(sets, len(held), how)
+    where = _population(sets, len(held), weighing)
     if sets == "random":
         made = [_random_difference(kept, spec, scores, where, confidence) for spec in specs]
     else:
@@ -93,14 +93,14 @@ def pool(
     return replace(pooled, differences={d.spec: d for d in judged(made, 1 - confidence, adjust)})
 
 
-def _population(sets: Sets, count: int, how: str) -> str:
+def _population(sets: Sets, count: int, weighing: str) -> str:
     if sets == "random":
         return f"in the mean over the population that these {count} sets were drawn from"
-    weighed = {"equal": "equally weighed", "units": "weighed by their units"}.get(how, "with the given weights")
+    weighed = {"equal": "equally weighed", "units": "weighed by their units"}.get(weighing, "with the given weights")
     return f"in the mean over these {count} sets, {weighed}, each in the population of its units"
 
 
-def _scope(sets: Sets, count: int, how: str) -> tuple[str, ...]:
+def _scope(sets: Sets, count: int) -> tuple[str, ...]:
     if sets == "random":
         return (f"The sets are taken as a random sample: the numbers are about the sets that these {count} stand for.",)
     return (f"The sets are fixed: the numbers are about these {count} sets.",)
@@ -212,11 +212,11 @@ def _shown(one: Held, specs: Sequence[str]) -> tuple[dict[str, Any], dict[str, A
 
 
 def _weights(weights: Weights, called: Sequence[str], units: Sequence[int]) -> tuple[Floats, str]:
-    """The weight of each set, which add up to 1, and how they are called."""
-    how = weights if weights in ("equal", "units") else "given"
-    if how == "equal":
+    """The weight of each set, which add up to 1, and what kind of weights they are."""
+    weighing = weights if weights in ("equal", "units") else "given"
+    if weighing == "equal":
         given = [1.0] * len(called)
-    elif how == "units":
+    elif weighing == "units":
         given = [float(count) for count in units]
     elif isinstance(weights, Mapping):
         given = _by_name({str(name): weight for name, weight in weights.items()}, called, "the weights")
@@ -231,7 +231,7 @@ def _weights(weights: Weights, called: Sequence[str], units: Sequence[int]) -> t
     values = np.array([_weight(weight, name) for weight, name in zip(given, called, strict=True)])
     if not values.sum() > 0:
         raise InputError("all weights are 0", remedy="Give one set a weight above 0.")
-    return values / values.sum(), str(how)
+    return values / values.sum(), str(weighing)
 
 
 def _weight(value: Any, name: str) -> float:
@@ -267,13 +267,13 @@ def _weight_file(path: str) -> dict[str, Any]:
 
 def _by_name(given: Mapping[str, Any], called: Sequence[str], where: str) -> list[Any]:
     """The weight of each set, by its name as it was given, or that of its file."""
-    found = []
+    in_order = []
     for name in called:
         keys = [key for key in (name, Path(name).name, Path(name).stem) if key in given]
         if not keys:
             raise InputError(f"there is no weight of {name}", where=where, remedy=nearest(Path(name).stem, given))
-        found.append(given[keys[0]])
-    return found
+        in_order.append(given[keys[0]])
+    return in_order
 
 
 def _joined(held: Sequence[Held], called: Sequence[str], shared: bool) -> Joined:

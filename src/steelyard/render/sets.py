@@ -110,8 +110,8 @@ def pool_remarks(pool: Pool) -> list[str]:
     remarks = [weighed.get(pool.weights, "Sets have the weights that were given.")]
     if pool.differences:
         differences = list(pool.differences.values())
-        how = {"t over sets": "Student's t over the sets"}.get(differences[0].p_method, "sign flips over all units")
-        remarks.append(f"p: {how}, {correction_text(differences)}.")
+        method = {"t over sets": "Student's t over the sets"}.get(differences[0].p_method, "sign flips over all units")
+        remarks.append(f"p: {method}, {correction_text(differences)}.")
         remarks += [f"Null hypothesis of {d.spec}: {d.null_hypothesis}." for d in differences[:1]]
         remarks += [note for d in differences for note in d.notes]
         return [*remarks, *pool.notes, *undefined_remarks(differences)]
