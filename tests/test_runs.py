@@ -322,7 +322,7 @@ def test_what_cannot_be_evaluated() -> None:
         ("runs='weeks' is not a valid choice", {"runs": "weeks"}),
         ("fixed is only for several runs", {"fixed": "runs"}),
         ("cannot be combined with saved draws", {"runs": "seeds", "save_draws": True}),
-        ("cannot be combined with a proxy", {"runs": "seeds", "proxy": LABELS}),
+        ("a proxy cannot be combined with runs", {"runs": "seeds", "proxy": LABELS}),
         ("like='x' is not a known preset", {"runs": "readers", "like": "x"}),
     ]
     for said, settings in refused:
@@ -451,5 +451,6 @@ def test_finished_results_of_runs_are_compared(folder: Path, steelyard: Any) -> 
     done = steelyard("compare", "a.json", "b.json")
     assert done.returncode == 0, done.stderr
     assert "as if independent" in done.stdout
+    assert "paired only where the files of all runs are compared" in " ".join(done.stdout.split())
     assert "Null hypothesis" not in done.stdout
     assert "variance from" not in done.stdout

@@ -97,7 +97,7 @@ class Pair:
             return gaps[0]
         totals = [self.signed(times, s) for s in shifts]
         test = nearer([one for _, one in (*gaps, *totals)])
-        gap, total = self.combined(-times)[0], self.combined(times)[0]
+        gap, total = (one.difference + shift for _, one in (gaps[0], totals[0]))
         ends = [replace(one, interval=_moved(one.interval, shift)) for one, _ in (gaps[0], totals[0])]
         estimate = of_distances(gap, total, *ends)
         return replace(estimate, interval=_moved(estimate.interval, -shift)), test

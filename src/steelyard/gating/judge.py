@@ -65,6 +65,8 @@ class Against:
         """Why the two cannot be compared by influences, in all or in a slice; nothing where they can."""
         assert self.baseline is not None
         a, b = self.baseline.request, self.result.request
+        if a.runs is not None or b.runs is not None:
+            return "results of several runs are paired only where the files of all runs are compared"
         kept = [influences_at(one, place) for one in (self.baseline, self.result)]
         if any(one is None or any(spec not in one.models[0] for spec in specs) for one in kept):
             return "both must be made with --save-influences to be compared pairwise"
