@@ -29,7 +29,6 @@ class Cell:
     sets: int
     coverage: float
     width: float
-    few: float
     none: float
 
     @property
@@ -84,6 +83,5 @@ def cell_of(defined: Sequence[Score]) -> Cell:
         sets=len(defined),
         coverage=float(held.mean()) if len(ends) else np.nan,
         width=float(width),
-        few=float(np.mean([any("rests on few units" in note for note in one.notes) for one in defined])),
         none=1 - len(ends) / len(defined),
     )

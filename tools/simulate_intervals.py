@@ -8,7 +8,6 @@ scored with its interval, and the table says by metric and number of units
 
 - coverage: the share of intervals that hold the mean of the metric over the sets, in percent,
 - width: how wide they are on average, against 2 x 1.96 x the standard deviation of the metric over the sets,
-- few units: the share of scores that say that they rest on few units,
 - none: the share of scores without an interval.
 
 One standard error of a coverage near 95 % is 1.1 points with 400 sets. `--outside` prints only what lies outside 93 to
@@ -50,8 +49,7 @@ def rows(task: str, population: Population, asked: argparse.Namespace) -> list[s
             for text in (lambda cell: f"{100 * cell.coverage:.1f}",)
         ]
         texts += [" / ".join("–" if cell is None else f"{cell.width:.2f}" for cell in cells)]
-        for name in ("few", "none"):
-            texts.append(" / ".join("–" if cell is None else f"{100 * getattr(cell, name):.0f}" for cell in cells))
+        texts += [" / ".join("–" if cell is None else f"{100 * cell.none:.0f}" for cell in cells)]
         lines.append(f"| {task}, {population.name} | `{spec}` | " + " | ".join(texts) + " |")
     return lines
 
@@ -70,7 +68,7 @@ def main() -> None:
     parser.add_argument("--page", type=Path)
     asked = parser.parse_args()
     sizes = " / ".join(map(str, asked.units))
-    lines = [f"| population | metric | coverage at {sizes} units | width | few units | none |", "|---" * 6 + "|"]
+    lines = [f"| population | metric | coverage at {sizes} units | width | none |", "|---" * 5 + "|"]
     print("\n".join(lines), flush=True)
     for task in asked.tasks or [task.name for task in catalogue.TASKS.values()]:
         for population in of_task(task):

@@ -4,6 +4,9 @@
 of the draws, or of the jackknife where that is larger, but at most a tenth above. Student's t has as many degrees of
 freedom as the standard error really rests on, which the fourth moment of the jackknife says.
 
+Where the range has one end, the other end of the interval is that with the worst unit counted once more, if that is
+further out.
+
 *Parts.* A metric that is the mean of proportions, or of class scores in a finite range, has exact-like ends for each,
 joined by MOVER (Zou and Donner 2008, Construction of confidence limits about effect measures, Statistics in Medicine
 27).
@@ -26,7 +29,6 @@ from steelyard.core.weights import Array, Floats
 from steelyard.engine.distributions import beta_quantile, t_quantile
 
 FEW_UNITS = 30
-FEW_DF = 8  # below, a standard error rests on so few units that it is likely too small
 LEAST_DF = 4
 FEW_OF_CLASS = 10  # positives or negatives, below which an interval says how many there are
 LEAST_UNITS = 4  # for a jackknife interval
@@ -47,7 +49,8 @@ LINE: Bounds = (-math.inf, math.inf)
 class Estimate:
     """How sure a value is: its interval, or why it has none, and the standard error behind it.
 
-    `df` is how many degrees of freedom the standard error has; `notes` say what a reader must know.
+    `df` is how many degrees of freedom the standard error has; `notes` say what a reader must know. The other fields
+    are those of a score whose range lacks an end.
     """
 
     interval: Interval | None = None
@@ -55,6 +58,10 @@ class Estimate:
     df: float = math.nan
     why: str = ""
     notes: tuple[str, ...] = ()
+    rests_on: float = math.nan
+    unseen: float = math.nan
+    largest_share: float = math.nan
+    largest_unit: str = ""
 
 
 @frozen
@@ -380,15 +387,35 @@ def _on_line(
     if left_out is not None:
         most = CAP * se if se > 0 and classes is None else math.inf
         se = min(max(se, se_left * slope), most)
-    if df < FEW_DF and classes is None:
-        notes = (*notes, "rests on few units: the interval is likely too narrow")
     df = min(max(df, LEAST_DF), max(sample.units - 1, 1))
     if classes is not None and left_out is not None:
         df = max(min(df, classes.df(left_out, sample.alike)), 1.0)
     reach = t_quantile((1 + confidence) / 2, df) * se
     middle = float(to_line(np.array([value]), bounds)[0])
     low, high = (from_line(middle - reach, bounds), from_line(middle + reach, bounds))
+    if left_out is not None and se_left > 0 and math.isinf(lo) != math.isinf(hi):
+        further = _one_more(value, left_out, sample, bounds, se / (se_left * slope), confidence)
+        low, high = (min(low, further), high) if math.isinf(lo) else (low, max(high, further))
     return Estimate((low, high), se / slope, df, notes=notes)
+
+
+def _one_more(value: float, left_out: Floats, sample: Sample, bounds: Bounds, ratio: float, confidence: float) -> float:
+    """The end of the interval on the side where the range has none, with the worst unit counted once more.
+
+    Errors that are not in the sample cannot be drawn, and those that are rare mostly are not. `ratio` is by how much
+    the standard error is larger than the jackknife's.
+    """
+    u, times = influences(left_out, sample.alike)
+    turn, n = (1.0 if math.isinf(bounds[1]) else -1.0), float(times.sum())
+    psi = (1 - n) * u
+    worst = turn * float((turn * psi).max())
+    psi, times = np.append(psi, worst) - worst / (n + 1), np.append(times, 1.0)
+    second = float((times * psi**2).sum())
+    kurtosis = (n + 1) * float((times * psi**4).sum()) / second**2
+    df = min(max(math.inf if kurtosis <= 1 else 2 * (n + 1) / (kurtosis - 1), LEAST_DF), n)
+    value += worst / (n + 1)
+    reach = t_quantile((1 + confidence) / 2, df) * ratio * math.sqrt(second / (n * (n + 1))) * _slope(value, bounds)
+    return from_line(float(to_line(np.array([value]), bounds)[0]) + turn * reach, bounds)
 
 
 def _no_spread(

@@ -16,7 +16,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.weights import Floats
 from steelyard.engine.flips import AGREEMENT, FlipTest, Influence, flip_test, nearer, of_agreement
-from steelyard.engine.intervals import CAP, FEW_DF, Estimate, Interval, Sample, of_distances
+from steelyard.engine.intervals import CAP, Estimate, Interval, Sample, of_distances
 from steelyard.engine.margins import Margin, margin_verdict
 from steelyard.engine.measure import reads_curve
 from steelyard.engine.planning import showable
@@ -121,8 +121,6 @@ class Pair:
         notes: tuple[str, ...] = ()
         if influence.lost:
             notes = (f"has no value without {influence.lost:,} of {units:,} units; their influence is taken as 0",)
-        if influence.df < FEW_DF and test.interval is not None:
-            notes = (*notes, "rests on few units: the interval is likely too narrow")
         why, interval = "", test.interval
         if interval is None:
             why = f"{units} units are too few for a confidence of {100 * self.confidence:g} %"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
@@ -22,6 +23,7 @@ from steelyard.core.units import Units
 from steelyard.core.weights import Array, Floats
 from steelyard.engine.intervals import (
     FEW_UNITS,
+    Bounds,
     ByClass,
     Estimate,
     Parts,
@@ -150,8 +152,41 @@ def _intervals(
             estimate = by_range(value, draws, left, metric.range, sample, request.confidence, agreeing, classes)
         else:
             estimate = by_parts(value, draws, left, parts, metric.range, sample, request.confidence)
+        estimate = _of_open_range(estimate, metric.range, value, left, state.units, sample, request.confidence)
         intervals.append((estimate, draws if request.save_draws or request.save_influences else None))
     return intervals
+
+
+def _of_open_range(
+    estimate: Estimate,
+    bounds: Bounds,
+    value: float,
+    left_out: Floats | None,
+    units: Units,
+    sample: Sample,
+    confidence: float,
+) -> Estimate:
+    """The same with what it rests on, where errors may be of any size: units that are not here may have larger ones."""
+    below, above = math.isinf(bounds[0]), math.isinf(bounds[1])
+    if estimate.interval is None or not (below or above):
+        return estimate
+    rests_on, unseen = min(estimate.df + 1, sample.units), sample.may_differ(confidence)
+    estimate = replace(estimate, rests_on=rests_on, unseen=unseen)
+    end = bounds[1] if below else bounds[0]
+    drawn = np.arange(len(units)) if units.cluster is None else np.unique(units.drawn_as[1][units.own > 0])
+    if left_out is None or (below and above) or value == end or units.alike or len(left_out) != len(drawn):
+        return estimate
+    # A unit's share of a mean of n units is (T + psi) / (n T), with the distance from the range's end for T.
+    kept = drawn if units.cluster is not None else np.flatnonzero(units.own > 0)
+    rows = left_out if units.cluster is not None else left_out[kept]
+    if np.isnan(rows).all():
+        return estimate
+    mean = float(np.nanmean(rows))
+    with np.errstate(invalid="ignore"):
+        share = (1 + (len(rows) - 1) * (mean - rows) / (value - end)) / len(rows)
+    largest = int(np.nanargmax(share))
+    named = units.drawn_as[0][kept[largest]]
+    return replace(estimate, largest_share=float(share[largest]), largest_unit=str(named))
 
 
 def placements_of(metric: Metric, state: State) -> Placements | None:
@@ -405,6 +440,10 @@ def _score(
         why_no_interval=estimate.why,
         se=estimate.se,
         df=estimate.df,
+        rests_on=estimate.rests_on,
+        unseen=estimate.unseen,
+        largest_share=estimate.largest_share,
+        largest_unit=estimate.largest_unit,
         clusters=0 if units.cluster is None else units.drawn,
         classes_absent=classes.absent,
         classes_few=classes.few,

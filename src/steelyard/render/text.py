@@ -11,7 +11,7 @@ from steelyard.core.pairs import Coverage
 from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.render.names import heads_of, names_of
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
-from steelyard.render.remarks import merged
+from steelyard.render.remarks import merged, rests_on
 from steelyard.render.runs import WORDS as RUN_WORDS
 from steelyard.render.runs import comparison_remarks, comparison_runs, report_remarks, report_runs
 from steelyard.render.verdicts import flipped_text, paired_word, verdict_remarks
@@ -239,7 +239,7 @@ def remarks_of(report: Report) -> list[str]:
         elif score.undefined and not _absent_ones(score):
             remarks.append(f"{score.spec} leaves out {score.undefined:,} {score.left_out}.")
         remarks.extend(score.notes)
-    return merged(remarks, report.scores)
+    return [*merged(remarks, report.scores), *rests_on(report.scores.values(), report.unit)]
 
 
 def _absent_ones(score: Score) -> bool:

@@ -101,6 +101,10 @@ class Score:
     clusters were drawn, where units are drawn by cluster, and `few_labels` says what a proxy added. `runs` is of a
     score that is the mean of several runs. Of a mean over classes, `classes_absent` are those without truth and
     `classes_few` those that rest on fewer than 5 units.
+
+    A metric whose range lacks an end has `rests_on`, how many units its standard error rests on, and `unseen`, the
+    share of all units that may have errors of any size of which none is here. `largest_share` is the share of the value
+    that `largest_unit` makes.
     """
 
     spec: str
@@ -123,6 +127,10 @@ class Score:
     runs: RunSpread | None = None
     classes_absent: tuple[str, ...] = ()
     classes_few: tuple[str, ...] = ()
+    rests_on: float = math.nan
+    unseen: float = math.nan
+    largest_share: float = math.nan
+    largest_unit: str = ""
 
     __eq__ = equal
     __repr__ = score_repr

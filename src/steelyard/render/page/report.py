@@ -19,6 +19,7 @@ from steelyard.render.page.frame import Section, bullets, document, facts
 from steelyard.render.page.scores import cards, definitions, score_table
 from steelyard.render.page.tables import Cell, data_table, explorer, head_cell, number_cell, table
 from steelyard.render.page.worst import worst_table
+from steelyard.render.remarks import largest_shares
 from steelyard.render.runs import report_runs
 from steelyard.render.text import remarks_of, report_heading
 from steelyard.results.details import settled, unit_listing
@@ -158,7 +159,7 @@ def _units(report: Report, units: UnitTable | None) -> str:
 
 
 def _remarks(report: Report, pictured: bool) -> str:
-    remarks = remarks_of(report)
+    remarks = [*remarks_of(report), *largest_shares(report.scores.values(), report.unit)]
     if not available():
         remarks.append(NO_CHARTS)
     if not pictured and report.evidence.units() is None and report.request.runs is None:
