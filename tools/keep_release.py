@@ -9,6 +9,7 @@ released, and never again for that version: the files are what that version wrot
 
 from __future__ import annotations
 
+import csv
 import inspect
 import json
 import os
@@ -65,6 +66,26 @@ def keep_vlm(folder: Path) -> None:
     score("run", draws=DRAWS).to_json(folder / "vlm-score.json")
 
 
+def keep_sets(folder: Path, truth: str, predictions: str) -> None:
+    """The two halves of the dishes, pooled, and the second half against the first."""
+    tables = []
+    for name in (truth, predictions):
+        with open(name, encoding="utf-8") as file:
+            tables.append(list(csv.DictReader(file)))
+    dishes = sorted({row["dish"] for row in tables[0]})
+    halves = []
+    for chosen in (dishes[::2], dishes[1::2]):
+        sides = [
+            {name: [row[name] for row in rows if row["dish"] in chosen] for name in ("dish", "item", "weight")}
+            for rows in tables
+        ]
+        for side in sides:
+            side["weight"] = [float(value) for value in side["weight"]]
+        halves.append(sy.evaluate("weights", *sides, ["mae", "bias"], draws=DRAWS, save_influences=True))
+    sy.pool(halves).to_json(folder / "pool.json")
+    sy.drift(*halves).to_json(folder / "drift.json")
+
+
 def maps(place: Path) -> bool:
     """Whether a task's data are files beside a table, which a state of rows names and does not hold."""
     return any(path.is_dir() for path in place.iterdir())
@@ -92,6 +113,7 @@ def keep(folder: Path) -> None:
                 comparison.to_json(folder / "comparison.json")
                 sy.compare_all(task, truth, {"a": a, "b": b, "c": a}, draws=DRAWS).to_json(folder / "lineup.json")
                 sy.gate(report, ["mae < 30"]).to_json(folder / "gate.json")
+                keep_sets(folder, truth, a)
                 command = [sys.executable, "-m", "steelyard", "plan", "comparison.json", "-o", "plan.json"]
                 subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
         os.chdir(raw)
