@@ -51,7 +51,7 @@ from steelyard.engine.slices import paired_slices
 from steelyard.io.digest import sha256
 from steelyard.metrics import catalogue
 from steelyard.results.comparison import Comparison
-from steelyard.results.origin import Model, RunSource, Side, Sources
+from steelyard.results.origin import Model, ModelRun, Side, Sources
 from steelyard.results.report import Report
 from steelyard.results.score import Difference, RunSpread, Score
 
@@ -393,7 +393,7 @@ class RunData:
             f"sha256:{total.hexdigest()}",
         )
         runs = tuple(
-            RunSource(name, side.source, side.rows, side.digest) for name, side in zip(self.names, own, strict=True)
+            ModelRun(name, side.source, side.rows, side.digest) for name, side in zip(self.names, own, strict=True)
         )
         if design.factor == "annotators":
             return replace(each[0], truth=joined, runs=runs)

@@ -11,7 +11,7 @@ from steelyard.results.score import Difference, RunSpread, Score
 
 if TYPE_CHECKING:
     from steelyard.results.comparison import Comparison
-    from steelyard.results.origin import RunSource
+    from steelyard.results.origin import ModelRun
     from steelyard.results.report import Report
 
 WORDS = {"seeds": "seed", "readers": "reader", "annotators": "annotator", "replies": "reply"}
@@ -40,7 +40,7 @@ def comparison_runs(comparison: Comparison, names: Sequence[str]) -> Rows | None
 
 
 def _rows(
-    factor: str, unit: str, models: Sequence[tuple[str, Sequence[RunSource], Mapping[str, Score]]],
+    factor: str, unit: str, models: Sequence[tuple[str, Sequence[ModelRun], Mapping[str, Score]]],
     spreads: Mapping[str, RunSpread | None],
 ) -> Rows:  # fmt: skip
     rows = []

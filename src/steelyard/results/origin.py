@@ -28,7 +28,7 @@ class Side:
 
 
 @frozen
-class RunSource:
+class ModelRun:
     """One of several runs (seeds, readers, annotators, replies): its name, and what was read for it."""
 
     name: str
@@ -51,7 +51,7 @@ class Sources:
     version: str = __version__
     proxy: Side | None = None
     truth_units: UnitSketch | None = None
-    runs: tuple[RunSource, ...] = ()
+    runs: tuple[ModelRun, ...] = ()
 
 
 @frozen
