@@ -413,6 +413,10 @@ def test_the_command_line_takes_runs(steelyard: Any) -> None:
         (("compare", "labels", "truth.csv", "a1.csv", "a2.csv", "--against", "b1.csv"), "are for several runs"),
         (("compare", "labels", "truth.csv", "a1.csv", "--runs", "seeds", "--against"), "requires an argument"),
         (
+            ("compare", "labels", "truth.csv", "a?.csv", "--runs", "seeds", "--against", "b?.csv", "--proxy", "b1.csv"),
+            "--proxy cannot be combined with --runs",
+        ),
+        (
             ("compare", "labels", "truth.csv", "b1.csv", "a1.csv", "--against", "a2.csv", "a3.csv", "--runs", "annotators"),
             "compares two predictions",
         ),

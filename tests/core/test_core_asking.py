@@ -218,6 +218,7 @@ def test_settings_are_shown_in_a_signature() -> None:
         "save_influences",
         "adjust",
         "margin",
+        "superiority",
         "cluster",
         "strata",
         "sequence",
