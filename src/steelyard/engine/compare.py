@@ -26,6 +26,7 @@ from steelyard.engine.score import nothing_drawn, sample_of
 from steelyard.engine.sequence import sequenced_difference
 from steelyard.engine.sides import Side
 from steelyard.engine.superiority import superiority
+from steelyard.engine.together import cluster_variance
 from steelyard.results.score import FewLabels, Score
 
 IN_POPULATION = "in the population of units"
@@ -66,6 +67,7 @@ def compare(
         shown = replace(
             one.difference,
             superiority=superiority(metric, first, second, request) if request.superiority else None,
+            cluster_variance=cluster_variance(metric, (first.state, second.state)) if estimate.se > 0 else None,
             **changed,
             **pair.margin(margins.get(spec), estimate),
         )

@@ -1,32 +1,64 @@
-"""Planning: what difference the units can show, and how many units a wanted difference needs.
+"""Planning: what difference a test set can show, and how many units a wanted difference or a wanted width needs.
 
 The standard error shrinks with the square root of the number of units. A pilot's own difference is never planned from,
-only a difference that would matter; and since the pilot's standard error is itself uncertain, the cautious number takes
-the one that only one pilot in five lies below.
+only a difference that would matter. The pilot's standard error is itself uncertain: with df degrees of freedom its
+square is as spread out as chi2(df) / df. So a plan always gives three numbers: what the pilot says; the cautious
+number, which takes the error that only one pilot in five lies below; and the range of the numbers that 10 to 90 % of
+such pilots would say.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+import numpy as np
+
+from steelyard.core.draws import unit_keys
 from steelyard.core.frozen import frozen
+from steelyard.core.weights import Floats
 from steelyard.engine.distributions import chi2_quantile, normal, t_quantile
-from steelyard.results.plan import Planned
+from steelyard.engine.flips import Coins
+from steelyard.engine.intervals import Bounds, Interval, Parts
+from steelyard.results.plan import MOST_UNITS, Planned, PlanTable
+from steelyard.results.score import ClusterVariance, FewLabels
 
 POWER = 0.8
 CAUTION = 0.2
-MOST_UNITS = 10**12
+PILOTS = (0.1, 0.9)
+WORLDS = 9_999
+TIMES = (0.5, 1, 2, 4)  # of the pilot's sizes, in a table
+SAME = 1e-3  # of the effective units that both ends of a proportion give
 
 
 @frozen
 class Pilot:
-    """What a pilot says of one metric: the standard error of the difference, its degrees of freedom, and the units."""
+    """What a pilot says of one metric: the standard error, its degrees of freedom, and the units.
+
+    `width` is that of the interval, and `share` and `effective` are of a proportion: its value from 0 to 1, and the
+    effective units that its interval rests on. `scale` is how wide the range of the metric is.
+    """
 
     spec: str
     se: float
     df: float
     units: int
     measured_in: str = ""
+    width: float = math.nan
+    share: float = math.nan
+    effective: float = math.nan
+    scale: float = 1.0
+
+    @property
+    def caution(self) -> float:
+        """What the number of units is multiplied by to allow for a pilot whose error is too small."""
+        return self.df / chi2_quantile(CAUTION, self.df)
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """From 10 to 90 % of pilots say so many times the units of this one, if this one is right."""
+        low, high = (chi2_quantile(p, self.df) / self.df for p in PILOTS)
+        return low, high
 
 
 def reach(df: float, confidence: float, power: float) -> float:
@@ -35,7 +67,7 @@ def reach(df: float, confidence: float, power: float) -> float:
 
 
 def showable(se: float, df: float, confidence: float, power: float = POWER) -> float:
-    """The smallest difference that is shown with this power; nan where there is no standard error."""
+    """The minimum detectable difference with this power; nan where there is no standard error."""
     if not se > 0 or not df > 0:
         return math.nan
     return reach(df, confidence, power) * se
@@ -43,11 +75,11 @@ def showable(se: float, df: float, confidence: float, power: float = POWER) -> f
 
 def cautious_se(pilot: Pilot) -> float:
     """The standard error that a pilot of such few degrees of freedom may have underestimated."""
-    return pilot.se * math.sqrt(pilot.df / chi2_quantile(CAUTION, pilot.df))
+    return pilot.se * math.sqrt(pilot.caution)
 
 
 def smallest_shown(pilot: Pilot, units: int, confidence: float, power: float) -> tuple[float, float]:
-    """The smallest difference shown with so many units, and the same if the pilot underestimates the error."""
+    """The minimum detectable difference of so many units, and the same if the pilot underestimates the error."""
     shrink = math.sqrt(pilot.units / units)
     plain, careful = pilot.se * shrink, cautious_se(pilot) * shrink
     return showable(plain, pilot.df, confidence, power), showable(careful, pilot.df, confidence, power)
@@ -56,6 +88,148 @@ def smallest_shown(pilot: Pilot, units: int, confidence: float, power: float) ->
 def units_for(pilot: Pilot, target: float, confidence: float, power: float) -> Planned:
     """The units that show a difference of that size."""
     far = reach(pilot.df, confidence, power)
-    needed = [pilot.units * (far * se / target) ** 2 for se in (pilot.se, cautious_se(pilot))]
-    plain, careful = (min(max(2, math.ceil(n - 1e-9)), MOST_UNITS) for n in needed)
-    return Planned(plain, careful)
+    return _planned(pilot, pilot.units * (far * pilot.se / target) ** 2)
+
+
+def _planned(pilot: Pilot, units: float) -> Planned:
+    """The three numbers of a plan."""
+    factors = (1.0, pilot.caution, *pilot.spread)
+    return Planned(*(min(max(2, math.ceil(units * factor - 1e-9)), MOST_UNITS) for factor in factors))
+
+
+def proportion_of(value: float, interval: Interval, bounds: Bounds, confidence: float) -> tuple[float, float] | None:
+    """The share and the effective units of a proportion, by the ends of its interval; None of any other metric.
+
+    Both ends of a proportion are those of the same number of effective units, which other intervals are not.
+    """
+    low, high = bounds
+    if not (math.isfinite(low) and math.isfinite(high) and low < value < high):
+        return None
+    share, *ends = ((one - low) / (high - low) for one in (value, *interval))
+    found = []
+    for side, end in enumerate(ends):
+        few, many = 1.0, 1e12
+        for _ in range(100):
+            middle = math.sqrt(few * many)
+            reached = abs(_ends(share, middle, confidence)[side] - share)
+            few, many = (middle, many) if reached > abs(end - share) else (few, middle)
+        found.append(few)
+    return (share, found[0]) if abs(found[0] - found[1]) <= SAME * max(found) else None
+
+
+def _ends(share: float, effective: float, confidence: float) -> Interval:
+    low, high = Parts(np.array([share]), np.array([effective]), np.eye(1)).ends(confidence)
+    return float(low[0]), float(high[0])
+
+
+def width_at(pilot: Pilot, units: float, confidence: float) -> float:
+    """The width of the interval with so many units."""
+    if math.isnan(pilot.effective):
+        return pilot.width * math.sqrt(pilot.units / units)
+    low, high = _ends(pilot.share, max(pilot.effective * units / pilot.units, 1.0), confidence)
+    return pilot.scale * (high - low)
+
+
+def widths(pilot: Pilot, units: float, confidence: float) -> tuple[float, float]:
+    """The width of the interval with so many units, and the same if the pilot underestimates the error."""
+    return width_at(pilot, units, confidence), width_at(pilot, units / pilot.caution, confidence)
+
+
+def units_for_width(pilot: Pilot, width: float, confidence: float) -> Planned:
+    """The units whose interval is that wide."""
+    return _planned(pilot, _needed(pilot, width, confidence))
+
+
+def _needed(pilot: Pilot, width: float, confidence: float) -> float:
+    """n (width now / wanted)^2, or for a proportion the units at which its ends lie so far apart."""
+    if math.isnan(pilot.effective):
+        return pilot.units * (pilot.width / width) ** 2
+    few, many = 1.0, 10.0 * MOST_UNITS
+    for _ in range(100):
+        middle = math.sqrt(few * many)
+        few, many = (middle, many) if width_at(pilot, middle, confidence) > width else (few, middle)
+    return many
+
+
+def family_level(alpha: float, tests: int, influences: Sequence[Floats] = ()) -> tuple[float, str]:
+    """The level of each of so many tests that keeps all of them together at alpha, and how it was found.
+
+    Without influences it is Bonferroni's. The influences of a pilot's differences say how these go together: flips of
+    the units' signs give the largest standardised difference that chance makes (max-T). A family that is larger than
+    the pilot's is taken as several families like it.
+    """
+    bonferroni = alpha / tests
+    columns = [psi / math.sqrt(float((psi**2).sum())) for psi in influences if float((psi**2).sum()) > 0]
+    if not columns:
+        return bonferroni, "Bonferroni"
+    coins = Coins(unit_keys(np.arange(len(columns[0]))), 0, WORLDS)
+    largest = np.zeros(WORLDS)
+    for psi in columns:
+        largest = np.maximum(largest, np.abs(2 * coins.sums(psi[:, np.newaxis])[:, 0] - psi.sum()))
+    share = alpha * min(1.0, len(columns) / tests)
+    place = max(math.floor(share * (WORLDS + 1)), 1)
+    critical = float(np.sort(largest)[-place])
+    level = 2 * normal().cdf(-critical)
+    return (min(level, alpha), "max-T") if level > bonferroni else (bonferroni, "Bonferroni")
+
+
+def cluster_table(
+    pilot: Pilot, parts: ClusterVariance, clusters: Sequence[int], confidence: float, power: float
+) -> PlanTable:
+    """The minimum detectable difference by clusters and by units per cluster.
+
+    V = (V_between + V_within m0 / m) K / K': more units in a cluster only reduce what varies within clusters.
+    """
+    per_cluster = [max(1, round(parts.units_per_cluster * times)) for times in TIMES]
+    whole = parts.between + parts.within
+    cells = []
+    for count in clusters:
+        row = []
+        for m in per_cluster:
+            share = (parts.between + parts.within * parts.units_per_cluster / m) / whole
+            one = pilot.se * math.sqrt(share * parts.clusters / count)
+            row.append(_pair(one, pilot, confidence, power))
+        cells.append(tuple(row))
+    return PlanTable("clusters", "units per cluster", tuple(clusters), tuple(per_cluster), tuple(cells))
+
+
+def _pair(se: float, pilot: Pilot, confidence: float, power: float) -> tuple[float, float]:
+    plain, careful = (showable(one, pilot.df, confidence, power) for one in (se, se * math.sqrt(pilot.caution)))
+    return plain, careful
+
+
+def label_table(pilot: Pilot, few: FewLabels, confidence: float) -> PlanTable:
+    """The width of the interval by labels and by units that the proxy alone judges.
+
+    V = s^2 / n' + lambda^2 var(T_F) N / N': labels reduce what the proxy leaves open, judged units the rest.
+    """
+    labels = [max(2, round(few.labelled * times)) for times in TIMES]
+    judged = [max(1, round(few.others * times)) for times in TIMES]
+    now = label_variance(few, few.labelled, few.others)
+    cells = [
+        tuple(widths(pilot, pilot.units * now / label_variance(few, n, more), confidence) for more in judged)
+        for n in labels
+    ]
+    return PlanTable("labels", "judged units", tuple(labels), tuple(judged), tuple(cells))
+
+
+def label_variance(few: FewLabels, labels: float, others: float) -> float:
+    """The variance of a score by so many labels and so many units that the proxy alone judges."""
+    return few.residual_variance / labels + few.trust**2 * few.proxy_variance * few.others / others
+
+
+def labels_for_width(pilot: Pilot, few: FewLabels, width: float, confidence: float) -> Planned | None:
+    """The labels whose interval is that wide with as many judged units; None where no number of labels is enough.
+
+    Where the pilot's error is too small, both parts of the variance are.
+    """
+    wanted = label_variance(few, few.labelled, few.others) * pilot.units / _needed(pilot, width, confidence)
+    of_proxy = few.trust**2 * few.proxy_variance
+    if wanted <= of_proxy:
+        return None
+    numbers = []
+    for factor in (1.0, pilot.caution, *pilot.spread):
+        left = wanted - factor * of_proxy
+        needed = factor * few.residual_variance / left if left > 0 else math.inf
+        numbers.append(math.ceil(min(max(2.0, needed - 1e-9), MOST_UNITS)))
+    return Planned(*numbers)

@@ -22,6 +22,7 @@ from steelyard.core.state import State
 from steelyard.core.task import Task
 from steelyard.core.totals import Totals
 from steelyard.core.weights import Array, Floats, LeaveOneOut
+from steelyard.results.score import ClusterVariance
 
 SHUFFLES = 99
 FIRST_SHUFFLES = 19
@@ -83,6 +84,47 @@ def design_effect(u: Floats, code: Array) -> float:
     """The squared sums of influences by group over the squared influences; 0 where nothing moves."""
     second = float((u**2).sum())
     return float((np.bincount(code, weights=u) ** 2).sum()) / second if second > 0 else 0.0
+
+
+def cluster_variance(metric: Metric, states: Sequence[State]) -> ClusterVariance | None:
+    """The variance of a difference between and within clusters; None where single units cannot be left out.
+
+    A difference of distances from the best value has the influences of these. Of many units some whole clusters are
+    taken.
+    """
+    units = states[0].units
+    if units.cluster is None or units.alike:
+        return None
+    code = units.drawn_as[1]
+    wanted = [need.ranking if isinstance(need, Curve) else need for need in metric.needs()]
+    if any(isinstance(state.blocks[need], AnsweredBlock) for state in states for need in wanted):
+        return None
+    chosen = np.arange(len(code)) if len(code) <= MOST_LEFT_OUT else _some_groups(code, MOST_LEFT_OUT)
+    parts = [state.take(chosen) for state in states]
+    values = [Totals(part, LeaveOneOut(part.units.plain)).of(metric) for part in parts]
+    best = {"zero": 0.0, "one": 1.0}.get(metric.better)
+    if best is not None:
+        values = [np.abs(one - best) for one in values]
+    moved = values[1] - values[0]
+    kept = (units.own[chosen] > 0) & ~np.isnan(moved)
+    psi, group = (len(moved) - 1) * moved[kept], np.unique(code[chosen][kept], return_inverse=True)[1].reshape(-1)
+    return one_way(psi, group, units.drawn)
+
+
+def one_way(psi: Floats, group: Array, clusters: int) -> ClusterVariance | None:
+    """The one-way analysis of variance of influences by cluster, as parts of the variance of so many clusters.
+
+    None where there are fewer than two clusters, or no cluster has two units.
+    """
+    size = np.bincount(group).astype(np.float64)
+    n, count = len(psi), len(size)
+    if count < 2 or n <= count:
+        return None
+    means = np.bincount(group, weights=psi) / size
+    between = float((size * (means - psi.mean()) ** 2).sum()) / (count - 1)
+    within = float(((psi - means[group]) ** 2).sum()) / (n - count)
+    each = (n - float((size**2).sum()) / n) / (count - 1)
+    return ClusterVariance(max(0.0, (between - within) / each) / clusters, within / (each * clusters), clusters, each)
 
 
 def _by_chance(u: Floats, code: Array, effect: float, seed: int) -> bool:

@@ -248,7 +248,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _range(task: str, spec: str) -> Bounds:
+def range_of(task: str, spec: str) -> Bounds:
     """The range of a metric; the whole line where it is not known here."""
     try:
         return catalogue.parse(spec, task).range if task in catalogue.TASKS else LINE
@@ -258,7 +258,7 @@ def _range(task: str, spec: str) -> Bounds:
 
 def _width(task: str, spec: str, better: str) -> float:
     """How far two values of a metric may lie apart, or their distances from its best value."""
-    low, high = _range(task, spec)
+    low, high = range_of(task, spec)
     best = {"zero": 0.0, "one": 1.0}.get(better)
     return high - low if best is None else max(high - best, best - low)
 
@@ -277,7 +277,7 @@ def _by_number(rule: Rule, where: str, score: Score, task: str, confidence: floa
     assert rule.bound is not None
     value, interval = score.value, score.interval
     if rule.spent is not None:
-        bounds, levels = _range(task, score.spec), (1 - confidence, rule.spent)
+        bounds, levels = range_of(task, score.spec), (1 - confidence, rule.spent)
         interval = at_level(value, interval, bounds, score.se, score.df, levels)
     if rule.absolute:
         value, interval = abs(value), _size(interval)

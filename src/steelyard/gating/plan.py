@@ -1,26 +1,43 @@
-"""How many units a difference needs, from a pilot: a comparison, or two results of the same truth with their draws."""
+"""How many units a difference or a width needs, from a pilot: a comparison, one result, or two of the same truth."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
 from steelyard.core.errors import InputError, nearest
-from steelyard.engine.planning import POWER, Pilot, smallest_shown, units_for
+from steelyard.core.slice import slice_key, slice_text
+from steelyard.engine.planning import (
+    POWER,
+    TIMES,
+    Pilot,
+    cluster_table,
+    family_level,
+    label_table,
+    labels_for_width,
+    proportion_of,
+    smallest_shown,
+    units_for,
+    units_for_width,
+    widths,
+)
+from steelyard.gating.judge import range_of
 from steelyard.gating.models import chosen
 from steelyard.gating.pairing import compare_results
 from steelyard.results.comparison import Comparison, Lineup
-from steelyard.results.plan import MetricPlan, StudyPlan
+from steelyard.results.plan import MetricPlan, Planned, PlanTable, StudyPlan
 from steelyard.results.read import edit_notes, read_result
 from steelyard.results.report import Report
 from steelyard.results.result import Result
-from steelyard.results.score import canonical
+from steelyard.results.score import Difference, Score, canonical
 from steelyard.results.vlm import VlmScore
 
 Source = Comparison | Lineup | Report | VlmScore | str | PathLike[str] | Mapping[str, Any]
-TIMES = (0.5, 1, 2, 4, 8, 16)  # of the pilot's units, where nothing else is asked for
+CURVE = (0.5, 1, 2, 4, 8, 16)  # of the pilot's units, where nothing else is asked for
+MOST_TESTS = 1_000_000
 
 
 def plan(
@@ -31,51 +48,169 @@ def plan(
     targets: Mapping[str, float] | None = None,
     units: Sequence[int] = (),
     power: float = POWER,
+    width: float | Mapping[str, float] | None = None,
+    family: int | None = None,
+    slice: str | None = None,
+    cluster: str | None = None,
+    labels: bool = False,
 ) -> StudyPlan:
     """Plan from a pilot comparison, or from two results: `plan("pilot.json", targets={"map": 0.02})`.
 
-    Of a lineup or a score of VLMs, `model` names the one to plan for and `baseline` another model of it.
+    Of a lineup or a score of VLMs, `model` names the one to plan for and `baseline` another model of it. `width` is a
+    wanted width of the interval, for all metrics or by metric; one result alone is enough for it. `family` is how many
+    tests are corrected together. `slice` ("weather=fog") plans for a slice of the pilot, and `cluster` counts clusters,
+    by which the pilot was compared. `labels` says what more labels and more judged units bring, for a result that was
+    scored with a proxy.
     """
     if not 0.5 <= power < 1:
         raise InputError(f"a power of {power:g} is not from 0.5 to 1", remedy="For 80 % write 0.8.")
-    comparison, edited = _comparison(pilot, baseline, model)
-    confidence = comparison.b.request.confidence or 0.95
-    pilots = [
-        Pilot(d.spec, d.se, d.df if math.isfinite(d.df) else 1e6, d.units, d.measured_in)
-        for d in comparison.differences.values()
-        if d.se > 0 and d.units > 1
-    ]
+    if family is not None and (
+        isinstance(family, bool) or not isinstance(family, int) or not 1 <= family <= MOST_TESTS
+    ):
+        raise InputError(f"a family of {family!r} tests cannot be planned", remedy=f"Choose from 1 to {MOST_TESTS:,}.")
+    held, edited = _held(pilot, baseline, model, alone=width is not None or labels)
+    where = _named(pilot)
+    request = held.request if isinstance(held, Report) else held.b.request
+    numbers, whole = _numbers(held, slice, where)
+    share = (
+        1.0 if slice is None else max(one.units for one in numbers.values()) / max(one.units for one in whole.values())
+    )
+    if cluster is not None and request.cluster != cluster:
+        raise InputError(
+            f"the pilot was not resampled by '{cluster}'", where=where, remedy=f"Make it with --cluster {cluster}."
+        )
+    if isinstance(held, Report) and (targets or family):
+        raise InputError(
+            "one result alone says nothing of a difference", where=where,
+            remedy="Give the JSON of 'compare', or name a second result with --baseline.",
+        )  # fmt: skip
+    confidence = request.confidence or 0.95
+    pilots = {
+        spec: _pilot(one, held.task, confidence, in_clusters=cluster is not None)
+        for spec, one in numbers.items()
+        if one.se > 0 and one.units > 1
+    }
     if not pilots:
         raise InputError(
-            "no difference of the pilot has a standard error",
-            where=_named(pilot),
+            f"no {'score' if isinstance(held, Report) else 'difference'} of the pilot has a standard error",
+            where=where,
             remedy="Take a pilot whose two models differ somewhere.",
         )
-    wanted = {canonical(spec, comparison.task): size for spec, size in (targets or {}).items()}
-    for spec, size in wanted.items():
-        if spec not in {one.spec for one in pilots}:
-            raise InputError(f"the pilot has no '{spec}' to plan for", remedy=nearest(spec, [p.spec for p in pilots]))
-        if not (size > 0 and math.isfinite(size)):
-            raise InputError(f"the target of '{spec}' is {size:g}", remedy="Name a difference above 0.")
-    plans = []
-    for one in pilots:
-        sizes = list(units) or [max(2, round(one.units * times)) for times in TIMES]
-        curve = tuple((n, *smallest_shown(one, n, confidence, power)) for n in sizes)
-        target = wanted.get(one.spec)
-        needed = None if target is None else units_for(one, target, confidence, power)
-        plans.append(MetricPlan(one.spec, one.measured_in, curve, target, needed))
-    units_of_pilot = max(one.units for one in pilots)
+    wanted = _sizes(targets or {}, "target", held.task, pilots)
+    wide = _sizes(width if isinstance(width, Mapping) else {}, "width", held.task, pilots)
+    if width is not None and not isinstance(width, Mapping):
+        wide = _sizes(dict.fromkeys(pilots, width), "width", held.task, pilots)
+    level, method = family_level(1 - confidence, family or 1)
+    plans = [
+        _metric(one, numbers[spec], wanted.get(spec), wide.get(spec), units, confidence, 1 - level, power, labels)
+        for spec, one in pilots.items()
+    ]
+    if labels and all(one.table is None for one in plans):
+        raise InputError(
+            "no score of the pilot was made with a proxy",
+            where=where,
+            remedy="Make it with --proxy, or leave --labels out.",
+        )
+    notes = list(edited)
+    if request.cluster and cluster is None:
+        notes.append(
+            f"The pilot is resampled by '{request.cluster}', and units are planned with as many in each as the pilot "
+            f"has. Count clusters instead with --cluster {request.cluster}."
+        )
     return StudyPlan(
-        comparison.task, comparison.unit, units_of_pilot, power, confidence, tuple(plans), _named(pilot), edited
+        held.task, cluster or held.unit, max(one.units for one in pilots.values()), power, confidence, tuple(plans),
+        where, tuple(notes), quantity="width" if isinstance(held, Report) else "difference", family=family or 1,
+        family_method=method if family and family > 1 else "", level=level, slice=slice or "", share=share,
+        cluster=cluster or "",
+    )  # fmt: skip
+
+
+def _metric(
+    pilot: Pilot, number: Difference | Score, target: float | None, width: float | None, units: Sequence[int],
+    confidence: float, tested_at: float, power: float, labels: bool,
+) -> MetricPlan:  # fmt: skip
+    """The plan of one metric; tests have the confidence `tested_at`, intervals `confidence`."""
+    sizes = list(units) or [max(2, round(pilot.units * times)) for times in CURVE]
+    table: PlanTable | None = None
+    for_width: Planned | None = None
+    if width is not None:
+        for_width = units_for_width(pilot, width, confidence)
+    if isinstance(number, Score):
+        curve = tuple((n, *widths(pilot, n, confidence)) for n in sizes)
+        few = number.few_labels
+        if labels and few is not None and few.residual_variance > 0 and few.labelled:
+            table = label_table(pilot, few, confidence)
+            if width is not None:
+                for_width = labels_for_width(pilot, few, width, confidence)
+    else:
+        curve = tuple((n, *smallest_shown(pilot, n, tested_at, power)) for n in sizes)
+        if number.cluster_variance is not None and pilot.units == number.cluster_variance.clusters:
+            counts = [max(2, round(pilot.units * times)) for times in TIMES]
+            table = cluster_table(pilot, number.cluster_variance, counts, tested_at, power)
+    needed = None if target is None else units_for(pilot, target, tested_at, power)
+    return MetricPlan(pilot.spec, pilot.measured_in, curve, target, needed, pilot.spread, width, for_width, table)
+
+
+def _pilot(number: Difference | Score, task: str, confidence: float, *, in_clusters: bool) -> Pilot:
+    """What a difference or a score says of its own error."""
+    one = number if isinstance(number, Score) else number.b
+    units = one.clusters if in_clusters and one.clusters else number.units
+    width = math.nan if number.interval is None else number.interval[1] - number.interval[0]
+    pilot = Pilot(
+        number.spec, number.se, number.df if math.isfinite(number.df) else 1e6, units, number.measured_in, width
     )
+    if isinstance(number, Score) and number.interval is not None:
+        bounds = range_of(task, number.spec)
+        found = proportion_of(number.value, number.interval, bounds, confidence)
+        if found is not None:
+            return replace(pilot, share=found[0], effective=found[1], scale=bounds[1] - bounds[0])
+    return pilot
+
+
+def _numbers(
+    held: Comparison | Report, slice: str | None, where: str
+) -> tuple[Mapping[str, Difference | Score], Mapping[str, Difference | Score]]:
+    """The differences or scores to plan from, of a slice where one is named, and those of the whole."""
+    whole: Mapping[str, Any] = held.scores if isinstance(held, Report) else held.differences
+    if slice is None:
+        return whole, whole
+    pairs = [part.partition("=") for part in slice.split(",")]
+    if not all(column.strip() and sign and value.strip() for column, sign, value in pairs):
+        raise InputError(f"'{slice}' does not name a slice", remedy="Example: weather=fog.")
+    by = slice_key([column.strip() for column, _, _ in pairs])
+    value = slice_key([text.strip() for _, _, text in pairs])
+    if by not in held.slices:
+        named = slice_text(by, ",")
+        raise InputError(f"the pilot has no slices by '{named}'", where=where, remedy=f"Make it with --by {named}.")
+    parts = held.slices[by]
+    if value not in parts:
+        known = nearest(slice_text(value), [slice_text(one) for one in parts])
+        raise InputError(f"the pilot has no slice '{slice_text(value)}' by {slice_text(by)}", where=where, remedy=known)
+    return parts[value], whole
+
+
+def _sizes(given: Mapping[str, float], what: str, task: str, pilots: Mapping[str, Pilot]) -> dict[str, float]:
+    """Wanted sizes by the spec of their metric."""
+    sizes = {canonical(spec, task): size for spec, size in given.items()}
+    for spec, size in sizes.items():
+        if spec not in pilots:
+            raise InputError(f"the pilot has no '{spec}' to plan for", remedy=nearest(spec, list(pilots)))
+        if not (size > 0 and math.isfinite(size)):
+            raise InputError(f"the {what} of '{spec}' is {size:g}", remedy=f"Name a {what} above 0.")
+    return sizes
 
 
 def _named(source: Source) -> str:
     return str(source) if isinstance(source, str | PathLike) else ""
 
 
-def _comparison(pilot: Source, baseline: Source | None, model: str | None) -> tuple[Comparison, tuple[str, ...]]:
-    """What is planned from, and a note for each result that was changed after it was written."""
+def _held(
+    pilot: Source, baseline: Source | None, model: str | None, *, alone: bool
+) -> tuple[Comparison | Report, tuple[str, ...]]:
+    """What is planned from, and a note for each result that was changed after it was written.
+
+    `alone` says that one result without a baseline is enough.
+    """
     first = pilot if isinstance(pilot, Result) else read_result(pilot)
     edited = edit_notes([(_named(pilot) or "pilot", first)])
     if isinstance(first, Lineup) and len(first) == 1 and model is None:
@@ -97,6 +232,8 @@ def _comparison(pilot: Source, baseline: Source | None, model: str | None) -> tu
         raise InputError(
             "is neither a comparison nor a result", where=_named(pilot), remedy="Write one with: steelyard compare."
         )
+    if baseline is None and alone:
+        return first, edited
     if baseline is None:
         raise InputError(
             "one result alone says nothing of a difference",
@@ -105,5 +242,5 @@ def _comparison(pilot: Source, baseline: Source | None, model: str | None) -> tu
         )
     second = baseline if isinstance(baseline, Result) else read_result(baseline)
     if not isinstance(second, Report):
-        raise InputError("is no result of 'evaluate'", where=_named(baseline), remedy="Give a result.")
+        raise InputError("is not a result of 'evaluate'", where=_named(baseline), remedy="Give a result.")
     return compare_results(second, first), (*edited, *edit_notes([(_named(baseline) or "baseline", second)]))

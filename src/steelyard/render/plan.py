@@ -1,48 +1,133 @@
-"""A plan as a table for a terminal and as Markdown: a row per metric, a column per size of test set."""
+"""A plan as a table for a terminal and as Markdown: rows per metric, a column per size of test set."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from textwrap import fill
+
 from steelyard.core.counts import count_text
 from steelyard.render.markdown import code, plain
+from steelyard.render.numbers import percent_text
 from steelyard.render.text import bullet, grid
 from steelyard.render.verdicts import size_text
-from steelyard.results.plan import StudyPlan
+from steelyard.results.plan import MOST_UNITS, MetricPlan, Planned, StudyPlan
 
 
 def plan_text(plan: StudyPlan, width: int = 80) -> str:
-    """The smallest difference that each size shows, then the units that each target needs."""
+    """What each size shows, then the units that each target needs."""
     header, rows = _table(plan)
-    lines = [_top(plan, "\n"), "", grid(header, rows, "l" + "r" * (len(header) - 1), width), *_needs(plan)]
+    top = fill(quantity_line(plan), width)
+    lines = [pilot_line(plan), top, "", grid(header, rows, "l" + "r" * (len(header) - 1), width)]
+    lines += [bullet(line, width) for line in needs(plan)]
+    for title, head, cells in tables(plan):
+        lines += ["", fill(title, width), grid(head, cells, "r" * len(head), width)]
     return "\n".join([*lines, *(bullet(note, width) for note in plan.notes)])
 
 
 def plan_markdown(plan: StudyPlan) -> str:
     """The same for a pull request."""
     header, rows = _table(plan)
-    cells = [[f"`{code(row[0])}`", *row[1:]] for row in rows]
-    lines = ["| " + " | ".join(row) + " |" for row in (header, ["---", *["---:"] * (len(header) - 1)], *cells)]
-    needs = "\n".join(f"- {plain(line)}" for line in [*_needs(plan), *plan.notes])
-    return "\n\n".join(part for part in (plain(_top(plan, " ")), "\n".join(lines), needs) if part) + "\n"
+    parts = [plain(f"{pilot_line(plan)} {quantity_line(plan)}"), _markdown(header, rows)]
+    parts.append("\n".join(f"- {plain(line)}" for line in needs(plan)))
+    for title, head, cells in tables(plan):
+        parts += [plain(title), _markdown(head, cells)]
+    parts.append("\n".join(f"- {plain(note)}" for note in plan.notes))
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _top(plan: StudyPlan, between: str) -> str:
-    return (
-        f"From a pilot of {count_text(plan.units, plan.unit)}: the smallest difference shown with "
-        f"{100 * plan.power:g} % power,{between}by number of units, one test at a time"
-    )
+def _markdown(header: list[str], rows: list[list[str]]) -> str:
+    cells = [[f"`{code(row[0].strip())}`", *row[1:]] for row in rows]
+    return "\n".join("| " + " | ".join(row) + " |" for row in (header, ["---", *["---:"] * (len(header) - 1)], *cells))
+
+
+def pilot_line(plan: StudyPlan) -> str:
+    """What the plan was made from."""
+    part = f" ({plan.slice}, {percent_text(plan.share)} of all units)" if plan.slice else ""
+    return f"From a pilot of {count_text(plan.units, plan.unit)}{part}:"
+
+
+def quantity_line(plan: StudyPlan) -> str:
+    """What the numbers of the table are."""
+    by = f"by number of {plan.cluster or 'units'}" if not plan.cluster else f"by number of clusters ({plan.cluster})"
+    if plan.quantity == "width":
+        return f"width of the {percent_text(plan.confidence)} interval, {by}"
+    tests = "per test"
+    if plan.family > 1:
+        tests = f"{plan.family:,} tests together by {plan.family_method}: {100 * plan.level:.2g} % each"
+    return f"minimum detectable difference ({percent_text(plan.power)} power, {tests}), {by}"
 
 
 def _table(plan: StudyPlan) -> tuple[list[str], list[list[str]]]:
-    header = ["metric", *(f"{n:,}" for n, _, _ in plan.metrics[0].curve)]
-    return header, [
-        [f"{one.spec} {one.measured_in}".strip(), *(size_text(shown) for _, shown, _ in one.curve)]
-        for one in plan.metrics
-    ]
+    """Two rows per metric: what the pilot says, and the cautious number; then the range of pilots as a factor."""
+    ranged = not any(math.isnan(one.spread[0]) for one in plan.metrics)
+    header = ["metric", *(f"{n:,}" for n, _, _ in plan.metrics[0].curve), *(["10–90 % of pilots"] if ranged else [])]
+    rows = []
+    for one in plan.metrics:
+        low, high = (f"{math.sqrt(factor):.2f}" for factor in one.spread)
+        name, shown = f"{one.spec} {one.measured_in}".strip(), [size_text(shown) for _, shown, _ in one.curve]
+        rows.append([name, *shown, *([f"× {low}–{high}"] if ranged else [])])
+        rows.append(["  cautious", *(size_text(careful) for _, _, careful in one.curve), *([""] if ranged else [])])
+    return header, rows
 
 
-def _needs(plan: StudyPlan) -> list[str]:
-    return [
-        f"{one.spec} of {one.target:g}: about {one.needed.units:,} units; plan for {one.needed.cautious:,}."
-        for one in plan.metrics
-        if one.needed is not None
-    ]
+def needs(plan: StudyPlan) -> list[str]:
+    """How many units each wish needs, as sentences."""
+    lines = []
+    for one in plan.metrics:
+        unit = f" {one.measured_in}" if one.measured_in else ""
+        if one.needed is not None:
+            lines.append(f"{one.spec} of {one.target:g}{unit}: {_planned(plan, one.needed, _counted(plan))}")
+        if one.width is not None:
+            labels = one.table is not None and one.table.row_name == "labels"
+            counted = "labels" if labels else _counted(plan)
+            said = (
+                _planned(plan, one.needed_for_width, counted)
+                if one.needed_for_width is not None
+                else "no number of labels is enough; more units must be judged by the proxy."
+            )
+            lines.append(f"{one.spec}, interval {one.width:g}{unit} wide: {said}")
+    return lines
+
+
+def _counted(plan: StudyPlan) -> str:
+    return "clusters" if plan.cluster else "units"
+
+
+def _planned(plan: StudyPlan, planned: Planned, counted: str) -> str:
+    """Three numbers: the pilot's, the cautious one, and the range of pilots."""
+    where = f" of {plan.slice}" if plan.slice else ""
+    text = f"{number_text(planned.units)} {counted}{where} from this pilot; plan for {number_text(planned.cautious)}"
+    if planned.high:
+        text += f"; 10–90 % of such pilots say {number_text(planned.low)} to {number_text(planned.high)}"
+    if plan.slice:
+        whole = [number_text(math.ceil(n / plan.share - 1e-9)) for n in (planned.units, planned.cautious)]
+        text += f". In all, {whole[0]} units; plan for {whole[1]}"
+    return f"{text}."
+
+
+def number_text(units: int) -> str:
+    """A number of units; what no test set has is said so."""
+    return f"{units:,}" if units < MOST_UNITS else "more than any test set has"
+
+
+def tables(plan: StudyPlan) -> Iterator[tuple[str, list[str], list[list[str]]]]:
+    """The tables of two things that can grow: a title, a header and rows, with the cautious number in parentheses."""
+    for one in plan.metrics:
+        if one.table is not None:
+            table = one.table
+            header = [table.row_name, *(f"{n:,}" for n in table.columns)]
+            cells = [
+                [f"{n:,}", *(f"{size_text(said)} ({size_text(careful)})" for said, careful in row)]
+                for n, row in zip(table.rows, table.cells, strict=True)
+            ]
+            yield table_title(plan, one), header, cells
+
+
+def table_title(plan: StudyPlan, one: MetricPlan) -> str:
+    """What a table of two things shows."""
+    assert one.table is not None
+    width = plan.quantity == "width"
+    shown = f"width of the {percent_text(plan.confidence)} interval" if width else "minimum detectable difference"
+    unit = f" in {one.measured_in}" if one.measured_in else ""
+    return f"{one.spec}: {shown}{unit}, by {one.table.row_name} and {one.table.column_name} (cautious in parentheses)"

@@ -90,6 +90,19 @@ class RunSpread:
 
 
 @frozen
+class ClusterVariance:
+    """The variance of a difference between clusters and within them, by a one-way analysis of the units' influences.
+
+    `between` and `within` add up to the variance of `clusters` clusters with `units_per_cluster` units each.
+    """
+
+    between: float
+    within: float
+    clusters: int
+    units_per_cluster: float
+
+
+@frozen
 class Score:
     """A metric's value with its interval, on how many units it stands, and what was left out.
 
@@ -189,8 +202,9 @@ class Difference:
     `showable` is the minimum detectable difference with 80 % power, of one test at a time. `margin` is how much may be
     lost (`margin_relative`: as a share of A), and `margin_verdict` what the interval says of that, each side at
     `margin_level`: "equivalent", "not worse", "worse beyond margin" or "undecided". `superiority` says on how many
-    units B is better, where that was asked for. `few_labels` says what a proxy added: the difference then has a trust
-    of its own, so that it need not be `b` less `a` exactly.
+    units B is better, where that was asked for, and `cluster_variance` how much of the variance lies between clusters,
+    where units are drawn by cluster. `few_labels` says what a proxy added: the difference then has a trust of its own,
+    so that it need not be `b` less `a` exactly.
     """
 
     spec: str
@@ -223,6 +237,7 @@ class Difference:
     runs: RunSpread | None = None
     superiority: Superiority | None = None
     few_labels: FewLabels | None = None
+    cluster_variance: ClusterVariance | None = None
 
     __eq__ = equal
     __repr__ = difference_repr

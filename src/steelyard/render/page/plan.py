@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from html import escape
 
 import numpy as np
 
-from steelyard.core.counts import count_text
 from steelyard.core.figure import Figure
 from steelyard.core.table import Table
 from steelyard.render.charts.library import available
-from steelyard.render.numbers import percent_text
 from steelyard.render.page.figures import NO_CHARTS, figure_blocks
 from steelyard.render.page.frame import Section, bullets, document
 from steelyard.render.page.tables import Cell, head_cell, number_cell, table
+from steelyard.render.plan import needs, number_text, pilot_line, quantity_line, tables
 from steelyard.render.verdicts import size_text
-from steelyard.results.plan import MetricPlan, StudyPlan
+from steelyard.results.plan import MetricPlan, Planned, StudyPlan
 
 POINTS = 40  # along a curve
 
@@ -23,12 +24,13 @@ POINTS = 40  # along a curve
 def plan_page(plan: StudyPlan) -> str:
     """The page."""
     sections = [
-        Section("targets", "Units that a difference needs", _targets(plan), "Targets"),
-        Section("sizes", "Smallest difference shown, by number of units", _sizes(plan), "Sizes"),
+        Section("targets", "What is needed", _targets(plan), "Targets"),
+        Section("sizes", _capital(quantity_line(plan)), _sizes(plan), "Sizes"),
+        Section("tables", "Two things that can grow", _tables(plan), "Tables"),
         Section("curves", "The same as curves", figure_blocks(plan_figures(plan)), "Curves"),
         Section("remarks", "Remarks", bullets(_remarks(plan))),
     ]
-    line = f"From a pilot of {count_text(plan.units, plan.unit)}, at {percent_text(plan.power)} power"
+    line = pilot_line(plan).removesuffix(":")
     top = f'<p class="kicker">Steelyard</p><h1>Plan of a test set</h1><p class="line">{escape(line)}</p>'
     return document("Steelyard: plan", top, sections)
 
@@ -41,68 +43,79 @@ def plan_figures(plan: StudyPlan) -> list[Figure]:
 def _curve(plan: StudyPlan, place: int, one: MetricPlan) -> Figure:
     ordered = sorted(set(one.curve))
     units = np.geomspace(ordered[0][0], ordered[-1][0], POINTS)
-    first, shown, careful = ordered[0]
-    shrink = np.sqrt(first / units)  # a standard error shrinks with the square root of the number of units
+    # Both fall with the square root of the number of units, or nearly so: the logarithms are joined by lines.
+    known = np.log([n for n, _, _ in ordered])
+    shown, careful = (np.exp(np.interp(np.log(units), known, np.log([row[k] for row in ordered]))) for k in (1, 2))
     measure = f", {one.measured_in}" if one.measured_in else ""
-    wanted = ""
-    if one.needed is not None:
-        size = f"{one.target:g} {one.measured_in}".strip()
-        wanted = f" {size} need about {one.needed.units:,} units; plan for {one.needed.cautious:,}."
+    wanted = "".join(f" {line}" for line in needs(replace(plan, metrics=(one,))))
     names, numbers = tuple(f"{n:,}" for n, _, _ in ordered), np.array([ends for _, *ends in ordered])
+    axis = "width" if plan.quantity == "width" else "difference"
+    title = f"{one.spec}: {'width of the interval' if plan.quantity == 'width' else 'minimum detectable difference'}"
     return Figure(
         f"plan_{place + 1}",
         "curves",
-        f"{one.spec}: smallest difference shown",
-        {"x": units, "y": shown * shrink, "low": shown * shrink, "high": careful * shrink},
-        {"x": f"units ({plan.unit})", "y": f"difference{measure}", "ticks": [n for n, _, _ in ordered]},
-        f"Shown with {percent_text(plan.power)} power, one test at a time; the band ends where the pilot took its "
-        f"error too small.{wanted}",
-        Table(
-            f"plan_{place + 1}",
-            f"{one.spec}: smallest difference shown",
-            "units",
-            names,
-            ("shown", "cautious"),
-            numbers,
-        ),
+        title,
+        {"x": units, "y": shown, "low": shown, "high": careful},
+        {"x": f"units ({plan.unit})", "y": f"{axis}{measure}", "ticks": [n for n, _, _ in ordered]},
+        f"{_capital(quantity_line(plan))}; the band ends where the pilot's error is too small.{wanted}",
+        Table(f"plan_{place + 1}", title, "units", names, ("from the pilot", "cautious"), numbers),
     )
 
 
 def _sizes(plan: StudyPlan) -> str:
     sizes = [n for n, _, _ in plan.metrics[0].curve]
     rows = [
-        [
-            head_cell(f"{one.spec} {one.measured_in}".strip()),
-            *(_size(plain, careful) for _, plain, careful in one.curve),
-        ]
+        [head_cell(f"{one.spec} {one.measured_in}".strip()), *(_size(one, *row) for row in one.curve)]
         for one in plan.metrics
     ]
-    legend = "Below each number: the same if the pilot took its error too small."
-    return table("Smallest difference shown", ["metric", *(f"{n:,}" for n in sizes)], rows) + (
+    legend = "Below each number: the cautious one, and the range that 10 to 90 % of such pilots would say."
+    return table(_capital(quantity_line(plan)), ["metric", *(f"{n:,}" for n in sizes)], rows) + (
         f'<p class="legend">{legend}</p>'
     )
 
 
-def _size(plain: float, careful: float) -> Cell:
-    return Cell(f"{escape(size_text(plain))}<br><small>{escape(size_text(careful))}</small>", plain)
+def _size(one: MetricPlan, units: int, plain: float, careful: float) -> Cell:
+    low, high = (size_text(math.sqrt(factor) * plain) for factor in one.spread)
+    ends = "" if math.isnan(one.spread[0]) else f"<br><small>{escape(f'{low}–{high}')}</small>"
+    return Cell(f"{escape(size_text(plain))}<br><small>{escape(size_text(careful))}</small>{ends}", plain)
+
+
+def _tables(plan: StudyPlan) -> str:
+    return "".join(
+        table(title, header, [[head_cell(row[0]), *(Cell(escape(text), 0.0) for text in row[1:])] for row in rows])
+        for title, header, rows in tables(plan)
+    )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _targets(plan: StudyPlan) -> str:
-    rows = [
-        [
-            head_cell(one.spec),
-            number_cell(one.target or 0.0, f"{one.target:g} {one.measured_in}".strip()),
-            number_cell(one.needed.units, f"{one.needed.units:,}"),
-            number_cell(one.needed.cautious, f"{one.needed.cautious:,}"),
-        ]
-        for one in plan.metrics
-        if one.needed is not None
-    ]
-    return (
-        table("Units that a difference needs", ["metric", "difference", "units, about", "plan for"], rows)
-        if rows
-        else ""
-    )
+    header = ["metric", "wanted", "from this pilot", "plan for", "10–90 % of pilots"]
+    rows = []
+    for one in plan.metrics:
+        wishes = ((one.target, one.needed, "difference of"), (one.width, one.needed_for_width, "interval width"))
+        for size, planned, what in wishes:
+            if size is not None and planned is not None:
+                rows.append(
+                    [
+                        head_cell(one.spec),
+                        number_cell(size, f"{what} {size:g} {one.measured_in}".strip()),
+                        number_cell(planned.units, number_text(planned.units)),
+                        number_cell(planned.cautious, number_text(planned.cautious)),
+                        number_cell(
+                            planned.low,
+                            f"{number_text(planned.low)}–{number_text(planned.high)}" if planned.high else "",
+                        ),
+                    ]
+                )
+    said = bullets(needs(plan)) if plan.slice else ""
+    return (table("Units that are needed", header, rows) if rows else "") + said
+
+
+def _range(planned: Planned) -> str:
+    return f"{number_text(planned.low)}–{number_text(planned.high)}" if planned.high else ""
 
 
 def _remarks(plan: StudyPlan) -> list[str]:
