@@ -233,7 +233,10 @@ def test_a_plan_from_a_comparison(tmp_path: Path) -> None:
     assert one.needed.units == math.ceil(80 * (reach * d.se) ** 2)
     assert one.curve[2][:2] == (160, pytest.approx(reach * d.se / math.sqrt(2)))
     assert d.showable == pytest.approx(reach * d.se)
-    assert "mae of 1: about" in plan_text(planned)
+    text = plan_text(planned).replace("\n  ", " ")
+    numbers = one.needed
+    assert f"mae of 1 g: {numbers.units:,} units from this pilot; plan for {numbers.cautious:,}" in text
+    assert f"10–90 % of such pilots say {numbers.low:,} to {numbers.high:,}." in text
 
 
 @pytest.mark.parametrize(

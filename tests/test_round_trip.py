@@ -35,7 +35,7 @@ from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.forms import form_of
 from steelyard.results.gate import Gate, Verdict
 from steelyard.results.origin import Model, Side, Sources, TaskFacts
-from steelyard.results.plan import MetricPlan, Planned, StudyPlan
+from steelyard.results.plan import MetricPlan, Planned, PlanTable, StudyPlan
 from steelyard.results.report import Report
 from steelyard.results.score import Difference, Score
 from steelyard.results.sets import Drift, DriftGroup, Pool, PooledSet
@@ -144,9 +144,15 @@ vlm_score = st.builds(
     frames=count, confidence=st.none() | number, parser=count,
     runs=st.lists(st.builds(RunSource, folder=text, models=texts, prompts=named), max_size=1).map(tuple), notes=texts,
 )  # fmt: skip
+planned = st.none() | st.builds(Planned, units=count, cautious=count, low=count, high=count)
+plan_table = st.builds(
+    PlanTable, row_name=text, column_name=text, rows=st.tuples(count), columns=st.tuples(count),
+    cells=st.tuples(st.tuples(st.tuples(number, number))),
+)  # fmt: skip
 metric_plan = st.builds(
     MetricPlan, spec=text, measured_in=text, curve=st.tuples(st.tuples(count, number, number)),
-    target=st.none() | number, needed=st.none() | st.builds(Planned, units=count, cautious=count),
+    target=st.none() | number, needed=planned, spread=st.tuples(number, number), width=st.none() | number,
+    needed_for_width=planned, table=st.none() | plan_table,
 )  # fmt: skip
 plan = st.builds(
     StudyPlan, task=text, unit=text, units=count, power=number, confidence=number,

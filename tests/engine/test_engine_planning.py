@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,30 @@ from steelyard.engine.differences import (
     least_df,
     standard_error,
 )
-from steelyard.engine.planning import Pilot, Planned, cautious_se, reach, showable, smallest_shown, units_for
-from steelyard.results.score import Score
+from steelyard.engine.planning import (
+    Pilot,
+    cautious_se,
+    cluster_table,
+    family_level,
+    label_table,
+    label_variance,
+    labels_for_width,
+    proportion_of,
+    reach,
+    reach_with,
+    run_table,
+    showable,
+    smallest_shown,
+    units_for,
+    units_for_width,
+    units_with_runs,
+    variance_with,
+    width_at,
+    widths,
+)
+from steelyard.engine.together import one_way
+from steelyard.results.plan import Planned
+from steelyard.results.score import ClusterVariance, FewLabels, RunSpread, Score
 
 GOLDENS = json.loads((Path(__file__).parent.parent / "goldens" / "statistics2.json").read_text(encoding="utf-8"))
 PILOT = Pilot("mae", 0.02, 12.0, 100)
@@ -56,13 +79,144 @@ def test_the_smallest_difference_shown_shrinks_with_the_root_of_the_units() -> N
 
 
 def test_units_for_a_difference() -> None:
-    """n ((t + z) se / target)^2, rounded up; two units at least, and no more than a million million."""
+    """n ((t + z) se / target)^2, rounded up; two units at least, and no more than a million million.
+
+    From 10 to 90 % of pilots with 12 degrees of freedom say chi2 / 12 times as many.
+    """
     plain, careful = (100 * ((T + Z) * se / 0.03) ** 2 for se in (0.02, CAUTIOUS))
-    assert units_for(PILOT, 0.03, 0.95, 0.8) == Planned(math.ceil(plain), math.ceil(careful))
-    assert units_for(PILOT, 50.0, 0.95, 0.8) == Planned(2, 2)
-    assert units_for(PILOT, 1e-9, 0.95, 0.8) == Planned(10**12, 10**12)
+    ends = [math.ceil(plain * scipy_stats.chi2.ppf(p, 12) / 12) for p in (0.1, 0.9)]
+    assert units_for(PILOT, 0.03, 0.95, 0.8) == Planned(math.ceil(plain), math.ceil(careful), *ends)
+    assert units_for(PILOT, 50.0, 0.95, 0.8) == Planned(2, 2, 2, 2)
+    assert units_for(PILOT, 1e-9, 0.95, 0.8) == Planned(*[10**12] * 4)
     exact = 0.02 * reach(12.0, 0.95, 0.8)  # the pilot's own units are just enough
     assert units_for(PILOT, exact, 0.95, 0.8).units == 100
+
+
+@pytest.mark.parametrize(("df", "low", "high"), [(30, 0.69, 1.34), (60, 0.77, 1.24)])
+def test_the_range_of_pilots(df: float, low: float, high: float) -> None:
+    """chi2(.1) / df and chi2(.9) / df, from tables of chi2: 20.6 and 40.3 of 30, 46.5 and 74.4 of 60."""
+    assert Pilot("mae", 1.0, df, 100).spread == pytest.approx((low, high), abs=0.005)
+
+
+def test_units_for_a_width() -> None:
+    """An interval 4 wide from 100 units is 2 wide with four times as many."""
+    pilot = Pilot("mae", 1.0, 12.0, 100, width=4.0)
+    assert units_for_width(pilot, 2.0, 0.95).units == 400
+    assert units_for_width(pilot, 2.0, 0.95).cautious == math.ceil(400 * 12 / scipy_stats.chi2.ppf(0.2, 12))
+    assert widths(pilot, 400, 0.95) == pytest.approx((2.0, 2.0 * math.sqrt(12 / scipy_stats.chi2.ppf(0.2, 12))))
+
+
+def ends_of(share: float, n: float) -> tuple[float, float]:
+    """The mean of Clopper and Pearson's and Jeffreys' ends, by scipy."""
+    x, beta = share * n, scipy_stats.beta.ppf
+    low = (beta(0.025, x, n - x + 1) + beta(0.025, x + 0.5, n - x + 0.5)) / 2
+    return float(low), float((beta(0.975, x + 1, n - x) + beta(0.975, x + 0.5, n - x + 0.5)) / 2)
+
+
+def test_units_for_the_width_of_a_proportion() -> None:
+    """The ends are solved for n: at the planned units the interval is as wide as wanted, and at one fewer wider.
+
+    n (width now / wanted)^2 would be too many: the ends of few units lie further apart than their root says.
+    """
+    now = ends_of(0.9, 50.0)
+    assert proportion_of(0.9, now, (0.0, 1.0), 0.95) == pytest.approx((0.9, 50.0), rel=1e-6)
+    assert proportion_of(90.0, (100 * now[0], 100 * now[1]), (0.0, 100.0), 0.95) == pytest.approx((0.9, 50.0), rel=1e-6)
+    assert proportion_of(0.9, (now[0] - 0.02, now[1]), (0.0, 1.0), 0.95) is None  # not the ends of one proportion
+    assert proportion_of(0.9, now, (0.0, math.inf), 0.95) is None
+    pilot = Pilot("accuracy", 0.04, 30.0, 100, width=now[1] - now[0], share=0.9, effective=50.0)
+    n = units_for_width(pilot, 0.05, 0.95).units
+    reached = [high - low for low, high in (ends_of(0.9, 50 * units / 100) for units in (n, n - 1))]
+    assert reached[0] <= 0.05 < reached[1]
+    assert n < 100 * (pilot.width / 0.05) ** 2
+    assert width_at(pilot, 400, 0.95) == pytest.approx(ends_of(0.9, 200)[1] - ends_of(0.9, 200)[0])
+
+
+def test_the_level_of_a_family() -> None:
+    """Bonferroni's without influences; of equal influences each test keeps the whole level, of independent ones Sidak's."""
+    rng = np.random.default_rng(0)
+    assert family_level(0.05, 12) == (0.05 / 12, "Bonferroni")
+    assert family_level(0.05, 1)[0] == pytest.approx(0.05)
+    psi = rng.normal(0, 1, 400)
+    level, method = family_level(0.05, 5, [psi] * 5)
+    assert method == "max-T"
+    assert level == pytest.approx(0.05, abs=0.005)
+    level, _ = family_level(0.05, 5, list(rng.normal(0, 1, (5, 400))))
+    assert level == pytest.approx(1 - 0.95 ** (1 / 5), abs=0.002)
+    shared = [psi + 0.5 * rng.normal(0, 1, 400) for _ in range(5)]  # correlated by .8
+    five, ten = family_level(0.05, 5, shared)[0], family_level(0.05, 10, shared)[0]
+    assert 0.05 / 10 < ten < five < 0.05
+    assert family_level(0.05, 5, [np.zeros(400)]) == (0.01, "Bonferroni")
+
+
+def test_the_variance_between_and_within_clusters() -> None:
+    """Two clusters of two, by hand: 1, 3 and 5, 11. MSB = (2 - 5)^2 * 2 * 2 = 36, MSW = (2 + 18) / 2 = 10, m0 = 2.
+
+    Between: (36 - 10) / 2 = 13, over 2 clusters 6.5. Within: 10 over 4 units, 2.5.
+    """
+    parts = one_way(np.array([1.0, 3.0, 5.0, 11.0]), np.array([0, 0, 1, 1]), 2)
+    assert parts == ClusterVariance(6.5, 2.5, 2, 2.0)
+    assert one_way(np.array([1.0, 3.0]), np.array([0, 1]), 2) is None
+    assert one_way(np.array([1.0, 3.0]), np.array([0, 0]), 1) is None
+    table = cluster_table(Pilot("mae", 3.0, 12.0, 2), parts, [2, 8], 0.95, 0.8)
+    assert (table.rows, table.columns) == ((2, 8), (1, 2, 4, 8))
+    # The pilot's own cell is its own error; 4 units per cluster halve the part within; 4 times the clusters halve all.
+    assert table.cells[0][1][0] == pytest.approx((T + Z) * 3)
+    assert table.cells[0][2][0] == pytest.approx((T + Z) * 3 * math.sqrt((6.5 + 1.25) / 9))
+    assert table.cells[1][2][0] == pytest.approx((T + Z) * 3 * math.sqrt((6.5 + 1.25) / 9) / 2)
+    assert table.cells[0][1][1] == pytest.approx((T + Z) * 3 * math.sqrt(12 / scipy_stats.chi2.ppf(0.2, 12)))
+
+
+SPREAD = RunSpread("seeds", (0.7, 0.8, 0.75, 0.77), 4, 200, v_items=5.0, v_runs=3.0, v_both=1.0)
+
+
+def test_the_variance_of_more_runs_and_units() -> None:
+    """V(n', R') by hand: (5 - 1) n/n' + (3 - 1) R/R' + 1 nR/(n'R'). At the pilot 4 + 2 + 1 = 7."""
+    assert variance_with(SPREAD, 1.0, 4) == (3.0, 4.0)
+    assert variance_with(SPREAD, 2.0, 8) == (1.0 + 0.25, 2.0)
+    df = 3.25**2 / (1.25**2 / 7 + 2.0**2 / 399)
+    far = scipy_stats.t.ppf(0.975, df)
+    assert reach_with(SPREAD, 2.0, 8, 0.95, 0.8) == pytest.approx((far + Z) * math.sqrt(3.25), rel=1e-6)
+    assert reach_with(SPREAD, 2.0, 8, 0.95, None) == pytest.approx(2 * far * math.sqrt(3.25), rel=1e-6)
+    # Two models with runs of their own: twice the degrees of freedom of runs.
+    own = replace(SPREAD, values=())
+    df = 3.25**2 / (1.25**2 / 14 + 2.0**2 / 399)
+    assert reach_with(own, 2.0, 8, 0.95, None) == pytest.approx(2 * scipy_stats.t.ppf(0.975, df) * math.sqrt(3.25))
+    table = run_table(Pilot("accuracy", math.sqrt(7), 9.0, 200), SPREAD, [200, 400], [3, 8], 0.95, 0.8)
+    assert table.cells[1][1][0] == pytest.approx((far + Z) * math.sqrt(3.25), rel=1e-6)
+    assert table.cells[1][1][1] == pytest.approx(table.cells[1][1][0] * math.sqrt(9 / scipy_stats.chi2.ppf(0.2, 9)))
+
+
+def test_units_that_runs_allow() -> None:
+    """With as many runs, V falls to 2 and no further: what needs less cannot be reached by units."""
+    pilot = Pilot("accuracy", math.sqrt(7), 9.0, 200)
+    n = units_with_runs(pilot, SPREAD, 8.0, 0.95, 0.8).units
+    reached = [reach_with(SPREAD, units / 200, 4, 0.95, 0.8) for units in (n, n - 1)]
+    assert reached[0] <= 8.0 < reached[1]
+    assert units_with_runs(pilot, SPREAD, 3.0, 0.95, 0.8).units == 10**12
+
+
+FEW = FewLabels(
+    740, 0.5, "difference", 0.8, None, 0.05, 0.75, labelled=60, residual_variance=0.06, proxy_variance=0.0004
+)
+
+
+def test_what_labels_and_judged_units_bring() -> None:
+    """V = .06 / n' + .25 * .0004 * 740 / N': .0011 now; .0006 with twice the labels, .00105 with twice the judged."""
+    assert label_variance(FEW, 60, 740) == pytest.approx(0.0011)
+    assert label_variance(FEW, 120, 740) == pytest.approx(0.0006)
+    assert label_variance(FEW, 60, 1480) == pytest.approx(0.00105)
+    pilot = Pilot("accuracy", 0.033, 40.0, 60, width=0.13)
+    table = label_table(pilot, FEW, 0.95)
+    assert (table.rows, table.columns) == ((30, 60, 120, 240), (370, 740, 1480, 2960))
+    assert table.cells[1][1][0] == pytest.approx(0.13)
+    assert table.cells[2][1][0] == pytest.approx(0.13 * math.sqrt(0.0006 / 0.0011))
+    assert table.cells[1][2][0] == pytest.approx(0.13 * math.sqrt(0.00105 / 0.0011))
+    # A width of .13 sqrt(.0006 / .0011) needs twice the labels; below .13 sqrt(.0001 / .0011) none are enough.
+    wanted = labels_for_width(pilot, FEW, 0.13 * math.sqrt(0.0006 / 0.0011), 0.95)
+    assert wanted.units == 120
+    caution = 40 / scipy_stats.chi2.ppf(0.2, 40)
+    assert wanted.cautious == math.ceil(caution * 0.06 / (0.0006 - caution * 0.0001))
+    assert labels_for_width(pilot, FEW, 0.039, 0.95) is None
 
 
 def test_a_difference_from_paired_draws() -> None:

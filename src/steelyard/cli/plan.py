@@ -32,6 +32,7 @@ WRITERS = {".json": "to_json", ".md": "to_markdown", ".html": "to_html"}
 @click.option(
     "--cluster", metavar="COLUMN", help="Count clusters, and show what more units per cluster bring; PILOT has them."
 )
+@click.option("--runs", metavar="R,R,...", help="Numbers of runs to look at, such as 3,5,10, of a PILOT with --runs.")
 @click.option("--labels", is_flag=True, help="What more labels and more judged units bring, of a PILOT with --proxy.")
 @click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write a page with curves to FILE.")
 @click.option(
@@ -52,6 +53,7 @@ def plan(
     family: int | None,
     part: str | None,
     cluster: str | None,
+    runs: str | None,
     labels: bool,
     html: str | None,
     figures: str | None,
@@ -86,7 +88,7 @@ def plan(
         widths = _size(plain[0], "--width", plain[0]) if plain else _sizes(width, "--width")
     study = make_plan(
         pilot, baseline=baseline, model=model, targets=targets, units=units, power=power, width=widths, family=family,
-        slice=part, cluster=cluster, labels=labels,
+        slice=part, cluster=cluster, runs=_runs(runs), labels=labels,
     )  # fmt: skip
     for name in output:
         getattr(study, WRITERS[Path(name).suffix.lower()])(name)
@@ -107,3 +109,10 @@ def _size(text: str, option: str, whole: str) -> float:
         return float(text)
     except ValueError:
         raise InputError(f"{option} '{whole}' is not a size", remedy=f"Example: {option} map=0.02.") from None
+
+
+def _runs(text: str | None) -> list[int]:
+    try:
+        return [] if text is None else [int(one) for one in text.split(",")]
+    except ValueError:
+        raise InputError(f"--runs '{text}' is not a list of numbers", remedy="Example: --runs 3,5,10.") from None

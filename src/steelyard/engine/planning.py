@@ -10,7 +10,7 @@ such pilots would say.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -21,13 +21,15 @@ from steelyard.engine.distributions import chi2_quantile, normal, t_quantile
 from steelyard.engine.flips import Coins
 from steelyard.engine.intervals import Bounds, Interval, Parts
 from steelyard.results.plan import MOST_UNITS, Planned, PlanTable
-from steelyard.results.score import ClusterVariance, FewLabels
+from steelyard.results.score import ClusterVariance, FewLabels, RunSpread
 
 POWER = 0.8
 CAUTION = 0.2
 PILOTS = (0.1, 0.9)
 WORLDS = 9_999
 TIMES = (0.5, 1, 2, 4)  # of the pilot's sizes, in a table
+STEPS = 100  # of solving for a number of units
+MANY = 1e7  # effective units from which the ends of a proportion lie apart as their square root
 SAME = 1e-3  # of the effective units that both ends of a proportion give
 
 
@@ -108,12 +110,10 @@ def proportion_of(value: float, interval: Interval, bounds: Bounds, confidence: 
     share, *ends = ((one - low) / (high - low) for one in (value, *interval))
     found = []
     for side, end in enumerate(ends):
-        few, many = 1.0, 1e12
-        for _ in range(100):
-            middle = math.sqrt(few * many)
-            reached = abs(_ends(share, middle, confidence)[side] - share)
-            few, many = (middle, many) if reached > abs(end - share) else (few, middle)
-        found.append(few)
+        reached = abs(end - share)
+        if not reached > 0:
+            return None
+        found.append(_effective(share, lambda two, side=side: abs(two[side] - share), reached, confidence))
     return (share, found[0]) if abs(found[0] - found[1]) <= SAME * max(found) else None
 
 
@@ -122,12 +122,26 @@ def _ends(share: float, effective: float, confidence: float) -> Interval:
     return float(low[0]), float(high[0])
 
 
+def _effective(share: float, size: Callable[[Interval], float], wanted: float, confidence: float) -> float:
+    """The effective units at which the ends of a proportion have a size, which falls about as their square root."""
+    n = 30.0
+    for _ in range(STEPS):
+        before, n = n, n * (size(_ends(share, n, confidence)) / wanted) ** 2
+        n = max(n, 1.0)
+        if n > MANY:
+            return min(MANY * (size(_ends(share, MANY, confidence)) / wanted) ** 2, 1.0 * MOST_UNITS)
+        if abs(n - before) <= 1e-11 * n:
+            break
+    return n
+
+
 def width_at(pilot: Pilot, units: float, confidence: float) -> float:
     """The width of the interval with so many units."""
     if math.isnan(pilot.effective):
         return pilot.width * math.sqrt(pilot.units / units)
-    low, high = _ends(pilot.share, max(pilot.effective * units / pilot.units, 1.0), confidence)
-    return pilot.scale * (high - low)
+    effective = max(pilot.effective * units / pilot.units, 1.0)
+    low, high = _ends(pilot.share, min(effective, MANY), confidence)
+    return pilot.scale * (high - low) * math.sqrt(min(MANY / effective, 1.0))
 
 
 def widths(pilot: Pilot, units: float, confidence: float) -> tuple[float, float]:
@@ -144,11 +158,8 @@ def _needed(pilot: Pilot, width: float, confidence: float) -> float:
     """n (width now / wanted)^2, or for a proportion the units at which its ends lie so far apart."""
     if math.isnan(pilot.effective):
         return pilot.units * (pilot.width / width) ** 2
-    few, many = 1.0, 10.0 * MOST_UNITS
-    for _ in range(100):
-        middle = math.sqrt(few * many)
-        few, many = (middle, many) if width_at(pilot, middle, confidence) > width else (few, middle)
-    return many
+    needed = _effective(pilot.share, lambda ends: ends[1] - ends[0], width / pilot.scale, confidence)
+    return needed * pilot.units / pilot.effective
 
 
 def family_level(alpha: float, tests: int, influences: Sequence[Floats] = ()) -> tuple[float, str]:
@@ -196,6 +207,53 @@ def cluster_table(
 def _pair(se: float, pilot: Pilot, confidence: float, power: float) -> tuple[float, float]:
     plain, careful = (showable(one, pilot.df, confidence, power) for one in (se, se * math.sqrt(pilot.caution)))
     return plain, careful
+
+
+def variance_with(spread: RunSpread, units: float, runs: float) -> tuple[float, float]:
+    """The variance of a mean over `units` times the pilot's units and so many runs: that of runs, and that of units.
+
+    V(n', R') = (V_runs - V_both) R / R' + V_both n R / (n' R') + (V_items - V_both) n / n'; the first two need runs.
+    """
+    r = spread.n_runs / runs
+    of_runs = max(spread.v_runs - spread.v_both, 0.0) * r + max(spread.v_both, 0.0) * r / units
+    return of_runs, max(spread.v_items - spread.v_both, 0.0) / units
+
+
+def reach_with(spread: RunSpread, units: float, runs: int, confidence: float, power: float | None) -> float:
+    """The minimum detectable difference with `units` times the pilot's units and so many runs; without a power, the
+    width of the interval. The t has the degrees of freedom of that many runs and units.
+    """
+    of_runs, of_units = variance_with(spread, units, runs)
+    models = 1 if spread.values else 2  # two models with runs of their own have twice the degrees of freedom
+    second = of_runs**2 / (models * (runs - 1)) + of_units**2 / max(spread.n_units * units - 1, 1)
+    df = (of_runs + of_units) ** 2 / second if second > 0 else math.inf
+    far = 2 * t_quantile((1 + confidence) / 2, df) if power is None else reach(df, confidence, power)
+    return far * math.sqrt(of_runs + of_units)
+
+
+def run_table(
+    pilot: Pilot, spread: RunSpread, units: Sequence[int], runs: Sequence[int], confidence: float, power: float | None
+) -> PlanTable:
+    """The minimum detectable difference by units and runs, or without a power the width of the interval."""
+    careful = math.sqrt(pilot.caution)
+    cells = []
+    for n in units:
+        shown = [reach_with(spread, n / pilot.units, r, confidence, power) for r in runs]
+        cells.append(tuple((one, one * careful) for one in shown))
+    return PlanTable("units", f"runs ({spread.factor})", tuple(units), tuple(runs), tuple(cells))
+
+
+def units_with_runs(pilot: Pilot, spread: RunSpread, size: float, confidence: float, power: float | None) -> Planned:
+    """The units that reach a size with as many runs as the pilot has: what runs make does not shrink with units."""
+    numbers = []
+    for factor in (1.0, pilot.caution, *pilot.spread):
+        few, many = 2.0, float(MOST_UNITS)
+        for _ in range(60):
+            middle = math.sqrt(few * many)
+            reached = reach_with(spread, middle / pilot.units, spread.n_runs, confidence, power) * math.sqrt(factor)
+            few, many = (middle, many) if reached > size else (few, middle)
+        numbers.append(math.ceil(many - 1e-6))
+    return Planned(*numbers)
 
 
 def label_table(pilot: Pilot, few: FewLabels, confidence: float) -> PlanTable:

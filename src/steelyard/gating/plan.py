@@ -19,16 +19,18 @@ from steelyard.engine.planning import (
     label_table,
     labels_for_width,
     proportion_of,
+    run_table,
     smallest_shown,
     units_for,
     units_for_width,
+    units_with_runs,
     widths,
 )
 from steelyard.gating.judge import range_of
 from steelyard.gating.models import chosen
 from steelyard.gating.pairing import compare_results
 from steelyard.results.comparison import Comparison, Lineup
-from steelyard.results.plan import MetricPlan, Planned, PlanTable, StudyPlan
+from steelyard.results.plan import MetricPlan, PlanTable, StudyPlan
 from steelyard.results.read import edit_notes, read_result
 from steelyard.results.report import Report
 from steelyard.results.result import Result
@@ -52,6 +54,7 @@ def plan(
     family: int | None = None,
     slice: str | None = None,
     cluster: str | None = None,
+    runs: Sequence[int] = (),
     labels: bool = False,
 ) -> StudyPlan:
     """Plan from a pilot comparison, or from two results: `plan("pilot.json", targets={"map": 0.02})`.
@@ -59,8 +62,8 @@ def plan(
     Of a lineup or a score of VLMs, `model` names the one to plan for and `baseline` another model of it. `width` is a
     wanted width of the interval, for all metrics or by metric; one result alone is enough for it. `family` is how many
     tests are corrected together. `slice` ("weather=fog") plans for a slice of the pilot, and `cluster` counts clusters,
-    by which the pilot was compared. `labels` says what more labels and more judged units bring, for a result that was
-    scored with a proxy.
+    by which the pilot was compared. `runs` are numbers of runs to look at, for a pilot with several runs. `labels` says
+    what more labels and more judged units bring, for a result that was scored with a proxy.
     """
     if not 0.5 <= power < 1:
         raise InputError(f"a power of {power:g} is not from 0.5 to 1", remedy="For 80 % write 0.8.")
@@ -68,7 +71,10 @@ def plan(
         isinstance(family, bool) or not isinstance(family, int) or not 1 <= family <= MOST_TESTS
     ):
         raise InputError(f"a family of {family!r} tests cannot be planned", remedy=f"Choose from 1 to {MOST_TESTS:,}.")
-    held, edited = _held(pilot, baseline, model, alone=width is not None or labels)
+    for one in runs:
+        if type(one) is not int or not 2 <= one <= MOST_TESTS:
+            raise InputError(f"{one!r} runs cannot be planned", remedy=f"Choose from 2 to {MOST_TESTS:,}.")
+    held, edited = _held(pilot, baseline, model, alone=width is not None or labels or bool(runs))
     where = _named(pilot)
     request = held.request if isinstance(held, Report) else held.b.request
     numbers, whole = _numbers(held, slice, where)
@@ -102,9 +108,13 @@ def plan(
         wide = _sizes(dict.fromkeys(pilots, width), "width", held.task, pilots)
     level, method = family_level(1 - confidence, family or 1)
     plans = [
-        _metric(one, numbers[spec], wanted.get(spec), wide.get(spec), units, confidence, 1 - level, power, labels)
+        _metric(one, numbers[spec], wanted.get(spec), wide.get(spec), units, confidence, 1 - level, power, runs, labels)
         for spec, one in pilots.items()
     ]
+    if runs and all(one.runs is None for one in numbers.values()):
+        raise InputError(
+            "the pilot is not of several runs", where=where, remedy="Make it with --runs, or leave --runs out."
+        )
     if labels and all(one.table is None for one in plans):
         raise InputError(
             "no score of the pilot was made with a proxy",
@@ -127,27 +137,42 @@ def plan(
 
 def _metric(
     pilot: Pilot, number: Difference | Score, target: float | None, width: float | None, units: Sequence[int],
-    confidence: float, tested_at: float, power: float, labels: bool,
+    confidence: float, tested_at: float, power: float, runs: Sequence[int], labels: bool,
 ) -> MetricPlan:  # fmt: skip
     """The plan of one metric; tests have the confidence `tested_at`, intervals `confidence`."""
     sizes = list(units) or [max(2, round(pilot.units * times)) for times in CURVE]
+    several = [max(2, round(pilot.units * times)) for times in TIMES]
+    spread, few = number.runs, number.few_labels if isinstance(number, Score) else None
+    parts = None if isinstance(number, Score) else number.cluster_variance
+    of_score = isinstance(number, Score)
+    # What the curve shows: the width of a score's interval, or the difference that is shown with a power.
+    level, shown_with = (confidence, None) if of_score else (tested_at, power)
     table: PlanTable | None = None
-    for_width: Planned | None = None
-    if width is not None:
-        for_width = units_for_width(pilot, width, confidence)
-    if isinstance(number, Score):
+    needed = for_width = None
+    if spread is not None:
+        cells = run_table(pilot, spread, sizes, [spread.n_runs], level, shown_with).cells
+        curve = tuple((n, *row[0]) for n, row in zip(sizes, cells, strict=True))
+        if runs:
+            table = run_table(pilot, spread, several, runs, level, shown_with)
+        if target is not None:
+            needed = units_with_runs(pilot, spread, target, tested_at, power)
+        if width is not None:
+            for_width = units_with_runs(pilot, spread, width, confidence, None)
+        return MetricPlan(pilot.spec, pilot.measured_in, curve, target, needed, pilot.spread, width, for_width, table)
+    if of_score:
         curve = tuple((n, *widths(pilot, n, confidence)) for n in sizes)
-        few = number.few_labels
-        if labels and few is not None and few.residual_variance > 0 and few.labelled:
-            table = label_table(pilot, few, confidence)
-            if width is not None:
-                for_width = labels_for_width(pilot, few, width, confidence)
     else:
         curve = tuple((n, *smallest_shown(pilot, n, tested_at, power)) for n in sizes)
-        if number.cluster_variance is not None and pilot.units == number.cluster_variance.clusters:
-            counts = [max(2, round(pilot.units * times)) for times in TIMES]
-            table = cluster_table(pilot, number.cluster_variance, counts, tested_at, power)
-    needed = None if target is None else units_for(pilot, target, tested_at, power)
+    if target is not None:
+        needed = units_for(pilot, target, tested_at, power)
+    if width is not None:
+        for_width = units_for_width(pilot, width, confidence)
+    if parts is not None and pilot.units == parts.clusters:
+        table = cluster_table(pilot, parts, several, tested_at, power)
+    if labels and few is not None and few.residual_variance > 0 and few.labelled:
+        table = label_table(pilot, few, confidence)
+        if width is not None:
+            for_width = labels_for_width(pilot, few, width, confidence)
     return MetricPlan(pilot.spec, pilot.measured_in, curve, target, needed, pilot.spread, width, for_width, table)
 
 
