@@ -17,7 +17,7 @@ from steelyard.core.plan import POINT
 from steelyard.engine.families import false_discovery, max_t
 from steelyard.engine.flips import tail_bound
 from steelyard.engine.margins import margin_verdict
-from steelyard.engine.planning import Pilot, cautious_se, showable, smallest_shown, units_for
+from steelyard.engine.planning import Pilot, cautious_se, reach_with, showable, smallest_shown, units_for
 from steelyard.gating.plan import plan
 from steelyard.render.page.plan import plan_figures
 from steelyard.render.plan import plan_text
@@ -246,11 +246,67 @@ def test_a_plan_from_a_comparison(tmp_path: Path) -> None:
         ({"targets": {"mae": -1.0}}, "the target of 'mae' is -1"),
         ({"power": 1.5}, "a power of 1.5"),
         ({"baseline": "x.json"}, "holds its own baseline"),
+        ({"width": {"map": 1.0}}, "the pilot has no 'map'"),
+        ({"width": 0.0}, "the width of 'mae' is 0"),
+        ({"family": 0}, "a family of 0 tests"),
+        ({"family": True}, "a family of True tests"),
+        ({"slice": "fog"}, "'fog' does not name a slice"),
+        ({"slice": "weather=fog"}, r"the pilot has no slices by 'weather'\. Make it with --by weather"),
+        ({"cluster": "video"}, r"the pilot was not resampled by 'video'\. Make it with --cluster video"),
+        ({"runs": [1]}, "1 runs cannot be planned"),
+        ({"runs": [3]}, "the pilot does not have several runs"),
+        ({"labels": True}, "no score of the pilot was made with a proxy"),
     ],
 )
 def test_plans_that_are_none(given: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(sy.InputError, match=message):
         plan(compared(tmp_path), **given)
+
+
+def test_plans_for_families_slices_and_widths(tmp_path: Path) -> None:
+    """By hand from the numbers of the comparison, in the API and on the console."""
+    rng = np.random.default_rng(8)
+    truth = rng.uniform(100, 400, 80)
+    data, a = dishes(truth, truth + rng.normal(0, 20, 80))
+    data |= {"weather": np.where(np.arange(80) % 4 == 0, "fog", "sun")}
+    b = {**a, "weight": truth + rng.normal(0, 18, 80)}
+    pilot = sy.compare("weights", data, a, b, ["mae", "wape"], by=["weather"], draws=200)
+    d, z = pilot["mae"], scipy_stats.norm.ppf(0.8)
+    reach = scipy_stats.t.ppf(1 - 0.05 / 24, d.df) + z
+    family = sy.plan(pilot, targets={"mae": 2.0}, family=12)
+    assert family.metrics[0].needed.units == math.ceil(80 * (reach * d.se / 2) ** 2)
+    assert (family.family_method, family.level) == ("Bonferroni", pytest.approx(0.05 / 12))
+    assert "12 tests together by Bonferroni: 0.42 % each" in " ".join(str(family).split())
+    width = sy.plan(pilot, width={"mae": 2.0}).metrics[0]
+    assert width.needed_for_width.units == math.ceil(80 * ((d.interval[1] - d.interval[0]) / 2) ** 2)
+    fog = pilot.slices["weather"]["fog"]["mae"]
+    part = sy.plan(pilot, targets={"mae": 2.0}, slice="weather=fog")
+    needed = part.metrics[0].needed.units
+    assert needed == math.ceil(20 * ((scipy_stats.t.ppf(0.975, fog.df) + z) * fog.se / 2) ** 2)
+    assert (part.units, part.share) == (20, 0.25)
+    assert f"In all, {4 * needed:,} units" in " ".join(str(part).split())
+    # mae and wape are nearly one: with influences max-T asks for fewer units than Bonferroni's method.
+    kept = sy.compare("weights", data, a, b, ["mae", "wape"], draws=200, save_influences=True)
+    by_max_t = sy.plan(sy.read(kept.to_dict()), targets={"mae": 2.0}, family=2)
+    assert by_max_t.family_method == "max-T"
+    assert 0.03 < by_max_t.level < 0.0501
+    assert by_max_t.metrics[0].needed.units < sy.plan(pilot, targets={"mae": 2.0}, family=2).metrics[0].needed.units
+
+
+def test_plans_from_several_runs() -> None:
+    """What seeds make does not shrink with units: the curve has V(n', R), and the table V(n', R')."""
+    rng = np.random.default_rng(9)
+    ids = np.arange(80)
+    truth = {"id": ids, "label": np.ones(80, int)}
+    runs = [{"id": ids, "label": (rng.random(80) < right).astype(int)} for right in (0.6, 0.7, 0.8, 0.75)]
+    report = sy.evaluate("labels", truth, runs, "accuracy", runs="seeds", draws=100)
+    spread = report["accuracy"].runs
+    planned = sy.plan(report, width=0.1, runs=[3, 8]).metrics[0]
+    widths = [reach_with(spread, times, 4, 0.95, None) for times in (0.5, 1, 2, 4, 8, 16)]
+    assert [shown for _, shown, _ in planned.curve] == pytest.approx(widths)
+    assert (planned.table.rows, planned.table.columns) == ((40, 80, 160, 320), (3, 8))
+    assert planned.table.cells[2][1][0] == pytest.approx(reach_with(spread, 2.0, 8, 0.95, None))
+    assert "more than any test set has" in str(sy.plan(report, width=0.001))
 
 
 def test_a_gate_of_not_worse(tmp_path: Path) -> None:

@@ -62,10 +62,10 @@ def plan(
 ) -> None:
     """Say what difference test sets of other sizes show, and how many units a difference or a width needs.
 
-    PILOT is the JSON of 'compare', of 'vlm score', or of 'evaluate' with --save-influences and --baseline; for
-    --width and --labels one result of 'evaluate' is enough. The standard error shrinks with the square root of the number of units. Every number
-    comes with a cautious one, which allows for a pilot whose error is too small, and with the range that 10 to 90 % of
-    such pilots would say. Name a difference that would matter, never the pilot's own.
+    PILOT is the JSON of 'compare', of 'vlm score', or of 'evaluate' with --save-influences and --baseline; for --width
+    and --labels one result of 'evaluate' is enough. The standard error shrinks with the square root of the number of
+    units. Every number comes with a cautious one, which allows for a pilot whose error is too small, and with the range
+    that 10 to 90 % of such pilots would say. Name a difference that would matter, never the pilot's own.
 
     \b
     steelyard plan pilot.json --target map=0.02

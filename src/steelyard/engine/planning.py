@@ -130,7 +130,7 @@ def _effective(share: float, size: Callable[[Interval], float], wanted: float, c
         n = max(n, 1.0)
         if n > MANY:
             return min(MANY * (size(_ends(share, MANY, confidence)) / wanted) ** 2, 1.0 * MOST_UNITS)
-        if abs(n - before) <= 1e-11 * n:
+        if abs(n - before) <= 1e-9 * n:
             break
     return n
 

@@ -106,14 +106,14 @@ def plan(
     wide = _sizes(width if isinstance(width, Mapping) else {}, "width", held.task, pilots)
     if width is not None and not isinstance(width, Mapping):
         wide = _sizes(dict.fromkeys(pilots, width), "width", held.task, pilots)
-    level, method = family_level(1 - confidence, family or 1)
+    level, method = family_level(1 - confidence, family or 1, _influences(held) if family else ())
     plans = [
         _metric(one, numbers[spec], wanted.get(spec), wide.get(spec), units, confidence, 1 - level, power, runs, labels)
         for spec, one in pilots.items()
     ]
     if runs and all(one.runs is None for one in numbers.values()):
         raise InputError(
-            "the pilot is not of several runs", where=where, remedy="Make it with --runs, or leave --runs out."
+            "the pilot does not have several runs", where=where, remedy="Make it with --runs, or leave --runs out."
         )
     if labels and all(one.table is None for one in plans):
         raise InputError(
@@ -174,6 +174,20 @@ def _metric(
         if width is not None:
             for_width = labels_for_width(pilot, few, width, confidence)
     return MetricPlan(pilot.spec, pilot.measured_in, curve, target, needed, pilot.spread, width, for_width, table)
+
+
+def _influences(held: Comparison | Report) -> list[Any]:
+    """What each unit contributes to each difference of a pilot; nothing where it did not keep that."""
+    if isinstance(held, Report) or held.influences is None:
+        return []
+    a, b = held.influences.models
+    best = {"zero": 0.0, "one": 1.0}
+    every = []
+    for spec in (spec for spec in a if spec in b and spec in held.differences):
+        at = best.get(held.differences[spec].better)
+        signs = [1.0 if at is None else math.copysign(1.0, one[spec].value - at) for one in (a, b)]
+        every.append(signs[1] * b[spec].psi - signs[0] * a[spec].psi)
+    return every
 
 
 def _pilot(number: Difference | Score, task: str, confidence: float, *, in_clusters: bool) -> Pilot:
