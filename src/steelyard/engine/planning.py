@@ -20,7 +20,7 @@ from steelyard.core.weights import Floats
 from steelyard.engine.distributions import chi2_quantile, normal, t_quantile
 from steelyard.engine.flips import Coins
 from steelyard.engine.intervals import Bounds, Interval, Parts
-from steelyard.results.plan import MOST_UNITS, Planned, PlanTable
+from steelyard.results.plan import LABELLED, MOST_UNITS, Planned, PlanTable
 from steelyard.results.score import ClusterVariance, FewLabels, RunSpread
 
 POWER = 0.8
@@ -108,13 +108,13 @@ def proportion_of(value: float, interval: Interval, bounds: Bounds, confidence: 
     if not (math.isfinite(low) and math.isfinite(high) and low < value < high):
         return None
     share, *ends = ((one - low) / (high - low) for one in (value, *interval))
-    found = []
+    solved = []
     for side, end in enumerate(ends):
         reached = abs(end - share)
         if not reached > 0:
             return None
-        found.append(_effective(share, lambda two, side=side: abs(two[side] - share), reached, confidence))
-    return (share, found[0]) if abs(found[0] - found[1]) <= SAME * max(found) else None
+        solved.append(_effective(share, lambda two, side=side: abs(two[side] - share), reached, confidence))
+    return (share, solved[0]) if abs(solved[0] - solved[1]) <= SAME * max(solved) else None
 
 
 def _ends(share: float, effective: float, confidence: float) -> Interval:
@@ -268,7 +268,7 @@ def label_table(pilot: Pilot, few: FewLabels, confidence: float) -> PlanTable:
         tuple(widths(pilot, pilot.units * now / label_variance(few, n, more), confidence) for more in judged)
         for n in labels
     ]
-    return PlanTable("labels", "judged units", tuple(labels), tuple(judged), tuple(cells))
+    return PlanTable(LABELLED, "judged units", tuple(labels), tuple(judged), tuple(cells))
 
 
 def label_variance(few: FewLabels, labels: float, others: float) -> float:

@@ -200,9 +200,9 @@ def _pilot(number: Difference | Score, task: str, confidence: float, *, in_clust
     )
     if isinstance(number, Score) and number.interval is not None:
         bounds = range_of(task, number.spec)
-        found = proportion_of(number.value, number.interval, bounds, confidence)
-        if found is not None:
-            return replace(pilot, share=found[0], effective=found[1], scale=bounds[1] - bounds[0])
+        proportion = proportion_of(number.value, number.interval, bounds, confidence)
+        if proportion is not None:
+            return replace(pilot, share=proportion[0], effective=proportion[1], scale=bounds[1] - bounds[0])
     return pilot
 
 

@@ -11,7 +11,7 @@ from steelyard.render.markdown import code, plain
 from steelyard.render.numbers import percent_text
 from steelyard.render.text import bullet, grid
 from steelyard.render.verdicts import size_text
-from steelyard.results.plan import MOST_UNITS, MetricPlan, Planned, StudyPlan
+from steelyard.results.plan import LABELLED, MOST_UNITS, MetricPlan, Planned, StudyPlan
 
 
 def plan_text(plan: StudyPlan, width: int = 80) -> str:
@@ -79,8 +79,8 @@ def needs(plan: StudyPlan) -> list[str]:
         if one.needed is not None:
             lines.append(f"{one.spec} of {one.target:g}{unit}: {_planned(plan, one.needed, _counted(plan))}")
         if one.width is not None:
-            labels = one.table is not None and one.table.row_name == "labels"
-            counted = "labels" if labels else _counted(plan)
+            by_proxy = one.table is not None and one.table.row_name == LABELLED
+            counted = LABELLED if by_proxy else _counted(plan)
             said = (
                 _planned(plan, one.needed_for_width, counted)
                 if one.needed_for_width is not None

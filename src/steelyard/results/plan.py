@@ -13,6 +13,7 @@ from steelyard.results.same import equal
 
 Quantity = Literal["difference", "width"]
 MOST_UNITS = 10**12
+LABELLED = "labelled units"
 
 
 @frozen
