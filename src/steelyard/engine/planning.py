@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -113,8 +114,12 @@ def proportion_of(value: float, interval: Interval, bounds: Bounds, confidence: 
         reached = abs(end - share)
         if not reached > 0:
             return None
-        solved.append(_effective(share, lambda two, side=side: abs(two[side] - share), reached, confidence))
+        solved.append(_effective(share, partial(_reach_of, share, side), reached, confidence))
     return (share, solved[0]) if abs(solved[0] - solved[1]) <= SAME * max(solved) else None
+
+
+def _reach_of(share: float, side: int, ends: Interval) -> float:
+    return abs(ends[side] - share)
 
 
 def _ends(share: float, effective: float, confidence: float) -> Interval:
