@@ -17,7 +17,7 @@ from steelyard.version import __version__
 
 if TYPE_CHECKING:
     from steelyard.accumulator import Accumulator
-    from steelyard.api import compare, compare_all, evaluate, metrics, read, score, use_threads
+    from steelyard.api import compare, compare_all, evaluate, label_next, metrics, read, score, use_threads
     from steelyard.core.errors import InputError, SteelyardError
     from steelyard.core.metric import Metric
     from steelyard.core.progress import use_progress
@@ -54,6 +54,7 @@ __all__ = [
     "evaluate",
     "evaluate_shards",
     "gate",
+    "label_next",
     "metrics",
     "plan",
     "pool",
@@ -85,6 +86,7 @@ _HOMES = {
     "evaluate": "api",
     "evaluate_shards": "scale.run",
     "gate": "gating.gate",
+    "label_next": "api",
     "plan": "gating.plan",
     "pool": "gating.pool",
     "read": "api",

@@ -23,14 +23,15 @@ if TYPE_CHECKING:
     from steelyard.results.sets import Drift, Pool
     from steelyard.results.vlm import VlmScore
 
-__all__ = ["compare", "compare_all", "evaluate", "metrics", "read", "score", "use_threads"]
+__all__ = ["compare", "compare_all", "evaluate", "label_next", "metrics", "read", "score", "use_threads"]
 
 
 @takes_settings("adjust", "margin", "superiority")
 def evaluate(
     task: str, truth: Any, predictions: Any = None, metrics: Metrics = None, *, proxy: Any = None,
-    judge_correction: str = "difference", runs: str | None = None, fixed: str | None = None, df: str | None = None,
-    cov: str | None = None, like: str | None = None, **settings: Unpack[Settings],
+    judge_correction: str = "difference", label_probability: str | None = None, runs: str | None = None,
+    fixed: str | None = None, df: str | None = None, cov: str | None = None, like: str | None = None,
+    **settings: Unpack[Settings],
 ) -> Report:  # fmt: skip
     """Score predictions against truth.
 
@@ -48,6 +49,7 @@ def evaluate(
     `proxy` is for truth that only some units have: data like the truth, in which a judge or a cheap measurement stands
     for it on all units, or the name of a column of the truth that holds it. `judge_correction` "difference" takes its
     mean error out; "rates" is for labelled units that are no random part of all, and corrects a share of right units.
+    `label_probability` names the truth's column of the probabilities with which `label_next` chose the labelled units.
     `runs` says that `predictions` is a list of runs, or a dict of runs by name: "seeds", "readers" or "replies"; with
     "annotators" `truth` is. Scores are means over runs, and intervals hold for other runs and units; `fixed` takes the
     "runs" or the "items" as given. `df`, `cov` and `like` are of reader studies: see docs/runs.md.
@@ -55,10 +57,10 @@ def evaluate(
     """
     definition = catalogue.find_task(task)
     request = Request.of(definition.name, metrics, settings).with_runs(runs, False, fixed, df, cov, like)
-    if proxy is not None or judge_correction != "difference":
+    if proxy is not None or judge_correction != "difference" or label_probability is not None:
         from steelyard.engine.judged import evaluate_judged
 
-        return evaluate_judged(request, truth, predictions, proxy, judge_correction, findings)
+        return evaluate_judged(request, truth, predictions, proxy, judge_correction, findings, label_probability)
     if request.runs is not None:
         from steelyard.engine.runs import evaluate_runs
 
@@ -130,6 +132,26 @@ def compare_all(
     return lineup(
         definition, chosen, request, models, [findings(model, definition.name) for model in models], names, judged
     )
+
+
+def label_next(
+    predictions: Any, proxy: Any, budget: float, *, task: str | None = None, metric: str | None = None,
+    id_column: str = "id", judge_probability: str = "probability", seed: int = 0,
+) -> dict[str, Any]:  # fmt: skip
+    """Choose units to label: about `budget` of them, each by its own coin, so that the number is random.
+
+    Without a task, `proxy` has the column `judge_probability`, how likely the judge takes a prediction to be right, and
+    units that it is unsure of are chosen more often. With `task` and `metric`, `proxy` is data like the truth, and
+    units whose score by the judge is far from the mean are. The result has the columns "id" and "probability"; keep the
+    second beside the labels, and give its name to `evaluate` as `label_probability`. The gain over units chosen with
+    equal probabilities is small.
+    """
+    from steelyard.engine.labelling import label_next as choose
+
+    return choose(
+        predictions, proxy, budget, task=task, metric=metric, id_column=id_column,
+        judge_probability=judge_probability, seed=seed,
+    )  # fmt: skip
 
 
 def read(

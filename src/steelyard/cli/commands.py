@@ -18,6 +18,7 @@ TEXTS = {
     "plan": "Say what difference test sets of other sizes show, and how many units a difference needs.",
     "pool": "Weigh results on several test sets together.",
     "drift": "Say how scores changed from an OLD test set to a NEW one.",
+    "label-next": "Choose which units of PREDICTIONS to label next.",
     "view": "Show the results in DIR: runs to search, draw and compare, their reports, and single units with images.",
     "metrics": "List the metrics, or explain one.",
     "draw": "Draw truth, predictions and their pairs in one image, as SVG.",
@@ -26,6 +27,11 @@ TEXTS = {
     "demo": "Score sample data: print the table, write the report, compare two models.",
     "completion": "Print the completion script of a shell.",
 }
+
+
+def _command(name: str) -> click.Command:
+    command: click.Command = getattr(import_module(f"steelyard.cli.{name}"), name)
+    return command
 
 
 class Commands(MutableMapping[str, click.Command]):
@@ -37,7 +43,7 @@ class Commands(MutableMapping[str, click.Command]):
     def __getitem__(self, name: str) -> click.Command:
         command = self._loaded[name]
         if command is None:
-            command = self._loaded[name] = getattr(import_module(f"steelyard.cli.{name}"), name)
+            command = self._loaded[name] = _command(name.replace("-", "_"))
         return command
 
     def __contains__(self, name: object) -> bool:

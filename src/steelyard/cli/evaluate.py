@@ -80,6 +80,10 @@ from steelyard.core.request import CORRECTIONS
     help="How the proxy's errors are taken out: by its mean error, or by its rates of error on labelled units.",
 )  # fmt: skip
 @run_options
+@click.option(
+    "--label-probability", metavar="COLUMN",
+    help="With --proxy: the truth's column that says with which probability each unit was chosen by 'label-next'.",
+)  # fmt: skip
 @shard_options
 @shared_options
 def evaluate(
@@ -95,6 +99,7 @@ def evaluate(
     save_draws: bool,
     proxy: str | None,
     judge_correction: str,
+    label_probability: str | None,
     runs: str | None,
     fixed: str | None,
     like: str | None,
@@ -151,7 +156,9 @@ def evaluate(
             "--save-influences": save_influences, "--runs": runs,
         },
     )  # fmt: skip
+    refuse_together("--label-probability", label_probability, {"--cluster": cluster, "--runs": runs})
     if judge_correction == "rates":
+        refuse_together("--judge-correction rates", True, {"--label-probability": label_probability})
         refuse_together("--judge-correction rates", True, {"--cluster": cluster, "--by": by})
     choices: dict[str, Any] = {
         "by": [tuple(name.strip() for name in names.split(",")) for names in by],
@@ -202,6 +209,7 @@ def evaluate(
         else:
             report = api.evaluate(
                 task, truth, predictions, named, proxy=proxy, judge_correction=judge_correction,
+                label_probability=label_probability,
                 explain=explain or (), fixed=fixed, like=like, **choices,
             )  # fmt: skip
         if units:

@@ -131,7 +131,8 @@ class Request:
     lose: {"map": 0.005}, or {"mae": "2%"} of the first model's value; `superiority` asks on how many units a model is
     better than the first. `cluster` names the column of units that are drawn together, and `strata` the column whose
     shares were fixed by design and stay the same in every draw. `proxy` names what stands for the truth of units that
-    have none, and `judge_correction` how its errors are taken out. With
+    have none, and `judge_correction` how its errors are taken out; `label_probability` names the truth's column of the
+    probabilities with which units were chosen to be labelled. With
     `sequence` intervals hold at every look while data grow: "exact" for means of bounded unit scores alone,
     "approximate" for others too. `runs` says how several runs of a model are read. `tags` decide nothing: they are what
     a reader finds the run by, {"model": "small", "date": "2026-03-01"}.
@@ -156,6 +157,7 @@ class Request:
     strata: str | None = None
     proxy: str | None = None
     judge_correction: Correction = "difference"
+    label_probability: str | None = None
     sequence: Sequenced | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     runs: RunDesign | None = None
@@ -165,7 +167,7 @@ class Request:
     def of(cls, task: str, metrics: Metrics = None, settings: Settings | None = None) -> Request:
         """Check what was given. An unknown setting is an error that names the nearest."""
         given: dict[str, Any] = dict(settings or {})
-        own = ("task", "metrics", "proxy", "judge_correction", "runs")
+        own = ("task", "metrics", "proxy", "judge_correction", "label_probability", "runs")
         known = [one.name for one in fields(cls) if one.name not in own]
         for name in given:
             if name not in known:
@@ -249,12 +251,27 @@ class Request:
             raise InputError(
                 f"'{self.judge_correction}' is no correction of a judge", remedy=f"Choose {' or '.join(CORRECTIONS)}."
             )
+        if self.label_probability is not None:
+            self._check_label_probability()
         if self.judge_correction != "difference" and self.proxy is None:
             raise InputError("there is no judge to correct", remedy="Give its labels as the proxy.")
         if self.seed < 0:
             raise InputError(f"the seed {self.seed} is negative", remedy="Choose a whole number from 0 up.")
         if self.seed >= 1 << 63:
             raise InputError("the seed has more than 63 bits", remedy="Choose a smaller one.")
+
+    def _check_label_probability(self) -> None:
+        if not (isinstance(self.label_probability, str) and self.label_probability):
+            raise InputError(
+                f"label_probability is {self.label_probability!r}", remedy="Give the name of a column as a text."
+            )
+        if self.proxy is None:
+            raise InputError(
+                "labels chosen with probabilities need a proxy", remedy="Give a judge's labels as the proxy."
+            )
+        if self.judge_correction != "difference" or self.cluster is not None:
+            other = "a judge's rates of error" if self.judge_correction != "difference" else "cluster"
+            raise InputError(f"label_probability cannot be combined with {other}", remedy="Leave one of them out.")
 
     def _check_sequence(self) -> None:
         if self.sequence not in SEQUENCES:

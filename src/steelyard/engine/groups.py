@@ -33,7 +33,7 @@ def grouped(task: Task, request: Request, pairs: Any, state: State) -> State:
     if state.units.alike:
         return state
     cluster, stratum = (
-        None if name is None else _named(task, pairs, name, option)
+        None if name is None else unit_column(task, pairs, name, option)
         for name, option in ((request.cluster, "cluster"), (request.strata, "strata"))
     )
     units = replace(state.units, cluster=cluster, stratum=stratum)
@@ -62,7 +62,7 @@ def check_nested(units: Units, request: Request) -> None:
             )
 
 
-def _named(task: Task, pairs: Any, name: str, option: str) -> Array:
+def unit_column(task: Task, pairs: Any, name: str, option: str) -> Array:
     """The value of a column in each unit, as text."""
     truth = pairs.truth
     values, file = truth.find(name), in_file(name)

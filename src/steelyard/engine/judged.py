@@ -20,8 +20,9 @@ from steelyard.core.state import State
 from steelyard.core.task import Task
 from steelyard.core.units import Units
 from steelyard.engine.evidence import Live
-from steelyard.engine.groups import plan_notes
+from steelyard.engine.groups import plan_notes, unit_column
 from steelyard.engine.intervals import FEW_UNITS
+from steelyard.engine.labelling import probabilities_of
 from steelyard.engine.measure import measured
 from steelyard.engine.proxy import proxy_scores
 from steelyard.engine.report import applied, sources_of, task_facts
@@ -55,19 +56,24 @@ def evaluate_judged(
     proxy: Any,
     correction: str,
     findings: Callable[[Measured, str], tuple[str, ...]],
+    label_probability: str | None = None,
 ) -> Report:
     """Score predictions against truth on some units and a proxy on all; `findings` are what the checks say of data."""
-    request = with_proxy(request, proxy, correction)
+    request = with_proxy(request, proxy, correction, label_probability)
     task = catalogue.find_task(request.task)
     metrics_of(task, request.metrics)
     judged = measure_judged(task, request, truth, predictions, proxy)
     return report_of_judged(task, request, judged, findings(judged.labelled, task.name))
 
 
-def with_proxy(request: Request, proxy: Any, correction: str = "difference") -> Request:
+def with_proxy(
+    request: Request, proxy: Any, correction: str = "difference", label_probability: str | None = None
+) -> Request:
     """The request with its proxy, which is named as it was given."""
     shown = proxy if proxy is None or isinstance(proxy, str) else getattr(proxy, "__fspath__", lambda: "in memory")()
-    request = replace(request, proxy=shown, judge_correction=cast("Correction", correction))
+    request = replace(
+        request, proxy=shown, judge_correction=cast("Correction", correction), label_probability=label_probability
+    )
     request.check()
     return request
 
@@ -175,7 +181,8 @@ def report_of_judged(task: Task, request: Request, data: Judged, notes: tuple[st
     metrics = expanded(task, chosen, request.metrics is None, first)
     same, others = _places(task, first, every, data)
     _check_clusters(task, request, first.units, every.units.take(same), every.units.take(others), data)
-    scores = proxy_scores(first, every.take(same), every.take(others), metrics, request)
+    chosen_with = _chosen_with(task, request, data)
+    scores = proxy_scores(first, every.take(same), every.take(others), metrics, request, chosen_with)
     sliced, unlabelled = {}, []
     for names in request.by:
         sliced[slice_key(names)], without = _sliced(task, request, data, metrics, names)
@@ -193,6 +200,18 @@ def report_of_judged(task: Task, request: Request, data: Judged, notes: tuple[st
     return replace(report, evidence=Live(task, data.labelled.pairs, data.labelled.state, tuple(metrics)))
 
 
+def _chosen_with(task: Task, request: Request, data: Judged) -> dict[str, float] | None:
+    """The probability with which each labelled unit was chosen; None where they are a random part of all."""
+    name = request.label_probability
+    if name is None:
+        return None
+    # A proxy that is a column of the truth stands beside the probabilities of all units.
+    shared = request.proxy is not None and request.proxy in data.every.truth.other
+    pairs = data.every.pairs if shared else data.labelled.pairs
+    texts = unit_column(task, pairs, name, "label-probability")
+    return probabilities_of(texts.tolist(), list(map(str, pairs.units.tolist())), data.labelled.truth.source)
+
+
 def proxy_sources(data: Judged) -> Sources:
     """What was read."""
     proxy = data.every.truth
@@ -203,7 +222,12 @@ def proxy_notes(task: Task, request: Request, labelled: State, others: int) -> l
     """On how many units there is truth and a proxy, and what must hold for that."""
     units = labelled.units.count
     on_some = f"Truth on {count_text(units, task.unit)}"
-    if request.judge_correction == "difference":
+    if request.label_probability is not None:
+        said = [
+            f"{on_some}, each chosen with its own probability ({request.label_probability}), and a proxy "
+            f"({request.proxy}) on these and {others:,} more."
+        ]
+    elif request.judge_correction == "difference":
         said = [
             f"{on_some}, and a proxy ({request.proxy}) on these and {others:,} more: the units with truth must be a "
             "random part of all of them."
@@ -232,12 +256,12 @@ def _sliced(
         slices(one.pairs, one.state, by, lambda pairs: measured(pairs, metrics), task)
         for one in (data.labelled, data.every)
     )
-    scores = {}
+    scores, chosen_with = {}, _chosen_with(task, request, data)
     for value, part in mine.items():
         labelled, every = State.unified([part, theirs[value] if value in theirs else part.take(np.arange(0))])
         same, others = _places(task, labelled, every, data, slice_text(slice_key(value)))
         scores[slice_key(value)] = (
-            proxy_scores(labelled, every.take(same), every.take(others), metrics, request)
+            proxy_scores(labelled, every.take(same), every.take(others), metrics, request, chosen_with)
             if len(others)
             else score(labelled, metrics, request)
         )

@@ -11,7 +11,7 @@ other half. Every term is one reduction, so that any metric can be had.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -40,6 +40,7 @@ from steelyard.engine.intervals import (
     jackknife,
     percentile_interval,
 )
+from steelyard.engine.labelling import chosen_mean
 from steelyard.engine.measure import unit_values
 from steelyard.engine.score import left_out_totals, left_rows, part_shares, part_units, remarks, sample_of, score
 from steelyard.results.score import FewLabels, Score
@@ -48,14 +49,31 @@ RATE_DRAWS = 20_000
 
 
 def proxy_scores(
-    labelled: State, judged: State, others: State, metrics: Sequence[Metric], request: Request
-) -> dict[str, Score]:
-    """Every metric by truth and proxy. `judged` are the labelled units by proxy, `others` those without a label."""
+    labelled: State, judged: State, others: State, metrics: Sequence[Metric], request: Request,
+    chosen_with: Mapping[str, float] | None = None,
+) -> dict[str, Score]:  # fmt: skip
+    """Every metric by truth and proxy. `judged` are the labelled units by proxy, `others` those without a label.
+
+    `chosen_with` is the probability with which each labelled unit was chosen, where they are no random part of all.
+    """
     alone = score(labelled, metrics, request)
+    if chosen_with is not None:
+        states = labelled, judged, others
+        return {str(m): _of_chosen(m, alone[str(m)], states, chosen_with, request) for m in metrics}
     if request.judge_correction == "rates":
         return {str(m): by_rates(m, alone[str(m)], labelled, judged, others, request) for m in metrics}
     judge = Judge(labelled, judged, others, request)
     return {str(metric): _corrected(metric, alone[str(metric)], judge, request) for metric in metrics}
+
+
+def _of_chosen(
+    metric: Metric, alone: Score, states: tuple[State, State, State], chosen_with: Mapping[str, float], request: Request
+) -> Score:
+    """A mean of unit scores by labels that were chosen with probabilities."""
+    value, estimate, mean, own = chosen_mean(metric, *states, chosen_with, request)
+    alone = replace(alone, value=mean, interval=own.interval, se=own.se, df=own.df)
+    on_others = float(states[2].totals(POINT).of(metric)[0])
+    return _with(alone, value, estimate, on_others, states[2].units, request, (1.0, math.nan, math.nan))
 
 
 class Judge:
