@@ -43,7 +43,7 @@ def test_json_is_all_of_stdout(files: Path, steelyard) -> None:
         "spec": "mae", "label": "Mean absolute error", "value": 22.5, "interval": None, "why": "", "units": 2,
         "undefined": 0, "left_out": "", "notes": [], "better": "lower", "measured_in": "g",
         "why_no_interval": "", "se": None, "df": None, "clusters": 0, "few_labels": None, "runs": None,
-        "classes_absent": [], "classes_few": [], "rests_on": None, "unseen": None, "largest_share": None, "largest_unit": "",
+        "classes_absent": [], "classes_few": [], "signed": None, "rests_on": None, "unseen": None, "largest_share": None, "largest_unit": "",
     }  # fmt: skip
     assert result.stderr == ""
 

@@ -38,7 +38,7 @@ def test_examples() -> None:
     alone = (
         "accuracy", "balanced_accuracy", "mcc", "kappa", "hamming", "exact_match", "precision", "recall", "f1", "fbeta",
         "jaccard", "specificity", "fpr", "fnr", "npv", "fdr", "ap", "roc_auc", "best_f1", "best_threshold", "log_loss",
-        "brier", "ece", "mce", "classwise_ece",
+        "brier", "ece", "rms_ce", "mce", "classwise_ece",
     )  # fmt: skip
     wrapped = {name: [f"{name}(f1)"] for name in ("macro", "micro", "weighted", "per_class")}
     others = {"ovo": ["ovo(roc_auc)"], "topk": ["topk@5"], "tpr_at_fpr": ["tpr_at_fpr@0.01"]}

@@ -71,6 +71,7 @@ class Metric(ABC):
     reference: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
     class_axis: ClassVar[str] = "class"  # the axis that `class_scores` goes along
+    signed_power: ClassVar[int] = 1  # 2 where `signed` is the square of the value
     class_variance: ClassVar[float] = 1.0  # of a pseudo-unit of a class, as a share of that of a score of 0 or 1
     few: ClassVar[str] = ""  # "t": of few units the interval is the jackknife's with Student's t, and p is exact
     total: ClassVar[bool] = False  # whether it is a count over all units, which grows with the weights: no interval
@@ -107,6 +108,10 @@ class Metric(ABC):
 
     def class_truth(self, state: State) -> Array | None:
         """Whether the truth has each class of `class_scores`; None where that is whether the class has a score."""
+        return None
+
+    def signed(self, *totals: Any, **none: Any) -> Floats | None:
+        """For a debiased value, or its square: what it is for each row of weights before it is cut at 0."""
         return None
 
     def part_units(self, state: State) -> Floats | None:

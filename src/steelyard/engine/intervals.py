@@ -316,6 +316,29 @@ def by_jackknife(value: float, left_out: Floats, bounds: Bounds, confidence: flo
     return Estimate((max(value - reach, bounds[0]), min(value + reach, bounds[1])), se, units - 1)
 
 
+def by_signed(
+    value: float, draws: Floats, left_out: Floats | None, bounds: Bounds, power: int, sample: Sample, confidence: float
+) -> Estimate:
+    """The interval of a debiased value that is cut at 0, from what it, or its square, was before.
+
+    Student's t times the larger standard error of the draws and the jackknife, cut to the range. No scale of the range
+    is taken: near 0 a calibrated model's value lies on either side.
+    """
+    kept = draws[~np.isnan(draws)]
+    if len(kept) < 2:
+        return Estimate(why="fewer than two draws have a value")
+    se = float(kept.std(ddof=1))
+    if left_out is not None:
+        se = max(se, jackknife(left_out, sample.alike)[0])
+    df = max(sample.units - 1, 1)
+    reach = t_quantile((1 + confidence) / 2, df) * se
+    ends = [min(max(end, 0.0) ** (1 / power), bounds[1]) for end in (value - reach, value + reach)]
+    shown = max(value, 0.0) ** (1 / power)
+    if power > 1:
+        se = se / (power * shown ** (power - 1)) if shown > 0 else math.nan
+    return Estimate((ends[0], ends[1]), se, df, notes=_undefined(draws, kept))
+
+
 def of_distances(gap: float, total: float, of_gap: Estimate, of_total: Estimate) -> Estimate:
     """The interval of |b| - |a|, from those of the signed gap b - a and of the total b + a.
 

@@ -32,6 +32,7 @@ from steelyard.engine.intervals import (
     by_parts,
     by_placements,
     by_range,
+    by_signed,
 )
 from steelyard.engine.measure import needs_of, reads_curve, unit_values
 from steelyard.results.score import Direction, Score
@@ -71,7 +72,7 @@ def score(
         again = _intervals(each, metrics, values, each.totals(POINT), request)
         drawn = [(estimate, draws) for (estimate, _), (_, draws) in zip(drawn, again, strict=True)]
     scores = {
-        str(metric): _score(metric, counted, value, estimate, units, draws if keep else None)
+        str(metric): _score(metric, point, counted, value, estimate, draws if keep else None)
         for metric, value, (estimate, draws), keep in zip(metrics, values, drawn, keeping, strict=True)
     }
     if request.sequence is None:
@@ -146,6 +147,11 @@ def _intervals(
             estimate = by_jackknife(value, left_rows(state.units, left), metric.range, request.confidence)
         elif (placed := placements_of(metric, state)) is not None:
             estimate = by_placements(value, placed, request.confidence)
+        elif (signed := _signed(metric, point)) is not None:
+            moved = _signed(metric, drawn), None if left_out is None else _signed(metric, left_out)
+            assert moved[0] is not None
+            power = metric.signed_power
+            estimate = by_signed(float(signed[0]), moved[0], moved[1], metric.range, power, sample, request.confidence)
         elif parts is None:
             agreeing = partial(with_values, state, metric, sample)
             classes = classes_of(metric, state)
@@ -187,6 +193,10 @@ def _of_open_range(
     largest = int(np.nanargmax(share))
     named = units.drawn_as[0][kept[largest]]
     return replace(estimate, largest_share=float(share[largest]), largest_unit=str(named))
+
+
+def _signed(metric: Metric, totals: Totals) -> Floats | None:
+    return metric.signed(totals.only(metric.needs()))
 
 
 def placements_of(metric: Metric, state: State) -> Placements | None:
@@ -418,9 +428,10 @@ def remarks(spec: str, estimate: Estimate) -> tuple[str, ...]:
 
 
 def _score(
-    metric: Metric, counted: Totals, value: float, estimate: Estimate, units: Units, draws: Floats | None
+    metric: Metric, point: Totals, counted: Totals, value: float, estimate: Estimate, draws: Floats | None
 ) -> Score:
-    undefined = math.isnan(value)
+    undefined, units = math.isnan(value), point.state.units
+    signed = None if undefined else _signed(metric, point)
     counts = counted.only(metric.needs())
     count, what = metric.left_out(counts)
     classes = ClassFacts() if undefined else class_facts(metric, counted)
@@ -445,6 +456,7 @@ def _score(
         largest_share=estimate.largest_share,
         largest_unit=estimate.largest_unit,
         clusters=0 if units.cluster is None else units.drawn,
+        signed=math.nan if signed is None else float(signed[0]),
         classes_absent=classes.absent,
         classes_few=classes.few,
     )

@@ -113,7 +113,8 @@ class Score:
     models on the same truth are paired. `measured_in` is the unit of measure, such as "g". `clusters` is how many
     clusters were drawn, where units are drawn by cluster, and `few_labels` says what a proxy added. `runs` is of a
     score that is the mean of several runs. Of a mean over classes, `classes_absent` are those without truth and
-    `classes_few` those that rest on fewer than 5 units.
+    `classes_few` those that rest on fewer than 5 units. `signed` is a debiased value, or its square
+    (`rms_ce`), before it was cut at 0.
 
     A metric whose range lacks an end has `rests_on`, how many units its standard error rests on, and `unseen`, the
     share of all units that may have errors of any size of which none is here. `largest_share` is the share of the value
@@ -144,6 +145,7 @@ class Score:
     unseen: float = math.nan
     largest_share: float = math.nan
     largest_unit: str = ""
+    signed: float = math.nan
 
     __eq__ = equal
     __repr__ = score_repr

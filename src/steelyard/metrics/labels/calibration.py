@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -12,19 +13,22 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.totals import Declared, Wanted
 from steelyard.core.weights import Array, Floats, ratio
-from steelyard.metrics.labels.counts import ROWS, PerClass, holds, several
+from steelyard.metrics.labels.counts import ROWS, PerClass, holds, place_of, several
 from steelyard.metrics.labels.needs import (
     ClassBins,
     ClassProbabilitySum,
+    ClassSquaredGaps,
     ConfidenceBins,
     NoChance,
     ProbabilitySum,
+    SquaredGaps,
 )
 
 if TYPE_CHECKING:
     from steelyard.core.state import State
 
 INFINITY = float("inf")
+LONE_VARIANCE = 0.25  # of a row's gap, where a bin has no other to tell by
 NO_PROBABILITIES = "the predictions hold no probabilities"
 
 
@@ -146,16 +150,34 @@ class BrierScore(ProbabilityMean):
 
 @frozen
 class Bins:
-    """Weighted sums by bin of confidence, for each row of weights: (rows, bins), or (rows, classes, bins)."""
+    """Weighted sums by bin of confidence, for each row of weights: (rows, bins).
+
+    `squares` are of how far a row's confidence is from whether it is right, where that is kept.
+    """
 
     right: Floats
     confidence: Floats
     rows: Floats
+    squares: Floats | None = None
 
     @staticmethod
-    def of(totals: Floats) -> Bins:
+    def of(totals: Floats, squares: Floats | None = None) -> Bins:
         """Three sums by bin."""
-        return Bins(totals[..., 0, :], totals[..., 1, :], totals[..., 2, :])
+        return Bins(totals[..., 0, :], totals[..., 1, :], totals[..., 2, :], squares)
+
+    def gaps(self) -> tuple[Floats, Floats]:
+        """How far apart the means of each bin are, and the variance of that; 0 in an empty bin."""
+        assert self.squares is not None
+        rows = np.where(self.rows > 0, self.rows, 1.0)
+        gap = np.abs(self.right - self.confidence) / rows
+        spread = np.maximum(self.squares / rows - gap**2, 0.0)
+        lone = self.rows <= 1
+        variance = np.where(lone, LONE_VARIANCE, np.minimum(spread / np.where(lone, 1.0, rows - 1), LONE_VARIANCE))
+        return gap, np.where(self.rows > 0, variance, 0.0)
+
+    def mean(self, values: Floats) -> Floats:
+        """The mean over bins, each counted by its rows."""
+        return ratio((self.rows * values).sum(axis=1), self.rows.sum(axis=1))
 
 
 @frozen
@@ -168,32 +190,56 @@ class CalibrationMetric(ProbabilityMetric):
         """Check that there is at least one bin."""
         within_range(self, "bins", 1, 10_000)
 
+    @property
+    def squared(self) -> bool:
+        """Whether the squares of gaps are needed."""
+        return False
+
     @abstractmethod
     def gap(self, bins: Bins) -> Floats:
         """The value, from sums by bin."""
 
     def needs(self) -> tuple[Wanted, ...]:
         """Sums by bin."""
-        return (ConfidenceBins(self.bins, self.only),)
+        squares = (SquaredGaps(self.bins, self.only),) if self.squared else ()
+        return (ConfidenceBins(self.bins, self.only), *squares)
 
     def class_needs(self) -> tuple[Wanted, ...]:
         """Sums by bin of every class."""
-        return (ClassBins(self.bins),)
+        return (ClassBins(self.bins), *((ClassSquaredGaps(self.bins),) if self.squared else ()))
+
+    def read(self, totals: Declared) -> Bins:
+        """The sums of the given label, or of one class."""
+        squares = totals[SquaredGaps(self.bins, self.only)] if self.squared else None
+        return Bins.of(totals[ConfidenceBins(self.bins, self.only)], squares)
 
     def overall(self, totals: Declared) -> Floats:
         """The gap of the confidence in the given label."""
-        return self.gap(Bins.of(totals[ConfidenceBins(self.bins, self.only)]))
+        return self.gap(self.read(totals))
 
     def of(self, totals: Declared, place: int) -> Floats:
         """The gap of one class's probability."""
-        return self.gap(Bins.of(totals[ConfidenceBins(self.bins, self.only)]))
+        return self.gap(self.read(totals))
 
     def each(self, totals: Declared) -> Floats:
         """The gaps of all classes' probabilities."""
         cells = totals[ClassBins(self.bins)]
-        places = range(cells.shape[1])
-        gaps = [self.gap(Bins.of(np.ascontiguousarray(cells[:, place]))) for place in places]
+        squares = totals[ClassSquaredGaps(self.bins)] if self.squared else None
+        gaps = [
+            self.gap(Bins.of(np.ascontiguousarray(cells[:, place]), None if squares is None else squares[:, place]))
+            for place in range(cells.shape[1])
+        ]
         return np.stack(gaps, axis=1) if gaps else np.zeros((totals.rows, 0))
+
+    def debiased(self, bins: Bins) -> Floats | None:
+        """The debiased value before it is cut at 0, or its square; None where the metric is not debiased."""
+        return None
+
+    def signed(self, totals: Declared) -> Floats | None:
+        """The same, of the given label or of one class."""
+        facts = totals.facts
+        lacking = self.lacks(facts) or (not self.has_overall(facts) and place_of(self, self.only, facts) < 0)
+        return None if lacking or not self.squared else self.debiased(self.read(totals))
 
 
 @frozen
@@ -203,7 +249,10 @@ class ExpectedCalibrationError(CalibrationMetric):
     $\mathrm{ECE} = \sum_b \frac{n_b}{n}\,|\mathrm{acc}_b - \mathrm{conf}_b|$
 
     Of the probability of the label that each row was given, in `bins` of equal width. With `label` it compares that
-    class's probability with its frequency; `macro(ece)` is the classwise form.
+    class's probability with its frequency; `macro(ece)` is the classwise form. Chance alone puts gaps into bins, so the
+    value and its interval are of test sets of this size: a calibrated model scores 0.09 on 100 rows, 0.03 on 1,000.
+    `debias=true` takes off each bin the gap that chance adds to one of its size, about half of that, and its interval
+    is for the value of endless data.
 
     Undefined when the predictions hold no probabilities.
 
@@ -211,7 +260,7 @@ class ExpectedCalibrationError(CalibrationMetric):
     - Reads directly: a model that says 90 % should be right nine times of ten.
 
     Cons:
-    - Depends on the bins, and is never 0 on finite data: compare models on the same rows.
+    - Depends on the bins, and is never 0 on finite data: compare models on the same rows, or see `rms_ce`.
     """
 
     name = "ece"
@@ -219,9 +268,92 @@ class ExpectedCalibrationError(CalibrationMetric):
     better = "lower"
     reference = "sklearn.calibration.calibration_curve"
 
+    debias: bool = False
+
+    @property
+    def by_count(self) -> bool:  # type: ignore[override]
+        """What chance adds to a bin depends on how many rows it has."""
+        return self.debias
+
+    @property
+    def squared(self) -> bool:
+        """To debias."""
+        return self.debias
+
+    @property
+    def label(self) -> str:
+        """Say whether it is debiased."""
+        return f"{super().label}, debiased" if self.debias else super().label
+
+    def check(self) -> None:
+        """Check that the setting is true or false."""
+        super().check()
+        one_of(self, "debias", True, False)
+
     def gap(self, bins: Bins) -> Floats:
         """Gaps, each counted by its rows."""
+        signed = self.debiased(bins) if self.debias else None
+        if signed is not None:
+            return np.maximum(signed, 0.0)
         return ratio(np.abs(bins.right - bins.confidence).sum(axis=1), bins.rows.sum(axis=1))
+
+    def debiased(self, bins: Bins) -> Floats | None:
+        """Each gap less what its absolute value is expected to be above it."""
+        gap, variance = bins.gaps()
+        return bins.mean(2 * gap - folded_mean(gap, np.sqrt(variance)))
+
+
+def folded_mean(mean: Floats, spread: Floats) -> Floats:
+    """The mean of the absolute value of a normal number."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(spread > 0, mean / np.where(spread > 0, spread, 1.0), np.inf)
+    below = np.array([0.5 * math.erfc(one / math.sqrt(2)) for one in z.ravel().tolist()]).reshape(z.shape)
+    return np.asarray(spread * math.sqrt(2 / math.pi) * np.exp(-0.5 * z**2) + mean * (1 - 2 * below))
+
+
+@frozen
+class RootMeanSquareCalibrationError(CalibrationMetric):
+    r"""Root mean square calibration error, debiased: how far confidence is from how often it is right.
+
+    $\mathrm{RMSCE}^2 = \sum_b \frac{n_b}{n}\,(g_b^2 - v_b)$
+
+    g_b is the gap of a bin between how often its rows are right and how sure they are, and v_b the variance of that
+    gap, which chance adds to its square (after Kumar, Liang and Ma 2019). So it is that of endless data, apart from the
+    bins. A square below 0 is shown as 0; results keep it as `signed`. With `label` it is that of the class's
+    probability.
+
+    Undefined when the predictions hold no probabilities.
+
+    Pros:
+    - A calibrated model scores near 0 however few rows there are.
+
+    Cons:
+    - Squares large gaps, so it is not comparable with `ece`.
+    """
+
+    name = "rms_ce"
+    title = "Root mean square calibration error"
+    better = "lower"
+    by_count = True
+    signed_power = 2
+    reaches_best = False
+
+    @property
+    def squared(self) -> bool:
+        """To debias."""
+        return True
+
+    def gap(self, bins: Bins) -> Floats:
+        """The root of the square, or 0."""
+        return np.sqrt(np.maximum(self._square(bins), 0.0))
+
+    def debiased(self, bins: Bins) -> Floats | None:
+        """The square."""
+        return self._square(bins)
+
+    def _square(self, bins: Bins) -> Floats:
+        gap, variance = bins.gaps()
+        return bins.mean(gap**2 - variance)
 
 
 @frozen
@@ -317,6 +449,7 @@ CALIBRATION: tuple[type[Metric], ...] = (
     LogLoss,
     BrierScore,
     ExpectedCalibrationError,
+    RootMeanSquareCalibrationError,
     MaximumCalibrationError,
     ClasswiseCalibrationError,
 )

@@ -285,14 +285,7 @@ class ConfidenceBins(Cells):
     def measure(self, pairs: Any, work: Work) -> CellsBlock:
         """Where a row has several labels, only a single class has bins without its name."""
         rows = rows_of(pairs, work)
-        if pairs.probabilities is None or (rows.several and self.label is None and rows.classes != 1):
-            return CellsBlock((3, self.bins), _bin_entries(rows, [], self.bins))
-        if self.label is None and not rows.several:
-            matrix = rows.matrix("probability")
-            right = (matrix.argmax(axis=1) == rows.truth).astype(np.float64)
-            return CellsBlock((3, self.bins), _bin_entries(rows, [(matrix.max(axis=1), right)], self.bins))
-        place = 0 if self.label is None else rows.place(self.label)
-        return CellsBlock((3, self.bins), _bin_entries(rows, [_of_class(rows, place)], self.bins))
+        return CellsBlock((3, self.bins), _bin_entries(rows, _confidences(pairs, rows, self.label), self.bins))
 
 
 @frozen
@@ -306,9 +299,52 @@ class ClassBins(Cells):
     def measure(self, pairs: Any, work: Work) -> CellsBlock:
         """Three sums for each class and bin."""
         rows = rows_of(pairs, work)
-        places = range(0 if pairs.probabilities is None else rows.classes)
-        entries = _bin_entries(rows, [_of_class(rows, place) for place in places], self.bins, rows.classes)
+        entries = _bin_entries(rows, _class_confidences(pairs, rows), self.bins, rows.classes)
         return CellsBlock(("class", 3, self.bins), entries)
+
+
+@frozen
+class SquaredGaps(Cells):
+    """The sum by bin of the square of how far a row's confidence is from whether it is right, for debiasing."""
+
+    name = "labels.squared_gaps"
+
+    bins: int = 15
+    label: str | int | None = None
+
+    def measure(self, pairs: Any, work: Work) -> CellsBlock:
+        """In the bins of `ConfidenceBins`."""
+        rows = rows_of(pairs, work)
+        return CellsBlock((self.bins,), _gap_entries(rows, _confidences(pairs, rows, self.label), self.bins))
+
+
+@frozen
+class ClassSquaredGaps(Cells):
+    """The same for every class's own probability."""
+
+    name = "labels.squared_gaps_by_class"
+
+    bins: int = 15
+
+    def measure(self, pairs: Any, work: Work) -> CellsBlock:
+        """In the bins of `ClassBins`."""
+        rows = rows_of(pairs, work)
+        entries = _gap_entries(rows, _class_confidences(pairs, rows), self.bins, rows.classes)
+        return CellsBlock(("class", self.bins), entries)
+
+
+def _confidences(pairs: Any, rows: LabelRows, label: str | int | None) -> list[tuple[Array, Array]]:
+    """Confidence of each row, and whether it is right: of the given label, or of one class. Empty without bins."""
+    if pairs.probabilities is None or (rows.several and label is None and rows.classes != 1):
+        return []
+    if label is None and not rows.several:
+        matrix = rows.matrix("probability")
+        return [(matrix.max(axis=1), (matrix.argmax(axis=1) == rows.truth).astype(np.float64))]
+    return [_of_class(rows, 0 if label is None else rows.place(label))]
+
+
+def _class_confidences(pairs: Any, rows: LabelRows) -> list[tuple[Array, Array]]:
+    return [_of_class(rows, place) for place in range(0 if pairs.probabilities is None else rows.classes)]
 
 
 def _of_class(rows: LabelRows, place: int) -> tuple[Array, Array]:
@@ -317,16 +353,30 @@ def _of_class(rows: LabelRows, place: int) -> tuple[Array, Array]:
 
 def _bin_entries(rows: LabelRows, given: list[tuple[Array, Array]], bins: int, groups: int = 1) -> Entries:
     """Three entries for each row and each pair of confidence and whether it is right."""
-    size = 3 * bins * groups
-    if not given:
-        return Entries(np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0), size)
-    edges = np.linspace(0.0, 1.0, bins + 1)
     each = np.ones(len(rows.owner)) if rows.weight is None else rows.weight
     codes, values = [], []
     for group, (confidence, right) in enumerate(given):
-        code = np.searchsorted(edges[1:-1], confidence) + 3 * bins * group
+        code = _bin_of(confidence, bins) + 3 * bins * group
         codes += [code, code + bins, code + 2 * bins]
         values += [right * each, confidence * each, each]
+    return _stacked(rows, codes, values, 3 * bins * groups)
+
+
+def _gap_entries(rows: LabelRows, given: list[tuple[Array, Array]], bins: int, groups: int = 1) -> Entries:
+    """One entry for each row and each pair of confidence and whether it is right."""
+    each = np.ones(len(rows.owner)) if rows.weight is None else rows.weight
+    codes = [_bin_of(confidence, bins) + bins * group for group, (confidence, _) in enumerate(given)]
+    return _stacked(rows, codes, [(right - confidence) ** 2 * each for confidence, right in given], bins * groups)
+
+
+def _bin_of(confidence: Array, bins: int) -> Array:
+    return np.asarray(np.searchsorted(np.linspace(0.0, 1.0, bins + 1)[1:-1], confidence))
+
+
+def _stacked(rows: LabelRows, codes: list[Array], values: list[Array], size: int) -> Entries:
+    """Entries of each row, one after the other."""
+    if not codes:
+        return Entries(np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0), size)
     return Entries(
         np.ascontiguousarray(np.repeat(rows.owner, len(codes)), dtype=np.int64),
         np.stack(codes, axis=1).ravel().astype(np.int32 if size < 2**31 else np.int64),
