@@ -56,7 +56,7 @@ def pooled_p(differences: list[np.ndarray], seed: int) -> float:
     ((60, 200, 40), 0.0, (0.02, 0.08)), ((10, 10, 200), 0.0, (0.02, 0.10)), ((60, 200, 40), 0.3, (0.70, 1.0)),
 ])  # fmt: skip
 def test_pooled_differences(sizes: tuple[int, ...], shift: float, band: tuple[float, float]) -> None:
-    rng, count = np.random.default_rng(702), 400
+    rng, count = np.random.default_rng(702), 1500
     shown = sum(pooled_p([rng.normal(shift, 1, n) for n in sizes], k) <= 0.05 for k in range(count))
     assert band[0] <= shown / count <= band[1]
 
