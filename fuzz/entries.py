@@ -17,9 +17,8 @@ REACHED_BY: dict[str, tuple[str, ...]] = {
         "probiou_match", "quad_shapes", "quads_iou", "quads_match", "rectangles_iou", "rectangles_probiou",
     ),
     "draws.totals": (
-        "flip_counts", "flip_scatter", "flip_totals", "flip_weights", "poisson_counts", "poisson_scatter",
-        "poisson_totals", "poisson_weights", "set_threads", "simd", "thread_count", "unit_keys",
-        "unit_keys_of_integers",
+        "flip_totals", "poisson_counts", "poisson_scatter", "poisson_totals", "poisson_weights", "set_threads", "simd",
+        "thread_count", "unit_keys", "unit_keys_of_integers",
     ),
     "frames.streams": ("arrow_stream",),
     "labels.counts": (

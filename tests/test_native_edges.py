@@ -24,9 +24,8 @@ def test_totals_of_nothing(units: int, columns: int, draws: int) -> None:
 @pytest.mark.parametrize(("entries", "size", "draws"), [(0, 2, 3), (2, 2, 0)])
 def test_scattered_nothing(entries: int, size: int, draws: int) -> None:
     owner, code = np.arange(entries), np.zeros(entries, np.int32)
-    for scatter in (_native.poisson_scatter, _native.flip_scatter):
-        result = scatter(np.arange(2, dtype=np.uint64), owner, code, NONE, size, 0, 0, draws)
-        assert result.tolist() == [[0.0] * size] * draws
+    result = _native.poisson_scatter(np.arange(2, dtype=np.uint64), owner, code, NONE, size, 0, 0, draws)
+    assert result.tolist() == [[0.0] * size] * draws
 
 
 @pytest.mark.parametrize("valued", [True, False])
@@ -35,23 +34,15 @@ def test_entries_of_a_few_units_of_many(valued: bool) -> None:
     keys = np.arange(1000, dtype=np.uint64)
     owner, code = np.array([0, 0, 7, 299]), np.array([1, 0, 1, 1], np.int32)
     value = np.array([2.0, 3.0, 5.0, 7.0]) if valued else NONE
-    for scatter, weights in (
-        (_native.poisson_scatter, _native.poisson_weights(keys, 5, 0, 40)),
-        (_native.flip_scatter, _native.flip_weights(keys, 5, 0, 40)),
-    ):
-        each = weights[:, owner] * (value if valued else 1)
-        wanted = np.stack([each[:, [1]].sum(1), each[:, [0, 2, 3]].sum(1)], axis=1)
-        np.testing.assert_array_equal(scatter(keys, owner, code, value, 2, 5, 0, 40), wanted)
+    each = _native.poisson_weights(keys, 5, 0, 40)[:, owner] * (value if valued else 1)
+    wanted = np.stack([each[:, [1]].sum(1), each[:, [0, 2, 3]].sum(1)], axis=1)
+    np.testing.assert_array_equal(_native.poisson_scatter(keys, owner, code, value, 2, 5, 0, 40), wanted)
 
 
 def test_weights_as_bytes() -> None:
     keys = np.arange(300, dtype=np.uint64)
-    for counts, weights in (
-        (_native.poisson_counts, _native.poisson_weights),
-        (_native.flip_counts, _native.flip_weights),
-    ):
-        by_unit = counts(keys, 5, 0, 64)
-        np.testing.assert_array_equal(np.concatenate(list(by_unit), axis=1).T, weights(keys, 5, 0, 64))
+    by_unit = _native.poisson_counts(keys, 5, 0, 64)
+    np.testing.assert_array_equal(np.concatenate(list(by_unit), axis=1).T, _native.poisson_weights(keys, 5, 0, 64))
 
 
 # Maps.

@@ -22,36 +22,33 @@ Out<double> totals(const Resampling& resampling, const Draws& draws, In2<double>
   return result;
 }
 
-template <typename Resampling>
-Out<double> scatter(const Resampling& resampling, const Draws& draws, const Entries& entries) {
+Out<double> scatter(const Poisson& poisson, const Draws& draws, const Entries& entries) {
   check_draws(draws);
   check_entries(draws, entries);
   double* out;
   auto result = make_array<double>({draws.count, entries.size}, out);
   nb::gil_scoped_release release;
-  draw_scatter(resampling, draws, entries, out);
+  draw_scatter(poisson, draws, entries, out);
   return result;
 }
 
-template <typename Resampling>
-Out<double> weights(const Resampling& resampling, const Draws& draws) {
+Out<double> weights(const Poisson& poisson, const Draws& draws) {
   check_draws(draws);
   double* out;
   auto result = make_array<double>({draws.count, draws.keys.size()}, out);
   nb::gil_scoped_release release;
-  draw_weights(resampling, draws, out);
+  draw_weights(poisson, draws, out);
   return result;
 }
 
-template <typename Resampling>
-Out<std::uint8_t> counts(const Resampling& resampling, const Draws& draws) {
+Out<std::uint8_t> counts(const Poisson& poisson, const Draws& draws) {
   check_draws(draws);
   const std::size_t blocks = (draws.count + kDrawBlock - 1) / kDrawBlock;
   require(blocks * kDrawBlock * draws.keys.size() <= (std::size_t{1} << 40), "too many draws");
   std::uint8_t* out;
   auto result = make_raw<std::uint8_t>({blocks, draws.keys.size(), kDrawBlock}, out);
   nb::gil_scoped_release release;
-  draw_counts(resampling, draws, out);
+  draw_counts(poisson, draws, out);
   return result;
 }
 
@@ -72,7 +69,7 @@ Out<std::uint64_t> unit_keys_of_integers(In1<std::int64_t> ids) {
 
 using Copies = std::optional<In1<std::int64_t>>;
 
-Poisson poisson(const In1<std::uint64_t>& keys, const Copies& copies) {
+Poisson weighed(const In1<std::uint64_t>& keys, const Copies& copies) {
   if (!copies) return {PoissonTables(nullptr, 0)};
   check_copies(view(*copies), keys.shape(0));
   return {PoissonTables(copies->data(), copies->shape(0))};
@@ -91,7 +88,7 @@ void bind_draws(nb::module_& m) {
       "poisson_totals",
       [](In1<std::uint64_t> keys, In2<double> columns, std::uint64_t seed, std::uint64_t first, std::size_t count,
          long threads, const Copies& copies) {
-        return totals(poisson(keys, copies), {view(keys), seed, first, count, threads}, columns);
+        return totals(weighed(keys, copies), {view(keys), seed, first, count, threads}, columns);
       },
       nb::arg("keys").noconvert(), nb::arg("columns").noconvert(), nb::arg("seed"), nb::arg("first"),
       nb::arg("count"), nb::arg("threads") = 0, nb::arg("copies").noconvert() = nb::none(),
@@ -107,48 +104,25 @@ void bind_draws(nb::module_& m) {
       [](In1<std::uint64_t> keys, In1<std::int64_t> owner, In1<std::int32_t> code, In1<double> value,
          std::size_t size, std::uint64_t seed, std::uint64_t first, std::size_t count, long threads,
          const Copies& copies) {
-        return scatter(poisson(keys, copies), {view(keys), seed, first, count, threads}, {view(owner), view(code), view(value), size});
+        return scatter(weighed(keys, copies), {view(keys), seed, first, count, threads}, {view(owner), view(code), view(value), size});
       },
       nb::arg("keys").noconvert(), nb::arg("owner").noconvert(), nb::arg("code").noconvert(),
       nb::arg("value").noconvert(), nb::arg("size"), nb::arg("seed"), nb::arg("first"), nb::arg("count"),
       nb::arg("threads") = 0, nb::arg("copies").noconvert() = nb::none(),
       "Totals of entries by their code, one row per draw, under the weights of poisson_totals.");
   m.def(
-      "flip_scatter",
-      [](In1<std::uint64_t> keys, In1<std::int64_t> owner, In1<std::int32_t> code, In1<double> value,
-         std::size_t size, std::uint64_t seed, std::uint64_t first, std::size_t count, long threads) {
-        return scatter(Flips{}, {view(keys), seed, first, count, threads}, {view(owner), view(code), view(value), size});
-      },
-      nb::arg("keys").noconvert(), nb::arg("owner").noconvert(), nb::arg("code").noconvert(),
-      nb::arg("value").noconvert(), nb::arg("size"), nb::arg("seed"), nb::arg("first"), nb::arg("count"),
-      nb::arg("threads") = 0, "Totals of entries by their code, one row per draw, under fair coin flips of the units.");
-  m.def(
       "poisson_weights",
       [](In1<std::uint64_t> keys, std::uint64_t seed, std::uint64_t first, std::size_t count,
-         const Copies& copies) { return weights(poisson(keys, copies), {view(keys), seed, first, count, 0}); },
+         const Copies& copies) { return weights(weighed(keys, copies), {view(keys), seed, first, count, 0}); },
       nb::arg("keys").noconvert(), nb::arg("seed"), nb::arg("first"), nb::arg("count"),
       nb::arg("copies").noconvert() = nb::none(), "The weights that poisson_totals multiplies with, draws x units.");
   m.def(
       "poisson_counts",
       [](In1<std::uint64_t> keys, std::uint64_t seed, std::uint64_t first, std::size_t count, long threads) {
-        return counts(poisson(keys, std::nullopt), {view(keys), seed, first, count, threads});
+        return counts(weighed(keys, std::nullopt), {view(keys), seed, first, count, threads});
       },
       nb::arg("keys").noconvert(), nb::arg("seed"), nb::arg("first"), nb::arg("count"), nb::arg("threads") = 0,
       "The weights of poisson_weights as bytes, (groups, units, 32 draws).");
-  m.def(
-      "flip_counts",
-      [](In1<std::uint64_t> keys, std::uint64_t seed, std::uint64_t first, std::size_t count, long threads) {
-        return counts(Flips{}, {view(keys), seed, first, count, threads});
-      },
-      nb::arg("keys").noconvert(), nb::arg("seed"), nb::arg("first"), nb::arg("count"), nb::arg("threads") = 0,
-      "The flips of flip_weights as bytes, (groups, units, 32 draws).");
-  m.def(
-      "flip_weights",
-      [](In1<std::uint64_t> keys, std::uint64_t seed, std::uint64_t first, std::size_t count) {
-        return weights(Flips{}, {view(keys), seed, first, count, 0});
-      },
-      nb::arg("keys").noconvert(), nb::arg("seed"), nb::arg("first"), nb::arg("count"),
-      "The flips that flip_totals multiplies with, draws x units.");
 }
 
 }  // namespace steelyard

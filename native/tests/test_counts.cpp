@@ -52,8 +52,9 @@ TEST(totals_are_weights_times_columns) {
   const std::vector<double> columns{1, 10, 2, 20, 3, 30};
   const Draws draws{keys, 0, 0, 5, 1};
   std::vector<double> totals(10), weights(15);
+  const std::vector<double> identity{1, 0, 0, 0, 1, 0, 0, 0, 1};
   draw_totals(Flips{}, draws, {columns.data(), 3, 2}, totals.data());
-  draw_weights(Flips{}, draws, weights.data());
+  draw_totals(Flips{}, draws, {identity.data(), 3, 3}, weights.data());
   for (std::size_t d = 0; d < 5; ++d) {
     EQUAL(totals[2 * d], weights[3 * d] + 2 * weights[3 * d + 1] + 3 * weights[3 * d + 2]);
     EQUAL(totals[2 * d + 1], 10 * totals[2 * d]);

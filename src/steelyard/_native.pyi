@@ -86,22 +86,11 @@ def poisson_scatter(keys: NDArray[numpy.uint64], owner: NDArray[numpy.int64], co
     Totals of entries by their code, one row per draw, under the weights of poisson_totals.
     """
 
-def flip_scatter(keys: NDArray[numpy.uint64], owner: NDArray[numpy.int64], code: NDArray[numpy.int32], value: NDArray[numpy.float64], size: int, seed: int, first: int, count: int, threads: int = 0) -> NDArray[numpy.float64]:
-    """
-    Totals of entries by their code, one row per draw, under fair coin flips of the units.
-    """
-
 def poisson_weights(keys: NDArray[numpy.uint64], seed: int, first: int, count: int, copies: NDArray[numpy.int64] | None = None) -> NDArray[numpy.float64]:
     """The weights that poisson_totals multiplies with, draws x units."""
 
 def poisson_counts(keys: NDArray[numpy.uint64], seed: int, first: int, count: int, threads: int = 0) -> NDArray[numpy.uint8]:
     """The weights of poisson_weights as bytes, (groups, units, 32 draws)."""
-
-def flip_counts(keys: NDArray[numpy.uint64], seed: int, first: int, count: int, threads: int = 0) -> NDArray[numpy.uint8]:
-    """The flips of flip_weights as bytes, (groups, units, 32 draws)."""
-
-def flip_weights(keys: NDArray[numpy.uint64], seed: int, first: int, count: int) -> NDArray[numpy.float64]:
-    """The flips that flip_totals multiplies with, draws x units."""
 
 def edit_distances(reference: NDArray[numpy.uint32], reference_ends: NDArray[numpy.int64], hypothesis: NDArray[numpy.uint32], hypothesis_ends: NDArray[numpy.int64], threads: int = 0) -> NDArray[numpy.int64]:
     """The least number of edits that make each row of symbols the other."""

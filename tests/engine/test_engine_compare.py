@@ -49,7 +49,7 @@ def signs(units: int, request: Request = REQUEST) -> Any:
     """The coins of all worlds: all of them for 12 units or fewer."""
     if units <= 12:
         return 2.0 * ((np.arange(1 << units)[:, np.newaxis] >> np.arange(units)) & 1) - 1
-    return 2 * _native.flip_weights(KEYS[:units], request.seed, 0, request.draws) - 1
+    return 2 * _native.flip_totals(KEYS[:units], np.eye(units), request.seed, 0, request.draws) - 1
 
 
 def flipped(values: Any, request: Request = REQUEST, confidence: float = 0.95) -> Any:

@@ -135,7 +135,7 @@ def test_influences_of_left_out_values() -> None:
     assert (moved["b"].psi.tolist(), moved["b"].lost) == ([6.0, 0.0, 0.0, -6.0], 1)
     assert not moved["c"].varies
     assert moved["a"].se == pytest.approx(math.sqrt((36 + 9 + 81) / 12))
-    heads = module._native.flip_weights(coins.keys, 0, 0, 50)
+    heads = module._native.flip_totals(coins.keys, np.eye(len(coins.keys)), 0, 0, 50)
     assert moved["a"].sums == pytest.approx(heads @ moved["a"].psi)
     joined = moved["a"].joined(moved["b"], 2.0, -1.0)
     assert (joined.psi.tolist(), joined.lost) == ([6.0, 6.0, 0.0, -12.0], 1)

@@ -9,7 +9,6 @@
 #include <array>
 #include <charconv>
 #include <memory>
-#include <type_traits>
 #include <vector>
 
 #include "support/checks.hpp"
@@ -44,9 +43,6 @@ struct FlipMaker {
   static constexpr Purpose purpose = Purpose::flip;
   void operator()(const std::uint64_t* streams, std::size_t start, std::size_t units, std::size_t first,
                   WeightBlock& out) const;
-  // The same as [unit][draw].
-  void by_unit(const std::uint64_t* streams, std::size_t start, std::size_t units, std::size_t first,
-               double* out) const;
 };
 
 void poisson_block(const std::uint64_t* streams, std::size_t units, std::size_t first, WeightBlock& out) {
@@ -87,13 +83,6 @@ void PoissonMaker::by_unit(const std::uint64_t* streams, std::size_t start, std:
   for (std::size_t u = 0; u < units; ++u) {
     tables.draw(start + u, streams[u], first, out + u * kDrawBlock, kDrawBlock);
   }
-}
-
-void FlipMaker::by_unit(const std::uint64_t* streams, std::size_t start, std::size_t units, std::size_t first,
-                        double* out) const {
-  auto block = std::make_unique<WeightBlock>();
-  (*this)(streams, start, units, first, *block);
-  turn(*block, units, out);
 }
 
 template <typename Maker>
@@ -143,8 +132,7 @@ void totals(const Draws& draws, Matrix<double> columns, const Maker& make_block,
 //
 // A task is a block of draws. It keeps the totals as [column][draw], so that one entry adds a run of kDrawBlock
 // weights; a unit's weights are made once for all of its entries.
-template <typename Maker>
-void scatter(const Draws& draws, const Entries& entries, const Maker& make_block, double* out) {
+void scatter(const Draws& draws, const Entries& entries, const PoissonMaker& make_block, double* out) {
   const std::uint64_t seed = draws.seed, first = draws.first;
   const std::size_t count = draws.count;
   const std::size_t size = entries.size, n = draws.keys.size(), m = entries.owner.size();
@@ -162,7 +150,7 @@ void scatter(const Draws& draws, const Entries& entries, const Maker& make_block
     for (std::size_t start = 0; start < n && e < m; start += kUnitBlock) {
       const std::size_t units = std::min(kUnitBlock, n - start);
       for (std::size_t u = 0; u < units; ++u) {
-        streams[u] = stream_of(key[start + u], seed, static_cast<std::uint64_t>(Maker::purpose));
+        streams[u] = stream_of(key[start + u], seed, static_cast<std::uint64_t>(PoissonMaker::purpose));
       }
       make_block.by_unit(streams.data(), start, units, first + block * kDrawBlock, turned.data());
       for (; e < m && static_cast<std::size_t>(unit[e]) < start + units; ++e) {
@@ -184,8 +172,7 @@ void scatter(const Draws& draws, const Entries& entries, const Maker& make_block
   });
 }
 
-template <typename Maker>
-void dense(const Draws& draws, const Maker& make_block, double* out) {
+void dense(const Draws& draws, const PoissonMaker& make_block, double* out) {
   const std::uint64_t seed = draws.seed, first = draws.first;
   const std::size_t count = draws.count;
   const std::size_t n = draws.keys.size();
@@ -195,7 +182,7 @@ void dense(const Draws& draws, const Maker& make_block, double* out) {
   for (std::size_t start = 0; start < n; start += kUnitBlock) {
     const std::size_t units = std::min(kUnitBlock, n - start);
     for (std::size_t u = 0; u < units; ++u) {
-      streams[u] = stream_of(key[start + u], seed, static_cast<std::uint64_t>(Maker::purpose));
+      streams[u] = stream_of(key[start + u], seed, static_cast<std::uint64_t>(PoissonMaker::purpose));
     }
     for (std::size_t d0 = 0; d0 < count; d0 += kDrawBlock) {
       make_block(streams.data(), start, units, first + d0, *weights);
@@ -208,32 +195,21 @@ void dense(const Draws& draws, const Maker& make_block, double* out) {
 }
 
 // The weights as bytes: (blocks of kDrawBlock draws, units, draws), so that a unit's weights lie side by side.
-template <typename Maker>
-void counts(const Draws& draws, const Maker& make_block, std::uint8_t* out) {
+void counts(const Draws& draws, std::uint8_t* out) {
   const std::uint64_t seed = draws.seed, first = draws.first;
   const std::size_t count = draws.count;
   const std::size_t n = draws.keys.size(), blocks = (count + kDrawBlock - 1) / kDrawBlock;
   const std::uint64_t* key = draws.keys.data();
-  [[maybe_unused]] const auto poisson = wide_kernels().poisson_counts;
+  const auto poisson = wide_kernels().poisson_counts;  // of single units: bytes hold no copies
   parallel_for(blocks, thread_count(draws.threads), [&](std::size_t block) {
-    auto weights = std::make_unique<WeightBlock>();
     std::array<std::uint64_t, kUnitBlock> streams;
     for (std::size_t start = 0; start < n; start += kUnitBlock) {
       const std::size_t units = std::min(kUnitBlock, n - start);
       for (std::size_t u = 0; u < units; ++u) {
-        streams[u] = stream_of(key[start + u], seed, static_cast<std::uint64_t>(Maker::purpose));
+        streams[u] = stream_of(key[start + u], seed, static_cast<std::uint64_t>(PoissonMaker::purpose));
       }
       std::uint8_t* to = out + (block * n + start) * kDrawBlock;
-      if constexpr (std::is_same_v<Maker, PoissonMaker>) {  // of single units: bytes hold no copies
-        poisson(streams.data(), units, first + block * kDrawBlock, to);
-      } else {
-        make_block(streams.data(), start, units, first + block * kDrawBlock, *weights);
-        for (std::size_t u = 0; u < units; ++u) {
-          for (std::size_t d = 0; d < kDrawBlock; ++d) {
-            to[u * kDrawBlock + d] = static_cast<std::uint8_t>((*weights)[d][u]);
-          }
-        }
-      }
+      poisson(streams.data(), units, first + block * kDrawBlock, to);
     }
   });
 }
@@ -268,16 +244,11 @@ void draw_totals(const Flips&, const Draws& draws, Matrix<double> columns, doubl
 void draw_scatter(const Poisson& poisson, const Draws& draws, const Entries& entries, double* out) {
   scatter(draws, entries, PoissonMaker{poisson.tables}, out);
 }
-void draw_scatter(const Flips&, const Draws& draws, const Entries& entries, double* out) {
-  scatter(draws, entries, FlipMaker{}, out);
-}
 void draw_weights(const Poisson& poisson, const Draws& draws, double* out) { dense(draws, PoissonMaker{poisson.tables}, out); }
-void draw_weights(const Flips&, const Draws& draws, double* out) { dense(draws, FlipMaker{}, out); }
 void draw_counts(const Poisson& poisson, const Draws& draws, std::uint8_t* out) {
   require(poisson.tables.empty(), "weights as bytes are of single units");
-  counts(draws, PoissonMaker{poisson.tables}, out);
+  counts(draws, out);
 }
-void draw_counts(const Flips&, const Draws& draws, std::uint8_t* out) { counts(draws, FlipMaker{}, out); }
 
 void text_keys(std::string_view text, View<std::int64_t> ends, std::uint64_t* out) {
   std::int64_t begin = 0;

@@ -41,15 +41,12 @@ struct Entries {
 };
 void check_entries(const Draws& draws, const Entries& entries);
 void draw_scatter(const Poisson& poisson, const Draws& draws, const Entries& entries, double* out);
-void draw_scatter(const Flips& flips, const Draws& draws, const Entries& entries, double* out);
 
 // The weights themselves, [count][units].
 void draw_weights(const Poisson& poisson, const Draws& draws, double* out);
-void draw_weights(const Flips& flips, const Draws& draws, double* out);
 
 // The weights as bytes: [blocks of kDrawBlock draws][units][draws], so that a unit's weights lie side by side.
 void draw_counts(const Poisson& poisson, const Draws& draws, std::uint8_t* out);
-void draw_counts(const Flips& flips, const Draws& draws, std::uint8_t* out);
 
 // Keys of integer ids: those of their decimal texts, so that 7 and "7" are one unit.
 void integer_keys(View<std::int64_t> ids, std::uint64_t* out);
