@@ -52,7 +52,7 @@ def names(page: str) -> list[str]:
 
 def test_every_kind_is_listed_and_opens(server: Server) -> None:
     page = server.get("/").text
-    assert "<h1>20 runs</h1>" in page
+    assert "<h1>22 runs</h1>" in page
     for kind in KINDS:
         name = "small_1.json" if kind == "report" else f"{kind}.json"
         assert name in names(page), kind
@@ -191,7 +191,7 @@ def test_the_list_of_a_server(server: Server) -> None:
     assert server.get("/?q=&sort=-date").headers["location"] == f"/{TOKEN}/"
     page = server.get("/?q=model%3Dlarge&sort=name").text
     assert names(page) == [f"large_{day}.json" for day in range(1, 8)]
-    assert "<h1>7 of 20 runs</h1>" in page
+    assert "<h1>7 of 22 runs</h1>" in page
     assert names(server.get("/?model=large&sort=-tag%3Alr").text)[:2] == ["large_7.json", "large_6.json"]
     assert names(server.get("/?until=2026-03-01").text) == ["large_1.json", "small_1.json"]
     grouped = server.get("/?kind=report&metric=mae&group=model").text

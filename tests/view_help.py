@@ -12,6 +12,7 @@ import numpy as np
 
 import steelyard as sy
 from steelyard.gating.plan import plan
+from steelyard.results.sets import Drift, Pool, PooledSet
 from steelyard.results.vlm import PromptScore, VlmScore
 
 DISHES = 12
@@ -57,6 +58,8 @@ def make_kinds(folder: Path) -> None:
         report = sy.evaluate("weights", "truth.csv", files[0], METRICS)
         sy.gate(report, "mae > 30").to_json("gate.json")
         plan(comparison).to_json("plan.json")
+        Pool("weights", "dish", 0.95, (PooledSet("a", 12, 1.0),)).to_json("pool.json")
+        Drift("weights", "dish", 0.95, "a", "b", (12, 12), {}).to_json("drift.json")
         row = PromptScore("a-model", "plain", report, 9, 9, 0, {}, {}, {}, comparison, 100.0, {})
         VlmScore("weights", (row,), (), 9, 0.95, 1).to_json("vlm-score.json")
         sy.check("weights", "truth.csv", files[0]).to_json("checked.json")
