@@ -172,7 +172,7 @@ def test_a_request_with_clusters() -> None:
             {"judge_correction": "rate", "proxy": "p"},
             "'rate' is no correction of a judge. Choose difference or rates.",
         ),
-        ({"judge_correction": "rates"}, "there is no judge to correct. Name it with --proxy."),
+        ({"judge_correction": "rates"}, "there is no judge to correct. Give its labels as the proxy."),
     ],
 )
 def test_sequences_and_judges_that_are_refused(settings: Any, message: str) -> None:
