@@ -405,7 +405,19 @@ def test_nothing_that_names_of_files_and_columns_hold_runs(
 
 
 def test_nothing_that_a_result_holds_runs(browser: Browser, tmp_path: Path) -> None:
-    kept = {"format", "kind", "better", "digest", "units", "rows", "draws", "adjust", "resampling", "judge_correction"}
+    kept = {
+        "format",
+        "kind",
+        "better",
+        "digest",
+        "units",
+        "rows",
+        "draws",
+        "adjust",
+        "resampling",
+        "judge_correction",
+        "keys",
+    }
     whole = [p for p in PAYLOADS if "\ud800" not in p]  # half a character is refused
     used = set()
 

@@ -187,19 +187,19 @@ def pairs(truth: dict[str, list[Any]], units: list[str], owner: list[int], name:
 def test_units_without_a_row_of_their_own() -> None:
     """c lost its row to the policy: the truth has it. d has no row anywhere."""
     truth = {"dish": ["a", "b", "c"], "site": ["n", "s", "s"]}
-    assert groups._named(WEIGHTS, pairs(truth, ["a", "b", "c"], [0, 1], "site"), "site", "cluster").tolist() == [
+    assert groups.unit_column(WEIGHTS, pairs(truth, ["a", "b", "c"], [0, 1], "site"), "site", "cluster").tolist() == [
         "n",
         "s",
         "s",
     ]
-    assert refused(groups._named, WEIGHTS, pairs(truth, ["a", "b", "c", "d"], [0, 1], "site"), "site", "strata") == (
+    assert refused(groups.unit_column, WEIGHTS, pairs(truth, ["a", "b", "c", "d"], [0, 1], "site"), "site", "strata") == (
         "dish 'd' has no row that says its 'site', which --strata names", "truth.csv", "Give every dish a row with one.",
     )  # fmt: skip
-    assert refused(groups._named, WEIGHTS, pairs(truth, ["a", "d", "e"], [0], "site"), "site", "cluster")[0] == (
+    assert refused(groups.unit_column, WEIGHTS, pairs(truth, ["a", "d", "e"], [0], "site"), "site", "cluster")[0] == (
         "dish 'd' has no row that says its 'site', which --cluster names (2 are so: 'd', 'e')"
     )
     grouped = {"group": ["a", "b", "c"], **truth}
-    assert groups._named(
+    assert groups.unit_column(
         WEIGHTS, pairs(grouped, ["a", "b", "c"], [0], "site", grouped=True), "site", "cluster"
     ).tolist() == ["n", "s", "s"]
 

@@ -69,6 +69,6 @@ ROWS: list[Row] = [
     judged("with strata", "--proxy judge.csv --strata label", "--proxy", "--strata"),
     judged("with many files", "--proxy judge.csv --workers 1", "all data in one place"),
     judged("corrected in no way", "--proxy judge.csv --judge-correction rate", "rate", "difference"),
-    judged("corrected without a judge", "--judge-correction rates", "no judge", "--proxy"),
+    judged("corrected without a judge", "--judge-correction rates", "no judge", "proxy"),
     judged("no better than chance", "--proxy judge.csv --judge-correction rates", "no better than chance"),
 ]  # fmt: skip

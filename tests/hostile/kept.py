@@ -77,13 +77,13 @@ def ledger(name: str, text: Any, *says: str, **more: Any) -> Row:
 LEDGER = '{"format": "steelyard-ledger", "version": 1, "looks": [%s], "seal": "%s"}'
 LEDGERS: list[Row] = [
     ledger("that is empty", "", "not valid JSON"),
-    ledger("that is a list", "[]", "is no ledger"),
-    ledger("that is a result", GOOD, "is no ledger"),
+    ledger("that is a list", "[]", "is not a ledger"),
+    ledger("that is a result", GOOD, "is not a ledger"),
     ledger("100,000 deep", "[" * 100_000, "nested too deeply"),
     ledger("of another version", LEDGER.replace("1,", '"1",', 1) % ("", ""), "version '1'"),
     ledger("without a seal", '{"format": "steelyard-ledger", "version": 1, "looks": []}', "edited by hand"),
     ledger("of looks that are numbers", LEDGER % ("7", "x"), "look 1"),
-    ledger("of looks that are an object", '{"format": "steelyard-ledger", "version": 1, "looks": {}, "seal": ""}', "is no ledger"),
+    ledger("of looks that are an object", '{"format": "steelyard-ledger", "version": 1, "looks": {}, "seal": ""}', "is not a ledger"),
     ledger("with a key twice", '{"format": "steelyard-ledger", "version": 1, "looks": [], "looks": [], "seal": ""}', "'looks' stands twice"),
     ledger("of UTF-16", "[]".encode("utf-16"), "UTF-16"),
     ledger("of an integer of 5,000 digits", LEDGER % ("9" * 5000, ""), "4,300 digits"),
@@ -165,4 +165,41 @@ RUNS: list[Row] = [
     run("a run's folder that is a file", "vlm score a.png", "a.png"),
 ]  # fmt: skip
 
-ROWS = RESULTS + LEDGERS + STATES + RUNS
+
+SEEN = "id,label\n1,cat\n2,dog\n3,cat\n"
+JUDGED = "id,probability\n1,0.5\n2,0.4\n3,0.2\n"
+
+
+def next_labels(name: str, options: str, *says: str, judge: Any = JUDGED, **more: Any) -> Row:
+    """Units to label, by what a judge says of them."""
+    files = {"pred.csv": SEEN, "judge.csv": judge}
+    return row(
+        f"label-next: {name}",
+        f"label-next pred.csv --proxy judge.csv {options}",
+        *says,
+        files=files,
+        task="labels",
+        **more,
+    )
+
+
+SETS: list[Row] = [
+    row("pool: results without influences", "pool r.json b.json", "r.json", "has no influences", "--save-influences", files={"r.json": GOOD, "b.json": GOOD}, task="weights"),
+    row("pool: one result", "pool r.json", "one result alone", files={"r.json": GOOD}, task="weights"),
+    row("pool: a result that is not there", "pool r.json x.json", "x.json", "no such file", files={"r.json": GOOD}, task="weights"),
+    row("pool: a result that is a pipe", "pool r.json b.json", "b.json", files={"r.json": GOOD, "b.json": lambda path: os.mkfifo(path)}, task="weights"),
+    row("pool: a result that is a table", "pool r.json b.json", "b.json", files={"r.json": GOOD, "b.json": SEEN}, task="weights"),
+    row("drift: one test set twice", "drift r.json b.json", "b.json", "same truth as r.json", files={"r.json": GOOD, "b.json": GOOD}, task="weights"),
+    row("drift: a result that is not there", "drift r.json x.json", "x.json", "no such file", files={"r.json": GOOD}, task="weights"),
+    row("drift: a result that is empty", "drift r.json b.json", "b.json", "not valid JSON", files={"r.json": GOOD, "b.json": ""}, task="weights"),
+    row("drift: 100,000 brackets", "drift r.json b.json", "b.json", "nested too deeply", files={"r.json": GOOD, "b.json": "[" * 100_000}, task="weights"),
+    next_labels("a probability that is not a number", "--budget 2 -o o.csv", "judge.csv, line 3", "'nan'", judge=JUDGED.replace("0.4", "nan")),
+    next_labels("a probability above one", "--budget 2 -o o.csv", "judge.csv, line 3", "'1.4'", judge=JUDGED.replace("0.4", "1.4")),
+    next_labels("a judge that saw few units", "--budget 2 -o o.csv", "judge.csv", "2 of 3 units have no row", judge="id,probability\n1,0.5\n"),
+    next_labels("a budget of nothing", "--budget 0 -o o.csv", "a budget of 0"),
+    next_labels("a budget that is not a number", "--budget nan -o o.csv", "nan"),
+    next_labels("an output that is an input", "--budget 2 -o pred.csv", "pred.csv", "read as an input"),
+    next_labels("an output of another kind", "--budget 2 -o o.json", "o.json", ".csv"),
+]  # fmt: skip
+
+ROWS = RESULTS + LEDGERS + STATES + RUNS + SETS

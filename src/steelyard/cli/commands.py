@@ -15,7 +15,7 @@ TEXTS = {
     "check": "Find what would make numbers silently wrong, before you believe one.",
     "convert": "Convert annotations or predictions from one format into another.",
     "gate": "Hold RESULT to rules: exit 0 pass, 1 fail, 2 bad input, 3 undecided.",
-    "plan": "Say what difference test sets of other sizes show, and how many units a difference needs.",
+    "plan": "Say what difference test sets of other sizes show, and how many units a difference or a width needs.",
     "pool": "Weigh results on several test sets together.",
     "drift": "Say how scores changed from an OLD test set to a NEW one.",
     "label-next": "Choose which units of PREDICTIONS to label next.",

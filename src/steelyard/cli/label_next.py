@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 
 import click
@@ -11,6 +12,7 @@ from steelyard import api
 from steelyard.cli.options import check_outputs
 from steelyard.cli.say import say
 from steelyard.core.errors import InputError
+from steelyard.io.write import write_text
 
 
 @click.command("label-next")
@@ -43,12 +45,15 @@ def label_next(
     """
     if Path(output).suffix.lower() != ".csv":
         raise InputError(f"cannot write '{output}': the units are written as CSV", remedy="Use the ending .csv.")
+    if Path(output).resolve() in (Path(predictions).resolve(), Path(proxy).resolve()):
+        raise InputError(f"cannot write '{output}': it is read as an input", remedy="Name another file.")
     check_outputs([output])
     chosen = api.label_next(
         predictions, proxy, budget, task=task, metric=metric, id_column=id_column,
         judge_probability=judge_probability, seed=seed,
     )  # fmt: skip
     rows = list(zip(chosen["id"].tolist(), chosen["probability"].tolist(), strict=True))
-    with open(output, "w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows([("id", "probability"), *rows])
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([("id", "probability"), *rows])
+    write_text(output, text.getvalue())
     say(f"wrote {len(rows):,} units to {output}", err=True)

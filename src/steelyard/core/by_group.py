@@ -91,6 +91,11 @@ class AnsweredBlock(Block):
 
     kind: ClassVar[str] = "answered"
 
+    @property
+    def by_unit(self) -> bool:
+        """Whether it was read for each unit alone."""
+        return any(role is Role.UNITS for _, role in self.answers)
+
     def read(self, reading: Reading, weights: Weights, facts: Facts) -> Any:
         """What was read. Units that all weigh 1 count as they weigh."""
         return self.answers[reading, Role.POINT if weights.role is Role.COUNT else weights.role]

@@ -26,7 +26,8 @@ def at_level(
     """An interval that was made at the first of two levels, at the second: 0.05 and 0.0025, say.
 
     On the scale of the range the reach grows as Student's t does. Where units agree or the value is an end of its
-    range, the share of units that may differ grows instead.
+    range, the share of units that may differ grows instead. An end of an open range also counts the worst unit once
+    more, which grows with the rest here: it lies a little further out than the level itself would put it.
     """
     if interval is None or math.isnan(value):
         return None

@@ -19,7 +19,6 @@ from steelyard.core.totals import Totals
 from steelyard.engine.evidence import Live
 from steelyard.engine.groups import plan_notes, weight_notes
 from steelyard.engine.intervals import FEW_UNITS
-from steelyard.engine.kept import kept_influences
 from steelyard.engine.measure import listed as listed_state
 from steelyard.engine.measure import measured
 from steelyard.engine.run import Measured
@@ -93,6 +92,8 @@ def state_report(
     def influences(part: State, listed: Callable[[], State] | None, scores: Mapping[str, Score]) -> Influences | None:
         if not request.save_influences:
             return None
+        from steelyard.engine.kept import kept_influences  # few ask for it
+
         if part.units.alike and listed is not None:
             return kept_influences(listed(), chosen, scores)
         return kept_influences(part, chosen, scores, left_out if part is state else None)

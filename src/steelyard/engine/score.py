@@ -393,7 +393,8 @@ def class_facts(metric: Metric, counted: Totals) -> ClassFacts:
     known = metric.class_truth(state)
     truth = inside if known is None else known
     few = np.zeros_like(inside)
-    if state.units.drawn >= FEW_OF_UNITS and inside.any():  # of fewer no class can have more
+    by_unit = all(block.by_unit for block in state.blocks.values() if isinstance(block, AnsweredBlock))
+    if state.units.drawn >= FEW_OF_UNITS and inside.any() and by_unit:  # of fewer no class can have more
         few[inside] = part_units(metric, state, inside) < FEW_OF_UNITS
     names, word = np.array(state.facts.axes[metric.class_axis].shown, dtype=object), metric.class_axis
     notes = []

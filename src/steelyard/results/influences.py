@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Literal
@@ -108,4 +107,6 @@ def unpack_keys(text: str) -> NDArray[np.uint64]:
 
 def digest_of_keys(keys: NDArray[Any]) -> str:
     """The digest of keys in their order."""
+    import hashlib  # few results keep influences
+
     return f"sha256:{hashlib.sha256(np.asarray(keys, dtype='<u8').tobytes()).hexdigest()}"

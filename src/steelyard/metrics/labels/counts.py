@@ -395,6 +395,9 @@ class ProportionMetric(CountMetric):
             return super().class_units(state)
         if not self.negatives:
             return class_units(state, self.limit, self.fraction)
+        entries: Entries | None = getattr(state.blocks[ClassCounts(self.limit)], "entries", None)
+        if entries is not None and entries.value is not None:  # what rows weigh does not say how many they are
+            return None
         rows = self.fraction(class_counts(state.totals(COUNT), self.limit))[1][0]
         return np.asarray(np.minimum(rows, state.units.drawn))
 
