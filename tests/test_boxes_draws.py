@@ -158,6 +158,31 @@ def test_one_pass_back_counts_as_two_do(truths: int) -> None:
             assert np.array_equal(one, other, equal_nan=True)
 
 
+@pytest.mark.parametrize("levels", [3, 100, 100_000])  # scores that differ: all are equal, some, or none
+@pytest.mark.parametrize("fall", [0.3, 2.0, 5.0])  # how fast hits get rarer: the best F1 is at the end, or near the top
+def test_the_best_f1_of_counted_rows_is_that_of_real_weights(levels: int, fall: float) -> None:
+    """To the bit, though stretches that cannot hold it are passed over: with equal scores and ignored detections."""
+    rng = np.random.default_rng(levels)
+    truths, n = 900, 6000
+    image = rng.integers(0, truths, n).astype(np.int32)
+    hit = (rng.random(n) < 0.6 * np.exp(-fall * np.arange(n) / n)).astype(np.uint32)
+    ignored = np.where(rng.random(n) < 0.1, 1 - hit, 0).astype(np.uint32)
+    score = np.sort(rng.integers(0, levels, n) / levels)[::-1].copy()
+    columns = (
+        np.array([0]), np.array([n]), image, score, np.zeros(n, np.uint16), hit, ignored,
+        np.array([0, 2 * truths]), np.arange(2 * truths, dtype=np.int32) // 2, np.ones(2 * truths, np.uint8), 1, 100,
+    )  # fmt: skip
+    counts = np.ones((3, truths, 32), np.uint8)
+    counts[0] = rng.poisson(1.0, (truths, 32))
+    counts[1:, np.arange(truths), np.arange(truths) % 32] = 0  # few units are left out
+    rows = counts.transpose(0, 2, 1).reshape(96, truths).astype(float)
+    real = _native.box_figures(*columns, rows, CODES["best_f1"], np.linspace(0, 1, 2))[0]
+    for wide in (False, True):
+        for part, expected in ((counts[:1], real[:32]), (counts[1:], real[32:]), (counts, real)):
+            counted = _native.box_draws(*columns, part, 32 * len(part), CODES["best_f1"], np.linspace(0, 1, 2), wide)[0]
+            assert np.array_equal(counted, expected)
+
+
 def test_pieces_are_the_same_draws() -> None:
     keys = unit_keys(np.arange(40_000))
     drawn = BootstrapDraws(keys, np.ones(len(keys)), 3, 200)

@@ -37,6 +37,10 @@ class Tally {
     flush();
     return sum_;
   }
+  // A base and the sum.
+  void onto(const Sum* base, Sum* to) const { put_onto(base, sum_.v, part_.v, to); }
+  // A base and what is left of `all`.
+  void rest_onto(const Sum* base, Sum all, Sum* to) const { put_rest_onto(base, sum_.v, part_.v, all, to); }
   // The sum, at least 1, in multiples of 2^-24.
   void into(float* to) const { put(sum_.v, part_.v, to); }
   // The same of what is left of `all`.
@@ -57,6 +61,14 @@ class Tally {
   STEELYARD_NOINLINE static void put_rest(const std::int32_t* STEELYARD_RESTRICT sum, Row part, std::int32_t all,
                                           float* STEELYARD_RESTRICT to) {
     for (std::size_t l = 0; l < L; ++l) to[l] = static_cast<float>(larger(all - (sum[l] + part[l]), 1)) * kUnit;
+  }
+  STEELYARD_NOINLINE static void put_onto(const Sum* STEELYARD_RESTRICT base, const Sum* STEELYARD_RESTRICT sum, Row part,
+                                          Sum* STEELYARD_RESTRICT to) {
+    for (std::size_t l = 0; l < L; ++l) to[l] = base[l] + sum[l] + part[l];
+  }
+  STEELYARD_NOINLINE static void put_rest_onto(const Sum* STEELYARD_RESTRICT base, const Sum* STEELYARD_RESTRICT sum, Row part,
+                                               Sum all, Sum* STEELYARD_RESTRICT to) {
+    for (std::size_t l = 0; l < L; ++l) to[l] = base[l] + (all - (sum[l] + part[l]));
   }
   void flush() {
     if (rows_ == 0) return;

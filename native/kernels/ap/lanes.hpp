@@ -37,12 +37,6 @@ void add(Lanes<T, L>& to, const W* STEELYARD_RESTRICT weights) {
   for (std::size_t l = 0; l < L; ++l) v[l] += weights[l];
 }
 
-// The same, kept from being woven into a loop around it, where compilers give up vector code.
-template <typename T, typename W, std::size_t L>
-STEELYARD_NOINLINE void add_apart(Lanes<T, L>& to, const W* weights) {
-  add(to, weights);
-}
-
 // Asks for lanes that are needed soon, where the compiler can say so.
 template <typename T, std::size_t L>
 void prefetch(const Lanes<T, L>* lanes) {

@@ -13,27 +13,32 @@
 namespace steelyard::STEELYARD_TARGET {
 namespace {
 
+template <typename Count>
+Lanes<Count, C> all_truths(const ClassJob& job) {
+  const Events& in = job.events;
+  auto unit = [&](std::size_t i) { return static_cast<std::size_t>(in.truth_unit[i]); };
+  Tally<C, Count> tally(job.heaviest);
+  tally.add_rows(0, in.truths, [&](std::size_t i) { return job.counts + unit(i) * C; });
+  return tally.total();
+}
+
 // Figures that take equal scores as one step, at one threshold.
 template <typename Count, typename Share>
 void read_ties(const ClassJob& job, std::size_t t, const Lanes<Count, C>& positives, const bool* counts, Share share) {
   if (job.figure == BoxFigure::step) {
-    CountedSteps<Count> reading;
-    const auto found = each_step<Count>(job, t, [&](const Count* hits, const Count* ranked) { reading(hits, ranked); });
-    put<C>(job, t, counts, [&](std::size_t l) { return reading.figure[l] / static_cast<double>(positives[l]); }, share(found));
+    const CountedSteps<Count> reading(job, t);
+    put<C>(job, t, counts, [&](std::size_t l) { return reading.figure[l] / static_cast<double>(positives[l]); },
+           share(reading.found));
     return;
   }
-  CountedBestF1<Count> reading(positives);
-  each_step<Count>(job, t, [&](const Count* hits, const Count* ranked) { reading(hits, ranked); });
+  const CountedBestF1<Count> reading(job, t, positives);
   put<C>(job, t, counts, [&](std::size_t l) { return 2 * reading.best[l]; }, [](std::size_t) { return static_cast<double>(NAN); });
 }
 
 template <typename Count>
 void count_as(const ClassJob& job) {
   const Events& in = job.events;
-  Lanes<Count, C> positives{};
-  for (std::size_t i = 0; i < in.truths; ++i) {
-    add_apart(positives, job.counts + static_cast<std::size_t>(in.truth_unit[i]) * C);
-  }
+  Lanes<Count, C> positives = all_truths<Count>(job);
   bool any = false, counts[C];
   for (std::size_t l = 0; l < C; ++l) {
     counts[l] = positives[l] > 0;
@@ -82,14 +87,6 @@ Lanes<std::int32_t, C> marked_at(const ClassJob& job, const EventRows& rows, con
   return tally.total();
 }
 
-Lanes<std::int32_t, C> all_truths(const ClassJob& job) {
-  const Events& in = job.events;
-  auto unit = [&](std::size_t i) { return static_cast<std::size_t>(in.truth_unit[i]); };
-  Tally<C> tally(job.heaviest);
-  tally.add_rows(0, in.truths, [&](std::size_t i) { return job.counts + unit(i) * C; });
-  return tally.total();
-}
-
 // One threshold, from the last run back.
 template <typename Reading>
 void fall(const ClassJob& job, const EventRows& rows, std::size_t t, Reading& reading) {
@@ -121,7 +118,7 @@ void fall(const ClassJob& job, const EventRows& rows, std::size_t t, Reading& re
 
 // Whether the figure or the recall could be had so: the class must not be too large, and no more be found than there is.
 bool read_backward(const ClassJob& job) {
-  Lanes<std::int32_t, C> positives = all_truths(job), found[kMostThresholds];
+  Lanes<std::int32_t, C> positives = all_truths<std::int32_t>(job), found[kMostThresholds];
   const std::int32_t most = largest(positives);
   const bool grid = on_grid(job.figure);
   if (most > 0x7FFFFFFF / 255) return false;
