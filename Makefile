@@ -36,6 +36,8 @@ BIN := $(VENV)/bin
 endif
 PY := $(BIN)/python
 PIP := $(PY) -m pip --quiet --disable-pip-version-check
+# Python keeps what it compiles, even where the environment forbids it: most commands below start many processes.
+export PYTHONDONTWRITEBYTECODE :=
 NATIVE := $(wildcard native/* native/*/* native/*/*/*) CMakeLists.txt pyproject.toml
 
 .PHONY: demo test kills partitions simulate gpu-test lint types bench bench-check ctest fuzz mutants coverage trust docs docs-publish wheel oldest audit workflows clean

@@ -11,11 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import openpyxl
 import pytest
 import zstandard
+from support.lazy import lazy
 
 import steelyard as sy
+
+openpyxl = lazy("openpyxl")
 
 
 def lines(path: Path, rows: list[dict[str, Any]]) -> Path:

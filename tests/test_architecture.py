@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 from steelyard.metrics import catalogue
 
@@ -108,34 +109,63 @@ OUTSIDE: dict[str, set[str]] = {
 }
 
 
+@cache
 def modules() -> list[Path]:
     return sorted(SOURCE.rglob("*.py"))
+
+
+@dataclass(frozen=True)
+class Source:
+    """What the tests look at in a file, which is parsed once."""
+
+    imports: frozenset[str]  # of modules and of names of modules
+    at_run_time: tuple[
+        tuple[str, str], ...
+    ]  # (module, name) but for what only a type checker reads; name is "" for `import x`
+    texts: frozenset[str]
+    docstring: bool
+
+
+@cache
+def read(path: Path) -> Source:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = list(ast.walk(tree))
+    unread: set[ast.AST] = set()
+    for node in nodes:
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            unread |= {inner for statement in node.body for inner in ast.walk(statement)}
+    found: list[tuple[ast.AST, str, str]] = []
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found += [(node, alias.name, "") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found += [(node, str(node.module), alias.name) for alias in node.names]
+    return Source(
+        imports=frozenset(f"{module}.{name}" if name else module for _, module, name in found),
+        at_run_time=tuple((module, name) for node, module, name in found if node not in unread),
+        texts=frozenset(one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)),
+        docstring=ast.get_docstring(tree) is not None,
+    )
 
 
 def room_of(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
-def imports(path: Path) -> set[str]:
-    modules = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            modules |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            modules |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return modules
+def imports(path: Path) -> frozenset[str]:
+    return read(path).imports
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
-def test_imports_go_downward(path: Path) -> None:
-    room = room_of(path)
-    assert room in ALLOWED, f"room '{room}' is new: say what it may import"
-    for name in imports(path):
-        first, _, rest = name.partition(".")
-        if first == "steelyard":
-            target = rest.split(".")[0]
-            assert target in ALLOWED[room] | {room}, f"{path.name} imports {name}"
+def test_imports_go_downward() -> None:
+    assert {room_of(path) for path in modules()} - set(ALLOWED) == set(), "a new package: say what it may import"
+    upward = [
+        f"{path.relative_to(SOURCE)} imports {name}"
+        for path in modules()
+        for name in sorted(imports(path))
+        if name.partition(".")[0] == "steelyard" and name.split(".")[1] not in ALLOWED[room_of(path)] | {room_of(path)}
+    ]
+    assert upward == []
 
 
 def module_of(path: Path) -> str:
@@ -147,17 +177,10 @@ def graph() -> dict[str, set[str]]:
     names = {module_of(path): path for path in modules()}
     by_name = {}
     for name, path in names.items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-                node.body = []
         targets = set()
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                targets |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom):
-                whole = {f"{node.module}.{alias.name}" for alias in node.names}
-                targets |= {one if one in names or one == "steelyard._native" else str(node.module) for one in whole}
+        for module, attribute in read(path).at_run_time:
+            whole = f"{module}.{attribute}" if attribute else module
+            targets.add(whole if whole in names or whole == "steelyard._native" else module)
         by_name[name] = (targets & set(names)) - {name}
     return by_name
 
@@ -193,28 +216,26 @@ def test_the_api_holds_no_logic() -> None:
 BLIND = ("engine", "render", "results")
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in modules() if room_of(p) in BLIND], ids=lambda p: str(p.relative_to(SOURCE))
-)
-def test_tasks_are_reached_through_the_catalogue(path: Path) -> None:
-    own = {name for name in imports(path) if name.startswith("steelyard.metrics")}
-    assert own <= {"steelyard.metrics.catalogue"}
+def test_tasks_are_reached_through_the_catalogue() -> None:
+    for path in modules():
+        if room_of(path) in BLIND:
+            own = {name for name in imports(path) if name.startswith("steelyard.metrics")}
+            assert own <= {"steelyard.metrics.catalogue"}, path
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
-def test_only_declared_packages(path: Path) -> None:
-    import sys
+def test_only_declared_packages() -> None:
+    everywhere = {*sys.stdlib_module_names, "numpy", "steelyard", "__future__"}
+    undeclared = [
+        f"{path.relative_to(SOURCE)} imports {name}"
+        for path in modules()
+        for name in sorted(imports(path))
+        if name.partition(".")[0] not in everywhere | OUTSIDE.get(room_of(path), set())
+    ]
+    assert undeclared == []
 
-    room = room_of(path)
-    for name in imports(path):
-        first = name.partition(".")[0]
-        known = first in sys.stdlib_module_names or first in {"numpy", "steelyard", "__future__"}
-        assert known or first in OUTSIDE.get(room, set()), f"{path.name} imports {first}"
 
-
-@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
-def test_every_file_says_what_belongs_there(path: Path) -> None:
-    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+def test_every_file_says_what_belongs_there() -> None:
+    assert [path for path in modules() if not read(path).docstring] == []
 
 
 PUT_OFF = (
@@ -273,15 +294,13 @@ NAMELESS = ("engine", "results", "render", "scale")
 
 def names_in_code(path: Path) -> set[str]:
     """Texts and names of modules of a file that are the name of a task: strings, imports, and the file's own name."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    texts = read(path).texts
     words = {part for text in texts for part in (text, *text.split(":"))}
     parts = {part for name in imports(path) for part in name.split(".")}
     return (words | parts | {path.stem}) & set(catalogue.MODULES)
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in modules() if room_of(p) in NAMELESS], ids=lambda p: str(p.relative_to(SOURCE))
-)
-def test_rooms_that_serve_every_task_name_none(path: Path) -> None:
-    assert names_in_code(path) <= {"weights"}  # the module of units' weights has the name of a task
+def test_rooms_that_serve_every_task_name_none() -> None:
+    for path in modules():
+        if room_of(path) in NAMELESS:
+            assert names_in_code(path) <= {"weights"}, path  # the module of units' weights has the name of a task

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.optimize import linear_sum_assignment
+from support.lazy import lazy
 
 from steelyard import _native
 from steelyard.match.assign import assign
+
+scipy_optimize = lazy("scipy.optimize")
 
 sizes = st.tuples(st.integers(0, 24), st.integers(0, 24))
 few_values = sizes.flatmap(lambda shape: arrays(np.float64, shape, elements=st.integers(0, 4).map(float)))
@@ -56,7 +58,7 @@ def test_optimal_has_the_total_of_scipy(cost: np.ndarray) -> None:
     rows = np.flatnonzero(columns >= 0)
     assert len(rows) == min(cost.shape)
     assert len(set(columns[rows].tolist())) == len(rows)
-    expected = cost[linear_sum_assignment(cost)].sum()
+    expected = cost[scipy_optimize.linear_sum_assignment(cost)].sum()
     assert cost[rows, columns[rows]].sum() == pytest.approx(expected, rel=1e-9, abs=1e-6)
 
 
@@ -66,7 +68,9 @@ def test_optimal_in_large(shape: tuple[int, int]) -> None:
     for cost in (rng.random(shape), rng.integers(0, 30, shape).astype(float), np.outer(*map(rng.random, shape))):
         columns = assign(cost, "optimal")
         rows = np.flatnonzero(columns >= 0)
-        assert cost[rows, columns[rows]].sum() == pytest.approx(cost[linear_sum_assignment(cost)].sum(), rel=1e-12)
+        assert cost[rows, columns[rows]].sum() == pytest.approx(
+            cost[scipy_optimize.linear_sum_assignment(cost)].sum(), rel=1e-12
+        )
 
 
 def test_greedy_and_optimal_by_hand() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import tidecv
+from support.lazy import lazy
 from test_boxes_parity import draw
 
 import steelyard as sy
+
+tidecv = lazy("tidecv")
 
 NAMES = {"cls": "Cls", "loc": "Loc", "both": "Both", "dupe": "Dupe", "bkg": "Bkg", "miss": "Miss"}
 

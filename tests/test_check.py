@@ -8,13 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.io.formats.convert import convert
 from steelyard.io.formats.manner import Manner
+
+jsonschema = lazy("jsonschema")
 
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "src" / "steelyard" / "samples" / "boxes"

@@ -10,15 +10,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
 from check_faults import classified, every_fault, healthy, texts
 from drawn import DRAW
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.checks.catalogue import ALL, checks_of
 from steelyard.metrics import catalogue
+
+jsonschema = lazy("jsonschema")
 
 ROOT = Path(__file__).parent.parent
 SAMPLES = ROOT / "src" / "steelyard" / "samples"

@@ -9,15 +9,17 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.core.figure import Figure, Listing, Texts
 from steelyard.render.page.sketch import _Plane, sketch
 from steelyard.results import packed
 from steelyard.results.packed import EXACT_ROWS, pack, unpack
+
+jsonschema = lazy("jsonschema")
 
 TRUTH = {"dish": ["a", "a", "b", "c"], "item": ["x", "y", "x", "z"], "weight": [10.0, 20.0, 30.0, 40.0]}
 PREDICTED = {**TRUTH, "weight": [12.0, 18.0, 33.0, 41.0]}

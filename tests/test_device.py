@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.core.errors import InputError
+
+torch = lazy("torch")
 
 OPTIONS = {"classes": 4, "ignore": 255}
 
@@ -130,35 +133,44 @@ def test_an_image_that_comes_twice_counts_once() -> None:
         one.report()
 
 
-GOOD = (torch.tensor([0, 1]), torch.tensor([1, 1]))
+def good() -> tuple[Any, Any]:
+    return torch.tensor([0, 1]), torch.tensor([1, 1])
 
 
 @pytest.mark.parametrize(
     ("sides", "settings", "message"),
     [
-        ((torch.tensor([0, 1024]), GOOD[1]), {}, "gathered truth: 1 labels are no class: 1024"),
-        ((GOOD[0], torch.tensor([-1, -7])), {}, "gathered predictions: 2 labels are no class: -7 to -1"),
-        (GOOD, {"options": {"classes": [1, 2]}}, "gathered truth: 1 labels are no class: 0"),
-        ((GOOD[0], torch.tensor([[0.0, 1.0], [torch.nan, 0.0]])), {}, "1 rows hold a score that is not finite"),
-        ((GOOD[0], torch.tensor([0.5, 1.0])), {}, "batch 0, predictions: is of type float32"),
-        ((torch.tensor([0.0, 1.0]), GOOD[1]), {}, "batch 0, truth: is of type float32"),
-        ((torch.tensor([[0, 1]]), GOOD[1]), {}, "batch 0, truth: has 2 dimensions"),
-        ((GOOD[0], torch.tensor([0])), {}, r"batch 0, predictions: has shape \(1,\), and the truth \(2,\)"),
-        ((["cat", "dog"], GOOD[1]), {}, "batch 0, truth: holds what is no number"),
-        (({"label": GOOD[0], "id": GOOD[0]}, GOOD[1]), {}, "column 'id' is not counted on a device"),
-        (({}, GOOD[1]), {}, "column 'label' is missing"),
-        (("truth.csv", GOOD[1]), {}, "batch 0, truth: str is not counted on a device"),
-        ((GOOD[0], torch.zeros(2, 3)), {"options": {"classes": [0, 1]}}, "has 3 scores per row, and 2 classes"),
-        (GOOD, {"options": {"classes": ["cat"]}}, "class 'cat' is no whole number"),
-        (GOOD, {"options": {"classes": range(5000)}}, "5,000 classes are declared"),
-        (GOOD, {"by": "site"}, "counts on a device know no rows, which 'by' needs"),
-        (GOOD, {"device": "nowhere"}, "device 'nowhere' cannot be used"),
+        (lambda: (torch.tensor([0, 1024]), good()[1]), {}, "gathered truth: 1 labels are no class: 1024"),
+        (lambda: (good()[0], torch.tensor([-1, -7])), {}, "gathered predictions: 2 labels are no class: -7 to -1"),
+        (good, {"options": {"classes": [1, 2]}}, "gathered truth: 1 labels are no class: 0"),
+        (
+            lambda: (good()[0], torch.tensor([[0.0, 1.0], [torch.nan, 0.0]])),
+            {},
+            "1 rows hold a score that is not finite",
+        ),
+        (lambda: (good()[0], torch.tensor([0.5, 1.0])), {}, "batch 0, predictions: is of type float32"),
+        (lambda: (torch.tensor([0.0, 1.0]), good()[1]), {}, "batch 0, truth: is of type float32"),
+        (lambda: (torch.tensor([[0, 1]]), good()[1]), {}, "batch 0, truth: has 2 dimensions"),
+        (lambda: (good()[0], torch.tensor([0])), {}, r"batch 0, predictions: has shape \(1,\), and the truth \(2,\)"),
+        (lambda: (["cat", "dog"], good()[1]), {}, "batch 0, truth: holds what is no number"),
+        (lambda: ({"label": good()[0], "id": good()[0]}, good()[1]), {}, "column 'id' is not counted on a device"),
+        (lambda: ({}, good()[1]), {}, "column 'label' is missing"),
+        (lambda: ("truth.csv", good()[1]), {}, "batch 0, truth: str is not counted on a device"),
+        (
+            lambda: (good()[0], torch.zeros(2, 3)),
+            {"options": {"classes": [0, 1]}},
+            "has 3 scores per row, and 2 classes",
+        ),
+        (good, {"options": {"classes": ["cat"]}}, "class 'cat' is no whole number"),
+        (good, {"options": {"classes": range(5000)}}, "5,000 classes are declared"),
+        (good, {"by": "site"}, "counts on a device know no rows, which 'by' needs"),
+        (good, {"device": "nowhere"}, "device 'nowhere' cannot be used"),
     ],
 )
 def test_wrong_labels_are_refused(sides: Any, settings: dict[str, Any], message: str) -> None:
     def reported() -> None:
         gathered = sy.Accumulator("labels", **({"device": "cpu"} | settings))
-        gathered.update(*sides)
+        gathered.update(*sides())
         gathered.report()
 
     with pytest.raises(InputError, match=message):
@@ -168,41 +180,45 @@ def test_wrong_labels_are_refused(sides: Any, settings: dict[str, Any], message:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"truth": torch.full((1, 2, 2), 9)}, "gathered truth: 4 pixels are no class: value 9"),
-        ({"map": torch.full((1, 2, 2), 9)}, "gathered predictions: 4 pixels are no class: value 9"),
-        ({"map": torch.full((1, 4, 2, 2), torch.nan)}, "4 pixels have a score that is not finite"),
-        ({"map": torch.zeros(1, 2, 3, dtype=torch.int64)}, "has shape"),
-        ({"map": torch.zeros(1, 3, 2, 2)}, "batch 0, predictions: 3 channels of scores, and the classes need 4"),
-        ({"map": torch.zeros(1, 4, 2, 2, dtype=torch.int64)}, "4 channels of int64"),
-        ({"map": torch.zeros(1, 1, 1, 2, 2)}, "has shape"),
-        ({"truth": torch.zeros(1, 4, 2, 2)}, "has shape"),
-        ({"truth": torch.zeros(1, 2, 2)}, "batch 0, truth: is of type float32"),
-        ({"map": torch.full((1, 1, 2, 2), 0.4)}, "batch 0, predictions: is of type float32"),
-        ({"options": OPTIONS | {"threshold": 0.5}}, "the predictions are labels, and the option threshold"),
+        (lambda: {"truth": torch.full((1, 2, 2), 9)}, "gathered truth: 4 pixels are no class: value 9"),
+        (lambda: {"map": torch.full((1, 2, 2), 9)}, "gathered predictions: 4 pixels are no class: value 9"),
+        (lambda: {"map": torch.full((1, 4, 2, 2), torch.nan)}, "4 pixels have a score that is not finite"),
+        (lambda: {"map": torch.zeros(1, 2, 3, dtype=torch.int64)}, "has shape"),
         (
-            {"map": torch.full((1, 1, 2, 2), torch.nan), "options": {"classes": 2, "threshold": 0.5}},
+            lambda: {"map": torch.zeros(1, 3, 2, 2)},
+            "batch 0, predictions: 3 channels of scores, and the classes need 4",
+        ),
+        (lambda: {"map": torch.zeros(1, 4, 2, 2, dtype=torch.int64)}, "4 channels of int64"),
+        (lambda: {"map": torch.zeros(1, 1, 1, 2, 2)}, "has shape"),
+        (lambda: {"truth": torch.zeros(1, 4, 2, 2)}, "has shape"),
+        (lambda: {"truth": torch.zeros(1, 2, 2)}, "batch 0, truth: is of type float32"),
+        (lambda: {"map": torch.full((1, 1, 2, 2), 0.4)}, "batch 0, predictions: is of type float32"),
+        (lambda: {"options": OPTIONS | {"threshold": 0.5}}, "the predictions are labels, and the option threshold"),
+        (
+            lambda: {"map": torch.full((1, 1, 2, 2), torch.nan), "options": {"classes": 2, "threshold": 0.5}},
             "4 pixels have a score that is not finite",
         ),
         (
-            {"map": torch.full((1, 2, 2), 0.4), "options": OPTIONS | {"threshold": 0.5}},
+            lambda: {"map": torch.full((1, 2, 2), 0.4), "options": OPTIONS | {"threshold": 0.5}},
             "one channel of scores, and the classes need 4",
         ),
-        ({"names": ["b"]}, "the images are not those of the truth"),
-        ({"names": []}, "batch 0, predictions: names 0 images and has 1 maps"),
-        ({"options": {}}, "the classes are not declared"),
-        ({"metric": "mbiou"}, "outlines and pictures need the maps"),
+        (lambda: {"names": ["b"]}, "the images are not those of the truth"),
+        (lambda: {"names": []}, "batch 0, predictions: names 0 images and has 1 maps"),
+        (lambda: {"options": {}}, "the classes are not declared"),
+        (lambda: {"metric": "mbiou"}, "outlines and pictures need the maps"),
     ],
 )
-def test_wrong_maps_are_refused(change: dict[str, Any], message: str) -> None:
+def test_wrong_maps_are_refused(change: Callable[[], dict[str, Any]], message: str) -> None:
+    changed = change()
     zero = torch.zeros(1, 2, 2, dtype=torch.int64)
 
     def reported() -> None:
-        gathered = sy.Accumulator("segmentation", device="cpu", options=change.get("options", OPTIONS))
+        gathered = sy.Accumulator("segmentation", device="cpu", options=changed.get("options", OPTIONS))
         gathered.update(
-            {"image": ["a"], "map": change.get("truth", zero)},
-            {"image": change.get("names", ["a"]), "map": change.get("map", zero)},
+            {"image": ["a"], "map": changed.get("truth", zero)},
+            {"image": changed.get("names", ["a"]), "map": changed.get("map", zero)},
         )
-        gathered.report(change.get("metric"))
+        gathered.report(changed.get("metric"))
 
     with pytest.raises(InputError, match=message):
         reported()
@@ -227,7 +243,7 @@ def test_counts_cannot_do_what_needs_rows() -> None:
     gathered = sy.Accumulator("labels", device="cpu")
     with pytest.raises(InputError, match="nothing was gathered"):
         gathered.report()
-    gathered.update(*GOOD)
+    gathered.update(*good())
     for call in (gathered.to_bytes, gathered.compact, lambda: gathered.report(save_draws=True)):
         with pytest.raises(InputError, match="Leave device out"):
             call()

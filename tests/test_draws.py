@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats as scipy_stats
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard import _native
 from steelyard.core.draws import unit_keys
+
+scipy_stats = lazy("scipy.stats")
 
 KEYS = unit_keys(np.array([f"unit {i}" for i in range(3000)], dtype=object))
 

@@ -6,13 +6,15 @@ import math
 
 import numpy as np
 import pytest
-import scipy.linalg
 import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.lazy import lazy
 
 from steelyard import _native
 from steelyard.match.ellipses import DISTANCES, WEIGHTS, canonical, distance_matrix, distances, overlap_area
+
+scipy = lazy("scipy")
 
 every_distance = pytest.mark.parametrize("name", list(DISTANCES))
 

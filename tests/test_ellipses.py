@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 from drawn import DRAW
-from sklearn.metrics import average_precision_score
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard import _native
 from steelyard.core.weights import EachUnit
 from steelyard.match.ellipses import DISTANCES, WEIGHTS, distance_matrix
 from steelyard.metrics import catalogue
+
+sklearn_metrics = lazy("sklearn.metrics")
 
 ROOT = Path(__file__).parent.parent
 COLUMNS = ("xc", "yc", "theta", "a", "b")
@@ -196,7 +198,9 @@ def test_average_precision_is_that_of_scikit_learn() -> None:
         known = ~np.isnan(np.asarray(predicted["xc"], dtype=float))
         predicted["score"] = np.where(known, kind_of_score(len(known)), np.nan)
         hit, truths = brute_hits(truth, predicted, 0.5)
-        expected = average_precision_score(hit, np.asarray(predicted["score"])[known]) * hit.sum() / truths
+        expected = (
+            sklearn_metrics.average_precision_score(hit, np.asarray(predicted["score"])[known]) * hit.sum() / truths
+        )
         assert score(truth, predicted, "ap(iou=0.5)").value == pytest.approx(expected, rel=1e-12)
 
 

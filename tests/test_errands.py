@@ -7,9 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
+from support.lazy import lazy
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
@@ -17,6 +16,9 @@ sys.path.insert(0, str(ROOT / "tools"))
 import latex  # noqa: E402
 import make_notebook  # noqa: E402
 import run_docs  # noqa: E402
+
+nbformat = lazy("nbformat")
+nbclient = lazy("nbclient")
 
 
 @pytest.mark.skipif(latex.find() is None, reason=latex.HOW)
@@ -42,7 +44,7 @@ def test_the_notebook_prints_what_its_page_shows(tmp_path: Path) -> None:
     page = ROOT / "docs" / "training.md"
     book = nbformat.from_dict(make_notebook.notebook(page))
     nbformat.validate(book)
-    NotebookClient(book, timeout=120, kernel_name="python3").execute(cwd=str(tmp_path))
+    nbclient.NotebookClient(book, timeout=120, kernel_name="python3").execute(cwd=str(tmp_path))
     printed = [
         "".join(output["text"] for output in cell["outputs"] if output["output_type"] == "stream")
         for cell in book["cells"]

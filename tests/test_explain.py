@@ -10,15 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
+from support.lazy import lazy
 from test_boxes_parity import draw, pairs_of, reference
 
 import steelyard as sy
 from steelyard.core.need import Work
 from steelyard.metrics.boxes.others import OURS, TOOLS, Way, explain_tools, values
 from steelyard.metrics.boxes.pairs import BoxPairs
+
+jsonschema = lazy("jsonschema")
 
 GOLDENS = json.loads((Path(__file__).parent / "goldens" / "disagreements.json").read_text())
 CASES = {case["seed"]: case for case in GOLDENS["cases"]}

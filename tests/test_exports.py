@@ -6,13 +6,15 @@ import csv
 import io
 from pathlib import Path
 
-import pandas as pd
-import polars as pl
 import pytest
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.io.read import read_table
 from steelyard.io.write import sheet_text
+
+pd = lazy("pandas")
+pl = lazy("polars")
 
 EVIL = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\tx", "\rx"]
 STEERING = "\x1b[31m", "\u202e", "\u2066", "\u200f", "\u061c", "\x9b"

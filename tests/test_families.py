@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats as scipy_stats
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.api import measure
@@ -21,6 +21,8 @@ from steelyard.engine.planning import Pilot, cautious_se, reach_with, showable, 
 from steelyard.gating.plan import plan
 from steelyard.render.page.plan import plan_figures
 from steelyard.render.plan import plan_text
+
+scipy_stats = lazy("scipy.stats")
 
 
 def dishes(truth: Any, predicted: Any) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.io.read import read_table
+
+pd = lazy("pandas")
+pl = lazy("polars")
 
 TRUTH = {"dish": ["A", "A", "B"], "item": ["x", "y", "x"], "weight": [100.5, 50.0, 200.0]}
 PRED = {"dish": ["B", "A", "A"], "item": ["x", "y", "x"], "weight": [150.0, 40.25, 110.0]}

@@ -9,13 +9,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import junitparser
 import numpy as np
 import pytest
-import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.engine.differences import by_draws, by_intervals, standard_error
@@ -23,6 +22,9 @@ from steelyard.gating.rules import parse_rule
 from steelyard.metrics import catalogue
 from steelyard.results.read import read_result
 from steelyard.results.score import Score
+
+jsonschema = lazy("jsonschema")
+scipy = lazy("scipy")
 
 SAMPLES = Path(sy.__file__).parent / "samples"
 WEIGHTS = SAMPLES / "weights"

@@ -10,10 +10,12 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-import openpyxl
 import pytest
+from support.lazy import lazy
 
 import steelyard as sy
+
+openpyxl = lazy("openpyxl")
 
 TRUTH = "dish,item,weight\nA,1,100\nB,1,200\nC,1,300.5\n"
 PRED = "dish,item,weight\nA,1,110\nB,1,195.5\nC,1,300\n"  # off by 10, 4.5 and 0.5: 5 on average

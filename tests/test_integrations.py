@@ -12,21 +12,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.lazy import lazy
 
 os.environ.setdefault("KERAS_BACKEND", "torch")
 
-import lightning
-import torch
-import torchmetrics
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import accuracy_score, f1_score, log_loss, make_scorer, roc_auc_score
-from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import steelyard as sy
 from steelyard.integrations import fiftyone, ultralytics
-from steelyard.integrations import lightning as of_lightning
 from steelyard.integrations.sklearn import scorer
-from steelyard.integrations.torchmetrics import Score, Scores, _only
+
+of_lightning = lazy("steelyard.integrations.lightning")
+of_torchmetrics = lazy("steelyard.integrations.torchmetrics")
+lightning = lazy("lightning")
+torch = lazy("torch")
+torchmetrics = lazy("torchmetrics")
+linear_model = lazy("sklearn.linear_model")
+sklearn_metrics = lazy("sklearn.metrics")
+model_selection = lazy("sklearn.model_selection")
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 3))
@@ -35,18 +37,24 @@ Y = (X @ [1.0, -1.0, 0.5] + RNG.normal(size=90) > 0).astype(int) + (X[:, 0] > 1)
 
 def test_a_scorer_of_scikit_learn() -> None:
     names = np.array(["cat", "dog", "bird"])[Y]
-    model = LogisticRegression()
-    theirs = cross_val_score(model, X, names, scoring=make_scorer(f1_score, average="macro"))
-    assert cross_val_score(model, X, names, scoring=scorer("macro(f1)")) == pytest.approx(theirs, rel=1e-12)
-    theirs = cross_val_score(model, X, names, scoring="neg_log_loss")
-    ours = cross_val_score(model, X, names, scoring=scorer("log_loss", response="predict_proba"))
+    model = linear_model.LogisticRegression()
+    theirs = model_selection.cross_val_score(
+        model, X, names, scoring=sklearn_metrics.make_scorer(sklearn_metrics.f1_score, average="macro")
+    )
+    assert model_selection.cross_val_score(model, X, names, scoring=scorer("macro(f1)")) == pytest.approx(
+        theirs, rel=1e-12
+    )
+    theirs = model_selection.cross_val_score(model, X, names, scoring="neg_log_loss")
+    ours = model_selection.cross_val_score(model, X, names, scoring=scorer("log_loss", response="predict_proba"))
     assert ours == pytest.approx(theirs, rel=1e-9)
-    search = GridSearchCV(model, {"C": [0.01, 1.0]}, scoring=pickle.loads(pickle.dumps(scorer("accuracy"))))
-    reference = GridSearchCV(model, {"C": [0.01, 1.0]}, scoring="accuracy")
+    search = model_selection.GridSearchCV(
+        model, {"C": [0.01, 1.0]}, scoring=pickle.loads(pickle.dumps(scorer("accuracy")))
+    )
+    reference = model_selection.GridSearchCV(model, {"C": [0.01, 1.0]}, scoring="accuracy")
     assert search.fit(X, Y).best_score_ == pytest.approx(reference.fit(X, Y).best_score_)
-    fitted = LogisticRegression().fit(X, Y > 0)
+    fitted = linear_model.LogisticRegression().fit(X, Y > 0)
     assert scorer("roc_auc", response="decision_function")(fitted, X, Y > 0) == pytest.approx(
-        roc_auc_score(Y > 0, fitted.decision_function(X))
+        sklearn_metrics.roc_auc_score(Y > 0, fitted.decision_function(X))
     )
     with pytest.raises(sy.InputError, match="'prdict' is no method"):
         scorer("accuracy", response="prdict")
@@ -63,8 +71,8 @@ def test_metrics_of_torchmetrics() -> None:
             "macro(f1)": torchmetrics.classification.MulticlassF1Score(3, average="macro"),
         }
     )
-    ours = Scores("labels", ["accuracy", "macro(f1)"])
-    one = Score("labels", "accuracy")
+    ours = of_torchmetrics.Scores("labels", ["accuracy", "macro(f1)"])
+    one = of_torchmetrics.Score("labels", "accuracy")
     for start in range(0, 90, 32):
         part = slice(start, start + 32)
         batch = theirs(probabilities[part], truth[part])
@@ -78,18 +86,20 @@ def test_metrics_of_torchmetrics() -> None:
     assert float(one.compute()) == pytest.approx(float(expected["accuracy"]), rel=1e-6)
     assert one.higher_is_better is True
     report = ours.report(draws=100)
-    assert report["accuracy"].value == accuracy_score(Y, probabilities.argmax(1))
+    assert report["accuracy"].value == sklearn_metrics.accuracy_score(Y, probabilities.argmax(1))
     assert report["accuracy"].interval is not None
     copied = pickle.loads(pickle.dumps(ours))
     assert float(copied.compute()["accuracy"]) == float(computed["accuracy"])
     ours.reset()
     ours.update(torch.tensor([0, 1]), torch.tensor([0, 0]))
     assert float(ours.compute()["accuracy"]) == 0.5
-    both = torchmetrics.MetricCollection({"a": Score("labels", "accuracy"), "e": Score("labels", "macro(f1)")})
+    both = torchmetrics.MetricCollection(
+        {"a": of_torchmetrics.Score("labels", "accuracy"), "e": of_torchmetrics.Score("labels", "macro(f1)")}
+    )
     both.update(torch.tensor([0, 1]), torch.tensor([0, 0]))
     assert float(both.compute()["a"]) == 0.5
     with pytest.raises(sy.InputError, match="takes no bare arrays"):
-        Score("boxes", "map").update(torch.zeros(3, 4), torch.zeros(3, 4))
+        of_torchmetrics.Score("boxes", "map").update(torch.zeros(3, 4), torch.zeros(3, 4))
 
 
 def test_two_ranks_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +109,10 @@ def test_two_ranks_together(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("steelyard.integrations.torchmetrics._is_distributed", lambda: True)
         monkeypatch.setattr(torch.distributed, "get_rank", lambda rank=rank: rank)
         units = torch.tensor(ids)
-        for one, given in ((Score("labels", "accuracy"), units), (Score("labels", "accuracy"), None)):
+        for one, given in (
+            (of_torchmetrics.Score("labels", "accuracy"), units),
+            (of_torchmetrics.Score("labels", "accuracy"), None),
+        ):
             one.update((units < 3).int(), torch.ones_like(units), given)
             (unnamed if given is None else named).append(one)
     named[0].merge_state(named[1])
@@ -108,21 +121,20 @@ def test_two_ranks_together(monkeypatch: pytest.MonkeyPatch) -> None:
     assert float(unnamed[0].compute()) == pytest.approx(4 / 7)
 
 
-class Net(lightning.LightningModule):
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = torch.nn.Linear(3, 3)
-
-    def validation_step(self, batch: Any, _: int) -> dict[str, Any]:
-        ids, x, y = batch
-        return {"ids": ids, "truth": y, "predictions": self.layer(x).softmax(1)}
-
-    test_step = validation_step
-
-
 @pytest.mark.filterwarnings("ignore:.isinstance.treespec, LeafSpec:FutureWarning")
 @pytest.mark.filterwarnings("ignore:.*does not have many workers")
 def test_a_callback_of_lightning(tmp_path: Path) -> None:
+    class Net(lightning.LightningModule):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = torch.nn.Linear(3, 3)
+
+        def validation_step(self, batch: Any, _: int) -> dict[str, Any]:
+            ids, x, y = batch
+            return {"ids": ids, "truth": y, "predictions": self.layer(x).softmax(1)}
+
+        test_step = validation_step
+
     data = torch.utils.data.TensorDataset(torch.arange(90), torch.as_tensor(X, dtype=torch.float32), torch.as_tensor(Y))
     loader = torch.utils.data.DataLoader(data, batch_size=32)
     callback = of_lightning.Evaluation("labels", ["accuracy"], intervals=True, draws=100)
@@ -133,7 +145,7 @@ def test_a_callback_of_lightning(tmp_path: Path) -> None:
     model = Net()
     (logged,) = trainer.validate(model, loader, verbose=False)
     predicted = model.layer(torch.as_tensor(X, dtype=torch.float32)).argmax(1)
-    assert logged["val/accuracy"] == pytest.approx(accuracy_score(Y, predicted), rel=1e-6)
+    assert logged["val/accuracy"] == pytest.approx(sklearn_metrics.accuracy_score(Y, predicted), rel=1e-6)
     assert logged["val/accuracy_low"] < logged["val/accuracy"] < logged["val/accuracy_high"]
     assert callback.report is not None
     assert callback.report["accuracy"].units == 90
@@ -157,9 +169,9 @@ def test_a_callback_of_keras() -> None:
     history = model.fit(X, Y, epochs=3, verbose=0, callbacks=[ours, stop])
     given = model.predict(X, verbose=0)
     assert len(history.history["val_accuracy"]) == len(ours.reports) == 2  # stopped: it saw the number
-    assert history.history["val_accuracy"][-1] == accuracy_score(Y, given.argmax(1))
+    assert history.history["val_accuracy"][-1] == sklearn_metrics.accuracy_score(Y, given.argmax(1))
     assert ours.reports[-1]["log_loss"].value == pytest.approx(
-        log_loss(Y, given.astype(float) / given.astype(float).sum(1, keepdims=True)), rel=1e-5
+        sklearn_metrics.log_loss(Y, given.astype(float) / given.astype(float).sum(1, keepdims=True)), rel=1e-5
     )
     assert history.history["val_accuracy_low"][-1] < history.history["val_accuracy"][-1]
 
@@ -178,7 +190,7 @@ def test_hugging_face_evaluate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     module = evaluate.load(MODULE, "labels", cache_dir=str(tmp_path))
     values = module.compute(predictions=given, references=truth, metrics=["accuracy", "macro(f1)"], draws=100)
     assert values["accuracy"] == 0.8
-    assert values["macro(f1)"] == pytest.approx(f1_score(truth, given, average="macro"))
+    assert values["macro(f1)"] == pytest.approx(sklearn_metrics.f1_score(truth, given, average="macro"))
     assert values["accuracy_low"] < 0.8 < values["accuracy_high"]
     for i in range(5):
         module.add(prediction=[0.0, 1.0, 1.0, 0.25, 0.0][i], reference=[0, 1, 0, 1, 0][i])
@@ -292,10 +304,10 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_metrics_of_other_libraries_are_not_merged() -> None:
     with pytest.raises(sy.InputError) as refused:
-        Scores("labels", ["accuracy"]).merge_state({})
+        of_torchmetrics.Scores("labels", ["accuracy"]).merge_state({})
     assert str(refused.value) == "only metrics of Steelyard can be merged into one. Give the metric itself."
     with pytest.raises(sy.InputError) as refused:
-        _only({"a": 1, "b": 2})
+        of_torchmetrics._only({"a": 1, "b": 2})
     assert str(refused.value) == "the metric is 2 numbers. Use Scores, or ask for one."
 
 
@@ -329,13 +341,11 @@ def test_label_maps_of_keras_have_their_channels_last() -> None:
 
 
 def test_one_channel_of_label_maps_in_the_shape_of_torchmetrics() -> None:
-    from steelyard.integrations.torchmetrics import Score
-
     truth = torch.tensor([[[[0, 1, 1], [1, 0, 0]]]])
-    metric = Score("segmentation", "miou", options={"threshold": 0.5})
+    metric = of_torchmetrics.Score("segmentation", "miou", options={"threshold": 0.5})
     target = {"image": ["a"], "map": truth}
     assert float(metric({"image": ["a"], "map": torch.where(truth == 1, 0.9, 0.2)}, target)) == 1.0
-    assert float(Score("segmentation", "miou")({"image": ["a"], "map": 1 - truth}, target)) == 0.0
+    assert float(of_torchmetrics.Score("segmentation", "miou")({"image": ["a"], "map": 1 - truth}, target)) == 0.0
 
 
 def test_one_column_of_keras_is_one_number_per_row() -> None:

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats as scipy_stats
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.engine.intervals import Estimate, of_distances
+
+scipy_stats = lazy("scipy.stats")
 
 
 def labels(truth: Any, predicted: Any) -> tuple[dict[str, Any], dict[str, Any]]:

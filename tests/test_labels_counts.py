@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn import metrics as sk
+from support.lazy import lazy
 
 import steelyard as sy
+
+sk = lazy("sklearn.metrics")
 
 
 def value(truth: Any, prediction: Any, spec: str, **settings: Any) -> float:
@@ -88,12 +90,12 @@ def drawn(seed: int, rows: int = 60) -> tuple[np.ndarray[Any, Any], np.ndarray[A
 
 
 AT_A_THRESHOLD = {
-    "precision": sk.precision_score,
-    "recall": sk.recall_score,
-    "f1": sk.f1_score,
-    "jaccard": sk.jaccard_score,
-    "accuracy": sk.accuracy_score,
-    "mcc": sk.matthews_corrcoef,
+    "precision": "precision_score",
+    "recall": "recall_score",
+    "f1": "f1_score",
+    "jaccard": "jaccard_score",
+    "accuracy": "accuracy_score",
+    "mcc": "matthews_corrcoef",
 }
 
 
@@ -102,7 +104,7 @@ AT_A_THRESHOLD = {
 def test_at_a_threshold(name: str, kind: str) -> None:
     for seed, threshold in product(range(5), (0.3, 0.5, 0.7)):
         truth, score, weight = drawn(seed)
-        expected = AT_A_THRESHOLD[name](truth, score >= threshold, sample_weight=weight)
+        expected = getattr(sk, AT_A_THRESHOLD[name])(truth, score >= threshold, sample_weight=weight)
         result = value({"label": truth, "weight": weight}, {kind: score}, f"{name}(threshold={threshold})")
         assert result == pytest.approx(expected, rel=1e-12)
 

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from sklearn import metrics as sk
-from sklearn.calibration import calibration_curve
+from support.lazy import lazy
 
 import steelyard as sy
+
+sk = lazy("sklearn.metrics")
+calibration = lazy("sklearn.calibration")
 
 Array = NDArray[Any]
 SEEDS = range(8)
@@ -34,42 +36,42 @@ def draw_classes(seed: int) -> tuple[Array, Array, Array]:
     return truth, predicted, weight
 
 
-def averaged(function: Callable[..., Any], average: str | None, **more: Any) -> Callable[[Array, Array, Array], Any]:
-    return lambda t, p, w: function(t, p, sample_weight=w, average=average, zero_division=np.nan, **more)
+def averaged(function: str, average: str | None, **more: Any) -> Callable[[Array, Array, Array], Any]:
+    return lambda t, p, w: getattr(sk, function)(t, p, sample_weight=w, average=average, zero_division=np.nan, **more)
 
 
-def with_zero(function: Callable[..., Any], average: str) -> Callable[[Array, Array, Array], Any]:
-    return lambda t, p, w: function(t, p, sample_weight=w, average=average, zero_division=0)
+def with_zero(function: str, average: str) -> Callable[[Array, Array, Array], Any]:
+    return lambda t, p, w: getattr(sk, function)(t, p, sample_weight=w, average=average, zero_division=0)
 
 
-def plain(function: Callable[..., Any], **more: Any) -> Callable[[Array, Array, Array], Any]:
-    return lambda t, p, w: function(t, p, sample_weight=w, **more)
+def plain(function: str, **more: Any) -> Callable[[Array, Array, Array], Any]:
+    return lambda t, p, w: getattr(sk, function)(t, p, sample_weight=w, **more)
 
 
 HARD: dict[str, Callable[[Array, Array, Array], Any]] = {
-    "accuracy": plain(sk.accuracy_score),
-    "exact_match": plain(sk.accuracy_score),
-    "hamming": plain(sk.hamming_loss),
-    "mcc": plain(sk.matthews_corrcoef),
-    "kappa": plain(sk.cohen_kappa_score),
-    "kappa(weights=linear)": plain(sk.cohen_kappa_score, weights="linear"),
-    "kappa(weights=quadratic)": plain(sk.cohen_kappa_score, weights="quadratic"),
-    "macro(precision)": averaged(sk.precision_score, "macro"),
-    "macro(recall)": averaged(sk.recall_score, "macro"),
-    "macro(f1)": averaged(sk.f1_score, "macro"),
-    "micro(precision)": averaged(sk.precision_score, "micro"),
-    "micro(recall)": averaged(sk.recall_score, "micro"),
-    "micro(f1)": averaged(sk.f1_score, "micro"),
-    "weighted(precision)": averaged(sk.precision_score, "weighted"),
-    "weighted(recall)": averaged(sk.recall_score, "weighted"),
-    "weighted(f1)": averaged(sk.f1_score, "weighted"),
-    "macro(fbeta(beta=2))": averaged(sk.fbeta_score, "macro", beta=2),
-    "weighted(fbeta(beta=0.5))": averaged(sk.fbeta_score, "weighted", beta=0.5),
-    "macro(precision, undefined=zero)": with_zero(sk.precision_score, "macro"),
-    "weighted(precision, undefined=zero)": with_zero(sk.precision_score, "weighted"),
-    "macro(jaccard)": with_zero(sk.jaccard_score, "macro"),
-    "micro(jaccard)": with_zero(sk.jaccard_score, "micro"),
-    "weighted(jaccard)": with_zero(sk.jaccard_score, "weighted"),
+    "accuracy": plain("accuracy_score"),
+    "exact_match": plain("accuracy_score"),
+    "hamming": plain("hamming_loss"),
+    "mcc": plain("matthews_corrcoef"),
+    "kappa": plain("cohen_kappa_score"),
+    "kappa(weights=linear)": plain("cohen_kappa_score", weights="linear"),
+    "kappa(weights=quadratic)": plain("cohen_kappa_score", weights="quadratic"),
+    "macro(precision)": averaged("precision_score", "macro"),
+    "macro(recall)": averaged("recall_score", "macro"),
+    "macro(f1)": averaged("f1_score", "macro"),
+    "micro(precision)": averaged("precision_score", "micro"),
+    "micro(recall)": averaged("recall_score", "micro"),
+    "micro(f1)": averaged("f1_score", "micro"),
+    "weighted(precision)": averaged("precision_score", "weighted"),
+    "weighted(recall)": averaged("recall_score", "weighted"),
+    "weighted(f1)": averaged("f1_score", "weighted"),
+    "macro(fbeta(beta=2))": averaged("fbeta_score", "macro", beta=2),
+    "weighted(fbeta(beta=0.5))": averaged("fbeta_score", "weighted", beta=0.5),
+    "macro(precision, undefined=zero)": with_zero("precision_score", "macro"),
+    "weighted(precision, undefined=zero)": with_zero("precision_score", "weighted"),
+    "macro(jaccard)": with_zero("jaccard_score", "macro"),
+    "micro(jaccard)": with_zero("jaccard_score", "micro"),
+    "weighted(jaccard)": with_zero("jaccard_score", "weighted"),
 }
 
 
@@ -274,7 +276,7 @@ def test_calibration(seed: int) -> None:
     def gaps(hit: Array, p: Array, bins: int) -> tuple[Array, Array]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            frequency, mean = calibration_curve(hit, p, n_bins=bins)
+            frequency, mean = calibration.calibration_curve(hit, p, n_bins=bins)
         rows = np.bincount(np.searchsorted(np.linspace(0, 1, bins + 1)[1:-1], p), minlength=bins)
         return np.abs(frequency - mean), rows[rows > 0] / len(p)
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from forked import started
-from scipy import stats as scipy_stats
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.core.sketch import UnitSketch
@@ -24,6 +24,8 @@ from steelyard.engine.flips import tail_bound
 from steelyard.engine.looks import at_level, spent_at
 from steelyard.gating.rules import parse_rule
 from steelyard.io.locks import locked
+
+scipy_stats = lazy("scipy.stats")
 
 RULE = "mae > baseline, p < 0.05"
 

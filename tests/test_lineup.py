@@ -8,12 +8,14 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.engine.families import holm
+
+jsonschema = lazy("jsonschema")
 
 SAMPLE = Path(str(files("steelyard") / "samples"))
 WEIGHTS = [SAMPLE / "weights" / name for name in ("truth.csv", "model_a.csv", "model_b.csv")]

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
+from support.lazy import lazy
 
 from steelyard import _native
 from steelyard.losses import effdet, focal_loss, host
+
+torch = lazy("torch")
 
 GAMMAS = [0.0, 1.0, 1.5, 2.0]
 

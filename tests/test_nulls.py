@@ -10,16 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.core.errors import InputError
 from steelyard.io.frames import lazy_frame
 from steelyard.io.read import read_table
+
+pd = lazy("pandas")
+pl = lazy("polars")
 
 DAY, BIG = dt.datetime(2020, 1, 2, 3, 4, 5), 2**60 + 1  # a float does not hold BIG
 DAY_TEXT = "2020-01-02T03:04:05"
@@ -118,13 +120,14 @@ def test_a_null_stays_a_null(kind: str, form: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "column",
     [
-        pd.Series(pd.Categorical([BIG, None, 3])),
-        pd.Series([BIG, None, 3], dtype="Int64"),
-        pl.Series([BIG, None, 3]),
+        lambda: pd.Series(pd.Categorical([BIG, None, 3])),
+        lambda: pd.Series([BIG, None, 3], dtype="Int64"),
+        lambda: pl.Series([BIG, None, 3]),
     ],
     ids=["pandas categories", "pandas Int64", "polars"],
 )
 def test_whole_numbers_beside_a_null_are_exact(column: Any) -> None:
+    column = column()
     data = pd.DataFrame({"c": column}) if isinstance(column, pd.Series) else pl.DataFrame({"c": column})
     assert read_table(data, "t").columns["c"].tolist() == [BIG, None, 3]
 

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
-import torch
+from support.lazy import lazy
 
 import steelyard as sy
+
+pd = lazy("pandas")
+pl = lazy("polars")
+torch = lazy("torch")
 
 TRUE, PREDICTED = [0, 1, 2, 1, 0, 2], [0, 2, 2, 1, 1, 2]
 ACCURACY = 4 / 6  # by hand: all but the second and the fifth
@@ -22,7 +24,17 @@ SAMPLE = Path(str(files("steelyard") / "samples"))
 
 
 @pytest.mark.parametrize(
-    "form", [list, tuple, np.array, pd.Series, pl.Series, torch.tensor, lambda v: torch.tensor(v, dtype=torch.bfloat16)]
+    "form",
+    [
+        list,
+        tuple,
+        np.array,
+        lambda v: pd.Series(v),
+        lambda v: pl.Series(v),
+        lambda v: torch.tensor(v),
+        lambda v: torch.tensor(v, dtype=torch.bfloat16),
+    ],
+    ids=["list", "tuple", "array", "pandas", "polars", "torch", "bfloat16"],
 )
 def test_labels_of_every_kind(form: Any) -> None:
     assert sy.score("labels", np.array(TRUE), form(PREDICTED), "accuracy") == ACCURACY

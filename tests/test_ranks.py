@@ -6,9 +6,9 @@ import json
 from importlib.resources import files
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.core.draws import unit_keys
@@ -17,6 +17,8 @@ from steelyard.engine.paired import Facts
 from steelyard.engine.ranks import standing
 from steelyard.metrics import catalogue
 from steelyard.results.comparison import Lineup, Standing
+
+jsonschema = lazy("jsonschema")
 
 MAE = catalogue.parse("mae", "weights")
 ACCURACY = catalogue.parse("accuracy", "labels")

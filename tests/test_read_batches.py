@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from read_help import refused
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.align.gather_rankings import as_rows
 from steelyard.align.rankings import as_rankings
 from steelyard.align.unit_digest import column_keys
 from steelyard.core.records import Records, as_object
+
+torch = lazy("torch")
 
 BOX = {"image": [1], "label": [1], "x": [0.0], "y": [0.0], "w": [2.0], "h": [2.0]}
 

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas
 import pyarrow
 import pytest
-import torch
 from read_help import refused, write
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.core.records import Records, as_object
@@ -26,6 +25,9 @@ from steelyard.io.read import is_empty
 from steelyard.io.sources import read_side, read_sides
 from steelyard.io.text import read_bytes
 from steelyard.metrics import catalogue
+
+pandas = lazy("pandas")
+torch = lazy("torch")
 
 OBB = [1, 2, 4, 2, 0.0]
 
@@ -129,14 +131,13 @@ def test_embeddings_that_are_refused() -> None:
     )
 
 
-class OnDevice(torch.Tensor):
-    """A tensor that says that it lies on a GPU."""
-
-    is_cuda = True
-
-
 def test_embeddings_of_a_device_are_checked_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("steelyard.io.embeddings.find_spec", lambda name: object())
+
+    class OnDevice(torch.Tensor):
+        """A tensor that says that it lies on a GPU."""
+
+        is_cuda = True
 
     def made(values: Any) -> Any:
         return to_embeddings({"query": torch.tensor(values).as_subclass(OnDevice)}, "x")

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas
 import pytest
 from read_help import refused, write
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard import _native
@@ -17,6 +17,8 @@ from steelyard.core.records import Records
 from steelyard.io.formats.trackfiles import read_files
 from steelyard.io.sources import read_side
 from steelyard.metrics import catalogue
+
+pandas = lazy("pandas")
 
 MOT = "1,1,0,0,10,10,1,1,1\n"
 KITTI = "{} 1 Car 0 0 -1 0 0 10 10 1 1 1 1 1 1 0"

@@ -11,10 +11,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
+from support.lazy import lazy
 
 import steelyard as sy
+
+jsonschema = lazy("jsonschema")
 
 ROOT = Path(__file__).parent.parent
 TRUTH = {"dish": list("AABBCC"), "item": list("xyxyxy"), "weight": [100, 50, 200, 10, 80, 0], "food": list("rstrst")}

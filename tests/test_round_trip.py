@@ -14,12 +14,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
 
-import jsonschema
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.lazy import lazy
 from test_view import Server, run_id
 from typing_extensions import TypeAliasType
 
@@ -40,6 +40,8 @@ from steelyard.results.report import Report
 from steelyard.results.score import Difference, Score
 from steelyard.results.sets import Drift, DriftGroup, Pool, PooledSet
 from steelyard.results.vlm import Pair, PromptScore, RunSource, VlmScore
+
+jsonschema = lazy("jsonschema")
 
 DRAWS = 100
 TRUTH = {"dish": list("AABBCC"), "item": list("xyxyxy"), "weight": [100, 50, 200, 10, 80, 0], "food": list("rstrst")}

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.core.request import RunDesign
 from steelyard.engine.runs import crossed
+
+stats = lazy("scipy.stats")
 
 GOLDEN = json.loads((Path(__file__).parent / "goldens" / "statistics2.json").read_text(encoding="utf-8"))["crossed"]
 READINGS = np.array(GOLDEN["scores"])

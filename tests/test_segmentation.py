@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard import _native
 from steelyard.core.errors import InputError
+
+torch = lazy("torch")
 
 GOLDENS = json.loads((Path(__file__).parent / "goldens" / "segmentation.json").read_text(encoding="utf-8"))["examples"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.accumulator import Accumulator
@@ -22,6 +22,8 @@ from steelyard.loggers import flat, huggingface, tensorboard
 from steelyard.losses import detection, focal, sums
 from steelyard.losses.arrays import kind, torch_namespace
 from steelyard.losses.host import focal_sum
+
+torch = lazy("torch")
 
 LOGITS = np.array([[[0.5, -1.0, 2.0], [0.0, 1.0, -0.5]]])
 LABELS = np.array([[0, 1]])

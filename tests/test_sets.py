@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.stats
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.engine.intervals import Estimate
 from steelyard.engine.sets import pooled_estimate
+
+scipy = lazy("scipy")
 
 GOLDENS = json.loads((Path(__file__).parent / "goldens" / "statistics2.json").read_text())
 

@@ -6,12 +6,14 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import openpyxl
 import pytest
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.core.errors import InputError
 from steelyard.io.read import read_table
+
+openpyxl = lazy("openpyxl")
 
 ROWS = [("dish", "weight", "seen"), ("A", 10, "x"), ("B", 20, "y"), ("C", 30, "z"), ("D", 40, "x")]
 GUESSES = {"dish": ["A", "B", "C", "D"], "weight": [10, 20, 30, 700]}

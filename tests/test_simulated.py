@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats as scipy_stats
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.engine.differences import by_draws, by_intervals, least_df
 from steelyard.engine.families import false_discovery, holm
+
+scipy_stats = lazy("scipy.stats")
 
 SETS = int(os.environ.get("STEELYARD_SETS", "40"))
 SIZE = 60

@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats as scipy_stats
+from support.lazy import lazy
 
 import steelyard as sy
+
+scipy_stats = lazy("scipy.stats")
 
 SETS = int(os.environ.get("STEELYARD_SETS", "60"))
 

@@ -15,12 +15,14 @@ import numpy as np
 import pytest
 from populations import Population, Rng, plates, species, streets
 from sampling import Cell, coverage, drawn_set, measured
-from scipy import stats as scipy_stats
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.core.plan import JACKKNIFE
 from steelyard.core.request import Request
 from steelyard.engine.score import score
+
+scipy_stats = lazy("scipy.stats")
 
 SETS = int(os.environ.get("STEELYARD_SETS", "40"))
 FULL = 400

@@ -14,11 +14,13 @@ import pytest
 from drawn_objects import objects
 from populations import Population, Rng
 from sampling import drawn_set, measured
-from scipy import stats as scipy_stats
+from support.lazy import lazy
 
 from steelyard.core.plan import POINT
 from steelyard.core.request import Request
 from steelyard.engine.score import score
+
+scipy_stats = lazy("scipy.stats")
 
 SETS = min(int(os.environ.get("STEELYARD_SETS", "60")), 300)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from planning import STUDIES, Study, power_of
-from scipy import stats as scipy_stats
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.core.units import Units
@@ -20,6 +20,8 @@ from steelyard.engine.flips import Coins, Influence, flip_test
 from steelyard.engine.planning import Pilot, family_level, units_for, variance_with
 from steelyard.engine.together import one_way
 from steelyard.results.score import RunSpread
+
+scipy_stats = lazy("scipy.stats")
 
 FULL = int(os.environ.get("STEELYARD_SETS", "40")) >= 400
 PILOTS, SETS = (40, 300) if FULL else (6, 24)

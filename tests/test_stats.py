@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats as scipy_stats
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.engine.families import holm
+
+scipy_stats = lazy("scipy.stats")
 
 
 def one_item_dishes(truth: Any, predicted: Any) -> tuple[dict[str, Any], dict[str, Any]]:

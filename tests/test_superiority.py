@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from scipy import stats as scipy_stats
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.cli.main import cli
+
+scipy_stats = lazy("scipy.stats")
 
 
 def compared(a: Any, b: Any, metrics: Any = "mae", **more: Any) -> Any:

@@ -9,19 +9,21 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import duckdb
-import nbformat
-import openpyxl
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
-from nbclient import NotebookClient
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard import _native
 from steelyard.io.arrow import COUNT, NUMBER, TEXT, Frame
 from steelyard.io.excel import sheet_names, write_workbook
+
+duckdb = lazy("duckdb")
+nbformat = lazy("nbformat")
+openpyxl = lazy("openpyxl")
+pd = lazy("pandas")
+pl = lazy("polars")
+nbclient = lazy("nbclient")
 
 SAMPLE = Path(str(files("steelyard") / "samples"))
 TRUTH, A, B = (str(SAMPLE / "weights" / name) for name in ("truth.csv", "model_a.csv", "model_b.csv"))
@@ -161,7 +163,7 @@ sy.compare_all("weights", {TRUTH!r}, {{"base": {A!r}, "ours <1>": {B!r}, "oracle
         code,
     ]
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-    NotebookClient(book, timeout=120, kernel_name="python3").execute(cwd=str(tmp_path))
+    nbclient.NotebookClient(book, timeout=120, kernel_name="python3").execute(cwd=str(tmp_path))
     shown = [cell.outputs[0].data for cell in book.cells]
     assert shown[0]["text/html"].count("<svg") == 2
     assert "↓ mae" in shown[0]["text/html"]

@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 from drawn import DRAW
 from forked import started
+from support.lazy import lazy
 
 import steelyard as sy
 
-torch = pytest.importorskip("torch")  # installed by requirements/test.txt
+torch = lazy("torch")
 
 # 101 items on two ranks: torch's own sampler repeats item 0 to have batches of one length. 38 items are right, item 0
 # among them, so who counts the repeated one has 39/102 = 0.3824, and who does not 38/101 = 0.3762.

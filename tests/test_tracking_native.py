@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.optimize import linear_sum_assignment
+from support.lazy import lazy
 
 from steelyard import _native
+
+scipy_optimize = lazy("scipy.optimize")
 
 sizes = st.tuples(st.integers(0, 12), st.integers(0, 12))
 tied = sizes.flatmap(lambda shape: arrays(np.float64, shape, elements=st.integers(-3, 0).map(float)))
@@ -20,7 +22,7 @@ apart = sizes.flatmap(lambda shape: arrays(np.float64, shape, elements=st.floats
 @settings(deadline=None, max_examples=300)
 def test_ties_are_broken_as_scipy_breaks_them(cost: np.ndarray) -> None:
     expected = np.full(cost.shape[0], -1)
-    rows, columns = linear_sum_assignment(cost)
+    rows, columns = scipy_optimize.linear_sum_assignment(cost)
     expected[rows] = columns
     assert _native.assign_scipy(np.ascontiguousarray(cost)).tolist() == expected.tolist()
 

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 from drawn import DRAW
-from scipy.stats import t as student
+from support.lazy import lazy
 from test_tracking import GOLDENS, write
 
 import steelyard as sy
 from steelyard.engine.intervals import LINE, by_jackknife
 from steelyard.metrics.tracking import needs
+
+scipy_stats = lazy("scipy.stats")
 
 SPECS = ["hota", "deta", "assa", "mota", "idf1", "idsw"]
 CVAT = """<?xml version="1.0" encoding="utf-8"?>
@@ -151,7 +153,7 @@ def test_t_interval_by_hand() -> None:
     # means of three of four numbers 1, 2, 3, 6: the jackknife of a mean is the mean and s over the root of n
     numbers = np.array([1.0, 2.0, 3.0, 6.0])
     left_out = (numbers.sum() - numbers) / 3
-    reach = student.ppf(0.975, 3) * numbers.std(ddof=1) / 2
+    reach = scipy_stats.t.ppf(0.975, 3) * numbers.std(ddof=1) / 2
     low, high = by_jackknife(3.0, left_out, LINE, 0.95).interval or (0.0, 0.0)
     assert (low, high) == pytest.approx((3 - reach, 3 + reach), rel=1e-9)
     assert by_jackknife(3.0, left_out, (0, 5), 0.95).interval == pytest.approx((0, 5))

@@ -10,11 +10,13 @@ from typing import Any
 import junitparser
 import numpy as np
 import pytest
-from scipy import stats as scipy_stats
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.engine.families import holm, max_t
 from steelyard.engine.flips import tail_bound
+
+scipy_stats = lazy("scipy.stats")
 
 SAID = {
     "equivalent": (4.0, 20.5, "mae: equivalent: B differs by less than 4.0 g either way."),

@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.stats
 from PIL import Image
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.gating.pairing import compare_results
@@ -36,6 +36,8 @@ from steelyard.view.server import HEADERS, make_app
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
 from browser import HOW, find
+
+scipy = lazy("scipy")
 
 SAMPLES = Path(sy.__file__).parent / "samples"
 SECRET = "TOP-SECRET-8f3a91"

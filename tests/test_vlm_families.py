@@ -7,15 +7,17 @@ import shutil
 from pathlib import Path
 
 import pytest
-import torch
 import vlm_families
 from PIL import Image
+from support.lazy import lazy
 
 from steelyard.core.errors import InputError
 from steelyard.vlm import hf_share
 from steelyard.vlm.backend import Conversation, ModelOptions
 from steelyard.vlm.images import read_picture
 from steelyard.vlm.models import open_backend
+
+torch = lazy("torch")
 
 # One processor of the library asks NumPy 2 for an array in its old way.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation")

@@ -11,8 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-import torch
-import transformers
+from support.lazy import lazy
 
 from steelyard.core.errors import InputError, MissingExtra
 from steelyard.vlm.answers import parse_reply
@@ -22,6 +21,9 @@ from steelyard.vlm.hf_inputs import messages_of
 from steelyard.vlm.hf_load import LEAST
 from steelyard.vlm.models import open_backend
 from steelyard.vlm.prompts import FOLLOW_UP, PROMPTS
+
+torch = lazy("torch")
+transformers = lazy("transformers")
 
 SAMPLE = Path(str(files("steelyard") / "samples" / "vlm"))
 MODEL = SAMPLE / "model"

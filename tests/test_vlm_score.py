@@ -17,7 +17,7 @@ import numpy as np
 import pillow_heif
 import pytest
 from PIL import Image
-from scipy.stats import linregress
+from support.lazy import lazy
 from vlm_help import Scripted, completion, frames_csv, grey_of, picture, sent_grey, serving
 
 from steelyard import api
@@ -31,6 +31,8 @@ from steelyard.vlm.prompts import FOLLOW_UP, PROMPTS, Prompt, choose_prompts, re
 from steelyard.vlm.readings import read_run
 from steelyard.vlm.run import run
 from steelyard.vlm.score import score
+
+scipy_stats = lazy("scipy.stats")
 
 ALL = tuple(PROMPTS.values())
 
@@ -239,7 +241,7 @@ def test_slope_and_rises_against_another_implementation() -> None:
         ["slope", "rises", "heaping@10", "heaping@50"],
         draws=200,
     )
-    assert report["slope"].value == pytest.approx(linregress(truth.ravel(), predicted.ravel()).slope)
+    assert report["slope"].value == pytest.approx(scipy_stats.linregress(truth.ravel(), predicted.ravel()).slope)
     rises = sum(b > a for row in predicted for a, b in itertools.pairwise(row))
     assert report["rises"].value == pytest.approx(100 * rises / (4 * n))
     for step in (10, 50):

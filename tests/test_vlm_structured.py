@@ -7,12 +7,12 @@ import json
 import math
 from pathlib import Path
 
-import jsonschema
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
+from support.lazy import lazy
 from vlm_help import Scripted, completion, picture, serving
 
 from steelyard import api
@@ -29,6 +29,8 @@ from steelyard.vlm.readings import read_run
 from steelyard.vlm.run import run
 from steelyard.vlm.schema import read_json, schema_of, spelled, violation
 from steelyard.vlm.score import score
+
+jsonschema = lazy("jsonschema")
 
 BILL = {
     "type": "object",

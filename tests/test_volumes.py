@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import ndimage
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard import _native
 from steelyard.core.errors import InputError
 from steelyard.metrics.volumes.lesions import lesions
+
+ndimage = lazy("scipy.ndimage")
 
 GOLDENS = json.loads((Path(__file__).parent / "goldens" / "segmentation.json").read_text(encoding="utf-8"))["examples"]
 EXAMPLES = ("distance_2d_iso", "distance_2d_aniso", "distance_3d_aniso")

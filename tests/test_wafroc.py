@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 from drawn_objects import draw_lesions
 from scale_help import files, write_shards
-from scipy import stats as scipy_stats
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.scale import evaluate_shards
+
+scipy_stats = lazy("scipy.stats")
 
 GOLDEN = json.loads((Path(__file__).parent / "goldens" / "statistics2.json").read_text(encoding="utf-8"))["wafroc"]
 SPECS = ["wafroc", "wafroc1"]

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sklearn.metrics
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from scipy.stats import pearsonr
+from support.lazy import lazy
 
 import steelyard as sy
+
+sk = lazy("sklearn.metrics")
+scipy_stats = lazy("scipy.stats")
 
 
 def food(*rows: tuple[str, float, float]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -62,7 +64,7 @@ def test_a_true_weight_of_zero_is_left_out_of_mape_and_counted() -> None:
     assert report["mae"].value == pytest.approx(7.5)
     with pytest.raises(sy.InputError, match="1 rows have a true weight of 0"):
         sy.evaluate("weights", *data, "mape(zero=error)")
-    expected = 100 * sklearn.metrics.mean_absolute_percentage_error([100, 0], [110, 5])
+    expected = 100 * sk.mean_absolute_percentage_error([100, 0], [110, 5])
     score = sy.evaluate("weights", *data, "mape(zero=eps)", confidence=None)["mape(zero=eps)"]
     assert score.value == pytest.approx(expected, rel=1e-12)
     assert score.undefined == 0
@@ -163,18 +165,18 @@ def test_parity_with_scikit_learn(rows: list[tuple[str, float, float]]) -> None:
     y, p = np.array(truth["weight"]), np.array(predictions["weight"])
     report = sy.evaluate("weights", truth, predictions, confidence=None)
 
-    assert report["mae"].value == pytest.approx(sklearn.metrics.mean_absolute_error(y, p), rel=1e-9)
-    assert report["rmse"].value == pytest.approx(sklearn.metrics.root_mean_squared_error(y, p), rel=1e-9)
+    assert report["mae"].value == pytest.approx(sk.mean_absolute_error(y, p), rel=1e-9)
+    assert report["rmse"].value == pytest.approx(sk.root_mean_squared_error(y, p), rel=1e-9)
     positive = y > 0
     if positive.any():
-        relative = 100 * sklearn.metrics.mean_absolute_percentage_error(y[positive], p[positive])
+        relative = 100 * sk.mean_absolute_percentage_error(y[positive], p[positive])
         assert report["mape"].value == pytest.approx(relative, rel=1e-9)
-        weighted = sklearn.metrics.mean_absolute_error(y, p, sample_weight=y)
+        weighted = sk.mean_absolute_error(y, p, sample_weight=y)
         assert report["wmae_sample"].value == pytest.approx(weighted, rel=1e-9, abs=1e-12)
     if np.ptp(y) > 0.01:
-        assert report["r2"].value == pytest.approx(sklearn.metrics.r2_score(y, p), rel=1e-6, abs=1e-6)
+        assert report["r2"].value == pytest.approx(sk.r2_score(y, p), rel=1e-6, abs=1e-6)
         if np.ptp(p) > 0.01:
-            assert report["pearson"].value == pytest.approx(pearsonr(y, p).statistic, rel=1e-6, abs=1e-6)
+            assert report["pearson"].value == pytest.approx(scipy_stats.pearsonr(y, p).statistic, rel=1e-6, abs=1e-6)
     elif np.ptp(y) == 0:
         assert math.isnan(report["r2"].value)
 
@@ -185,5 +187,5 @@ def test_correlation_keeps_its_digits_far_from_zero() -> None:
     p = y + rng.normal(0, 0.5, 50)
     rows = [(str(i % 7), a, b) for i, (a, b) in enumerate(zip(y, p, strict=True))]
     report = sy.evaluate("weights", *food(*rows), ["r2", "pearson"], confidence=None)
-    assert report["r2"].value == pytest.approx(sklearn.metrics.r2_score(y, p), rel=1e-6)
-    assert report["pearson"].value == pytest.approx(pearsonr(y, p).statistic, rel=1e-6)
+    assert report["r2"].value == pytest.approx(sk.r2_score(y, p), rel=1e-6)
+    assert report["pearson"].value == pytest.approx(scipy_stats.pearsonr(y, p).statistic, rel=1e-6)

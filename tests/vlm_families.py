@@ -6,8 +6,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import torch
-import transformers
+from support.lazy import lazy
+
+torch = lazy("torch")
+transformers = lazy("transformers")
 
 PLATES = Path(str(files("steelyard") / "samples" / "vlm")) / "model"
 TEMPLATE = (PLATES / "chat_template.jinja").read_text(encoding="utf-8")

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import special
-from scipy import stats as scipy_stats
+from support.lazy import lazy
 
 from steelyard.engine import distributions
 from steelyard.engine.distributions import (
@@ -20,6 +19,9 @@ from steelyard.engine.distributions import (
     t_quantile,
     t_tail,
 )
+
+special = lazy("scipy.special")
+scipy_stats = lazy("scipy.stats")
 
 
 def test_log_gamma() -> None:

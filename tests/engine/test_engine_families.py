@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats as scipy_stats
+from support.lazy import lazy
 
 from steelyard.engine.families import UnjudgedDifference, false_discovery, holm, judged, judged_together, max_t
 from steelyard.engine.flips import FlipTest
 from steelyard.results.score import Difference, Score
+
+scipy_stats = lazy("scipy.stats")
 
 
 def worlds(*parts: tuple[int, float]) -> Any:

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats as scipy_stats
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.engine.intervals import ByClass, Sample, by_range, welch_df
+
+scipy_stats = lazy("scipy.stats")
 
 GOLDENS = json.loads((Path(__file__).parent.parent / "goldens" / "statistics2.json").read_text(encoding="utf-8"))
 

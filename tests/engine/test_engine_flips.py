@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats as scipy_stats
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.core.draws import unit_keys
@@ -19,6 +19,8 @@ from steelyard.engine import flips as module
 from steelyard.engine.families import max_t
 from steelyard.engine.flips import Coins, Influence, flip_test, influences, of_agreement, tail_bound
 from steelyard.engine.intervals import Sample
+
+scipy_stats = lazy("scipy.stats")
 
 GOLDENS = json.loads((Path(__file__).parent.parent / "goldens" / "statistics2.json").read_text(encoding="utf-8"))
 

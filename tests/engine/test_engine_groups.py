@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from engine_states import Count, Mean, state_of
-from scipy import stats as scipy_stats
+from support.lazy import lazy
 
 from steelyard.api import evaluate, measure
 from steelyard.core.errors import InputError
@@ -20,6 +20,8 @@ from steelyard.engine.looks import at_level, spent_at
 from steelyard.engine.run import measure_sides
 from steelyard.engine.together import design_effect, together_notes
 from steelyard.metrics import catalogue
+
+scipy_stats = lazy("scipy.stats")
 
 INF = math.inf
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import optimize
-from scipy import stats as scipy_stats
+from support.lazy import lazy
 
 from steelyard.engine.intervals import (
     LINE,
@@ -22,6 +21,9 @@ from steelyard.engine.intervals import (
     jackknife,
     percentile_interval,
 )
+
+optimize = lazy("scipy.optimize")
+scipy_stats = lazy("scipy.stats")
 
 INF = math.inf
 RANGES = [LINE, (3.0, INF), (-INF, 9.0), (2.0, 10.0), (-10.0, 10.0)]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from engine_states import Endless, High, Mean, state_of
-from scipy import stats as scipy_stats
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.core.draws import unit_keys
@@ -18,6 +18,8 @@ from steelyard.engine.flips import Coins, Influence, flip_test
 from steelyard.engine.proxy import proxy_scores
 from steelyard.engine.sides import sides_of
 from steelyard.results.score import Difference
+
+scipy_stats = lazy("scipy.stats")
 
 N, REST = 30, 200
 RNG = np.random.default_rng(12)

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats as scipy_stats
+from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.engine.distributions import beta_quantile
 from steelyard.engine.intervals import Parts, Sample, by_parts, effective_units
 from steelyard.render.text import remarks_of
+
+scipy_stats = lazy("scipy.stats")
 
 GOLDENS = json.loads((Path(__file__).parent.parent / "goldens" / "statistics2.json").read_text(encoding="utf-8"))
 

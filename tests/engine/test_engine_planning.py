@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import stats as scipy_stats
+from support.lazy import lazy
 
 from steelyard.engine.differences import (
     DifferenceEstimate,
@@ -43,14 +43,22 @@ from steelyard.engine.together import one_way
 from steelyard.results.plan import Planned
 from steelyard.results.score import ClusterVariance, FewLabels, RunSpread, Score
 
+scipy_stats = lazy("scipy.stats")
+
 GOLDENS = json.loads((Path(__file__).parent.parent / "goldens" / "statistics2.json").read_text(encoding="utf-8"))
 PILOT = Pilot("mae", 0.02, 12.0, 100)
-T, Z = scipy_stats.t.ppf(0.975, 12), scipy_stats.norm.ppf(0.8)
-CAUTIOUS = 0.02 * math.sqrt(12 / scipy_stats.chi2.ppf(0.2, 12))
+# By scipy: t.ppf(0.975, 12), norm.ppf(0.8) and chi2.ppf(0.2, 12).
+T, Z, CHI2 = 2.1788128296672284, 0.8416212335729143, 7.807327678660992
+CAUTIOUS = 0.02 * math.sqrt(12 / CHI2)
 
 
 def score(value: float = 1.0, **more: object) -> Score:
     return Score("mae", "MAE", value, **more)  # type: ignore[arg-type]
+
+
+def test_the_constants_are_scipys() -> None:
+    scipys = scipy_stats.t.ppf(0.975, 12), scipy_stats.norm.ppf(0.8), scipy_stats.chi2.ppf(0.2, 12)
+    assert pytest.approx(scipys, rel=1e-12) == (T, Z, CHI2)
 
 
 def test_the_reach_is_t_plus_the_normal_quantile_of_the_power() -> None:

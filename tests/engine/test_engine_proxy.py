@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from engine_states import LOST, Count, Given, Mean, N, X, state_of
-from scipy import stats as scipy_stats
+from support.lazy import lazy
 
 from steelyard.core.block import SumBlock
 from steelyard.core.draws import unit_keys
@@ -22,6 +22,8 @@ from steelyard.engine.intervals import Sample, by_range
 from steelyard.engine.proxy import _halves, _trust, cross_fitted, proxy_scores
 from steelyard.engine.score import score
 from steelyard.results.score import FewLabels, Score
+
+scipy_stats = lazy("scipy.stats")
 
 GOLDENS = json.loads((Path(__file__).parent.parent / "goldens" / "statistics2.json").read_text(encoding="utf-8"))
 RNG = np.random.default_rng(7)

@@ -54,7 +54,9 @@ class Row:
 
 def row(name: str, line: str | Sequence[str], *says: str, **more: Any) -> Row:
     """A row whose command is a line as a shell would split it; task and command are read off it."""
-    args = tuple(shlex.split(line)) if isinstance(line, str) else tuple(line)
+    if isinstance(line, str):
+        line = shlex.split(line) if set(line) & set("\"'\\") else line.split()  # shlex is slow
+    args = tuple(line)
     command = " ".join(args[:2]) if args[0] == "vlm" else args[0]
     task = more.pop("task", "") or next((arg for arg in args[1:3] if arg in (*TASKS, *MAP_TASKS)), "")
     return Row(name, args, says, task=task, command=more.pop("command", command), **more)

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats as scipy_stats
+from support.lazy import lazy
 
 import steelyard as sy
+
+scipy_stats = lazy("scipy.stats")
 
 GOLDENS = json.loads((Path(__file__).parent.parent / "goldens" / "statistics2.json").read_text(encoding="utf-8"))
 SETS = min(int(os.environ.get("STEELYARD_SETS", "40")), 200)
