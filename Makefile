@@ -13,7 +13,7 @@
 # make bench-check  compare that table with the last one in benchmarks/results/, and name what got worse by more than 10 %
 # make ctest  the C++ tests of the kernels, plain and under sanitizers, with every set of instructions that the machine has
 # make fuzz   fuzz the native core under address and undefined-behaviour sanitizers, FUZZ_SECONDS (60) per target, FUZZ_JOBS (2) at a time
-# make mutants  change core, engine and metrics one small thing at a time; at least 90 % of each must be noticed by their tests (hours;
+# make mutants  change core, engine and tasks one small thing at a time; at least 90 % of each must be noticed by their tests (hours;
 #             MUTANTS=2000 runs a random sample of so many per room)
 # make coverage  lines and branches that the tests reach, in Python and in the native core; at least 95 % (twice `make test`)
 # make trust  how near the numbers come to their references, and the scorecard docs/trust.md from the last runs

@@ -46,7 +46,7 @@ table(
             "overlap(candidates, flat, starts)",
             TEXTS
             + """
-from steelyard.metrics.captions.columns import overlap
+from steelyard.tasks.captions.columns import overlap
 flat = [t for texts in truth for t in texts]
 starts = np.arange(0, len(flat) + 1, references, dtype=np.int64)
 """,

@@ -94,7 +94,7 @@ from steelyard.core.totals import Totals
 from steelyard.core.weights import Plain
 from steelyard.engine.measure import measured
 from steelyard.io.sources import read_sides
-from steelyard.metrics import catalogue
+from steelyard.core import catalogue
 rng = np.random.default_rng(0)
 images, each = {images}, 5
 n = images * each

@@ -250,8 +250,8 @@ def sizes() -> None:
     from drawn import DRAW
 
     import steelyard as sy
+    from steelyard.core import catalogue
     from steelyard.core.errors import InputError
-    from steelyard.metrics import catalogue
 
     print(f"{'task':<12} {'rows per unit':>12} {'state, B':>10} {'sums, B':>10}   metrics kept as sums")
     for task in catalogue.TASKS:

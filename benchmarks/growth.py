@@ -29,7 +29,7 @@ from growth_chart import chart
 from growth_shapes import SHAPES
 
 import steelyard as sy
-from steelyard.metrics import catalogue
+from steelyard.core import catalogue
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))

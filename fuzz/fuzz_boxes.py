@@ -18,7 +18,7 @@ import steelyard as sy
 from steelyard import _native
 from steelyard.core.task import Policy
 from steelyard.io.coco import parse_coco
-from steelyard.metrics.boxes.pairs import pair
+from steelyard.tasks.boxes.pairs import pair
 
 TOKENS = [
     b"{", b"}", b"[", b"]", b",", b":", b'"', b"\\", b"\\u0041", b"\\ud83d\\ude00", b"\\ud800", b"null", b"true",

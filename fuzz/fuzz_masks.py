@@ -17,11 +17,11 @@ from harness import REFUSED, Draw, target
 import steelyard as sy
 from steelyard import _native
 from steelyard.compat.pycocotools import mask
+from steelyard.core import catalogue
 from steelyard.core.plan import POINT, UNITS
 from steelyard.core.task import Policy
 from steelyard.engine.measure import measured
 from steelyard.io.coco import parse_coco
-from steelyard.metrics import catalogue
 
 boxes.TOKENS += [
     b'"segmentation"', b'"keypoints"', b'"counts"', b'"size"', b'"height"', b'"num_keypoints"', b"[[", b"]]", b"oooo",

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from drawn import DRAW, DRAWN
 from scale_help import plain
 
-from steelyard.metrics import catalogue
+from steelyard.core import catalogue
 from steelyard.results.report import Report
 
 Data = dict[str, Any]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core import catalogue
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.request import Request
@@ -17,7 +18,6 @@ from steelyard.engine.measure import listed
 from steelyard.engine.planning import POWER, Pilot, units_for
 from steelyard.engine.run import measure_sides
 from steelyard.engine.sides import sides_of
-from steelyard.metrics import catalogue
 from steelyard.results.score import Difference
 
 Rng = np.random.Generator

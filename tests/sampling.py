@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from populations import Population
 
+from steelyard.core import catalogue
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.request import Request
@@ -15,7 +16,6 @@ from steelyard.core.state import State
 from steelyard.engine.measure import listed
 from steelyard.engine.run import measure_sides
 from steelyard.engine.score import score
-from steelyard.metrics import catalogue
 from steelyard.results.score import Score
 
 BAND = (0.93, 0.97)

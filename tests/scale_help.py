@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from drawn import DRAW
 
-from steelyard.metrics import catalogue
+from steelyard.core import catalogue
 
 Data = dict[str, Any]
 
@@ -58,7 +58,7 @@ def files(folder: Path) -> tuple[str, str]:
 
 ZYGOTE = """
 import json, os, sys
-from steelyard.metrics import catalogue
+from steelyard.core import catalogue
 catalogue.find_task(sys.argv[1])
 import steelyard.scale.run
 if sys.argv[2] == "dask":

@@ -10,7 +10,7 @@ import pytest
 from drawn import DRAW
 
 import steelyard as sy
-from steelyard.metrics import catalogue
+from steelyard.core import catalogue
 
 Data = dict[str, Any]
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.language import answers, replies
-from steelyard.metrics import catalogue
 
 GOLDENS: dict[str, Any] = json.loads((Path(__file__).parent / "goldens" / "answers.json").read_text(encoding="utf-8"))
 

@@ -14,7 +14,7 @@ import pytest
 from test_boxes_parity import TWELVE, draw
 
 import steelyard as sy
-from steelyard.metrics import catalogue
+from steelyard.core import catalogue
 
 Data = dict[str, Any]
 

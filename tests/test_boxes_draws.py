@@ -12,6 +12,7 @@ from test_boxes_parity import TWELVE, draw, pairs_of, reference
 
 import steelyard as sy
 from steelyard import _native
+from steelyard.core import catalogue
 from steelyard.core.draws import BootstrapDraws, unit_keys
 from steelyard.core.options import Options
 from steelyard.core.request import Request
@@ -22,9 +23,8 @@ from steelyard.core.weights import Counts, Floats, Role, Weights
 from steelyard.engine.measure import needs_of
 from steelyard.engine.score import score
 from steelyard.io.sources import read_sides
-from steelyard.metrics import catalogue
-from steelyard.metrics.boxes.ranking import CODES, RankingFigure, detections
-from steelyard.metrics.boxes.settings import STANDARD
+from steelyard.tasks.boxes.ranking import CODES, RankingFigure, detections
+from steelyard.tasks.boxes.settings import STANDARD
 
 Data = dict[str, Any]
 SINGLE = 2.0**-23  # what a figure of counted rows may be off by

@@ -15,8 +15,8 @@ from pycocotools.cocoeval import COCOeval
 import steelyard as sy
 from steelyard.core.task import Policy
 from steelyard.io.coco import parse_coco
-from steelyard.metrics.boxes.pairs import BoxPairs, pair
-from steelyard.metrics.boxes.precision import reference_arrays
+from steelyard.tasks.boxes.pairs import BoxPairs, pair
+from steelyard.tasks.boxes.precision import reference_arrays
 
 TWELVE = [
     "map", "map50", "map75", "map(area=small)", "map(area=medium)", "map(area=large)",

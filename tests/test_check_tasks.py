@@ -18,7 +18,7 @@ from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.checks.catalogue import ALL, checks_of
-from steelyard.metrics import catalogue
+from steelyard.core import catalogue
 
 jsonschema = lazy("jsonschema")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from forked import started
 
-from steelyard.metrics import catalogue
+from steelyard.core import catalogue
 
 
 @pytest.fixture

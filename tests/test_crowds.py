@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.metrics.boxes.crowds import largest_matching
+from steelyard.tasks.boxes.crowds import largest_matching
 
 GOLDENS = Path(__file__).parent / "goldens" / "crowdhuman.json"
 CASES = json.loads(GOLDENS.read_text(encoding="utf-8"))["cases"]

@@ -16,7 +16,7 @@ import mkdocs_nav  # noqa: E402
 import run_docs  # noqa: E402
 
 import steelyard  # noqa: E402
-from steelyard.metrics import catalogue  # noqa: E402
+from steelyard.core import catalogue  # noqa: E402
 
 
 @pytest.mark.filterwarnings("ignore:.isinstance.treespec, LeafSpec:FutureWarning")  # Lightning's own

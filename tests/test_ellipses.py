@@ -15,9 +15,9 @@ from support.lazy import lazy
 
 import steelyard as sy
 from steelyard import _native
+from steelyard.core import catalogue
 from steelyard.core.weights import EachUnit
 from steelyard.match.ellipses import DISTANCES, WEIGHTS, distance_matrix
-from steelyard.metrics import catalogue
 
 sklearn_metrics = lazy("sklearn.metrics")
 

@@ -17,8 +17,8 @@ from test_boxes_parity import draw, pairs_of, reference
 
 import steelyard as sy
 from steelyard.core.need import Work
-from steelyard.metrics.boxes.others import OURS, TOOLS, Way, explain_tools, values
-from steelyard.metrics.boxes.pairs import BoxPairs
+from steelyard.tasks.boxes.others import OURS, TOOLS, Way, explain_tools, values
+from steelyard.tasks.boxes.pairs import BoxPairs
 
 jsonschema = lazy("jsonschema")
 
@@ -68,7 +68,7 @@ def test_pycocotools(seed: int) -> None:
 def test_points_are_those_of_torch() -> None:
     import torch
 
-    from steelyard.metrics.boxes.single import linspace_single
+    from steelyard.tasks.boxes.single import linspace_single
 
     for start, stop, points in ((0.0, 1.0, 101), (0.5, 0.95, 10)):
         assert np.array_equal(linspace_single(start, stop, points), torch.linspace(start, stop, points).numpy())

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from steelyard.core import catalogue
 from steelyard.core.metric import describe
-from steelyard.metrics import catalogue
 from steelyard.render.formula import plain_formula
 
 CLASSES = {(task, cls.name): cls for task, found_task in catalogue.built_in().items() for cls in found_task.metrics}

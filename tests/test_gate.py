@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from support.lazy import lazy
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.engine.differences import by_draws, by_intervals, standard_error
 from steelyard.gating.rules import parse_rule
-from steelyard.metrics import catalogue
 from steelyard.results.read import read_result
 from steelyard.results.score import Score
 

@@ -45,7 +45,7 @@ import steelyard.cli.main, steelyard.cli.evaluate, steelyard.cli.convert, steely
 if sys.argv[1:] == ["charts"]:
     import altair, vl_convert
 import steelyard.api, steelyard.files, steelyard.gating, steelyard.scale.run, steelyard.render.page.report, pyarrow.parquet
-from steelyard.metrics import catalogue
+from steelyard.core import catalogue
 for task in ("boxes", "weights", "labels"):
     catalogue.find_task(task)
 while line := sys.stdin.readline():

@@ -17,6 +17,7 @@ from hypothesis.extra.numpy import arrays
 
 import steelyard as sy
 from steelyard import _native
+from steelyard.core import catalogue
 from steelyard.core.draws import BootstrapDraws, unit_keys
 from steelyard.core.kinds import KINDS_FROM
 from steelyard.core.metric import Metric
@@ -30,9 +31,8 @@ from steelyard.core.weights import EachUnit, LeaveOneOut, Plain, Role
 from steelyard.engine.measure import measured
 from steelyard.engine.score import score
 from steelyard.io.read import read_table, to_records
-from steelyard.metrics import catalogue
-from steelyard.metrics.labels.data import LabelPairs
-from steelyard.metrics.labels.needs import RowSum
+from steelyard.tasks.labels.data import LabelPairs
+from steelyard.tasks.labels.needs import RowSum
 
 TASK = catalogue.find_task("labels")
 

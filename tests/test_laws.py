@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from drawn import DRAWN, VARIANTS
 
+from steelyard.core import catalogue
 from steelyard.core.state import State
-from steelyard.metrics import catalogue
-from steelyard.metrics.labels.data import LabelPairs
+from steelyard.tasks.labels.data import LabelPairs
 from steelyard.testing import Case, Drawn, Law
 from steelyard.testing.collect import laws_of
 

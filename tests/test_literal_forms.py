@@ -9,13 +9,13 @@ import pytest
 from test_boxes import ranked_case
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.core.facts import Axis, Facts
 from steelyard.core.ranking import Grouped, RankingBlock
 from steelyard.core.weights import EachUnit, GivenRows, Role
-from steelyard.metrics import catalogue
-from steelyard.metrics.boxes.ranking import Detections, RankingFigure
-from steelyard.metrics.labels.ranking import Scores
-from steelyard.metrics.labels.walks import Walk
+from steelyard.tasks.boxes.ranking import Detections, RankingFigure
+from steelyard.tasks.labels.ranking import Scores
+from steelyard.tasks.labels.walks import Walk
 
 Data = dict[str, Any]
 

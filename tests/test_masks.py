@@ -14,11 +14,11 @@ from test_boxes import TWELVE
 from test_masks_native import blobs, boundary
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.core.options import Options
 from steelyard.core.task import Policy
 from steelyard.io.coco import parse_coco
-from steelyard.metrics import catalogue
-from steelyard.metrics.boxes.precision import reference_arrays
+from steelyard.tasks.boxes.precision import reference_arrays
 
 # pycocotools itself warns under numpy 2.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")

@@ -14,7 +14,7 @@ import steelyard as sy
 from steelyard import _native
 from steelyard.compat.pycocotools import mask
 from steelyard.compat.pycocotools.oks import oks_table
-from steelyard.metrics.keypoints import BODY
+from steelyard.tasks.keypoints.task import BODY
 
 # pycocotools itself warns under numpy 2.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")

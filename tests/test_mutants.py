@@ -45,17 +45,17 @@ def test_files_of_which_few_were_run_are_taken_together() -> None:
 
 
 def test_the_scorecard_takes_the_sample_and_its_interval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole, part = [file("core/a.py", 10, 10, 0)], [file("metrics/b.py", 1001, 501, 0)]
-    text, shares = mutant_table.table({"core": whole, "metrics": part}, 3)
-    assert shares == {"core": 1.0, "metrics": 1.0}
+    whole, part = [file("core/a.py", 10, 10, 0)], [file("tasks/b.py", 1001, 501, 0)]
+    text, shares = mutant_table.table({"core": whole, "tasks": part}, 3)
+    assert shares == {"core": 1.0, "tasks": 1.0}
     assert "drawn by file with seed 3" in text
     (tmp_path / "mutants.md").write_text(text, encoding="utf-8")
     monkeypatch.setattr(make_trust, "OUT", tmp_path)
     record = make_trust.take_mutants()
-    assert record["rooms"]["metrics"] == {
+    assert record["rooms"]["tasks"] == {
         "mutants": "1001", "run": "501", "noticed": "501", "share": "100.0%", "error": "0.00%", "low": "100.0%",
         "high": "100.0%",
     }  # fmt: skip
     shown = make_trust.shown_mutants(record)
     assert "| core | 10 | 10 | 100.0% | all were run |" in shown
-    assert "| metrics | 1,001 | 501 | 100.0% | 100.0% to 100.0% |" in shown
+    assert "| tasks | 1,001 | 501 | 100.0% | 100.0% to 100.0% |" in shown

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.core.block import SumBlock
 from steelyard.core.frozen import frozen
 from steelyard.core.need import Need, Sum, Work
 from steelyard.engine.measure import needs_of
-from steelyard.metrics import catalogue
 
 GOLDEN = Path(__file__).parent / "goldens" / "needs.txt"
 

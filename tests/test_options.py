@@ -13,7 +13,7 @@ import pytest
 import steelyard as sy
 from steelyard.cli.main import cli
 from steelyard.cli.options import TaskCommand
-from steelyard.metrics import catalogue
+from steelyard.core import catalogue
 
 SAMPLE = Path(str(files("steelyard") / "samples"))
 TRUTH, MODEL = str(SAMPLE / "weights" / "truth.csv"), str(SAMPLE / "weights" / "model_a.csv")

@@ -13,13 +13,13 @@ import pytest
 from drawn_oriented import CORNERS, as_corners, draw_oriented
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.core.options import Options
 from steelyard.core.quads import CONVENTIONS, corners_of, forbidden, from_convention, smallest_rectangles, to_convention
 from steelyard.core.task import Policy
-from steelyard.metrics import catalogue
-from steelyard.metrics.boxes.precision import reference_arrays
-from steelyard.metrics.oriented import TASK
 from steelyard.render.svg import scene_svg
+from steelyard.tasks.boxes.precision import reference_arrays
+from steelyard.tasks.oriented.task import TASK
 
 CASES = json.loads((Path(__file__).parent / "goldens" / "oriented.json").read_text(encoding="utf-8"))["cases"]
 DOTA = [case for case in CASES if case["group"] == "dota_ap"]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.metrics import catalogue
+from steelyard.core import catalogue
 from steelyard.render.page import comparison, figures, report
 from steelyard.results.result import Result
 

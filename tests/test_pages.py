@@ -15,8 +15,8 @@ from payloads import PAYLOADS
 from vlm_help import Scripted, frames_csv
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.core.figure import Texts
-from steelyard.metrics import catalogue
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tools"))

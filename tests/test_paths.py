@@ -32,7 +32,7 @@ from paths_help import (
 )
 
 import steelyard as sy
-from steelyard.metrics import catalogue
+from steelyard.core import catalogue
 from steelyard.results.report import Report
 from steelyard.scale import evaluate_shards
 
@@ -237,7 +237,7 @@ def test_a_finding_of_parts_is_said_once() -> None:
     """As the first part says it, and in how many parts; what less than half of them have is not said."""
     from steelyard.checks.findings import Finding
     from steelyard.checks.quick import notes_of_parts
-    from steelyard.metrics import catalogue
+    from steelyard.core import catalogue
 
     def finding(code: str, what: str) -> Finding:
         return Finding(code, "warning", "predictions", what, 1, 2)

@@ -167,12 +167,12 @@ BROKEN = {
     "no task": ("seven = 'brought:TASK'", "TASK = 7", "seven", "is int, not Task"),
     "a need of that name": (
         "needs = 'brought:TASK'",
-        "from steelyard.metrics.weights import TASK\nfrom steelyard.extend import Sum\n"
+        "from steelyard.tasks.weights.task import TASK\nfrom steelyard.extend import Sum\n"
         "class Mine(Sum):\n    name = 'weights.dishes'\n",
-        "needs", "a need 'weights.dishes' is there already: steelyard.metrics.weights.DishSum",
+        "needs", "a need 'weights.dishes' is there already: steelyard.tasks.weights.task.DishSum",
     ),
     "other name": (
-        "other = 'brought:TASK'", "import dataclasses\nfrom steelyard.metrics.weights import TASK", "other",
+        "other = 'brought:TASK'", "import dataclasses\nfrom steelyard.tasks.weights.task import TASK", "other",
         "calls itself 'weights'",
     ),
 }  # fmt: skip
@@ -222,7 +222,7 @@ def test_a_name_that_two_packages_claim(steelyard: Run, tmp_path: Path) -> None:
 def test_a_known_task_is_found_without_reading_what_is_installed() -> None:
     code = (
         "import sys; before = 'importlib.metadata' in sys.modules;"
-        "from steelyard.metrics import catalogue; catalogue.find_task('weights');"
+        "from steelyard.core import catalogue; catalogue.find_task('weights');"
         "from steelyard.core import registry; assert registry.brought.cache_info().currsize == 0;"
         "assert 'importlib.metadata' not in sys.modules or before"
     )

@@ -7,7 +7,7 @@ import pytest
 from drawn import DRAW
 
 import steelyard as sy
-from steelyard.metrics import catalogue
+from steelyard.core import catalogue
 
 MORE = {
     "tracking": [f"{name}(over={way})" for name in ("hota", "loca", "mota", "smota", "idf1") for way in ("det", "trackeval")],

@@ -11,11 +11,11 @@ import pytest
 from support.lazy import lazy
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.core.draws import unit_keys
 from steelyard.engine.flips import Coins, Influence
 from steelyard.engine.paired import Facts
 from steelyard.engine.ranks import standing
-from steelyard.metrics import catalogue
 from steelyard.results.comparison import Lineup, Standing
 
 jsonschema = lazy("jsonschema")

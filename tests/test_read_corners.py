@@ -10,7 +10,7 @@ import pytest
 from read_help import contents, png, refused, write
 
 import steelyard as sy
-from steelyard.io.oriented import detect
+from steelyard.tasks.oriented.reader import detect
 
 LINE = "0 0.1 0.2 0.5 0.2 0.5 0.6 0.1 0.6"
 DOTA = "10.0 10.0 50.0 10.0 50.0 30.0 10.0 30.0"

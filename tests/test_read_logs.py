@@ -12,9 +12,9 @@ import pytest
 from read_help import refused, write
 
 import steelyard as sy
-from steelyard.io.logs import ZSTANDARD, read_log
+from steelyard.core import catalogue
 from steelyard.io.sources import read_side
-from steelyard.metrics import catalogue
+from steelyard.tasks.answers.logs import ZSTANDARD, read_log
 
 HEAD = {"version": 2, "status": "success", "eval": {"task": "t"}}
 

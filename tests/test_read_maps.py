@@ -14,12 +14,12 @@ import pytest
 from read_help import refused, write
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.io.dialect import reading_notes
 from steelyard.io.sources import read_side
 from steelyard.maps.load import as_grid, open_map
 from steelyard.maps.nifti import nifti_volume
 from steelyard.maps.png import png_cells, png_file
-from steelyard.metrics import catalogue
 
 GREY, RGB, PALETTE, GREY_ALPHA, RGBA = 0, 2, 3, 4, 6
 

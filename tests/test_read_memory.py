@@ -14,17 +14,17 @@ from read_help import refused, write
 from support.lazy import lazy
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.core.records import Records, as_object
 from steelyard.io.coco import first_repeated
 from steelyard.io.digest import digest
-from steelyard.io.embeddings import to_embeddings
 from steelyard.io.frames import arrow_text, lazy_frame
-from steelyard.io.nutrition5k import read_dishes
-from steelyard.io.oriented import detect
 from steelyard.io.read import is_empty
 from steelyard.io.sources import read_side, read_sides
 from steelyard.io.text import read_bytes
-from steelyard.metrics import catalogue
+from steelyard.tasks.oriented.reader import detect
+from steelyard.tasks.rankings.vectors import to_embeddings
+from steelyard.vlm.nutrition5k import read_dishes
 
 pandas = lazy("pandas")
 torch = lazy("torch")
@@ -132,7 +132,7 @@ def test_embeddings_that_are_refused() -> None:
 
 
 def test_embeddings_of_a_device_are_checked_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.io.embeddings.find_spec", lambda name: object())
+    monkeypatch.setattr("steelyard.tasks.rankings.vectors.find_spec", lambda name: object())
 
     class OnDevice(torch.Tensor):
         """A tensor that says that it lies on a GPU."""

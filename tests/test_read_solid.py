@@ -12,8 +12,8 @@ from test_boxes3d import nuscenes_box, write_nuscenes
 from test_convert_solid import HEAD, LINE, release
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.io.sources import read_side
-from steelyard.metrics import catalogue
 
 ROW = "a,car,1,2,3,4,2,1,0\n"
 

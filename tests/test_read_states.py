@@ -11,6 +11,7 @@ from read_help import refused
 
 import steelyard as sy
 from steelyard import _native
+from steelyard.core import catalogue
 from steelyard.core.block import CellsBlock, SumBlock
 from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
@@ -25,7 +26,6 @@ from steelyard.io.container import Container, Reader, container_bytes, parse_con
 from steelyard.io.measured import check_state
 from steelyard.io.state import pack_records, unpack_records
 from steelyard.io.valid import check_answers, check_records
-from steelyard.metrics import catalogue
 
 REMEDY = "It is no state that Steelyard wrote, or it is damaged: make it again."
 

@@ -13,10 +13,10 @@ from support.lazy import lazy
 
 import steelyard as sy
 from steelyard import _native
+from steelyard.core import catalogue
 from steelyard.core.records import Records
-from steelyard.io.formats.trackfiles import read_files
 from steelyard.io.sources import read_side
-from steelyard.metrics import catalogue
+from steelyard.tasks.tracking.files import read_files
 
 pandas = lazy("pandas")
 

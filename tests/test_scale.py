@@ -22,8 +22,8 @@ from scale_help import files, write_shards
 
 import steelyard as sy
 from steelyard.cli.main import cli
+from steelyard.core import catalogue
 from steelyard.core.ranking import tied_by_unit
-from steelyard.metrics import catalogue
 from steelyard.results.report import Report
 from steelyard.scale import evaluate_shards, run, shards
 from steelyard.scale.engines import Failure, Local, guarded

@@ -16,9 +16,9 @@ import steelyard as sy
 from steelyard import _native
 from steelyard.core.ranking import tied_by_unit
 from steelyard.io.container import Reader, write_container
-from steelyard.metrics.boxes.ranking import CODES
 from steelyard.scale import evaluate_shards, run, walks
 from steelyard.scale.merge import Run, merged
+from steelyard.tasks.boxes.ranking import CODES
 
 
 def parts_of(score: Any, rng: np.random.Generator) -> list[slice]:

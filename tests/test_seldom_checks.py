@@ -8,28 +8,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from steelyard.checks import (
-    answers,
-    captions,
-    ellipses,
-    ids,
-    keypoints,
-    labels,
-    objects,
-    oriented,
-    pairs,
-    rankings,
-    run,
-    run_boxes,
-    segmentation,
-    tracking,
-)  # fmt: skip
+from steelyard.checks import ids, run
 from steelyard.checks.check import Data, Problem
 from steelyard.checks.findings import CheckReport, Finding, _details
-from steelyard.checks.geometry import draw_sample
-from steelyard.checks.side import Side
+from steelyard.core import catalogue
 from steelyard.core.records import Records
-from steelyard.metrics import catalogue
+from steelyard.tasks.answers import checks as answers
+from steelyard.tasks.boxes import check_pairs as pairs
+from steelyard.tasks.boxes import check_quick as objects
+from steelyard.tasks.boxes import check_run as run_boxes
+from steelyard.tasks.boxes.check_geometry import draw_sample
+from steelyard.tasks.boxes.check_side import Side
+from steelyard.tasks.captions import checks as captions
+from steelyard.tasks.ellipses import checks as ellipses
+from steelyard.tasks.keypoints import checks as keypoints
+from steelyard.tasks.labels import checks as labels
+from steelyard.tasks.oriented import checks as oriented
+from steelyard.tasks.rankings import checks as rankings
+from steelyard.tasks.segmentation import checks as segmentation
+from steelyard.tasks.tracking import checks as tracking  # fmt: skip
 
 
 def side(**columns: Any) -> Records:

@@ -17,6 +17,7 @@ import steelyard as sy
 from steelyard.align.join import check_policy
 from steelyard.cli.options import parse_tags
 from steelyard.compat.pycocotools import mask as coco_mask
+from steelyard.core import catalogue
 from steelyard.core.task import Policy
 from steelyard.integrations.evaluate import with_intervals
 from steelyard.integrations.ultralytics import Evaluation
@@ -27,7 +28,6 @@ from steelyard.io.shapes import pack_mask
 from steelyard.maps.load import numpy_file
 from steelyard.maps.nifti import nifti_volume
 from steelyard.match.conic import fit_ellipse
-from steelyard.metrics import catalogue
 from steelyard.view.folder import Folder, Outside
 from steelyard.vlm.ordinary import read_ordinary
 

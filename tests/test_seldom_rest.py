@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.checks import objects
 from steelyard.checks import run as checking
-from steelyard.checks import side as sides
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.core.records import Records
-from steelyard.metrics import catalogue
 from steelyard.scale import reports, walks
+from steelyard.tasks.boxes import check_quick as objects
+from steelyard.tasks.boxes import check_side as sides
 from steelyard.view import board, pages
 from steelyard.view import server as viewing
 from steelyard.view.runs import Run

@@ -19,9 +19,9 @@ from steelyard.cli import metrics, options, outputs, progress
 from steelyard.cli import vlm as vlm_command
 from steelyard.cli.parse import parse
 from steelyard.cli.streams import Output, OutputLost
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.io.container import Container
-from steelyard.metrics import catalogue
 from steelyard.scale import engines, events, jobs, merge, reading, run, shards, walks
 from steelyard.scale.engines import Dask, Local, Ray
 from steelyard.vlm.run import Progress

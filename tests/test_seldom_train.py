@@ -14,7 +14,6 @@ import pytest
 from support.lazy import lazy
 
 import steelyard as sy
-from steelyard.accumulator import Accumulator
 from steelyard.core.errors import InputError
 from steelyard.integrations.batches import as_batch
 from steelyard.integrations.ultralytics import Evaluation as OfUltralytics
@@ -22,6 +21,7 @@ from steelyard.loggers import flat, huggingface, tensorboard
 from steelyard.losses import detection, focal, sums
 from steelyard.losses.arrays import kind, torch_namespace
 from steelyard.losses.host import focal_sum
+from steelyard.partial.accumulator import Accumulator
 
 torch = lazy("torch")
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.core.spec import Call, Range, parse_spec, parse_value, render_value
-from steelyard.metrics import catalogue
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.core.spec import folded
 from steelyard.gating.rules import parse_rule
-from steelyard.metrics import catalogue
 
 # Task, spelling, and the spec that is printed and saved.
 DOCUMENTS = [

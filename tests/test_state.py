@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.io.container import container_bytes, parse_container, read_container, write_container
-from steelyard.metrics import catalogue
 
 Data = dict[str, Any]
 PARTITIONS = int(os.environ.get("STEELYARD_PARTITIONS", "2000"))  # over all tasks; make partitions takes 10,000

@@ -13,7 +13,7 @@ from drawn import DRAWN
 
 from steelyard.core.weights import Role
 from steelyard.extend import Metric, Pairs, Sum, SumBlock, Wanted, Work, frozen, ratio, sum_by_unit
-from steelyard.metrics.weights import TASK
+from steelyard.tasks.weights.task import TASK
 from steelyard.testing import Case, Drawn, laws
 from steelyard.testing.collect import Law, laws_of
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.io.read import LIKE_WEIGHTS
-from steelyard.metrics import catalogue
 
 GRAMS = 8.0
 BOX: dict[str, Any] = {"image": ["a", "b"], "label": [1, 1], "x": [0, 0], "y": [0, 0], "w": [10, 10], "h": [10, 10]}

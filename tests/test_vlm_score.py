@@ -22,11 +22,11 @@ from vlm_help import Scripted, completion, frames_csv, grey_of, picture, sent_gr
 
 from steelyard import api
 from steelyard.core.errors import InputError
-from steelyard.io.nutrition5k import read_dishes
-from steelyard.io.nutrition5k import write_frames as nutrition5k_frames
 from steelyard.render.remarks import merged
 from steelyard.vlm import images
 from steelyard.vlm.frames import read_frames
+from steelyard.vlm.nutrition5k import read_dishes
+from steelyard.vlm.nutrition5k import write_frames as nutrition5k_frames
 from steelyard.vlm.prompts import FOLLOW_UP, PROMPTS, Prompt, choose_prompts, read_prompts
 from steelyard.vlm.readings import read_run
 from steelyard.vlm.run import run

@@ -15,7 +15,7 @@ from support.lazy import lazy
 import steelyard as sy
 from steelyard import _native
 from steelyard.core.errors import InputError
-from steelyard.metrics.volumes.lesions import lesions
+from steelyard.tasks.volumes.lesions import lesions
 
 ndimage = lazy("scipy.ndimage")
 

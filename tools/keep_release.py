@@ -21,7 +21,7 @@ from typing import Any
 
 import steelyard as sy
 from steelyard.cli.demo import copy_sample
-from steelyard.metrics import catalogue
+from steelyard.core import catalogue
 from steelyard.results import codec
 
 ROOT = Path(__file__).parent.parent

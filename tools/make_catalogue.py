@@ -8,9 +8,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from steelyard.core import catalogue
 from steelyard.core.metric import Metric, describe
 from steelyard.core.task import Task
-from steelyard.metrics import catalogue
 from steelyard.render.catalogue import range_text, settings_text
 from steelyard.render.text import ARROWS, legend
 

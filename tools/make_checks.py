@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from steelyard.checks.catalogue import tables
-from steelyard.metrics.catalogue import built_in
+from steelyard.core.catalogue import built_in
 
 PAGE = Path(__file__).parent.parent / "docs" / "check.md"
 BEGIN, END = "<!-- checks: made by tools/make_checks.py -->\n", "<!-- end of checks -->\n"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from steelyard.metrics import catalogue
+from steelyard.core import catalogue
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 

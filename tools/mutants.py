@@ -7,7 +7,7 @@ noticed are written to `out/mutants.md`; a room of which fewer than 90 % are not
 
 Nothing is left out: a change of the words of a message counts as any other, and so does one that makes no difference.
 
-    tools/mutants.py --sample 2000 --room metrics   a random sample, with the interval of the share
+    tools/mutants.py --sample 2000 --room tasks     a random sample, with the interval of the share
     tools/mutants.py 'steelyard.engine.judged.*'    what matches a pattern only
     tools/mutants.py --tests tests/metrics          look at what no test noticed so far with these tests alone
 
@@ -81,7 +81,7 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("patterns", nargs="*", help="names of mutants; all without any")
-    parser.add_argument("--room", action="append", help="core, engine or metrics; all without any")
+    parser.add_argument("--room", action="append", help="core, engine or tasks; all without any")
     parser.add_argument("--sample", type=int, metavar="N", help="so many mutants of each room")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--tests", action="append", help="the tests that judge, in place of those of the room")

@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from populations import of_task
 from sampling import Cell, coverage, measured
 
-from steelyard.metrics import catalogue
+from steelyard.core import catalogue
 
 SMALLER = {"captions": 500, "volumes": 500, "answers": 800, "oriented": 800, "boxes3d": 800}  # units of a population
 MARKS = ("<!-- simulated: start -->", "<!-- simulated: end -->")

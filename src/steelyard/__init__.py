@@ -7,7 +7,6 @@ Truth hangs on one arm, predictions on the other, and out comes a number that sa
 """
 
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from steelyard import idle  # noqa: F401  # before anything else loads NumPy
@@ -16,10 +15,8 @@ from steelyard import idle  # noqa: F401  # before anything else loads NumPy
 from steelyard.version import __version__
 
 if TYPE_CHECKING:
-    from steelyard.accumulator import Accumulator
     from steelyard.api import compare, compare_all, evaluate, label_next, metrics, read, score, use_threads
     from steelyard.core.errors import InputError, SteelyardError
-    from steelyard.core.metric import Metric
     from steelyard.core.progress import use_progress
     from steelyard.files import check, convert
     from steelyard.gating.drift import drift
@@ -27,6 +24,7 @@ if TYPE_CHECKING:
     from steelyard.gating.plan import plan
     from steelyard.gating.pool import pool
     from steelyard.io.dialect import use_csv
+    from steelyard.partial.accumulator import Accumulator
     from steelyard.pictures import draw
     from steelyard.results.comparison import Comparison, Lineup
     from steelyard.results.gate import Gate
@@ -68,7 +66,7 @@ __all__ = [
 
 # Where each name is: a program loads what it uses, when it first uses it.
 _HOMES = {
-    "Accumulator": "accumulator",
+    "Accumulator": "partial.accumulator",
     "Comparison": "results.comparison",
     "Difference": "results.score",
     "Gate": "results.gate",
@@ -87,6 +85,7 @@ _HOMES = {
     "evaluate_shards": "scale.run",
     "gate": "gating.gate",
     "label_next": "api",
+    "metrics": "api",
     "plan": "gating.plan",
     "pool": "gating.pool",
     "read": "api",
@@ -95,18 +94,6 @@ _HOMES = {
     "use_progress": "core.progress",
     "use_threads": "api",
 }
-
-
-class _Metrics(ModuleType):
-    """The package `steelyard.metrics`, which is also the function `steelyard.metrics(task)`."""
-
-    def __call__(self, task: str) -> "tuple[Metric, ...]":
-        """Return the metrics of a task, each with its default settings."""
-        return import_module("steelyard.api").metrics(task)  # type: ignore[no-any-return]
-
-
-# A package and a function share the name `metrics`: both `import steelyard.metrics` and a call work, in any order.
-import_module("steelyard.metrics").__class__ = _Metrics
 
 
 def __getattr__(name: str) -> Any:

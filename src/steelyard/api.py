@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack
 
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
 from steelyard.core.request import NOT_OF_READING, Metrics, Request, Settings, takes_settings
@@ -13,7 +14,6 @@ from steelyard.core.state import State
 from steelyard.engine.report import report_of
 from steelyard.engine.run import Measured, check_asked, expanded, measure_sides, metrics_of
 from steelyard.engine.threads import use_threads
-from steelyard.metrics import catalogue
 from steelyard.results.report import Report
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from steelyard.align.sets import SetPairs, join_sets
 from steelyard.checks.check import Checks, Data, Problem
 from steelyard.checks.ids import with_ids
 from steelyard.core.block import Block, CellsBlock, MomentsBlock, SumBlock
+from steelyard.core.catalogue import lent
 from steelyard.core.errors import InputError
 from steelyard.core.explanation import Explanation
 from steelyard.core.facts import Axis, Facts
@@ -33,7 +34,6 @@ from steelyard.io.formats.dataset import Category, Dataset, Gatherer, Picture
 from steelyard.io.formats.format import Format
 from steelyard.io.formats.manner import Loss, Manner
 from steelyard.io.formats.reading import Reading
-from steelyard.metrics.catalogue import lent
 
 __all__ = [
     "COUNT",

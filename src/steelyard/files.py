@@ -8,15 +8,15 @@ from typing import Any
 
 from steelyard.checks.findings import CheckReport
 from steelyard.checks.run import run
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.io.formats import convert as converting
 from steelyard.io.formats.convert import Conversion
 from steelyard.io.formats.manner import Manner
 from steelyard.io.formats.reading import Reading
-from steelyard.io.formats.solid import FORMATS as SOLID
-from steelyard.io.formats.solid import convert_solid
 from steelyard.io.options import resolve_options
-from steelyard.metrics import catalogue
+from steelyard.tasks.boxes3d.convert import FORMATS as SOLID
+from steelyard.tasks.boxes3d.convert import convert_solid
 
 
 def check(

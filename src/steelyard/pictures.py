@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from steelyard.core import catalogue
 from steelyard.core.metric import Metric
 from steelyard.core.request import Request
-from steelyard.metrics import catalogue
 
 
 def draw(

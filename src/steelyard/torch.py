@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.accumulator import Accumulator
 from steelyard.core.errors import InputError, MissingExtra
+from steelyard.partial.accumulator import Accumulator
 
 CHUNK = 1 << 26  # bytes of one message
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
 from steelyard.core.totals import Totals
 from steelyard.core.weights import Role
 from steelyard.extend import Floats, Wanted, frozen
-from steelyard.metrics import catalogue
 
 METRICS = [
     pytest.param(task, metric, id=f"{task}-{metric}") for task in catalogue.TASKS for metric in catalogue.metrics(task)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from steelyard.api import evaluate
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.core.figure import Figure
 from steelyard.core.request import Request
@@ -22,7 +23,6 @@ from steelyard.engine.proxy import proxy_scores
 from steelyard.engine.run import check_asked, measure_sides
 from steelyard.engine.score import score
 from steelyard.engine.slices import paired_slices, slices, text_of
-from steelyard.metrics import catalogue
 from steelyard.results.score import Score
 
 WEIGHTS, LABELS = catalogue.find_task("weights"), catalogue.find_task("labels")
@@ -116,7 +116,7 @@ def test_texts_of_cells() -> None:
 
 def test_units_are_listed_where_they_must_be(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Counted labels are listed for clusters, strata, proxies and files beside, and for nothing else."""
-    monkeypatch.setattr(import_module("steelyard.metrics.labels.data"), "KINDS_FROM", 4)
+    monkeypatch.setattr(import_module("steelyard.tasks.labels.data"), "KINDS_FROM", 4)
     rows = {"id": IDS, "label": list("abababab"), "site": list("nnnnssss")}
     plain = measure_sides(
         LABELS, Request.of("labels", "accuracy", {}), rows, {name: rows[name] for name in ("id", "label")}
@@ -131,7 +131,7 @@ def test_units_are_listed_where_they_must_be(monkeypatch: pytest.MonkeyPatch, tm
 
 
 def test_units_that_are_counted_are_listed_for_their_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("steelyard.metrics.labels.data"), "KINDS_FROM", 4)
+    monkeypatch.setattr(import_module("steelyard.tasks.labels.data"), "KINDS_FROM", 4)
     rows = {"id": IDS, "label": list("abababab")}
     data = measure_sides(LABELS, Request.of("labels", "accuracy", {}), rows, {"id": IDS, "label": list("aaaaaaaa")})
     assert data.state.units.alike

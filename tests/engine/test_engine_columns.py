@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from engine_states import state_of
 
+from steelyard.core import catalogue
 from steelyard.core.draws import unit_keys
 from steelyard.core.errors import InputError
 from steelyard.core.pairs import Countable
 from steelyard.core.records import as_object
 from steelyard.core.request import Request
 from steelyard.engine.groups import by_unit, grouped
-from steelyard.metrics import catalogue
 
 WEIGHTS = catalogue.find_task("weights")
 

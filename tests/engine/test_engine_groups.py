@@ -11,6 +11,7 @@ from engine_states import Count, Mean, state_of
 from support.lazy import lazy
 
 from steelyard.api import evaluate, measure
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.core.plan import JACKKNIFE
 from steelyard.core.request import Request
@@ -19,7 +20,6 @@ from steelyard.engine.groups import check_nested, plan_notes, weight_notes
 from steelyard.engine.looks import at_level, spent_at
 from steelyard.engine.run import measure_sides
 from steelyard.engine.together import design_effect, together_notes
-from steelyard.metrics import catalogue
 
 scipy_stats = lazy("scipy.stats")
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.core.request import Request
 from steelyard.engine.judged import Judged, evaluate_judged, measure_judged, report_of_judged
@@ -18,7 +19,6 @@ from steelyard.engine.report import applied, sources_of, task_facts
 from steelyard.engine.run import Measured, measure_sides
 from steelyard.io.digest import digest
 from steelyard.io.table import Table
-from steelyard.metrics import catalogue
 from steelyard.results.origin import Side
 from steelyard.results.report import Report
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from steelyard.api import compare_all
+from steelyard.core import catalogue
 from steelyard.core.plan import POINT
 from steelyard.core.records import Records
 from steelyard.core.request import Request
@@ -24,7 +25,6 @@ from steelyard.engine.ranks import standing
 from steelyard.engine.run import measure_sides
 from steelyard.engine.sides import sides_of
 from steelyard.engine.slices import paired_slices, slices, text_of
-from steelyard.metrics import catalogue
 
 WEIGHTS, LABELS = catalogue.find_task("weights"), catalogue.find_task("labels")
 MAE, ACCURACY = catalogue.parse("mae", "weights"), catalogue.parse("accuracy", "labels")
@@ -148,7 +148,7 @@ def test_columns_are_crossed() -> None:
 
 def test_slices_of_units_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of labels are counted by kind where they are many: a slice is counted again, for one model and for two."""
-    monkeypatch.setattr(import_module("steelyard.metrics.labels.data"), "KINDS_FROM", 100)
+    monkeypatch.setattr(import_module("steelyard.tasks.labels.data"), "KINDS_FROM", 100)
     rng = np.random.default_rng(3)
     true, site = rng.integers(0, 3, 400), rng.integers(0, 2, 400)
     named = [np.where(rng.random(400) < share, true, (true + 1) % 3) for share in (0.7, 0.9)]
@@ -188,7 +188,7 @@ def test_a_lineup_of_units_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> 
     rows, results = {"id": np.arange(400), "label": true, "site": site}, []
     sides = [{"id": np.arange(400), "label": one} for one in named]
     for most in (100, 10_000):
-        monkeypatch.setattr(import_module("steelyard.metrics.labels.data"), "KINDS_FROM", most)
+        monkeypatch.setattr(import_module("steelyard.tasks.labels.data"), "KINDS_FROM", most)
         results.append(compare_all("labels", rows, sides, "accuracy", draws=100, by=["site"]).comparisons[0])
     assert results[0]["accuracy"].difference == pytest.approx((named[1] == true).mean() - (named[0] == true).mean())
     for counted, each in zip(*([one.differences, *one.slices["site"].values()] for one in results), strict=True):
@@ -201,7 +201,7 @@ def test_a_lineup_of_units_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_counted_parts_of_two_models_are_left_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where `measure` counts units too, a slice is what it gives."""
-    monkeypatch.setattr(import_module("steelyard.metrics.labels.data"), "KINDS_FROM", 100)
+    monkeypatch.setattr(import_module("steelyard.tasks.labels.data"), "KINDS_FROM", 100)
     true = np.arange(400) % 3
     rows = {"id": np.arange(400), "label": true, "site": np.arange(400) % 4 // 3}
     request = Request.of("labels", ["accuracy"], {"draws": 100})

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.engine.margins import Margin, margin_verdict, margins_of, parse_margin
-from steelyard.metrics import catalogue
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from engine_states import Count, High, Mean, state_of
 
 from steelyard.api import measure as measured
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.core.pairs import Coverage
 from steelyard.core.plan import JACKKNIFE, POINT
@@ -19,7 +20,6 @@ from steelyard.core.totals import Totals
 from steelyard.engine import groups, measure, report, sides, together
 from steelyard.engine.report import state_report
 from steelyard.engine.sides import KeptTotals, sides_of
-from steelyard.metrics import catalogue
 from steelyard.results.origin import Side, Sources
 
 WEIGHTS = catalogue.find_task("weights")

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.core.request import Request
 from steelyard.engine.picture import scene_of
 from steelyard.engine.run import measure_sides
-from steelyard.metrics import catalogue
 
 BOXES = catalogue.find_task("boxes")
 TRUTH: dict[str, Any] = {

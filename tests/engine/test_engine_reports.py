@@ -11,6 +11,7 @@ import pytest
 
 from steelyard import _native
 from steelyard.api import compare_all, evaluate, measure
+from steelyard.core import catalogue
 from steelyard.core.block import SumBlock
 from steelyard.core.errors import InputError
 from steelyard.core.pairs import Coverage
@@ -29,7 +30,6 @@ from steelyard.engine.sides import sides_of
 from steelyard.engine.slices import among_all, paired_slices, slices
 from steelyard.engine.threads import use_threads
 from steelyard.io.digest import digest
-from steelyard.metrics import catalogue
 from steelyard.results.origin import Side, TaskFacts
 
 RNG = np.random.default_rng(2)
@@ -197,7 +197,7 @@ def test_a_report_of_states_alone() -> None:
 
 def test_draws_of_counted_labels_are_those_of_their_units(monkeypatch: pytest.MonkeyPatch) -> None:
     """Units are counted by kind where they are many; what is saved is by unit, in all and in each slice."""
-    monkeypatch.setattr(import_module("steelyard.metrics.labels.data"), "KINDS_FROM", 100)
+    monkeypatch.setattr(import_module("steelyard.tasks.labels.data"), "KINDS_FROM", 100)
     rng = np.random.default_rng(3)
     truth = rng.integers(0, 3, 400)
     named = np.where(rng.random(400) < 0.7, truth, rng.integers(0, 3, 400))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from engine_states import Count, Endless, High, Mean, N, NearOne, Share, X, state_of
 
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.request import Request
@@ -26,7 +27,6 @@ from steelyard.engine.sequence import (
     sequenced_difference,
     unit_scores,
 )
-from steelyard.metrics import catalogue
 from steelyard.results.score import Score
 
 SIX = np.array([0.9, 0.8, 1.0, 0.7, 0.95, 0.85])

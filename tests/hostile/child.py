@@ -23,7 +23,7 @@ CPU_SECONDS = 30
 # What most rows load: once, before the forks. Neither polars nor torch, whose threads do not live through one.
 LOADED = (
     "pandas", "pyarrow.parquet", "httpx", "tenacity", "PIL.Image", "steelyard.cli.main", "steelyard.files",
-    "steelyard.scale", "steelyard.accumulator", "steelyard.checks.quick", "steelyard.gating.gate", "steelyard.vlm.server",
+    "steelyard.scale", "steelyard.partial.accumulator", "steelyard.checks.quick", "steelyard.gating.gate", "steelyard.vlm.server",
     "steelyard.io.formats.convert", "steelyard.render.page.report", "steelyard.results.read",
 )  # fmt: skip
 
@@ -62,7 +62,7 @@ def load() -> None:
     for name in LOADED:
         with suppress(ImportError):  # where tests run without what is optional, commands must do so too
             importlib.import_module(name)
-    from steelyard.metrics import catalogue
+    from steelyard.core import catalogue
 
     for name in catalogue.TASKS:
         catalogue.metrics(name)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.core.metric import Metric
 from steelyard.core.need import Curve
 from steelyard.core.options import Options
@@ -16,7 +17,6 @@ from steelyard.core.state import State
 from steelyard.core.task import Policy
 from steelyard.core.weights import Role
 from steelyard.io.sources import read_sides
-from steelyard.metrics import catalogue
 
 
 def in_turn(names: Sequence[str] | str, cases: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[[], None]]:

@@ -26,16 +26,16 @@ from metrics.made import (
 import steelyard as sy
 from steelyard.core.need import Work
 from steelyard.core.plan import POINT
-from steelyard.metrics.answers.choices import AllChosen, ChoiceCounts, YesNoCounts
-from steelyard.metrics.answers.sums import (
+from steelyard.tasks.answers.choices import AllChosen, ChoiceCounts, YesNoCounts
+from steelyard.tasks.answers.sums import (
     AnlsSum,
     Questions,
     VqaRemarks,
     shares_apart,
     vqa_scores,
 )
-from steelyard.metrics.answers.texts import said
-from steelyard.metrics.answers.verdicts import JudgeSum, LoggedSum
+from steelyard.tasks.answers.texts import said
+from steelyard.tasks.answers.verdicts import JudgeSum, LoggedSum
 
 
 def sides(accepted: list[list[str]], replies: list[str], **more: Any) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -12,10 +12,10 @@ from metrics.made import in_turn, pairs_of, refusal, refused
 from steelyard.core.facts import Facts
 from steelyard.core.need import Work
 from steelyard.core.task import Policy
-from steelyard.metrics.answers import data
-from steelyard.metrics.answers.data import choices_of
-from steelyard.metrics.answers.task import defaults_for
-from steelyard.metrics.answers.texts import chosen, codes_of, said
+from steelyard.tasks.answers import data
+from steelyard.tasks.answers.data import choices_of
+from steelyard.tasks.answers.task import defaults_for
+from steelyard.tasks.answers.texts import chosen, codes_of, said
 
 ASKED: dict[str, Any] = {"question": ["p", "q"], "answer": ["a", "b"]}
 LIST = 'Write JSON: ["two", "2"].'

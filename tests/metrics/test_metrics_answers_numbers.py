@@ -11,7 +11,7 @@ from metrics.test_metrics_answers import CHOSEN, HEARD, OFFERED, TEN, TRUE, YES_
 
 import steelyard as sy
 from steelyard.core.need import Work
-from steelyard.metrics.answers.sums import EditSums, NumberErrors, NumberHits, Questions, TextRemarks, numbers_of
+from steelyard.tasks.answers.sums import EditSums, NumberErrors, NumberHits, Questions, TextRemarks, numbers_of
 
 NUMBERS = [["10"], ["20", "30"], ["0"], ["2.5"], ["red"], ["7"]], ["12", "28", "1", "2.5", "3", "about 8"]
 

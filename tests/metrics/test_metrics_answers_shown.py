@@ -13,9 +13,9 @@ from metrics.test_metrics_answers import sides
 import steelyard as sy
 from steelyard.core.explanation import Explanation, Step
 from steelyard.core.need import Work
-from steelyard.metrics.answers import explain, views
-from steelyard.metrics.answers.explain import TEXT_ONLY, TOOLS, Way, _set_f1, _word_set, values
-from steelyard.metrics.answers.texts import said
+from steelyard.tasks.answers import explain, views
+from steelyard.tasks.answers.explain import TEXT_ONLY, TOOLS, Way, _set_f1, _word_set, values
+from steelyard.tasks.answers.texts import said
 
 
 def evaluated(given: Any, *specs: str, **settings: Any) -> sy.Report:

@@ -13,9 +13,9 @@ from steelyard.core.facts import Axis, Facts
 from steelyard.core.ranking import Grouped, RankingBlock
 from steelyard.core.spec import Range
 from steelyard.core.weights import EachUnit, GivenRows, LeaveGroupOut, Plain, Role, Weights
-from steelyard.metrics.boxes import ranking
-from steelyard.metrics.boxes.matches import STANDARD_AREAS
-from steelyard.metrics.boxes.ranking import BestF1Search, Detections, FigureValues, RankingFigure, RankingSummary
+from steelyard.tasks.boxes import ranking
+from steelyard.tasks.boxes.matches import STANDARD_AREAS
+from steelyard.tasks.boxes.ranking import BestF1Search, Detections, FigureValues, RankingFigure, RankingSummary
 
 nan = np.nan
 NEED = Detections(Range(0.5, 0.75, 0.25), "standard", 100, "coco")

@@ -10,14 +10,14 @@ from metrics.shown import check_figure, check_listing, check_table
 from metrics.test_metrics_scenes import pairs_of
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.core.need import Work
 from steelyard.core.scene import BoxShape
 from steelyard.core.state import State
-from steelyard.metrics import catalogue
-from steelyard.metrics.boxes import figures, picture, tables
-from steelyard.metrics.boxes.matches import CROWD, DIFFICULT, GROUP, LOST, match_input
-from steelyard.metrics.boxes.precision import AveragePrecision, reference_arrays
-from steelyard.metrics.boxes.ranking import RankingFigure, RankingSummary, detections
+from steelyard.tasks.boxes import figures, picture, tables
+from steelyard.tasks.boxes.matches import CROWD, DIFFICULT, GROUP, LOST, match_input
+from steelyard.tasks.boxes.precision import AveragePrecision, reference_arrays
+from steelyard.tasks.boxes.ranking import RankingFigure, RankingSummary, detections
 
 nan = np.nan
 

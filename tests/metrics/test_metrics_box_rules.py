@@ -9,23 +9,23 @@ import pytest
 from metrics.test_metrics_scenes import pairs_of
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.core.need import Work
 from steelyard.core.plan import POINT
 from steelyard.core.records import Records
 from steelyard.core.state import State
-from steelyard.metrics import catalogue
-from steelyard.metrics.boxes import figures, tables
-from steelyard.metrics.boxes.calibration import LocatedShares, ScoreBins
-from steelyard.metrics.boxes.errors import Repaired
-from steelyard.metrics.boxes.froc import FirstHits
-from steelyard.metrics.boxes.lrp import Located
-from steelyard.metrics.boxes.matches import match_input, match_objects, matches
-from steelyard.metrics.boxes.others import OURS, Way, hits_by_image, rank_in_image, straight_lines, values
-from steelyard.metrics.boxes.pairs import boxes_of
-from steelyard.metrics.boxes.ranking import detections
-from steelyard.metrics.boxes.sums import ClassesSeen, MatchedOverlap, WorkingCounts
-from steelyard.metrics.boxes3d.needs import KittiEvents
-from steelyard.metrics.boxes3d.nuscenes import EVENTS
+from steelyard.tasks.boxes import figures, tables
+from steelyard.tasks.boxes.calibration import LocatedShares, ScoreBins
+from steelyard.tasks.boxes.errors import Repaired
+from steelyard.tasks.boxes.froc import FirstHits
+from steelyard.tasks.boxes.lrp import Located
+from steelyard.tasks.boxes.matches import match_input, match_objects, matches
+from steelyard.tasks.boxes.others import OURS, Way, hits_by_image, rank_in_image, straight_lines, values
+from steelyard.tasks.boxes.pairs import boxes_of
+from steelyard.tasks.boxes.ranking import detections
+from steelyard.tasks.boxes.sums import ClassesSeen, MatchedOverlap, WorkingCounts
+from steelyard.tasks.boxes3d.needs import KittiEvents
+from steelyard.tasks.boxes3d.nuscenes import EVENTS
 
 nan = np.nan
 

@@ -8,7 +8,7 @@ import pytest
 from metrics.made import check_examples
 
 import steelyard as sy
-from steelyard.metrics import catalogue
+from steelyard.core import catalogue
 
 AREAS = ("small", "medium", "large")
 MAP = (("map", "mAP, IoU 0.5:0.95"), *((f"map(area={a})", f"mAP, IoU 0.5:0.95, {a} objects") for a in AREAS))

@@ -14,14 +14,14 @@ import steelyard as sy
 from steelyard.core.need import Work
 from steelyard.core.ranking import Grouped, RankingBlock
 from steelyard.core.weights import GivenRows, Role
-from steelyard.metrics.boxes import along
-from steelyard.metrics.boxes.along import Walk, class_means, from_zero
-from steelyard.metrics.boxes.calibration import LocalisationGaps, LocatedShares, bin_codes
-from steelyard.metrics.boxes.crowds import FirstMisses, JaccardParts, largest_matching
-from steelyard.metrics.boxes.froc import FirstHits, FrocCurve
-from steelyard.metrics.boxes.lrp import LeastLrp, Located
-from steelyard.metrics.boxes.ranking import Detections
-from steelyard.metrics.boxes.working import PointSearch, PooledPointSearch
+from steelyard.tasks.boxes import along
+from steelyard.tasks.boxes.along import Walk, class_means, from_zero
+from steelyard.tasks.boxes.calibration import LocalisationGaps, LocatedShares, bin_codes
+from steelyard.tasks.boxes.crowds import FirstMisses, JaccardParts, largest_matching
+from steelyard.tasks.boxes.froc import FirstHits, FrocCurve
+from steelyard.tasks.boxes.lrp import LeastLrp, Located
+from steelyard.tasks.boxes.ranking import Detections
+from steelyard.tasks.boxes.working import PointSearch, PooledPointSearch
 
 nan = np.nan
 OVERLAPS = [0.0, 0.8, 0.0, 0.7, 0.9, 0.0, 0.0, 0.0]

@@ -7,7 +7,7 @@ import pytest
 from metrics.shown import agree, check_figure, check_listing, check_table
 
 import steelyard as sy
-from steelyard.metrics.boxes import figures
+from steelyard.tasks.boxes import figures
 
 nan = np.nan
 # Of three cats the first detection finds one, the second names a dog, the third finds another: precision over recalls.

@@ -27,9 +27,9 @@ from steelyard.core.need import Work
 from steelyard.core.plan import POINT, UNITS
 from steelyard.core.rows import RowTable
 from steelyard.core.state import State
-from steelyard.metrics.captions import columns
-from steelyard.metrics.captions.columns import CiderRows, SpiderRows
-from steelyard.metrics.captions.graphs import KnownWords, SilentImages, SpiceCount, SpiceLeftOut, SpiceSum
+from steelyard.tasks.captions import columns
+from steelyard.tasks.captions.columns import CiderRows, SpiderRows
+from steelyard.tasks.captions.graphs import KnownWords, SilentImages, SpiceCount, SpiceLeftOut, SpiceSum
 
 TRUTH: dict[str, Any] = {"image": [1, 1, 2], "caption": ["a b c e", "a b", "x z w"]}
 PREDICTED: dict[str, Any] = {"image": [1, 2], "caption": ["a b c d", "x y"]}

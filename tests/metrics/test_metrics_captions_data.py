@@ -14,8 +14,8 @@ from steelyard.core.need import Work
 from steelyard.core.options import Options
 from steelyard.core.pairs import Coverage
 from steelyard.core.task import Policy
-from steelyard.metrics.captions import data, lists, task
-from steelyard.metrics.captions.data import captions, tokenised
+from steelyard.tasks.captions import data, lists, task
+from steelyard.tasks.captions.data import captions, tokenised
 
 TRUTH: dict[str, Any] = {
     "image": ["j", "i", "k", "i"], "caption": ["a dog", "a car", "a sky", "A red car."],

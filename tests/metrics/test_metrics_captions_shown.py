@@ -12,8 +12,8 @@ from metrics.shown import agree, check_figure, check_listing
 
 import steelyard as sy
 from steelyard.core.need import Work
-from steelyard.metrics.captions import figures
-from steelyard.metrics.captions.figures import PARTS, _matched, _same, _scores
+from steelyard.tasks.captions import views as figures
+from steelyard.tasks.captions.views import PARTS, _matched, _same, _scores
 
 TRUTH: dict[str, Any] = {
     "image": ["i", "i", "j"],

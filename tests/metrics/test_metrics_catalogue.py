@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 from metrics.asked import refusal
 
-from steelyard.core import registry
+from steelyard.core import catalogue, registry
 from steelyard.core.explanation import Explanation, Step
 from steelyard.core.frozen import frozen
-from steelyard.metrics import catalogue
-from steelyard.metrics.agreement import agreement, binned_table, bins_of, error_by_size
-from steelyard.metrics.tools import Tool, explained
+from steelyard.tasks.shared.agreement import agreement, binned_table, bins_of, error_by_size
+from steelyard.tasks.shared.tools import Tool, explained
 
 NAMES = [
     "weights", "sequences", "boxes", "masks", "keypoints", "oriented", "losses", "ellipses", "labels", "rankings", "captions",
@@ -39,9 +38,9 @@ def test_tasks_of_this_package() -> None:
 def brought(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two entry points: a task by another name, and one whose module is not there."""
     points = {
-        "borrowed": (EntryPoint("borrowed", "steelyard.metrics.weights:TASK", registry.TASKS),),
+        "borrowed": (EntryPoint("borrowed", "steelyard.tasks.weights.task:TASK", registry.TASKS),),
         "broken": (EntryPoint("broken", "no.such.module:TASK", registry.TASKS),),
-        "boxes": (EntryPoint("boxes", "steelyard.metrics.weights:TASK", registry.TASKS),),
+        "boxes": (EntryPoint("boxes", "steelyard.tasks.weights.task:TASK", registry.TASKS),),
     }
     monkeypatch.setattr(registry, "brought", lambda group: points if group == registry.TASKS else {})
 
@@ -58,7 +57,7 @@ def test_tasks_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     assert refusal(catalogue.find_task, "borowed") == ("there is no task 'borowed'", "", "Did you mean 'borrowed'?")
     monkeypatch.setattr(catalogue, "find_sample", lambda module, name: None if name == "boxes" else (module, name))
     expected = {name: (module, name) for name, module in catalogue.MODULES.items() if name != "boxes"}
-    expected |= {"borrowed": ("steelyard.metrics.weights", "borrowed"), "broken": ("no.such.module", "broken")}
+    expected |= {"borrowed": ("steelyard.tasks.weights.task", "borrowed"), "broken": ("no.such.module", "broken")}
     assert catalogue.samples() == expected
     tasks, problems = catalogue.loaded()
     assert [name for name in tasks if name not in ("borrowed", "broken")] == NAMES

@@ -11,16 +11,17 @@ from metrics.shown import check_figure
 from metrics.test_metrics_scenes import pairs_of
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.core.need import Work
 from steelyard.core.plan import POINT, UNITS
 from steelyard.core.state import State
 from steelyard.core.weights import GivenRows, Role
-from steelyard.metrics import catalogue
-from steelyard.metrics.ellipses import figures, picture, score, sums
-from steelyard.metrics.ellipses.data import prepare
-from steelyard.metrics.ellipses.matched import hits, match_input
-from steelyard.metrics.ellipses.ranking import Areas, Detections
-from steelyard.metrics.ellipses.score import Score, TruthScore
+from steelyard.tasks.ellipses import picture, score, sums
+from steelyard.tasks.ellipses import views as figures
+from steelyard.tasks.ellipses.data import prepare
+from steelyard.tasks.ellipses.matched import hits, match_input
+from steelyard.tasks.ellipses.ranking import Areas, Detections
+from steelyard.tasks.ellipses.score import Score, TruthScore
 
 nan = math.nan
 COLUMNS = ("xc", "yc", "theta", "a", "b")

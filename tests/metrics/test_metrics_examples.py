@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import steelyard as sy
-from steelyard.metrics import catalogue
+from steelyard.core import catalogue
 
 
 @pytest.mark.parametrize("name", sorted(catalogue.MODULES))

@@ -9,13 +9,13 @@ import pytest
 from metrics.asked import pairs_of, refusal, values_of
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.core.need import Work
-from steelyard.metrics import catalogue
-from steelyard.metrics.instrument import RoundExcess, Steps, step_columns
-from steelyard.metrics.regression import PearsonCorrelation, Slope, _variance
-from steelyard.metrics.rows import EpsilonError, RowMoments, RowSum, RowsWithin, regression_columns, row_columns
-from steelyard.metrics.sequence_sums import SequenceSum, sequence_columns
-from steelyard.metrics.weights import DishSum, dish_columns, plain_sides
+from steelyard.tasks.sequences.sums import SequenceSum, sequence_columns
+from steelyard.tasks.shared.instrument import RoundExcess, Steps, step_columns
+from steelyard.tasks.shared.regression import PearsonCorrelation, Slope, _variance
+from steelyard.tasks.shared.rows import EpsilonError, RowMoments, RowSum, RowsWithin, regression_columns, row_columns
+from steelyard.tasks.weights.task import DishSum, dish_columns, plain_sides
 
 nan = np.nan
 

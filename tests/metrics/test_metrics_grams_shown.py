@@ -10,7 +10,7 @@ import pytest
 from metrics.shown import check_figure, check_listing, check_table
 
 import steelyard as sy
-from steelyard.metrics.agreement import agreement_figures, bins_of
+from steelyard.tasks.shared.agreement import agreement_figures, bins_of
 
 TRUE, PREDICTED = [100.0] * 5 + [300.0], [100.0, 110, 120, 130, 140, 290]
 ERROR = [0, 10, 20, 30, 40, -10]

@@ -13,8 +13,8 @@ from metrics.test_metrics_scenes import pairs_of
 import steelyard as sy
 from steelyard.core.explanation import Explanation, Step
 from steelyard.core.facts import Axis, Facts
-from steelyard.metrics.boxes3d import views
-from steelyard.metrics.boxes3d.task import defaults_for
+from steelyard.tasks.boxes3d import views
+from steelyard.tasks.boxes3d.task import defaults_for
 
 # With two truths there are two thresholds of score: place 0 and place 1 of 41. R40 leaves out place 0, R11 has it.
 SECOND, FIRST = 100 / 40, 100 / 11
@@ -314,8 +314,8 @@ def test_metrics_by_what_the_data_hold() -> None:
 def test_metrics_by_class() -> None:
     pairs = pairs_of("boxes3d", with_label(TRUTH, "Cyclist"), with_label(FOUND, "Cyclist"))
     from steelyard.core.state import State
-    from steelyard.metrics.boxes3d.kitti import KittiAp
-    from steelyard.metrics.boxes3d.nuscenes import DROPPED, EVENTS, CentreMap
+    from steelyard.tasks.boxes3d.kitti import KittiAp
+    from steelyard.tasks.boxes3d.nuscenes import DROPPED, EVENTS, CentreMap
 
     both = {"Car": KittiAp(only="Car"), "Cyclist": KittiAp(only="Cyclist")}
     assert views.class_metrics(State.of(pairs, [KittiAp().events])) == both

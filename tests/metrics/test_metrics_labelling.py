@@ -10,7 +10,7 @@ from metrics.asked import refusal
 
 from steelyard.core.options import Options
 from steelyard.core.records import Records
-from steelyard.metrics.segmentation.labelling import IGNORED, OPTIONS, UNKNOWN, Labelling, labelling_of
+from steelyard.tasks.segmentation.labelling import IGNORED, OPTIONS, UNKNOWN, Labelling, labelling_of
 
 ROADS = (
     "road", "sidewalk", "building", "wall", "fence", "pole", "traffic light", "traffic sign", "vegetation", "terrain", "sky",

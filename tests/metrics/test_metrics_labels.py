@@ -25,8 +25,8 @@ from metrics.made import (
 import steelyard as sy
 from steelyard.core.numerals import as_spec
 from steelyard.core.plan import POINT
-from steelyard.metrics.labels.counts import Counts, PerClass
-from steelyard.metrics.labels.hard import F1
+from steelyard.tasks.labels.counts import Counts, PerClass
+from steelyard.tasks.labels.hard import F1
 
 TRUTH = list("aaaabbc")
 GUESS = list("aaabbcb")  # a: TP 3 FP 0 FN 1 TN 3; b: TP 1 FP 2 FN 1 TN 3; c: TP 0 FP 1 FN 1 TN 5

@@ -12,12 +12,12 @@ import steelyard as sy
 from steelyard.core.facts import Axis, Facts
 from steelyard.core.records import Records
 from steelyard.core.task import Policy
-from steelyard.metrics.labels import codes, plain
-from steelyard.metrics.labels.alike import alike
-from steelyard.metrics.labels.codes import class_columns, ordered
-from steelyard.metrics.labels.counts import positive
-from steelyard.metrics.labels.ranking import positive_place
-from steelyard.metrics.labels.task import defaults_for
+from steelyard.tasks.labels import codes, plain
+from steelyard.tasks.labels.alike import alike
+from steelyard.tasks.labels.codes import class_columns, ordered
+from steelyard.tasks.labels.counts import positive
+from steelyard.tasks.labels.ranking import positive_place
+from steelyard.tasks.labels.task import defaults_for
 
 IDS = ["r0", "r1"]
 ONE: dict[str, Any] = {"id": IDS, "label": ["a", "b"]}

@@ -16,12 +16,12 @@ from steelyard.core.plan import POINT, UNITS
 from steelyard.core.records import Records
 from steelyard.core.state import State
 from steelyard.core.task import Policy
-from steelyard.metrics.labels import codes, data
-from steelyard.metrics.labels.codes import Counted
-from steelyard.metrics.labels.counts import CountMetric, class_units
-from steelyard.metrics.labels.data import CountedRecords, join
-from steelyard.metrics.labels.needs import ClassCounts, Confusion, RowSum
-from steelyard.metrics.labels.rows import LabelRows
+from steelyard.tasks.labels import codes, data
+from steelyard.tasks.labels.codes import Counted
+from steelyard.tasks.labels.counts import CountMetric, class_units
+from steelyard.tasks.labels.data import CountedRecords, join
+from steelyard.tasks.labels.needs import ClassCounts, Confusion, RowSum
+from steelyard.tasks.labels.rows import LabelRows
 
 THREE = {"label": list("aaaabbc")}, {"label": list("aaabbcb")}
 SETS = {"labels": ["a|b", "b", "c"]}, {"labels": ["a", "b", "a|c"]}

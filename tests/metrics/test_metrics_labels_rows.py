@@ -13,9 +13,9 @@ from steelyard.core.need import Curve, Need, Work
 from steelyard.core.plan import UNITS
 from steelyard.core.state import State
 from steelyard.core.task import Policy
-from steelyard.metrics.labels.counts import class_units
-from steelyard.metrics.labels.hard import Precision, Recall
-from steelyard.metrics.labels.needs import (
+from steelyard.tasks.labels.counts import class_units
+from steelyard.tasks.labels.hard import Precision, Recall
+from steelyard.tasks.labels.needs import (
     ClassBins,
     ClassCounts,
     ClassProbabilitySum,
@@ -29,7 +29,7 @@ from steelyard.metrics.labels.needs import (
     TopHits,
     WeightedRows,
 )
-from steelyard.metrics.labels.rows import LabelRows
+from steelyard.tasks.labels.rows import LabelRows
 
 FOUR = ["0", "1", "2", "3"]
 TRUTH: dict[str, Any] = {"id": FOUR, "label": ["c", "a", "b", "a"]}

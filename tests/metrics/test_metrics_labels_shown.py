@@ -7,7 +7,7 @@ import pytest
 from metrics.shown import check_figure, check_listing, check_table
 
 import steelyard as sy
-from steelyard.metrics.labels import figures, tables
+from steelyard.tasks.labels import figures, tables
 
 LABELS = ["a", "a", "b", "b", "c", "c"]
 GIVEN = np.array([

@@ -11,8 +11,8 @@ from metrics.shown import check_listing, check_table
 
 import steelyard as sy
 from steelyard.core.task import Policy
-from steelyard.metrics.labels import data, figures, tables
-from steelyard.metrics.labels.needs import ClassCounts
+from steelyard.tasks.labels import data, figures, tables
+from steelyard.tasks.labels.needs import ClassCounts
 
 IDS = ["r0", "r1", "r2"]
 SETS: dict[str, Any] = {"id": IDS, "labels": ["a|b", "", "b"]}

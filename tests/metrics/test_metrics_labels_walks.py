@@ -15,9 +15,9 @@ from steelyard.core.plan import POINT, UNITS, Plan
 from steelyard.core.ranking import RankingBlock
 from steelyard.core.state import State
 from steelyard.core.weights import EachUnit, LeaveGroupOut, Role
-from steelyard.metrics.labels import walks
-from steelyard.metrics.labels.ranking import Scores, positive_place
-from steelyard.metrics.labels.walks import NotedWalk, PairWalk, Ranked, Walk, walked
+from steelyard.tasks.labels import walks
+from steelyard.tasks.labels.ranking import Scores, positive_place
+from steelyard.tasks.labels.walks import NotedWalk, PairWalk, Ranked, Walk, walked
 
 READINGS = ["ap", "auc", "best_f1", "best_threshold", "tpr"]
 ROWS = 24

@@ -10,9 +10,9 @@ import pytest
 from metrics.asked import pairs_of, refusal, values_of
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.core.need import Work
-from steelyard.metrics import catalogue
-from steelyard.metrics.loss_sums import BoxSum, FocalSum, LossRows, sides
+from steelyard.tasks.losses.sums import BoxSum, FocalSum, LossRows, sides
 
 nan = np.nan
 LN2 = math.log(2)

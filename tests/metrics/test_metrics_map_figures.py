@@ -9,14 +9,14 @@ import pytest
 from metrics.asked import pairs_of, pixels, refusal
 from metrics.shown import agree, check_figure, check_table
 
+from steelyard.core import catalogue
 from steelyard.core.explanation import Explanation, Step
 from steelyard.core.state import State
 from steelyard.maps.raster import PALETTE, colour
-from steelyard.metrics import catalogue
-from steelyard.metrics.segmentation import figures, picture, tables
-from steelyard.metrics.segmentation.counts import UNCLASSED, ClassPixels, Confusion
-from steelyard.metrics.segmentation.explain import explain
-from steelyard.metrics.tools import find_tools
+from steelyard.tasks.segmentation import figures, picture, tables
+from steelyard.tasks.segmentation.counts import UNCLASSED, ClassPixels, Confusion
+from steelyard.tasks.segmentation.explain import explain
+from steelyard.tasks.shared.tools import find_tools
 
 FIRST, SECOND, THIRD = PALETTE[:3]
 RIGHT, WRONG, VOID, NONE = "eef2ee", "d7263d", "c9c9c9", "101010"

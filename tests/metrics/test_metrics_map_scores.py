@@ -9,13 +9,13 @@ import pytest
 from metrics.asked import pairs_of, refusal, values_of
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.core.numerals import as_spec
 from steelyard.core.plan import POINT
 from steelyard.core.state import State
-from steelyard.metrics import catalogue
-from steelyard.metrics.segmentation.boundary import edge_of, edge_scores
-from steelyard.metrics.segmentation.counts import UNCLASSED, coders
-from steelyard.metrics.segmentation.overlap import class_place, mean_defined
+from steelyard.tasks.segmentation.boundary import edge_of, edge_scores
+from steelyard.tasks.segmentation.counts import UNCLASSED, coders
+from steelyard.tasks.segmentation.overlap import class_place, mean_defined
 
 nan = np.nan
 

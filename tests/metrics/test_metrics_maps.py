@@ -19,7 +19,7 @@ from steelyard.core.plan import UNITS
 from steelyard.core.records import Records
 from steelyard.core.state import State
 from steelyard.core.task import Policy
-from steelyard.metrics.segmentation.counts import (
+from steelyard.tasks.segmentation.counts import (
     ClassPixels,
     ClassTable,
     Confusion,
@@ -27,8 +27,8 @@ from steelyard.metrics.segmentation.counts import (
     ImageScore,
     PixelSums,
 )
-from steelyard.metrics.segmentation.data import Coded, CountedMaps, MapPairs, Scan, join
-from steelyard.metrics.segmentation.labelling import OPTIONS
+from steelyard.tasks.segmentation.data import Coded, CountedMaps, MapPairs, Scan, join
+from steelyard.tasks.segmentation.labelling import OPTIONS
 
 
 def sides(truth: Any, prediction: Any, ids: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:

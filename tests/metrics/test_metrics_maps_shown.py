@@ -10,10 +10,10 @@ from metrics.shown import cats_and_sky, check_figure, check_listing, check_table
 
 import steelyard as sy
 from steelyard.maps.raster import colour
-from steelyard.metrics.oriented_views import angle_errors
-from steelyard.metrics.panoptic.picture import MEANINGS as SEGMENT_MEANINGS
-from steelyard.metrics.segmentation import figures as segmentation_figures
-from steelyard.metrics.volumes.picture import MEANINGS as VOXEL_MEANINGS
+from steelyard.tasks.oriented.views import angle_errors
+from steelyard.tasks.panoptic.picture import MEANINGS as SEGMENT_MEANINGS
+from steelyard.tasks.segmentation import figures as segmentation_figures
+from steelyard.tasks.volumes.picture import MEANINGS as VOXEL_MEANINGS
 
 nan = np.nan
 

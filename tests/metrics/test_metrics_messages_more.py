@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import steelyard as sy
-from steelyard.metrics import catalogue
-from steelyard.metrics.answers.data import LONGEST
+from steelyard.core import catalogue
+from steelyard.tasks.answers.data import LONGEST
 
 
 def refused(task: str, truth: Any, predicted: Any, metrics: Any = None, **settings: Any) -> str:

@@ -11,13 +11,13 @@ from metrics.shown import check_table
 from metrics.test_metrics_scenes import pairs_of
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.core.plan import POINT, UNITS
 from steelyard.core.records import Column
 from steelyard.core.scene import LineShape, PolygonShape
 from steelyard.core.state import State
-from steelyard.metrics import catalogue
-from steelyard.metrics.boxes3d import data, picture, views
-from steelyard.metrics.boxes3d.nuscenes import CentreMap
+from steelyard.tasks.boxes3d import data, picture, views
+from steelyard.tasks.boxes3d.nuscenes import CentreMap
 
 CLASSES = (
     "car", "truck", "bus", "trailer", "construction_vehicle", "pedestrian", "motorcycle", "bicycle", "traffic_cone",

@@ -8,7 +8,7 @@ import pytest
 from metrics.made import check_examples
 
 import steelyard as sy
-from steelyard.metrics import catalogue
+from steelyard.core import catalogue
 
 ELLIPSES: dict[str, tuple[tuple[str, str], ...]] = {
     "score": (("score", "Ellipse score (param, t = 5)"),

@@ -11,14 +11,15 @@ from metrics.shown import check_figure
 from metrics.test_metrics_scenes import pairs_of
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.core.need import Work
 from steelyard.core.scene import PolygonShape
 from steelyard.core.state import State
-from steelyard.metrics import catalogue, oriented_views
-from steelyard.metrics.boxes.matches import DIFFICULT, match_input
-from steelyard.metrics.boxes.precision import AveragePrecision
-from steelyard.metrics.boxes.ranking import detections
-from steelyard.metrics.oriented_explain import COCO, DOTA, OURS, Way, values
+from steelyard.tasks.boxes.matches import DIFFICULT, match_input
+from steelyard.tasks.boxes.precision import AveragePrecision
+from steelyard.tasks.boxes.ranking import detections
+from steelyard.tasks.oriented import views as oriented_views
+from steelyard.tasks.oriented.explain import COCO, DOTA, OURS, Way, values
 
 # Across, 8 by 6 and 6 by 8 share 36 of 60: IoU 0.6. As Gaussians their coefficient is 4 * 6 / 25 = 0.96, which is a
 # probIoU of 1 - sqrt(0.04) = 0.8. The square is found one pixel off: 12 of 20.

@@ -11,8 +11,8 @@ from metrics.test_metrics_scenes import pairs_of
 
 import steelyard as sy
 from steelyard.core.need import Work
-from steelyard.metrics import keypoints
-from steelyard.metrics.boxes.matches import IGNORED, match_input, overlaps
+from steelyard.tasks.boxes.matches import IGNORED, match_input, overlaps
+from steelyard.tasks.keypoints import task as keypoints
 
 
 def points(*rows: tuple[Any, ...], **more: Any) -> dict[str, Any]:

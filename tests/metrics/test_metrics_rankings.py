@@ -28,8 +28,8 @@ from metrics.shown import agree
 import steelyard as sy
 from steelyard.core.need import Work
 from steelyard.core.plan import POINT
-from steelyard.metrics.rankings import figures
-from steelyard.metrics.rankings.sums import ALL, FORMULAS, Answerable, Hits, QueryCount
+from steelyard.tasks.rankings import views as figures
+from steelyard.tasks.rankings.sums import ALL, FORMULAS, Answerable, Hits, QueryCount
 
 TRUTH: dict[str, Any] = {
     "q1": {"a": 2, "b": 0, "c": 1, "d": -1},

@@ -14,9 +14,9 @@ from steelyard.core.pairs import Coverage
 from steelyard.core.rankings import Rankings
 from steelyard.core.records import Records
 from steelyard.core.task import Policy
-from steelyard.metrics.rankings import embeddings
-from steelyard.metrics.rankings.embeddings import OPTIONS, _by_unit, _packed, _text_order, prepare, ranked_pairs
-from steelyard.metrics.rankings.task import TASK, join
+from steelyard.tasks.rankings import embeddings
+from steelyard.tasks.rankings.embeddings import OPTIONS, _by_unit, _packed, _text_order, prepare, ranked_pairs
+from steelyard.tasks.rankings.task import TASK, join
 
 LINE = np.array([[0.0, 1.0], [1.0, 1.0], [3.0, 1.0], [7.0, 1.0]])  # on a line: 0, 1, 3, 7
 

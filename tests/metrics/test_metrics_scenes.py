@@ -9,18 +9,18 @@ import pytest
 from metrics.shown import cats_and_sky
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.core.options import Options
 from steelyard.core.scene import BoxShape, EllipseShape, LineShape, Steps
 from steelyard.core.task import Policy
 from steelyard.io.sources import read_sides
 from steelyard.maps.raster import colour
-from steelyard.metrics import catalogue
-from steelyard.metrics.boxes import picture as boxes
-from steelyard.metrics.ellipses import picture as ellipses
-from steelyard.metrics.panoptic import picture as panoptic
-from steelyard.metrics.segmentation import picture as segmentation
-from steelyard.metrics.tracking import frames as tracking
-from steelyard.metrics.volumes import picture as volumes
+from steelyard.tasks.boxes import picture as boxes
+from steelyard.tasks.ellipses import picture as ellipses
+from steelyard.tasks.panoptic import picture as panoptic
+from steelyard.tasks.segmentation import picture as segmentation
+from steelyard.tasks.tracking import frames as tracking
+from steelyard.tasks.volumes import picture as volumes
 
 
 def pairs_of(task: str, truth: Any, predictions: Any, **options: Any) -> Any:

@@ -10,13 +10,13 @@ from metrics.asked import pairs_of, pixels, refusal
 from metrics.shown import agree, check_figure, check_table
 from metrics.test_metrics_segments import FOUND, TRUTH, segment, side
 
+from steelyard.core import catalogue
 from steelyard.core.explanation import Step
 from steelyard.core.state import State
 from steelyard.maps.raster import PALETTE
-from steelyard.metrics import catalogue
-from steelyard.metrics.panoptic import picture, views
-from steelyard.metrics.panoptic.explain import explain
-from steelyard.metrics.panoptic.quality import SegmentCounts, StuffOverlaps
+from steelyard.tasks.panoptic import picture, views
+from steelyard.tasks.panoptic.explain import explain
+from steelyard.tasks.panoptic.quality import SegmentCounts, StuffOverlaps
 
 CAT, DOG, SKY, GRASS = PALETTE[:4]
 PAIRED, MISSED, FALSE, IGNORED, OTHER, EDGE = "cfe8cf", "2f6fb2", "d7263d", "c9c9c9", "f2c14e", "ffffff"

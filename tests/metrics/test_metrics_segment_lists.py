@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from steelyard.core.records import Records
-from steelyard.metrics.panoptic import segments
+from steelyard.tasks.panoptic import segments
 
 ROWS = [
     [{"id": 9, "category_id": 4, "iscrowd": 1, "area": 7}, {"id": 2, "category_id": 5, "name": "x", "isthing": 0}], [],

@@ -11,13 +11,13 @@ import pytest
 from metrics.asked import pairs_of, refusal, values_of
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.core.facts import Axis
 from steelyard.core.plan import POINT, UNITS
 from steelyard.core.records import Records
 from steelyard.core.state import State
-from steelyard.metrics import catalogue
-from steelyard.metrics.panoptic.quality import SegmentCounts, StuffOverlaps
-from steelyard.metrics.panoptic.segments import Segment, read_segments, row_segments
+from steelyard.tasks.panoptic.quality import SegmentCounts, StuffOverlaps
+from steelyard.tasks.panoptic.segments import Segment, read_segments, row_segments
 
 nan = np.nan
 NAMES = {1: ("cat", 1), 2: ("dog", 1), 3: ("sky", 0), 4: ("grass", 0)}

@@ -10,16 +10,16 @@ import pytest
 from metrics.test_metrics_scenes import pairs_of
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.core.need import Work
 from steelyard.core.options import Options
 from steelyard.core.records import Records
 from steelyard.io.sources import read_sides
-from steelyard.metrics import catalogue
-from steelyard.metrics.boxes3d import data
-from steelyard.metrics.boxes3d import needs as solid_needs
-from steelyard.metrics.boxes3d import pairs as solid
-from steelyard.metrics.boxes3d.needs import KittiEvents, least_overlap
-from steelyard.metrics.tracking import needs as track_needs
+from steelyard.tasks.boxes3d import data
+from steelyard.tasks.boxes3d import needs as solid_needs
+from steelyard.tasks.boxes3d import pairs as solid
+from steelyard.tasks.boxes3d.needs import KittiEvents, least_overlap
+from steelyard.tasks.tracking import needs as track_needs
 
 nan = math.nan
 

@@ -9,9 +9,9 @@ import pytest
 from metrics.shown import check_figure, check_listing, check_table
 
 import steelyard as sy
-from steelyard.metrics.answers import views
-from steelyard.metrics.captions.figures import _same, _state
-from steelyard.metrics.rankings import figures as rankings_figures
+from steelyard.tasks.answers import views
+from steelyard.tasks.captions.views import _same, _state
+from steelyard.tasks.rankings import views as rankings_figures
 
 
 def answers(accepted: list[list[str]], said: list[str], **more: list[str]) -> sy.Report:

@@ -10,7 +10,7 @@ import pytest
 from metrics.shown import check_figure, check_listing, check_table
 
 import steelyard as sy
-from steelyard.metrics.tracking import views
+from steelyard.tasks.tracking import views
 
 # Frames 1 to 6 of one object, found as p, p, q, p, not, r: five of six boxes; of the tracks 3, 1 and 1 frames agree.
 DETA, ASSA = 5 / 6, (3 * 3 / 6 + 2 * 1 / 6) / 5

@@ -11,13 +11,13 @@ from metrics.shown import check_figure
 from metrics.test_metrics_scenes import pairs_of
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.core.explanation import Explanation, Step
 from steelyard.core.scene import BoxShape, LineShape, Scene
 from steelyard.core.state import State
-from steelyard.metrics import catalogue
-from steelyard.metrics.tracking import frames, needs, views
-from steelyard.metrics.tracking.hota import Hota
+from steelyard.tasks.tracking import frames, needs, views
+from steelyard.tasks.tracking.hota import Hota
 
 nan = math.nan
 Rows = dict[str, list[Any]]

@@ -12,15 +12,15 @@ from metrics.shown import agree, check_figure, check_table
 from metrics.test_metrics_volumes import FOUND, TRUTH, cases
 
 import steelyard as sy
+from steelyard.core import catalogue
 from steelyard.core.explanation import Step
 from steelyard.core.plan import POINT
 from steelyard.core.scene import Steps
 from steelyard.core.state import State
 from steelyard.maps.raster import PALETTE
-from steelyard.metrics import catalogue
-from steelyard.metrics.volumes import curves, picture, views
-from steelyard.metrics.volumes.cases import CaseMean, CaseScore
-from steelyard.metrics.volumes.explain import explain
+from steelyard.tasks.volumes import curves, picture, views
+from steelyard.tasks.volumes.cases import CaseMean, CaseScore
+from steelyard.tasks.volumes.explain import explain
 
 nan, inf = np.nan, np.inf
 ONE, TWO, THREE = PALETTE[:3]

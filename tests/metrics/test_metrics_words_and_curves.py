@@ -10,8 +10,8 @@ from metrics.made import in_turn, pairs_of
 from metrics.shown import check_figure
 
 import steelyard as sy
-from steelyard.metrics.captions.figures import _matched
-from steelyard.metrics.labels import figures
+from steelyard.tasks.captions.views import _matched
+from steelyard.tasks.labels import figures
 
 GRAPH = "car\ncar\tred\nhouse\ncar\tbeside\thouse"
 

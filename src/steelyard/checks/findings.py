@@ -10,8 +10,10 @@ from typing import Any
 
 from steelyard.core.counts import count_text
 from steelyard.core.frozen import frozen
+from steelyard.results.registry import load
 from steelyard.version import __version__
 
+GRID = "steelyard.render.text:grid"
 SCHEMA = "steelyard/check/1"
 SEVERITIES = ("error", "warning", "note")
 
@@ -32,6 +34,11 @@ class Finding:
     total: int
     examples: tuple[str, ...] = ()
     remedy: str = ""
+
+
+def in_order(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Errors first, then warnings, then notes."""
+    return tuple(sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)))
 
 
 @frozen
@@ -149,10 +156,8 @@ class CheckReport:
 
 
 def _table(findings: Sequence[Finding], width: int) -> str:
-    from steelyard.render.text import grid
-
     rows = [[f.severity, f.code, f.side, f"{f.count:,}", f"{f.total:,}"] for f in findings]
-    return grid(["", "finding", "in", "count", "of"], rows, "lllrr", width, shrink=1)
+    return str(load(GRID)(["", "finding", "in", "count", "of"], rows, "lllrr", width, shrink=1))
 
 
 def _details(finding: Finding, width: int) -> str:

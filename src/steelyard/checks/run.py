@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from os import PathLike, fspath
 from typing import Any
 
-from steelyard.checks.boxes import in_order
 from steelyard.checks.catalogue import module_of
 from steelyard.checks.check import Data, run_checks
-from steelyard.checks.findings import CheckReport, Finding
+from steelyard.checks.findings import CheckReport, Finding, in_order
 from steelyard.core.errors import InputError
 from steelyard.core.options import Options
 from steelyard.core.records import Records

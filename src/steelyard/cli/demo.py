@@ -10,10 +10,10 @@ import click
 from steelyard import api
 from steelyard.cli.options import task_argument, terminal_width
 from steelyard.cli.say import say
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.sample import Sample
 from steelyard.io.write import write_bytes
-from steelyard.metrics import catalogue
 
 
 @click.command()

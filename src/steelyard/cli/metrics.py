@@ -8,10 +8,10 @@ import click
 
 from steelyard.cli.options import complete_metric, complete_task, terminal_width
 from steelyard.cli.say import say
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
 from steelyard.core.spec import parse_spec
-from steelyard.metrics import catalogue
 from steelyard.render.catalogue import list_text, metric_dict, metric_text
 
 

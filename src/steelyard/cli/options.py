@@ -19,12 +19,12 @@ from steelyard import api
 from steelyard.cli.outputs import check_targets
 from steelyard.cli.progress import listener
 from steelyard.cli.say import say
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.core.options import Option
 from steelyard.core.progress import steps, use_progress
 from steelyard.core.request import FACTORS, FIXED, LIKE, SEQUENCES
 from steelyard.io.dialect import use_csv
-from steelyard.metrics import catalogue
 from steelyard.results.registry import CHECK_FIGURES, load
 from steelyard.results.result import Result
 

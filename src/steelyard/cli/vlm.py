@@ -16,7 +16,6 @@ from steelyard.cli.options import parse_confidence, parse_mapping, terminal_widt
 from steelyard.cli.say import say
 from steelyard.core.counts import count_text
 from steelyard.core.errors import InputError
-from steelyard.io.nutrition5k import write_frames as write_nutrition5k
 from steelyard.io.write import write_bytes
 from steelyard.render.numbers import money_text
 from steelyard.vlm.answers import MODES, MOST_GRAMS
@@ -24,6 +23,7 @@ from steelyard.vlm.backend import ModelOptions
 from steelyard.vlm.export import write_sides
 from steelyard.vlm.frames import frame_table, read_frames
 from steelyard.vlm.models import open_backend
+from steelyard.vlm.nutrition5k import write_frames as write_nutrition5k
 from steelyard.vlm.plan import NO_NAME
 from steelyard.vlm.prices import read_prices
 from steelyard.vlm.prompts import PROMPTS, choose_prompts

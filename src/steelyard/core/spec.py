@@ -8,7 +8,7 @@
     list    = "[" [ value { "," value } ] "]"
 
 `map(iou=0.5:0.95)`, `ap@10(norm=hits)`, `macro(f1)`, `precision(label="hot dog")`, `Weighted MAE`, `mAP@IoU=0.5`. The
-grammar knows no metric; `metrics.catalogue.parse` gives the words their meaning. `render(parse_spec(text))` gives a
+grammar knows no metric; `core.catalogue.parse` gives the words their meaning. `render(parse_spec(text))` gives a
 text of the same meaning.
 """
 

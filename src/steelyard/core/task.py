@@ -44,7 +44,7 @@ class Task:
     believed. Each is loaded when it is asked for; see `view` and `checks.catalogue`.
 
     `plain(truth, predictions)` makes columns of bare arrays, with notes on how they were taken, or gives None where the
-    sides have names. `device` names a module that counts tensors on their device: see `steelyard.device`.
+    sides have names. `device` names a module that counts tensors on their device: see `partial.tensors`.
     `spellings` are what other tools call a metric, by spec: {"f1_macro": "macro(f1)"}. `score_rules(options)` says how
     scores in channels become a predicted label map, where the task takes such scores.
     """

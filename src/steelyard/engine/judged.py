@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from steelyard.core import catalogue
 from steelyard.core.counts import count_text
 from steelyard.core.errors import InputError, first_few, nearest
 from steelyard.core.frozen import frozen
@@ -35,7 +36,6 @@ from steelyard.io.digest import digest
 from steelyard.io.read import READERS, is_empty, read_table
 from steelyard.io.sources import OF_ROWS
 from steelyard.io.table import Table
-from steelyard.metrics import catalogue
 from steelyard.results.origin import Side, Sources
 from steelyard.results.report import Report
 from steelyard.results.score import Score

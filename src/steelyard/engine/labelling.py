@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core import catalogue
 from steelyard.core.counts import count_text
 from steelyard.core.draws import unit_keys
 from steelyard.core.errors import InputError, first_few, nearest
@@ -28,7 +29,6 @@ from steelyard.engine.measure import unit_values
 from steelyard.engine.run import measure_sides, metrics_of
 from steelyard.io.read import read_table
 from steelyard.io.table import Table
-from steelyard.metrics import catalogue
 
 GOLDEN = 0x9E3779B97F4A7C15  # the steps of SplitMix64
 

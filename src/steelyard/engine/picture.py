@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.request import Request
 from steelyard.core.scene import Scene
 from steelyard.core.task import Task
 from steelyard.engine.run import measure_sides, metrics_of
-from steelyard.metrics import catalogue
 
 
 def scene_of(task: Task, request: Request, truth: Any, predictions: Any, unit: object, step: int | None) -> Scene:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
@@ -24,7 +25,6 @@ from steelyard.engine.measure import measured
 from steelyard.io.dialect import reading_notes
 from steelyard.io.options import resolve_options
 from steelyard.io.sources import read_sides
-from steelyard.metrics import catalogue
 
 
 @frozen

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core import catalogue
 from steelyard.core.counts import count_text
 from steelyard.core.errors import InputError, first_few
 from steelyard.core.frozen import frozen
@@ -49,7 +50,6 @@ from steelyard.engine.score import left_out_totals, left_rows, nothing_drawn, pl
 from steelyard.engine.sides import sides_of
 from steelyard.engine.slices import paired_slices
 from steelyard.io.digest import sha256
-from steelyard.metrics import catalogue
 from steelyard.results.comparison import Comparison
 from steelyard.results.origin import Model, ModelRun, Side, Sources
 from steelyard.results.report import Report

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.slice import Slice, slice_key, slice_parts, slice_text
@@ -32,7 +33,6 @@ from steelyard.engine.kept import KeptModel, facts_of, model_metrics, same_keys
 from steelyard.engine.looks import at_level
 from steelyard.engine.paired import Pair
 from steelyard.gating.rules import EVERY, Rule
-from steelyard.metrics import catalogue
 from steelyard.results.comparison import Comparison
 from steelyard.results.gate import Method, Outcome, Verdict
 from steelyard.results.influences import Influences

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.accumulator import Accumulator
 from steelyard.core.errors import InputError
 from steelyard.core.plain import is_plain, to_numpy
+from steelyard.partial.accumulator import Accumulator
 
 
 def as_batch(state: Accumulator, truth: Any, predictions: Any, ids: Any, seen: int, rank: int) -> tuple[Any, Any]:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from steelyard import api
+from steelyard.core import catalogue
 from steelyard.core.errors import MissingPackage
 from steelyard.core.plain import to_numpy
 from steelyard.core.request import Metrics
 from steelyard.loggers.flat import flat
-from steelyard.metrics import catalogue
 from steelyard.results.report import Report
 
 try:

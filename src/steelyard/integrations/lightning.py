@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from steelyard.accumulator import Accumulator
 from steelyard.core.errors import InputError, MissingPackage
 from steelyard.core.request import Metrics
 from steelyard.integrations.batches import as_batch
 from steelyard.loggers.flat import flat
+from steelyard.partial.accumulator import Accumulator
 from steelyard.results.report import Report
 from steelyard.torch import sync
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from steelyard import api
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
-from steelyard.metrics import catalogue
 
 RESPONSES = ("predict", "predict_proba", "decision_function")
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.accumulator import Accumulator
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError, MissingPackage
 from steelyard.core.request import Metrics
 from steelyard.integrations.batches import as_batch
-from steelyard.metrics import catalogue
+from steelyard.partial.accumulator import Accumulator
 from steelyard.results.report import Report
 from steelyard.torch import sync
 

@@ -19,17 +19,17 @@ from steelyard.core.task import Task
 
 READERS = {
     "rows": "steelyard.io.rows",
-    "rankings": "steelyard.io.rankings",
-    "boxes": "steelyard.io.boxes",
-    "masks": "steelyard.io.boxes",
-    "keypoints": "steelyard.io.boxes",
-    "oriented": "steelyard.io.oriented",
+    "rankings": "steelyard.tasks.rankings.reader",
+    "boxes": "steelyard.tasks.boxes.reader",
+    "masks": "steelyard.tasks.boxes.reader",
+    "keypoints": "steelyard.tasks.boxes.reader",
+    "oriented": "steelyard.tasks.oriented.reader",
     "maps": "steelyard.io.maps",
-    "tracking": "steelyard.io.tracks",
-    "panoptic": "steelyard.io.panoptic",
-    "answers": "steelyard.io.answers",
+    "tracking": "steelyard.tasks.tracking.reader",
+    "panoptic": "steelyard.tasks.panoptic.reader",
+    "answers": "steelyard.tasks.answers.reader",
     "volumes": "steelyard.io.maps",
-    "solid": "steelyard.io.solid",
+    "solid": "steelyard.tasks.boxes3d.reader",
 }
 
 OF_ROWS = ("rows", "answers")  # those that read tables in which a row is what is scored

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.core.metric import Description, describe
-from steelyard.metrics import catalogue
 from steelyard.results.result import Result
 
 

@@ -290,7 +290,7 @@ def canonical(spec: str, task: str) -> str:
     if not task or not isinstance(spec, str):
         return spec
     try:
-        return str(load("steelyard.metrics.catalogue:parse")(spec, task))
+        return str(load("steelyard.core.catalogue:parse")(spec, task))
     except SteelyardError:
         return spec
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from steelyard.align.gather import Gathered
 from steelyard.checks.findings import Finding
-from steelyard.compacted import Compacted, pack_compacted
 from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
@@ -25,6 +24,7 @@ from steelyard.engine.groups import grouped
 from steelyard.engine.measure import measured, needs_of
 from steelyard.engine.slices import slices
 from steelyard.io.options import resolve_options
+from steelyard.partial.compacted import Compacted, pack_compacted
 from steelyard.scale.reading import Data, load_shard
 from steelyard.scale.shards import keep, state_name, state_path, there
 

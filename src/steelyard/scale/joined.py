@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from steelyard.accumulator import Accumulator
 from steelyard.core.figure import Figure, Listing
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Description, Metric
@@ -20,6 +19,7 @@ from steelyard.core.task import Task
 from steelyard.core.units import Units
 from steelyard.engine.evidence import Live, definitions_of, tables_of
 from steelyard.engine.measure import measured, unit_values
+from steelyard.partial.accumulator import Accumulator
 from steelyard.results.evidence import Evidence
 from steelyard.results.report import Report
 from steelyard.results.unit_table import UnitTable

@@ -18,6 +18,7 @@ import numpy as np
 from steelyard.align.cut import cut, nothing_of
 from steelyard.align.gather import Gathered, RowLocation, gather
 from steelyard.align.unit_digest import id_keys, total_digest
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.opening import is_entry, open_regular
@@ -39,7 +40,6 @@ from steelyard.io.state import SIDES, pack_records, unpack_records
 from steelyard.io.stored import FACTS, StoredShard, check_stored
 from steelyard.io.valid import check_numbers, check_sorted
 from steelyard.io.write import write_durably
-from steelyard.metrics import catalogue
 from steelyard.scale.shards import NAME, content_hash, keep, local_copy, state_name, state_path, there
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from steelyard.compacted import Compacted, join_compacted, unpack_compacted
 from steelyard.core.block import Block
 from steelyard.core.by_group import GroupCurve, no_approximation
 from steelyard.core.facts import Facts
@@ -14,6 +13,7 @@ from steelyard.core.metric import Metric
 from steelyard.core.need import Curve, Need, Ranking
 from steelyard.core.request import Request
 from steelyard.io.container import read_container
+from steelyard.partial.compacted import Compacted, join_compacted, unpack_compacted
 from steelyard.results.report import Report
 from steelyard.scale import bins as histograms
 from steelyard.scale import events, jobs, reading, walks

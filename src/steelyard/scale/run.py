@@ -17,6 +17,7 @@ import numpy as np
 
 from steelyard.align.unit_digest import digest_text
 from steelyard.checks.quick import notes_of_parts
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError, first_few
 from steelyard.core.facts import Facts
 from steelyard.core.metric import Metric
@@ -30,7 +31,6 @@ from steelyard.io.container import read_container
 from steelyard.io.dialect import reading_notes
 from steelyard.io.maps import are_maps, write_map_tables
 from steelyard.io.options import resolve_options
-from steelyard.metrics import catalogue
 from steelyard.results.report import Report
 from steelyard.scale import jobs, reading
 from steelyard.scale.engines import Engine, Failure, Remade, Started

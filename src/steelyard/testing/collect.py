@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+from steelyard.core.catalogue import lent
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.task import Task
-from steelyard.metrics.catalogue import lent
 from steelyard.testing.case import Case
 from steelyard.testing.drawn import Drawn
 from steelyard.testing.laws import METRIC_LAWS

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.core.catalogue import parse_for
 from steelyard.core.draws import BootstrapDraws, unit_keys
 from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric, describe
@@ -18,7 +19,6 @@ from steelyard.core.plan import UNITS as UNITS_ALONE
 from steelyard.core.state import State
 from steelyard.core.totals import Totals
 from steelyard.core.weights import EachUnit, Floats, LeaveOneOut, Plain, Role, Weights
-from steelyard.metrics.catalogue import parse_for
 from steelyard.testing.case import UNITS, Case
 from steelyard.testing.drawn import shuffled
 from steelyard.testing.expect import require, require_equal

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.accumulator import Accumulator
 from steelyard.api import compare, evaluate
+from steelyard.core.catalogue import parse_for
 from steelyard.files import check
-from steelyard.metrics.catalogue import parse_for
+from steelyard.partial.accumulator import Accumulator
 from steelyard.results.report import Report
 from steelyard.testing.case import PARTS, UNITS, Case
 from steelyard.testing.drawn import cut

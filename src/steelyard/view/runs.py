@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from steelyard import api
+from steelyard.core import catalogue
 from steelyard.core.errors import SteelyardError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
@@ -28,7 +29,6 @@ from steelyard.engine.run import Measured
 from steelyard.gating.pairing import compare_many, compare_results
 from steelyard.io.digest import digest
 from steelyard.io.text import ending
-from steelyard.metrics import catalogue
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.origin import Side
 from steelyard.results.read import AnyResult, edit_notes, parse_result

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
@@ -15,7 +16,6 @@ from steelyard.core.pairs import Pairs
 from steelyard.core.records import BoxRecords, Records
 from steelyard.core.scene import Scene, Steps
 from steelyard.core.task import Task
-from steelyard.metrics import catalogue
 from steelyard.view.folder import Outside
 from steelyard.view.images import ENDINGS, MOST_BYTES, ImageKind, image_kind
 from steelyard.view.runs import Data, Run, Runs

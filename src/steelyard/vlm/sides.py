@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
+from steelyard.core import catalogue
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
 from steelyard.io.beside import in_file, values_beside
-from steelyard.metrics import catalogue
 from steelyard.vlm.answers import Answer
 from steelyard.vlm.frames import FRAMES, Frame
 from steelyard.vlm.questions import Prompt

@@ -1,0 +1,300 @@
+"""The catalogue: every task and its metrics. Gives the words of a spec their meaning.
+
+Built-in tasks stand in a table. Other packages bring theirs as entry points `steelyard.tasks`: `NAME = "module:TASK"`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+from steelyard.core import registry
+from steelyard.core.errors import InputError, nearest, nearest_of
+from steelyard.core.metric import Metric, spec_aliases, spec_name
+from steelyard.core.sample import Sample, find_sample
+from steelyard.core.spec import Call, folded, parse_spec, render_value
+from steelyard.core.task import Task
+
+# One line per task: the module that holds its TASK. A module is imported when its task is first asked for.
+MODULES = {
+    "weights": "steelyard.tasks.weights.task",
+    "sequences": "steelyard.tasks.sequences.task",
+    "boxes": "steelyard.tasks.boxes.task",
+    "masks": "steelyard.tasks.masks.task",
+    "keypoints": "steelyard.tasks.keypoints.task",
+    "oriented": "steelyard.tasks.oriented.task",
+    "losses": "steelyard.tasks.losses.task",
+    "ellipses": "steelyard.tasks.ellipses.task",
+    "labels": "steelyard.tasks.labels.task",
+    "rankings": "steelyard.tasks.rankings.task",
+    "captions": "steelyard.tasks.captions.task",
+    "segmentation": "steelyard.tasks.segmentation.task",
+    "tracking": "steelyard.tasks.tracking.task",
+    "panoptic": "steelyard.tasks.panoptic.task",
+    "volumes": "steelyard.tasks.volumes.task",
+    "answers": "steelyard.tasks.answers.task",
+    "boxes3d": "steelyard.tasks.boxes3d.task",
+}
+
+# What people call the tasks, in any case and with spaces, hyphens or underscores.
+SYNONYMS = {
+    "weights": ("weight", "regression", "food weights", "food weight"),
+    "sequences": ("sequence", "eating sequences", "dietary tracking"),
+    "boxes": ("box", "bbox", "detection", "object detection", "detections"),
+    "masks": ("mask", "instance", "instances", "instance segmentation"),
+    "keypoints": ("keypoint", "pose", "pose estimation", "keypoint detection"),
+    "oriented": (
+        "obb",
+        "oriented boxes",
+        "oriented detection",
+        "oriented object detection",
+        "rotated",
+        "rotated boxes",
+    ),
+    "losses": ("loss", "detection loss"),
+    "ellipses": ("ellipse", "ellipse detection"),
+    "labels": ("label", "classification", "image classification", "multilabel"),
+    "rankings": ("ranking", "retrieval", "image retrieval", "search", "recommendation"),
+    "captions": ("caption", "captioning", "image captioning"),
+    "segmentation": ("semantic", "semantic segmentation"),
+    "tracking": ("tracks", "mot", "mots", "multi-object tracking"),
+    "panoptic": ("panoptic segmentation",),
+    "volumes": ("volume", "medical", "medical segmentation", "3d segmentation", "volume segmentation"),
+    "answers": ("answer", "vqa", "ocr", "qa", "question answering", "visual question answering"),
+    "boxes3d": ("3d", "3d boxes", "3d detection", "3d object detection", "detection 3d"),
+}
+
+
+_LENT: dict[str, Task] = {}
+
+
+@contextmanager
+def lent(task: Task) -> Iterator[None]:
+    """Have a task found by its name for a while, in this process, though no package that is installed brings it."""
+    before = _LENT.get(task.name)
+    _LENT[task.name] = task
+    try:
+        yield
+    finally:
+        if before is None:
+            del _LENT[task.name]
+        else:
+            _LENT[task.name] = before
+
+
+class _Tasks(Mapping[str, Task]):
+    """Tasks by name, each loaded when it is looked up: the built-in ones, then those that other packages bring."""
+
+    def __getitem__(self, name: str) -> Task:
+        if name in _LENT:
+            return _LENT[name]
+        if name in MODULES:
+            task: Task = import_module(MODULES[name]).TASK
+            return task
+        if name not in registry.brought(registry.TASKS):
+            raise KeyError(name)
+        return registry.load(registry.TASKS, name, Task, "task")
+
+    def __contains__(self, name: object) -> bool:
+        return name in _LENT or name in MODULES or name in registry.brought(registry.TASKS)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from MODULES
+        yield from (name for name in registry.brought(registry.TASKS) if name not in MODULES)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+TASKS: Mapping[str, Task] = _Tasks()
+
+
+def task_name(name: str) -> str | None:
+    """The name of the task that is meant: its own in any spelling, or a synonym; None where there is none."""
+    if name in TASKS:
+        return name
+    key = folded(str(name))
+    own = next((task for task in TASKS if folded(task) == key), None)
+    return own or next((task for task, words in SYNONYMS.items() if key in map(folded, words)), None)
+
+
+def find_task(name: str) -> Task:
+    """The task of that name, or of that synonym."""
+    meant = task_name(name)
+    if meant is None:
+        raise InputError(
+            f"there is no task '{name}'", remedy=_closest(str(name), _task_words(TASKS)) or nearest("", TASKS)
+        )
+    return TASKS[meant]
+
+
+def _task_words(tasks: Iterable[str], what: str = "") -> dict[str, str]:
+    """What each task may be called, and the task as a message names it."""
+    return {folded(word): f"{what}'{task}'" for task in tasks for word in (*SYNONYMS.get(task, ()), task)}
+
+
+def _closest(name: str, words: Mapping[str, str]) -> str:
+    """A question for the word that a name is likely a misspelling of, or nothing."""
+    close = nearest_of(folded(name), words, cutoff=0.5 if len(name) < 4 else 0.6)
+    return f"Did you mean {words[close]}?" if close else ""
+
+
+def loaded() -> tuple[dict[str, Task], tuple[str, ...]]:
+    """Every task that can be loaded, and a sentence for each that cannot."""
+    tasks: dict[str, Task] = {}
+    problems = list(registry.hidden(registry.TASKS, MODULES, "task"))
+    for name in TASKS:
+        try:
+            tasks[name] = TASKS[name]
+        except InputError as error:
+            problems.append(str(error))
+    return tasks, tuple(problems)
+
+
+def built_in() -> dict[str, Task]:
+    """The tasks of this package, loaded."""
+    return {name: TASKS[name] for name in MODULES}
+
+
+def samples() -> dict[str, Sample]:
+    """The samples of all tasks that have one."""
+    every = {**MODULES, **{n: p[0].module for n, p in registry.brought(registry.TASKS).items() if n not in MODULES}}
+    samples = {name: find_sample(module, name) for name, module in every.items()}
+    return {name: sample for name, sample in samples.items() if sample is not None}
+
+
+def metrics(task: str) -> tuple[Metric, ...]:
+    """The metrics of a task, each with its default settings."""
+    return tuple(metric for cls in find_task(task).metrics for metric in cls.examples())
+
+
+def parse(spec: str, task: str) -> Metric:
+    """The metric that a spec names: `parse(str(m), task) == m`."""
+    return parse_for(spec, find_task(task))
+
+
+def parse_for(spec: str, task: Task) -> Metric:
+    """The metric of a task that a spec names."""
+    return _build(parse_spec(spec), task)
+
+
+def meanings(name: str, task: Task) -> tuple[str, ...]:
+    """The specs that a name may stand for in a task; none where it is unknown, several where it is ambiguous.
+
+    Names of metrics come before their aliases and the task's spellings, and these before titles. Case, spaces, hyphens
+    and underscores do not count.
+    """
+    key = folded(name)
+    for words in (
+        [(cls.name, cls.name) for cls in task.metrics],
+        [*((alias, cls.name) for cls in task.metrics for alias in cls.aliases), *task.spellings.items()],
+        [(cls.title, cls.name) for cls in task.metrics],
+    ):
+        specs = dict.fromkeys(spec for word, spec in words if folded(word) == key)
+        if specs:
+            return tuple(specs)
+    return ()
+
+
+def _spelled(call: Call, task: Task) -> Call:
+    """A call by the metric's own name, whatever it was called: `Macro-F1` is `macro(f1)`."""
+    if any(cls.name == call.name for cls in task.metrics):
+        return call
+    specs = meanings(call.name, task)
+    if not specs:
+        raise InputError(f"task '{task.name}' has no metric '{call.name}'", remedy=_suggestion(call.name, task))
+    if len(specs) > 1:
+        listed = f"{', '.join(specs[:-1])} or {specs[-1]}"
+        raise InputError(f"'{call.name}' can mean {listed} in task '{task.name}'", remedy="Write one of these names.")
+    meant = parse_spec(specs[0])
+    own = meant.settings.keys() & call.settings.keys()
+    if (meant.values and call.values) or (meant.at is not None and call.at is not None) or own:
+        raise InputError(
+            f"'{call.name}' is '{specs[0]}', which has that setting already",
+            remedy=f"Write '{specs[0]}' and change it.",
+        )
+    at, key = (call.at, call.at_key) if meant.at is None else (meant.at, "")
+    return Call(meant.name, at, meant.values or call.values, {**meant.settings, **call.settings}, key)
+
+
+def suggestion(name: str, tasks: Mapping[str, Task], *, or_task: bool = False) -> str:
+    """A sentence that says what a name may be meant for among the metrics of tasks, by meaning, then by letters.
+
+    With `or_task` the name may be a task's, too.
+    """
+    elsewhere = {task.name: specs[0] for task in tasks.values() if (specs := meanings(name, task))}
+    if elsewhere:
+        spec = next(iter(elsewhere.values()))
+        return f"'{spec}' is a metric of {_listed([task for task, other in elsewhere.items() if other == spec])}."
+    words = {
+        folded(word): f"'{cls.name}'{f' of task {task.name!r}' if len(tasks) > 1 else ''}"
+        for task in reversed(list(tasks.values()))
+        for cls in reversed(task.metrics)
+        for word in (cls.title, *cls.aliases, cls.name)
+    }
+    return _closest(name, words | (_task_words(tasks, "the task ") if or_task else {}))
+
+
+def _listed(tasks: list[str]) -> str:
+    quoted = [f"'{task}'" for task in tasks]
+    return f"task {quoted[0]}" if len(quoted) == 1 else f"the tasks {', '.join(quoted[:-1])} and {quoted[-1]}"
+
+
+def _suggestion(name: str, task: Task) -> str:
+    """What a name that a task does not have may be meant for: elsewhere by meaning, here by letters, or elsewhere."""
+    others = {other: found_task for other, found_task in loaded()[0].items() if other != task.name}
+    elsewhere = any(meanings(name, other) for other in others.values())
+    here = "" if elsewhere else suggestion(name, {task.name: task})
+    known = f"Known: {', '.join(sorted(cls.name for cls in task.metrics))}."
+    return here or suggestion(name, others) or known
+
+
+def _build(given: Call, task: Task) -> Metric:
+    call = _spelled(given, task)
+    cls = next(cls for cls in task.metrics if cls.name == call.name)
+    fields = {field.name: field for field in dataclasses.fields(cls)}
+    named = {folded(word): field.name for field in fields.values() for word in (spec_name(field), *spec_aliases(field))}
+    settings: dict[str, Any] = {}
+    if call.at is not None:
+        at = named.get(folded(call.at_key)) if call.at_key else cls.at or cls.also_at
+        if at is None or at not in (cls.at, cls.also_at):
+            raise InputError(f"metric '{call.name}' takes no '@{call.at_key}'", remedy=_settings_of(cls))
+        own = task.spellings.get(f"{call.name}@{render_value(call.at)}")
+        if own is not None:
+            return _build(dataclasses.replace(call, name=own, at=None, at_key=""), task)
+        settings[at] = call.at
+    wrapped = [name for name, field in fields.items() if field.type in ("Metric", Metric)]
+    values = call.values if wrapped else [value for value in call.values if not _same_metric(value, given, call, task)]
+    if len(values) > len(wrapped):
+        raise InputError(f"metric '{call.name}' takes settings by name only", remedy=_settings_of(cls))
+    for name, value in zip(wrapped, values, strict=False):
+        settings[name] = _build(value if isinstance(value, Call) else Call(str(value)), task)
+    for name, value in call.settings.items():
+        meant = named.get(folded(name))
+        if meant is None:
+            raise InputError(f"metric '{call.name}' has no setting '{name}'", remedy=_settings_of(cls))
+        if meant in settings:
+            raise InputError(f"metric '{call.name}': '{name}' is given twice", remedy="Give it once.")
+        settings[meant] = value
+    lacking = [name for name in wrapped if name not in settings]
+    if lacking:
+        raise InputError(
+            f"metric '{call.name}' wraps another metric", remedy=f"Example: {call.name}({task.defaults[0]})."
+        )
+    metric = cls(**settings)
+    metric.check()
+    return metric
+
+
+def _same_metric(value: Any, given: Call, call: Call, task: Task) -> bool:
+    """Whether a value in brackets is another name of the metric, as in `Mean Absolute Error (MAE)`."""
+    other = isinstance(value, str) and folded(value) != folded(given.name)
+    return other and meanings(value, task) == (call.name,)
+
+
+def _settings_of(cls: type[Metric]) -> str:
+    names = [spec_name(field) for field in dataclasses.fields(cls)]
+    return f"Its settings: {', '.join(names)}." if names else "It has no settings."

@@ -1,8 +1,0 @@
-"""What is shown beside the scores of masks: what boxes show, and masks as objects with boxes."""
-
-from __future__ import annotations
-
-from steelyard.metrics.boxes.views import class_metrics, explain, figures, listing, long_tables, scene, tables
-from steelyard.metrics.masks import prepare as prepared
-
-__all__ = ["class_metrics", "explain", "figures", "listing", "long_tables", "prepared", "scene", "tables"]

@@ -1,0 +1,358 @@
+"""Accuracies of answers: the share of questions, or of what a question can score, that the replies get right.
+
+Of several accepted answers the one counts that the reply fits best, but for VQA accuracy, where all people have a say.
+A question without an answer scores 0; `of=answered` leaves it out.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Literal
+
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.need import Sum
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
+from steelyard.language.answers import NORMS
+from steelyard.tasks.answers.sums import (
+    AnlsSum,
+    BagSum,
+    ExactSum,
+    Form,
+    Process,
+    Questions,
+    RelaxedSum,
+    Rule,
+    VqaRemarks,
+    VqaSum,
+)
+
+ALL, ANSWERED = Questions(), Questions("answered")
+Of = Literal["all", "answered"]
+
+
+@frozen
+class MeanScore(Metric):
+    """Base of metrics that are the mean over questions of what each scores."""
+
+    range = (0.0, 1.0)
+
+    of: Of = "all"
+
+    def check(self) -> None:
+        """Check which questions count."""
+        one_of(self, "of", "all", "answered")
+
+    @abstractmethod
+    def scored(self) -> Sum:
+        """What is added up."""
+
+    @property
+    def label(self) -> str:
+        """Say when questions without an answer are left out."""
+        return self.title if self.of == "all" else f"{self.title}, of what is answered"
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """The scores, and the questions."""
+        return self.scored(), ALL, ANSWERED
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Their mean."""
+        return ratio(totals[self.scored()], totals[Questions(self.of)])
+
+    def left_out(self, totals: Declared) -> tuple[float, str]:
+        """Questions without an answer, where they are left out."""
+        silent = float((totals[ALL] - totals[ANSWERED])[0])
+        return (silent, "questions without an answer") if self.of == "answered" else (0, "")
+
+    def notes(self, totals: Declared) -> tuple[str, ...]:
+        """Questions without an answer, where they score 0."""
+        silent, every = int((totals[ALL] - totals[ANSWERED])[0]), int(totals[ALL][0])
+        if not silent or self.of == "answered":
+            return ()
+        return (f"{silent:,} of {every:,} questions have no answer and score 0; of=answered leaves them out.",)
+
+
+class Share(MeanScore):
+    """Base of those that are a share of questions: each is right or wrong."""
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """One proportion."""
+        return totals[self.scored()], totals[Questions(self.of)]
+
+
+@frozen
+class Exact(Share):
+    r"""Exact match: the share of questions whose reply is an accepted answer, once both are made alike.
+
+    $\mathrm{EM} = \frac{1}{N} \sum_i [\,\exists a \in A_i: n(r_i) = n(a)\,]$
+
+    `norm` says how: `as_is`; `strip`; `lower` (strip and lower); `space` (lower, single blanks); `squad` (lower,
+    without punctuation and articles); `vqa` (VQA's text rule); `number` (equal numbers). `unicode=nfkc` folds forms of
+    the same character first.
+
+    Undefined when there is no question.
+
+    Pros:
+    - Nothing to argue about: the text is the answer, or is not.
+
+    Cons:
+    - A right answer in other words is wrong.
+    """
+
+    name = "exact"
+    title = "Exact match"
+    reference = "SQuAD 1.1's script (norm=squad)"
+
+    norm: str = "space"
+    unicode: Form = "as_is"
+
+    def check(self) -> None:
+        """Check the names of the normalisations."""
+        super().check()
+        one_of(self, "norm", *NORMS)
+        one_of(self, "unicode", "as_is", "nfc", "nfkc")
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """Two normalisations."""
+        return cls(), cls(norm="squad")
+
+    def scored(self) -> Sum:
+        """Questions that match."""
+        return ExactSum(self.norm, self.unicode)
+
+
+@frozen
+class Vqa(MeanScore):
+    r"""VQA accuracy: how many of the people who were asked agree with the reply; three are enough.
+
+    $\mathrm{acc}(r) = \frac{1}{n} \sum_{k=1}^{n} \min\left(1, \frac{\#\{j \ne k: a_j = r\}}{3}\right)$
+
+    Each person is left out in turn, and the mean is taken (Antol et al. 2015), as the official script does. Texts go
+    through its rule for marks, numbers, articles and contractions only where the people differ: with
+    `process=official` the reply "Yes" is wrong where all ten say "yes". `process=always` does so everywhere, as
+    harnesses do. `rule=simple` is min(1, matches / 3).
+
+    Undefined when there is no question.
+
+    Pros:
+    - The number of the VQA benchmarks, from several people's answers.
+
+    Cons:
+    - With n people at most min(1, (n - 1) / 3) can be reached, with one nothing.
+    """
+
+    name = "vqa"
+    title = "VQA accuracy"
+    reference = "GT-Vision-Lab/VQA a013f00, vqaEval.py"
+    reaches_best = False
+
+    process: Process = "official"
+    rule: Rule = "official"
+
+    def check(self) -> None:
+        """Check both rules."""
+        super().check()
+        one_of(self, "process", "official", "always")
+        one_of(self, "rule", "official", "simple")
+
+    def scored(self) -> Sum:
+        """Accuracy by question."""
+        return VqaSum(self.process, self.rule)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """And what must be said of it."""
+        return (*super().needs(), VqaRemarks())
+
+    def notes(self, totals: Declared) -> tuple[str, ...]:
+        """What other processing would turn right, and questions of too few people."""
+        more, few = (int(one) for one in totals[VqaRemarks()][0])
+        said = list(super().notes(totals))
+        if self.process == "official" and more:
+            said.append(
+                f"{more:,} questions score more where texts are always processed: vqa(process=always), as harnesses do."
+            )
+        if self.rule == "official" and few:
+            said.append(
+                f"{few:,} questions have at most 3 accepted answers, of which VQA accuracy cannot reach 1; "
+                "rule=simple does with 3."
+            )
+        return tuple(said)
+
+
+@frozen
+class Anls(MeanScore):
+    r"""ANLS: how alike reply and answer are by edit distance; below the threshold a reply counts as wrong.
+
+    $s(a, r) = 1 - \frac{\mathrm{lev}(a, r)}{\max(|a|, |r|)}, \quad \mathrm{ANLS}_\tau = \frac{1}{N} \sum_i \max_{a \in
+    A_i} s(a, r_i)\,[\,s \ge \tau\,]$
+
+    Texts are lowered, with single blanks; lengths are those of the texts as they stand, as in the script of the
+    benchmark (`length=folded` takes the lowered ones). At the threshold itself the script gives the score, the paper
+    gives 0: `edge=paper`.
+
+    Undefined when there is no question.
+
+    Pros:
+    - Forgives small slips of reading a text.
+
+    Cons:
+    - One digit off in a price is a small slip, too.
+    """
+
+    name = "anls"
+    title = "ANLS"
+    at = "threshold"
+    reference = "the RRC script as VLMEvalKit and lmms-eval carry it"
+
+    threshold: float = 0.5
+    edge: Literal["script", "paper"] = "script"
+    length: Literal["raw", "folded"] = "raw"
+
+    def check(self) -> None:
+        """Check threshold and rules."""
+        super().check()
+        within_range(self, "threshold", 0, 1)
+        one_of(self, "edge", "script", "paper")
+        one_of(self, "length", "raw", "folded")
+
+    def scored(self) -> Sum:
+        """Similarity by question."""
+        return AnlsSum(float(self.threshold), self.edge, self.length)
+
+
+@frozen
+class Relaxed(Share):
+    r"""Relaxed accuracy: the share of questions whose number is at most 5 % off, or whose text is equal.
+
+    $|\hat y - y| \le 0.05\,|y|$
+
+    Numbers are read as the script of ChartQA does: a percentage is divided by 100, "1,000" and "$5" are texts, and
+    where the true number is 0 texts are compared. `lenient=true` reads those as numbers; `years=exact` asks years
+    (1900 to 2100) to be equal.
+
+    Undefined when there is no question.
+
+    Pros:
+    - Charts cannot be read to the last digit, and need not be.
+
+    Cons:
+    - 2019 for 2020 is right; see `years`.
+    """
+
+    name = "relaxed"
+    title = "Relaxed accuracy"
+    at = "tolerance"
+    reference = "pix2struct's relaxed correctness, as VLMEvalKit and lmms-eval carry it"
+
+    tolerance: float = 0.05
+    years: Literal["relaxed", "exact"] = "relaxed"
+    lenient: bool = False
+
+    def check(self) -> None:
+        """Check tolerance and rules."""
+        super().check()
+        within_range(self, "tolerance", 0, float("inf"))
+        one_of(self, "years", "relaxed", "exact")
+        one_of(self, "lenient", True, False)
+
+    @property
+    def label(self) -> str:
+        """Name the tolerance, and whether numbers are read leniently."""
+        said = f"Relaxed accuracy ({100 * self.tolerance:g} %{', lenient' if self.lenient else ''})"
+        return said if self.of == "all" else f"{said}, of what is answered"
+
+    def scored(self) -> Sum:
+        """Questions within."""
+        return RelaxedSum(float(self.tolerance), self.years, self.lenient)
+
+
+@frozen
+class WordF1(MeanScore):
+    r"""Word F1: how many words reply and answer share, without order.
+
+    $F_1 = \frac{2PR}{P + R}, \quad P = \frac{|R \cap A|}{|R|}, \quad R = \frac{|R \cap A|}{|A|}$
+
+    Words are those of SQuAD's rule: lowered, without punctuation and articles.
+
+    Undefined when there is no question.
+
+    Pros:
+    - Gives part of the score to part of the answer.
+
+    Cons:
+    - A reply that says the contrary with the same words scores well.
+    """
+
+    name = "word_f1"
+    title = "Word F1"
+    reference = "SQuAD 1.1's script"
+    reaches_best = False  # an answer of articles alone has no word
+
+    def scored(self) -> Sum:
+        """F1 by question."""
+        return BagSum("words")
+
+
+@frozen
+class CharacterF1(MeanScore):
+    r"""Character F1: how many characters reply and answer share, without order.
+
+    $F_1 = \frac{2PR}{P + R}$
+
+    Texts are lowered, with single blanks.
+
+    Undefined when there is no question.
+
+    Pros:
+    - Works where words have no blanks between them.
+
+    Cons:
+    - An anagram is perfect.
+    """
+
+    name = "char_f1"
+    title = "Character F1"
+
+    def scored(self) -> Sum:
+        """F1 by question."""
+        return BagSum("characters")
+
+
+@frozen
+class Answered(Metric):
+    r"""Answered: the share of questions that have an answer.
+
+    $C = \frac{1}{N} \sum_i [\,r_i \text{ is an answer}\,]$
+
+    An empty reply is none, nor is one whose `outcome` is not "ok".
+
+    Undefined when there is no question.
+
+    Pros:
+    - Says how much of an accuracy silence costs.
+
+    Cons:
+    - An answer need not be right.
+    """
+
+    name = "answered"
+    title = "Answered"
+    range = (0.0, 1.0)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Questions, and those with an answer."""
+        return ALL, ANSWERED
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Their share."""
+        return ratio(*self.parts(totals))
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """One proportion."""
+        return totals[ANSWERED], totals[ALL]
+
+
+ACCURACIES: tuple[type[Metric], ...] = (Exact, Vqa, Anls, Relaxed, WordF1, CharacterF1, Answered)

@@ -1,0 +1,381 @@
+"""Answers that choose: one of several options, or yes and no."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Literal
+
+import numpy as np
+
+from steelyard.core.block import SumBlock
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric, one_of
+from steelyard.core.need import Sum, Work
+from steelyard.core.pairs import Array
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
+from steelyard.language.replies import YES_NO
+from steelyard.tasks.answers.data import AnswerPairs
+from steelyard.tasks.answers.shares import ShareOf
+from steelyard.tasks.answers.sums import QuestionSum
+from steelyard.tasks.answers.texts import Said, chosen, said
+
+Extract = Literal["stated", "strict"]
+Reader = Literal["word", "whole", "pope"]
+
+
+@frozen
+class ChoiceCounts(QuestionSum):
+    """Multiple choice: right replies, what a guess would score, questions, replies that name an option."""
+
+    name = "answers.choices"
+
+    extract: Extract = "stated"
+
+    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+        """Four columns."""
+        made = chosen(pairs, work, self.extract)
+        return np.stack([made.right, made.guess, made.asked, made.named], axis=1)
+
+
+@frozen
+class AllChosen(Sum):
+    """Units whose every choice is right, and units that have one; and what guessing would score."""
+
+    name = "answers.all_choices"
+
+    extract: Extract = "stated"
+
+    def measure(self, pairs: AnswerPairs, work: Work) -> SumBlock:
+        """Three columns."""
+        made, units = chosen(pairs, work, self.extract), len(pairs.units)
+        asked = np.bincount(pairs.owner, weights=made.asked, minlength=units)
+        right = np.bincount(pairs.owner, weights=made.right, minlength=units)
+        logs = np.log(made.guess, out=np.zeros(len(made.guess)), where=made.asked)
+        guess = np.exp(np.bincount(pairs.owner, weights=logs, minlength=units))
+        some = asked > 0
+        return SumBlock(np.stack([some & (right == asked), some, np.where(some, guess, 0.0)], axis=1))
+
+
+@frozen
+class YesNoCounts(QuestionSum):
+    """Questions whose true answer is yes or no: true and false yes, true and false no, and replies that are neither
+    where yes and where no is true.
+    """
+
+    name = "answers.yes_no"
+
+    reader: Reader = "word"
+
+    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+        """Six columns: TP, FP, TN, FN, other for yes, other for no."""
+        texts = said(pairs, work)
+        true, given = truth_of_yes_no(texts), texts.each(YES_NO[self.reader])
+        says = np.array([{"yes": 1, "no": 0}.get(one, -1) for one in given], dtype=np.int64)[texts.reply]
+        if self.reader != "pope":  # whose script has no other
+            says = np.where(texts.answered, says, -1)
+        cells = [(1, 1), (0, 1), (0, 0), (1, 0), (1, -1), (0, -1)]
+        return np.stack([(true == t) & (says == s) for t, s in cells], axis=1)
+
+
+def truth_of_yes_no(texts: Said) -> Array:
+    """1 for yes, 0 for no, -1 where a question is none of yes and no."""
+    values = np.array([{"yes": 1, "no": 0}.get(t.strip().lower(), -1) for t in texts.distinct], dtype=np.int64)
+    first = values[texts.accepted[texts.begin[:-1]]]
+    same = np.minimum.reduceat(values[texts.accepted] == first[texts.of], texts.begin[:-1]) if len(first) else first
+    return np.where(same, first, -1)
+
+
+@frozen
+class _OfChoices(ShareOf):
+    """Base of what is made of multiple choices: how the option is read is a setting, and is said."""
+
+    extract: Extract = "stated"
+
+    def check(self) -> None:
+        """Check how options are read."""
+        one_of(self, "extract", "stated", "strict")
+
+    def _chance(self, guess: float, of: float) -> tuple[str, ...]:
+        return (f"{self.name}: guessing alone would score {guess / of:.3g}.",) if of else ()
+
+
+@frozen
+class Choice(_OfChoices):
+    r"""Multiple choice: the share of questions whose reply names the right option.
+
+    $A = \frac{1}{N} \sum_i [\,\mathrm{option}(r_i) = a_i\,]$
+
+    The option is read from the reply. `extract=strict`: the whole reply is a letter, "(B)", "B. a dog", or an option's
+    text; letter and text must agree. `extract=stated`: else its first line is, or it says "the answer is B" once, or it
+    names one letter or one option's text and no other. Nothing is drawn at random: a reply that names none is wrong.
+
+    Undefined when no question has options.
+
+    Pros:
+    - The same reply always scores the same, and why can be said.
+
+    Cons:
+    - A guess is right one time in four; what guessing scores stands in a note.
+    """
+
+    name = "choice"
+    title = "Multiple choice"
+    columns = (0, 2)
+
+    @property
+    def label(self) -> str:
+        """Say how options are read."""
+        return f"Multiple choice ({self.extract})"
+
+    @property
+    def counted(self) -> ChoiceCounts:
+        """Right replies, of questions."""
+        return ChoiceCounts(self.extract)
+
+    def notes(self, totals: Declared) -> tuple[str, ...]:
+        """What guessing scores, and replies that name no option."""
+        _, guess, asked, named = (float(one) for one in totals[self.counted][0])
+        said = self._chance(guess, asked)
+        if named < asked:
+            said += (f"{asked - named:,.0f} of {asked:,.0f} replies name no option, and are wrong.",)
+        return said
+
+
+@frozen
+class AllChoices(_OfChoices):
+    r"""All choices of a unit: the share of units whose questions are all right.
+
+    $A = \frac{1}{U} \sum_u \prod_{i \in u} [\,\mathrm{option}(r_i) = a_i\,]$
+
+    For options in turned orders, which stand as questions of one `group`: a model that always says "A" scores nothing.
+
+    Undefined when no question has options.
+
+    Pros:
+    - Guessing rarely gets there.
+
+    Cons:
+    - Falls with the number of questions per unit.
+    """
+
+    name = "choice_all"
+    title = "Multiple choice, all of a unit right"
+
+    @property
+    def counted(self) -> AllChosen:
+        """Units that are all right, of units."""
+        return AllChosen(self.extract)
+
+    def notes(self, totals: Declared) -> tuple[str, ...]:
+        """What guessing scores."""
+        _, units, guess = (float(one) for one in totals[self.counted][0])
+        return self._chance(guess, units)
+
+
+@frozen
+class _YesNo(Metric):
+    """Base of what is made of yes and no. A reply that is neither is wrong; where yes is true, a yes is missed."""
+
+    range = (0.0, 1.0)
+
+    reader: Reader = "word"
+
+    def check(self) -> None:
+        """Check how replies are read."""
+        one_of(self, "reader", *YES_NO)
+
+    @abstractmethod
+    def shares(self, tp: Floats, fp: Floats, tn: Floats, fn: Floats, yes: Floats, no: Floats) -> tuple[Floats, Floats]:
+        """What counts, and of how much; `yes` and `no` are replies that are neither, by what is true."""
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Counts of replies."""
+        return (YesNoCounts(self.reader),)
+
+    def of_all(self, totals: Declared) -> tuple[Floats, Floats]:
+        """What counts, and of how much, over all questions."""
+        counts = totals[YesNoCounts(self.reader)]
+        return self.shares(*(counts[:, i] for i in range(6)))
+
+    def reduce(self, totals: Declared) -> Floats:
+        """One over the other."""
+        return ratio(*self.of_all(totals))
+
+    def notes(self, totals: Declared) -> tuple[str, ...]:
+        """Replies that are neither."""
+        counts = totals[YesNoCounts(self.reader)][0]
+        other = int(counts[4] + counts[5])
+        return (f"{other:,} of {int(counts.sum()):,} replies are neither yes nor no, and are wrong.",) if other else ()
+
+
+class _YesNoShare(_YesNo):
+    """Base of those that are a proportion."""
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """One proportion."""
+        return self.of_all(totals)
+
+
+@frozen
+class YesNoAccuracy(_YesNoShare):
+    r"""Yes/no accuracy: the share of questions of yes and no that are right.
+
+    $A = (TP + TN) / N$
+
+    How yes and no are read: `reader=word` takes the one of both that is among the words, in any case; `whole` wants
+    nothing else; `pope` is POPE's script, for which whatever has no word for no is a yes. A reply that is neither is
+    wrong.
+
+    Undefined when no accepted answer is yes or no.
+
+    Pros:
+    - Simple.
+
+    Cons:
+    - Always saying the more frequent one scores well.
+    """
+
+    name = "yn_accuracy"
+    title = "Yes/no accuracy"
+    better = "higher"
+
+    def shares(self, tp: Floats, fp: Floats, tn: Floats, fn: Floats, yes: Floats, no: Floats) -> tuple[Floats, Floats]:
+        """What counts, and of how much."""
+        return tp + tn, tp + fp + tn + fn + yes + no
+
+
+@frozen
+class YesNoPrecision(_YesNoShare):
+    r"""Precision of yes: of the replies that say yes, the share that is right.
+
+    $P = TP / (TP + FP)$
+
+    A model that sees what is not there has a low one.
+
+    Undefined when no reply says yes.
+
+    Pros:
+    - The measure of hallucinated objects.
+
+    Cons:
+    - Blind to what is missed.
+    """
+
+    name = "yn_precision"
+    title = "Precision of yes"
+    better = "higher"
+
+    def shares(self, tp: Floats, fp: Floats, tn: Floats, fn: Floats, yes: Floats, no: Floats) -> tuple[Floats, Floats]:
+        """What counts, and of how much."""
+        return tp, tp + fp
+
+
+@frozen
+class YesNoRecall(_YesNoShare):
+    r"""Recall of yes: of the questions whose answer is yes, the share whose reply says so.
+
+    $R = TP / (TP + FN + O_{yes})$
+
+    A reply that is neither yes nor no misses a yes.
+
+    Undefined when no true answer is yes.
+
+    Pros:
+    - Shows what is missed.
+
+    Cons:
+    - Always saying yes is perfect.
+    """
+
+    name = "yn_recall"
+    title = "Recall of yes"
+    better = "higher"
+
+    def shares(self, tp: Floats, fp: Floats, tn: Floats, fn: Floats, yes: Floats, no: Floats) -> tuple[Floats, Floats]:
+        """What counts, and of how much."""
+        return tp, tp + fn + yes
+
+
+@frozen
+class YesNoF1(_YesNoShare):
+    r"""F1 of yes: precision and recall of yes in one number.
+
+    $F_1 = 2TP / (2TP + FP + FN + O_{yes})$
+
+    A reply that is neither yes nor no misses a yes.
+
+    Undefined when nothing is yes, in truth or replies.
+
+    Pros:
+    - The number that POPE reports.
+
+    Cons:
+    - Does not count a right no.
+    """
+
+    name = "yn_f1"
+    title = "F1 of yes"
+    better = "higher"
+
+    def shares(self, tp: Floats, fp: Floats, tn: Floats, fn: Floats, yes: Floats, no: Floats) -> tuple[Floats, Floats]:
+        """What counts, and of how much."""
+        return 2 * tp, 2 * tp + fp + fn + yes
+
+
+@frozen
+class YesRatio(_YesNoShare):
+    r"""Yes ratio: of the replies that say yes or no, the share that says yes.
+
+    $Y = (TP + FP) / (TP + FP + TN + FN)$
+
+    What the model says, whatever is true. Beside the share of true answers that are yes, it shows a bias towards yes.
+
+    Undefined when no reply is yes or no.
+
+    Pros:
+    - Unmasks a model that agrees with everything.
+
+    Cons:
+    - Neither good nor bad by itself.
+    """
+
+    name = "yes_ratio"
+    title = "Replies that say yes"
+    better = "none"
+
+    def shares(self, tp: Floats, fp: Floats, tn: Floats, fn: Floats, yes: Floats, no: Floats) -> tuple[Floats, Floats]:
+        """What counts, and of how much."""
+        return tp + fp, tp + fp + tn + fn
+
+
+@frozen
+class YesBias(_YesNo):
+    r"""Yes bias: how much more often yes is said than it is true, among replies that say yes or no.
+
+    $B = \frac{FP - FN}{TP + FP + TN + FN}$
+
+    A model with more than 0 says yes too often.
+
+    Undefined when no reply is yes or no.
+
+    Pros:
+    - 0 for a model that errs both ways alike, whatever the share of true answers that are yes.
+
+    Cons:
+    - 0 does not mean right.
+    """
+
+    name = "yes_bias"
+    title = "Bias towards yes"
+    better = "zero"
+    range = (-1, 1)
+
+    def shares(self, tp: Floats, fp: Floats, tn: Floats, fn: Floats, yes: Floats, no: Floats) -> tuple[Floats, Floats]:
+        """Too many over all."""
+        return fp - fn, tp + fp + tn + fn
+
+
+CHOICES: tuple[type[Metric], ...] = (
+    Choice, AllChoices, YesNoAccuracy, YesNoPrecision, YesNoRecall, YesNoF1, YesRatio, YesBias,
+)  # fmt: skip

@@ -1,0 +1,317 @@
+"""What is kept of answers, added up over the questions of a unit."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Literal
+
+import numpy as np
+
+from steelyard.core.block import SumBlock
+from steelyard.core.frozen import frozen
+from steelyard.core.need import Sum, Work, sum_by_unit
+from steelyard.core.pairs import Array
+from steelyard.language import answers as alike
+from steelyard.language import edits
+from steelyard.language.replies import read_number
+from steelyard.tasks.answers.data import MANY, AnswerPairs
+from steelyard.tasks.answers.texts import Said, codes_of, said
+
+Process = Literal["official", "always"]
+Rule = Literal["official", "simple"]
+Form = Literal["as_is", "nfc", "nfkc"]
+Read = Literal["whole", "only"]
+
+
+class QuestionSum(Sum):
+    """A sum over the questions of each unit."""
+
+    @abstractmethod
+    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+        """A value for each question, or several."""
+
+    def measure(self, pairs: AnswerPairs, work: Work) -> SumBlock:
+        """Added up by unit."""
+        values, units = np.asarray(self.of_questions(pairs, work), dtype=np.float64), len(pairs.units)
+        if values.ndim == 1:
+            return sum_by_unit(values, pairs.owner, units)
+        columns = [np.bincount(pairs.owner, weights=column, minlength=units) for column in values.T]
+        return SumBlock(np.stack(columns, axis=1))
+
+
+@frozen
+class Questions(QuestionSum):
+    """Questions, or those that have an answer."""
+
+    name = "answers.questions"
+
+    of: Literal["all", "answered"] = "all"
+
+    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+        """1 each."""
+        if self.of == "all":
+            return np.ones(len(pairs.owner))
+        return said(pairs, work, empty=True).answered
+
+
+@frozen
+class ExactSum(QuestionSum):
+    """Questions whose reply is an accepted answer, once both are made alike."""
+
+    name = "answers.exact"
+
+    norm: str = "space"
+    form: Form = "as_is"
+
+    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+        """1 where it is one."""
+        reply, accepted = codes_of(pairs, work, self.norm, self.form)
+        texts = said(pairs, work)
+        return texts.best((accepted == reply[texts.of]).astype(float))
+
+
+def vqa_scores(pairs: AnswerPairs, work: Work, process: str, rule: str) -> Array:
+    """VQA accuracy of each question."""
+
+    def make() -> Array:
+        texts = said(pairs, work)
+        if not len(texts.reply):
+            return np.zeros(0)
+        reply, accepted = codes_of(pairs, work, "vqa", "as_is")
+        hits = np.add.reduceat((accepted == reply[texts.of]).astype(np.int64), texts.begin[:-1])
+        if process == "official":
+            plain = np.asarray(_plain_codes(pairs, work, texts))
+            own = plain[texts.accepted]
+            differs = np.add.reduceat((own != own[texts.begin[:-1]][texts.of]).astype(np.int64), texts.begin[:-1]) > 0
+            same = np.add.reduceat((own == plain[texts.reply][texts.of]).astype(np.int64), texts.begin[:-1])
+            hits = np.where(differs, hits, same)
+        people = np.diff(texts.begin)
+        if rule == "simple":
+            return np.where(texts.answered, np.minimum(1.0, hits / 3), 0.0)
+        others = hits * np.minimum(1.0, (hits - 1) / 3) + (people - hits) * np.minimum(1.0, hits / 3)
+        return np.where(texts.answered, others / people, 0.0)
+
+    return work.once(("vqa", process, rule), make)
+
+
+def _plain_codes(pairs: AnswerPairs, work: Work, texts: Said) -> Array:
+    place: dict[str, int] = {}
+    made = (place.setdefault(alike.plain(text), len(place)) for text in texts.distinct)
+    return work.once("plain", lambda: np.fromiter(made, np.int64, len(texts.distinct)))
+
+
+@frozen
+class VqaSum(QuestionSum):
+    """VQA accuracy, added up."""
+
+    name = "answers.vqa"
+
+    process: Process = "official"
+    rule: Rule = "official"
+
+    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+        """From 0 to 1 each."""
+        return vqa_scores(pairs, work, self.process, self.rule)
+
+
+@frozen
+class VqaRemarks(QuestionSum):
+    """What a reader of VQA accuracy must know: what processing would turn right, and questions of few people."""
+
+    name = "answers.vqa_remarks"
+    drawn = False
+
+    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+        """Two counts."""
+        texts = said(pairs, work)
+        official, always = (vqa_scores(pairs, work, process, "official") for process in ("official", "always"))
+        return np.stack([always > official, np.diff(texts.begin) <= MANY], axis=1)
+
+
+@frozen
+class AnlsSum(QuestionSum):
+    """How alike reply and answer are by edit distance, 0 below a threshold."""
+
+    name = "answers.anls"
+
+    threshold: float = 0.5
+    edge: Literal["script", "paper"] = "script"
+    length: Literal["raw", "folded"] = "raw"
+
+    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+        """The best over the accepted answers."""
+        texts = said(pairs, work)
+        far = work.once(("anls", self.length), lambda: shares_apart(texts, self.length))
+        value = 1 - far
+        low = value < self.threshold if self.edge == "script" else far >= self.threshold
+        return texts.best(np.where(low, 0.0, value))
+
+
+def shares_apart(texts: Said, length: str) -> Array:
+    """Edit distance of each accepted answer to the reply, as a share of the longer one's length."""
+    folded = texts.each(alike.spaced)
+    count = len(folded)
+    sized = folded if length == "folded" else [text if text.isascii() else text.upper() for text in texts.distinct]
+    lengths = np.fromiter(map(len, sized), np.int64, count)
+    reply = texts.reply[texts.of]
+    answers = [folded[i] for i in texts.accepted.tolist()]
+    distance = edits.text_distances(answers, [folded[i] for i in reply.tolist()])
+    longest = np.maximum(lengths[texts.accepted], lengths[reply])
+    return np.divide(distance, longest, out=np.zeros(len(distance)), where=longest > 0)
+
+
+@frozen
+class RelaxedSum(QuestionSum):
+    """Questions whose number is near the true one, or whose text is equal."""
+
+    name = "answers.relaxed"
+
+    tolerance: float = 0.05
+    years: Literal["relaxed", "exact"] = "relaxed"
+    lenient: bool = False
+
+    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+        """1 where it is."""
+        texts = said(pairs, work)
+        distinct = texts.distinct
+        right = [
+            alike.relaxed(distinct[reply], distinct[answer], self.tolerance, self.years, self.lenient)
+            for reply, answer in zip(texts.reply[texts.of].tolist(), texts.accepted.tolist(), strict=True)
+        ]
+        return texts.best(np.array(right, dtype=float))
+
+
+@frozen
+class BagSum(QuestionSum):
+    """F1 of the words or characters that reply and answer share."""
+
+    name = "answers.bags"
+
+    of: Literal["words", "characters"] = "words"
+
+    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+        """The best over the accepted answers."""
+        texts = said(pairs, work)
+        bags = texts.each((lambda t: alike.squad(t).split()) if self.of == "words" else alike.spaced)
+        pairs_of = zip(texts.reply[texts.of].tolist(), texts.accepted.tolist(), strict=True)
+        return texts.best(np.array([alike.bag_f1(bags[reply], bags[answer]) for reply, answer in pairs_of]))
+
+
+@frozen
+class EditSums(QuestionSum):
+    """Words or characters that are kept, substituted, deleted and inserted; questions whose true text is empty."""
+
+    name = "answers.edits"
+
+    by: Literal["words", "characters"] = "words"
+    form: Form = "as_is"
+    space: Literal["blank", "any"] = "blank"
+
+    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+        """Five columns, against the accepted answer with the lowest rate."""
+        return work.once(self, lambda: self._made(pairs, work))
+
+    def texts(self, pairs: AnswerPairs, work: Work) -> tuple[list[str], list[str]]:
+        """Each accepted answer, and beside it the reply."""
+        texts, form = said(pairs, work, empty=True), alike.unicode_form(self.form)
+        shaped = [form(text).strip() for text in texts.distinct]
+        reply = texts.reply[texts.of].tolist()
+        return [shaped[i] for i in texts.accepted.tolist()], [shaped[i] for i in reply]
+
+    def _counts(self, pairs: AnswerPairs, work: Work) -> Array:
+        if self.by == "characters":
+            return edits.text_counts(*self.texts(pairs, work))
+        sides = ([alike.transcript_words(text, self.space) for text in side] for side in self.texts(pairs, work))
+        return edits.edit_counts(*edits.words(*sides))
+
+    def _made(self, pairs: AnswerPairs, work: Work) -> Array:
+        texts = said(pairs, work, empty=True)
+        counts = self._counts(pairs, work).astype(np.float64)
+        length, wrong = counts[:, :3].sum(axis=1), counts[:, 1:].sum(axis=1)
+        rate = np.divide(wrong, length, out=np.where(wrong > 0, np.inf, 0.0), where=length > 0)
+        best = np.lexsort((*counts.T, rate, texts.of))[texts.begin[:-1]]  # no order of rows decides between equals
+        return np.column_stack([counts[best], length[best] == 0])
+
+
+@frozen
+class TextRemarks(QuestionSum):
+    """Texts with a tab or line end inside, and texts with characters in more than one form of Unicode."""
+
+    name = "answers.text_remarks"
+    drawn = False
+
+    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+        """Two counts."""
+        texts = said(pairs, work, empty=True)
+        nfc = alike.unicode_form("nfc")
+        tabbed = np.array([any(mark in text.strip() for mark in "\t\n\r") for text in texts.distinct], dtype=bool)
+        forms = np.array([nfc(text) != text for text in texts.distinct], dtype=bool)
+        first = texts.accepted[texts.begin[:-1]]
+        return np.stack([mark[first] | mark[texts.reply] for mark in (tabbed, forms)], axis=1)
+
+
+def numbers_of(pairs: AnswerPairs, work: Work, read: str) -> tuple[Array, Array]:
+    """The true number of each question that has one, the nearest to the reply's; and the reply's. nan where none."""
+
+    def make() -> tuple[Array, Array]:
+        texts = said(pairs, work)
+
+        def numbers(reading: str) -> Array:
+            values = [read_number(text, reading) for text in texts.distinct]
+            return np.array([np.nan if value is None else value for value in values])
+
+        reply = np.where(texts.answered, numbers(read)[texts.reply], np.nan)
+        true = numbers("whole")[texts.accepted]
+        away = np.abs(true - reply[texts.of])
+        away = np.where(np.isnan(true), np.inf, np.where(np.isnan(away), 0.0, away))
+        order = np.lexsort((away, texts.of))
+        return true[order[texts.begin[:-1]]], reply
+
+    return work.once(("numbers", read), make)
+
+
+@frozen
+class NumberHits(QuestionSum):
+    """Questions whose reply is a number near the true one; and the questions that ask for a number."""
+
+    name = "answers.number_hits"
+
+    relative: float = 0.0
+    absolute: float = 0.0
+    read: Read = "whole"
+    whole: bool = False
+
+    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+        """Hits and questions."""
+        true, given = numbers_of(pairs, work, self.read)
+        asked = _asked(true, self.whole)
+        with np.errstate(invalid="ignore"):
+            hit = np.abs(given - true) <= np.maximum(self.relative * np.abs(true), self.absolute)
+        return np.stack([hit & asked, asked], axis=1)
+
+
+def _asked(true: Array, whole: bool) -> Array:
+    asked = ~np.isnan(true)
+    return asked & (true >= 0) & (true == np.floor(true)) if whole else asked
+
+
+@frozen
+class NumberErrors(QuestionSum):
+    """Of questions with a number on both sides: how many, errors (absolute, signed, squared, relative), how many have a
+    relative one; and how many questions ask for a number.
+    """
+
+    name = "answers.number_errors"
+
+    read: Read = "whole"
+    whole: bool = False
+
+    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+        """Seven columns."""
+        true, given = numbers_of(pairs, work, self.read)
+        asked = _asked(true, self.whole)
+        both = asked & ~np.isnan(given)
+        error = np.where(both, given - np.where(asked, true, 0.0), 0.0)
+        some = both & (true != 0)
+        relative = np.divide(np.abs(error), np.abs(true), out=np.zeros(len(error)), where=some)
+        return np.stack([both, np.abs(error), error, error**2, relative, some, asked], axis=1)

@@ -1,0 +1,388 @@
+"""Error rates of texts: words or characters substituted, deleted and inserted, over those that there are.
+
+Conventions: rates are ratios of sums over all questions, never means of rates. S, D and I are those of one alignment
+with the least edits, which is jiwer's. Words stand between blanks; a tab or a line end inside a text separates nothing,
+as in jiwer (`space=any` takes all white space). Characters are code points of the stripped text; `unicode=nfc` joins
+those that are written in two. Of several accepted texts the one with the lowest rate counts.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric, one_of
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
+from steelyard.tasks.answers.sums import EditSums, Form, TextRemarks
+
+INFINITY = float("inf")
+By = Literal["words", "characters"]
+Space = Literal["blank", "any"]
+
+
+@frozen
+class _Transcript(Metric):
+    """Base of the rates of a text."""
+
+    better = "lower"
+    reference = "jiwer 4.0.0"
+    range = (0.0, 1.0)
+    by: ClassVar[By] = "words"
+
+    unicode: Form = "as_is"
+
+    def check(self) -> None:
+        """Check the form of Unicode."""
+        one_of(self, "unicode", "as_is", "nfc", "nfkc")
+
+    @property
+    def edits(self) -> EditSums:
+        """What is added up."""
+        return EditSums(self.by, self.unicode)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Edits, and what must be said of texts."""
+        return self.edits, TextRemarks()
+
+    def counts(self, totals: Declared) -> tuple[Floats, Floats, Floats, Floats]:
+        """Kept, substituted, deleted, inserted."""
+        sums = totals[self.edits]
+        return sums[:, 0], sums[:, 1], sums[:, 2], sums[:, 3]
+
+    def notes(self, totals: Declared) -> tuple[str, ...]:
+        """Empty true texts, separators that are none, characters in two forms."""
+        empty = int(totals[self.edits][0, 4])
+        tabbed, forms = (int(one) for one in totals[TextRemarks()][0])
+        said = []
+        if empty:
+            said.append(
+                f"{empty:,} true texts are empty: what is inserted there adds to the errors, and nothing to the length."
+            )
+        if tabbed and self.by == "words" and self.edits.space == "blank":
+            said.append(
+                f"{tabbed:,} questions have a tab or line end inside a text, which separates no words; space=any does."
+            )
+        if forms and self.unicode == "as_is":
+            said.append(
+                f"{forms:,} questions have characters in more than one form of Unicode; unicode=nfc joins them."
+            )
+        return tuple(said)
+
+
+@frozen
+class _Words(_Transcript):
+    """Base of the rates of words."""
+
+    space: Space = "blank"
+
+    def check(self) -> None:
+        """Check what separates words, too."""
+        super().check()
+        one_of(self, "space", "blank", "any")
+
+    @property
+    def edits(self) -> EditSums:
+        """What is added up, by word."""
+        return EditSums("words", self.unicode, self.space)
+
+
+@frozen
+class _Characters(_Transcript):
+    """Base of the rates of characters."""
+
+    by: ClassVar[By] = "characters"
+
+
+class _Rate(_Transcript):
+    """Base of the rates of all edits."""
+
+    range = (0, INFINITY)
+
+    def reduce(self, totals: Declared) -> Floats:
+        """All edits over the length of the true texts."""
+        kept, substituted, deleted, inserted = self.counts(totals)
+        return ratio(substituted + deleted + inserted, kept + substituted + deleted)
+
+
+class _Part(_Transcript):
+    """Base of the parts of a rate."""
+
+    range = (0, INFINITY)
+    part: ClassVar[int]
+
+    def reduce(self, totals: Declared) -> Floats:
+        """One kind of edit over the length of the true texts."""
+        counts = self.counts(totals)
+        return ratio(counts[self.part], counts[0] + counts[1] + counts[2])
+
+
+@frozen
+class WordErrorRate(_Rate, _Words):
+    r"""Word error rate: edits that make the true text the reply, over its words.
+
+    $\mathrm{WER} = \frac{S + D + I}{H + S + D}$
+
+    A reply much longer than the text can have more than 1. An empty reply deletes all.
+
+    Undefined when the true texts are empty.
+
+    Pros:
+    - The measure of speech and text recognition; its parts say what goes wrong.
+
+    Cons:
+    - Case and punctuation count as much as letters.
+    """
+
+    name = "wer"
+    title = "Word error rate"
+
+
+@frozen
+class WordSubstitutions(_Part, _Words):
+    r"""Substitutions by word: the part of the word error rate that is words substituted.
+
+    $S / (H + S + D)$
+
+    With the two others it adds up to `wer`.
+
+    Undefined when the true texts are empty.
+
+    Pros:
+    - Says what kind of error there is.
+
+    Cons:
+    - Which edit stands where is a choice where several alignments are as short.
+    """
+
+    name = "wer_s"
+    title = "Substitutions by word"
+    part: ClassVar[int] = 1
+
+
+@frozen
+class WordDeletions(_Part, _Words):
+    r"""Deletions by word: the part of the word error rate that is words deleted.
+
+    $D / (H + S + D)$
+
+    With the two others it adds up to `wer`.
+
+    Undefined when the true texts are empty.
+
+    Pros:
+    - Says what kind of error there is.
+
+    Cons:
+    - Which edit stands where is a choice where several alignments are as short.
+    """
+
+    name = "wer_d"
+    title = "Deletions by word"
+    part: ClassVar[int] = 2
+
+
+@frozen
+class WordInsertions(_Part, _Words):
+    r"""Insertions by word: the part of the word error rate that is words inserted.
+
+    $I / (H + S + D)$
+
+    With the two others it adds up to `wer`.
+
+    Undefined when the true texts are empty.
+
+    Pros:
+    - Says what kind of error there is.
+
+    Cons:
+    - Which edit stands where is a choice where several alignments are as short.
+    """
+
+    name = "wer_i"
+    title = "Insertions by word"
+    part: ClassVar[int] = 3
+
+
+@frozen
+class CharacterErrorRate(_Rate, _Characters):
+    r"""Character error rate: edits that make the true text the reply, over its characters.
+
+    $\mathrm{CER} = \frac{S + D + I}{H + S + D}$
+
+    A reply much longer than the text can have more than 1. An empty reply deletes all.
+
+    Undefined when the true texts are empty.
+
+    Pros:
+    - The measure of text recognition; its parts say what goes wrong.
+
+    Cons:
+    - Case and punctuation count as much as letters.
+    """
+
+    name = "cer"
+    title = "Character error rate"
+
+
+@frozen
+class CharacterSubstitutions(_Part, _Characters):
+    r"""Substitutions by character: the part of the character error rate that is characters substituted.
+
+    $S / (H + S + D)$
+
+    With the two others it adds up to `cer`.
+
+    Undefined when the true texts are empty.
+
+    Pros:
+    - Says what kind of error there is.
+
+    Cons:
+    - Which edit stands where is a choice where several alignments are as short.
+    """
+
+    name = "cer_s"
+    title = "Substitutions by character"
+    part: ClassVar[int] = 1
+
+
+@frozen
+class CharacterDeletions(_Part, _Characters):
+    r"""Deletions by character: the part of the character error rate that is characters deleted.
+
+    $D / (H + S + D)$
+
+    With the two others it adds up to `cer`.
+
+    Undefined when the true texts are empty.
+
+    Pros:
+    - Says what kind of error there is.
+
+    Cons:
+    - Which edit stands where is a choice where several alignments are as short.
+    """
+
+    name = "cer_d"
+    title = "Deletions by character"
+    part: ClassVar[int] = 2
+
+
+@frozen
+class CharacterInsertions(_Part, _Characters):
+    r"""Insertions by character: the part of the character error rate that is characters inserted.
+
+    $I / (H + S + D)$
+
+    With the two others it adds up to `cer`.
+
+    Undefined when the true texts are empty.
+
+    Pros:
+    - Says what kind of error there is.
+
+    Cons:
+    - Which edit stands where is a choice where several alignments are as short.
+    """
+
+    name = "cer_i"
+    title = "Insertions by character"
+    part: ClassVar[int] = 3
+
+
+@frozen
+class MatchErrorRate(_Words):
+    r"""Match error rate: the share of matches and edits that are edits.
+
+    $\mathrm{MER} = \frac{S + D + I}{H + S + D + I}$
+
+    At most 1, unlike `wer`.
+
+    Undefined when there is no word.
+
+    Pros:
+    - Reads as a probability.
+
+    Cons:
+    - Less known than WER.
+    """
+
+    name = "mer"
+    title = "Match error rate"
+    range = (0, 1)
+
+    def reduce(self, totals: Declared) -> Floats:
+        """From the sums over questions."""
+        kept, substituted, deleted, inserted = self.counts(totals)
+        return ratio(substituted + deleted + inserted, kept + substituted + deleted + inserted)
+
+
+def _preserved(kept: Floats, true: Floats, said: Floats) -> Floats:
+    """Share of the true words that are kept, times that of the said ones; 0 where one side has no word, as in jiwer."""
+    both: Floats = ratio(kept, true) * ratio(kept, said)
+    return np.where(np.isnan(both) & (true + said > 0), 0.0, both)
+
+
+@frozen
+class WordInformationPreserved(_Words):
+    r"""Word information preserved: the share of true words that are kept, times the share of said words that are right.
+
+    $\mathrm{WIP} = \frac{H}{H + S + D} \cdot \frac{H}{H + S + I}$
+
+    1 where all is right (Morris et al. 2004), and 0 where no reply has a word.
+
+    Undefined when there is no word on either side.
+
+    Pros:
+    - Counts omissions and inventions alike.
+
+    Cons:
+    - Less known than WER.
+    """
+
+    name = "wip"
+    title = "Word information preserved"
+    better = "higher"
+    range = (0, 1)
+
+    def reduce(self, totals: Declared) -> Floats:
+        """From the sums over questions."""
+        kept, substituted, deleted, inserted = self.counts(totals)
+        return _preserved(kept, kept + substituted + deleted, kept + substituted + inserted)
+
+
+@frozen
+class WordInformationLost(_Words):
+    r"""Word information lost: one minus the word information preserved.
+
+    $\mathrm{WIL} = 1 - \frac{H}{H + S + D} \cdot \frac{H}{H + S + I}$
+
+    0 where all is right (Morris et al. 2004), and 1 where no reply has a word.
+
+    Undefined when there is no word on either side.
+
+    Pros:
+    - Counts omissions and inventions alike.
+
+    Cons:
+    - Less known than WER.
+    """
+
+    name = "wil"
+    title = "Word information lost"
+    range = (0, 1)
+
+    def reduce(self, totals: Declared) -> Floats:
+        """From the sums over questions."""
+        kept, substituted, deleted, inserted = self.counts(totals)
+        return 1 - _preserved(kept, kept + substituted + deleted, kept + substituted + inserted)
+
+
+TRANSCRIPTS: tuple[type[Metric], ...] = (
+    CharacterErrorRate, CharacterSubstitutions, CharacterDeletions, CharacterInsertions,
+    WordErrorRate, WordSubstitutions, WordDeletions, WordInsertions,
+    MatchErrorRate, WordInformationPreserved, WordInformationLost,
+)  # fmt: skip

@@ -1,0 +1,361 @@
+"""Boxes at a working point: precision, recall, F1, the miss rate and the IoU of what was found."""
+
+from __future__ import annotations
+
+from dataclasses import field
+
+import numpy as np
+
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric, within_range
+from steelyard.core.pairs import Array
+from steelyard.core.spec import Range, render_value
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
+from steelyard.tasks.boxes.ranking import BestF1Search, RankingFigure, detections
+from steelyard.tasks.boxes.settings import MOST, STANDARD, check_ious, check_most, check_score, class_code
+from steelyard.tasks.boxes.sums import MatchedOverlap, WorkingCounts
+
+
+@frozen
+class WorkingPoint(Metric):
+    """A metric at an IoU threshold and a score threshold."""
+
+    range = (0.0, 1.0)
+
+    iou: float | Range = 0.5
+    score: float = 0.5
+    max_dets: int = MOST
+
+    def check(self) -> None:
+        """Check every setting."""
+        check_ious(self, self.iou)
+        check_score(self)
+        check_most(self, "max_dets")
+
+
+@frozen
+class _AtScore(Metric):
+    """A ratio of counts at an IoU threshold and a score threshold; over a range of IoU, the mean of the ratios."""
+
+    range = (0.0, 1.0)
+
+    iou: float | Range = 0.5
+    score: float = 0.5
+    only: str | int | None = field(default=None, metadata={"spec": "label"})
+    max_dets: int = MOST
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """At one threshold, and over the ten."""
+        return (cls(), cls(iou=STANDARD))
+
+    def check(self) -> None:
+        """Check every setting."""
+        check_ious(self, self.iou)
+        check_score(self)
+        check_most(self, "max_dets")
+
+    @property
+    def label(self) -> str:
+        """Name the working point."""
+        whose = "" if self.only is None else f" of {self.only}"
+        return f"{self.title}{whose}, IoU {render_value(self.iou)}, score {self.score:g}"
+
+    @property
+    def counts(self) -> WorkingCounts:
+        """What is counted."""
+        return WorkingCounts(self.iou, self.score, self.max_dets, self.only)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """The counts at the working point."""
+        return (self.counts,)
+
+    def counted(self, totals: Declared) -> Array:
+        """Weighted true positives, false positives and objects: (rows, 3, thresholds)."""
+        if self.only is not None:
+            class_code(totals.facts, self.only)
+        return by_threshold(totals[self.counts])
+
+
+def by_threshold(totals: Array) -> Array:
+    """Totals of `WorkingCounts`: (rows, 3, thresholds)."""
+    return totals.reshape(len(totals), 3, -1)
+
+
+def mean_over_thresholds(values: Array) -> Floats:
+    """The mean of each row's values."""
+    return np.asarray(values.mean(axis=1))
+
+
+@frozen
+class Precision(_AtScore):
+    r"""Precision: the share of the detections kept that are right.
+
+    $\mathrm{precision} = \mathrm{TP} \;/\; (\mathrm{TP} + \mathrm{FP})$
+
+    Detections with a score of at least `score` are kept, of all classes together; `label` asks for one class. A second
+    detection of the same object is a false positive. What falls on a crowd counts neither way.
+
+    Undefined when no detection is kept.
+
+    Pros:
+    - Reads as a promise: so many of a hundred detections shown are right.
+
+    Cons:
+    - Depends on the score threshold, and says nothing about what is missed.
+    """
+
+    name = "precision"
+    title = "Precision"
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Hits over detections."""
+        return mean_over_thresholds(ratio(*self.parts(totals)))
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """At each threshold: hits, of the detections kept."""
+        counts = self.counted(totals)
+        return counts[:, 0], counts[:, 0] + counts[:, 1]
+
+
+@frozen
+class Recall(_AtScore):
+    r"""Recall, the true positive rate: the share of the objects that were found.
+
+    $\mathrm{recall} = \mathrm{TPR} = \mathrm{TP} \;/\; (\mathrm{TP} + \mathrm{FN})$
+
+    Undefined when there is no object.
+
+    Pros:
+    - Reads as a promise: so many of a hundred objects are found.
+
+    Cons:
+    - False positives are free.
+    """
+
+    name = "recall"
+    title = "Recall (true positive rate)"
+    aliases = ("tpr", "true positive rate")
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Hits over objects."""
+        return mean_over_thresholds(ratio(*self.parts(totals)))
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """At each threshold: hits, of the objects."""
+        counts = self.counted(totals)
+        return counts[:, 0], counts[:, 2]
+
+
+@frozen
+class F1(_AtScore):
+    r"""F1: the harmonic mean of precision and recall.
+
+    $F_1 = 2\,\mathrm{TP} \;/\; (2\,\mathrm{TP} + \mathrm{FP} + \mathrm{FN})$
+
+    Undefined when there is neither an object nor a detection kept.
+
+    Pros:
+    - One number for a working point; high only where both are high.
+
+    Cons:
+    - Weighs a miss and a false alarm alike, which few uses do.
+    """
+
+    name = "f1"
+    title = "F1"
+    aliases = ("f1 score",)
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Twice the hits over detections plus objects."""
+        return mean_over_thresholds(ratio(*self.parts(totals)))
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """At each threshold: twice the hits, of the detections kept and the objects."""
+        counts = self.counted(totals)
+        return 2 * counts[:, 0], counts[:, 0] + counts[:, 1] + counts[:, 2]
+
+
+@frozen
+class FBeta(_AtScore):
+    r"""F-beta: precision and recall in one number, recall counting beta times as much.
+
+    $F_\beta = (1 + \beta^2)\,\mathrm{TP} \;/\; ((1 + \beta^2)\,\mathrm{TP} + \beta^2\,\mathrm{FN} + \mathrm{FP})$
+
+    With beta 0 it is precision.
+
+    Undefined when there is neither an object nor a detection kept.
+
+    Pros:
+    - Says by its setting whether a miss or a false alarm is worse.
+
+    Cons:
+    - Numbers of different beta cannot be compared.
+    """
+
+    name = "fbeta"
+    title = "F-beta"
+
+    beta: float = 2.0
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """A miss counts more."""
+        return (cls(),)
+
+    def check(self) -> None:
+        """Check every setting."""
+        super().check()
+        within_range(self, "beta", 0, 1e6)
+
+    @property
+    def label(self) -> str:
+        """Name beta and the working point."""
+        return super().label.replace("F-beta", f"F{self.beta:g}", 1)
+
+    def reduce(self, totals: Declared) -> Floats:
+        """The weighted form of F1."""
+        return mean_over_thresholds(ratio(*self.parts(totals)))
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """At each threshold: the hits, of hits, misses and false positives as they weigh."""
+        counts = self.counted(totals)
+        square = self.beta**2
+        hits = (1 + square) * counts[:, 0]
+        return hits, counts[:, 0] + counts[:, 1] + square * counts[:, 2]
+
+
+@frozen
+class BestF1(Metric):
+    r"""Best F1: the highest F1 that any score threshold reaches, all classes together.
+
+    $F_1^{*} = \max_s F_1(s)$
+
+    The report says at which score. Inside every bootstrap draw the threshold is sought again, so the interval holds
+    that search too.
+
+    Undefined when there is no object.
+
+    Pros:
+    - Compares models whose scores are not calibrated alike.
+    - Gives the score threshold to work with.
+
+    Cons:
+    - Optimistic: the threshold is chosen on the data that it is judged on.
+    """
+
+    name = "best_f1"
+    title = "Best F1 over score thresholds"
+    range = (0.0, 1.0)
+
+    iou: float = 0.5
+    max_dets: int = MOST
+
+    def check(self) -> None:
+        """Check every setting."""
+        check_ious(self, self.iou)
+        check_most(self, "max_dets")
+
+    @property
+    def search(self) -> BestF1Search:
+        """What is read along the ranking."""
+        ranking, area, places = detections(self.iou, "all", "coco")
+        return BestF1Search(ranking, area=area, max_dets=self.max_dets, at=places[0])
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """The ranking of all detections."""
+        return (self.search,)
+
+    def reduce(self, totals: Declared) -> Floats:
+        """The best F1 under each row of weights."""
+        best: Floats = totals[self.search][0][:, 0]
+        return best
+
+    def notes(self, totals: Declared) -> tuple[str, ...]:
+        """The threshold."""
+        at = float(totals[self.search][1][0, 0])
+        return (f"The best F1 is reached with detections of score {at:.4g} or more.",) if at == at else ()
+
+
+@frozen
+class MeanIou(WorkingPoint):
+    r"""Mean IoU of the matched: how well what was found fits the objects.
+
+    $\overline{\mathrm{IoU}} = \frac{1}{|M|} \sum_{(d, g) \in M} \mathrm{IoU}(d, g)$
+
+    Undefined when nothing was matched.
+
+    Pros:
+    - The fit alone, apart from what was found and what was not.
+
+    Cons:
+    - A model that finds only easy objects looks good: read it beside recall.
+    """
+
+    name = "mean_iou"
+    title = "Mean IoU of the matched"
+    aliases = ("iou", "intersection over union")
+
+    iou: float = 0.5
+
+    @property
+    def overlap(self) -> MatchedOverlap:
+        """What is added up."""
+        return MatchedOverlap(float(self.iou), self.score, self.max_dets)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Overlaps of what is matched."""
+        return (self.overlap,)
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Sum of IoU over number of matches."""
+        sums = totals[self.overlap]
+        return ratio(sums[:, 0], sums[:, 1])
+
+
+@frozen
+class LogAverageMissRate(Metric):
+    r"""Log-average miss rate: the share of objects missed, over false positives from 0.01 to 1 per image.
+
+    $\mathrm{LAMR} = \exp\!\Big( \frac{1}{9} \sum_{j=0}^{8} \ln \mathrm{MR}(10^{-2 + j/4}) \Big)$
+
+    The geometric mean of the miss rate at nine numbers of false positives an image, evenly spaced in the logarithm, as
+    pedestrian detection reports it; the mean over classes that have truth. A miss rate below 1e-10 counts as that.
+
+    Undefined when no class has truth.
+
+    Pros:
+    - Speaks of the working range where a system would run.
+
+    Cons:
+    - Depends on the number of images without objects.
+    """
+
+    name = "lamr"
+    title = "Log-average miss rate"
+    better = "lower"
+    range = (1e-10, 1)
+
+    iou: float = 0.5
+    max_dets: int = MOST
+
+    def check(self) -> None:
+        """Check every setting."""
+        check_ious(self, self.iou)
+        check_most(self, "max_dets")
+
+    @property
+    def curve(self) -> RankingFigure:
+        """What is read along the ranking of each class."""
+        ranking, area, places = detections(self.iou, "all", "coco")
+        return RankingFigure(ranking, "lamr", area, self.max_dets, at=places[0])
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """The ranking of all detections."""
+        return (self.curve,)
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Walk each class until the false positives pass each of the nine."""
+        rates: Floats = totals[self.curve].figure[:, 0]
+        return rates

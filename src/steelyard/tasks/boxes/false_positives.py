@@ -1,0 +1,137 @@
+"""Wrong boxes as a rate, in the three forms that are in use: per image, by image and class, by candidate."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
+from steelyard.tasks.boxes.counts import WorkingPoint, by_threshold, mean_over_thresholds
+from steelyard.tasks.boxes.pairs import CLASS
+from steelyard.tasks.boxes.settings import check_score
+from steelyard.tasks.boxes.sums import ClassesSeen, ImageCount, WorkingCounts
+
+IMAGES = ImageCount()
+INFINITY = float("inf")
+
+
+@frozen
+class FalsePositivesPerImage(WorkingPoint):
+    r"""False positives an image: how many wrong detections a viewer sees.
+
+    $\mathrm{FPPI} = \mathrm{FP} \;/\; \mathrm{images}$
+
+    Undefined when there is no image.
+
+    Pros:
+    - Means the same whatever the number of objects.
+
+    Cons:
+    - Not a rate: it has no upper end.
+    """
+
+    name = "fppi"
+    title = "False positives an image"
+    better = "lower"
+    range = (0, INFINITY)
+
+    @property
+    def counts(self) -> WorkingCounts:
+        """What is counted."""
+        return WorkingCounts(self.iou, self.score, self.max_dets)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """False positives and images."""
+        return self.counts, IMAGES
+
+    def reduce(self, totals: Declared) -> Floats:
+        """False positives over images."""
+        wrong = by_threshold(totals[self.counts])[:, 1]
+        return mean_over_thresholds(ratio(wrong, totals[IMAGES][:, np.newaxis]))
+
+
+@frozen
+class FalsePositiveRateImage(Metric):
+    r"""False positive rate by image: of the images without a class, the share that got a detection of it.
+
+    $\mathrm{FPR} = \sum_k |\{i : k \notin i,\; k\ \mathrm{detected}\}| \;/\; \sum_k |\{i : k \notin i\}|$
+
+    Boxes have no true negatives; whole images do, so this is the one rate with a true denominator, and what plain `fpr`
+    means. It is taken over all pairs of image and class.
+
+    Undefined when every image holds every class.
+
+    Pros:
+    - A real rate, from 0 to 1, comparable with classification.
+
+    Cons:
+    - Blind to false positives in images that do hold the class.
+    - Small by nature where there are many classes.
+    """
+
+    name = "fpr_image"
+    title = "False positive rate by image"
+    aliases = ("fpr", "false positive rate")
+    better = "lower"
+    range = (0.0, 1.0)
+
+    score: float = 0.5
+
+    def check(self) -> None:
+        """Check the score threshold."""
+        check_score(self)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Classes that an image holds, others that were detected, and images."""
+        return ClassesSeen(self.score), IMAGES
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Absent classes that were detected over absent classes."""
+        return ratio(*self.parts(totals))
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """One proportion, of the classes that images do not hold: those that were detected."""
+        seen = totals[ClassesSeen(self.score)]
+        return seen[:, 1], totals.facts.size(CLASS) * totals[IMAGES] - seen[:, 0]
+
+
+@frozen
+class FalsePositiveRateCandidate(WorkingPoint):
+    r"""False positive rate by candidate: of the detections that match nothing, the share that the score lets through.
+
+    $\mathrm{FPR}_{\mathrm{candidate}} = |\{d\ \mathrm{unmatched},\; s_d \ge s\}| \;/\; |\{d\ \mathrm{unmatched}\}|$
+
+    Takes the unmatched detections of low score for the true negatives.
+
+    Undefined when every detection matches.
+
+    Pros:
+    - Shows how well the score tells wrong detections from right ones.
+
+    Cons:
+    - Depends on how many detections of low score the model puts out: not comparable between models.
+    """
+
+    name = "fpr_candidate"
+    title = "False positive rate by candidate"
+    better = "lower"
+
+    @property
+    def counts(self) -> tuple[WorkingCounts, WorkingCounts]:
+        """What is counted: detections from the score on, and all."""
+        return WorkingCounts(self.iou, self.score, self.max_dets), WorkingCounts(self.iou, None, self.max_dets)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """False positives from the score on, and all."""
+        return self.counts
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Unmatched kept over unmatched."""
+        return mean_over_thresholds(ratio(*self.parts(totals)))
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """At each threshold: the unmatched kept, of all unmatched."""
+        kept, every = (by_threshold(totals[need])[:, 1] for need in self.counts)
+        return kept, every

@@ -1,0 +1,271 @@
+"""How other tools score boxes: each setting in which they differ, and what it does to the numbers of these data.
+
+A `Way` is one set of settings. Changing one of them at a time says what it moves; changing all of a tool's says what
+that tool prints, which tests hold against the packages themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.core.explanation import Explanation
+from steelyard.core.frozen import frozen
+from steelyard.core.need import Work
+from steelyard.core.pairs import Array
+from steelyard.tasks.boxes.matches import (
+    AREAS,
+    CROWD,
+    IOUS,
+    LOST,
+    STANDARD_AREAS,
+    Matches,
+    MatchInput,
+    match_input,
+    match_objects,
+)
+from steelyard.tasks.boxes.pairs import BoxPairs
+from steelyard.tasks.boxes.ranking import RankedColumns
+from steelyard.tasks.boxes.single import THRESHOLDS, hits_in_single, linspace_single
+from steelyard.tasks.shared.tools import Tool, explained, find_tools
+
+NAMES = ("map", "map50", "map75", "map_small", "map_medium", "map_large")
+MOST = 65535
+KEPT = 300  # detections of an image, in Ultralytics
+LEAST = 0.001  # score, in Ultralytics
+
+
+@frozen
+class Way:
+    """Settings in which tools differ; the defaults are Steelyard's. A field's metadata says what it is called."""
+
+    zero_id: str = field(default="counts", metadata={"title": "annotation with id 0"})
+    recalls: str = field(default="double precision", metadata={"title": "recall grid"})
+    ious: str = field(default="double precision", metadata={"title": "IoU thresholds"})
+    numbers: str = field(default="double precision", metadata={"title": "boxes and scores"})
+    area: str = field(default="as annotated", metadata={"title": "area of an object"})
+    crowd: str = field(default="ignored", metadata={"title": "crowds"})
+    limit: str = field(default="100 of a class and image", metadata={"title": "most detections"})
+    least: str = field(default="none", metadata={"title": "lowest score"})
+    curve: str = field(default="101 points, steps", metadata={"title": "area under the curve"})
+    ties: str = field(default="in the input's order", metadata={"title": "equal scores"})
+    first: str = field(default="the last", metadata={"title": "equal overlaps"})
+
+
+OURS = Way()
+TOOLS = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            "pycocotools",
+            "2.0.11",
+            Way(zero_id="never matched"),
+            {"zero_id": "It takes the id 0 of a matched truth for 'no match'."},
+            NAMES,
+            (
+                "Undefined numbers are printed as -1.",
+                "Detections of a class that the truth does not list are left out in silence.",
+            ),
+        ),
+        Tool(
+            "torchmetrics",
+            "1.9.0",
+            Way(
+                recalls="single precision",
+                ious="single precision",
+                numbers="single precision",
+                area="of the box",
+                crowd="ordinary objects",
+            ),
+            {
+                "recalls": "torch.linspace: a recall that falls on a point of the grid may miss it.",
+                "ious": "torch.linspace: 0.55 is 0.550000012.",
+                "numbers": "Tensors of corners: width is the difference of two rounded numbers.",
+                "area": "Taken from the box unless 'area' is given in the target.",
+                "crowd": "Counted like any object unless 'iscrowd' is given in the target.",
+            },
+            NAMES,
+            ("Results are rounded to single precision; undefined ones are -1.",),
+        ),
+        Tool(
+            "ultralytics",
+            "8.4.190",
+            Way(
+                ious="single precision",
+                numbers="single precision",
+                crowd="left out",
+                limit="300 of an image",
+                least="0.001",
+                curve="101 points, straight lines",
+                ties="in no fixed order",
+                first="the first",
+            ),
+            {
+                "ious": "torch.linspace: 0.55 is 0.550000012.",
+                "numbers": "Tensors of corners; the IoU itself is computed in single precision.",
+                "crowd": "YOLO's labels have none; what lies on one is a false positive.",
+                "limit": "max_det=300 over all classes of an image, none for a class.",
+                "least": "conf=0.001 in validation.",
+                "curve": "Precision is joined by straight lines, from 1 at recall 0, and integrated by trapezoids.",
+                "ties": "An unstable sort: it may differ between machines.",
+                "first": "Where two objects overlap a detection alike, the first is taken.",
+            },
+            ("map", "map50", "map75"),
+            ("Scores are of the boxes that you give: its own letterboxing and suppression are not repeated.",),
+        ),
+    )
+}
+
+
+def explain_tools(pairs: BoxPairs, names: Any) -> tuple[Explanation, ...]:
+    """An explanation for each tool that is named."""
+    work = Work()
+    return tuple(explained(tool, partial(values, pairs, work)) for tool in find_tools(names, TOOLS).values())
+
+
+def values(pairs: BoxPairs, work: Work, way: Way) -> dict[str, float]:
+    """The numbers that come of a way."""
+    return work.once(("other way", way), lambda: _values(match_input(pairs, work), way))
+
+
+def _values(objects: MatchInput, way: Way) -> dict[str, float]:
+    data = _prepared(objects, way)
+    ious = IOUS if way.ious == OURS.ious else tuple(map(float, THRESHOLDS))
+    most = 100 if way.limit == OURS.limit else MOST
+    if way.curve != OURS.curve and way.numbers != OURS.numbers and way.crowd == "left out":
+        hit, rows = hits_in_single(data)
+        made = straight_lines(data, rows, hit, np.zeros(len(hit), dtype=np.uint32), way)
+        return {**dict.fromkeys(NAMES, float("nan")), **made}
+    values = {}
+    every = match_objects(data, ious, STANDARD_AREAS, most, lost=way.zero_id != OURS.zero_id)
+    for name, m in zip(AREAS, every, strict=True):
+        if way.curve != OURS.curve:
+            return {**dict.fromkeys(NAMES, float("nan")), **straight_lines(data, *hits_by_image(data, m), way)}
+        if way.ties != OURS.ties:
+            m = _untied(data, m)
+        single = way.recalls != OURS.recalls
+        grid = linspace_single(0.0, 1.0, 101).astype(np.float64) if single else np.linspace(0.0, 1.0, 101)
+        precision = _native.box_curves(*ranked_columns(m), m.thresholds, most, np.ones(data.units), grid)[0]
+        if name == "all":
+            values = {"map": mean_of(precision), "map50": mean_of(precision[0]), "map75": mean_of(precision[5])}
+        else:
+            values[f"map_{name}"] = mean_of(precision)
+    return values
+
+
+def ranked_columns(m: Matches) -> RankedColumns:
+    """The arguments that the kernel of curves takes."""
+    return m.begin, m.end, m.image, m.score, m.rank, m.hit, m.ignored, m.truth_begin, m.truth_image, m.counts
+
+
+def mean_of(values: Array) -> float:
+    """The mean of what is defined."""
+    flat = values[~np.isnan(values)]
+    return float(np.mean(flat)) if len(flat) else float("nan")
+
+
+def _prepared(s: MatchInput, way: Way) -> MatchInput:
+    """The same boxes, as the way takes them."""
+    if way.numbers != OURS.numbers:
+        score = s.d_score.astype(np.float32).astype(np.float64)
+        s = replace(s, box=_rounded(s.box), d_box=_rounded(s.d_box), d_score=score)
+    if way.area != OURS.area:
+        s = replace(s, area=s.box[:, 2] * s.box[:, 3])
+    truths, kept = np.ones(len(s.image), dtype=bool), np.ones(len(s.d_image), dtype=bool)
+    if way.crowd != OURS.crowd:
+        crowd = (s.flags & ~np.uint8(LOST)) != 0
+        truths = ~crowd if way.crowd == "left out" else truths
+        s = replace(s, flags=s.flags & np.uint8(LOST))
+    if way.least != OURS.least:
+        kept = s.d_score > LEAST
+    if way.limit != OURS.limit:
+        kept = kept & (rank_in_image(s, kept) < KEPT)
+    rows = np.flatnonzero(truths)
+    return s.part(rows[::-1].copy() if way.first != OURS.first else rows, np.flatnonzero(kept))
+
+
+def _rounded(box: Array) -> Array:
+    low, high = box[:, :2].astype(np.float32), (box[:, :2] + box[:, 2:]).astype(np.float32)
+    return np.column_stack([low, high - low]).astype(np.float64)
+
+
+def rank_in_image(s: MatchInput, kept: Array) -> Array:
+    """The rank by falling score among the kept detections of an image, over all classes."""
+    rank = np.zeros_like(s.d_image)
+    rows = np.flatnonzero(kept)
+    order = rows[np.lexsort((-s.d_score[rows], s.d_image[rows]))]
+    starts = np.flatnonzero(np.diff(s.d_image[order], prepend=-1))
+    rank[order] = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    return rank
+
+
+def hits_by_image(data: MatchInput, m: Matches) -> tuple[Array, Array, Array]:
+    """Detections by image and score, and bits of their hits and of where they are ignored."""
+    rows = m.order[m.order >= 0]
+    hit = np.zeros(len(m.order), dtype=np.uint32)
+    ignored = np.zeros(len(m.order), dtype=np.uint32)
+    kept = np.zeros(len(m.order), dtype=bool)
+    hit[rows], ignored[rows], kept[rows] = m.hit[m.order >= 0], m.ignored[m.order >= 0], True
+    order = by_image(data)
+    order = order[kept[order]]
+    return order, hit[order], ignored[order]
+
+
+def by_image(data: MatchInput) -> Array:
+    """Detections by image and falling score: the order in which a validator sees them."""
+    return np.lexsort((-data.d_score, data.d_image))
+
+
+def straight_lines(data: MatchInput, rows: Array, hit: Array, ignored: Array, way: Way) -> dict[str, float]:
+    """Average precision with straight lines between the points, over the classes that have truth."""
+    score, label = data.d_score[rows], data.d_label[rows]
+    turn = _sorted(score, way)
+    hit, ignored, label = hit[turn], ignored[turn], label[turn]
+    counted = (data.flags & CROWD) == 0
+    kinds, counts = np.unique(data.label[counted], return_counts=True)
+    ap = np.zeros((len(kinds), 10))
+    for k, (kind, count) in enumerate(zip(kinds.tolist(), counts.tolist(), strict=True)):
+        mine = label == kind
+        if not mine.any():
+            continue
+        for t in range(10):
+            bit = np.uint32(1 << t)
+            seen = (ignored[mine] & bit) == 0
+            right = ((hit[mine] & bit) != 0)[seen]
+            ap[k, t] = _trapezoids(np.cumsum(right), np.arange(1, len(right) + 1), count) if len(right) else 0.0
+    if not len(kinds):
+        return {}
+    return {"map": float(ap.mean()), "map50": float(ap[:, 0].mean()), "map75": float(ap[:, 5].mean())}
+
+
+def _sorted(score: Array, way: Way) -> Array:
+    if way.ties == OURS.ties:
+        return np.argsort(-score, kind="stable")
+    return np.argsort(-score.astype(np.float32) if way.numbers != OURS.numbers else -score)  # as it comes: not stable
+
+
+def _trapezoids(right: Array, seen: Array, count: int) -> float:
+    recall, precision = right / (count + 1e-16), right / seen
+    recalls = np.concatenate([[0.0], recall, [recall[-1], 1.0]])
+    falling = np.maximum.accumulate(np.concatenate([[1.0], precision, [0.0, 0.0]])[::-1])[::-1]
+    grid = np.linspace(0, 1, 101)
+    heights = np.interp(grid, recalls, falling)
+    return float(np.sum(np.diff(grid) * (heights[1:] + heights[:-1]) / 2.0))
+
+
+def _untied(data: MatchInput, m: Matches) -> Matches:
+    """The same matches with the detections of each class in the order of an unstable sort."""
+    place = np.empty_like(m.order)
+    turn = np.argsort(-data.d_score[by_image(data)])
+    place[by_image(data)[turn]] = np.arange(len(m.order))
+    order = np.arange(len(m.order))
+    for begin, end in zip(m.begin.tolist(), m.end.tolist(), strict=True):
+        part = np.argsort(place[m.order[begin:end]], kind="stable")
+        order[begin:end] = begin + part
+    columns = ("order", "image", "score", "rank", "hit", "ignored")
+    moved: dict[str, Any] = {name: np.ascontiguousarray(getattr(m, name)[order]) for name in columns}
+    return replace(m, **moved)

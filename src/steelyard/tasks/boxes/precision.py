@@ -1,0 +1,436 @@
+"""Average precision and average recall of boxes: what depends on the whole ranking."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import field
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric, one_of
+from steelyard.core.need import Work
+from steelyard.core.pairs import Array
+from steelyard.core.ranking import RankingBlock
+from steelyard.core.spec import Range, render_value
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats
+from steelyard.tasks.boxes.class_groups import Classes, Frequency, check_group, class_group, titled
+from steelyard.tasks.boxes.matches import AREAS, IOUS, STANDARD_AREAS, match_input, match_objects
+from steelyard.tasks.boxes.pairs import BoxPairs
+from steelyard.tasks.boxes.ranking import (
+    ALONE,
+    GRIDS,
+    ClassesWithTruth,
+    FigureValues,
+    RankingFigure,
+    RankingSummary,
+    detections,
+    ranking_of,
+)
+from steelyard.tasks.boxes.settings import (
+    MOST,
+    STANDARD,
+    STANDARD_MOST,
+    AreaSetting,
+    check_area,
+    check_ious,
+    check_most,
+)
+
+Kind = Literal["coco", "voc", "voc11", "step", "loop"]
+Ties = Literal["step", "order"]
+Reduction = Literal["mean", "sum"]
+INFINITY = float("inf")
+Rule = Literal["coco", "voc", "dota", "openimages", "openimages_v2"]
+LVIS_MOST = 300
+Read = tuple[RankingFigure, tuple[int, ...]]  # a curve, and the places of the thresholds that are averaged
+
+
+def _figure(
+    kind: str, iou: float | Range, area: AreaSetting, most: int, rule: str = "coco", label: str | int | None = None,
+    group: tuple[Any, ...] | None = None, ties: str = "step",
+) -> Read:  # fmt: skip
+    """What is read for an average over thresholds. A kind that walks all detections is read at one, if that is all."""
+    ranking, place, places = detections(iou, area, rule)
+    if kind in ALONE and len(places) == 1:
+        return RankingFigure(ranking, kind, place, most, places[0], label, group, ties), (0,)
+    return RankingFigure(ranking, kind, place, most, None, label, group, ties), places
+
+
+@frozen
+class _Averaged(Metric):
+    """A mean over thresholds and classes of a figure along the ranking."""
+
+    reference = "pycocotools 2.0.11"
+    cap: ClassVar[int] = STANDARD_MOST  # detections of a class in an image that count in COCO's metrics
+
+    @property
+    @abstractmethod
+    def figure(self) -> Read:
+        """What is read."""
+
+    @property
+    def settings(self) -> Any:
+        """The metric with the settings that all of them have: each class keeps its own order of them, as specs do."""
+        return self
+
+    def check(self) -> None:
+        """Check `kind`, `ties`, `reduction` and `max_dets`."""
+        given = self.settings
+        one_of(self, "kind", *get_args(Kind))
+        one_of(self, "ties", *get_args(Ties))
+        one_of(self, "reduction", *get_args(Reduction))
+        if given.ties == "order" and given.kind not in ("step", "loop"):
+            raise InputError(
+                f"metric '{self.name}': ties cannot be order with kind={given.kind}",
+                remedy="The kinds coco, voc and voc11 always take equal scores in order: leave ties out.",
+            )
+        if given.max_dets is not None:
+            check_most(self, "max_dets")
+
+    @property
+    def range(self) -> tuple[float, float]:  # type: ignore[override]
+        """A sum over classes has no upper end."""
+        return (0.0, INFINITY) if self.settings.reduction == "sum" else (0.0, 1.0)
+
+    @property
+    def most(self) -> int:
+        """How many detections of a class count in an image."""
+        given = self.settings
+        coco = given.kind == "coco" and getattr(self, "rule", "coco") == "coco"
+        return int(given.max_dets) if given.max_dets is not None else self.cap if coco else MOST
+
+    @property
+    def summary(self) -> RankingSummary:
+        """What the notes are about."""
+        curve = self.figure[0]
+        return RankingSummary(curve.ranking, curve.max_dets)
+
+    @property
+    def classes_with_truth(self) -> ClassesWithTruth:
+        """What a sum over classes is a mean times."""
+        curve = self.figure[0]
+        return ClassesWithTruth(figure=curve, ranking=curve.ranking)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """The ranking of all detections, and what it holds, which notes tell of."""
+        summed = (self.classes_with_truth,) if self.settings.reduction == "sum" else ()
+        return self.figure[0], self.summary, *summed
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Mean over classes and thresholds, or the sum over classes of the mean over thresholds."""
+        curve, places = self.figure
+        values: FigureValues = totals[curve]
+        mean = values.mean_figure(places)
+        return mean * totals[self.classes_with_truth] if self.settings.reduction == "sum" else mean
+
+    def notes(self, totals: Declared) -> tuple[str, ...]:
+        """How many detections the cap leaves out."""
+        return self.summary.remarks(totals[self.summary], self.figure[0].groups(totals.facts))
+
+
+def _sized(title: str, area: AreaSetting) -> str:
+    if area == "all":
+        return title
+    return f"{title}, {area} objects" if isinstance(area, str) else f"{title}, area {area[0]:g} to {area[1]:g}"
+
+
+@frozen
+class AveragePrecision(_Averaged):
+    r"""Average precision at one IoU threshold: the mean, over classes, of the area under precision against recall.
+
+    $\mathrm{AP} = \frac{1}{K} \sum_k \int_0^1 p_k(r)\,dr$
+
+    Detections are taken from the highest score down; one is right where it finds a truth of its class, not found
+    before, with IoU at least `iou`. The kind says how the area is taken: `coco` (the default: 101 points of recall,
+    precision made falling), `voc` (the whole area under the falling curve), `voc11` (11 points) and `step` (the plain
+    sum of precision times the step in recall, equal scores being one step). With `ties=order` equal scores are taken
+    one by one, images in the order of their ids and detections in that of the input. `kind=loop` is `step` as the loop
+    `for i in range(1, n)` computes it: without the first step. `reduction=sum` adds the classes up instead of taking
+    their mean. `label` asks for one class; `rule=voc`
+    lets a detection try only the truth that it overlaps most, and `rule=dota` does so with IoU above `iou`, not at it.
+    `rule=openimages` is as `voc`, and detections that lie by `iou` of their area in a box of a group are one hit
+    together, with the best of their scores; by `rule=openimages_v2` they count neither way. `max_dets` is how many
+    detections of a class count in an image: by default COCO's cap for `kind=coco, rule=coco`, and no cap otherwise.
+
+    Undefined when no class has truth.
+
+    Pros:
+    - One number for the ranking of all detections: no score threshold has to be chosen.
+
+    Cons:
+    - Says nothing about any one working point; many false positives of low score cost next to nothing.
+    - The kinds differ by some points: name the kind.
+    """
+
+    name = "ap"
+    title = "Average precision"
+    also_at = "iou"
+
+    kind: Kind = "coco"
+    iou: float | Range = 0.5
+    area: AreaSetting = "all"
+    max_dets: int | None = None
+    rule: Rule = "coco"
+    only: str | int | None = field(default=None, metadata={"spec": "label"})
+    ties: Ties = "step"
+    reduction: Reduction = "mean"
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """One of each kind."""
+        return (cls(), cls(kind="voc"), cls(kind="voc11"), cls(kind="step"), cls(kind="voc11", rule="voc"))
+
+    def check(self) -> None:
+        """Check every setting."""
+        super().check()
+        one_of(self, "rule", *get_args(Rule))
+        check_ious(self, self.iou)
+        check_area(self, self.area)
+
+    @property
+    def figure(self) -> Read:
+        """The area of its kind."""
+        return _figure(self.kind, self.iou, self.area, self.most, self.rule, self.only, ties=self.ties)
+
+
+@frozen
+class MeanAveragePrecision(_Averaged):
+    r"""Mean average precision over IoU 0.5 to 0.95: the number that COCO ranks by.
+
+    $\mathrm{mAP} = \frac{1}{10} \sum_{t = 0.5}^{0.95} \frac{1}{K} \sum_k \mathrm{AP}_k(t)$
+
+    The mean of the average precision over ten thresholds and over the classes that have truth. `area` counts only
+    objects of a size (small below 32² pixels, medium to 96², large); `kind`, `ties`, `reduction` and `max_dets` are as
+    in `ap`.
+    `frequency` takes the mean over the rare (r), common (c) or frequent (f) classes of LVIS, and `classes=[a, b]` over
+    those, such as the base or the novel classes of an open vocabulary; all detections are matched as ever.
+
+    Undefined when no class has truth.
+
+    Pros:
+    - Rewards a good fit, not only found objects.
+    - Comparable with published results: equal to pycocotools to the last bit.
+
+    Cons:
+    - Hides which of class, place or score is wrong: see the error breakdown.
+    - Every class counts the same, however rare.
+    """
+
+    name = "map"
+    title = "mAP, IoU 0.5:0.95"
+    aliases = ("mean average precision",)
+    also_at = "iou"
+
+    iou: float | Range = STANDARD
+    area: AreaSetting = "all"
+    max_dets: int | None = None
+    kind: Kind = "coco"
+    frequency: Frequency | None = None
+    classes: Classes | None = None
+    ties: Ties = "step"
+    reduction: Reduction = "mean"
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """The whole, and by area."""
+        return (cls(), cls(area="small"), cls(area="medium"), cls(area="large"))
+
+    def check(self) -> None:
+        """Check every setting."""
+        super().check()
+        check_ious(self, self.iou)
+        check_area(self, self.area)
+        check_group(self)
+
+    @property
+    def label(self) -> str:
+        """Name the thresholds, the area and the classes."""
+        return titled(_sized(f"mAP, IoU {render_value(self.iou)}", self.area), self)
+
+    @property
+    def figure(self) -> Read:
+        """The area of its kind."""
+        return _figure(self.kind, self.iou, self.area, self.most, group=class_group(self), ties=self.ties)
+
+    def notes(self, totals: Declared) -> tuple[str, ...]:
+        """Also false positives in classes without truth, which no AP sees; and equal scores."""
+        said = super().notes(totals)
+        if self.area != "all":
+            return said
+        every, has_truth, equal = totals[self.summary][:3]
+        in_order = self.ties == "order" or self.kind not in ("step", "loop")
+        ties = _ties(int(equal.sum())) if in_order else ""
+        return (*said, *filter(None, (_hidden(every[has_truth == 0]), ties)))
+
+
+def _hidden(sizes: Array) -> str:
+    hidden, classes = int(sizes.sum()), int(np.count_nonzero(sizes))
+    if not hidden:
+        return ""
+    return f"{hidden:,} detections are of {classes:,} classes without truth: all wrong, and no AP counts them."
+
+
+def _ties(ties: int) -> str:
+    if not ties:
+        return ""
+    if ties == 1:
+        return "1 detection has the score of another of its class: they keep the input's order."
+    return f"{ties:,} detections have the score of another of their class: they keep the input's order."
+
+
+@frozen
+class _AtThreshold(_Averaged):
+    """mAP at one threshold."""
+
+    iou: ClassVar[float]
+
+    area: AreaSetting = "all"
+    max_dets: int | None = None
+    frequency: Frequency | None = None
+    classes: Classes | None = None
+    kind: Kind = "coco"
+    ties: Ties = "step"
+    reduction: Reduction = "mean"
+
+    def check(self) -> None:
+        """Check every setting."""
+        super().check()
+        check_area(self, self.area)
+        check_group(self)
+
+    @property
+    def label(self) -> str:
+        """Name the area and the classes."""
+        return titled(_sized(self.title, self.area), self)
+
+    @property
+    def figure(self) -> Read:
+        """The area of its kind."""
+        return _figure(self.kind, self.iou, self.area, self.most, group=class_group(self), ties=self.ties)
+
+
+@frozen
+class MeanAveragePrecision50(_AtThreshold):
+    r"""Mean average precision at IoU 0.5: as PASCAL VOC counts a hit, with the 101 points of COCO.
+
+    $\mathrm{mAP}_{50} = \frac{1}{K} \sum_k \mathrm{AP}_k(0.5)$
+
+    Undefined when no class has truth.
+
+    Pros:
+    - Forgiving of a loose fit: shows whether objects are found at all.
+
+    Cons:
+    - A detection that is half off counts as perfect.
+    """
+
+    name = "map50"
+    title = "mAP, IoU 0.5"
+    iou = 0.5
+
+
+@frozen
+class MeanAveragePrecision75(_AtThreshold):
+    r"""Mean average precision at IoU 0.75: only detections that fit well count.
+
+    $\mathrm{mAP}_{75} = \frac{1}{K} \sum_k \mathrm{AP}_k(0.75)$
+
+    Undefined when no class has truth.
+
+    Pros:
+    - Shows how well they fit, next to mAP at 0.5.
+
+    Cons:
+    - Harsh on small objects, where a pixel decides.
+    """
+
+    name = "map75"
+    title = "mAP, IoU 0.75"
+    iou = 0.75
+
+
+@frozen
+class AverageRecall(Metric):
+    r"""Average recall with at most k detections per image and class: how much is found at all.
+
+    $\mathrm{AR}_k = \frac{1}{10} \sum_{t = 0.5}^{0.95} \frac{1}{K} \sum_c \mathrm{TP}_c(t, k) \;/\; \mathrm{P}_c$
+
+    Undefined when no class has truth.
+
+    Pros:
+    - The upper bound of what a better ranking of the same detections could reach.
+
+    Cons:
+    - False positives are free as long as they fit into k.
+    """
+
+    name = "ar"
+    title = "Average recall"
+    at = "max_dets"
+    reference = "pycocotools 2.0.11"
+    range = (0.0, 1.0)
+
+    max_dets: int = STANDARD_MOST
+    area: AreaSetting = "all"
+    iou: float | Range = STANDARD
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """Those of COCO that a perfect model brings to 1 whatever the data: `ar@1` finds one object per image."""
+        sizes = tuple(cls(100, area) for area in ("small", "medium", "large"))
+        return (cls(10), cls(100), *sizes)
+
+    def check(self) -> None:
+        """Check every setting."""
+        check_ious(self, self.iou)
+        check_area(self, self.area)
+        check_most(self, "max_dets")
+
+    @property
+    def label(self) -> str:
+        """Name the number of detections and the area."""
+        return _sized(f"Average recall, {self.max_dets} detections", self.area)
+
+    @property
+    def figure(self) -> Read:
+        """The recall of all detections that count. The usual numbers share a curve with average precision."""
+        kind = "coco" if self.max_dets in (STANDARD_MOST, LVIS_MOST) else "recall"
+        return _figure(kind, self.iou, self.area, self.max_dets)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """The ranking of all detections."""
+        return (self.figure[0],)
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Mean over classes and thresholds."""
+        curve, places = self.figure
+        values: FigureValues = totals[curve]
+        return values.mean_recall(places)
+
+
+def reference_arrays(pairs: BoxPairs, *, quirks: bool = True, most: tuple[int, ...] = (1, 10, 100)) -> dict[str, Array]:
+    """The whole arrays that pycocotools' `accumulate` makes: precision, recall and scores, with -1 for undefined.
+
+    Shapes are (thresholds, recalls, classes, areas, most detections), recall without the second. `quirks=True` loses
+    the annotation with id 0 as the reference does.
+    """
+    objects = match_objects(match_input(pairs, Work()), IOUS, STANDARD_AREAS, max(most), lost=quirks)
+    ranking, need = ranking_of(objects), detections(STANDARD, "all", "coco")[0]
+    weights = np.ones(len(pairs.units))
+
+    def curves(block: RankingBlock, area: int, m: int) -> tuple[Array, Array, Array]:
+        columns = RankingFigure(need, "coco", area, m).columns(block)
+        read: tuple[Array, Array, Array] = _native.box_curves(*columns, weights, GRIDS["coco"])
+        return read
+
+    parts = [[curves(ranking, area, m) for m in most] for area in range(len(AREAS))]
+    arrays = {}
+    for i, name in enumerate(("precision", "recall", "scores")):
+        stacked = np.stack([np.stack([part[i] for part in row], axis=-1) for row in parts], axis=-2)
+        arrays[name] = np.where(np.isnan(stacked), -1.0, stacked)
+    return arrays

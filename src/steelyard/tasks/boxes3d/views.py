@@ -1,0 +1,215 @@
+"""What is shown beside the scores of boxes in space: classes, curves, errors, every box."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard.core.facts import Facts
+from steelyard.core.figure import Array, Figure, Listing, Texts
+from steelyard.core.metric import Metric
+from steelyard.core.need import Need, Work
+from steelyard.core.plan import POINT
+from steelyard.core.ranking import RankingBlock
+from steelyard.core.state import State
+from steelyard.core.table import Table
+from steelyard.tasks.boxes3d.data import LEVELS
+from steelyard.tasks.boxes3d.explain import explain
+from steelyard.tasks.boxes3d.kitti import Aos, KittiAp
+from steelyard.tasks.boxes3d.needs import (
+    DISTANCES,
+    DROPPED,
+    ERRORS,
+    VIEWS,
+    KittiEvents,
+    can_view,
+    centre_curves,
+    centres,
+    kitti_curve,
+)
+from steelyard.tasks.boxes3d.nuscenes import EVENTS, NOT_ASKED, CentreMap, Maae, Maoe, Mase, Mate, Mave
+from steelyard.tasks.boxes3d.pairs import SolidPairs
+from steelyard.tasks.boxes3d.picture import scene
+
+__all__ = ["class_metrics", "explain", "figures", "listing", "pictured", "scene", "tables"]
+
+pictured = "map"
+RECALLS = np.arange(101) / 100
+OF_CLASS: tuple[Metric, ...] = (
+    CentreMap(), *(CentreMap(distance=float(d)) for d in DISTANCES), Mate(), Mase(), Maoe(), Mave(), Maae(),
+)  # fmt: skip
+
+
+def _has(state: State, metric: Metric) -> bool:
+    return all(wanted in state.blocks for wanted in metric.needs() if not hasattr(wanted, "ranking"))
+
+
+def _kitti(facts: Facts, positions: int) -> list[KittiAp | Aos]:
+    """KITTI's metrics that the data can give, by view and level."""
+    every: list[KittiAp | Aos] = [
+        KittiAp(view=view, level=level, positions=positions) for view in VIEWS[::-1] for level in LEVELS
+    ]
+    every += [Aos(level=level, positions=positions) for level in LEVELS]
+    return [metric for metric in every if metric.possible(facts)]
+
+
+def tables(pairs: SolidPairs, state: State) -> Mapping[str, Callable[[], Table]]:
+    """KITTI's table over 40 and over 11 recalls, and nuScenes' by class, each measured when it is asked for."""
+    makers: dict[str, Callable[[], Table]] = {}
+    facts = pairs.facts
+    if not len(pairs.units) or not facts.size("class"):
+        return {}
+    if _kitti(facts, 40) and facts.flags["rules"] != "nuscenes":
+        makers["kitti"] = lambda: _by_class(pairs, _kitti(facts, 40), "kitti", "KITTI, 40 recalls, by class")
+        makers["kitti_r11"] = lambda: _by_class(pairs, _kitti(facts, 11), "kitti_r11", "KITTI, 11 recalls, by class")
+    if "place" in facts.holds:
+        makers["centres"] = lambda: _by_class(pairs, OF_CLASS, "centres", "By the distance of centres, by class")
+    return makers
+
+
+def _by_class(pairs: SolidPairs, metrics: Sequence[Metric], name: str, title: str) -> Table:
+    needs = [need for metric in metrics for need in metric.needs() if isinstance(need, Need)]
+    labels, totals = pairs.facts.axes["class"].shown, State.of(pairs, dict.fromkeys(needs)).totals(POINT)
+    values = [[float(totals.of(_of(metric, label))[0]) for metric in metrics] for label in labels]
+    return Table(name, title, "class", labels, tuple(metric.label for metric in metrics), np.array(values))
+
+
+def _of(metric: Metric, label: str) -> Metric:
+    """The same metric of one class."""
+    return replace(metric, only=label)  # type: ignore[call-arg]
+
+
+def class_metrics(state: State) -> Mapping[str, Metric]:
+    """The metrics by which models are compared class by class."""
+    labels = state.facts.axes["class"].shown
+    if len(labels) < 2:
+        return {}
+    for metric in (KittiAp(), CentreMap()):
+        if _has(state, metric) and (not isinstance(metric, KittiAp) or metric.possible(state.facts)):
+            return {label: _of(metric, label) for label in labels}
+    return {}
+
+
+def figures(pairs: SolidPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
+    """The figures that these data have: KITTI's where its metrics are asked for, nuScenes' where its are."""
+    makers: dict[str, Callable[[], Figure]] = {}
+    if not len(state) or not len(pairs.sides[0]) or not pairs.facts.size("class"):
+        return makers
+    view = "3d" if "place" in pairs.facts.holds else "bbox"
+    levels = [level for level in LEVELS if can_view(pairs.facts, view, level)]
+    if any(isinstance(metric, KittiAp | Aos) for metric in metrics) and levels:
+        needs = [KittiEvents(view, level, "strict") for level in levels]
+        makers["places"] = lambda: places(State.of(pairs, needs), needs)
+    if "place" in pairs.facts.holds and not all(isinstance(metric, KittiAp | Aos) for metric in metrics):
+        measured = State.of(pairs, [EVENTS, DROPPED])
+        makers["recalls"] = lambda: recalls(measured)
+        makers["errors"] = lambda: errors(measured)
+    if "place" in pairs.facts.holds:
+        makers["headings"] = lambda: headings(pairs)
+    return makers
+
+
+def _weights(state: State) -> Array:
+    return np.ascontiguousarray(state.units.plain, dtype=np.float64)
+
+
+def places(state: State, needs: Sequence[KittiEvents]) -> Figure:
+    """Precision at KITTI's 41 places, for each class and level."""
+    columns: dict[str, list[object]] = {"series": [], "x": [], "y": []}
+    shown = state.facts.axes["class"].shown
+    for group, label in enumerate(shown):
+        for need in needs if len(shown) == 1 else needs[1:2]:
+            block = state.blocks[need]
+            assert isinstance(block, RankingBlock)
+            _, (_, precision, _) = kitti_curve(block, group, _weights(state))
+            columns["series"] += [f"{label}, {need.level}"] * 41
+            columns["x"] += (np.arange(41) / 40).tolist()
+            columns["y"] += precision.tolist()
+    return Figure(
+        "places", "curves", f"Precision at KITTI's 41 places, {needs[0].view}", columns,
+        {"x": "recall", "y": "precision", "unit": True},
+        "R40 is the mean of the places 1 to 40, R11 of every fourth from 0 on. A line that ends in 0 does not reach "
+        "that recall.",
+    )  # fmt: skip
+
+
+def _curves(state: State) -> tuple[Array, list[str]]:
+    """Curves of all classes that have truth: (classes, distances + 1 + errors, 101)."""
+    block = state.blocks[EVENTS]
+    assert isinstance(block, RankingBlock)
+    counts = np.diff(block.positives.begin)
+    groups = np.flatnonzero(counts).tolist()
+    shown = state.facts.axes["class"].shown
+    every = [centre_curves(block, group, _weights(state)) for group in groups]
+    return (np.stack(every) if every else np.zeros((0, 10, 101))), [shown[group] for group in groups]
+
+
+def recalls(state: State) -> Figure:
+    """Precision over recall at each distance, the mean of the classes that have truth."""
+    curves, _ = _curves(state)
+    mean = curves[:, : len(DISTANCES)].mean(axis=0) if len(curves) else np.zeros((len(DISTANCES), 101))
+    return Figure(
+        "recalls", "curves", "Precision by the distance of centres",
+        {
+            "series": [f"{distance:g} m" for distance in DISTANCES for _ in RECALLS],
+            "x": np.tile(RECALLS, len(DISTANCES)), "y": mean.reshape(-1),
+        },
+        {"x": "recall", "y": "precision", "unit": True},
+        "The mean of the classes with truth. A gap between the lines is what loose places cost.",
+    )  # fmt: skip
+
+
+def errors(state: State) -> Figure:
+    """How the errors of matches grow with recall, the mean of the classes that reach it and have the error."""
+    curves, labels = _curves(state)
+    columns: dict[str, list[object]] = {"series": [], "x": [], "y": []}
+    reached = curves[:, len(DISTANCES)] != 0
+    for place, name in enumerate(ERRORS):
+        values = curves[:, len(DISTANCES) + 1 + place]
+        asked = np.array([name not in NOT_ASKED.get(label, ()) for label in labels], dtype=bool)
+        for at in range(11, 101):
+            here = reached[:, at] & asked
+            if here.any():
+                columns["series"].append(name)
+                columns["x"].append(at / 100)
+                columns["y"].append(float(values[here, at].mean()))
+    return Figure(
+        "errors", "curves", "Errors of matches below 2 m", columns, {"x": "recall", "y": "error"},
+        "Translation in metres, scale and attribute from 0 to 1, orientation in radians, velocity in metres a second; "
+        "recalls up to 0.1 are not scored.",
+    )  # fmt: skip
+
+
+def headings(pairs: SolidPairs) -> Figure:
+    """How far the headings of matches are off."""
+    *_, values, partner = centres(pairs, Work())
+    off = values[partner >= 0, 2]
+    edges = np.linspace(0, np.pi, 19)
+    counts, _ = np.histogram(off[~np.isnan(off)], bins=edges)
+    return Figure(
+        "headings", "histogram", "Headings of matches below 2 m",
+        {"low": edges[:-1], "high": edges[1:], "count": counts}, {"x": "error of the heading, radians", "y": "matches"},
+        "A peak at 3.14 is boxes that look the other way, one at 1.57 another convention of the heading.",
+    )  # fmt: skip
+
+
+def listing(pairs: SolidPairs, state: State) -> Listing | None:
+    """Every box: found below 2 m, false or missed, with its errors."""
+    if "place" not in pairs.facts.holds:
+        return None
+    truth, predicted, _, values, partner = centres(pairs, Work())
+    shown = np.array(pairs.facts.axes["class"].shown, dtype=object)
+    missed = np.setdiff1d(np.arange(len(truth)), partner)
+    kinds = np.where(partner >= 0, "found", "false").tolist() + ["missed"] * len(missed)
+    nothing = np.full(len(missed), np.nan)
+    columns: dict[str, Array | Texts] = {
+        "frame": Texts.of(np.concatenate([pairs.units[predicted.owner], pairs.units[truth.owner[missed]]]).tolist()),
+        "class": Texts.of(np.concatenate([shown[predicted.group], shown[truth.group[missed]]]).tolist()),
+        "kind": Texts.of(kinds),
+        "score": np.concatenate([predicted.column("score"), nothing]),
+        "distance, m": np.concatenate([values[:, 0], nothing]),
+        "heading, rad": np.concatenate([values[:, 2], nothing]),
+    }
+    return Listing("boxes", "Boxes", columns, colour="kind", x="score")

@@ -1,0 +1,315 @@
+"""SPICE: scene graphs of candidate and references compared, tuple by tuple.
+
+Conventions: an image's candidate has one scene graph, its references together have one. A tuple is an object, an
+object with an attribute, or two objects with a relation. Scores are those of an image, then their mean over images.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
+from steelyard.language.scene import GRAPHS, Graph
+from steelyard.tasks.captions.graphs import (
+    CATEGORIES,
+    KnownWords,
+    SilentImages,
+    SpiceLeftOut,
+    SpiceSum,
+    WeightedCount,
+    WeightedSum,
+)
+from steelyard.tasks.captions.graphs import SpiceCount as ImagesWithSpice
+
+ENGLISH = 0.5  # of captions in English nearly all words are known, of others hardly any
+
+
+@frozen
+class Spice(Metric):
+    r"""SPICE: how much of the references' scene graph the caption names, and how much of what it names is there.
+
+    $\mathrm{SPICE} = \frac{1}{N} \sum_i F_1(G_i, R_i), \quad P = \frac{|G \otimes R|}{|G|}, \quad R = \frac{|G
+    \otimes R|}{|R|}$
+
+    Captions are parsed into objects, attributes and relations; tuples match when their words are equal or share a
+    WordNet synset. `matching=any` lets several tuples of the candidate match one of the references, as the original
+    does; `matching=one` matches one to one. `synonyms=false` compares words as they stand. `value` is f1, precision
+    or recall. `graph=original` reads graphs by the original's rules, quirks included, so that published numbers can be
+    compared; `graph=described` reads what a caption describes: the subject of a passive or a participle keeps its
+    relation.
+
+    Undefined when there is no image.
+
+    Pros:
+    - Follows what people care about: the right objects, with the right attributes and relations.
+    - Says where a caption fails, by its parts: objects, attributes, relations, colours, counts, sizes.
+
+    Cons:
+    - Blind to fluency: a heap of right words with the right grammar of relations scores well.
+    - Rests on a parser, whose mistakes are the metric's.
+    """
+
+    name = "spice"
+    title = "SPICE"
+    reference = "SPICE 1.0 (Anderson et al. 2016), given the same dependency trees"
+    range = (0.0, 1.0)
+    category: ClassVar[str] = "all"
+
+    matching: Literal["any", "one"] = "any"
+    synonyms: bool = True
+    value: Literal["f1", "precision", "recall"] = "f1"
+    graph: Graph = "original"
+
+    def check(self) -> None:
+        """Check the settings."""
+        one_of(self, "matching", "any", "one")
+        one_of(self, "synonyms", True, False)
+        one_of(self, "value", "f1", "precision", "recall")
+        one_of(self, "graph", *GRAPHS)
+
+    @property
+    def label(self) -> str:
+        """Say which of the three it is, and that graphs are described ones."""
+        of = self.title if self.value == "f1" else f"{self.title}, {self.value}"
+        return of if self.graph == "original" else f"{of}, as described"
+
+    @property
+    def _of(self) -> tuple[str, str, bool, str, Graph]:
+        return self.category, self.matching, self.synonyms, self.value, self.graph
+
+    @property
+    def _silent(self) -> SilentImages:
+        return SilentImages(self.synonyms, self.graph)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """The images' scores; of all tuples also what the notes speak of."""
+        scores = SpiceSum(*self._of), ImagesWithSpice(*self._of), SpiceLeftOut(*self._of)
+        return scores if self.category != "all" else (*scores, KnownWords(), self._silent)
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Mean over the images that have a score."""
+        return ratio(totals[SpiceSum(*self._of)], totals[ImagesWithSpice(*self._of)])
+
+    def left_out(self, totals: Declared) -> tuple[float, str]:
+        """Images whose references say nothing of the kind."""
+        return float(totals[SpiceLeftOut(*self._of)][0]), f"images whose references have no {self.category}"
+
+    def notes(self, totals: Declared) -> tuple[str, ...]:
+        """Warn of captions that are not English, and of references that say nothing."""
+        if self.category != "all":
+            return ()
+        said = []
+        words, known = totals[KnownWords()][0].tolist()
+        if words and known / words < ENGLISH:
+            share = f"{100 * known / words:.0f} %"
+            said.append(
+                f"Only {share} of the words are known: the parser reads English, and SPICE means little elsewhere."
+            )
+        silent = float(totals[self._silent][0])
+        if silent:
+            said.append(f"{silent:g} images have references without any object; they score 0, as in the original.")
+        return tuple(said)
+
+
+@frozen
+class SpiceObject(Spice):
+    r"""SPICE of objects alone: are the right things named.
+
+    $\frac{1}{N} \sum_i F_1(G_i^{\mathrm{object}}, R_i^{\mathrm{object}})$
+
+    The same as SPICE, over the objects of the scene graphs. Images whose references name no object are left out.
+
+    Undefined when no image's references name an object.
+
+    Pros:
+    - The part of SPICE that depends least on the parser.
+
+    Cons:
+    - Says nothing of what the objects are like or do.
+    """
+
+    name = "spice_object"
+    title = "SPICE, objects"
+    aliases = ("object f1",)
+    category = "object"
+
+
+@frozen
+class SpiceAttribute(Spice):
+    r"""SPICE of attributes alone: are the right properties given to the right things.
+
+    $\frac{1}{N} \sum_i F_1(G_i^{\mathrm{attribute}}, R_i^{\mathrm{attribute}})$
+
+    The same as SPICE, over pairs of object and attribute: colours, sizes, counts and all others.
+
+    Undefined when no image's references give an attribute.
+
+    Pros:
+    - Shows whether a model sees properties or only things.
+
+    Cons:
+    - A wrong object makes a right attribute wrong.
+    """
+
+    name = "spice_attribute"
+    title = "SPICE, attributes"
+    aliases = ("attribute f1",)
+    category = "attribute"
+
+
+@frozen
+class SpiceRelation(Spice):
+    r"""SPICE of relations alone: is what things do to each other, and where they are, right.
+
+    $\frac{1}{N} \sum_i F_1(G_i^{\mathrm{relation}}, R_i^{\mathrm{relation}})$
+
+    The same as SPICE, over triples of object, relation and object.
+
+    Undefined when no image's references give a relation.
+
+    Pros:
+    - The part that n-grams cannot see.
+
+    Cons:
+    - All three places must match, so that values are low, and the parser's mistakes weigh most here.
+    """
+
+    name = "spice_relation"
+    title = "SPICE, relations"
+    aliases = ("relation f1",)
+    category = "relation"
+
+
+@frozen
+class SpiceColor(Spice):
+    r"""SPICE of colours alone.
+
+    $\frac{1}{N} \sum_i F_1(G_i^{\mathrm{colour}}, R_i^{\mathrm{colour}})$
+
+    Attributes that are one of 18 colour words, over the images whose references give one.
+
+    Undefined when no image's references give a colour.
+
+    Pros:
+    - A sharp question that a caption answers or does not.
+
+    Cons:
+    - A concept merged of two spellings (gray and grey) is in no class, as in the original.
+    """
+
+    name = "spice_color"
+    title = "SPICE, colours"
+    aliases = ("color f1",)
+    category = "color"
+
+
+@frozen
+class SpiceCount(Spice):
+    r"""SPICE of counts alone: "two dogs".
+
+    $\frac{1}{N} \sum_i F_1(G_i^{\mathrm{count}}, R_i^{\mathrm{count}})$
+
+    Attributes that are a number from one to ten in words, over the images whose references give one.
+
+    Undefined when no image's references give a count.
+
+    Pros:
+    - Shows whether a model counts.
+
+    Cons:
+    - Numbers in digits are not seen, and "one dog" gives no count, as in the original.
+    """
+
+    name = "spice_count"
+    title = "SPICE, counts"
+    aliases = ("count f1",)
+    category = "count"
+
+
+@frozen
+class SpiceSize(Spice):
+    r"""SPICE of sizes alone: "a large bowl".
+
+    $\frac{1}{N} \sum_i F_1(G_i^{\mathrm{size}}, R_i^{\mathrm{size}})$
+
+    Attributes that are one of 105 words of size, over the images whose references give one.
+
+    Undefined when no image's references give a size.
+
+    Pros:
+    - Shows whether a model speaks of size as people do.
+
+    Cons:
+    - Few captions speak of size, so that intervals are wide.
+    """
+
+    name = "spice_size"
+    title = "SPICE, sizes"
+    aliases = ("size f1",)
+    category = "size"
+
+
+@frozen
+class SpiceWeighted(Metric):
+    r"""SPICE as a weighted sum over kinds of tuples, the weights being the user's.
+
+    $\mathrm{SPICE}_w = \frac{1}{N} \sum_i \sum_k w_k\,F_1^k(G_i, R_i) \;/\; \sum_k w_k$
+
+    Each kind has its own F1 in an image; kinds that the image's references do not have are left out of its sum, and
+    the weights of the others add up to 1. The default weighs objects, attributes and relations alike. `graph`,
+    `matching` and `synonyms` are as in `spice`.
+
+    Undefined when no image's references have a tuple of a kind that weighs something.
+
+    Pros:
+    - Relations do not drown among the many objects.
+
+    Cons:
+    - Values depend on the weights and cannot be compared between papers that chose others.
+    """
+
+    name = "spice_weighted"
+    title = "SPICE, weighted by kind"
+    range = (0.0, 1.0)
+
+    object: float = 1.0
+    attribute: float = 1.0
+    relation: float = 1.0
+    color: float = 0.0
+    count: float = 0.0
+    size: float = 0.0
+    graph: Graph = "original"
+    matching: Literal["any", "one"] = "any"
+    synonyms: bool = True
+
+    def check(self) -> None:
+        """Weights are numbers from 0 up, and one is more."""
+        one_of(self, "graph", *GRAPHS)
+        one_of(self, "matching", "any", "one")
+        one_of(self, "synonyms", True, False)
+        for kind in CATEGORIES[1:]:
+            within_range(self, kind, 0, float("inf"))
+        if not any(getattr(self, kind) > 0 for kind in CATEGORIES[1:]):
+            raise InputError(f"metric '{self.name}': all weights are 0", remedy="Give at least one kind a weight.")
+
+    @property
+    def _of(self) -> tuple[tuple[float, ...], Graph, str, bool]:
+        shares = tuple(float(getattr(self, kind)) for kind in CATEGORIES[1:])
+        return shares, self.graph, self.matching, self.synonyms
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """The images' weighted sums."""
+        return WeightedSum(*self._of), WeightedCount(*self._of)
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Mean over images of the weighted sum of their kinds' F1."""
+        return ratio(totals[WeightedSum(*self._of)], totals[WeightedCount(*self._of)])
+
+
+SPICE_METRICS: tuple[type[Metric], ...] = (
+    Spice, SpiceObject, SpiceAttribute, SpiceRelation, SpiceColor, SpiceCount, SpiceSize, SpiceWeighted,
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Task `labels`: which class each row has; one label per row, or several."""

@@ -1,0 +1,387 @@
+"""Metrics of all classes together: accuracy and agreement beyond chance."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from steelyard.core.facts import Facts
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric, UnitClasses, one_of
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Array, Floats, ratio
+from steelyard.tasks.labels.counts import (
+    NO_LABELS,
+    ROWS,
+    CountMetric,
+    Counts,
+    ProportionMetric,
+    class_counts,
+    class_truth,
+    class_units,
+    count_needs,
+    holds,
+    place_of,
+    several,
+    true_classes,
+)
+from steelyard.tasks.labels.hard import two_by_two_correlation
+from steelyard.tasks.labels.needs import Confusion, LabelDistance, RowSum
+from steelyard.tasks.labels.top import TopAccuracy
+
+if TYPE_CHECKING:
+    from steelyard.core.state import State
+
+RIGHT = RowSum("right")
+_ROUNDING = 1e-12
+
+
+@frozen
+class Accuracy(ProportionMetric):
+    r"""Accuracy: the share of rows that are right.
+
+    $\mathrm{accuracy} = (TP + TN) \;/\; (TP + TN + FP + FN)$
+
+    For many classes, the share of rows whose predicted class is the true one; where a row has several labels, the
+    share whose labels are all right. With `label` it is that class's, against all others.
+
+    Undefined when there is no row.
+
+    Pros:
+    - The first question anyone asks, and needs no explanation.
+
+    Cons:
+    - Hides rare classes: always answering the frequent one scores its frequency.
+    """
+
+    name = "accuracy"
+    title = "Accuracy"
+    aliases = ("acc",)
+    reference = "sklearn.metrics.accuracy_score"
+    negatives = True
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Right rows; of one class, its counts."""
+        return (RIGHT, ROWS) if self.only is None and self.threshold is None else super().needs()
+
+    def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
+        """Right decisions, of all."""
+        right = counts.tp + counts.tn
+        return right, right + counts.fp + counts.fn
+
+    def has_overall(self, facts: Facts) -> bool:
+        """Labels are right or wrong whatever the classes."""
+        return self.threshold is None
+
+    def overall(self, totals: Declared) -> Floats:
+        """Right rows over all."""
+        return ratio(totals[RIGHT], totals[ROWS])
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats] | None:
+        """One proportion, of all rows or of one class's decisions: those that are right."""
+        if self.only is None and self.threshold is None:
+            return totals[RIGHT], totals[ROWS]
+        return super().parts(totals)
+
+
+@frozen
+class LabelMetric(Metric):
+    """Base of the metrics that need labels, of all classes at once."""
+
+    range = (0.0, 1.0)
+
+    @abstractmethod
+    def of_labels(self, totals: Declared) -> Floats:
+        """The value, where the predictions hold labels."""
+
+    def reduce(self, totals: Declared) -> Floats:
+        """The value; nan where the predictions hold no labels."""
+        return np.full(totals.rows, np.nan) if self._lacks(totals.facts) else self.of_labels(totals)
+
+    def _lacks(self, facts: Facts) -> str:
+        return "" if holds(facts, "labels") else NO_LABELS
+
+    def why(self, totals: Declared) -> str:
+        """Say what lacks."""
+        return self._lacks(totals.facts) or super().why(totals)
+
+
+@frozen
+class ExactMatch(LabelMetric):
+    r"""Exact match: the share of rows whose labels are all right.
+
+    $\mathrm{EM} = \sum_i w_i\,[\hat Y_i = Y_i] \;/\; \sum_i w_i$
+
+    For one label per row it is accuracy.
+
+    Undefined when there is no row.
+
+    Pros:
+    - The strictest reading: a row is right or it is not.
+
+    Cons:
+    - One wrong label of twenty counts as much as twenty.
+    """
+
+    name = "exact_match"
+    title = "Exact match"
+    reference = "sklearn.metrics.accuracy_score"
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Right rows."""
+        return (RIGHT, ROWS)
+
+    def of_labels(self, totals: Declared) -> Floats:
+        """Right rows over all."""
+        return ratio(*self.parts(totals))
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """One proportion, of all rows: those that are right."""
+        return totals[RIGHT], totals[ROWS]
+
+
+@frozen
+class HammingLoss(LabelMetric):
+    r"""Hamming loss: the share of labels that are wrong.
+
+    $\mathrm{HL} = \sum_i w_i\,|\hat Y_i \,\triangle\, Y_i| \;/\; (K \sum_i w_i)$
+
+    Where a row has several labels, every class of every row is a decision; for one label per row it is 1 - accuracy.
+
+    Undefined when there is no row.
+
+    Pros:
+    - Gives credit for the labels of a row that are right.
+
+    Cons:
+    - Near 0 where most classes are absent from most rows.
+    """
+
+    name = "hamming"
+    title = "Hamming loss"
+    better = "lower"
+    reference = "sklearn.metrics.hamming_loss"
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Right rows, and counts by class."""
+        return (RIGHT, ROWS, *count_needs())
+
+    def of_labels(self, totals: Declared) -> Floats:
+        """Wrong decisions over all."""
+        rows = totals[ROWS]
+        return ratio(*self.parts(totals)) if several(totals.facts) else 1 - ratio(totals[RIGHT], rows)
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """One proportion, of all decisions: those that are wrong."""
+        rows = totals[ROWS]
+        if not several(totals.facts):
+            return rows - totals[RIGHT], rows
+        counts = class_counts(totals)
+        return (counts.fp + counts.fn).sum(axis=1), rows * totals.facts.size("class")
+
+
+@frozen
+class BalancedAccuracy(LabelMetric):
+    r"""Balanced accuracy: the mean of the classes' recalls.
+
+    $\mathrm{BA} = \frac{1}{K} \sum_k TP_k \;/\; (TP_k + FN_k)$
+
+    Over the classes that occur in the truth. `adjusted=true` puts guessing at 0.
+
+    Undefined when there is no row.
+
+    Pros:
+    - Rare classes count as much as frequent ones: always answering one class scores 1/K.
+
+    Cons:
+    - A class of three rows moves it as much as one of three thousand.
+    """
+
+    name = "balanced_accuracy"
+    title = "Balanced accuracy"
+    reference = "sklearn.metrics.balanced_accuracy_score"
+
+    adjusted: bool = False
+
+    @property
+    def range(self) -> tuple[float, float]:  # type: ignore[override]
+        """Below guessing an adjusted value is negative: -1 / (K - 1) at the least."""
+        return (-1.0 if self.adjusted else 0.0, 1.0)
+
+    def check(self) -> None:
+        """Check that the setting is true or false."""
+        one_of(self, "adjusted", True, False)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Counts by class."""
+        return count_needs()
+
+    def of_labels(self, totals: Declared) -> Floats:
+        """Mean recall over the classes with truth."""
+        counts = class_counts(totals)
+        recall = ratio(counts.tp, counts.tp + counts.fn)
+        classes = (~np.isnan(recall)).sum(axis=1)
+        mean = ratio(np.nansum(recall, axis=1), classes)
+        if not self.adjusted:
+            return mean
+        chance = ratio(np.ones(len(classes)), classes)
+        return np.where(classes > 1, (mean - chance) / np.where(classes > 1, 1 - chance, 1.0), np.nan)
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats] | None:
+        """The recall of every class."""
+        counts = class_counts(totals)
+        return None if self.adjusted else (counts.tp, counts.tp + counts.fn)
+
+    def class_scores(self, totals: Declared) -> Floats | None:
+        """The recall of every class."""
+        if self.adjusted or self._lacks(totals.facts):
+            return None
+        counts = class_counts(totals)
+        return ratio(counts.tp, counts.tp + counts.fn)
+
+    def class_truth(self, state: State) -> Array | None:
+        """Whether the truth has each class."""
+        return class_truth(state)
+
+    def part_units(self, state: State) -> Floats | None:
+        """Those with a row of the class."""
+        return class_units(state, None, lambda counts: (counts.tp, counts.tp + counts.fn))
+
+
+@frozen
+class MatthewsCorrelation(CountMetric):
+    r"""Matthews correlation: how far truth and prediction go together, chance being 0.
+
+    $\mathrm{MCC} = \frac{c\,s - \sum_k p_k t_k}{\sqrt{(s^2 - \sum_k p_k^2)(s^2 - \sum_k t_k^2)}}$
+
+    With c right rows of s, of which t_k are and p_k are predicted to be class k. With `label` it is that class's,
+    against all others.
+
+    Undefined when the truth or the prediction holds one class only.
+
+    Pros:
+    - Sees all four counts: not fooled by how frequent a class is.
+
+    Cons:
+    - Its scale has no plain meaning.
+    """
+
+    name = "mcc"
+    title = "Matthews correlation"
+    range = (-1, 1)
+    reference = "sklearn.metrics.matthews_corrcoef"
+    negatives = True
+    chance = 0.0
+
+    def value(self, counts: Counts) -> Floats:
+        """The form for two classes."""
+        return two_by_two_correlation(counts)
+
+    def has_overall(self, facts: Facts) -> bool:
+        """Where a row has one label."""
+        return not several(facts) and self.threshold is None
+
+    def unit_classes(self, state: State) -> UnitClasses | None:
+        """All classes, or the one that it is of against the others."""
+        overall = self.only is None and self.has_overall(state.facts)
+        return true_classes(state, self.limit, None if overall else place_of(self, self.only, state.facts))
+
+    def overall(self, totals: Declared) -> Floats:
+        """The form for many classes."""
+        counts = class_counts(totals)
+        truth, predicted = counts.tp + counts.fn, counts.tp + counts.fp
+        rows = totals[ROWS]
+        together = counts.tp.sum(axis=1) * rows - (truth * predicted).sum(axis=1)
+        spread_predicted = rows**2 - (predicted**2).sum(axis=1)
+        spread_truth = rows**2 - (truth**2).sum(axis=1)
+        low = _ROUNDING * rows**2
+        defined = (spread_predicted > low) & (spread_truth > low)
+        product = np.where(defined, np.sqrt(np.abs(spread_predicted)) * np.sqrt(np.abs(spread_truth)), 0.0)
+        return np.clip(ratio(together, product), -1.0, 1.0)
+
+
+@frozen
+class CohenKappa(LabelMetric):
+    r"""Cohen's kappa: agreement beyond chance.
+
+    $\kappa = 1 - \sum_{ij} d_{ij} O_{ij} \;/\; \sum_{ij} d_{ij} E_{ij}$
+
+    O counts rows of truth i and prediction j, E is what the margins alone would give; d is 1 off the diagonal,
+    `weights=linear` takes |i - j| and `weights=quadratic` its square, in the order of the classes.
+
+    Undefined when the margins leave no room for disagreement.
+
+    Pros:
+    - Comparable with the agreement of two annotators; the weighted forms see how far off an ordinal label is.
+
+    Cons:
+    - Falls as one class comes to dominate, with the same errors.
+    """
+
+    name = "kappa"
+    title = "Cohen's kappa"
+    range = (-1, 1)
+    reference = "sklearn.metrics.cohen_kappa_score"
+    chance = 0.0
+
+    weights: Literal["plain", "linear", "quadratic"] = "plain"
+
+    def check(self) -> None:
+        """Check how disagreement is weighed."""
+        one_of(self, "weights", "plain", "linear", "quadratic")
+
+    @property
+    def label(self) -> str:
+        """Name the weights."""
+        return self.title if self.weights == "plain" else f"{self.title}, {self.weights} weights"
+
+    def _lacks(self, facts: Facts) -> str:
+        if several(facts):
+            return "a row may have several labels"
+        return super()._lacks(facts)
+
+    def _apart(self) -> Wanted:
+        """What adds up to how far apart the labels are."""
+        return RowSum("wrong") if self.weights == "plain" else LabelDistance(Confusion(), self.weights == "quadratic")
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """How far apart labels are, and counts by class."""
+        return (self._apart(), ROWS, *count_needs())
+
+    def _expected(self, truth: Floats) -> Floats:
+        """How far each class is from a row of the truth, summed over rows: sums from either side, no table of pairs."""
+        return self._before(truth) + self._before(truth[:, ::-1])[:, ::-1]
+
+    def _before(self, truth: Floats) -> Floats:
+        """The part of the classes that come before, whose distances are 1, 2, 3, ... or 1, 4, 9, ..."""
+        number = np.zeros_like(truth)
+        np.cumsum(truth[:, :-1], axis=1, out=number[:, 1:])
+        if self.weights == "plain":
+            return number
+        gap = np.cumsum(number, axis=1)
+        return gap if self.weights == "linear" else np.cumsum(2 * gap - number, axis=1)
+
+    def unit_classes(self, state: State) -> UnitClasses | None:
+        """All classes."""
+        return true_classes(state)
+
+    def of_labels(self, totals: Declared) -> Floats:
+        """One minus observed over expected disagreement."""
+        observed = totals[self._apart()]
+        counts = class_counts(totals)
+        rows = totals[ROWS]
+        expected = (self._expected(counts.tp + counts.fn) * (counts.tp + counts.fp)).sum(axis=1)
+        return 1 - ratio(observed * rows, np.where(expected > _ROUNDING * rows**2, expected, 0.0))
+
+
+AGREEMENT: tuple[type[Metric], ...] = (
+    Accuracy,
+    BalancedAccuracy,
+    MatthewsCorrelation,
+    CohenKappa,
+    HammingLoss,
+    ExactMatch,
+    TopAccuracy,
+)

@@ -1,0 +1,385 @@
+"""What metrics of labels need a state to keep: sums over rows, counts by class, bins of confidence."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from steelyard.core.block import CellsBlock, SumBlock
+from steelyard.core.facts import Facts
+from steelyard.core.frozen import frozen
+from steelyard.core.kinds import KindCells
+from steelyard.core.need import Cells, Curve, Sum, Work
+from steelyard.core.pairs import Array
+from steelyard.core.weights import Entries, Floats, Weights
+from steelyard.tasks.labels.rows import LabelRows, rows_of
+
+SMALLEST = float(np.finfo(np.float64).eps)
+
+
+@frozen
+class RowSum(Sum):
+    """Rows of a unit, by their weight: all, those that are right, those that are wrong."""
+
+    name = "labels.rows"
+
+    of: Literal["rows", "right", "wrong"] = "rows"
+
+    def measure(self, pairs: Any, work: Work) -> SumBlock:
+        """Where a row has several labels, all must be right."""
+        rows = rows_of(pairs, work)
+        if self.of == "rows":
+            if rows.weight is None:
+                return SumBlock(np.bincount(rows.owner, minlength=rows.units).astype(np.float64))
+            return SumBlock(np.bincount(rows.owner, weights=rows.weight, minlength=rows.units))
+        equal: Array = rows.truth == rows.predicted
+        right = np.asarray(equal.all(axis=1)) if rows.several else equal
+        return rows.sums(right if self.of == "right" else ~right)
+
+
+@frozen
+class WeightedRows(Sum):
+    """How many rows of a unit have a weight."""
+
+    name = "labels.weighted_rows"
+
+    def measure(self, pairs: Any, work: Work) -> SumBlock:
+        """Each counts 1."""
+        rows = rows_of(pairs, work)
+        each = None if rows.weight is None else (rows.weight > 0).astype(np.float64)
+        return SumBlock(np.bincount(rows.owner, weights=each, minlength=rows.units))
+
+
+@frozen
+class TopHits(Sum):
+    """Rows whose class is among the k with the highest scores."""
+
+    name = "labels.top_hits"
+
+    k: int = 5
+    ties: Literal["first", "last"] = "first"
+
+    def measure(self, pairs: Any, work: Work) -> SumBlock:
+        """None where there is nothing to rank by, or a row has several labels."""
+        rows = rows_of(pairs, work)
+        if rows.several or not rows.ranked_by:
+            return SumBlock(np.zeros(rows.units))
+        ranks: Array = work.once(("ranks", self.ties), lambda: self._ranks(rows))
+        return rows.sums(ranks < self.k)
+
+    def _ranks(self, rows: LabelRows) -> Array:
+        """How many classes come before the true one."""
+        scores, truth = rows.matrix(rows.ranked_by), rows.truth
+        own = scores[np.arange(len(truth)), truth][:, np.newaxis]
+        place = np.arange(scores.shape[1])
+        before = place < truth[:, np.newaxis] if self.ties == "first" else place > truth[:, np.newaxis]
+        return np.asarray(((scores > own) | ((scores == own) & before)).sum(axis=1))
+
+
+@frozen
+class ProbabilitySum(Sum):
+    """Surprise at the truth, or squared distance from it: of a row's own class, or of one class against the others."""
+
+    name = "labels.probability"
+
+    of: Literal["surprise", "squared"] = "surprise"
+    label: str | int | None = None
+
+    def measure(self, pairs: Any, work: Work) -> SumBlock:
+        """Where a row has several labels, only a single class has a value without its name."""
+        rows = rows_of(pairs, work)
+        if pairs.probabilities is None:
+            return SumBlock(np.zeros(rows.units))
+        if self.label is not None:
+            return rows.sums(of_class(rows, self.of, rows.place(self.label)))
+        if rows.several:
+            return rows.sums(of_class(rows, self.of, 0)) if rows.classes == 1 else SumBlock(np.zeros(rows.units))
+        if self.of == "surprise":
+            return rows.sums(_surprise(true_probability(rows)))
+        matrix, own = rows.matrix("probability"), true_probability(rows)
+        others = np.where(np.arange(matrix.shape[1]) == rows.truth[:, np.newaxis], 0.0, matrix)
+        return rows.sums((others**2).sum(axis=1) + (1 - own) ** 2)
+
+
+@frozen
+class ClassProbabilitySum(Sum):
+    """The same of every class against the others."""
+
+    name = "labels.probability_by_class"
+
+    of: Literal["surprise", "squared"] = "surprise"
+
+    def measure(self, pairs: Any, work: Work) -> SumBlock:
+        """A column for each class."""
+        rows = rows_of(pairs, work)
+        if pairs.probabilities is None or not rows.classes:
+            return SumBlock(np.zeros((rows.units, rows.classes)), "class")
+        return rows.sums(np.stack([of_class(rows, self.of, place) for place in range(rows.classes)], axis=1))
+
+
+@frozen
+class NoChance(Sum):
+    """How many rows of a unit give their true class no chance."""
+
+    name = "labels.no_chance"
+    drawn = False
+
+    def measure(self, pairs: Any, work: Work) -> SumBlock:
+        """Each counts 1, whatever its weight."""
+        rows = rows_of(pairs, work)
+        if pairs.probabilities is None or rows.several:
+            return SumBlock(np.zeros(rows.units))
+        return SumBlock(np.bincount(rows.owner, weights=true_probability(rows) < SMALLEST, minlength=rows.units))
+
+
+def true_probability(rows: LabelRows) -> Array:
+    """The probability of each row's own class."""
+    own: Array = rows.matrix("probability")[np.arange(len(rows.truth)), rows.truth]
+    return own
+
+
+def of_class(rows: LabelRows, of: str, place: int) -> Array:
+    """Surprise or squared distance of each row, for one class against the others."""
+    p, is_class = rows.scores(place, "probability"), rows.is_class(place)
+    if of == "squared":
+        return np.asarray((p - is_class) ** 2)
+    return _surprise(np.where(is_class > 0, p, 1 - p))
+
+
+def _surprise(p: Array) -> Array:
+    return np.asarray(np.abs(-np.log(np.clip(p, SMALLEST, 1.0))))
+
+
+@frozen
+class ClassCounts(Cells):
+    """True positives, false negatives and false positives of every class.
+
+    With `threshold` labels are not looked at: a row is of the class whose score, or else probability, is at least that.
+    Where the predictions hold no labels, every row is a false negative: the rows of each class.
+    """
+
+    name = "labels.counts"
+
+    threshold: float | None = None
+
+    def measure(self, pairs: Any, work: Work) -> CellsBlock:
+        """An entry for each true and false positive and each false negative of a row."""
+        rows, axes = rows_of(pairs, work), (3, "class")
+        if pairs.counted is not None and self.threshold is None:
+            matrix = pairs.counted.matrix
+            return KindCells(axes, lambda: _label_entries(rows), lambda: _margins(matrix))
+        if self.threshold is None:
+            return CellsBlock(axes, _label_entries(rows))
+        if not rows.ranked_by or not rows.classes:
+            none = np.zeros(0, np.int64)
+            return CellsBlock(axes, rows.entries(none, none, 3 * rows.classes))
+        places = range(rows.classes)
+        truth = np.stack([rows.is_class(place) for place in places], axis=1)
+        predicted = np.stack([rows.at_least(place, self.threshold) for place in places], axis=1)
+        return CellsBlock(axes, _indicated(rows, truth, predicted))
+
+
+def _margins(matrix: Array) -> Floats:
+    """Counts of every class from the confusion matrix of all rows."""
+    hits = np.diagonal(matrix)
+    return np.stack([hits, matrix.sum(axis=1) - hits, matrix.sum(axis=0) - hits]).astype(np.float64)
+
+
+def _label_entries(rows: LabelRows) -> Entries:
+    truth, predicted, classes = rows.truth, rows.predicted, rows.classes
+    if rows.several:
+        return _indicated(rows, truth, predicted)
+    right = truth == predicted
+    pairs = np.empty((len(truth), 2), dtype=np.int64)
+    pairs[:, 0] = np.where(right, truth, truth + classes)
+    pairs[:, 1] = np.where(right | (predicted < 0), -1, predicted + 2 * classes)
+    flat = np.flatnonzero(pairs.ravel() >= 0)
+    return rows.entries(flat // 2, pairs.ravel()[flat], 3 * classes)
+
+
+def _indicated(rows: LabelRows, truth: Array, predicted: Array) -> Entries:
+    """Entries of 0 and 1 by row and class."""
+    classes = truth.shape[1]
+    row, place = np.nonzero(truth | predicted)
+    is_true, is_predicted = truth[row, place] > 0, predicted[row, place] > 0
+    code = place + np.where(is_true & is_predicted, 0, np.where(is_true, classes, 2 * classes))
+    return rows.entries(row, code, 3 * classes)
+
+
+@frozen
+class Present(Curve):
+    """The totals of counts or sums where every weight above 0 counts as 1: whole numbers, without rounding."""
+
+    def read(self, block: Any, weights: Weights, facts: Facts) -> Any:
+        """Of counts, how many entries have a weight."""
+        if isinstance(block, SumBlock):
+            return block.total(weights.present(), facts)
+        e = block.entries
+        value = None if e.value is None else (e.value > 0).astype(np.float64)
+        counts = CellsBlock(block.axes, Entries(e.owner, e.code, value, e.size))
+        return counts.total(weights.present(), facts)
+
+
+@frozen
+class Confusion(Cells):
+    """Rows by their two labels. One without a prediction stands beside them, by its own label."""
+
+    name = "labels.confusion"
+    kinds = True
+
+    def measure(self, pairs: Any, work: Work) -> CellsBlock:
+        """One entry for each row; none where a row has several labels."""
+        rows, axes = rows_of(pairs, work), (2, "class", "class")
+        if pairs.counted is None:
+            return CellsBlock(axes, _cell_entries(rows))
+        matrix = pairs.counted.matrix
+        return KindCells(
+            axes, lambda: _cell_entries(rows), lambda: np.stack([matrix, np.zeros_like(matrix)]).astype(np.float64)
+        )
+
+
+def _cell_entries(rows: LabelRows) -> Entries:
+    size = rows.classes**2
+    if rows.several:
+        none = np.zeros(0, np.int64)
+        return rows.entries(none, none, 2 * size)
+    truth, predicted = rows.truth.astype(np.int64), rows.predicted
+    lacking = predicted < 0
+    cells = truth * rows.classes + np.where(lacking, truth + size, predicted)
+    return rows.entries(np.arange(len(cells)), cells, 2 * size)
+
+
+@frozen
+class LabelDistance(Curve):
+    """How far apart the two labels of each row are in the order of all classes, or the square of that, added up.
+
+    Where a row has no prediction, it counts as one place before the first class.
+    """
+
+    squared: bool = False
+
+    def read(self, block: Any, weights: Weights, facts: Facts) -> Floats:
+        """One value for each row of weights."""
+        e, classes = block.entries, facts.size("class")
+        lacking, cell = np.divmod(e.code.astype(np.int64), classes**2)
+        truth, predicted = np.divmod(cell, classes)
+        gap = np.abs(truth - np.where(lacking, -1, predicted)).astype(np.float64)
+        each = gap**2 if self.squared else gap
+        value = each if e.value is None else each * e.value
+        return weights @ np.bincount(e.owner, weights=value, minlength=weights.units)
+
+
+@frozen
+class ConfidenceBins(Cells):
+    """Sums by bin of confidence: rows that are right, confidence, rows. Of the given label, or of one class.
+
+    Bins are of equal width; one holds its upper edge and not its lower, the first also 0.
+    """
+
+    name = "labels.bins"
+
+    bins: int = 15
+    label: str | int | None = None
+
+    def measure(self, pairs: Any, work: Work) -> CellsBlock:
+        """Where a row has several labels, only a single class has bins without its name."""
+        rows = rows_of(pairs, work)
+        return CellsBlock((3, self.bins), _bin_entries(rows, _confidences(pairs, rows, self.label), self.bins))
+
+
+@frozen
+class ClassBins(Cells):
+    """The same for every class's own probability."""
+
+    name = "labels.bins_by_class"
+
+    bins: int = 15
+
+    def measure(self, pairs: Any, work: Work) -> CellsBlock:
+        """Three sums for each class and bin."""
+        rows = rows_of(pairs, work)
+        entries = _bin_entries(rows, _class_confidences(pairs, rows), self.bins, rows.classes)
+        return CellsBlock(("class", 3, self.bins), entries)
+
+
+@frozen
+class SquaredGaps(Cells):
+    """The sum by bin of the square of how far a row's confidence is from whether it is right, for debiasing."""
+
+    name = "labels.squared_gaps"
+
+    bins: int = 15
+    label: str | int | None = None
+
+    def measure(self, pairs: Any, work: Work) -> CellsBlock:
+        """In the bins of `ConfidenceBins`."""
+        rows = rows_of(pairs, work)
+        return CellsBlock((self.bins,), _gap_entries(rows, _confidences(pairs, rows, self.label), self.bins))
+
+
+@frozen
+class ClassSquaredGaps(Cells):
+    """The same for every class's own probability."""
+
+    name = "labels.squared_gaps_by_class"
+
+    bins: int = 15
+
+    def measure(self, pairs: Any, work: Work) -> CellsBlock:
+        """In the bins of `ClassBins`."""
+        rows = rows_of(pairs, work)
+        entries = _gap_entries(rows, _class_confidences(pairs, rows), self.bins, rows.classes)
+        return CellsBlock(("class", self.bins), entries)
+
+
+def _confidences(pairs: Any, rows: LabelRows, label: str | int | None) -> list[tuple[Array, Array]]:
+    """Confidence of each row, and whether it is right: of the given label, or of one class. Empty without bins."""
+    if pairs.probabilities is None or (rows.several and label is None and rows.classes != 1):
+        return []
+    if label is None and not rows.several:
+        matrix = rows.matrix("probability")
+        return [(matrix.max(axis=1), (matrix.argmax(axis=1) == rows.truth).astype(np.float64))]
+    return [_of_class(rows, 0 if label is None else rows.place(label))]
+
+
+def _class_confidences(pairs: Any, rows: LabelRows) -> list[tuple[Array, Array]]:
+    return [_of_class(rows, place) for place in range(0 if pairs.probabilities is None else rows.classes)]
+
+
+def _of_class(rows: LabelRows, place: int) -> tuple[Array, Array]:
+    return rows.scores(place, "probability"), rows.is_class(place).astype(np.float64)
+
+
+def _bin_entries(rows: LabelRows, given: list[tuple[Array, Array]], bins: int, groups: int = 1) -> Entries:
+    """Three entries for each row and each pair of confidence and whether it is right."""
+    each = np.ones(len(rows.owner)) if rows.weight is None else rows.weight
+    codes, values = [], []
+    for group, (confidence, right) in enumerate(given):
+        code = _bin_of(confidence, bins) + 3 * bins * group
+        codes += [code, code + bins, code + 2 * bins]
+        values += [right * each, confidence * each, each]
+    return _stacked(rows, codes, values, 3 * bins * groups)
+
+
+def _gap_entries(rows: LabelRows, given: list[tuple[Array, Array]], bins: int, groups: int = 1) -> Entries:
+    """One entry for each row and each pair of confidence and whether it is right."""
+    each = np.ones(len(rows.owner)) if rows.weight is None else rows.weight
+    codes = [_bin_of(confidence, bins) + bins * group for group, (confidence, _) in enumerate(given)]
+    return _stacked(rows, codes, [(right - confidence) ** 2 * each for confidence, right in given], bins * groups)
+
+
+def _bin_of(confidence: Array, bins: int) -> Array:
+    return np.asarray(np.searchsorted(np.linspace(0.0, 1.0, bins + 1)[1:-1], confidence))
+
+
+def _stacked(rows: LabelRows, codes: list[Array], values: list[Array], size: int) -> Entries:
+    """Entries of each row, one after the other."""
+    if not codes:
+        return Entries(np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0), size)
+    return Entries(
+        np.ascontiguousarray(np.repeat(rows.owner, len(codes)), dtype=np.int64),
+        np.stack(codes, axis=1).ravel().astype(np.int32 if size < 2**31 else np.int64),
+        np.ascontiguousarray(np.stack(values, axis=1).ravel()),
+        size,
+    )

@@ -1,0 +1,356 @@
+"""What is read from rankings of rows: average precision, ROC AUC, the best F1, the hit rate at a false alarm rate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.core.by_group import Arrays, GroupCurve, GroupSizes, Stream, no_approximation
+from steelyard.core.facts import Facts
+from steelyard.core.frozen import frozen
+from steelyard.core.histogram import Histogram, binned
+from steelyard.core.pairs import Array
+from steelyard.core.ranking import RankingBlock, first_steps
+from steelyard.core.weights import Floats, Role, Weights
+from steelyard.tasks.labels.ranking import Columns, Scores
+
+Reading = Literal["ap", "auc", "best_f1", "best_threshold", "tpr"]
+READINGS = {"ap": 0, "auc": 1, "best_f1": 2, "best_threshold": 3, "tpr": 4}
+COUNTED = (0, 1)  # readings that have a faster way with whole numbers
+MOST_COUNTED = 1 << 24  # events
+
+
+class Ranked:
+    """The events of one ranking, ready to be walked; `last` is 1 where a run of equal scores ends.
+
+    With `ties="order"` every event is a run of its own.
+    """
+
+    def __init__(self, unit: Array, columns: Columns, ties: str = "step") -> None:
+        self.unit, self.score = unit, columns["score"]
+        self.positive = np.ascontiguousarray(columns["positive"])
+        self.value = np.ascontiguousarray(columns["weight"]) if "weight" in columns else np.zeros(0)
+        self.last = np.ones(len(unit), dtype=np.uint8)
+        self.in_order = ties == "order"
+        if not self.in_order:
+            self.last[:-1] = self.score[1:] != self.score[:-1]
+        self._owner: Array | None = None
+
+    @property
+    def owner(self) -> Array:
+        """The unit of each event."""
+        if self._owner is None:
+            self._owner = self.unit.astype(np.int64)
+        return self._owner
+
+    def evenly(self, reading: int, limit: float) -> Floats:
+        """One value, all units weighing 1."""
+        value: Floats = _native.ranked(
+            np.ones((1, 1)), np.zeros(0, np.int64), self.positive, self.last, self.value, reading, limit
+        )
+        return self._scored(value, reading, self.score)
+
+    def walk(self, block: Floats, reading: int, limit: float) -> Floats:
+        """One value for each row of weights."""
+        value: Floats = _native.ranked(block, self.owner, self.positive, self.last, self.value, reading, limit)
+        return self._scored(value, reading, self.score)
+
+    def alone(self, start: int, stop: int, reading: int, limit: float) -> Floats:
+        """One value for each unit from `start` to `stop`, which is alone."""
+        order, starts, last = self._by_unit(start, stop)
+        weight = self.value[order] if len(self.value) else self.value
+        value: Floats = _native.ranked_each(starts, self.positive[order], last, weight, reading, limit)
+        return self._scored(value, reading, self.score[order], starts[:-1])
+
+    def _by_unit(self, start: int, stop: int) -> tuple[Array, Array, Array]:
+        """Events by unit, where those of each unit begin, and the ends of runs of equal scores."""
+        order = np.argsort(self.unit, kind="stable")
+        owner, score = self.unit[order], self.score[order]
+        starts = np.searchsorted(owner, np.arange(start, stop + 1)).astype(np.int64)
+        last = np.ones(len(order), dtype=np.uint8)
+        if not self.in_order:
+            last[:-1] = (owner[1:] != owner[:-1]) | (score[1:] != score[:-1])
+        return order, starts, last
+
+    def first_step(self, rows: Floats) -> Floats:
+        """What the first step adds to average precision, for each row of weights."""
+        value = self.value if len(self.value) else np.ones(len(self.unit))
+        ends = np.flatnonzero(self.last)
+        hits, every = first_steps(rows, self.unit, self.positive, ends, value)
+        positives = np.asarray(rows, dtype=np.float64)[:, self.unit] @ (self.positive * value)
+        return _product(hits, every, positives)
+
+    def first_step_alone(self, start: int, stop: int) -> Floats:
+        """The same for each unit from `start` to `stop`, which is alone."""
+        order, starts, last = self._by_unit(start, stop)
+        value = (self.value if len(self.value) else np.ones(len(self.unit)))[order]
+        hits, every = (np.concatenate([[0.0], np.cumsum(one)]) for one in (value * self.positive[order], value))
+        ends = np.append(np.flatnonzero(last), len(order) - 1)
+        first = ends[np.searchsorted(ends, starts[:-1]).clip(max=len(ends) - 1)] + 1
+        first = np.where(starts[1:] > starts[:-1], first, starts[:-1])
+        return _product(
+            hits[first] - hits[starts[:-1]], every[first] - every[starts[:-1]], hits[starts[1:]] - hits[starts[:-1]]
+        )
+
+    @staticmethod
+    def _scored(value: Floats, reading: int, score: Array, starts: Array | int = 0) -> Floats:
+        """The score at the rank that a walk gives, where that is asked for."""
+        if reading != READINGS["best_threshold"] or not len(score):
+            return value
+        place = np.where(np.isnan(value), 0, value).astype(np.int64) + starts
+        return np.where(np.isnan(value), np.nan, score[np.minimum(place, len(score) - 1)])
+
+
+def _product(hits: Floats, every: Floats, positives: Floats) -> Floats:
+    """Precision times recall of a step; 0 where there is none."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where((every > 0) & (positives > 0), hits / every * hits / positives, 0.0)
+
+
+def first_steps_of(rankings: Sequence[Ranked], weights: Weights) -> Floats:
+    """What the first step of each ranking adds to average precision: (rows, rankings)."""
+    if weights.role is Role.UNITS:
+        start, stop = getattr(weights, "start", 0), getattr(weights, "stop", weights.units)
+        return np.stack([one.first_step_alone(start, stop) for one in rankings], axis=1)
+    parts = [np.stack([one.first_step(rows) for one in rankings], axis=1) for rows in weights.blocks()]
+    return np.concatenate(parts) if parts else np.zeros((0, len(rankings)))
+
+
+def walked(rankings: Sequence[Ranked], weights: Weights, reading: int, limit: float) -> Floats:
+    """What each ranking gives under each row of weights: (rows, rankings). The weights are made once for all."""
+    if not rankings:
+        return np.zeros((weights.rows, 0))
+    if weights.role is Role.UNITS:
+        start, stop = getattr(weights, "start", 0), getattr(weights, "stop", weights.units)
+        return np.stack([one.alone(start, stop, reading, limit) for one in rankings], axis=1)
+    if weights.even:
+        return np.stack([one.evenly(reading, limit) for one in rankings], axis=1)
+    if reading in COUNTED and all(not len(one.value) and len(one.unit) < MOST_COUNTED for one in rankings):
+        counted = _counted(rankings, weights, reading)
+        if counted is not None:
+            return counted
+    parts = []
+    for block in weights.blocks():
+        rows = np.ascontiguousarray(block)
+        parts.append(np.stack([one.walk(rows, reading, limit) for one in rankings], axis=1))
+    return np.concatenate(parts) if parts else np.zeros((0, len(rankings)))
+
+
+def _counted(rankings: Sequence[Ranked], weights: Weights, reading: int) -> Floats | None:
+    """The same where every unit counts a whole number of times, as draws have it, or all but one group count once."""
+    groups = weights.groups()
+    counts = None if groups is not None else weights.counts()
+    if groups is None and counts is None:
+        return None
+    begin: Array = np.cumsum([0] + [len(one.unit) for one in rankings])
+    unit, positive, last = (
+        np.concatenate([getattr(one, name) for one in rankings]) for name in ("unit", "positive", "last")
+    )
+    if groups is not None:
+        without: Floats = _native.ranked_left_out(groups, weights.rows, begin, unit, positive, last, reading)
+        return without
+    left, values = weights.rows, []
+    for some in counts or ():
+        draws = min(left, 32 * len(some))
+        values.append(_native.ranked_draws(some, draws, begin, unit, positive, last, reading))
+        left -= draws
+    return np.concatenate(values) if values else np.zeros((0, len(rankings)))
+
+
+class _Streamed:
+    """One value of a ranking that comes in parts."""
+
+    def __init__(self, walk: Any, in_order: bool, loop: bool, positives: int) -> None:
+        self.walk, self.in_order, self.positives = walk, in_order, positives
+        self.first: float | None = None if loop else 0.0  # what the first step adds, where it is left out
+        self.fed = 0
+
+    def feed(self, part: Mapping[str, Array]) -> None:
+        score = part["score"]
+        if self.in_order:
+            score = -np.arange(self.fed, self.fed + len(score), dtype=np.float64)
+        if self.first is None and len(score):
+            step = score == score[0]
+            hits = int(part["positive"][step].sum())
+            self.first = hits / int(step.sum()) * hits / self.positives if self.positives else 0.0
+        self.walk.feed(score, part["positive"])
+        self.fed += len(score)
+
+    def result(self) -> Arrays:
+        return (np.array([self.walk.result() - (self.first or 0.0)]),)
+
+
+@frozen
+class Walk(GroupCurve):
+    """A walk down each ranking; `limit` is the highest rate of false alarms. (rows, groups), or (rows,) of one.
+
+    With `ties="order"` equal scores are taken one by one, and `loop` leaves out the first step of average precision.
+    """
+
+    ranking: Scores
+    reading: Reading
+    limit: float = 0.0
+    ties: str = "step"
+    loop: bool = False
+
+    @property
+    def approximate(self) -> bool:
+        """Whether histograms bound it: nothing that is sought along a ranking, and no single rows."""
+        return self.reading in ("ap", "auc") and self.ties == "step" and not self.loop
+
+    def _walked(self, rankings: Sequence[Ranked], weights: Weights) -> Floats:
+        values = walked(rankings, weights, READINGS[self.reading], self.limit)
+        return values - first_steps_of(rankings, weights) if self.loop and rankings else values
+
+    def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> Floats:
+        """One value for each row of weights, and each group."""
+        rankings = [Ranked(*_group(block, k), self.ties) for k in range(block.groups)]
+        return self._shaped(self._walked(rankings, weights))
+
+    def _shaped(self, values: Floats) -> Floats:
+        return values[:, 0] if self.ranking.of in ("one", "pooled") else values
+
+    def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
+        """One value for each row of weights."""
+        return (self._walked([Ranked(*_group(block, 0), self.ties)], weights)[:, 0],)
+
+    def join(self, parts: Iterator[Arrays]) -> Floats:
+        """Groups side by side."""
+        return self._shaped(np.stack([part[0] for part in parts], axis=1))
+
+    def stream(self, sizes: GroupSizes, units: int) -> Stream | None:
+        """The same in parts."""
+        positives = sizes.sum("event", "positive")
+        negatives = sizes.rows("event") - positives
+        walk = _native.LabelStream(READINGS[self.reading], self.limit, positives, negatives)
+        return _Streamed(walk, self.ties == "order", self.loop, positives)
+
+    def histogram(self, block: RankingBlock, bins: int) -> dict[str, Array]:
+        """Rows of the class and others, by group and bin."""
+        if not self.approximate:
+            raise no_approximation("what is sought along a ranking, or takes rows one by one,")
+        return {"counts": _histogram(block, block.events.columns["positive"] == 0, 2, bins)}
+
+    def bounded(self, counts: Mapping[str, Array], facts: Facts, upper: bool) -> Floats:
+        """One end for each group."""
+        ends = [_end(self.reading, group[0], group[1], upper) for group in counts["counts"]]
+        return self._shaped(np.array(ends)[np.newaxis])
+
+
+@frozen
+class NotedWalk(Walk):
+    """The same for a note, which no draw reads."""
+
+    drawn = False
+
+
+class _PairStream:
+    """The rankings of one class among the rows of each other, in parts: areas and false alarms by the other class."""
+
+    def __init__(self, reading: str) -> None:
+        self.reading, self.tp = reading, 0
+        self.fp: dict[int, int] = {}
+        self.area: dict[int, float] = {}
+
+    def feed(self, part: Mapping[str, Array]) -> None:
+        run = np.cumsum(np.concatenate([[0], part["score"][1:] != part["score"][:-1]]))
+        hits = np.bincount(run, weights=part["positive"])
+        after = self.tp + np.cumsum(hits)
+        other = part["positive"] == 0
+        for code in {*self.fp, *np.unique(part["code"][other]).tolist()}:
+            false = np.bincount(run[other & (part["code"] == code)], minlength=len(hits))
+            area, fp = self.area.get(code, float(self.tp) if self.reading == "ap" else 0.0), self.fp.get(code, 0)
+            if self.reading == "auc":
+                self.area[code] = area + float((false * (2 * after - hits)).sum()) * 0.5
+            else:
+                rising = hits > 0
+                steps = hits[rising] * (after[rising] / (after[rising] + fp + np.cumsum(false)[rising]))
+                self.area[code] = float(np.cumsum(np.concatenate([[area], steps]))[-1])
+            self.fp[code] = fp + int(false.sum())
+        self.tp = int(after[-1])
+
+    def result(self) -> Arrays:
+        values = np.full((1, max(self.fp, default=-1) + 1), np.nan)
+        for code, area in self.area.items():
+            whole = self.tp * self.fp[code] if self.reading == "auc" else self.tp
+            values[0, code] = area / whole if whole else np.nan
+        return (values,)
+
+
+@frozen
+class PairWalk(GroupCurve):
+    """A walk for each ordered pair of classes: the rows of both, ranked by the score of the first.
+
+    (rows, classes, classes); nan on the diagonal.
+    """
+
+    ranking: Scores
+    reading: Reading
+    limit: float = 0.0
+
+    @property
+    def approximate(self) -> bool:
+        """Whether histograms bound it: nothing that is sought along a ranking."""
+        return self.reading in ("ap", "auc")
+
+    def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> Floats:
+        """One value for each row of weights and each pair."""
+        return self.join(self.read_group(block.one(k), weights) for k in range(block.groups))
+
+    def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
+        """One value for each row of weights and each other class, as far as there are rows of it."""
+        unit, columns = _group(block, 0)
+        others = np.unique(columns["code"][columns["positive"] == 0]) if "code" in columns else np.zeros(0, np.int64)
+        rankings = []
+        for code in others.tolist():
+            kept = np.flatnonzero((columns["positive"] > 0) | (columns["code"] == code))
+            rankings.append(Ranked(unit[kept], {name: column[kept] for name, column in columns.items()}))
+        values = np.full((weights.rows, int(others.max(initial=-1)) + 1), np.nan)
+        values[:, others] = walked(rankings, weights, READINGS[self.reading], self.limit)
+        return (values,)
+
+    def join(self, parts: Iterator[Arrays]) -> Floats:
+        """Pairs of all classes."""
+        every = [part[0] for part in parts]
+        joined = np.full((len(every[0]) if every else 0, len(every), len(every)), np.nan)
+        for a, values in enumerate(every):
+            joined[:, a, : values.shape[1]] = values
+        return joined
+
+    def stream(self, sizes: GroupSizes, units: int) -> Stream | None:
+        """The same in parts, where nothing is sought along a ranking."""
+        return _PairStream(self.reading) if self.approximate else None
+
+    def histogram(self, block: RankingBlock, bins: int) -> dict[str, Array]:
+        """Rows by group, their own class and bin."""
+        return {"counts": _histogram(block, block.events.columns["code"], block.groups, bins)}
+
+    def bounded(self, counts: Mapping[str, Array], facts: Facts, upper: bool) -> Floats:
+        """One end for each pair."""
+        every = counts["counts"]
+        ends = np.full((1, len(every), len(every)), np.nan)
+        for a, group in enumerate(every):
+            for b in range(len(every)):
+                if a != b and group[b].any():
+                    ends[0, a, b] = _end(self.reading, group[a], group[b], upper)
+        return ends
+
+
+def _histogram(block: RankingBlock, side: Array, sides: int, bins: int) -> Array:
+    """Events by group, by what they are, and by bin of scores."""
+    place = (block.events.group * sides + side) * bins + binned(block.events.columns["score"], bins)
+    return np.bincount(place, minlength=block.groups * sides * bins).reshape(block.groups, sides, bins)
+
+
+def _end(reading: str, hits: Array, others: Array, upper: bool) -> float:
+    histogram = Histogram(hits, others, float(hits.sum()))
+    ends = histogram.average_precision("step") if reading == "ap" else histogram.roc_auc()
+    return float(ends[int(upper)])
+
+
+def _group(block: RankingBlock, k: int) -> tuple[Array, Columns]:
+    part = slice(int(block.events.begin[k]), int(block.events.begin[k + 1]))
+    return block.events.unit[part], {name: column[part] for name, column in block.events.columns.items()}

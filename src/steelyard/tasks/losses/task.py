@@ -1,0 +1,359 @@
+"""Task `losses`: what a detector was trained with, as numbers of a report, image by image.
+
+Conventions
+    The unit is the image: images are drawn independently, the anchors of one are not.
+    A row of class has `target` in the truth, 0 or 1 or between, and `logit` in the predictions: one row for each anchor
+    and class. A row of box has `value` on both sides: one row for each coordinate that is to be learned. Where a row is
+    of one kind only, the cell of the other is empty. `item` names a row inside its image.
+    `ignore` (truth, optional) is true where a row does not count.
+    The losses are those of `steelyard.losses`, in float64. Over many images the "+ 1" by which training guards against
+    a batch without positives is left out: `per=positive` divides by the positives there are.
+
+Metrics
+    `focal`, `smooth_l1`, `huber`, and `detection`, their weighted sum.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from steelyard.align.join import join_rows
+from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.options import Options
+from steelyard.core.pairs import Pairs
+from steelyard.core.records import LARGEST, Column, Records, Schema
+from steelyard.core.task import Policy, Task
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
+from steelyard.tasks.losses.sums import BOX_LOSSES, SIDES, BoxSum, FocalSum, LossRows, sides
+
+INFINITY = float("inf")
+CLASSES, POSITIVES, BOXES, IGNORED = map(LossRows, ("classes", "positives", "boxes", "ignored"))
+
+TRUTH = Schema(
+    key=("image", "item"),
+    columns=(
+        Column("image", "id", meaning="the image, which is the unit"),
+        Column("item", "id", required=False, meaning="the row inside the image: an anchor and class, or a coordinate"),
+        Column(
+            "target",
+            "number",
+            required=False,
+            minimum=0,
+            maximum=1,
+            empty=True,
+            flags=True,
+            meaning="class target, 0 to 1",
+        ),
+        Column(
+            "value",
+            "number",
+            required=False,
+            minimum=-LARGEST,
+            maximum=LARGEST,
+            empty=True,
+            meaning="target of a coordinate",
+        ),
+        Column("ignore", "flag", required=False, meaning="true where the row does not count"),
+        Column(
+            "sample_weight", "number", required=False, flags=True, minimum=0, meaning="the user's weight of the image"
+        ),
+    ),
+)
+PREDICTION = Schema(
+    key=("image", "item"),
+    columns=(
+        Column("image", "id", meaning="as in the truth"),
+        Column("item", "id", required=False, meaning="as in the truth"),
+        Column("logit", "number", required=False, empty=True, meaning="predicted logit of the class"),
+        Column(
+            "value",
+            "number",
+            required=False,
+            minimum=-LARGEST,
+            maximum=LARGEST,
+            empty=True,
+            meaning="predicted coordinate",
+        ),
+    ),
+)
+
+
+def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> Pairs:
+    """Join rows by image and item. A loss has no worst value, so a missing row cannot be given one."""
+    if policy.missing == "worst":
+        raise InputError("missing='worst' cannot be had: a loss has no upper end", remedy="Choose error or skip.")
+    if "target" not in truth and "value" not in truth:
+        raise InputError(
+            "there is neither a column 'target' nor 'value'", where=truth.source, remedy="Give one of them, or both."
+        )
+    for name, other in SIDES:
+        if name in truth and other not in prediction:
+            raise InputError(
+                f"column '{other}' is missing, which column '{name}' of the truth goes with",
+                where=prediction.source,
+                remedy=f"Rename the column, or map it: --map prediction.{other}=YOUR_COLUMN.",
+            )
+    pairs = join_rows(truth, prediction, TRUTH.key, policy, weight="sample_weight")
+    for name, other in SIDES:
+        _refuse_one_sided(pairs, name, other)
+    return pairs
+
+
+def _refuse_one_sided(pairs: Pairs, name: str, other: str) -> None:
+    """Raise where a cell of one side is empty and the one that goes with it is not."""
+    truth, prediction = sides(pairs, name, other)
+    differs = np.flatnonzero(np.isnan(truth) != np.isnan(prediction))
+    if len(differs):
+        row = int(differs[0])
+        here, there = "empty", "has a number"
+        if np.isnan(prediction[row]):
+            here, there = there, here
+        raise InputError(
+            f"the cell {'is ' if here == 'empty' else ''}{here}, but '{other}' of the same row of the predictions "
+            f"{'is ' if there == 'empty' else ''}{there}",
+            where=pairs.truth.where(int(pairs.truth_row[row]), name),
+            remedy="Both must have a number, or neither.",
+        )
+
+
+class _Loss(Metric):
+    """What the losses share."""
+
+    better = "lower"
+    range = (0, INFINITY)
+
+    def left_out(self, totals: Declared) -> tuple[float, str]:
+        """Rows that were marked."""
+        return float(totals[IGNORED][0]), "rows marked to be ignored"
+
+
+def _check_focal(metric: Metric) -> None:
+    within_range(metric, "alpha", 0, 1)
+    within_range(metric, "gamma", 0, 1e6)
+    one_of(metric, "constant_alpha", True, False)
+    within_range(metric, "label_smoothing", 0, 1)
+
+
+@frozen
+class FocalLoss(_Loss):
+    r"""Focal loss: cross-entropy in which what is already right counts little.
+
+    $\mathrm{FL} = -\sum_i w_i\,\alpha_{t,i}\,(1 - p_{t,i})^\gamma \log p_{t,i} \;/\; \sum_i w_i$
+
+    p_t is the probability given to what is true: the sigmoid of the logit where the target is 1, one minus it where
+    the target is 0. α_t is α for a positive and 1 − α for a negative; `constant_alpha` takes α for both.
+    `per=positive` divides the sum by the number of positives, as training does, instead of by the number of rows.
+
+    Undefined when no row has a class target (`per=positive`: when there is no positive).
+
+    Pros:
+    - Works where negatives outnumber positives a thousand to one.
+    - What the model was trained with, so over-fitting shows as a difference between two data sets.
+
+    Cons:
+    - No scale of its own: it compares models with the same α and γ only.
+    - Says little about ranking, which AP measures.
+    """
+
+    name = "focal"
+    title = "Focal loss"
+    aliases = ("focal loss",)
+    reference = "effdet.loss.new_focal_loss"
+
+    alpha: float = 0.25
+    gamma: float = 1.5
+    constant_alpha: bool = False
+    label_smoothing: float = 0.0
+    per: Literal["row", "positive"] = "row"
+
+    def check(self) -> None:
+        """Check the settings."""
+        _check_focal(self)
+        one_of(self, "per", "row", "positive")
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """By row and by positive."""
+        return cls(), cls(per="positive")
+
+    @property
+    def label(self) -> str:
+        """Say what it is divided by."""
+        return self.title if self.per == "row" else f"{self.title} per positive"
+
+    def losses(self) -> FocalSum:
+        """The sum of losses."""
+        return FocalSum(self.alpha, self.gamma, self.constant_alpha, self.label_smoothing)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Losses, rows and positives."""
+        return self.losses(), CLASSES, POSITIVES, IGNORED
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Sum of losses over rows or positives."""
+        return ratio(totals[self.losses()], totals[CLASSES if self.per == "row" else POSITIVES])
+
+    def why(self, totals: Declared) -> str:
+        """Say which of the two is lacking."""
+        if totals[CLASSES][0] > 0:
+            return "there is no positive"
+        return "no row has a class target"
+
+
+class _BoxLoss(_Loss):
+    """What the two losses of numbers share."""
+
+    delta: float
+
+    def check(self) -> None:
+        """Check delta."""
+        within_range(self, "delta", 0, INFINITY, open_low=True)
+
+    def losses(self) -> BoxSum:
+        """The sum of losses."""
+        return BoxSum(self.name, self.delta)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Losses and rows."""
+        return self.losses(), BOXES, IGNORED
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Sum of losses over rows."""
+        return ratio(totals[self.losses()], totals[BOXES])
+
+
+@frozen
+class SmoothL1Loss(_BoxLoss):
+    r"""Smooth L1 loss: squared for small errors, absolute for large ones.
+
+    $\mathrm{SL1} = \sum_i w_i\,c_i\,(|e_i| - c_i / 2) / \delta \;/\; \sum_i w_i$
+
+    e is the prediction minus the target of a coordinate, and c the smaller of |e| and δ: the loss is e² / (2δ) where
+    |e| < δ, else |e| − δ / 2. Its slope is 1 for large errors.
+
+    Undefined when no row has a value.
+
+    Pros:
+    - One wild coordinate cannot dominate, as it can in squared error.
+
+    Cons:
+    - In the units that the regression is coded in, not in pixels.
+    """
+
+    name = "smooth_l1"
+    title = "Smooth L1 loss"
+    reference = "effdet.loss.smooth_l1_loss"
+
+    delta: float = 1.0
+
+
+@frozen
+class HuberLoss(_BoxLoss):
+    r"""Huber loss: δ times smooth L1.
+
+    $\mathrm{Huber} = \sum_i w_i\,c_i\,(|e_i| - c_i / 2) \;/\; \sum_i w_i$
+
+    e is the prediction minus the target of a coordinate, and c the smaller of |e| and δ: the loss is e² / 2 where
+    |e| < δ, else δ (|e| − δ / 2). Its slope is δ for large errors.
+
+    Undefined when no row has a value.
+
+    Pros:
+    - Near 0 it is half the squared error, whatever δ is.
+
+    Cons:
+    - Its scale depends on δ; smooth L1's slope does not.
+    """
+
+    name = "huber"
+    title = "Huber loss"
+    reference = "effdet.loss.huber_loss"
+
+    delta: float = 1.0
+
+
+@frozen
+class DetectionLossMetric(_Loss):
+    r"""Detection loss: the weighted sum of the focal loss and of the box loss.
+
+    $L = w_c \sum \mathrm{FL} / n_{\mathrm{positives}} + w_b \sum \ell / n_{\mathrm{coordinates}}$
+
+    w_c is `class_weight` and w_b is `box_weight`. The focal loss FL is per positive, the box loss ℓ ("smooth_l1" or
+    "huber") per coordinate. `detection(box_weight=50.0, box_loss=huber, delta=0.1)` is what EfficientDet is
+    trained with, but for the 1 that training adds to the number of positives.
+
+    Undefined when there is no positive, or no row has a value.
+
+    Pros:
+    - One number for what training minimises.
+
+    Cons:
+    - The two parts have different scales, and their weights are a choice: look at each by itself too.
+    """
+
+    name = "detection"
+    title = "Detection loss"
+    aliases = ("loss",)
+    reference = "effdet.loss.loss_fn"
+
+    class_weight: float = 1.0
+    box_weight: float = 1.0
+    alpha: float = 0.25
+    gamma: float = 1.5
+    constant_alpha: bool = False
+    label_smoothing: float = 0.0
+    box_loss: Literal["smooth_l1", "huber"] = "smooth_l1"
+    delta: float = 1.0
+
+    def check(self) -> None:
+        """Check the settings."""
+        _check_focal(self)
+        within_range(self, "class_weight", 0, 1e12)
+        within_range(self, "box_weight", 0, 1e12)
+        one_of(self, "box_loss", *BOX_LOSSES)
+        within_range(self, "delta", 0, INFINITY, open_low=True)
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """Plain, and with EfficientDet's settings."""
+        return cls(), cls(box_weight=50.0, box_loss="huber", delta=0.1)
+
+    def losses(self) -> tuple[FocalSum, BoxSum]:
+        """The sums of both losses."""
+        return (
+            FocalSum(self.alpha, self.gamma, self.constant_alpha, self.label_smoothing),
+            BoxSum(self.box_loss, self.delta),
+        )
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Losses of both parts, positives and coordinates."""
+        return *self.losses(), POSITIVES, BOXES, IGNORED
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Sum of the two parts."""
+        focal, box = self.losses()
+        classes, boxes = ratio(totals[focal], totals[POSITIVES]), ratio(totals[box], totals[BOXES])
+        return self.class_weight * classes + self.box_weight * boxes
+
+    def why(self, totals: Declared) -> str:
+        """Say which part is lacking."""
+        return "no row has a value" if not totals[BOXES][0] > 0 else "there is no positive"
+
+
+TASK = Task(
+    name="losses",
+    title="Losses of a detector, image by image",
+    unit="image",
+    item="row",
+    truth=TRUTH,
+    prediction=PREDICTION,
+    join=join,
+    metrics=(FocalLoss, SmoothL1Loss, HuberLoss, DetectionLossMetric),
+    defaults=("focal", "focal(per=positive)", "smooth_l1", "huber", "detection"),
+    checks="steelyard.tasks.losses.checks",
+)

@@ -1,0 +1,350 @@
+"""Panoptic quality and its two factors."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import field as setting
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from steelyard.core.block import CellsBlock
+from steelyard.core.errors import InputError, nearest
+from steelyard.core.facts import Facts
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.need import Cells, Work
+from steelyard.core.numerals import as_spec
+from steelyard.core.plan import POINT
+from steelyard.core.totals import Wanted
+from steelyard.core.weights import Array, Floats, ratio
+from steelyard.tasks.panoptic.data import PanopticPairs
+from steelyard.tasks.panoptic.fits import Fits
+from steelyard.tasks.segmentation.overlap import mean_defined, units_having
+
+if TYPE_CHECKING:
+    from steelyard.core.state import State
+
+OVERLAP, TP, FP, FN, THING, STUFF = range(6)
+
+
+@frozen
+class SegmentCounts(Cells):
+    """Segments of each class: the sum of the pairs' overlaps, pairs, false ones, missed ones, things and stuff.
+
+    A pair overlaps by more than `iou`; `overlap` is that of masks, or the lesser of those of masks and boundaries.
+    """
+
+    iou: float = 0.5
+    overlap: str = "mask"
+
+    name: ClassVar[str] = "panoptic.segments"
+
+    def measure(self, pairs: PanopticPairs, work: Work) -> CellsBlock:
+        """Counts of each image."""
+        fits: Fits = pairs.fits if self.overlap == "mask" else work.once("boundary", lambda: pairs.fitted(0.02))
+        match = fits.overlap > self.iou
+        owner = np.concatenate([fits.owner, fits.lone_owner])
+        label = np.concatenate([fits.category, fits.lone_category])
+        table = np.zeros((len(owner), 6))
+        n = len(match)
+        table[:n, OVERLAP] = np.where(match, fits.overlap, 0.0)
+        table[:n, TP] = match
+        table[:n, FP] = ~match & ~fits.pardoned
+        table[:n, FN] = ~match
+        table[n:, FP : FN + 1] = fits.lone
+        things = np.isin(np.array(pairs.facts.axes["class"].ids, dtype=np.int64)[label], list(pairs.things))
+        every = table[:, TP : FN + 1].sum(axis=1)
+        table[:, THING], table[:, STUFF] = every * things, every * ~things
+        row, column = np.nonzero(table)
+        return CellsBlock.of(("class", 6), pairs.facts, owner[row], label[row] * 6 + column, table[row, column])
+
+
+class StuffOverlaps(Cells):
+    """True segments of stuff: the sum of their largest overlaps with a prediction of their class, and their number."""
+
+    name: ClassVar[str] = "panoptic.stuff"
+
+    def measure(self, pairs: PanopticPairs, work: Work) -> CellsBlock:
+        """Two numbers for each class of an image."""
+        true, ids = pairs.segments[0], np.array(pairs.facts.axes["class"].ids, dtype=np.int64)
+        stuff = np.flatnonzero(~true.crowd & ~np.isin(true.category, list(pairs.things)))
+        owner, label = pairs.owner[true.pair[stuff]], np.searchsorted(ids, true.category[stuff])
+        table = np.stack([pairs.fits.best[stuff], np.ones(len(stuff))], axis=1)
+        row, column = np.nonzero(table)
+        return CellsBlock.of(("class", 2), pairs.facts, owner[row], label[row] * 2 + column, table[row, column])
+
+
+@frozen
+class Quality(Metric):
+    """Base of the three: `of` says of which classes the mean is, `label` names one class alone."""
+
+    range = (0.0, 1.0)
+
+    of: str = "all"
+    only: str | int | None = setting(default=None, metadata={"spec": "label"})
+    iou: float = 0.5
+    overlap: str = "mask"
+
+    def check(self) -> None:
+        """Known words, and thresholds that make pairs unique."""
+        one_of(self, "of", "all", "things", "stuff", "each")
+        one_of(self, "overlap", "mask", "boundary")
+        within_range(self, "iou", 0.5, 1.0)
+
+    @property
+    def label(self) -> str:
+        """The title and what it is of."""
+        said = {"things": " of things", "stuff": " of stuff"}.get(self.of, "")
+        said += f": {self.only}" if self.only is not None else ""
+        said += f", IoU {self.iou:g}" if self.iou != 0.5 else ""
+        return f"{self.title}{said}" + (", boundary" if self.overlap == "boundary" else "")
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """Of all classes, of things and of stuff."""
+        return (cls(), cls(of="things"), cls(of="stuff"))
+
+    def expand(self, facts: Facts) -> tuple[Metric, ...]:
+        """One for each class where that is asked for."""
+        if self.of == "each":
+            names = facts.axes["class"].shown
+            return tuple(replace(self, of="all", only=as_spec(name)) for name in names)
+        if self.only is not None and facts.axes["class"].find(self.only) < 0:
+            known = facts.axes["class"].shown
+            raise InputError(f"there is no class '{self.only}'", remedy=nearest(str(self.only), known))
+        return (self,)
+
+    def need(self) -> SegmentCounts:
+        """Where the segments are counted."""
+        return SegmentCounts(self.iou, self.overlap)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Counts of segments."""
+        return (self.need(),)
+
+    @abstractmethod
+    def each(self, cells: Floats) -> Floats:
+        """The figure of every class."""
+
+    def _kept(self, cells: Floats) -> Any:
+        column = {"things": THING, "stuff": STUFF}.get(self.of)
+        every = cells[:, :, TP : FN + 1].sum(axis=2) > 0
+        return every if column is None else every & (cells[:, :, column] > 0)
+
+    def reduce(self, totals: Any) -> Floats:
+        """The mean over classes that have a segment, or one class."""
+        cells = totals[self.need()]
+        values, kept = self.each(cells), self._kept(cells)
+        if self.only is not None:
+            place = totals.facts.axes["class"].find(self.only)
+            return np.where(kept[:, place], values[:, place], np.nan) if place >= 0 else totals.undefined()
+        return mean_defined(values, kept)
+
+    def class_scores(self, totals: Any) -> Floats | None:
+        """The figure of every class that has a segment."""
+        cells = totals[self.need()]
+        return None if self.only is not None else np.where(self._kept(cells), self.each(cells), np.nan)
+
+    def class_truth(self, state: State) -> Array | None:
+        """Whether the truth has a segment of each class."""
+        return segments_true(state, self.need())
+
+    def part_units(self, state: State) -> Floats | None:
+        """Images that have a segment of the class."""
+        return images_with_segments(state, self.need())
+
+    def left_out(self, totals: Any) -> tuple[float, str]:
+        """Classes without a segment."""
+        cells = totals[self.need()]
+        if self.of != "all" or self.only is not None:
+            return 0, ""
+        return float((~self._kept(cells))[0].sum()), "classes that have no segment"
+
+
+def segments_true(state: State, need: SegmentCounts) -> Array:
+    """Whether the truth has a segment of each class."""
+    cells = state.totals(POINT)[need][0]
+    return np.asarray(cells[:, TP] + cells[:, FN] > 0)
+
+
+def images_with_segments(state: State, need: SegmentCounts) -> Floats:
+    """How many images, or clusters, have a segment of each class."""
+    return units_having(state, need, THING, STUFF)
+
+
+@frozen
+class PanopticQuality(Quality):
+    r"""Panoptic quality: how well segments are found and how well they fit.
+
+    $\mathrm{PQ}_c = \frac{\sum_{(g,p) \in TP_c} \mathrm{IoU}(g,p)}{|TP_c| + \tfrac12 |FP_c| + \tfrac12 |FN_c|}$
+
+    The mean over classes that have a segment (Kirillov et al. 2019). A true and a predicted segment of one class are a
+    pair if their IoU is above 0.5, so that no segment has two. What is mostly on void, or on a crowd of its class,
+    counts neither way. `pq(of=things)`, `pq(of=stuff)`, `pq(label=car)`; `pq(of=each)` is one for each class;
+    `pq(overlap=boundary)` takes the lesser of IoU and boundary IoU; `pq(iou=0.75)` asks for more overlap.
+
+    Undefined when no class of the kind has a segment.
+
+    Pros:
+    - One number for things and stuff.
+    - No score threshold, and no matching to tune.
+
+    Cons:
+    - Small segments count as much as large ones.
+    - A segment just below the threshold costs twice: one false, one missed.
+    """
+
+    name: ClassVar[str] = "pq"
+    title: ClassVar[str] = "Panoptic quality"
+    reference: ClassVar[str] = "panopticapi 7bb46555"
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """Of all, things and stuff, by boundaries, and with more overlap."""
+        return (*super().examples(), cls(overlap="boundary"), cls(iou=0.75))
+
+    def each(self, cells: Floats) -> Floats:
+        """PQ of every class."""
+        return ratio(cells[:, :, OVERLAP], cells[:, :, TP] + 0.5 * cells[:, :, FP] + 0.5 * cells[:, :, FN])
+
+
+@frozen
+class SegmentationQuality(Quality):
+    r"""Segmentation quality: the mean IoU of the segments that were found.
+
+    $\mathrm{SQ}_c = \frac{\sum_{(g,p) \in TP_c} \mathrm{IoU}(g,p)}{|TP_c|}$
+
+    The mean over classes. A class without a pair counts as 0, as in panopticapi; `sq(matched=true)` leaves it out.
+
+    Undefined when no class of the kind has a segment.
+
+    Pros:
+    - Says how well outlines fit, apart from what is missed.
+
+    Cons:
+    - Says nothing of what is missed, but for classes that are missed completely.
+    """
+
+    name: ClassVar[str] = "sq"
+    title: ClassVar[str] = "Segmentation quality"
+    reference: ClassVar[str] = "panopticapi 7bb46555"
+
+    matched: bool = False
+
+    def each(self, cells: Floats) -> Floats:
+        """SQ of every class."""
+        values = ratio(cells[:, :, OVERLAP], cells[:, :, TP])
+        return values if self.matched else np.nan_to_num(values)
+
+    def notes(self, totals: Any) -> tuple[str, ...]:
+        """How many classes have no pair."""
+        cells = totals[self.need()]
+        if self.matched or self.only is not None:
+            return ()
+        none = int((self._kept(cells) & (cells[:, :, TP] == 0))[0].sum())
+        return (f"{none} classes have no pair and count as 0 in sq.",) if none else ()
+
+
+@frozen
+class RecognitionQuality(Quality):
+    r"""Recognition quality: the F1 of segments.
+
+    $\mathrm{RQ}_c = \frac{|TP_c|}{|TP_c| + \tfrac12 |FP_c| + \tfrac12 |FN_c|}$
+
+    The mean over classes. PQ is SQ times RQ in each class, not of the means.
+
+    Undefined when no class of the kind has a segment.
+
+    Pros:
+    - Says how much is found and how much is made up.
+
+    Cons:
+    - Says nothing of how well outlines fit beyond the threshold.
+    """
+
+    name: ClassVar[str] = "rq"
+    title: ClassVar[str] = "Recognition quality"
+    reference: ClassVar[str] = "panopticapi 7bb46555"
+
+    def each(self, cells: Floats) -> Floats:
+        """RQ of every class."""
+        return ratio(cells[:, :, TP], cells[:, :, TP] + 0.5 * cells[:, :, FP] + 0.5 * cells[:, :, FN])
+
+
+@frozen
+class PanopticQualityDagger(Metric):
+    r"""PQ†: panoptic quality whose stuff classes need no overlap of a half.
+
+    $\mathrm{PQ}^\dagger_c = \frac{1}{|S_c|} \sum_{s \in S_c} \mathrm{IoU}(s, \hat s)$
+
+    That is for stuff; things have their PQ. S_c are the true segments of a stuff class, ŝ the prediction of the class
+    in the same image that overlaps s most (Porzi et al. 2019). The mean over classes. S_c is empty for stuff that is
+    predicted and never true: such a class is left out of the mean, or counts as 0 with `classes=union`, as it does in
+    PQ. Things that are predicted alone count as 0 either way.
+
+    Undefined when no class has a segment.
+
+    Pros:
+    - A large region that is found by a little less than half is not a failure.
+
+    Cons:
+    - Stuff that is made up in images without it is free.
+    """
+
+    range = (0.0, 1.0)
+
+    name: ClassVar[str] = "pq_dagger"
+    title: ClassVar[str] = "PQ†"
+
+    classes: str = "truth"
+
+    def check(self) -> None:
+        """Known words only."""
+        one_of(self, "classes", "truth", "union")
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """Over stuff of the truth, and of either side."""
+        return (cls(), cls(classes="union"))
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Counts of segments, and overlaps of stuff."""
+        return (SegmentCounts(), StuffOverlaps())
+
+    def reduce(self, totals: Any) -> Floats:
+        """The mean over classes that have a segment; of stuff, a true one."""
+        return mean_defined(self.class_scores(totals))
+
+    def class_scores(self, totals: Any) -> Floats:
+        """The figure of every class that is in the mean."""
+        cells, stuff = totals[SegmentCounts()], totals[StuffOverlaps()]
+        things = ratio(cells[:, :, OVERLAP], cells[:, :, TP] + 0.5 * cells[:, :, FP] + 0.5 * cells[:, :, FN])
+        values = np.where(stuff[:, :, 1] > 0, ratio(stuff[:, :, 0], stuff[:, :, 1]), things)
+        kept = (stuff[:, :, 1] > 0) | (cells[:, :, THING] > 0)
+        return np.where(kept | self._made_up(totals) if self.classes == "union" else kept, values, np.nan)
+
+    def class_truth(self, state: State) -> Array | None:
+        """Whether the truth has a segment of each class."""
+        return segments_true(state, SegmentCounts())
+
+    def part_units(self, state: State) -> Floats | None:
+        """Images that have a segment of the class."""
+        return images_with_segments(state, SegmentCounts())
+
+    def _made_up(self, totals: Any) -> Any:
+        """Stuff that is predicted and never true: its PQ is 0."""
+        return (totals[SegmentCounts()][:, :, STUFF] > 0) & (totals[StuffOverlaps()][:, :, 1] == 0)
+
+    def notes(self, totals: Any) -> tuple[str, ...]:
+        """Which stuff is left out because the truth does not have it."""
+        places = np.flatnonzero(self._made_up(totals)[0]).tolist()
+        if self.classes == "union" or not places:
+            return ()
+        shown = totals.facts.axes["class"].shown
+        names = ", ".join(shown[place] for place in places[:5]) + (", ..." if len(places) > 5 else "")
+        return (f"Stuff that is predicted and never true is not in the mean: {names}. classes=union counts it as 0.",)
+
+
+METRICS: tuple[type[Metric], ...] = (PanopticQuality, SegmentationQuality, RecognitionQuality, PanopticQualityDagger)

@@ -1,0 +1,318 @@
+"""Metrics that ask of a document only whether it is relevant.
+
+Conventions: `R` is the number of relevant documents of a query, `k` the cut, `rel_i` 1 where the document at rank i is
+relevant. A document is relevant where its relevance is at least `level`; one without judgement is not.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric, one_of
+from steelyard.core.totals import Declared
+from steelyard.core.weights import Floats
+from steelyard.tasks.rankings.base import RelevantMetric
+from steelyard.tasks.rankings.sums import HitValue, PreferenceValue, QueryValue, RPrecisionValue
+
+
+@frozen
+class _AtK(RelevantMetric):
+    at = "k"
+    formula: ClassVar[str]  # of `sums.FORMULAS`
+
+    k: int | None = None
+    level: float = 1
+
+    def value(self) -> QueryValue:
+        """By the formula."""
+        return HitValue(self.formula, self.k, self.level, self.ties)
+
+    @property
+    def label(self) -> str:
+        """Name the cut."""
+        return self.title if self.k is None else f"{self.title} at {self.k}"
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """Without a cut, and at 10."""
+        return (cls(), cls(k=10))
+
+
+@frozen
+class AveragePrecision(_AtK):
+    r"""Average precision of a query: the mean of the precisions at the ranks of its relevant documents.
+
+    $\mathrm{AP@}k = \frac{1}{\mathrm{norm}} \sum_{i=1}^{k} P_i\,\mathrm{rel}_i$
+
+    The norm decides what a relevant document that was not found costs. `relevant` divides by all relevant documents
+    R, as trec_eval does. `min` divides by min(k, R), so that k right documents are enough for 1. `hits` divides by the
+    relevant documents found, so one that was missed costs nothing. Over several queries, the mean.
+
+    Undefined when no query has a relevant document.
+
+    Pros:
+    - One number for precision and recall over the whole list; sees every swap of a right and a wrong document.
+
+    Cons:
+    - Knows relevant and not relevant only, nothing between.
+    - With `norm=hits`, one right document at the top scores 1, whatever was missed.
+    """
+
+    name = "ap"
+    title = "Average precision"
+    formula = "ap"
+    reference = "pytrec_eval: map, map_cut; ranx: map"
+
+    norm: Literal["relevant", "min", "hits"] = "relevant"
+
+    def check(self) -> None:
+        """Check the divisor."""
+        super().check()
+        one_of(self, "norm", "relevant", "min", "hits")
+
+    def value(self) -> QueryValue:
+        """Sum of precisions at hits, over the norm."""
+        formula = self.formula if self.norm == "relevant" else f"{self.formula}_{self.norm}"
+        return HitValue(formula, self.k, self.level, self.ties)
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """The three norms."""
+        return (cls(), cls(k=10), cls(k=10, norm="min"), cls(k=10, norm="hits"))
+
+
+@frozen
+class MeanAveragePrecision(AveragePrecision):
+    r"""Mean average precision: the mean over queries of each query's average precision.
+
+    $\mathrm{mAP@}k = \frac{1}{Q} \sum_q \mathrm{AP}_q\mathrm{@}k$
+
+    The norm is that of average precision: `relevant` (R, as trec_eval), `min` (min(k, R)) or `hits` (the relevant
+    documents found). Every query counts the same, however many relevant documents it has.
+
+    Undefined when no query has a relevant document.
+
+    Pros:
+    - The usual single number for a search system, stable over queries.
+
+    Cons:
+    - Different projects divide by different norms: compare only what was computed with the same one.
+    """
+
+    name = "map"
+    title = "Mean average precision"
+
+
+@frozen
+class Precision(_AtK):
+    r"""Precision: the share of the first k documents that are relevant.
+
+    $\mathrm{P@}k = \frac{1}{k} \sum_{i=1}^{k} \mathrm{rel}_i$
+
+    A list shorter than k is filled up with wrong documents. Without k, all retrieved documents count.
+
+    Undefined when no query has a relevant document.
+
+    Pros:
+    - What a user of the first page sees.
+
+    Cons:
+    - A query with fewer than k relevant documents cannot reach 1.
+    - Blind to the order inside the first k.
+    """
+
+    name = "precision"
+    title = "Precision"
+    formula = "precision"
+    reference = "pytrec_eval: P, set_P; ranx: precision"
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """At 10: without a cut it depends on how long the list happens to be."""
+        return (cls(k=10),)
+
+
+@frozen
+class Recall(_AtK):
+    r"""Recall: the share of the relevant documents that stand among the first k.
+
+    $\mathrm{R@}k = \frac{1}{R} \sum_{i=1}^{k} \mathrm{rel}_i$
+
+    Undefined when no query has a relevant document.
+
+    Pros:
+    - What a second stage that re-ranks the first k can reach at most.
+
+    Cons:
+    - With more than k relevant documents it cannot reach 1.
+    - In image retrieval "Recall@k" often means that one right image is enough: that is `hit@k`.
+    """
+
+    name = "recall"
+    title = "Recall"
+    formula = "recall"
+    reference = "pytrec_eval: recall; ranx: recall"
+
+
+@frozen
+class F1(_AtK):
+    r"""F1: the harmonic mean of precision and recall at k, query by query.
+
+    $\mathrm{F1@}k = \frac{2 \sum_{i \le k} \mathrm{rel}_i}{k + R}$
+
+    Undefined when no query has a relevant document.
+
+    Pros:
+    - One number where the length of the list is a choice of the system.
+
+    Cons:
+    - The mean of F1 is not the F1 of the means.
+    """
+
+    name = "f1"
+    title = "F1"
+    aliases = ("f1 score",)
+    formula = "f1"
+    reference = "ranx: f1"
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """At 10, as for precision."""
+        return (cls(k=10),)
+
+
+@frozen
+class Hit(_AtK):
+    r"""Hit rate: the share of queries with at least one relevant document among the first k.
+
+    $\mathrm{hit@}k = \frac{1}{Q} \sum_q [\,\exists\, i \le k : \mathrm{rel}_i = 1\,]$
+
+    What papers on image retrieval and re-identification call Recall@k, top-k accuracy or CMC.
+
+    Undefined when no query has a relevant document.
+
+    Pros:
+    - Easy to read: so many of a hundred searches found something.
+
+    Cons:
+    - Does not see what else was found, nor where.
+    """
+
+    name = "hit"
+    title = "Hit rate"
+    formula = "hit"
+    reference = "pytrec_eval: success; ranx: hit_rate"
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """One proportion: queries with a hit, of all that have a relevant document."""
+        return totals[self.value()], totals[self.counted()]
+
+
+@frozen
+class Success(Hit):
+    r"""Success: the same as the hit rate, under the name that trec_eval has for it.
+
+    $\mathrm{success@}k = \frac{1}{Q} \sum_q [\,\exists\, i \le k : \mathrm{rel}_i = 1\,]$
+
+    Undefined when no query has a relevant document.
+
+    Pros:
+    - Easy to read: so many of a hundred searches found something.
+
+    Cons:
+    - Does not see what else was found, nor where.
+    """
+
+    name = "success"
+    title = "Success"
+
+
+@frozen
+class ReciprocalRank(_AtK):
+    r"""Mean reciprocal rank: one over the rank of the first relevant document, 0 where there is none in the first k.
+
+    $\mathrm{MRR} = \frac{1}{Q} \sum_q \frac{1}{\min\{\, i : \mathrm{rel}_i = 1 \,\}}$
+
+    Undefined when no query has a relevant document.
+
+    Pros:
+    - Right for questions with one right answer.
+
+    Cons:
+    - Looks at the first hit alone; from rank 1 to 2 it falls by half, from 10 to 11 by nearly nothing.
+    """
+
+    name = "mrr"
+    title = "Mean reciprocal rank"
+    formula = "mrr"
+    reference = "pytrec_eval: recip_rank; ranx: mrr"
+
+
+@frozen
+class RPrecision(RelevantMetric):
+    r"""R-precision: the precision at R, where R is the query's own number of relevant documents.
+
+    $\mathrm{RPrec} = \frac{1}{R} \sum_{i=1}^{R} \mathrm{rel}_i$
+
+    Undefined when no query has a relevant document.
+
+    Pros:
+    - Every query can reach 1; precision and recall are equal there.
+
+    Cons:
+    - Blind to the order inside the first R.
+    """
+
+    name = "rprec"
+    title = "R-precision"
+    reference = "pytrec_eval: Rprec; ranx: r-precision"
+
+    level: float = 1
+
+    def value(self) -> QueryValue:
+        """Hits among the first R, over R."""
+        return RPrecisionValue(self.level, self.ties)
+
+
+@frozen
+class BinaryPreference(RelevantMetric):
+    r"""Binary preference: how often a relevant document stands before the judged ones that are not relevant.
+
+    $\mathrm{bpref} = \frac{1}{R} \sum_{r} \left( 1 - \frac{\min(n_r, R)}{\min(N, R)} \right)$
+
+    `r` are the relevant documents retrieved, n_r the judged non-relevant ones before r, N all of those. Documents
+    without a judgement, or with a negative one, are passed over.
+
+    Undefined when no query has a relevant document.
+
+    Pros:
+    - Made for incomplete judgements: documents nobody looked at do not count as wrong.
+
+    Cons:
+    - Needs judged non-relevant documents; without them every relevant document found counts in full.
+    """
+
+    name = "bpref"
+    title = "Binary preference"
+    reference = "pytrec_eval: bpref; ranx: bpref"
+
+    level: float = 1
+
+    def value(self) -> QueryValue:
+        """As the formula says, query by query."""
+        return PreferenceValue(self.level, self.ties)
+
+
+METRICS: tuple[type[Metric], ...] = (
+    AveragePrecision,
+    MeanAveragePrecision,
+    Precision,
+    Recall,
+    F1,
+    Hit,
+    Success,
+    ReciprocalRank,
+    RPrecision,
+    BinaryPreference,
+)

@@ -1,0 +1,92 @@
+"""What the page of rankings draws: scores by depth, and each query's own score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from steelyard.align.rankings import RankedPairs
+from steelyard.core.figure import Figure, Listing, Texts
+from steelyard.core.metric import Metric
+from steelyard.core.need import Work
+from steelyard.core.plan import POINT, UNITS
+from steelyard.core.state import State
+from steelyard.core.units import Units
+from steelyard.tasks.rankings.graded import DiscountedGain
+from steelyard.tasks.rankings.hits import Hit, Precision, Recall
+
+DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+MOST_QUERIES = 400
+MOST_BARS = 40
+
+
+def figures(pairs: RankedPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
+    """The figures."""
+    return {"depth": lambda: depth(pairs), "queries": lambda: queries(state, metrics[0])} if len(state) else {}
+
+
+def depth(pairs: RankedPairs) -> Figure:
+    """Precision, recall, hit rate and nDCG of the first k, by k."""
+    longest = float(pairs.retrieved.max(initial=1))
+    depths = [k for k in DEPTHS if k <= longest] or [1]
+    kinds = (("nDCG", DiscountedGain), ("recall", Recall), ("precision", Precision), ("hit rate", Hit))
+    shown = [(name, k, kind(k=k)) for name, kind in kinds for k in depths]
+    work, needs = Work(), dict.fromkeys(need for *_, metric in shown for need in (metric.value(), metric.counted()))
+    totals = State(
+        Units(pairs.units, pairs.weight), pairs.facts, {need: need.measure(pairs, work) for need in needs}
+    ).totals(POINT)
+    columns: dict[str, list[Any]] = {
+        "series": [name for name, _, _ in shown],
+        "x": [k for _, k, _ in shown],
+        "y": [float(totals.of(metric)[0]) for *_, metric in shown],
+    }
+    return Figure(
+        "depth", "curves", "Scores by depth", columns,
+        {"x": "first k documents", "y": "mean over queries", "ticks": depths, "points": True},
+        "What a reader has who looks at the first k. The axis of k is logarithmic.",
+    )  # fmt: skip
+
+
+def queries(state: State, metric: Metric) -> Figure:
+    """Each query's own score, the worst first."""
+    values = state.totals(UNITS).of(metric)
+    order = np.argsort(np.where(np.isnan(values), np.inf, values), kind="stable")
+    order = order[~np.isnan(values[order])]
+    names = [str(u) for u in state.units.ids[order].tolist()]
+    if len(order) <= MOST_BARS:
+        return Figure(
+            "queries", "bars", f"{metric.label}, query by query", {"name": names, "value": values[order]},
+            {"x": metric.label}, "The worst first.",
+        )  # fmt: skip
+    kept = np.unique(np.linspace(0, len(order) - 1, min(MOST_QUERIES, len(order))).round().astype(int))
+    return Figure(
+        "queries",
+        "curves",
+        f"{metric.label}, query by query",
+        {"x": kept + 1, "y": values[order][kept], "query": [names[i] for i in kept]},
+        {"x": "queries, the worst first", "y": metric.label},
+        "A long flat start are queries that fail; the explorer names them.",
+    )
+
+
+def listing(pairs: RankedPairs, state: State) -> Listing:
+    """Every judged document with its rank."""
+    documents = pairs.truth.documents
+    retrieved = pairs.rank > 0
+    relevant = pairs.relevance >= 1
+    outcome = np.where(relevant, np.where(retrieved, 0, 1), np.where(retrieved, 2, 3))
+    return Listing(
+        "documents",
+        "Judged documents",
+        {
+            "query": Texts(pairs.owner, [str(u) for u in pairs.units.tolist()]),
+            "document": Texts.of([documents[row] for row in pairs.row.tolist()]),
+            "relevance": pairs.relevance,
+            "rank": np.where(retrieved, pairs.rank, np.nan).astype(float),
+            "outcome": Texts(outcome, ["found", "not found", "found, not relevant", "not relevant"]),
+        },
+        "outcome",
+        "rank",
+    )

@@ -1,0 +1,192 @@
+"""Label maps counted on a device: in each image, how many pixels there are of each pair of classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from steelyard.core.errors import InputError
+from steelyard.core.options import Options
+from steelyard.core.pairs import Array
+from steelyard.core.records import Records, as_object
+from steelyard.maps.scores import ScoreRules
+from steelyard.partial.tensors import Counter, Extremes, best, column, device_of, tensor, whole
+from steelyard.tasks.segmentation.data import CountedMaps, Scan
+from steelyard.tasks.segmentation.labelling import IGNORED, Labelling, labelling_of, score_rules
+
+SOURCES = ("gathered truth", "gathered predictions")
+MOST_VALUES = 1 << 20
+
+
+def counter(options: Options, device: Any) -> MapCounter:
+    """The counter of these options on a device."""
+    known = labelling_of(options)
+    if known.ids is None or any(known.colours):
+        what = "colours are not counted on a device" if any(known.colours) else "the classes are not declared"
+        raise InputError(what, remedy="Say how many there are: options={'classes': 19}.")
+    return MapCounter(device_of(device), known, known.ids, score_rules(options))
+
+
+class MapCounter(Counter):
+    """A matrix of counts for each image, truth by prediction, with places for what is ignored and what is no class."""
+
+    def __init__(self, device: torch.device, known: Labelling, ids: tuple[int, ...], rules: ScoreRules) -> None:
+        self.device, self.known, self.classes, self.rules = device, known, len(ids), rules
+        self.shape = (len(ids) + 2, len(ids) + 1)
+        self.images: list[Any] = []
+        self.sizes: list[tuple[int, int]] = []
+        self.counts: list[torch.Tensor] = []
+        self.wrong = (Extremes(device), Extremes(device))
+        self.unready = torch.zeros((), dtype=torch.int64, device=device)
+        tables = [_places(known, ids, side) for side in (0, 1)]
+        # A value for each place, which a reader of the counts takes for the class.
+        self.values = [_values(table, size) for table, size in zip(tables, self.shape, strict=True)]
+        self._places = [torch.from_numpy(table).to(device) for table in tables]
+
+    def update(self, truth: Any, predictions: Any, batch: int) -> None:
+        """Count the maps of a batch: images × height × width; predictions also images × classes × height × width."""
+        named = [f"batch {batch}, {side}" for side in ("truth", "predictions")]
+        given = [
+            tensor(column(side, "map", where, ("image",)), self.device, where)
+            for side, where in zip((truth, predictions), named, strict=True)
+        ]
+        images = _images((truth, predictions), named, len(given[0]))
+        given = [_one_channel(maps) for maps in given]
+        given[1], unready = self._classes(given[1], named[1])
+        if given[0].ndim != 3 or given[1].shape != given[0].shape:
+            raise InputError(
+                f"has shape {tuple(given[1].shape)}, and the truth {tuple(given[0].shape)}", where=named[1],
+                remedy="Maps are images × height × width, of one size on both sides.",
+            )  # fmt: skip
+        values = [whole(maps, where) for maps, where in zip(given, named, strict=True)]
+        right, predicted = (self._placed(maps, side) for side, maps in enumerate(values))
+        self.wrong[0].see(values[0], right == self.shape[0] - 1)
+        self.wrong[1].see(values[1], (predicted == self.shape[1] - 1) & (right < self.classes))
+        many, cells = len(right), self.shape[0] * self.shape[1]
+        first = torch.arange(many, device=self.device).mul_(cells)[:, None, None]
+        at = (right * self.shape[1] + predicted + first).reshape(-1)
+        counts = torch.zeros(many * cells, dtype=torch.int64, device=self.device)
+        counts.index_add_(0, at, torch.ones_like(at))
+        self.counts.append(counts.reshape(many, cells))
+        self.images += images
+        self.sizes += [(given[0].shape[1], given[0].shape[2])] * many
+        if unready is not None:
+            self.unready += unready
+
+    def _classes(self, maps: torch.Tensor, where: str) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Predicted classes, and how many pixels have a score that is not finite; None where there are no scores."""
+        if maps.ndim == 4:
+            self.rules.check_channels(maps.shape[1], where)
+            if not maps.is_floating_point():
+                raise InputError(
+                    f"{maps.shape[1]} channels of {str(maps.dtype).removeprefix('torch.')}", where=where,
+                    remedy="Give labels (images × height × width), or scores as floating-point numbers.",
+                )  # fmt: skip
+            return best(maps, 1)
+        if self.rules.threshold is None:
+            return maps, None
+        if not maps.is_floating_point():
+            raise InputError(
+                "the predictions are labels, and the option threshold is for scores", where=where,
+                remedy="Leave threshold out, or give scores as floating-point numbers.",
+            )  # fmt: skip
+        self.rules.check_threshold(where)
+        return maps >= self.rules.threshold, (~torch.isfinite(maps)).sum()
+
+    def notes(self) -> tuple[str, ...]:
+        """The threshold of scores."""
+        return (self.rules.note,) if self.rules.note else ()
+
+    def _placed(self, values: torch.Tensor, side: int) -> torch.Tensor:
+        """Places of values; the last for what is no class."""
+        table = self._places[side]
+        inside = (values >= 0) & (values < len(table))
+        return torch.where(inside, table[torch.where(inside, values, 0)], self.shape[side] - 1)
+
+    def merge(self, other: MapCounter) -> None:
+        """Take over the images of another counter of the same classes."""
+        self.images += other.images
+        self.sizes += other.sizes
+        self.counts += [counts.to(self.device) for counts in other.counts]
+        self.unready += other.unready.to(self.device)
+        for mine, theirs in zip(self.wrong, other.wrong, strict=True):
+            mine.add(theirs)
+
+    def metrics(self, defaults: tuple[str, ...]) -> tuple[str, ...]:
+        """Those without outlines, which counts do not hold."""
+        return tuple(spec for spec in defaults if not spec.startswith(("mbiou", "boundary")))
+
+    def sides(self) -> tuple[Records, Records]:
+        """Images with their counts."""
+        for side, (source, wrong) in enumerate(zip(SOURCES, self.wrong, strict=True)):
+            values = wrong.text()
+            if values and (side == 0 or self.known.unknown == "error"):
+                more = "ignore it, or relabel it" if side == 0 else "options={'unknown': 'wrong'} counts it as wrong"
+                raise InputError(
+                    f"{int(wrong.count):,} pixels are no class: value {values}", where=source, remedy=f"Or {more}."
+                )
+        if int(self.unready):
+            raise InputError(
+                f"{int(self.unready):,} pixels have a score that is not finite", where=SOURCES[1],
+                remedy="Every score must be finite.",
+            )  # fmt: skip
+        counts = torch.cat(self.counts).cpu().numpy()
+        kept = _once(self.images, counts)
+        counts, sizes = counts[kept], np.array(self.sizes, dtype=np.int64)[kept]
+        image, cell = np.nonzero(counts)
+        right, predicted = np.divmod(cell, self.shape[1])
+        scan = Scan(image, self.values[0][right], self.values[1][predicted], counts[image, cell], sizes)
+        ids = as_object([str(self.images[i]) for i in kept])
+        maps = as_object([counts[i].tobytes() for i in range(len(kept))])
+        truth, prediction = (CountedMaps(source, {"image": ids, "map": maps}, scan=scan) for source in SOURCES)
+        return truth, prediction
+
+
+def _one_channel(maps: torch.Tensor) -> torch.Tensor:
+    """Maps without a channel axis of 1."""
+    return maps[:, 0] if maps.ndim == 4 and maps.shape[1] == 1 else maps
+
+
+def _places(known: Labelling, ids: tuple[int, ...], side: int) -> Array:
+    """The place of each value: a class, then (in the truth) ignored, then no class."""
+    table, shift = known.tables[side], known.shift[side]
+    most = max([*(table or ()), *known.ignore, max(ids) - shift if table is None else 0], default=0)
+    if most >= MOST_VALUES:
+        raise InputError(f"a value of {most:,} is not counted on a device", remedy="Leave device out.")
+    place = {label: i for i, label in enumerate(ids)} | ({IGNORED: len(ids)} if side == 0 else {})
+    last = len(ids) + 1 - side
+    return np.array([place.get(known.class_of(value, side), last) for value in range(most + 2)], dtype=np.int64)
+
+
+def _values(table: Array, places: int) -> Array:
+    """A value that has each place; a negative one where none has it."""
+    values = np.full(places, -2, dtype=np.int64)
+    values[table[::-1]] = np.arange(len(table))[::-1]
+    return values
+
+
+def _images(sides: tuple[Any, Any], named: list[str], many: int) -> list[Any]:
+    """The names of a batch's images, which both sides have in one order where both name them."""
+    given = [list(side["image"]) if isinstance(side, dict) and "image" in side else None for side in sides]
+    for where, images in zip(named, given, strict=True):
+        if images is None:
+            raise InputError("column 'image' is missing", where=where, remedy="Name each map's image.")
+        if len(images) != many:
+            raise InputError(f"names {len(images)} images and has {many} maps", where=where)
+    if list(map(str, given[0] or ())) != list(map(str, given[1] or ())):
+        raise InputError(
+            "the images are not those of the truth, in its order", where=named[1], remedy="Give both sides alike."
+        )
+    return given[0] or []
+
+
+def _once(images: list[Any], counts: Array) -> Array:
+    """The first place of each image; one that came with other counts is an error."""
+    first: dict[str, int] = {}
+    for i, image in enumerate(map(str, images)):
+        at = first.setdefault(image, i)
+        if at != i and (counts[at] != counts[i]).any():
+            raise InputError(f"image '{image}' came twice with different data", remedy="Give every image its own id.")
+    return np.array(list(first.values()), dtype=np.int64)

@@ -1,0 +1,352 @@
+"""The errors of an eating sequence, as the specification's equations 5 to 12 give them, and their means over sequences.
+
+Each is a ratio of two totals by name; `tasks.sequences.sums` measures what the names stand for.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric, one_of
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
+from steelyard.tasks.sequences.sums import SequenceSum
+from steelyard.tasks.shared.regression import INFINITY
+
+
+@frozen
+class _Ratio(Metric):
+    """A mean absolute error or its percentage: a numerator and a denominator by name."""
+
+    better = "lower"
+    range = (0, INFINITY)
+    numerator: ClassVar[str]
+    denominator: ClassVar[str]
+    factor: ClassVar[float] = 1
+
+    counted: ClassVar[tuple[str, ...]] = ()  # totals that remarks read
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Both totals, and what remarks count."""
+        return tuple(map(SequenceSum, dict.fromkeys((self.numerator, self.denominator, *self.counted))))
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Numerator's total over denominator's total."""
+        return self.factor * ratio(totals[SequenceSum(self.numerator)], totals[SequenceSum(self.denominator)])
+
+
+class _NeedsStart(_Ratio):
+    counted = ("sequences", "initial")
+
+    def left_out(self, totals: Declared) -> tuple[float, str]:
+        """Sequences without an initial frame."""
+        every, started = (totals[SequenceSum(of)][0] for of in self.counted)
+        return float(every - started), "sequences without a frame t = 0"
+
+    def why(self, totals: Declared) -> str:
+        """Tell data without initial frames from initial frames that weigh nothing."""
+        return self.undefined_reason() if totals[SequenceSum("initial")][0] else "no sequence has a valid frame t = 0"
+
+
+@frozen
+class _Consumed(_Ratio):
+    counted = ("sequences", "consumed", "single")
+
+    exclude_single: bool = False
+
+    def check(self) -> None:
+        """Check that the setting is true or false."""
+        one_of(self, "exclude_single", True, False)
+
+    def reduce(self, totals: Declared) -> Floats:
+        """As the base, without sequences of one frame where that is asked for: they add 0 to both sums."""
+        below = totals[SequenceSum(self.denominator)]
+        if self.exclude_single and self.denominator == "consumed":
+            below = below - totals[SequenceSum("single")]
+        return self.factor * ratio(totals[SequenceSum(self.numerator)], below)
+
+    def left_out(self, totals: Declared) -> tuple[float, str]:
+        """Sequences whose first or last frame is not there."""
+        every, complete, single = (totals[SequenceSum(of)][0] for of in self.counted)
+        gone = float(every - complete)
+        what = "sequences without a frame t = 0 or without a prediction at the end"
+        if self.exclude_single:
+            gone += float(single)
+            what += ", or of a single frame"
+        return gone, what
+
+    def why(self, totals: Declared) -> str:
+        """Tell data without first or last frames from plates of which nothing was eaten."""
+        if totals[SequenceSum("consumed")][0]:
+            return self.undefined_reason()
+        return "no sequence has a valid frame t = 0 and a prediction at the end"
+
+    def notes(self, totals: Declared) -> tuple[str, ...]:
+        """Say how many sequences have one frame only."""
+        single = int(totals[SequenceSum("single")][0])
+        if not single or self.exclude_single:
+            return ()
+        return (
+            f"{single} sequences have a single frame (n_single_frame): nothing was eaten there, by definition. "
+            "exclude_single=true leaves them out.",
+        )
+
+
+class _Energy(_Ratio):
+    counted = ("rows", "kcal_frames")
+
+    def why(self, totals: Declared) -> str:
+        """Tell a missing column from a food without energy."""
+        if not totals[SequenceSum("kcal_frames")][0]:
+            return "no kcal_per_g is given"
+        return "the foods hold no energy"
+
+    def left_out(self, totals: Declared) -> tuple[float, str]:
+        """Frames without an energy density."""
+        frames, known = (totals[SequenceSum(of)][0] for of in self.counted)
+        return float(frames - known), "frames without kcal_per_g"
+
+
+@frozen
+class OverallError(_Ratio):
+    r"""MAE over all frames: how far off a frame's weight is, on average.
+
+    $\mathrm{MAE}_{\mathrm{overall}} = \sum_i \sum_t |W_{i,t} - \hat W_{i,t}| \;/\; \sum_i T_i$
+
+    A mean over frames, so long sequences count more; `mae_sequence` is the mean over sequences.
+
+    Undefined when there is no valid frame.
+
+    Pros:
+    - Frame-by-frame accuracy across the entire data set.
+
+    Cons:
+    - Long sequences dominate.
+    """
+
+    name = "mae_overall"
+    title = "MAE, all frames"
+    aliases = ("mae", "mean absolute error", "overall weight error")
+    measured_in = "g"
+    numerator, denominator = "abs_error", "rows"
+    reference = "sklearn.metrics.mean_absolute_error"
+
+
+@frozen
+class OverallPercentage(_Ratio):
+    r"""PMAE over all frames: MAE as a percentage of the mean true weight.
+
+    $\mathrm{PMAE}_{\mathrm{overall}} = 100\,\mathrm{MAE}_{\mathrm{overall}}
+    \;/\; \frac{1}{\sum_i T_i}\sum_i \sum_t W_{i,t}$
+
+    The ratio of means, never the mean of ratios: an empty plate divides nothing by zero.
+
+    Undefined when the true weights add up to 0.
+
+    Pros:
+    - Comparable between foods of different weight.
+
+    Cons:
+    - Says little about the last bites, where the plate is nearly empty.
+    """
+
+    name = "pmae_overall"
+    title = "PMAE, all frames"
+    aliases = ("pmae", "percentage mean absolute error", "overall weight error")
+    measured_in = "%"
+    numerator, denominator, factor = "abs_error", "truth", 100
+
+
+@frozen
+class InitialError(_NeedsStart):
+    r"""MAE of the initial frame: how far off the whole portion is.
+
+    $\mathrm{MAE}_{\mathrm{initial}} = \frac{1}{N} \sum_i |W_{i,0} - \hat W_{i,0}|$
+
+    Undefined when no sequence has a valid frame t = 0.
+
+    Pros:
+    - Isolates the accuracy at the start of the meal.
+
+    Cons:
+    - Sees one frame a sequence.
+    """
+
+    name = "mae_initial"
+    title = "MAE, initial frame"
+    aliases = ("mae", "mean absolute error", "initial frame weight error")
+    measured_in = "g"
+    numerator, denominator = "initial_error", "initial"
+
+
+@frozen
+class InitialPercentage(_NeedsStart):
+    r"""PMAE of the initial frame: its MAE as a percentage of the mean initial weight.
+
+    $\mathrm{PMAE}_{\mathrm{initial}} = 100\,\mathrm{MAE}_{\mathrm{initial}} \;/\; \frac{1}{N}\sum_i W_{i,0}$
+
+    Undefined when the initial weights add up to 0.
+
+    Pros:
+    - Comparable between data sets with different portions.
+
+    Cons:
+    - Sees one frame a sequence.
+    """
+
+    name = "pmae_initial"
+    title = "PMAE, initial frame"
+    aliases = ("pmae", "percentage mean absolute error", "initial frame weight error")
+    measured_in = "%"
+    numerator, denominator, factor = "initial_error", "initial_truth", 100
+
+
+@frozen
+class ConsumedError(_Consumed):
+    r"""MAE of the weight consumed: from the initial frame to the last valid one.
+
+    $\mathrm{MAE}_{\mathrm{consumed}} = \frac{1}{N}
+    \sum_i |(W_{i,0} - W_{i,T_i-1}) - (\hat W_{i,0} - \hat W_{i,T_i-1})|$
+
+    A sequence of one frame consumed nothing and is included, as the formula says; `exclude_single=true` leaves it out.
+
+    Undefined when no sequence has both its frames.
+
+    Pros:
+    - The mass removed over the whole meal, which dietary tracking is about.
+
+    Cons:
+    - A constant error in every frame cancels.
+    """
+
+    name = "mae_consumed"
+    title = "MAE, weight consumed"
+    aliases = ("mae", "mean absolute error", "consumed weight error")
+    measured_in = "g"
+    numerator, denominator = "consumed_error", "consumed"
+
+
+@frozen
+class ConsumedPercentage(_Consumed):
+    r"""PMAE of the weight consumed: its MAE as a percentage of the mean weight consumed.
+
+    $\mathrm{PMAE}_{\mathrm{consumed}} = 100\,\mathrm{MAE}_{\mathrm{consumed}}
+    \;/\; \frac{1}{N}\sum_i (W_{i,0} - W_{i,T_i-1})$
+
+    Undefined when nothing was eaten: the mean weight consumed is not positive.
+
+    Pros:
+    - Comparable between meals of different size.
+
+    Cons:
+    - Unstable where little was eaten.
+    """
+
+    name = "pmae_consumed"
+    title = "PMAE, weight consumed"
+    aliases = ("pmae", "percentage mean absolute error", "consumed weight error")
+    measured_in = "%"
+    numerator, denominator, factor = "consumed_error", "consumed_truth", 100
+
+
+@frozen
+class EnergyError(_Energy):
+    r"""MAE in kilocalories: each frame's error times the food's energy density.
+
+    $\mathrm{MAE}_{\mathrm{kcal}} = \sum_i \sum_t |W_{i,t} - \hat W_{i,t}|\,D_i \;/\; \sum_i T_i$
+
+    Undefined when no kcal_per_g is given.
+
+    Pros:
+    - The nutritional impact of the error.
+
+    Cons:
+    - Energy-dense foods dominate, so weight errors compound asymmetrically.
+    """
+
+    name = "mae_kcal"
+    title = "MAE, energy"
+    aliases = ("mae", "mean absolute error", "overall caloric error")
+    measured_in = "kcal"
+    numerator, denominator = "kcal_error", "kcal_frames"
+
+
+@frozen
+class EnergyPercentage(_Energy):
+    r"""PMAE in kilocalories: the energy MAE as a percentage of the mean true energy.
+
+    $\mathrm{PMAE}_{\mathrm{kcal}} = 100\,\mathrm{MAE}_{\mathrm{kcal}}
+    \;/\; \frac{1}{\sum_i T_i}\sum_i \sum_t W_{i,t}\,D_i$
+
+    Undefined when no kcal_per_g is given, or the foods hold no energy.
+
+    Pros:
+    - Comparable between diets.
+
+    Cons:
+    - Energy-dense foods dominate.
+    """
+
+    name = "pmae_kcal"
+    title = "PMAE, energy"
+    aliases = ("pmae", "percentage mean absolute error", "overall caloric error")
+    measured_in = "%"
+    numerator, denominator, factor = "kcal_error", "kcal_truth", 100
+
+
+@frozen
+class SequenceError(_Ratio):
+    r"""Mean over sequences of each sequence's MAE: every meal counts the same.
+
+    $\mathrm{MAE}_{\mathrm{sequence}} = \frac{1}{N} \sum_i \frac{1}{T_i} \sum_t |W_{i,t} - \hat W_{i,t}|$
+
+    Undefined when there is no valid frame.
+
+    Pros:
+    - A long meal counts no more than a short one.
+
+    Cons:
+    - Not the paper's overall error, which is a mean over frames.
+    """
+
+    name = "mae_sequence"
+    title = "MAE, mean over sequences"
+    measured_in = "g"
+    numerator, denominator = "mean_error", "sequences"
+
+
+@frozen
+class SequencePercentage(_Ratio):
+    r"""Mean over sequences of each sequence's MAE, as a percentage of the mean over sequences of its mean weight.
+
+    $\mathrm{PMAE}_{\mathrm{sequence}} = 100 \sum_i \frac{1}{T_i} \sum_t |W_{i,t} - \hat W_{i,t}|
+    \;/\; \sum_i \frac{1}{T_i} \sum_t W_{i,t}$
+
+    Undefined when the true weights add up to 0.
+
+    Pros:
+    - A long meal counts no more than a short one.
+
+    Cons:
+    - Not the paper's overall percentage.
+    """
+
+    name = "pmae_sequence"
+    title = "PMAE, mean over sequences"
+    measured_in = "%"
+    numerator, denominator, factor = "mean_error", "mean_truth", 100
+
+
+SEQUENCE_METRICS: tuple[type[Metric], ...] = (
+    OverallError,
+    OverallPercentage,
+    InitialError,
+    InitialPercentage,
+    ConsumedError,
+    ConsumedPercentage,
+    EnergyError,
+    EnergyPercentage,
+    SequenceError,
+    SequencePercentage,
+)

@@ -1,0 +1,376 @@
+"""Metrics of a predicted number against a true one, shared by the tasks that weigh things.
+
+Conventions: `rows` are the items or frames that were weighed, `y` the true and `ŷ` the predicted number of grams,
+`w` the weight of a row's unit. Every metric here weighs rows equally inside a unit.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from steelyard.core.block import Pooled
+from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
+from steelyard.tasks.shared.rows import ROWS, EpsilonError, RowMoments, RowSum, RowsWithin
+
+INFINITY = float("inf")
+
+
+@frozen
+class MeanAbsoluteError(Metric):
+    r"""Mean absolute error: how far off a prediction is, on average.
+
+    $\mathrm{MAE} = \sum_i w_i\,|\hat y_i - y_i| \;/\; \sum_i w_i$
+
+    Every row counts the same, however heavy it is.
+
+    Undefined when nothing was weighed.
+
+    Pros:
+    - Intuitive and easy to interpret: grams.
+
+    Cons:
+    - Treats all errors equally regardless of context: 10 g off on a 20 g food is as bad as on a 200 g food.
+    """
+
+    name = "mae"
+    title = "Mean absolute error"
+    better = "lower"
+    range = (0, INFINITY)
+    measured_in = "g"
+    reference = "sklearn.metrics.mean_absolute_error"
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Absolute errors and rows."""
+        return RowSum("abs_error"), ROWS
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Sum of absolute errors over number of rows."""
+        return ratio(totals[RowSum("abs_error")], totals[ROWS])
+
+
+@frozen
+class MeanAbsolutePercentageError(Metric):
+    r"""Mean absolute percentage error: how far off a prediction is, relative to the true weight.
+
+    $\mathrm{MAPE} = 100 \sum_i w_i\,|\hat y_i - y_i| / y_i \;/\; \sum_i w_i$
+
+    A row whose true weight is 0 has no relative error: it is left out and counted. `zero=error` refuses such data,
+    `zero=eps` divides by the machine epsilon instead, as scikit-learn does.
+
+    Undefined when no row has a positive true weight.
+
+    Pros:
+    - Normalizes errors by food size, enabling fairer comparison across items of varying weights.
+    - Highlights large relative errors on small foods.
+
+    Cons:
+    - Unstable when the true weight is close to zero.
+    - Overly penalizes small absolute errors on small items: a 3 g error on a 1 g item is 300 %.
+    """
+
+    name = "mape"
+    title = "Mean absolute percentage error"
+    better = "lower"
+    range = (0, INFINITY)
+    measured_in = "%"
+    reference = "sklearn.metrics.mean_absolute_percentage_error"
+
+    zero: Literal["skip", "error", "eps"] = "skip"
+
+    def check(self) -> None:
+        """Check the policy for a true weight of 0."""
+        one_of(self, "zero", "skip", "error", "eps")
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Relative errors, and the rows that have one."""
+        if self.zero == "eps":
+            return EpsilonError(), ROWS
+        return RowSum("relative_error"), RowSum("positive_rows"), RowSum("zero_rows")
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Sum of relative errors over the rows that have one."""
+        if self.zero == "eps":
+            return 100 * ratio(totals[EpsilonError()], totals[ROWS])
+        zero_rows = totals[RowSum("zero_rows")]
+        if self.zero == "error" and (zero_rows > 0).any():
+            raise InputError(
+                f"metric '{self}': {zero_rows.max():.0f} rows have a true weight of 0",
+                remedy="Remove them, or use mape, which leaves them out and counts them.",
+            )
+        return 100 * ratio(totals[RowSum("relative_error")], totals[RowSum("positive_rows")])
+
+    def left_out(self, totals: Declared) -> tuple[float, str]:
+        """Rows without a relative error."""
+        if self.zero == "eps":
+            return 0, ""
+        return float(totals[RowSum("zero_rows")][0]), "rows with a true weight of 0"
+
+
+@frozen
+class WeightedAbsolutePercentageError(Metric):
+    r"""Weighted absolute percentage error: all grams off over all grams there are.
+
+    $\mathrm{WAPE} = 100 \sum_i w_i\,|\hat y_i - y_i| \;/\; \sum_i w_i\,y_i$
+
+    The ratio of means, so a tiny food cannot dominate as it does in MAPE.
+
+    Undefined when the true weights add up to 0.
+
+    Pros:
+    - Relative, and stable where a true weight is close to zero.
+
+    Cons:
+    - Says little about small foods.
+    """
+
+    name = "wape"
+    title = "Weighted absolute percentage error"
+    better = "lower"
+    range = (0, INFINITY)
+    measured_in = "%"
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Absolute errors and true grams."""
+        return RowSum("abs_error"), RowSum("truth")
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Sum of absolute errors over sum of true weights."""
+        return 100 * ratio(totals[RowSum("abs_error")], totals[RowSum("truth")])
+
+
+@frozen
+class Bias(Metric):
+    r"""Bias: the mean signed error; above 0 the model predicts too much.
+
+    $\mathrm{bias} = \sum_i w_i\,(\hat y_i - y_i) \;/\; \sum_i w_i$
+
+    Undefined when nothing was weighed.
+
+    Pros:
+    - Shows a systematic error, which calibration can remove.
+
+    Cons:
+    - Errors of opposite sign cancel: 0 does not mean right.
+    """
+
+    name = "bias"
+    title = "Bias (mean signed error)"
+    better = "zero"
+    range = (-INFINITY, INFINITY)
+    measured_in = "g"
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Signed errors and rows."""
+        return RowSum("error"), ROWS
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Sum of errors over number of rows."""
+        return ratio(totals[RowSum("error")], totals[ROWS])
+
+
+@frozen
+class RootMeanSquaredError(Metric):
+    r"""Root mean squared error: the typical error, large ones weighing more.
+
+    $\mathrm{RMSE} = \sqrt{\sum_i w_i\,(\hat y_i - y_i)^2 \;/\; \sum_i w_i}$
+
+    Undefined when nothing was weighed.
+
+    Pros:
+    - In grams, and what least squares minimises.
+
+    Cons:
+    - One wild prediction can dominate it.
+    """
+
+    name = "rmse"
+    title = "Root mean squared error"
+    aliases = ("root mean square error",)
+    better = "lower"
+    range = (0, INFINITY)
+    measured_in = "g"
+    reference = "sklearn.metrics.root_mean_squared_error"
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Squared errors and rows."""
+        return RowSum("squared_error"), ROWS
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Root of the sum of squared errors over number of rows."""
+        return np.sqrt(ratio(totals[RowSum("squared_error")], totals[ROWS]))
+
+
+@frozen
+class Within(Metric):
+    r"""Within p percent: the share of rows whose prediction is at most p % off.
+
+    $\mathrm{within}_p = 100 \sum_i w_i\,[\,100\,|\hat y_i - y_i| \le p\,y_i\,] \;/\; \sum_i w_i$
+
+    A row whose true weight is 0 is within only if 0 was predicted.
+
+    Undefined when nothing was weighed.
+
+    Pros:
+    - Reads as a promise: so many of a hundred foods are right to p %.
+
+    Cons:
+    - Does not see how far off the others are.
+    """
+
+    name = "within"
+    title = "Within p percent"
+    better = "higher"
+    range = (0, 100)
+    measured_in = "%"
+    at = "percent"
+
+    percent: float = 10
+
+    def check(self) -> None:
+        """Check that the percentage is a positive number."""
+        within_range(self, "percent", 0, INFINITY, open_low=True)
+
+    @property
+    def label(self) -> str:
+        """Name the percentage."""
+        return f"Within {self.percent:g} percent"
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Rows within, and rows."""
+        return RowsWithin(float(self.percent)), ROWS
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Number of rows within over number of rows."""
+        return 100 * ratio(*self.parts(totals))
+
+    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+        """One proportion: rows within, of all rows."""
+        return totals[RowsWithin(float(self.percent))], totals[ROWS]
+
+
+# A remainder below this share of what was subtracted is rounding, not variance.
+_ROUNDING = 1e-12
+TRUTH, PREDICTION = 0, 1  # columns of RowMoments
+
+
+def _variance(pooled: Pooled, side: int) -> Floats:
+    """Sum of squares around the weighted mean; nan where there is none but rounding."""
+    value, scale = pooled.covariance(side, side)
+    return np.where(value > _ROUNDING * scale, value, np.nan)
+
+
+@frozen
+class CoefficientOfDetermination(Metric):
+    r"""Coefficient of determination: the share of the truth's variance that the prediction explains.
+
+    $R^2 = 1 - \sum_i w_i\,(\hat y_i - y_i)^2 \;/\; \sum_i w_i\,(y_i - \bar y)^2$
+
+    0 is what always predicting the mean reaches; a worse model is below 0.
+
+    Undefined when the true weights do not vary.
+
+    Pros:
+    - Shows whether the model does better than a constant guess.
+
+    Cons:
+    - Depends on how much the foods vary: not comparable between data sets.
+    """
+
+    name = "r2"
+    title = "Coefficient of determination R²"
+    better = "higher"
+    range = (-INFINITY, 1)
+    reference = "sklearn.metrics.r2_score"
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Squared errors and moments."""
+        return RowSum("squared_error"), RowMoments()
+
+    def reduce(self, totals: Declared) -> Floats:
+        """One minus squared error over squared deviation from the mean."""
+        variance = _variance(totals[RowMoments()], TRUTH)
+        return np.asarray(1 - totals[RowSum("squared_error")] / variance)
+
+
+@frozen
+class PearsonCorrelation(Metric):
+    r"""Pearson correlation: how linearly prediction and truth go together.
+
+    $r = \sum_i w_i (y_i - \bar y)(\hat y_i - \bar{\hat y})
+    \;/\; \sqrt{\sum_i w_i (y_i - \bar y)^2 \sum_i w_i (\hat y_i - \bar{\hat y})^2}$
+
+    Undefined when the true or the predicted weights do not vary.
+
+    Pros:
+    - Shows whether the order and spacing of the foods is seen at all.
+
+    Cons:
+    - Blind to bias and to scale: twice the weight everywhere is a perfect 1.
+    """
+
+    name = "pearson"
+    title = "Pearson correlation"
+    better = "higher"
+    range = (-1, 1)
+    reference = "scipy.stats.pearsonr"
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Moments."""
+        return (RowMoments(),)
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Covariance over the product of the deviations."""
+        pooled = totals[RowMoments()]
+        scale = np.sqrt(_variance(pooled, TRUTH) * _variance(pooled, PREDICTION))
+        return np.asarray(np.clip(pooled.covariance(TRUTH, PREDICTION)[0] / scale, -1.0, 1.0))
+
+
+@frozen
+class Slope(Metric):
+    r"""Slope of the prediction against the truth: how much of a real change is seen.
+
+    $b = \sum_i w_i (y_i - \bar y)(\hat y_i - \bar{\hat y}) \;/\; \sum_i w_i (y_i - \bar y)^2$
+
+    1 is an instrument that moves as the truth does; 0 one that always says the same, whatever its mean error.
+
+    Undefined when the true weights do not vary.
+
+    Pros:
+    - Unmasks an estimator that guesses a typical portion.
+
+    Cons:
+    - Blind to a constant bias, and to scatter.
+    """
+
+    name = "slope"
+    title = "Slope of prediction on truth"
+    better = "one"
+    range = (-INFINITY, INFINITY)
+    reference = "scipy.stats.linregress"
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Moments."""
+        return (RowMoments(),)
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Covariance over the variance of the truth."""
+        pooled = totals[RowMoments()]
+        return np.asarray(pooled.covariance(TRUTH, PREDICTION)[0] / _variance(pooled, TRUTH))
+
+
+ROW_METRICS: tuple[type[Metric], ...] = (
+    MeanAbsolutePercentageError,
+    WeightedAbsolutePercentageError,
+    Bias,
+    RootMeanSquaredError,
+    Within,
+    CoefficientOfDetermination,
+    PearsonCorrelation,
+    Slope,
+)

@@ -1,0 +1,153 @@
+"""What the metrics of tracking share: how classes are combined, and what a reader must know of the data."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import field, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from steelyard.core.errors import InputError, nearest
+from steelyard.core.facts import Facts
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric, one_of
+from steelyard.core.need import Cells, Sum
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
+from steelyard.tasks.tracking.data import MOTS
+from steelyard.tasks.tracking.needs import REMOVED_ROWS, SEQUENCES
+
+FEW = 30  # sequences
+MOST_NAMED = 5  # classes in a remark
+
+
+def in_order(values: Floats) -> Floats:
+    """The sum along the last axis, from first to last: the same bits whatever the layout."""
+    total = np.zeros(values.shape[:-1])
+    for place in range(values.shape[-1]):
+        total = total + values[..., place]
+    return total
+
+
+def defined_mean(values: Floats) -> Floats:
+    """The mean along the last axis of what is defined there."""
+    there = ~np.isnan(values)
+    return ratio(in_order(np.where(there, values, 0.0)), in_order(there.astype(float)))
+
+
+def class_code(facts: Facts, label: object) -> int:
+    """The place of a class that a setting names; an error where there is none of that name."""
+    axis = facts.axes["class"]
+    code = axis.find(label)
+    if code < 0:
+        remedy = nearest(str(label), axis.shown)
+        if label in MOTS.values() and set(axis.shown) <= set(MOTS):
+            remedy = f"The classes are {', '.join(axis.shown)}; benchmark=mots gives them the names of MOTS."
+        raise InputError(f"there is no class '{label}'", remedy=remedy)
+    return code
+
+
+@frozen
+class TrackMetric(Metric):
+    """A metric of sums by class. `over` says how classes are combined, `label` asks for one of them.
+
+    `class_mean` is the mean over the classes that have a value, `trackeval` that over all classes with the number that
+    TrackEval prints where there is none, and `det` the value of all classes' sums.
+    """
+
+    few = "t"
+    range = (0.0, 1.0)
+    ways: ClassVar[tuple[str, ...]] = ("class_mean", "det")
+
+    over: Literal["class_mean", "det", "trackeval"] = "class_mean"
+    only: str | int | None = field(default=None, metadata={"spec": "label"})
+
+    def check(self) -> None:
+        """Check how classes are combined."""
+        one_of(self, "over", *self.ways)
+
+    @property
+    def label(self) -> str:
+        """Names the class, or how classes are combined."""
+        return self.named()
+
+    def named(self) -> str:
+        """The title and the class, or how classes are combined."""
+        if self.only is not None:
+            return f"{self.title}, {self.only}"
+        said = {"det": ", classes summed", "trackeval": ", all classes"}.get(self.over, "")
+        return f"{self.title}{said}"
+
+    def combined(self, totals: Declared, sums: Floats, value: Callable[[Floats], Floats]) -> Floats:
+        """The value of each row of weights from sums (rows, classes, ...)."""
+        if self.only is not None:
+            return value(sums[:, class_code(totals.facts, self.only)])
+        if self.over == "det":
+            return value(in_order(np.moveaxis(sums, 1, -1)))
+        classes = range(sums.shape[1])
+        values: Floats = np.stack([value(sums[:, code]) for code in classes], axis=-1)
+        if self.over == "trackeval":
+            printed = np.stack([self.printed(sums[:, code]) for code in classes], axis=-1)
+            values = np.where(np.isnan(values), printed, values)
+        return defined_mean(values)
+
+    def printed(self, sums: Floats) -> Floats:
+        """What TrackEval prints for a class whose value is undefined."""
+        return np.zeros(len(sums))
+
+    def _without_value(self, totals: Declared) -> list[str]:
+        """Classes that have boxes and no value, which the mean leaves out."""
+        axis = totals.facts.axes["class"]
+        if self.only is not None or self.over != "class_mean" or self.total or len(axis) < 2:
+            return []
+        sums = totals[self.own_needs()[0]][0]
+        each = [replace(self, only=label).reduce(totals)[0] for label in axis.ids]
+        names = [axis.shown[code] for code, value in enumerate(each) if np.isnan(value) and sums[code].any()]
+        return names if len(names) < len(axis) else []
+
+    def notes(self, totals: Declared) -> tuple[str, ...]:
+        """What was taken out before scoring, and what few sequences say."""
+        distractor, region, small, other, truth = (round(v) for v in totals[REMOVED_ROWS][0].tolist())
+        parts = [
+            f"{count:,} {what}"
+            for count, what in (
+                (distractor, "predictions on objects that are not scored"),
+                (region, "predictions inside regions to ignore"),
+                (small, "predictions that are too small"),
+                (other, "predictions of other classes"),
+                (truth, "rows of the truth that are not scored"),
+            )
+            if count
+        ]
+        notes = [f"Taken out before scoring: {', '.join(parts)}."] if parts else []
+        without = self._without_value(totals)
+        if without:
+            shown = ", ".join(without[:MOST_NAMED]) + (", ..." if len(without) > MOST_NAMED else "")
+            other = " over=trackeval counts them as TrackEval does." if "trackeval" in self.ways else ""
+            notes.append(
+                f"The mean leaves out {len(without)} of {totals.facts.size('class')} classes ({shown}): "
+                f"{self.undefined_reason()}.{other}"
+            )
+        sequences = round(float(totals[SEQUENCES][0, 0]))
+        if 1 < sequences < FEW:
+            what = "too few for an interval" if sequences < 4 else "the intervals speak of videos like these"
+            notes.append(f"{sequences} sequences: {what} (the jackknife's, with Student's t).")
+        return tuple(notes)
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Its own sums, and those of the notes."""
+        return (*self.own_needs(), SEQUENCES, REMOVED_ROWS)
+
+    @abstractmethod
+    def own_needs(self) -> tuple[Cells | Sum, ...]:
+        """What its value is made of."""
+
+
+def added(sums: Mapping[str, Floats], names: tuple[str, ...]) -> Floats:
+    """The sum of some counts, in their order."""
+    total = sums[names[0]]
+    for name in names[1:]:
+        total = total + sums[name]
+    return total

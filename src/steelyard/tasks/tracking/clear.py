@@ -1,0 +1,330 @@
+"""CLEAR and Identity: how accurate tracks are at one threshold of similarity."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric, within_range
+from steelyard.core.need import Cells, Sum
+from steelyard.core.totals import Declared
+from steelyard.core.weights import Floats, ratio
+from steelyard.tasks.tracking.base import TrackMetric, added
+from steelyard.tasks.tracking.needs import CLEAR, IDENTITY, ClearCells, SequenceMotaCells
+
+INFINITY = float("inf")
+NAMES = (*CLEAR, *IDENTITY)
+S = dict[str, Floats]
+
+
+@frozen
+class CountedMetric(TrackMetric):
+    """A metric of the counts at a threshold of similarity."""
+
+    iou: float = 0.5
+
+    def check(self) -> None:
+        """Check the threshold."""
+        TrackMetric.check(self)
+        within_range(self, "iou", 0, 1, open_low=True)
+
+    @property
+    def cells(self) -> ClearCells:
+        """The counts."""
+        return ClearCells(float(self.iou))
+
+    def own_needs(self) -> tuple[Cells | Sum, ...]:
+        """The counts."""
+        return (self.cells,)
+
+
+@frozen
+class ClearMetric(CountedMetric):
+    """A function of the counts of each class."""
+
+    reference = "trackeval.metrics.CLEAR"
+    ways: ClassVar[tuple[str, ...]] = ("class_mean", "det", "trackeval")
+
+    def reduce(self, totals: Declared) -> Floats:
+        """The value from counts by class."""
+        return self.combined(totals, totals[self.cells], lambda sums: self.of(named(sums)))
+
+    @abstractmethod
+    def of(self, s: S) -> Floats:
+        """The value from counts."""
+
+
+@frozen
+class CountRatio(ClearMetric):
+    """A sum of counts over another."""
+
+    numerator: ClassVar[tuple[str, ...]]
+    denominator: ClassVar[tuple[str, ...]]
+
+    def of(self, s: S) -> Floats:
+        """Undefined where the denominator is 0."""
+        return ratio(added(s, self.numerator), added(s, self.denominator))
+
+
+def named(sums: Floats) -> S:
+    """Counts (rows, 12) by name."""
+    return {name: sums[:, i] for i, name in enumerate(NAMES)}
+
+
+@frozen
+class ByTruth(ClearMetric):
+    """Matches less mistakes over true boxes. TrackEval divides by 1 where a class has none."""
+
+    range = (-INFINITY, 1)
+
+    def printed(self, sums: Floats) -> Floats:
+        """One less for each false positive."""
+        return -named(sums)["fp"]
+
+
+@frozen
+class Mota(ByTruth):
+    r"""MOTA: multiple object tracking accuracy, 1 less all mistakes over all true boxes.
+
+    $\mathrm{MOTA} = (\mathrm{TP} - \mathrm{FP} - \mathrm{IDSW}) / (\mathrm{TP} + \mathrm{FN})$
+
+    A pair of the last frame goes on where it still fits; the others are paired by similarity. A switch is a true track
+    that was matched with another predicted one before. A class without truth is left out of the mean over classes;
+    over=trackeval counts it as TrackEval does, as minus its false positives.
+
+    Undefined when there is no truth.
+
+    Pros:
+    - Long in use, so that older results can be compared.
+
+    Cons:
+    - Detection rules it: a switch costs one box, however long the wrong name is kept.
+    - Has no lower end.
+    """
+
+    name = "mota"
+    title = "MOTA"
+
+    def of(self, s: S) -> Floats:
+        """Matches less mistakes, over truths."""
+        return ratio(s["tp"] - s["fp"] - s["idsw"], s["tp"] + s["fn"])
+
+
+@frozen
+class Moda(ByTruth):
+    r"""MODA: MOTA without switches.
+
+    $\mathrm{MODA} = (\mathrm{TP} - \mathrm{FP}) / (\mathrm{TP} + \mathrm{FN})$
+
+    Undefined when there is no truth.
+
+    Pros:
+    - The difference to MOTA is what switches cost there.
+
+    Cons:
+    - Has no lower end.
+    """
+
+    name = "moda"
+    title = "MODA"
+
+    def of(self, s: S) -> Floats:
+        """Matches less false positives, over truths."""
+        return ratio(s["tp"] - s["fp"], s["tp"] + s["fn"])
+
+
+@frozen
+class Smota(ByTruth):
+    r"""sMOTA: MOTA in which a match counts as much as it fits.
+
+    $\mathrm{sMOTA} = (\sum_{\mathrm{TP}} S - \mathrm{FP} - \mathrm{IDSW}) / (\mathrm{TP} + \mathrm{FN})$
+
+    The sMOTSA of segmentation, where S is the IoU of masks.
+
+    Undefined when there is no truth.
+
+    Pros:
+    - Rewards boxes and masks that fit better.
+
+    Cons:
+    - Has no lower end.
+    """
+
+    name = "smota"
+    title = "sMOTA"
+
+    def of(self, s: S) -> Floats:
+        """Similarity less mistakes, over truths."""
+        return ratio(s["similarity"] - s["fp"] - s["idsw"], s["tp"] + s["fn"])
+
+
+@frozen
+class Motp(CountRatio):
+    r"""MOTP: the mean similarity of matched boxes.
+
+    $\mathrm{MOTP} = \frac{1}{\mathrm{TP}} \sum_{\mathrm{TP}} S$
+
+    A similarity, so higher is better; other tools print the distance 1 - S under this name.
+
+    Undefined when nothing is matched.
+
+    Pros:
+    - Plain: how well boxes fit.
+
+    Cons:
+    - Finding fewer objects may raise it.
+    """
+
+    name = "motp"
+    title = "MOTP"
+    numerator = ("similarity",)
+    denominator = ("tp",)
+
+
+@frozen
+class Recall(CountRatio):
+    r"""Recall: the share of true boxes that are matched.
+
+    $R = \mathrm{TP} / (\mathrm{TP} + \mathrm{FN})$
+
+    Undefined when there is no truth.
+
+    Pros:
+    - Plain: how much is found.
+
+    Cons:
+    - Says nothing about false boxes and names.
+    """
+
+    name = "recall"
+    title = "Recall"
+    numerator = ("tp",)
+    denominator = ("tp", "fn")
+
+
+@frozen
+class Precision(CountRatio):
+    r"""Precision: the share of predicted boxes that are matched.
+
+    $P = \mathrm{TP} / (\mathrm{TP} + \mathrm{FP})$
+
+    Undefined when there is no prediction.
+
+    Pros:
+    - Plain: how far a box can be trusted.
+
+    Cons:
+    - Says nothing about misses and names.
+    """
+
+    name = "precision"
+    title = "Precision"
+    numerator = ("tp",)
+    denominator = ("tp", "fp")
+
+
+@frozen
+class IdF1(ClearMetric):
+    r"""IDF1: the share of boxes that have the right name, where each true track has one predicted track for good.
+
+    $\mathrm{IDF}_1 = \mathrm{IDTP} / (\mathrm{IDTP} + \tfrac12 \mathrm{IDFN} + \tfrac12 \mathrm{IDFP})$
+
+    True and predicted tracks are paired once for the whole sequence so that the most frames fit.
+
+    Undefined when there is neither a truth nor a prediction.
+
+    Pros:
+    - Names rule it: for those who must know who is who.
+
+    Cons:
+    - What the second longest piece of a track does is worth nothing.
+    """
+
+    name = "idf1"
+    title = "IDF1"
+    reference = "trackeval.metrics.Identity"
+
+    def of(self, s: S) -> Floats:
+        """Right names over all boxes."""
+        return ratio(s["idtp"], s["idtp"] + 0.5 * s["idfn"] + 0.5 * s["idfp"])
+
+
+@frozen
+class IdPrecision(CountRatio):
+    r"""IDP: the share of predicted boxes that have the right name.
+
+    $\mathrm{IDP} = \mathrm{IDTP} / (\mathrm{IDTP} + \mathrm{IDFP})$
+
+    Undefined when there is no prediction.
+
+    Pros:
+    - How far a name can be trusted.
+
+    Cons:
+    - Says nothing about misses.
+    """
+
+    name = "idp"
+    title = "IDP"
+    reference = "trackeval.metrics.Identity"
+    numerator = ("idtp",)
+    denominator = ("idtp", "idfp")
+
+
+@frozen
+class IdRecall(CountRatio):
+    r"""IDR: the share of true boxes that have the right name.
+
+    $\mathrm{IDR} = \mathrm{IDTP} / (\mathrm{IDTP} + \mathrm{IDFN})$
+
+    Undefined when there is no truth.
+
+    Pros:
+    - How much is found under one name.
+
+    Cons:
+    - Says nothing about false boxes.
+    """
+
+    name = "idr"
+    title = "IDR"
+    reference = "trackeval.metrics.Identity"
+    numerator = ("idtp",)
+    denominator = ("idtp", "idfn")
+
+
+@frozen
+class SequenceMota(CountedMetric):
+    r"""MOTA of each sequence, and their mean: every sequence counts the same.
+
+    $\frac{1}{n} \sum_s \mathrm{MOTA}_s$
+
+    Sequences without a truth of the class are left out.
+
+    Undefined when there is no truth.
+
+    Pros:
+    - Says how a tracker does on a video like these, not on a box like these.
+
+    Cons:
+    - A sequence of few boxes weighs as much as one of many.
+    """
+
+    name = "mota_sequence"
+    title = "MOTA, mean over sequences"
+    range = (-INFINITY, 1)
+
+    def own_needs(self) -> tuple[Cells | Sum, ...]:
+        """MOTA by sequence and class."""
+        return (SequenceMotaCells(float(self.iou)),)
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Sum over sequences by their number."""
+        sums = totals[SequenceMotaCells(float(self.iou))]
+        return self.combined(totals, sums, lambda one: ratio(one[:, 0], one[:, 1]))
+
+
+CLEAR_METRICS: tuple[type[Metric], ...] = (
+    Mota, Moda, Smota, Motp, Recall, Precision, SequenceMota, IdF1, IdPrecision, IdRecall,
+)  # fmt: skip

@@ -1,0 +1,234 @@
+"""What is shown beside the scores of tracking: sequences, classes, curves, the timeline of one sequence, switches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from steelyard.core.figure import Array, Figure, Listing, Texts
+from steelyard.core.metric import Metric
+from steelyard.core.need import Work
+from steelyard.core.plan import POINT, UNITS
+from steelyard.core.state import State
+from steelyard.core.table import Table
+from steelyard.core.totals import Totals
+from steelyard.core.weights import LeaveOneOut
+from steelyard.tasks.tracking.clear import IdF1, Mota
+from steelyard.tasks.tracking.counts import Switches
+from steelyard.tasks.tracking.explain import explain
+from steelyard.tasks.tracking.frames import scene, steps
+from steelyard.tasks.tracking.hota import AssA, AssociationLoss, DetA, Hota, HotaMetric, LocA
+from steelyard.tasks.tracking.needs import (
+    ALPHAS,
+    LOSSES,
+    REMOVED_ROWS,
+    SEQUENCES,
+    HotaCells,
+    Kept,
+    LossCells,
+    kept,
+    tracked,
+)
+from steelyard.tasks.tracking.pairs import TrackPairs
+
+__all__ = ["class_metrics", "explain", "figures", "listing", "pictured", "scene", "steps", "tables"]
+
+pictured = "hota"
+SHOWN: tuple[Metric, ...] = (Hota(), DetA(), AssA(), Mota(), IdF1(), Switches())
+MOST_TRACKS, MOST_FRAMES = 40, 2000  # of a timeline
+
+
+def _has(state: State, metric: Metric) -> bool:
+    return all(need in state.blocks for need in metric.needs())
+
+
+def tables(pairs: TrackPairs, state: State) -> Mapping[str, Callable[[], Table]]:
+    """Values by sequence, with what each does to the whole, and values by class."""
+    metrics = [metric for metric in SHOWN if _has(state, metric)]
+    if not metrics or not len(state):
+        return {}
+    makers: dict[str, Callable[[], Table]] = {"sequences": lambda: _by_sequence(state, metrics)}
+    if state.facts.size("class") > 1:
+        makers["classes"] = lambda: _by_class(state, metrics)
+    return makers
+
+
+def _by_sequence(state: State, metrics: Sequence[Metric]) -> Table:
+    alone, rest = state.totals(UNITS), Totals(state, LeaveOneOut(state.units.plain))
+    columns = [alone.of(metric) for metric in metrics]
+    names = [metric.label for metric in metrics]
+    if len(state) > 1:
+        columns.append(rest.of(metrics[0]))
+        names.append(f"{metrics[0].label} without it")
+    return Table(
+        "sequences", "By sequence", "sequence", tuple(map(str, state.units.ids.tolist())), tuple(names),
+        np.stack(columns, axis=1),
+    )  # fmt: skip
+
+
+def class_metrics(state: State) -> Mapping[str, Metric]:
+    """The metrics by which models are compared class by class."""
+    labels = state.facts.axes["class"].shown
+    return {label: Hota(only=label) for label in labels} if len(labels) > 1 and _has(state, Hota()) else {}
+
+
+def _by_class(state: State, metrics: Sequence[Metric]) -> Table:
+    labels, totals = state.facts.axes["class"].shown, state.totals(POINT)
+    values = [[float(totals.of(type(metric)(only=label))[0]) for metric in metrics] for label in labels]  # type: ignore[call-arg]
+    return Table("classes", "By class", "class", labels, tuple(metric.label for metric in metrics), np.array(values))
+
+
+def figures(pairs: TrackPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
+    """The figures that these data have."""
+    if not len(state) or not kept(pairs, Work()).scored[0].any():
+        return {}
+    measured = State.of(pairs, dict.fromkeys([HotaCells(), LossCells(), SEQUENCES, REMOVED_ROWS]))
+    return {
+        "thresholds": lambda: thresholds(measured),
+        "plane": lambda: plane(measured),
+        "losses": lambda: losses(measured),
+        "timeline": lambda: timeline(pairs, worst_unit(measured)),
+    }
+
+
+def _curves(metric: HotaMetric, totals: Totals) -> Array:
+    """A metric at every threshold: (rows, 19)."""
+    return np.stack([totals.of(type(metric)(alpha=float(alpha))) for alpha in ALPHAS.round(2)], axis=1)
+
+
+def thresholds(state: State) -> Figure:
+    """HOTA and its parts over the thresholds."""
+    totals = state.totals(POINT)
+    shown = (Hota(), DetA(), AssA(), LocA())
+    values = [_curves(metric, totals)[0] for metric in shown]
+    columns = {
+        "series": [metric.title for metric in shown for _ in ALPHAS],
+        "x": np.tile(ALPHAS, len(shown)),
+        "y": np.concatenate(values),
+    }
+    rows = tuple(f"{alpha:g}" for alpha in ALPHAS)
+    return Figure(
+        "thresholds", "curves", "HOTA over thresholds", columns,
+        {"x": "threshold of similarity", "y": "value", "points": True},
+        "A line that falls early says that boxes are loose; AssA below DetA that names are lost, not objects.",
+        Table("thresholds", "By threshold", "threshold", rows, tuple(m.title for m in shown), np.stack(values, axis=1)),
+    )  # fmt: skip
+
+
+def plane(state: State) -> Figure:
+    """Detection against association, with each sequence as a point and lines of equal HOTA."""
+    alone, whole = state.totals(UNITS), state.totals(POINT)
+    both = [np.append(alone.of(metric), whole.of(metric)) for metric in (DetA(), AssA(), Hota())]
+    there = np.flatnonzero(~np.isnan(both[0]))
+    names = [[*map(str, state.units.ids.tolist()), "all"][i] for i in there.tolist()]
+    return Figure(
+        "plane", "plane", "Detection against association",
+        {
+            "x": both[0][there], "y": both[1][there], "hota": both[2][there],
+            "name": names, "series": ["sequence"] * (len(names) - 1) + ["all"],
+        },
+        {"x": "DetA", "y": "AssA"},
+        "Each point is a sequence; the lines have equal DetA · AssA. To the right more is found, upward names stay.",
+    )  # fmt: skip
+
+
+def losses(state: State) -> Figure:
+    """What association loses to which mistake."""
+    totals = state.totals(POINT)
+    values = [float(totals.of(AssociationLoss(part=part))[0]) for part in LOSSES]  # type: ignore[arg-type]
+    names = ["split: under other names", "miss: not found", "merge: on other objects", "extra: on nothing"]
+    return Figure(
+        "losses", "bars", "What association loses", {"name": names, "value": values}, {"x": "points of AssA"},
+        "For a matched box, the frames in which its two tracks are not matched with each other: what happens instead.",
+    )  # fmt: skip
+
+
+def worst_unit(state: State) -> int:
+    """The sequence with the lowest HOTA."""
+    values = state.totals(UNITS).of(Hota())
+    return int(np.nanargmin(values)) if not np.isnan(values).all() else 0
+
+
+def timeline(pairs: TrackPairs, unit: int) -> Figure:
+    """One sequence: a row per true track, coloured by the predicted track that CLEAR matches; switches as ticks."""
+    work = Work()
+    rows, clear = kept(pairs, work), tracked(pairs, work)
+    mine, _ = rows.rows(unit, max(1, pairs.facts.size("class")))
+    tracks, first = np.unique(rows.truth.run[mine] * (1 << 40) + rows.truth.track[mine], return_index=True)
+    shown = tracks[np.argsort(first, kind="stable")][:MOST_TRACKS]
+    columns: dict[str, list[object]] = {name: [] for name in ("row", "x", "x2", "series", "event")}
+    for key in shown.tolist():
+        own = mine[rows.truth.run[mine] * (1 << 40) + rows.truth.track[mine] == key][:MOST_FRAMES]
+        name = str(pairs.truth["track"][rows.truth.row[own[0]]])
+        for start, stop, label, switch in _pieces(pairs, rows, clear.partner, clear.event, own):
+            for column, value in zip(columns, (name, start, stop, label, switch), strict=True):
+                columns[column].append(value)
+    more = len(tracks) - len(shown)
+    return Figure(
+        "timeline", "timeline", f"Sequence {pairs.units[unit]}, track by track", columns,
+        {"x": "frame", "y": "true track"},
+        "Each row is a true track, coloured by the name that it is found under; grey is missed, a tick is a switch."
+        + (f" {more} more tracks are not shown." if more > 0 else ""),
+    )  # fmt: skip
+
+
+def _pieces(pairs: TrackPairs, rows: Kept, partner: Array, event: Array, own: Array) -> list[tuple[int, int, str, str]]:
+    """Stretches of one true track under one name: first frame, frame behind the last, name, and whether it switched."""
+    pieces: list[tuple[int, int, str, str]] = []
+    for place in own.tolist():
+        frame, other = int(rows.truth.frame[place]), int(partner[place])
+        label = "missed" if other < 0 else str(pairs.prediction["track"][rows.prediction.row[other]])
+        switch = "switch" if event[place] & 1 else ""
+        if pieces and pieces[-1][2] == label and pieces[-1][1] == frame and not switch:
+            pieces[-1] = (pieces[-1][0], frame + 1, label, pieces[-1][3])
+        else:
+            pieces.append((frame, frame + 1, label, switch))
+    return pieces
+
+
+def listing(pairs: TrackPairs, state: State) -> Listing:
+    """Every switch: where, when, from which name to which, and of what kind."""
+    work = Work()
+    rows, clear = kept(pairs, work), tracked(pairs, work)
+    classes = max(1, pairs.facts.size("class"))
+    columns: dict[str, list[object]] = {
+        name: [] for name in ("sequence", "frame", "true track", "from", "to", "kind", "frames without a match")
+    }
+    last: dict[tuple[int, int], tuple[int, int]] = {}  # of a true track: predicted track and frame of its last match
+    used: set[tuple[int, int]] = set()
+    holder: dict[tuple[int, int], int] = {}
+    for place in rows.rows(None, classes)[0].tolist():
+        other = int(clear.partner[place])
+        if other < 0:
+            continue
+        run, track, frame = int(rows.truth.run[place]), int(rows.truth.track[place]), int(rows.truth.frame[place])
+        name = int(rows.prediction.track[other])
+        if clear.event[place] & 1:
+            before, when = last[run, track]
+            owner = holder.get((run, name))
+            kind = "to a neighbour's id" if owner != track else "back to an old id"
+            kind = kind if (run, name) in used else "to a fresh id"
+            own = (rows.truth.run == run) & (rows.truth.track == track) & rows.scored[0]
+            gone = rows.truth.frame[own]
+            gap = int(np.count_nonzero((gone > when) & (gone < frame)))
+            names = pairs.prediction["track"][rows.prediction.row[[before, other]]].tolist()
+            values = (
+                pairs.units[run // classes],
+                frame,
+                pairs.truth["track"][rows.truth.row[place]],
+                *names,
+                kind,
+                gap,
+            )
+            for column, value in zip(columns, values, strict=True):
+                columns[column].append(value)
+        last[run, track] = (other, frame)
+        used.add((run, name))
+        holder[run, name] = track
+    numbers = ("frame", "frames without a match")
+    typed: dict[str, Array | Texts] = {
+        name: np.array(values, dtype=np.int64) if name in numbers else Texts.of(values)
+        for name, values in columns.items()
+    }
+    return Listing("switches", "Switches", typed, colour="kind", x="frame")

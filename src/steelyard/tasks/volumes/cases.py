@@ -1,0 +1,262 @@
+"""What states keep of volumes: a figure of every structure of a case, and why it has none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+
+from steelyard import _native
+from steelyard.core.block import CellsBlock, SumBlock
+from steelyard.core.frozen import frozen
+from steelyard.core.need import Cells, Sum, Work
+from steelyard.core.pairs import Array
+from steelyard.maps.each import for_each
+from steelyard.tasks.volumes.data import Case, Scanned, VolumePairs
+from steelyard.tasks.volumes.lesions import lesion_distance, lesion_score, part_quality
+
+VALUE, COUNT, MISSED, EMPTY, BARE = range(5)  # sum of values, cases with one, one side empty, both empty, left out
+OVERLAPS = ("dice", "iou", "sensitivity", "ppv", "volume_error", "volume_bias")
+DISTANCES = ("hd", "asd", "assd", "masd", "nsd")
+LESIONS = ("lesion_f1", "lesion_dice", "lesion_hd", "lesion_pq")
+_SIZED = ("volume_bias", *DISTANCES)  # figures that need the size of a voxel
+Directions = tuple[Array, Array, Array, Array, Array, Array]
+
+
+@frozen
+class CaseScore(Cells):
+    """A figure of every structure, added up over cases: its sum, its cases, and those that have none.
+
+    `at` is the percentile of `hd`, the tolerance of `nsd`, and the dilation of lesions; `percentile` that of
+    `lesion_hd`.
+    """
+
+    figure: str = "dice"
+    at: float = 100.0
+    surface: str = "elements"
+    rule: str = "area"
+    of: str = "prediction"
+    missed: str | float = "diagonal"
+    both_empty: str = "skip"
+    minimum: float = 0.0
+    percentile: float = 95.0
+
+    name: ClassVar[str] = "volumes.cases"
+
+    def measure(self, pairs: VolumePairs, work: Work) -> CellsBlock:
+        """Five numbers for each structure of a case."""
+        table = case_values(self, pairs, work)
+        pair, place, column = np.nonzero(table)
+        code = place * 5 + column
+        return CellsBlock.of(("structure", 5), pairs.facts, pairs.owner[pair], code, table[pair, place, column])
+
+
+@frozen
+class CaseMean(Sum):
+    """The mean of a figure over the structures of a case that have one, and whether any has."""
+
+    figure: str = "dice"
+    at: float = 100.0
+    surface: str = "elements"
+    rule: str = "area"
+    of: str = "prediction"
+    missed: str | float = "diagonal"
+    both_empty: str = "skip"
+    minimum: float = 0.0
+    percentile: float = 95.0
+
+    name: ClassVar[str] = "volumes.means"
+
+    def measure(self, pairs: VolumePairs, work: Work) -> SumBlock:
+        """Two numbers for each case."""
+        table = case_values(self, pairs, work)
+        total, count = table[:, :, VALUE].sum(axis=1), table[:, :, COUNT].sum(axis=1)
+        values = np.zeros((len(pairs.units), 2))
+        values[pairs.owner, 0] = np.where(count > 0, total / np.maximum(count, 1), 0.0)
+        values[pairs.owner, 1] = count > 0
+        return SumBlock(values)
+
+
+Asked = CaseScore | CaseMean
+
+
+def case_values(asked: Asked, pairs: VolumePairs, work: Work) -> Array:
+    """(cases, structures, 5): value, 1 where there is one, and why there is none."""
+    return work.once(_key(asked), lambda: _case_values(asked, pairs, work))
+
+
+def _key(asked: Asked) -> tuple[object, ...]:
+    return ("values", asked.figure, asked.at, asked.surface, asked.rule, asked.of, asked.missed, asked.both_empty,
+           asked.minimum, asked.percentile)  # fmt: skip
+
+
+def _case_values(asked: Asked, pairs: VolumePairs, work: Work) -> Array:
+    listed = list(pairs.listed())
+    table = np.zeros((len(pairs.owner), len(listed), 5))
+    counts = case_voxels(pairs, work)
+    extents = work.once("extents", lambda: case_extents(pairs)) if asked.figure in _SIZED else None
+    events = _events(pairs, work) if asked.figure in DISTANCES else None
+    for pair in range(len(pairs.owner)):
+        for place, _ in listed:
+            true, predicted, shared = counts[pair, place]
+            row = table[pair, place]
+            if asked.figure in LESIONS:
+                parts = work.once(("lesions", *_key(asked)), lambda: _lesions(pairs, asked))
+                value = float(parts[pair, place])
+                row[VALUE], row[COUNT], row[EMPTY] = np.nan_to_num(value), not np.isnan(value), np.isnan(value)
+                continue
+            if not true and not predicted and asked.figure != "volume_bias":
+                row[EMPTY] = 1
+                if asked.both_empty == "best":
+                    row[VALUE], row[COUNT] = asked.figure in ("dice", "iou", "nsd", "sensitivity", "ppv"), 1
+                continue
+            voxel, diagonal = extents[pair] if extents is not None else (0.0, 0.0)
+            if asked.figure in OVERLAPS:
+                value = _overlap(asked.figure, true, predicted, shared, voxel)
+            elif not true or not predicted:
+                row[MISSED] = 1
+                if asked.figure == "nsd":
+                    value = 0.0
+                elif asked.missed == "skip":
+                    value = np.nan
+                else:
+                    value = diagonal if asked.missed == "diagonal" else float(asked.missed)
+            else:
+                value = surface_figure(asked, events[pair, place, asked.surface])  # type: ignore[index]
+            if asked.figure in OVERLAPS and (not true or not predicted):
+                row[MISSED] = 1
+            row[VALUE], row[COUNT], row[BARE] = (
+                np.nan_to_num(value, posinf=np.inf),
+                not np.isnan(value),
+                np.isnan(value),
+            )
+    return table
+
+
+def _overlap(figure: str, true: float, predicted: float, shared: float, voxel: float) -> float:
+    if figure == "volume_bias":
+        return (predicted - true) * voxel / 1000.0
+    if figure == "dice":
+        return 2 * shared / (true + predicted)
+    if figure == "iou":
+        return shared / (true + predicted - shared)
+    if figure == "ppv":
+        return shared / predicted if predicted else 0.0
+    if not true:
+        return np.nan
+    return shared / true if figure == "sensitivity" else abs(predicted - true) / true
+
+
+def case_voxels(pairs: VolumePairs, work: Work) -> Array:
+    """Voxels of each structure in each case: true, predicted, both."""
+    return work.once("voxels", lambda: _voxels(pairs))
+
+
+def _voxels(pairs: VolumePairs) -> Array:
+    listed = list(pairs.listed())
+    counts = np.zeros((len(pairs.owner), len(listed), 3))
+    for pair, (a, b, count) in enumerate(pairs.cells):
+        for place, labels in listed:
+            first, second = np.isin(a, labels), np.isin(b, labels)
+            counts[pair, place] = count[first].sum(), count[second].sum(), count[first & second].sum()
+    return counts
+
+
+def case_extents(pairs: VolumePairs) -> Array:
+    """The volume of a voxel in mm³ and the diagonal of the volume in mm, case by case."""
+    return np.array([(one.voxel, one.diagonal()) for one in pairs.scan]).reshape(-1, 2)
+
+
+def _events(pairs: VolumePairs, work: Work) -> dict[tuple[int, int, str], Directions]:
+    """Distances between surfaces, by case, structure and kind of surface; all kinds that are wanted in one pass."""
+    wanted = {
+        need.surface for need in work.needs if isinstance(need, CaseScore | CaseMean) and need.figure in DISTANCES
+    }
+    kinds = tuple(sorted(wanted)) or ("elements", "voxels")
+    return work.once(("distances", kinds), lambda: _distances(pairs, kinds))
+
+
+def _distances(pairs: VolumePairs, methods: tuple[str, ...]) -> dict[tuple[int, int, str], Directions]:
+    listed = list(pairs.listed())
+
+    def of_case(pair: int) -> list[tuple[tuple[int, int, str], Directions]]:
+        case, surfaces = pairs.case(pair), []
+        for place, labels in listed:
+            masks = case.masks(labels)
+            if masks is None:
+                continue
+            for method in methods:
+                events = _native.surface_distances(masks[0], masks[1], pairs.scan[pair].sizes(), method)
+                if len(events[0]):
+                    surfaces.append(((pair, place, method), events))
+        return surfaces
+
+    return dict(one for surfaces in for_each(len(pairs.owner), of_case) for one in surfaces)
+
+
+def surface_figure(asked: Asked, events: Directions) -> float:
+    """A figure from the distances of a structure: from the truth's surface, and from the prediction's."""
+    da, wa, na, db, wb, nb = events
+    if asked.figure == "nsd":
+        within = wa[da <= asked.at].sum() + wb[db <= asked.at].sum()
+        return float(within / (wa.sum() + wb.sum()))
+    if asked.figure == "hd":
+        return _percentile(asked.at, asked.rule, (da, wa, na), (db, wb, nb))
+    means = (da * wa).sum() / wa.sum(), (db * wb).sum() / wb.sum()
+    if asked.figure == "asd":
+        return float(means[0] if asked.of == "truth" else means[1])
+    if asked.figure == "masd":
+        return float((means[0] + means[1]) / 2)
+    return float(((da * wa).sum() + (db * wb).sum()) / (wa.sum() + wb.sum()))
+
+
+def _percentile(at: float, rule: str, a: tuple[Array, Array, Array], b: tuple[Array, Array, Array]) -> float:
+    if rule == "pooled":
+        return _ordered(at, np.repeat(np.concatenate([a[0], b[0]]), np.concatenate([a[2], b[2]])))
+    reading: Callable[[tuple[Array, Array, Array]], float] = (
+        (lambda side: _ordered(at, np.repeat(side[0], side[2])))
+        if rule == "linear"
+        else (lambda side: _reached(at, side))
+    )
+    return max(reading(a), reading(b))
+
+
+def _ordered(at: float, distances: Array) -> float:
+    return float(np.percentile(distances, at))
+
+
+def _reached(at: float, side: tuple[Array, Array, Array]) -> float:
+    """The first distance at which the weights up to it reach the share."""
+    distance, weight, _ = side
+    if at == 100:
+        return float(distance[-1])
+    place = int(np.searchsorted(np.cumsum(weight) / weight.sum(), at / 100.0))
+    return float(distance[min(place, len(distance) - 1)])
+
+
+def _lesions(pairs: VolumePairs, asked: Asked) -> Array:
+    listed = list(pairs.listed())
+    dilation = int(asked.at)
+
+    def of_case(pair: int) -> list[float]:
+        case: Case = pairs.case(pair)
+        return [_lesion_figure(case.masks(labels, dilation + 1), pairs.scan[pair], asked) for _, labels in listed]
+
+    return np.array(for_each(len(pairs.owner), of_case)).reshape(len(pairs.owner), len(listed))
+
+
+def _lesion_figure(masks: tuple[Array, Array] | None, scanned: Scanned, asked: Asked) -> float:
+    if masks is None:
+        return float("nan")
+    if asked.figure == "lesion_pq":
+        return part_quality(*masks)
+    if asked.figure != "lesion_hd":
+        return lesion_score(asked.figure, *masks, scanned.voxel, int(asked.at), asked.minimum)
+    missed = scanned.diagonal() if asked.missed == "diagonal" else float(asked.missed)
+
+    def distance(truth: Array, prediction: Array) -> float:
+        da, wa, na, db, wb, nb = _native.surface_distances(truth, prediction, scanned.sizes(), "elements")
+        return _percentile(asked.percentile, "area", (da, wa, na), (db, wb, nb))
+
+    return lesion_distance(*masks, scanned.voxel, int(asked.at), asked.minimum, missed, distance)

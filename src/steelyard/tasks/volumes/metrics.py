@@ -1,0 +1,295 @@
+"""Metrics of overlap and size of volumes, and of lesions."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.tasks.volumes.scores import CaseMetric
+
+INF = float("inf")
+
+
+@frozen
+class Dice(CaseMetric):
+    r"""Dice: twice what truth and prediction have in common, of what they have together, case by case.
+
+    $\mathrm{Dice} = \frac{2\,|A \cap B|}{|A| + |B|}$
+
+    The mean over cases, then over structures. A structure that one side lacks scores 0; one that both lack has no
+    score and is counted, or scores 1 (`both_empty=best`, as BraTS has it).
+
+    Undefined when no case has the structure on either side.
+
+    Pros:
+    - The custom of medical imaging.
+
+    Cons:
+    - Small structures swing between 0 and 1.
+    - Says nothing of where the errors lie.
+    """
+
+    name: ClassVar[str] = "dice"
+    title: ClassVar[str] = "Dice"
+    reference: ClassVar[str] = "surface-distance compute_dice_coefficient"
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        """By structure, by case, and with empty ones as found."""
+        return (cls(), cls(average="case"), cls(both_empty="best"))
+
+
+@frozen
+class Iou(CaseMetric):
+    r"""IoU: what truth and prediction have in common, of all that either has, case by case.
+
+    $\mathrm{IoU} = \frac{|A \cap B|}{|A \cup B|}$
+
+    Undefined when no case has the structure on either side.
+
+    Pros:
+    - Stricter than Dice.
+
+    Cons:
+    - Small structures swing between 0 and 1.
+    """
+
+    name: ClassVar[str] = "iou"
+    title: ClassVar[str] = "IoU"
+    figure: ClassVar[str] = "iou"
+
+
+@frozen
+class Sensitivity(CaseMetric):
+    r"""Sensitivity: the share of true voxels that are found, case by case.
+
+    $\frac{|A \cap B|}{|A|}$
+
+    Undefined when no case has the structure in the truth.
+
+    Pros:
+    - Says how much is missed.
+
+    Cons:
+    - Predicting everything scores 1.
+    """
+
+    name: ClassVar[str] = "sensitivity"
+    title: ClassVar[str] = "Sensitivity"
+    figure: ClassVar[str] = "sensitivity"
+
+
+@frozen
+class PositivePredictiveValue(CaseMetric):
+    r"""Positive predictive value: the share of predicted voxels that are true, case by case.
+
+    $\frac{|A \cap B|}{|B|}$
+
+    A case whose structure is missed completely scores 0, so that finding nothing does not look precise.
+
+    Undefined when no case has the structure on either side.
+
+    Pros:
+    - Says how much is made up.
+
+    Cons:
+    - Predicting little scores high.
+    """
+
+    name: ClassVar[str] = "ppv"
+    title: ClassVar[str] = "Positive predictive value"
+    figure: ClassVar[str] = "ppv"
+
+
+@frozen
+class VolumeError(CaseMetric):
+    r"""Volume error: how far the predicted volume is off, as a share of the true one, case by case.
+
+    $\frac{|V_B - V_A|}{V_A}$
+
+    Undefined when no case has the structure in the truth.
+
+    Pros:
+    - What a measured volume is off by.
+
+    Cons:
+    - A structure of the right size in the wrong place scores 0.
+    """
+
+    name: ClassVar[str] = "volume_error"
+    title: ClassVar[str] = "Volume error"
+    better: ClassVar[str] = "lower"
+    range: ClassVar[tuple[float, float]] = (0.0, INF)
+    figure: ClassVar[str] = "volume_error"
+
+    def counted_as(self) -> str:
+        """A missed structure is off by all of it."""
+        return "count as 1, or have no number where the truth has none"
+
+
+@frozen
+class VolumeBias(CaseMetric):
+    r"""Volume bias: predicted less true volume in millilitres, the mean over cases.
+
+    $V_B - V_A$
+
+    Undefined when there is no case.
+
+    Pros:
+    - Says whether volumes are over- or underestimated.
+
+    Cons:
+    - Errors of both signs cancel.
+    """
+
+    name: ClassVar[str] = "volume_bias"
+    title: ClassVar[str] = "Volume bias"
+    better: ClassVar[str] = "zero"
+    range: ClassVar[tuple[float, float]] = (-INF, INF)
+    measured_in: ClassVar[str] = "ml"
+    figure: ClassVar[str] = "volume_bias"
+
+    def notes(self, totals: Any) -> tuple[str, ...]:
+        """Nothing: every case has a number."""
+        return ()
+
+
+@frozen
+class LesionF1(CaseMetric):
+    r"""Lesion-wise F1: lesions that are found, missed and made up, case by case.
+
+    $F_1 = \frac{2\,TP}{2\,TP + FP + FN}$
+
+    Lesions are connected parts of the truth; those that `dilation` joins are one. A lesion is found if a predicted part
+    touches its dilation; a predicted part that touches none is false (the pairing of BraTS 2023). Lesions up to
+    `minimum` mm³ do not count.
+
+    Undefined when no case has a lesion or a predicted part.
+
+    Pros:
+    - Small lesions count as much as large ones.
+
+    Cons:
+    - Touching is enough: how well a lesion is outlined does not show.
+    - A false part counts whatever its size.
+    """
+
+    name: ClassVar[str] = "lesion_f1"
+    title: ClassVar[str] = "Lesion-wise F1"
+    figure: ClassVar[str] = "lesion_f1"
+
+    dilation: int = 1
+    minimum: float = 0.0
+
+    def check(self) -> None:
+        """Whole steps, and a size from 0 up."""
+        super().check()
+        within_range(self, "dilation", 0, 100)
+        within_range(self, "minimum", 0.0, INF)
+        if self.dilation != int(self.dilation):
+            raise InputError(f"metric '{self.name}': dilation is a whole number", remedy="BraTS takes 1 or 3.")
+
+    def settings(self) -> dict[str, Any]:
+        """Dilation and the smallest size."""
+        return {**super().settings(), "at": float(self.dilation), "minimum": float(self.minimum)}
+
+
+@frozen
+class LesionDice(LesionF1):
+    r"""Lesion-wise Dice: the mean Dice of lesions, with 0 for each that is missed or made up, case by case.
+
+    $\frac{\sum_{l} \mathrm{Dice}_l}{|L| + FP}$
+
+    Lesions are paired as in `lesion_f1`. The presets of BraTS 2023 are dilation 3 and minimum 50 (GLI, SSA, PED), 1
+    and 50 (MEN), 1 and 2 (MET).
+
+    Undefined when no case has a lesion or a predicted part.
+
+    Pros:
+    - Finding the large lesion alone is not enough.
+
+    Cons:
+    - A false part counts whatever its size.
+    """
+
+    name: ClassVar[str] = "lesion_dice"
+    title: ClassVar[str] = "Lesion-wise Dice"
+    figure: ClassVar[str] = "lesion_dice"
+    reference: ClassVar[str] = "BraTS-2023-Metrics get_LesionWiseScores"
+
+
+@frozen
+class LesionHausdorff(LesionF1):
+    r"""Lesion-wise Hausdorff distance: the mean over lesions of a percentile of their surface distance, case by case.
+
+    $\frac{\sum_{l} \mathrm{HD}_l + m\,(FN + FP)}{|L| + FP}$
+
+    Lesions are paired as in `lesion_f1`, distances are those of `hd` by area. A lesion that is missed and a part that
+    is made up count as m: the `diagonal` of the volume, or a number (374 in the script of BraTS 2023).
+
+    Undefined when no case has a lesion or a predicted part.
+
+    Pros:
+    - Lesions that are missed or made up cost, in mm.
+
+    Cons:
+    - The number is ruled by what a missed lesion counts as.
+    - A false part counts whatever its size.
+    """
+
+    name: ClassVar[str] = "lesion_hd"
+    title: ClassVar[str] = "Lesion-wise Hausdorff distance"
+    figure: ClassVar[str] = "lesion_hd"
+    better: ClassVar[str] = "lower"
+    range: ClassVar[tuple[float, float]] = (0.0, INF)
+    measured_in: ClassVar[str] = "mm"
+    at: ClassVar[str | None] = "percentile"
+    reference: ClassVar[str] = "BraTS-2023-Metrics get_LesionWiseScores"
+
+    percentile: float = 95.0
+    missed: str | float = "diagonal"
+
+    def check(self) -> None:
+        """A percentile above 0, and a known word or a number from 0 up."""
+        super().check()
+        within_range(self, "percentile", 0.0, 100.0, open_low=True)
+        if not isinstance(self.missed, int | float) or isinstance(self.missed, bool) or not self.missed >= 0:
+            one_of(self, "missed", "diagonal")
+
+    def settings(self) -> dict[str, Any]:
+        """The percentile, and what a missed lesion counts as."""
+        return {**super().settings(), "percentile": float(self.percentile), "missed": self.missed}
+
+
+@frozen
+class LesionQuality(CaseMetric):
+    r"""Lesion-wise panoptic quality: how many connected parts are found and how well they fit, case by case.
+
+    $\frac{\sum_{(g,p) \in TP} \mathrm{IoU}(g,p)}{|TP| + \tfrac12 |FP| + \tfrac12 |FN|}$
+
+    A connected part of the truth and one of the prediction are a pair if their IoU is above 0.5.
+
+    Undefined when no case has the structure on either side.
+
+    Pros:
+    - Small lesions count as much as large ones, and their outlines matter.
+
+    Cons:
+    - A lesion that is predicted in two parts, or two in one, is missed.
+    """
+
+    name: ClassVar[str] = "lesion_pq"
+    title: ClassVar[str] = "Lesion-wise panoptic quality"
+    figure: ClassVar[str] = "lesion_pq"
+
+    def settings(self) -> dict[str, Any]:
+        """No dilation."""
+        return {**super().settings(), "at": 0.0}
+
+
+OVERLAP_METRICS: tuple[type[Metric], ...] = (
+    Dice, Iou, Sensitivity, PositivePredictiveValue, VolumeError, VolumeBias,
+)  # fmt: skip
+LESION_METRICS: tuple[type[Metric], ...] = (LesionF1, LesionDice, LesionHausdorff, LesionQuality)

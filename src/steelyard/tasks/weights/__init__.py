@@ -1,0 +1,1 @@
+"""Task `weights`: the grams of each food item, dish by dish."""

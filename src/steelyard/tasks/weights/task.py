@@ -1,0 +1,264 @@
+"""Task `weights`: the grams of each food item, dish by dish.
+
+Conventions
+    The unit is the dish: dishes are drawn independently, items inside one are not.
+    Columns: `dish`, `item`, `weight` in grams. Without an `item` column each dish is one row.
+    `complete` (truth, optional) is false where a dish is only partly annotated; `sample_weight` (truth, optional) is
+    the user's own weight of a dish.
+
+Metrics
+    `mae`, `mape`, `wmae_total` and `wmae_sample` are the four of the specification; `wape`, `bias`, `rmse`,
+    `within@10`, `r2` and `pearson` stand beside them. The weighted MAE of each single dish is in the table of units.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from steelyard.align.join import join_rows
+from steelyard.core.block import SumBlock
+from steelyard.core.errors import InputError
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Metric, one_of
+from steelyard.core.need import Sum, Work
+from steelyard.core.options import Options
+from steelyard.core.pairs import Array, Pairs
+from steelyard.core.plain import PlainPair, plain_pair
+from steelyard.core.records import LARGEST, Column, Records, Schema
+from steelyard.core.task import Policy, Task
+from steelyard.core.totals import Declared, Wanted
+from steelyard.core.weights import Floats, ratio
+from steelyard.tasks.shared.instrument import RoundNumbers
+from steelyard.tasks.shared.regression import INFINITY, ROW_METRICS, MeanAbsoluteError
+from steelyard.tasks.shared.rows import RowSum, row_columns, rows_of
+
+TRUTH = Schema(
+    key=("dish", "item"),
+    columns=(
+        Column("dish", "id", meaning="the dish, which is the unit"),
+        Column("item", "id", required=False, meaning="the food item inside the dish"),
+        Column("weight", "number", minimum=0, maximum=LARGEST, meaning="grams"),
+        Column("complete", "flag", required=False, meaning="false where items of the dish are not annotated"),
+        Column(
+            "sample_weight", "number", required=False, flags=True, minimum=0, meaning="the user's weight of the dish"
+        ),
+    ),
+)
+PREDICTION = Schema(
+    key=("dish", "item"),
+    columns=(
+        Column("dish", "id", meaning="as in the truth"),
+        Column("item", "id", required=False, meaning="as in the truth"),
+        Column("weight", "number", minimum=-LARGEST, maximum=LARGEST, meaning="predicted grams", beside="prediction"),
+    ),
+)
+
+
+def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> Pairs:
+    """Join items by dish and item."""
+    return join_rows(truth, prediction, TRUTH.key, policy, weight="sample_weight")
+
+
+def dish_columns(pairs: Pairs, work: Work) -> dict[str, Array]:
+    """Sums by dish, by what they are of."""
+    return work.once("dish columns", lambda: _dish_columns(pairs, work))
+
+
+def _dish_columns(pairs: Pairs, work: Work) -> dict[str, Array]:
+    truth, prediction = rows_of(pairs, work)
+    rows = row_columns(pairs, work)
+    units, owner = len(pairs.units), pairs.owner
+    weighted = np.bincount(owner, weights=np.abs(prediction - truth) * truth, minlength=units)
+    positive = rows["truth"] > 0
+    partial = pairs.partial.copy()
+    if "complete" in pairs.truth:
+        partial[owner[~pairs.truth_column("complete")]] = True
+    return {
+        "weighted_error": weighted,
+        "weighable": positive.astype(float),
+        "dish_error": np.divide(weighted, rows["truth"], out=np.zeros(units), where=positive),
+        "dishes": (rows["rows"] > 0).astype(float),
+        "partial": (partial & (rows["rows"] > 0)).astype(float),
+    }
+
+
+@frozen
+class DishSum(Sum):
+    """What is added up over dishes: their weighted errors, their number, those that are incomplete."""
+
+    name = "weights.dishes"
+
+    of: str
+
+    def measure(self, pairs: Pairs, work: Work) -> SumBlock:
+        """One of the columns that are made together."""
+        return SumBlock(dish_columns(pairs, work)[self.of])
+
+
+ZERO_ROWS = RowSum("zero_rows")
+
+
+def _free_items(totals: Declared) -> tuple[str, ...]:
+    count = float(totals[ZERO_ROWS][0])
+    if not count:
+        return ()
+    return (
+        f"{count:g} items have a true weight of 0 g and weigh nothing in weighted MAE: "
+        "a hallucinated food is free there. MAE still charges it.",
+    )
+
+
+@frozen
+class TotalWeightedError(Metric):
+    r"""Total weighted MAE: the mean over dishes of each dish's weighted MAE.
+
+    $\mathrm{WMAE}_{\mathrm{total}} = \frac{1}{D}
+    \sum_d \frac{\sum_{i \in d} |\hat y_i - y_i|\,y_i}{\sum_{i \in d} y_i}$
+
+    Inside a dish an error weighs as much as the item does; every dish counts the same. A dish whose total is 0 is left
+    out and counted. The mean is meant for whole dishes: where a dish is incomplete (a slice of items, a skipped
+    prediction, `complete` false) it is refused; `partial=allow` takes the items at hand.
+
+    Undefined when no dish has a positive total, or a dish is incomplete.
+
+    Pros:
+    - Gives more importance to errors on larger items.
+    - Reflects meal-level impact.
+
+    Cons:
+    - Treats all dishes equally, regardless of how many food items they contain or how large they are.
+    - An item of 0 g weighs nothing: a hallucinated food is free.
+    """
+
+    name = "wmae_total"
+    title = "Total weighted MAE"
+    aliases = ("wmae", "weighted mae", "weighted mae dish", "per-dish weighted mae", "weighted mae total")
+    better = "lower"
+    range = (0, INFINITY)
+    measured_in = "g"
+
+    partial: Literal["refuse", "allow"] = "refuse"
+
+    def check(self) -> None:
+        """Check the policy for incomplete dishes."""
+        one_of(self, "partial", "refuse", "allow")
+
+    @property
+    def label(self) -> str:
+        """Say when incomplete dishes are in it."""
+        return self.title if self.partial == "refuse" else f"{self.title}, with incomplete dishes"
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """The dishes' errors, and which dishes there are."""
+        return (*map(DishSum, ("dish_error", "weighable", "partial", "dishes")), ZERO_ROWS)
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Mean of the dishes' weighted errors."""
+        value = ratio(totals[DishSum("dish_error")], totals[DishSum("weighable")])
+        if self.partial == "refuse":
+            value = np.where(totals[DishSum("partial")] > 0, np.nan, value)
+        return value
+
+    def why(self, totals: Declared) -> str:
+        """Name the incomplete dishes' number."""
+        incomplete, dishes = (int(totals[DishSum(of)][0]) for of in ("partial", "dishes"))
+        if self.partial == "refuse" and incomplete:
+            return (
+                f"{incomplete} of {dishes} dishes are incomplete; "
+                "wmae_sample takes the items at hand, and so does wmae_total(partial=allow)"
+            )
+        return "no dish has a positive total"
+
+    def left_out(self, totals: Declared) -> tuple[float, str]:
+        """Dishes that weigh nothing."""
+        empty = totals[DishSum("dishes")] - totals[DishSum("weighable")]
+        return float(empty[0]), "dishes whose true weights add up to 0"
+
+    def notes(self, totals: Declared) -> tuple[str, ...]:
+        """Warn of items that are free."""
+        return _free_items(totals)
+
+
+@frozen
+class SampleWeightedError(Metric):
+    r"""Weighted MAE of the items at hand: one formula over all items, whatever dish they come from.
+
+    $\mathrm{WMAE}_{\mathrm{sample}} = \sum_i w_i\,|\hat y_i - y_i|\,y_i \;/\; \sum_i w_i\,y_i$
+
+    The form for a subset of the data, where dishes are not complete. For one dish it is that dish's weighted MAE.
+
+    Undefined when the true weights add up to 0.
+
+    Pros:
+    - Gives more importance to errors on larger items.
+    - Meaningful even when dishes are only partially annotated or evaluated.
+
+    Cons:
+    - Heavy dishes dominate.
+    - An item of 0 g weighs nothing: a hallucinated food is free.
+    """
+
+    name = "wmae_sample"
+    title = "Weighted MAE of the sample"
+    aliases = ("weighted mae sample", "sample weighted mae")
+    better = "lower"
+    range = (0, INFINITY)
+    measured_in = "g"
+    reference = "sklearn.metrics.mean_absolute_error(sample_weight=truth)"
+
+    def needs(self) -> tuple[Wanted, ...]:
+        """Weighted errors and true grams."""
+        return DishSum("weighted_error"), RowSum("truth"), ZERO_ROWS
+
+    def reduce(self, totals: Declared) -> Floats:
+        """Sum of weighted errors over sum of true weights."""
+        return ratio(totals[DishSum("weighted_error")], totals[RowSum("truth")])
+
+    def notes(self, totals: Declared) -> tuple[str, ...]:
+        """Warn of items that are free."""
+        return _free_items(totals)
+
+
+def plain_sides(truth: Any, predictions: Any) -> PlainPair | None:
+    """Bare arrays of grams as columns: each value is a dish of its own."""
+    pair = plain_pair(truth, predictions)
+    if pair is None:
+        return None
+    if pair[0].ndim != 1 or pair[1].ndim != 1:
+        raise InputError(
+            "weights are one value per dish", remedy="Give arrays of one dimension, or columns with names."
+        )
+    dishes = np.arange(len(pair[0]))
+    sides = [{"dish": dishes, "weight": values} for values in pair]
+    return sides[0], sides[1], ("Weights without names: each value is taken for a dish of its own.",)
+
+
+TASK = Task(
+    name="weights",
+    title="Food weights, dish by dish",
+    unit="dish",
+    item="item",
+    truth=TRUTH,
+    prediction=PREDICTION,
+    join=join,
+    metrics=(MeanAbsoluteError, *ROW_METRICS, RoundNumbers, TotalWeightedError, SampleWeightedError),
+    defaults=(
+        "mae",
+        "mape",
+        "wape",
+        "wmae_total",
+        "wmae_sample",
+        "bias",
+        "rmse",
+        "within@10",
+        "within@20",
+        "r2",
+        "pearson",
+    ),
+    views="steelyard.tasks.weights.views",
+    checks="steelyard.tasks.weights.checks",
+    plain=plain_sides,
+    spellings={"mean_absolute_error": "mae", "mean_absolute_percentage_error": "mape", "r2_score": "r2"},
+)
