@@ -1,6 +1,8 @@
 # make demo   set up a virtual environment, install, score the sample data, write a report
-# make test   the whole test suite, with every optional package it needs, and the C++ tests of the kernels; tests that need Chromium or
-#             LaTeX are skipped where these are missing
+# make test   laws, parity, unit, hostile and executed docs, with every optional package they need, and the C++ tests of the kernels (minutes);
+#             tests that need Chromium or LaTeX are skipped where these are missing
+# make test-slow  what takes longer: simulations, kills, clusters (Dask, Ray), pages of every task in a browser, wheels, two ranks of Lightning
+# make test-all  both
 # make test SYSTEM_PACKAGES=1  install Chromium and LaTeX with apt-get first (Debian, as root)
 # make kills  kill -9 in the middle of every command that writes, KILLS (50) times each, and of workers and drivers of every engine
 # make partitions  cut the data of every task in 10,000 ways: states and reports stay the same (minutes)
@@ -15,7 +17,7 @@
 # make fuzz   fuzz the native core under address and undefined-behaviour sanitizers, FUZZ_SECONDS (60) per target, FUZZ_JOBS (2) at a time
 # make mutants  change core, engine and tasks one small thing at a time; at least 90 % of each must be noticed by their tests (hours;
 #             MUTANTS=2000 runs a random sample of so many per room)
-# make coverage  lines and branches that the tests reach, in Python and in the native core; at least 95 % (twice `make test`)
+# make coverage  lines and branches that the tests reach, in Python and in the native core; at least 95 % (twice `make test-all`)
 # make trust  how near the numbers come to their references, and the scorecard docs/trust.md from the last runs
 # make docs   the documentation, into site/; every page is opened in a browser
 # make docs-publish VERSION=v0.2.0  put it beside the other versions, on the branch gh-pages
@@ -40,7 +42,7 @@ PIP := $(PY) -m pip --quiet --disable-pip-version-check
 export PYTHONDONTWRITEBYTECODE :=
 NATIVE := $(wildcard native/* native/*/* native/*/*/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test kills partitions simulate gpu-test lint types bench bench-check ctest fuzz mutants coverage trust docs docs-publish wheel oldest audit workflows clean
+.PHONY: demo test test-slow test-all kills partitions simulate gpu-test lint types bench bench-check ctest fuzz mutants coverage trust docs docs-publish wheel oldest audit workflows clean
 
 demo: $(VENV)/installed
 	@$(BIN)/steelyard demo --output $(OUT)
@@ -52,20 +54,26 @@ test: $(VENV)/test build/ctest-plain/tested
 	$(SYSTEM)
 	$(PY) -m pytest -n 2 --dist worksteal --junitxml=$(OUT)/tests.xml
 
+test-slow: $(VENV)/test
+	$(SYSTEM)
+	$(PY) -m pytest -m slow -n 2 --dist worksteal --junitxml=$(OUT)/tests-slow.xml
+
+test-all: test test-slow
+
 KILLS ?= 50
 SCALE_KILLS ?= 20
 
 kills: $(VENV)/test
-	STEELYARD_KILLS=$(KILLS) $(PY) -m pytest -n 2 --dist worksteal -rP -o junit_logging=system-out --junitxml=$(OUT)/kills.xml tests/test_kills*.py
-	STEELYARD_KILLS=$(SCALE_KILLS) $(PY) -m pytest -n 0 tests/test_scale_clusters.py -k killed_in
+	STEELYARD_KILLS=$(KILLS) $(PY) -m pytest -m "" -n 2 --dist worksteal -rP -o junit_logging=system-out --junitxml=$(OUT)/kills.xml tests/test_kills*.py
+	STEELYARD_KILLS=$(SCALE_KILLS) $(PY) -m pytest -m "" -n 0 tests/test_scale_clusters.py -k killed_in
 
 partitions: $(VENV)/test
-	STEELYARD_PARTITIONS=10000 $(PY) -m pytest -n 2 --dist worksteal tests/test_state.py -k partition
+	STEELYARD_PARTITIONS=10000 $(PY) -m pytest -m "" -n 2 --dist worksteal tests/test_state.py -k partition
 
 SETS ?= 400
 
 simulate: $(VENV)/test
-	STEELYARD_SETS=$(SETS) $(PY) -m pytest -n 2 -o junit_suite_name=sets-$(SETS) --junitxml=$(OUT)/simulate.xml tests/test_simulated*.py tests/test_families.py tests/test_stats.py
+	STEELYARD_SETS=$(SETS) $(PY) -m pytest -m "" -n 2 -o junit_suite_name=sets-$(SETS) --junitxml=$(OUT)/simulate.xml tests/test_simulated*.py tests/test_families.py tests/test_stats.py
 
 gpu-test: $(VENV)/test
 	$(PY) -m pytest -n 0 gpu

@@ -16,7 +16,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
 sys.path.insert(0, str(Path(__file__).parent))
-import browser
+import browser as browser_tools
 import latex
 from forked import CommandLine
 
@@ -28,8 +28,8 @@ hypothesis.settings.register_profile("explore", derandomize=False)
 hypothesis.settings.load_profile("explore" if os.environ.get("STEELYARD_EXPLORE") else "repeatable")
 
 ROOT = Path(__file__).parent.parent
-PROGRAMS = {browser.HOW: "Chromium", latex.HOW: "LaTeX"}
-SERVER = pytest.StashKey[CommandLine]()
+PROGRAMS = {browser_tools.HOW: "Chromium", latex.HOW: "LaTeX"}
+SHARED = pytest.StashKey[list[Any]]()  # what lives as long as the run: each has a pid
 ENABLE = "To run these tests: make test SYSTEM_PACKAGES=1 (Debian, as root), or install the programs yourself."
 
 
@@ -53,8 +53,8 @@ def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     before = children()
     yield
     gc.collect()  # a file or a process that was dropped warns now, and not in the middle of another module
-    server = request.session.stash.get(SERVER, None)
-    left = [process for process in children() - before if server is None or process.pid != server.pid]
+    shared = {one.pid for one in request.session.stash.get(SHARED, [])}
+    left = [process for process in children() - before if not shared & family(process)]
     if left:
         import psutil
 
@@ -72,6 +72,16 @@ def children() -> set[Any]:
     return {process for process in below if "multiprocessing.resource_tracker" not in shown(process)}
 
 
+def family(process: Any) -> set[int]:
+    """A process and those that it descends from."""
+    import psutil
+
+    try:
+        return {process.pid, *(parent.pid for parent in process.parents())}
+    except psutil.Error:
+        return {process.pid}
+
+
 def shown(process: Any) -> str:
     """The command of a process."""
     import psutil
@@ -85,9 +95,18 @@ def shown(process: Any) -> str:
 @pytest.fixture(scope="session")
 def command_line(request: pytest.FixtureRequest) -> Iterator[CommandLine]:
     """What runs commands, for all tests of a process."""
-    line = request.session.stash[SERVER] = CommandLine()
+    line = CommandLine()
+    request.session.stash.setdefault(SHARED, []).append(line)
     yield line
     line.close()
+
+
+@pytest.fixture(scope="session")
+def browser(request: pytest.FixtureRequest) -> Iterator[browser_tools.Browser]:
+    """One Chromium for all tests of a process; each opens pages of its own."""
+    with browser_tools.Browser() as running:
+        request.session.stash.setdefault(SHARED, []).append(running)
+        yield running
 
 
 @pytest.fixture

@@ -119,16 +119,16 @@ def read(path: Path) -> Source:
     for node in nodes:
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             unread |= {inner for statement in node.body for inner in ast.walk(statement)}
-    found: list[tuple[ast.AST, str, str]] = []
+    imported: list[tuple[ast.AST, str, str]] = []
     for node in nodes:
         if isinstance(node, ast.Import):
-            found += [(node, alias.name, "") for alias in node.names]
+            imported += [(node, alias.name, "") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
-            found += [(node, str(node.module), alias.name) for alias in node.names]
+            imported += [(node, str(node.module), alias.name) for alias in node.names]
     return Source(
-        imports=frozenset(f"{module}.{name}" if name else module for _, module, name in found),
-        at_run_time=tuple((module, name) for node, module, name in found if node not in unread),
+        imports=frozenset(f"{module}.{name}" if name else module for _, module, name in imported),
+        at_run_time=tuple((module, name) for node, module, name in imported if node not in unread),
         texts=frozenset(one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)),
         docstring=ast.get_docstring(tree) is not None,
     )

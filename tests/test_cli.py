@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from forked import started
+from support.tiers import slow_except
 
 from steelyard.core import catalogue
 
@@ -69,7 +70,7 @@ def test_metrics_explains_every_one(steelyard) -> None:
     assert {entry["task"] for entry in data} == {"sequences"}
 
 
-@pytest.mark.parametrize("task", list(catalogue.TASKS))
+@pytest.mark.parametrize("task", slow_except(catalogue.TASKS, "labels", "boxes"))
 def test_demo(task: str, tmp_path: Path, steelyard) -> None:
     result = steelyard("demo", task, "--output", "here")
     assert result.returncode == 0, result.stderr

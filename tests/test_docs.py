@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from forked import CommandLine
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
@@ -22,8 +23,9 @@ from steelyard.core import catalogue  # noqa: E402
 @pytest.mark.filterwarnings("ignore:.isinstance.treespec, LeafSpec:FutureWarning")  # Lightning's own
 @pytest.mark.filterwarnings("ignore:.*does not have many workers")  # its advice on machines with many cores
 @pytest.mark.parametrize("page", run_docs.pages(), ids=lambda p: p.name)
-def test_examples(page: Path) -> None:
-    assert run_docs.run(page) == page.read_text(encoding="utf-8")
+def test_examples(page: Path, command_line: CommandLine) -> None:
+    made = run_docs.run(page, lambda arguments: command_line.run(arguments, Path.cwd(), {}))
+    assert made == page.read_text(encoding="utf-8")
 
 
 def test_the_scorecard_is_what_its_records_say() -> None:

@@ -26,6 +26,7 @@ from typing import Any
 import psutil
 import pytest
 from scale_help import write_shards
+from support.tiers import slow_except
 
 import steelyard as sy
 
@@ -313,8 +314,7 @@ if ALL:
     WRITTEN["page"] = ["--html", "report.html"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("what", list(WRITTEN))
+@pytest.mark.parametrize("what", slow_except(WRITTEN, "json"))
 def test_reports_over_existing_files(what: str, commands: Commands, tmp_path: Path) -> None:
     option, name, *more = WRITTEN[what]
     out, lay = out_of(tmp_path, {name: "old " * 9999})

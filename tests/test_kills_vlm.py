@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from forked import started
 from vlm_help import completion, frames_csv, sent_grey, serving
 
@@ -21,6 +22,7 @@ A_ROUND = 5  # kills before a run is let to its end
 WORKERS = 3
 
 
+@pytest.mark.slow
 def test_a_run_killed_in_the_middle_goes_on_exactly(tmp_path: Path) -> None:
     frames_csv(tmp_path, sequences=5, length=3)
     weights = {frame.picture.digest: frame.weight for frame in read_frames(tmp_path / "frames.csv")}

@@ -67,6 +67,7 @@ def test_the_first_command_of_the_readme(tmp_path: Path) -> None:
     assert (tmp_path / "weights" / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_sdist(tmp_path: Path) -> None:
     """Made after a build, it holds what is needed to build and to be allowed to, and nothing that a build left behind."""
     copy, out = tmp_path / "copy", tmp_path / "out"

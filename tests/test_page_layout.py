@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.tiers import slow_except
 
 import steelyard as sy
 from steelyard.core import catalogue
@@ -25,13 +26,14 @@ SAMPLE = ROOT / "src" / "steelyard" / "samples"
 SAMPLES = catalogue.samples()
 WRONG = (ROOT / "tests" / "page_layout.js").read_text(encoding="utf-8")
 WIDTHS = (390, 768, 1100, 1400)
-pytestmark = [pytest.mark.skipif(find() is None, reason=HOW), pytest.mark.slow]
+pytestmark = pytest.mark.skipif(find() is None, reason=HOW)
 
 
 @pytest.fixture(scope="module")
-def tab() -> Iterator[Page]:
-    with Browser() as browser:
-        yield browser.page()
+def tab(browser: Browser) -> Iterator[Page]:
+    page = browser.page()
+    yield page
+    page.close()
 
 
 def resize(tab: Page, width: int) -> None:
@@ -75,7 +77,7 @@ SHARES = """[...document.querySelectorAll('.figures .drawn .chart:not(.own)')].f
   e => e.getBoundingClientRect().width / Math.min(e.closest('figure').getBoundingClientRect().width, 736))"""
 
 
-@pytest.mark.parametrize("task", SAMPLES)
+@pytest.mark.parametrize("task", slow_except(SAMPLES, "weights"))
 def test_every_task_at_every_width(task: str, tab: Page, tmp_path: Path) -> None:
     tab.requests.clear()
     assert faults(tab, report_of(task), tmp_path / "r.html") == {}
@@ -102,6 +104,7 @@ def test_every_task_at_every_width(task: str, tab: Page, tmp_path: Path) -> None
 LONG = "a model whose name is as long as a sentence, with_words_that_nothing_breaks_" + "x" * 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["labels", "weights"])
 def test_models_side_by_side(task: str, tab: Page, tmp_path: Path) -> None:
     truth, a, b = sides(task)
@@ -112,6 +115,7 @@ def test_models_side_by_side(task: str, tab: Page, tmp_path: Path) -> None:
     assert len(titles) == len(set(titles)), sorted(title for title in titles if titles.count(title) > 1)
 
 
+@pytest.mark.slow
 def test_without_the_extra_there_are_sketches(tab: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (comparison, figures, report):
         monkeypatch.setattr(module, "available", lambda: False)
@@ -121,6 +125,7 @@ def test_without_the_extra_there_are_sketches(tab: Page, tmp_path: Path, monkeyp
     assert "pip install 'steelyard[report]'" in tab.run("document.querySelector('#remarks').textContent")
 
 
+@pytest.mark.slow
 def test_a_thousand_classes(tab: Page, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     names = [f"class {i:04d} of the species with a long name" for i in range(1000)]
@@ -158,6 +163,7 @@ BAD: dict[str, Callable[[], str]] = {
 }
 
 
+@pytest.mark.slow
 def test_the_measure_sees_faults(tab: Page, tmp_path: Path) -> None:
     report_of("weights").to_html(tmp_path / "r.html")
     resize(tab, 1100)

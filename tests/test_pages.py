@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from payloads import PAYLOADS
+from support.tiers import slow_except
 from vlm_help import Scripted, frames_csv
 
 import steelyard as sy
@@ -24,13 +24,7 @@ from browser import HOW, Browser, Page, find  # noqa: E402
 
 SAMPLE = ROOT / "src" / "steelyard" / "samples"
 SAMPLES = catalogue.samples()
-pytestmark = [pytest.mark.skipif(find() is None, reason=HOW), pytest.mark.slow]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with Browser() as running:
-        yield running
+pytestmark = pytest.mark.skipif(find() is None, reason=HOW)
 
 
 def sides(task: str) -> tuple[Path, Path, Path, str]:
@@ -62,6 +56,7 @@ def quiet(page: Page) -> None:
     assert page.run("window.ran") is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["weights", "labels", "boxes"])
 def test_comparisons_render(task: str, browser: Browser, tmp_path: Path) -> None:
     truth, a, b, by = sides(task)
@@ -100,6 +95,7 @@ def rows(page: Page, table: str) -> list[list[str]]:
     return result
 
 
+@pytest.mark.slow
 def test_tables_sort(boxes: tuple[Path, sy.Report], browser: Browser) -> None:
     page = browser.open(boxes[0])
     table = "#tables details:first-of-type table.sortable"
@@ -141,6 +137,7 @@ def set_to(page: Page, selector: str, value: str, place: int = 0) -> None:
     )
 
 
+@pytest.mark.slow
 def test_explorer_filters_and_sorts(boxes: tuple[Path, sy.Report], browser: Browser) -> None:
     path, report = boxes
     listing = report.listing()
@@ -173,6 +170,7 @@ def test_explorer_filters_and_sorts(boxes: tuple[Path, sy.Report], browser: Brow
     page.close()
 
 
+@pytest.mark.slow
 def test_explorer_takes_the_keyboard(boxes: tuple[Path, sy.Report], browser: Browser) -> None:
     page = browser.open(boxes[0])
     count = said(page)
@@ -197,6 +195,7 @@ def test_explorer_takes_the_keyboard(boxes: tuple[Path, sy.Report], browser: Bro
     page.close()
 
 
+@pytest.mark.slow
 def test_definitions_on_focus_and_escape(boxes: tuple[Path, sy.Report], browser: Browser) -> None:
     page = browser.open(boxes[0])
     for _ in range(40):
@@ -215,6 +214,7 @@ def test_definitions_on_focus_and_escape(boxes: tuple[Path, sy.Report], browser:
     page.close()
 
 
+@pytest.mark.slow
 def test_everything_can_be_reached_by_tab(boxes: tuple[Path, sy.Report], browser: Browser) -> None:
     page = browser.open(boxes[0])
     page.press("Tab")
@@ -237,6 +237,7 @@ def test_everything_can_be_reached_by_tab(boxes: tuple[Path, sy.Report], browser
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 
 
+@pytest.mark.slow
 def test_light_and_dark(boxes: tuple[Path, sy.Report], browser: Browser) -> None:
     light, dark = browser.open(boxes[0]), browser.open(boxes[0], dark=True)
     assert light.run(BACKGROUND) == "rgb(255, 255, 255)"
@@ -264,6 +265,7 @@ CONTRAST = """(() => {
 })()"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True])
 def test_text_can_be_read(dark: bool, browser: Browser, tmp_path: Path) -> None:
     truth, a, b, _ = sides("weights")
@@ -273,6 +275,7 @@ def test_text_can_be_read(dark: bool, browser: Browser, tmp_path: Path) -> None:
     page.close()
 
 
+@pytest.mark.slow
 def test_phone(boxes: tuple[Path, sy.Report], browser: Browser) -> None:
     page = browser.open(boxes[0], width=360, height=740, phone=True)
     assert page.run("document.documentElement.scrollWidth") <= 360
@@ -282,6 +285,7 @@ def test_phone(boxes: tuple[Path, sy.Report], browser: Browser) -> None:
     page.close()
 
 
+@pytest.mark.slow
 def test_paper(boxes: tuple[Path, sy.Report], browser: Browser) -> None:
     page = browser.open(boxes[0], dark=True)
     assert page.pdf().startswith(b"%PDF")
@@ -292,6 +296,7 @@ def test_paper(boxes: tuple[Path, sy.Report], browser: Browser) -> None:
     page.close()
 
 
+@pytest.mark.slow
 def test_screen_reader_has_names(boxes: tuple[Path, sy.Report], browser: Browser) -> None:
     page = browser.open(boxes[0])
     nodes = page.call("Accessibility.getFullAXTree")["nodes"]
@@ -367,7 +372,9 @@ def attacked(page: Page) -> None:
     )
 
 
-@pytest.mark.parametrize("task", ["weights", "sequences", "labels", "boxes", "ellipses", "rankings", "captions"])
+@pytest.mark.parametrize(
+    "task", slow_except(["weights", "sequences", "labels", "boxes", "ellipses", "rankings", "captions"], "weights")
+)
 def test_nothing_that_data_hold_runs(task: str, browser: Browser, tmp_path: Path) -> None:
     truth, predicted, options = hostile(task)
     report = sy.evaluate(task, truth, predicted, by=[options["by"]], confidence=None)
@@ -384,6 +391,7 @@ def test_nothing_that_data_hold_runs(task: str, browser: Browser, tmp_path: Path
     page.close()
 
 
+@pytest.mark.slow
 def test_nothing_that_names_of_files_and_columns_hold_runs(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -404,6 +412,7 @@ def test_nothing_that_names_of_files_and_columns_hold_runs(
         assert not re.search(r"<(script|img|svg on|iframe|body on|a href=.java)", body.partition("</head>")[2])
 
 
+@pytest.mark.slow
 def test_nothing_that_a_result_holds_runs(browser: Browser, tmp_path: Path) -> None:
     kept = {
         "format",
@@ -443,6 +452,7 @@ def test_nothing_that_a_result_holds_runs(browser: Browser, tmp_path: Path) -> N
     assert len(used) >= 40
 
 
+@pytest.mark.slow
 def test_nothing_that_a_model_says_runs(browser: Browser, tmp_path: Path) -> None:
     from steelyard.vlm.frames import read_frames
     from steelyard.vlm.prompts import Prompt

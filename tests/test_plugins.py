@@ -65,6 +65,7 @@ def test_what_is_public_is_all_named() -> None:
     assert sorted(steelyard.extend.__all__) == sorted(named - {"annotations", "steelyard"})
 
 
+@pytest.mark.slow
 def test_the_examples_own_tests_pass(site: Path) -> None:
     """Its laws and its numbers by hand, by `as_test`, as its author runs them."""
     done = subprocess.run(
@@ -89,6 +90,7 @@ def test_it_is_evaluated_shown_and_read_back(site: Path, sample: Path, steelyard
     assert "Time IoU" in again.stdout
 
 
+@pytest.mark.slow
 def test_it_is_compared_checked_listed_and_shown_as_a_demo(site: Path, sample: Path, steelyard: Run) -> None:
     def run(*words: Any) -> str:
         done = steelyard(*words, PYTHONPATH=str(site))

@@ -110,6 +110,7 @@ def test_dask_gives_the_same_bytes(scheduler: str, tmp_path: Path) -> None:
     assert all(done <= all_ for _, done, all_ in seen)
 
 
+@pytest.mark.slow
 def test_dask_names_a_poison_shard_and_goes_on_if_asked(scheduler: str, tmp_path: Path) -> None:
     write_shards("weights", tmp_path, 4, 4)
     (tmp_path / "truth" / "01.parquet").write_bytes(b"PAR1")
@@ -120,6 +121,7 @@ def test_dask_names_a_poison_shard_and_goes_on_if_asked(scheduler: str, tmp_path
     assert "truth/01.parquet" in report.notes[-1]
 
 
+@pytest.mark.slow
 def test_a_shard_that_kills_its_worker_is_named(scheduler: str) -> None:
     from steelyard.scale.engines import Dask, Failure
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.lazy import lazy
+from support.tiers import slow_except
 
 import steelyard as sy
 from steelyard.engine.differences import by_draws, by_intervals, least_df
@@ -38,8 +39,7 @@ CASES = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("task", CASES)
+@pytest.mark.parametrize("task", slow_except(CASES, "weights"))
 def test_intervals_hold_the_mean_of_test_sets(task: str) -> None:
     """The share of intervals that hold the mean lies in statistics' band, and in what chance allows around it."""
     draw, metrics, least = CASES[task]

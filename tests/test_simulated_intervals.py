@@ -28,8 +28,6 @@ SETS = int(os.environ.get("STEELYARD_SETS", "40"))
 FULL = 400
 DRAWS = 300
 
-pytestmark = pytest.mark.slow
-
 
 def inside(cell: Cell, low: float, high: float, full: int = FULL) -> bool:
     """Whether the share lies in the band; of few sets, whether chance allows it."""
@@ -60,6 +58,7 @@ def near(rng: Rng, units: int, *, recall: float) -> Any:
     return {"dish": ids, "weight": weight}, {"dish": ids, "weight": weight * off}
 
 
+@pytest.mark.slow
 def test_range_scale() -> None:
     result = {
         **cells("weights", plates, ("mae", "bias", "pearson", "rmse", "r2"), 60),
@@ -69,6 +68,7 @@ def test_range_scale() -> None:
         assert inside(cell, 0.91 if spec in ("rmse", "r2") else 0.92, 0.985), (spec, cell)
 
 
+@pytest.mark.slow
 def test_gross_errors_are_held_more_often_than_by_bca() -> None:
     """3 % of dishes are grossly off: no rule holds 95 %, but this one more than BCa by two points."""
     metrics = ("rmse", "r2")
@@ -101,6 +101,7 @@ def bca(value: float, draws: Any, left_out: Any) -> tuple[float, float]:
     return float(low), float(high)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recall", [0.56, 0.8, 0.95, 0.99])
 @pytest.mark.parametrize("units", [60, 150])
 def test_proportions(recall: float, units: int) -> None:
@@ -122,6 +123,7 @@ def rare(rng: Rng, units: int, *, share: float) -> Any:
     return {"id": ids, "label": np.where(positive, "yes", "no")}, named
 
 
+@pytest.mark.slow
 def test_few_of_a_class() -> None:
     """60 rows of which 5 % are positive: three on average. MCC stays a little too narrow."""
     result = cells("labels", partial(rare, share=0.05), ("mcc", "ap"), 60, sets=300)
@@ -129,6 +131,7 @@ def test_few_of_a_class() -> None:
     assert result["ap"].coverage >= 0.91, result
 
 
+@pytest.mark.slow
 def test_strata() -> None:
     """Four strata of 30 rows with shares of .99, .95, .6 and .2: intervals that know it are a quarter narrower."""
     rng, share = np.random.default_rng(7), np.repeat([0.99, 0.95, 0.6, 0.2], 30)
@@ -144,6 +147,7 @@ def test_strata() -> None:
     assert widths[0] <= 0.8 * widths[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tail", ["lognormal", "log-t3"])
 def test_open_ends(tail: str) -> None:
     """Skewed errors of 60 dishes: intervals hold the population's mean, and more often than without one more unit."""
@@ -162,6 +166,7 @@ def test_open_ends(tail: str) -> None:
     assert held > before
 
 
+@pytest.mark.slow
 def test_average_precision() -> None:
     metrics = ("map", "map50", "dap(error=loc)", "dap(error=bkg)")
     result = cells("boxes", streets, metrics, 60, sets=min(SETS, 200), population=1500)

@@ -30,6 +30,7 @@ def test_a_growing_set_counts_its_looks() -> None:
     assert numbers == list(range(1, LOOKS + 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DRAWS)
 def test_looks_at_a_growing_set_keep_the_level(kind: str) -> None:
     """No difference, 30 to 400 units: at most 4 % of ledgers fail, of 2.5 % promised for one direction.

@@ -24,8 +24,6 @@ scipy_stats = lazy("scipy.stats")
 
 SETS = min(int(os.environ.get("STEELYARD_SETS", "60")), 300)
 
-pytestmark = pytest.mark.slow
-
 
 def patches(rng: Rng, units: int, *, rare: float = 0.06, spread: float = 0.0) -> Any:
     """Maps with a patch of class 1, and one of class 2 in a share of them; what is predicted is moved, or missed.
@@ -87,6 +85,7 @@ def at_least(held: Any, share: float) -> bool:
     return bool(held.sum() >= scipy_stats.binom.ppf(0.001, len(held), share))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("units", [30, 60])
 def test_a_class_in_few_images(units: int) -> None:
     """A class in 6 % of images: at least 95 % of all sets, and of those where one or two images have it."""
@@ -97,12 +96,14 @@ def test_a_class_in_few_images(units: int) -> None:
         assert at_least(held[few], 0.95), (spec, held[few].mean())
 
 
+@pytest.mark.slow
 def test_images_of_unlike_weight() -> None:
     """Patches that differ by far in size: no fewer than 93 %. With as many effective units as images it is 91 to 93."""
     outcomes = covered("segmentation", partial(patches, rare=0.3, spread=1.2), ("miou",), 100, 2000)["miou"]
     assert at_least(outcomes[:, 0], 0.93), outcomes[:, 0].mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("units", "share"), [(100, (0.5, 0.3, 0.14, 0.06)), (100, ZIPF), (400, ZIPF)])
 def test_classes_of_unlike_size(units: int, share: tuple[float, ...]) -> None:
     """The area under the ROC curve is held more often than it should be: its intervals are too wide."""

@@ -38,6 +38,7 @@ def test_planned_units_show_the_difference_four_times_in_five(study: Study) -> N
     assert power.shown_cautious >= scipy_stats.binom.ppf(0.001, SETS, 0.72)
 
 
+@pytest.mark.slow
 def test_planned_units_have_the_planned_width() -> None:
     """Pilots of 100 labels plan for intervals .1 wide, of accuracies of .85: sets of that size are .09 to .11 wide.
 
@@ -59,6 +60,7 @@ def test_planned_units_have_the_planned_width() -> None:
     assert inside >= 12
 
 
+@pytest.mark.slow
 def test_a_family_planned_by_max_t_has_its_power() -> None:
     """Five differences that go together by .8, corrected by max-T: units planned from a pilot show one in 4 of 5 sets.
 
@@ -92,6 +94,7 @@ def test_a_family_planned_by_max_t_has_its_power() -> None:
     assert 0.70 <= shown / sets <= 0.90
 
 
+@pytest.mark.slow
 def test_clusters_are_planned_with_the_error_that_they_have() -> None:
     """30 videos of 6 images plan for 60 of 12: the error foreseen is that of such sets, within 12 %."""
     rng = np.random.default_rng(5)
@@ -110,6 +113,7 @@ def test_clusters_are_planned_with_the_error_that_they_have() -> None:
     assert np.var([drawn(60, 12)[0].mean() for _ in range(2000)]) == pytest.approx(true, rel=0.1)
 
 
+@pytest.mark.slow
 def test_clusters_of_a_comparison_are_found() -> None:
     """By the engine: a difference with half of its variance between videos has about half there."""
     rng = np.random.default_rng(6)
@@ -126,6 +130,7 @@ def test_clusters_of_a_comparison_are_found() -> None:
     assert np.mean(shares) == pytest.approx(0.5, abs=0.08)
 
 
+@pytest.mark.slow
 def test_runs_are_planned_with_the_variance_that_they_have() -> None:
     """4 seeds on 150 images plan for 8 on 450: the variance foreseen is that of such studies, within 15 %."""
     rng = np.random.default_rng(7)
@@ -153,6 +158,7 @@ def test_runs_are_planned_with_the_variance_that_they_have() -> None:
     assert np.mean(foreseen) == pytest.approx(true, rel=0.15)
 
 
+@pytest.mark.slow
 def test_labels_are_planned_with_the_width_that_they_have() -> None:
     """60 labels and 600 judged plan for 120 and 1,200: the width foreseen is that of such sets, within 10 %."""
     rng = np.random.default_rng(8)

@@ -22,6 +22,7 @@ def proportions(shares: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sizes", "shares"), [((60, 200, 40), (0.9, 0.7, 0.5)), ((30,) * 5, (0.8, 0.6, 0.9, 0.7, 0.5)), ((60, 60), (0.97, 0.99))]
 )  # fmt: skip
@@ -52,6 +53,7 @@ def pooled_p(differences: list[np.ndarray], seed: int) -> float:
     return flip_test(float(weights @ values), influence, 0.95).p
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sizes", "shift", "band"), [
     ((60, 200, 40), 0.0, (0.02, 0.08)), ((10, 10, 200), 0.0, (0.02, 0.10)), ((60, 200, 40), 0.3, (0.70, 1.0)),
 ])  # fmt: skip
@@ -61,6 +63,7 @@ def test_pooled_differences(sizes: tuple[int, ...], shift: float, band: tuple[fl
     assert band[0] <= shown / count <= band[1]
 
 
+@pytest.mark.slow
 def test_random_sets_cover_the_sets_behind_them() -> None:
     rng, count, covered = np.random.default_rng(703), 800, 0
     for _ in range(count):
@@ -87,6 +90,7 @@ def drawn(rng: np.random.Generator, mix: np.ndarray, n: int, loss: float) -> tup
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("loss", "shown"), [(0.0, (0.025, 0.08)), (0.08, (0.5, 0.95))])
 def test_drift_with_another_mix(loss: float, shown: tuple[float, float]) -> None:
     """At the old mix a change of mix raises no alarm, where the plain change nearly always does."""

@@ -113,6 +113,7 @@ def test_a_padded_sampler_counts_once(tmp_path: Path) -> None:
     assert outputs[0]["notes"] == ["1 units (unit) came more than once and count once."]
 
 
+@pytest.mark.slow
 def test_uneven_ranks_with_an_overlap(tmp_path: Path) -> None:
     truth, predictions = DRAW["boxes"](np.random.default_rng(1), 12)
     whole = sy.Accumulator("boxes")
@@ -122,16 +123,19 @@ def test_uneven_ranks_with_an_overlap(tmp_path: Path) -> None:
     assert [one["left"] for one in outputs] == [0, 2]
 
 
+@pytest.mark.slow
 def test_a_rank_that_saw_nothing(tmp_path: Path) -> None:
     assert ranks("nothing", tmp_path) == [{"value": 2.0}] * 2
 
 
+@pytest.mark.slow
 def test_a_problem_of_one_rank_reaches_all(tmp_path: Path) -> None:
     outputs = ranks("broken", tmp_path)
     assert "the accumulator of rank 1 cannot be gathered" in str(outputs[0]["error"])
     assert "dish 'a' came twice with different truth" in str(outputs[1]["error"])
 
 
+@pytest.mark.slow
 def test_compacted_accumulators(tmp_path: Path) -> None:
     assert ranks("compacted", tmp_path) == [{"value": 1.0 * (2 + 2 * (1 + 0 + 1)) / 7, "units": 7}] * 2
 
@@ -154,6 +158,7 @@ def test_tensors_go_where_the_backend_wants_them(backend: str, device: str, monk
     assert ours._device(None) == torch.device(device)
 
 
+@pytest.mark.slow
 def test_the_lightning_example_on_two_ranks(tmp_path: Path) -> None:
     """The module of the docs, with the ranks that Lightning starts: its sampler repeats one of 11 images, and 11 count."""
     pytest.importorskip("lightning")  # installed by requirements/test.txt

@@ -22,12 +22,6 @@ WIDTHS = (390, 768, 1100, 1400)
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with Browser() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("seen")
     make_week(folder)
@@ -69,6 +63,7 @@ PAGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_layout(name: str, server: Server, browser: Browser) -> None:
     grounds = set()

@@ -441,6 +441,7 @@ def test_folders_that_are_no_run(tmp_path: Path, steelyard) -> None:
 # --- the whole way -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_demo(tmp_path: Path, steelyard) -> None:
     pytest.importorskip("transformers")
     done = steelyard("demo", "vlm", "--output", "here", PYTHONWARNINGS="default")

@@ -173,6 +173,11 @@ class Browser:
         )
         self._number = 0
 
+    @property
+    def pid(self) -> int:
+        """The browser's process."""
+        return self._process.pid
+
     def _call(self, method: str, **params: Any) -> dict[str, Any]:
         self._number -= 1
         self._socket.send(json.dumps({"id": self._number, "method": method, "params": params}))

@@ -2,7 +2,7 @@
 
     python tools/measure_coverage.py [--add] [TESTS ...]
 
-Run by `make coverage`; it takes about twice as long as `make test`. The native core is built with gcc's counters into
+Run by `make coverage`, in about twice the time of `make test-all`. The native core is built with gcc's counters into
 an environment of its own, which sees the packages of this one. Writes out/coverage: summary.json for the scorecard,
 missing.md with what no test reaches and what is not counted, by file. Below 95 % is an error. With --add the counts of
 the last run are kept. Settings stand in pyproject.toml.
@@ -100,7 +100,7 @@ def run_tests(tests: list[str]) -> int:
     DATA.mkdir(parents=True, exist_ok=True)
     for simd in ("baseline", "avx2"):
         subprocess.run([BUILD / "native" / "kernel_tests"], env={**os.environ, "STEELYARD_SIMD": simd}, check=True)
-    pytest = ["pytest", "-p", "wait_for_counts", "-n", "2", "--dist", "worksteal"]
+    pytest = ["pytest", "-m", "", "-p", "wait_for_counts", "-n", "2", "--dist", "worksteal"]
     command = [str(PYTHON), "-m", "coverage", "run", "-m", *pytest, *tests]
     return subprocess.run(command, cwd=ROOT, env=environment(), check=False).returncode
 

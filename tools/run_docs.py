@@ -23,6 +23,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ LONG = re.compile(r"(?<![\w.])\d+\.\d{11,}(?![\w.])")
 DIGEST = re.compile(r'^(  "digest": "sha256:)[0-9a-f]{64}"', re.M)
 TIMES = re.compile(r"^ +time, .*$", re.M)
 SECONDS = re.compile(r"[\d.]+ s *")
+Command = Callable[[list[str]], subprocess.CompletedProcess[str]]
 
 
 def pages() -> list[Path]:
@@ -45,24 +47,30 @@ def pages() -> list[Path]:
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def run(page: Path) -> str:
-    """The page with the output that its examples really have."""
+def fresh(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run `steelyard ARGUMENTS` in a process of its own."""
+    start = "import sys; sys.argv[0] = 'steelyard'; from steelyard.cli.main import main; main()"
+    return _process([sys.executable, "-c", start, *arguments])
+
+
+def run(page: Path, steelyard: Command = fresh) -> str:
+    """The page with the output that its examples really have; `steelyard` runs its commands."""
     namespace: dict[str, Any] = {}
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
-            return BLOCK.sub(lambda match: _block(match, namespace), page.read_text(encoding="utf-8"))
+            return BLOCK.sub(lambda match: _block(match, namespace, steelyard), page.read_text(encoding="utf-8"))
         finally:
             os.chdir(before)
 
 
-def _block(match: re.Match[str], namespace: dict[str, Any]) -> str:
+def _block(match: re.Match[str], namespace: dict[str, Any], steelyard: Command) -> str:
     if match["sample"]:
         shutil.copytree(ROOT / "src" / "steelyard" / "samples" / match["sample"], ".", dirs_exist_ok=True)
         return match[0]
     if match["kind"] == "console":
-        return f"```console\n{_console(match['code'])}```\n" + (match["output"] or "")
+        return f"```console\n{_console(match['code'], steelyard)}```\n" + (match["output"] or "")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(match["code"], "<example>", "exec"), namespace)
@@ -70,13 +78,15 @@ def _block(match: re.Match[str], namespace: dict[str, Any]) -> str:
     return match["fence"] + (f"\n```text\n{text}```\n" if text else "")
 
 
-def _console(code: str) -> str:
+def _process(command: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+
+
+def _console(code: str, steelyard: Command) -> str:
     lines = []
     for command in re.findall(r"^\$ (.*)$", code, re.M):
         arguments = shlex.split(command)
-        if arguments[0] == "steelyard":
-            arguments[:1] = [sys.executable, "-m", "steelyard"]
-        result = subprocess.run(arguments, capture_output=True, text=True, encoding="utf-8", check=False)
+        result = steelyard(arguments[1:]) if arguments[0] == "steelyard" else _process(arguments)
         lines.append(f"$ {command}\n{_steady(result.stdout + result.stderr)}")
     return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
