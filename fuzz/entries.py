@@ -4,7 +4,7 @@ from __future__ import annotations
 
 REACHED_BY: dict[str, tuple[str, ...]] = {
     "boxes.files": ("coco_parse", "coco_read"),
-    "boxes.kernels": ("box_curves", "box_draws", "box_figures", "boxes_match"),
+    "boxes.kernels": ("box_curves", "box_draws", "box_figures", "box_left_out", "boxes_match"),
     "boxes.cells": ("boxes_iou", "cell_box_ious", "match_cells", "reference_curves"),
     "streams.parts": ("BoxStream", "LabelStream"),
     "masks.kernels": (

@@ -183,6 +183,89 @@ def test_the_best_f1_of_counted_rows_is_that_of_real_weights(levels: int, fall: 
             assert np.array_equal(counted, expected)
 
 
+def one_class(hit: Floats, image: Floats, truths: Floats, ignored: Floats | None = None) -> tuple[Any, ...]:
+    """The columns of a class with falling scores, without the thresholds and the most of an image."""
+    n, bits = len(hit), np.zeros(len(hit), np.uint32) if ignored is None else ignored
+    return (
+        np.array([0]), np.array([n]), image.astype(np.int32), -np.arange(n, dtype=float), np.zeros(n, np.uint16),
+        hit.astype(np.uint32), bits, np.array([0, len(truths)]), truths.astype(np.int32), np.ones(len(truths), np.uint8),
+    )  # fmt: skip
+
+
+def test_what_an_image_moves_by_hand() -> None:
+    """A false positive above 40 hits, each in an image of its own: precision is at most 40 / 41, at the end, and all hits
+    have that envelope. Without an image the area is (40 p - what it moves) / truths, with p = 40 / 41."""
+    hit, image = np.arange(41) > 0, np.arange(41)
+    columns, grid = one_class(hit, image, np.arange(1, 41)), np.linspace(0, 1, 101)
+    value, recall = _native.box_left_out(*columns, 1, 100, image.astype(np.int32), 41, CODES["coco"], grid)
+    p = 40 / 41
+    without_miss = (40 * p + 40 * p / 41) / 40
+    without_hit = (40 * p - p - (1 - p) * 40 / 41) / 39
+    np.testing.assert_allclose(value[:, 0], [without_miss] + [without_hit] * 40, rtol=1e-14)
+    np.testing.assert_allclose([without_miss, without_hit], [1, 39 / 40], atol=1e-3)  # what they are in truth
+    assert np.array_equal(recall, np.ones((41, 1)))
+    value, _ = _native.box_left_out(*columns, 1, 100, image.astype(np.int32), 41, CODES["best_f1"], grid)
+    np.testing.assert_allclose(value[:, 0], [80 / 80] + [2 * 39 / (40 + 39)] * 40, rtol=1e-15)
+
+
+@pytest.mark.parametrize("kind", ["coco", "step", "best_f1", "recall"])
+def test_what_groups_of_images_move_is_near_what_is_read_without_them(kind: str) -> None:
+    """The area under the envelope, which the figure on the grid moves with, and the others, with ignored detections."""
+    rng = np.random.default_rng(4)
+    units, truths, n = 1500, 3000, 9000
+    image, owner = rng.integers(0, units, n), np.sort(rng.integers(0, units, truths))
+    hit = np.zeros((n, 3), bool)
+    hit[:, 0] = rng.random(n) < 0.9 * np.exp(-4 * np.arange(n) / n)
+    hit[:, 1] = hit[:, 0] & (rng.random(n) < 0.7)
+    hit[:, 2] = hit[:, 1] & (rng.random(n) < 0.5)
+    bits = (hit @ [1, 2, 4]).astype(np.uint32)
+    ignored = np.where(rng.random(n) < 0.05, 7 & ~bits, 0).astype(np.uint32)
+    columns = (*one_class(bits, image, owner, ignored), 3, 100)
+    group = rng.integers(-1, 500, units).astype(np.int32)
+    grid = np.linspace(0, 1, 101)
+    value, recall = _native.box_left_out(*columns, group, 500, CODES[kind], grid)
+    rows = (group != np.arange(500)[:, np.newaxis]).astype(float)
+    exact, exact_recall = _native.box_figures(*columns, rows, CODES["voc" if kind == "coco" else kind], grid)
+    if kind == "coco":
+        whole = [_native.box_figures(*columns, np.ones((1, units)), CODES[name], grid)[0] for name in ("coco", "voc")]
+        exact += whole[0] - whole[1]
+    if kind != "best_f1":
+        np.testing.assert_allclose(recall, exact_recall, rtol=1e-14)
+    if kind != "recall":
+        spread = exact.std(axis=0)
+        if kind == "best_f1":  # it is read where it is best with all images, and may be better elsewhere
+            assert (value <= exact + 1e-15).all()
+            assert (np.abs(value - exact) < 1e-15).mean() > 0.5
+        else:
+            assert (np.sqrt(((value - exact) ** 2).mean(axis=0)) < 0.1 * spread).all()
+        np.testing.assert_allclose(value.std(axis=0), spread, rtol=0.05)
+        np.testing.assert_allclose(value.mean(axis=0), exact.mean(axis=0), rtol=2e-4)
+
+
+@pytest.mark.parametrize("kind", ["coco", "voc11", "step", "best_f1", "recall"])
+def test_classes_of_few_images_are_read_without_each_group(kind: str) -> None:
+    """To the bit what rows of counts give, whose mean is over the classes that keep truth."""
+    rng = np.random.default_rng(9)
+    parts = []
+    for _ in range(12):
+        truths = rng.integers(0, 40, rng.integers(0, 4))
+        image = np.concatenate([truths, rng.integers(0, 40, rng.integers(0, 6))])
+        hit = np.where(np.arange(len(image)) < len(truths), rng.integers(0, 4, len(image)), 0)
+        order = rng.permutation(len(image))
+        parts.append(one_class(hit[order], image[order], truths))
+    begin = np.cumsum([0] + [len(part[2]) for part in parts])
+    first = np.cumsum([0] + [len(part[8]) for part in parts])
+    joined = [np.concatenate([part[i] for part in parts]) for i in range(10)]
+    columns = (begin[:-1], begin[1:], *joined[2:7], first, *joined[8:], 2, 100)
+    group = rng.integers(-1, 30, 40).astype(np.int32)
+    counts = np.ones((1, 40, 32), np.uint8)
+    counts[0, group >= 0, group[group >= 0]] = 0
+    grid = np.linspace(0, 1, {"coco": 101, "voc11": 11}.get(kind, 2))
+    expected = _native.box_draws(*columns, counts, 30, CODES[kind], grid)
+    for one, other in zip(_native.box_left_out(*columns, group, 30, CODES[kind], grid), expected, strict=True):
+        assert np.array_equal(one, other, equal_nan=True)
+
+
 def test_pieces_are_the_same_draws() -> None:
     keys = unit_keys(np.arange(40_000))
     drawn = BootstrapDraws(keys, np.ones(len(keys)), 3, 200)

@@ -49,6 +49,10 @@ def drawn(rows: int) -> Any:
     return _native.box_draws(*RANKED, 1, 100, np.zeros((0, 3, 32), np.uint8), rows, 0, GRID, False, 1)
 
 
+def left_out(group: list[int], groups: int, kind: int = 0) -> Any:
+    return _native.box_left_out(*RANKED, 1, 100, ints(*group, kind=np.int32), groups, kind, GRID, 1)
+
+
 def side(values: np.ndarray, *names: str) -> tuple[Any, ...]:
     column = np.empty(len(names), dtype=object)
     column[:] = names
@@ -161,6 +165,11 @@ REFUSED: list[tuple[str, Callable[[], Any], str]] = [
     ("box_curves, negative weight", lambda: _native.box_curves(*RANKED, 1, 100, reals(1, -1, 1), GRID), "negative"),
     ("box_curves, nan weight", lambda: _native.box_curves(*RANKED, 1, 100, reals(1, NAN, 1), GRID), "negative"),
     ("box_draws, 2^64 rows", lambda: drawn(2**64 - 1), "the groups do not hold so many rows"),
+    ("box_left_out, too many groups", lambda: left_out([0, 1, 2], 4), "more groups than images"),
+    ("box_left_out, a group too high", lambda: left_out([0, 3, 1], 3), "a group is out of range"),
+    ("box_left_out, a group too low", lambda: left_out([0, -2, 1], 3), "a group is out of range"),
+    ("box_left_out, few images", lambda: left_out([0, 1], 2), "an image is out of range"),
+    ("box_left_out, an area", lambda: left_out([0, 1, 2], 3, kind=2), "this figure cannot be counted"),
     ("boxes_match, too many images", lambda: matched(images=2**31 - 1), "too many images or classes"),
     ("boxes_match, too many classes", lambda: matched(labels=2**31 - 1), "too many images or classes"),
     ("boxes_match, nan area", lambda: matched(area=NAN), "an area is not finite"),

@@ -1,5 +1,6 @@
 // Figures and curves of matched detections.
 #include "ap/box_figures.hpp"
+#include "ap/left_out.hpp"
 
 #include "arrays.hpp"
 
@@ -46,6 +47,14 @@ Tuple<Out<double>, Out<double>> figures(In1<std::int64_t> begin, In1<std::int64_
   return nb::make_tuple(value, recall);
 }
 
+BoxFigure check_counted_figure(int code, View<double> grid) {
+  const BoxFigure figure = check_box_figure(code, grid);
+  require(on_grid(figure) || by_tie(figure) || figure == BoxFigure::recall, "this figure cannot be counted");
+  require(grid.size() <= kMostPoints, "too many points of the grid");
+  check_grid(grid);
+  return figure;
+}
+
 Tuple<Out<double>, Out<double>> draws(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image, In1<double> score,
                 In1<std::uint16_t> rank, In1<Bits> hit, In1<Bits> ignored, In1<std::int64_t> truth_begin,
                 In1<std::int32_t> truth_image, In1<std::uint8_t> counts, std::size_t thresholds, std::size_t most,
@@ -56,16 +65,32 @@ Tuple<Out<double>, Out<double>> draws(In1<std::int64_t> begin, In1<std::int64_t>
   require(weights.shape(2) == kCountedRows, "counts come 32 rows side by side");
   require(rows <= groups * kCountedRows && groups == rows / kCountedRows + (rows % kCountedRows != 0),
           "the groups do not hold so many rows");
-  const BoxFigure figure = check_box_figure(code, view(grid));
-  require(on_grid(figure) || by_tie(figure) || figure == BoxFigure::recall, "this figure cannot be counted");
-  require(grid.shape(0) <= kMostPoints, "too many points of the grid");
-  check_grid(view(grid));
+  const BoxFigure figure = check_counted_figure(code, view(grid));
   double *v, *r;
   auto value = make_raw<double>({rows, thresholds}, v);
   auto recall = make_raw<double>({rows, thresholds}, r);
   {
     nb::gil_scoped_release release;
     box_draws(in, weights.data(), rows, figure, view(grid), wide, threads, v, r);
+  }
+  return nb::make_tuple(value, recall);
+}
+
+Tuple<Out<double>, Out<double>> left_out(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image,
+                In1<double> score, In1<std::uint16_t> rank, In1<Bits> hit, In1<Bits> ignored, In1<std::int64_t> truth_begin,
+                In1<std::int32_t> truth_image, In1<std::uint8_t> counts, std::size_t thresholds, std::size_t most,
+                In1<std::int32_t> group, std::size_t groups, int code, In1<double> grid, long threads) {
+  const Ranked in = check_ranked({view(begin), view(end), view(image), view(score), view(rank), view(hit), view(ignored),
+                                  view(truth_begin), view(truth_image), view(counts)}, group.shape(0), thresholds, most);
+  require(groups <= group.shape(0), "more groups than images");
+  check_groups(view(group), groups);
+  const BoxFigure figure = check_counted_figure(code, view(grid));
+  double *v, *r;
+  auto value = make_raw<double>({groups, thresholds}, v);
+  auto recall = make_raw<double>({groups, thresholds}, r);
+  {
+    nb::gil_scoped_release release;
+    box_left_out(in, view(group), groups, figure, view(grid), threads, v, r);
   }
   return nb::make_tuple(value, recall);
 }
@@ -94,6 +119,13 @@ void bind_box_figures(nb::module_& m) {
         nb::arg("threads") = 0,
         "The same to 1.2e-7 for rows of counts, which lie as (groups, units, 32 rows); of four figures. `wide` counts in "
         "64 bits, as is done for large classes anyway, with the same results.");
+  m.def("box_left_out", &left_out, nb::arg("begin").noconvert(), nb::arg("end").noconvert(), nb::arg("image").noconvert(),
+        nb::arg("score").noconvert(), nb::arg("rank").noconvert(), nb::arg("hit").noconvert(),
+        nb::arg("ignored").noconvert(), nb::arg("truth_begin").noconvert(), nb::arg("truth_image").noconvert(),
+        nb::arg("counts").noconvert(), nb::arg("thresholds"), nb::arg("most"), nb::arg("group").noconvert(),
+        nb::arg("groups"), nb::arg("figure"), nb::arg("grid").noconvert(), nb::arg("threads") = 0,
+        "The same figures without each group of images, to the second order of a group's share of a class. `group` is by "
+        "image; -1 is never left out.");
 }
 
 }  // namespace steelyard

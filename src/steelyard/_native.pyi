@@ -31,6 +31,11 @@ def box_draws(begin: NDArray[numpy.int64], end: NDArray[numpy.int64], image: NDA
     The same to 1.2e-7 for rows of counts, which lie as (groups, units, 32 rows); of four figures. `wide` counts in 64 bits, as is done for large classes anyway, with the same results.
     """
 
+def box_left_out(begin: NDArray[numpy.int64], end: NDArray[numpy.int64], image: NDArray[numpy.int32], score: NDArray[numpy.float64], rank: NDArray[numpy.uint16], hit: NDArray[numpy.uint32], ignored: NDArray[numpy.uint32], truth_begin: NDArray[numpy.int64], truth_image: NDArray[numpy.int32], counts: NDArray[numpy.uint8], thresholds: int, most: int, group: NDArray[numpy.int32], groups: int, figure: int, grid: NDArray[numpy.float64], threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+    """
+    The same figures without each group of images, to the second order of a group's share of a class. `group` is by image; -1 is never left out.
+    """
+
 def boxes_match(t_image: NDArray[numpy.int32], t_label: NDArray[numpy.int32], t_box: NDArray[numpy.float64], t_area: NDArray[numpy.float64], t_flags: NDArray[numpy.uint8], d_image: NDArray[numpy.int32], d_label: NDArray[numpy.int32], d_box: NDArray[numpy.float64], d_score: NDArray[numpy.float64], images: int, labels: int, ious: NDArray[numpy.float64], areas: NDArray[numpy.float64], most: int, voc: bool, partners: bool, threads: int = 0) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.uint16], NDArray[numpy.uint32], NDArray[numpy.uint32], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64]]:
     """
     Match detections to truth. Gives, with detections by class and falling score: begin and end of each class, the detections' rows, their rank in their image, bits of hits and of ignored by area; begin of each class among the truths, the truths' rows; and each detection's partner and overlap at the first threshold.

@@ -27,5 +27,10 @@ void box_figures(const Ranked& in, Matrix<double> weights, BoxFigure figure, Vie
 // the score that it is reached at) and recall. `wide` counts in 64 bits, as is done for large classes anyway, with the same results.
 void box_draws(const Ranked& in, const std::uint8_t* counts, std::size_t rows, BoxFigure figure, View<double> grid, bool wide,
                long threads, double* value, double* recall);
+// The same without each group of units, every other unit once, [groups][thresholds]; see box_left_out.cpp. `group` is by
+// unit; a unit in group -1 is never left out. To the second order of a group's share of a class, at most 1 in 8; of the
+// four figures that are counted.
+void box_left_out(const Ranked& in, View<std::int32_t> group, std::size_t groups, BoxFigure figure, View<double> grid,
+                  long threads, double* value, double* recall);
 
 }  // namespace steelyard

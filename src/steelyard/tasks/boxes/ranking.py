@@ -42,6 +42,7 @@ ENDS = np.linspace(0.0, 1.0, 2)
 CURVES = 7  # among the kinds of native/streams.cpp
 COUNTED = ("coco", "voc11", "tide", "step", "best_f1", "recall", "loop")  # read faster from counts
 ALONE = ("voc", "step", "lamr", "loop")  # figures that are read at the thresholds asked for only: every one is a walk
+MANY_GROUPS = 500  # of a jackknife, each with so little of the data that all are read in one walk
 FEW_IMAGES = 64  # that are scored alone at a time
 STANDARD_AREA = "standard"  # the four areas of COCO, matched together
 
@@ -219,6 +220,10 @@ class RankingFigure(GroupCurve):
         if weights.role is Role.UNITS and weights.units > FEW_IMAGES:
             return self._each_image(block, cast(EachUnit, weights))
         given, code, left = self.columns(block), CODES[self.figure], weights.rows
+        groups = weights.groups() if self.figure in COUNTED and weights.rows >= MANY_GROUPS else None
+        if groups is not None:
+            figure, recall = _native.box_left_out(*given, groups, weights.rows, code, self.grid)
+            return (figure - self._first_steps(block, weights) if self.figure == "loop" else figure), recall
         counts = weights.counts() if self.figure in COUNTED else None
         made: list[tuple[Floats, Floats]] = []
         if counts is None:
