@@ -6,6 +6,7 @@ namespace steelyard::STEELYARD_TARGET {
 namespace {
 
 constexpr auto kThresholds = poisson_thresholds();
+constexpr std::size_t kCommon = 6;  // counts above are rare
 
 // The random words of two draws that share them, one pair per unit.
 void words(const std::uint64_t* STEELYARD_RESTRICT streams, std::size_t units, std::size_t draw, std::uint32_t* STEELYARD_RESTRICT even,
@@ -21,8 +22,14 @@ void words(const std::uint64_t* STEELYARD_RESTRICT streams, std::size_t units, s
 void count(const std::uint32_t* STEELYARD_RESTRICT bits, std::size_t units, double* STEELYARD_RESTRICT out) {
   for (std::size_t u = 0; u < units; ++u) {
     std::uint32_t n = 0;
-    for (std::size_t k = 0; k < kPoissonSteps; ++k) n += bits[u] >= kThresholds.data()[k];
+    for (std::size_t k = 0; k < kCommon; ++k) n += bits[u] >= kThresholds.data()[k];
     out[u] = static_cast<double>(n);
+  }
+  std::uint32_t top = 0;
+  for (std::size_t u = 0; u < units; ++u) top = top > bits[u] ? top : bits[u];
+  if (top < kThresholds.data()[kCommon]) return;
+  for (std::size_t u = 0; u < units; ++u) {
+    for (std::size_t k = kCommon; k < kPoissonSteps; ++k) out[u] += bits[u] >= kThresholds.data()[k] ? 1.0 : 0.0;
   }
 }
 
@@ -38,7 +45,6 @@ void poisson_weights(const std::uint64_t* streams, std::size_t units, std::size_
 }
 
 void poisson_counts(const std::uint64_t* streams, std::size_t units, std::size_t first, std::uint8_t* out) {
-  constexpr std::size_t kCommon = 6;  // counts above are rare
   for (std::size_t u = 0; u < units; ++u) {
     alignas(64) std::uint32_t bits[kWeightDraws];
     std::uint64_t counter = streams[u] + kGolden * (first / 2 + 1);

@@ -7,7 +7,7 @@ Newton steps inside a bracket that shrinks, so it always ends.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _TINY = 1e-300
 _MOST_TERMS = 10_000
+_SMALL_STEP = 1e-14
+_FEW_NUMBERS = 16
 _MOST_STEPS = 60
 _EXPANDED_FROM = 5  # smaller parameter of a beta, from which its quantile is sought from an expansion
 _EXPANDED_ALONE = 30_000  # and from which the expansion is enough
@@ -106,8 +108,21 @@ def beta_cdf(x: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
 def _beta_fraction(x: Any, a: Any, b: Any) -> Any:
     """Lentz's continued fraction of the incomplete beta function; for x at most (a + 1) / (a + b + 2).
 
-    Of numbers or of arrays: single numbers are twenty times faster as Python's own.
+    Of numbers or of arrays. A few numbers are many times faster as Python's own; they take as many terms as an array.
     """
+    if isinstance(x, float):
+        return next(value for value, off in _beta_terms(x, a, b) if off < _SMALL_STEP)
+    if x.size > _FEW_NUMBERS:
+        return next(value for value, off in _beta_terms(x, a, b) if off.max() < _SMALL_STEP)
+    each = [_beta_terms(*numbers) for numbers in zip(*(one.ravel().tolist() for one in (x, a, b)), strict=True)]
+    for terms in zip(*each, strict=True):
+        if max(off for _, off in terms) < _SMALL_STEP:
+            return np.reshape([value for value, _ in terms], x.shape)
+    return np.zeros(x.shape)
+
+
+def _beta_terms(x: Any, a: Any, b: Any) -> Iterator[tuple[Any, Any]]:
+    """The fraction after each term, and by how much the term changed it; 0 after the last."""
     c = 1 + 0 * x
     d = 1 / _away(1 - (a + b) * x / (a + 1))
     value = d
@@ -121,10 +136,8 @@ def _beta_fraction(x: Any, a: Any, b: Any) -> Any:
         c = _away(1 + odd / c)
         step = d * c
         value = value * step
-        off = abs(step - 1)
-        if (off if isinstance(off, float) else off.max(initial=0.0)) < 1e-14:
-            break
-    return value
+        yield value, abs(step - 1)
+    yield value, np.zeros_like(x) if isinstance(x, np.ndarray) else 0.0
 
 
 def _away(x: Any) -> Any:
