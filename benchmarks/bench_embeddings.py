@@ -24,13 +24,13 @@ from measure import measure, record, sized
 DRAWN = """
 import numpy as np
 import steelyard as sy
-from steelyard.match.ranks import GALLERY, QUERIES, Wanted, exact_ranks
+from steelyard.match.ranks import GALLERY, QUERIES, RankQueries, exact_ranks
 rng = np.random.default_rng(0)
 gallery = rng.standard_normal(({gallery}, {width}), dtype=np.float32)
 query = gallery[:{queries}] + {noise} * rng.standard_normal(({queries}, {width}), dtype=np.float32)
 place, none = np.arange({queries} + 1), np.full({queries}, -1)
-wanted = Wanted(place, place[:-1], none, np.arange({gallery}), 1000)
-exact_ranks(query[:8], gallery[:64], Wanted(place[:9], place[:8], none, np.arange(64), 1000), "cosine", "")
+wanted = RankQueries(place, place[:-1], none, np.arange({gallery}), 1000)
+exact_ranks(query[:8], gallery[:64], RankQueries(place[:9], place[:8], none, np.arange(64), 1000), "cosine", "")
 """
 PRODUCT = """
 block = np.empty((QUERIES, GALLERY), dtype=np.float32)

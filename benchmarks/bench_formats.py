@@ -25,7 +25,7 @@ from measure import Run, record, sized
 
 import steelyard as sy
 from steelyard.io.formats.convert import read_dataset
-from steelyard.io.formats.reading import Reading
+from steelyard.io.formats.read_options import ReadOptions
 from steelyard.io.formats.sizes import picture_size
 
 IMAGES, CLASSES, OBJECTS, DETECTIONS = sized(2_000, 20), 20, sized(16_000, 160), sized(50_000, 500)
@@ -91,7 +91,7 @@ def main() -> None:
             spent = cpu(
                 lambda out=out, target=target: sy.convert(truth, out, to_format=target, pixels="edges", force=True)
             )
-            reading = Reading(format=target, pixels="edges")
+            reading = ReadOptions(format=target, pixels="edges")
             show(f"convert COCO to {target} ({OBJECTS:,} objects)", spent)
             read = cpu(lambda out=out, reading=reading: read_dataset(out, reading))
             if target == "voc":

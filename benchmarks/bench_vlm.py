@@ -20,7 +20,7 @@ from measure import Run, record, sized
 from steelyard.vlm.backend import Conversation, ModelOptions, Reply
 from steelyard.vlm.frames import Frame, read_frames
 from steelyard.vlm.images import Picture
-from steelyard.vlm.journal import NAME, Journal, Reading, Turn, text_digest
+from steelyard.vlm.journal import NAME, Journal, JournalEntry, Turn, text_digest
 from steelyard.vlm.models import open_backend
 from steelyard.vlm.prompts import PROMPTS
 from steelyard.vlm.run import run
@@ -64,7 +64,7 @@ def resume(readings: int = sized(1_000_000, 1000)) -> None:
     with tempfile.TemporaryDirectory() as folder:
         prompt = PROMPTS["reason+name"].text
         turn = Turn(prompt, "245.3", "stop", {"prompt_tokens": 900, "completion_tokens": 5}, 1.2345)
-        line = Reading("0" * 32, "hf:model", "reason+name", "f" * 64, (turn,)).line()
+        line = JournalEntry("0" * 32, "hf:model", "reason+name", "f" * 64, (turn,)).line()
         with open(Path(folder) / NAME, "wb") as file:
             file.write(
                 json.dumps({"text": text_digest(prompt), "body": prompt}, separators=(",", ":")).encode() + b"\n"

@@ -13,7 +13,7 @@ import torch
 
 import steelyard as sy
 from steelyard.match import ranks_gpu
-from steelyard.match.ranks import Wanted, exact_ranks
+from steelyard.match.ranks import RankQueries, exact_ranks
 
 CASES = ["drawn", "whole", "twice", "near", "large", "alike"]
 
@@ -35,13 +35,13 @@ def vectors(case: str, queries: int, gallery: int, width: int) -> tuple[Any, Any
     return a.astype(np.float32), b.astype(np.float32)
 
 
-def wanted(queries: int, gallery: int, most: int, depth: int) -> Wanted:
+def wanted(queries: int, gallery: int, most: int, depth: int) -> RankQueries:
     rng = np.random.default_rng(9)
     exclude = np.where(rng.random(queries) < 0.5, -1, rng.integers(0, gallery, queries))
     chosen = [np.sort(rng.permutation(gallery)[: rng.integers(0, most + 1)]) for _ in range(queries)]
     chosen = [row[row != exclude[i]] for i, row in enumerate(chosen)]
     starts = np.append(0, np.cumsum([len(row) for row in chosen])).astype(np.int64)
-    return Wanted(starts, np.concatenate(chosen).astype(np.int64), exclude, rng.permutation(gallery), depth)
+    return RankQueries(starts, np.concatenate(chosen).astype(np.int64), exclude, rng.permutation(gallery), depth)
 
 
 @pytest.mark.parametrize("distance", ["cosine", "l2"])

@@ -7,11 +7,11 @@ import pytest
 
 import steelyard as sy
 from steelyard.core.block import CellsBlock, MomentsBlock, SumBlock
-from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Cells, Work
+from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.plan import POINT, UNITS
 from steelyard.core.state import State
+from steelyard.core.statistic import Cells, SharedCache
 from steelyard.core.units import Units
 from steelyard.core.weights import Plain
 from steelyard.io.measured import check_state, pack_state, unpack_state
@@ -23,7 +23,7 @@ class Confusion(Cells):
 
     name = "tests.confusion"
 
-    def measure(self, pairs: object, work: Work) -> CellsBlock:
+    def measure(self, pairs: object, cache: SharedCache) -> CellsBlock:
         raise TypeError("the entries are given")
 
 
@@ -31,12 +31,12 @@ NEED = Confusion()
 AXES = ("class", "class")
 
 
-def facts(*names: object) -> Facts:
-    return Facts({"class": Axis(tuple(names))})
+def facts(*names: object) -> Metadata:
+    return Metadata({"class": Axis(tuple(names))})
 
 
 def cells(
-    ids: list[int], classes: Facts, entries: list[tuple[int, int, int]], weight: list[float] | None = None
+    ids: list[int], classes: Metadata, entries: list[tuple[int, int, int]], weight: list[float] | None = None
 ) -> State:
     """Entries of unit, true and predicted class."""
     owner, truth, predicted = (np.array(column, dtype=np.int64) for column in zip(*entries, strict=True))
@@ -75,7 +75,7 @@ def test_moments_pool_as_all_rows_do() -> None:
     block = MomentsBlock.of((x, y), owner, 20)
     weight = rng.uniform(0.5, 2, 20)
     rows = weight[owner]
-    pooled = block.total(Plain(weight), Facts())
+    pooled = block.total(Plain(weight), Metadata())
     centre = np.average(x, weights=rows), np.average(y, weights=rows)
     assert pooled.count[0] == pytest.approx(rows.sum(), rel=1e-12)
     for (a, b), (u, v) in {(0, 0): (x, x), (0, 1): (x, y), (1, 1): (y, y)}.items():
@@ -97,11 +97,11 @@ def test_axes_unite_in_one_order() -> None:
 
 def test_facts_that_differ_do_not_merge() -> None:
     with pytest.raises(sy.InputError, match="differ in 'several'"):
-        Facts.merge([Facts(flags={"several": True}), Facts(flags={"several": False})])
-    assert Facts.merge([Facts(holds=frozenset("ab")), Facts(holds=frozenset("bc"))])[0].holds == {"b"}
+        Metadata.merge([Metadata(flags={"several": True}), Metadata(flags={"several": False})])
+    assert Metadata.merge([Metadata(holds=frozenset("ab")), Metadata(holds=frozenset("bc"))])[0].holds == {"b"}
 
 
 def test_a_unit_in_two_parts_is_named() -> None:
-    part = State(Units(np.array([7])), Facts(), {NEED: SumBlock(np.ones(1))})
+    part = State(Units(np.array([7])), Metadata(), {NEED: SumBlock(np.ones(1))})
     with pytest.raises(sy.InputError, match="1 units stand in more than one part: '7'"):
         State.merge([part, part])

@@ -19,9 +19,9 @@ from steelyard.core.state import State
 from steelyard.core.task import Policy
 from steelyard.io.sources import read_sides
 from steelyard.tasks.boxes3d.kitti import Aos, KittiAp
-from steelyard.tasks.boxes3d.needs import centre_curves, kitti_curve, least_overlap
 from steelyard.tasks.boxes3d.nuscenes import EVENTS, CentreMap
 from steelyard.tasks.boxes3d.picture import scene
+from steelyard.tasks.boxes3d.statistics import centre_curves, kitti_curve, least_overlap
 from steelyard.tasks.boxes3d.task import TASK
 
 GOLDENS = json.loads((Path(__file__).parent / "goldens" / "boxes3d.json").read_text())
@@ -280,7 +280,7 @@ def test_large_weights_take_no_longer() -> None:
     state = State.of(pairs_of(truth, predicted), [KittiAp().events, EVENTS])
     from steelyard.core.totals import Totals
     from steelyard.core.weights import Plain
-    from steelyard.tasks.boxes3d.needs import CentreScores, KittiAreas
+    from steelyard.tasks.boxes3d.statistics import CentreScores, KittiAreas
 
     for curve in (KittiAreas(KittiAp().events), CentreScores(EVENTS)):
         thousand, million = (Totals(state, Plain(np.full(12, w)))[curve] for w in (1e4, 1e7))

@@ -14,7 +14,7 @@ from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.io.formats.convert import convert
-from steelyard.io.formats.manner import Manner
+from steelyard.io.formats.write_options import WriteOptions
 
 jsonschema = lazy("jsonschema")
 
@@ -331,9 +331,11 @@ def test_every_format_is_checked(target: str, tmp_path: Path) -> None:
         annotation["iscrowd"] = 0
     (tmp_path / "t.json").write_text(json.dumps(truth))
     name = {"voc": "t", "yolo": "t", "cvat": "t.xml", "csv": "t.csv", "lvis": "l.json"}[target]
-    convert(tmp_path / "t.json", tmp_path / name, to=target, manner=Manner("edges"))
+    convert(tmp_path / "t.json", tmp_path / name, to=target, options=WriteOptions("edges"))
     (tmp_path / "p.json").write_text(json.dumps(results))
-    convert(tmp_path / "p.json", tmp_path / f"p{name}", to=target, manner=Manner("edges"), like=tmp_path / "t.json")
+    convert(
+        tmp_path / "p.json", tmp_path / f"p{name}", to=target, options=WriteOptions("edges"), like=tmp_path / "t.json"
+    )
     report = sy.check("boxes", tmp_path / name, tmp_path / f"p{name}", options={"pixels": "edges"})
     assert {f.code for f in report.errors + report.warnings} == {"near-duplicates"}, report
     mixed = sy.check("boxes", tmp_path / "t.json", tmp_path / f"p{name}", options={"pixels": "edges"})

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import steelyard as sy
 from steelyard.cli.main import cli
 from steelyard.core.errors import InputError
-from steelyard.core.plan import JACKKNIFE, Plan
+from steelyard.core.plan import JACKKNIFE, WeightPlan
 from steelyard.core.units import Units
 from steelyard.core.weights import InStrata, LeaveGroupOut, Plain, Role
 
@@ -33,7 +33,7 @@ def units_of(**named: Any) -> Units:
 
 
 def rows_of(role: Role, units: Units, rows: int = 0) -> Any:
-    return np.concatenate(list(Plan(role, seed=3, rows=rows).bind(units).blocks()))
+    return np.concatenate(list(WeightPlan(role, seed=3, rows=rows).bind(units).blocks()))
 
 
 def meals(seed: int = 1, people: int = 12, each: int = 3) -> tuple[dict[str, Any], dict[str, Any]]:

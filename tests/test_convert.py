@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard.io.formats.convert import Conversion, convert, read_dataset
 from steelyard.io.formats.dataset import Dataset
-from steelyard.io.formats.manner import Manner
-from steelyard.io.formats.reading import Reading
+from steelyard.io.formats.read_options import ReadOptions
+from steelyard.io.formats.write_options import WriteOptions
 
 SAMPLE = Path(__file__).parent.parent / "src" / "steelyard" / "samples" / "boxes"
 
@@ -66,7 +66,7 @@ def test_voc_counts_pixels_from_one(tmp_path: Path) -> None:
     assert (picture.id, picture.file, picture.width, picture.height) == ("000001", "000001.jpg", 353, 500)
     assert data.extra_of(0) == {"pose": "Left", "truncated": 1}
     assert any("1 parts" in note for note in data.notes)
-    edges = read_dataset(tmp_path, Reading(pixels="edges"))
+    edges = read_dataset(tmp_path, ReadOptions(pixels="edges"))
     assert edges.box.tolist() == [[48, 240, 147, 131], [8, 12, 344, 486]]
 
 
@@ -245,10 +245,10 @@ def there_and_back(data: Any, target: str, folder: Path) -> None:
     source = folder / "source.json"
     source.write_text(json.dumps(data))
     out = folder / TARGETS[target]
-    manner = Manner(pixels="edges")
-    done = convert(source, out, to=target, manner=manner, force=True)
+    manner = WriteOptions(pixels="edges")
+    done = convert(source, out, to=target, options=manner, force=True)
     again = read_dataset(
-        out, Reading(format=target, pixels="edges"), "prediction" if isinstance(data, list) else "truth"
+        out, ReadOptions(format=target, pixels="edges"), "prediction" if isinstance(data, list) else "truth"
     )
     check_trip(read_dataset(source), again, done)
     assert done.lossless == (not [loss for loss in done.losses if loss.kind == "lost"])
@@ -296,9 +296,9 @@ def test_every_format_gives_the_same_scores(target: str, tmp_path: Path) -> None
     predictions.write_text(json.dumps(results))
     expected = sy.evaluate("boxes", truth, predictions, confidence=None)
     out_t, out_p = tmp_path / "t" / TARGETS[target], tmp_path / "p" / TARGETS[target]
-    edges = Manner(pixels="edges")
-    convert(truth, out_t, to=target, manner=edges)
-    convert(predictions, out_p, to=target, manner=edges, like=truth)
+    edges = WriteOptions(pixels="edges")
+    convert(truth, out_t, to=target, options=edges)
+    convert(predictions, out_p, to=target, options=edges, like=truth)
     options = {"format": target, "pixels": "edges"}
     for a, b in ((out_t, out_p), (truth, out_p)):
         report = sy.evaluate("boxes", a, b, confidence=None, options=options if b is not truth and a is out_t else
@@ -311,8 +311,8 @@ def test_every_format_gives_the_same_scores(target: str, tmp_path: Path) -> None
 def test_formats_are_recognised(tmp_path: Path) -> None:
     for target, name in TARGETS.items():
         out = tmp_path / target / name
-        convert(SAMPLE / "truth.json", out, to=target, manner=Manner(pixels="edges"))
-        assert read_dataset(out, Reading(pixels="edges")).format == target
+        convert(SAMPLE / "truth.json", out, to=target, options=WriteOptions(pixels="edges"))
+        assert read_dataset(out, ReadOptions(pixels="edges")).format == target
 
 
 def test_difficult_counts_neither_way(tmp_path: Path) -> None:

@@ -183,10 +183,10 @@ def test_an_interval_of_draws_holds_its_value() -> None:
     """Where the value is an end of an endless range and the draws vary, their middle part may lie beyond it."""
     import numpy as np
 
-    from steelyard.engine.intervals import Sample, by_range
+    from steelyard.engine.intervals import UnitSample, by_range
 
     draws = np.linspace(1.0, 2.0, 200)
-    interval = by_range(0.0, draws, None, (0.0, np.inf), Sample(50), 0.95).interval
+    interval = by_range(0.0, draws, None, (0.0, np.inf), UnitSample(50), 0.95).interval
     assert interval is not None
     assert interval[0] == 0.0
     assert interval[1] == pytest.approx(1.975)

@@ -11,7 +11,7 @@ import pytest
 from steelyard import _native
 from steelyard.core.errors import InputError
 from steelyard.match import ranks
-from steelyard.match.ranks import Ranks, Wanted, exact_ranks, tree_sum
+from steelyard.match.ranks import RankQueries, Ranks, exact_ranks, tree_sum
 
 CASES = ["drawn", "whole", "twice", "near", "alike"]
 
@@ -31,16 +31,16 @@ def vectors(case: str, queries: int, gallery: int, width: int) -> tuple[Any, Any
     return a, b
 
 
-def chosen(queries: int, gallery: int, most: int, depth: int, seed: int = 9) -> Wanted:
+def chosen(queries: int, gallery: int, most: int, depth: int, seed: int = 9) -> RankQueries:
     rng = np.random.default_rng(seed)
     exclude = np.where(rng.random(queries) < 0.5, -1, rng.integers(0, gallery, queries))
     rows = [np.sort(rng.permutation(gallery)[: rng.integers(0, most + 1)]) for _ in range(queries)]
     rows = [row[row != exclude[i]] for i, row in enumerate(rows)]
     starts = np.append(0, np.cumsum([len(row) for row in rows])).astype(np.int64)
-    return Wanted(starts, np.concatenate(rows).astype(np.int64), exclude, rng.permutation(gallery), depth)
+    return RankQueries(starts, np.concatenate(rows).astype(np.int64), exclude, rng.permutation(gallery), depth)
 
 
-def plain(query: Any, gallery: Any, wanted: Wanted, distance: str) -> Ranks:
+def plain(query: Any, gallery: Any, wanted: RankQueries, distance: str) -> Ranks:
     """Every score of every query, sorted."""
     if distance == "cosine":
         query, gallery = (side / np.sqrt(tree_sum(side**2))[:, None] for side in (query.copy(), gallery.copy()))

@@ -16,8 +16,8 @@ from support.lazy import lazy
 from test_boxes_parity import draw, pairs_of, reference
 
 import steelyard as sy
-from steelyard.core.need import Work
-from steelyard.tasks.boxes.others import OURS, TOOLS, Way, explain_tools, values
+from steelyard.core.statistic import SharedCache
+from steelyard.tasks.boxes.others import OURS, TOOLS, BoxConventions, explain_tools, values
 from steelyard.tasks.boxes.pairs import BoxPairs
 
 jsonschema = lazy("jsonschema")
@@ -26,8 +26,8 @@ GOLDENS = json.loads((Path(__file__).parent / "goldens" / "disagreements.json").
 CASES = {case["seed"]: case for case in GOLDENS["cases"]}
 
 
-def numbers(pairs: BoxPairs, way: Way) -> dict[str, float]:
-    return values(pairs, Work(), way)
+def numbers(pairs: BoxPairs, way: BoxConventions) -> dict[str, float]:
+    return values(pairs, SharedCache(), way)
 
 
 def defined(value: float | None) -> float:

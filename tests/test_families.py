@@ -17,7 +17,7 @@ from steelyard.core.plan import POINT
 from steelyard.engine.families import false_discovery, max_t
 from steelyard.engine.flips import tail_bound
 from steelyard.engine.margins import margin_verdict
-from steelyard.engine.planning import Pilot, cautious_se, reach_with, showable, smallest_shown, units_for
+from steelyard.engine.planning import Pilot, cautious_se, min_detectable, reach_with, smallest_shown, units_for
 from steelyard.gating.plan import plan
 from steelyard.render.page.plan import plan_figures
 from steelyard.render.plan import plan_text
@@ -187,14 +187,14 @@ def test_planning_by_hand() -> None:
     """A standard error of 2 from 100 units: t(50) is 2.0086, z of 80 % is .8416, so 5.70 is shown."""
     pilot = Pilot("mae", 2.0, 50.0, 100)
     reach = scipy_stats.t.ppf(0.975, 50) + scipy_stats.norm.ppf(0.8)
-    assert showable(2.0, 50.0, 0.95) == pytest.approx(reach * 2)
+    assert min_detectable(2.0, 50.0, 0.95) == pytest.approx(reach * 2)
     careful = 2 * math.sqrt(50 / scipy_stats.chi2.ppf(0.2, 50))
     assert cautious_se(pilot) == pytest.approx(careful)
     assert smallest_shown(pilot, 400, 0.95, 0.8) == pytest.approx((reach * 1, reach * careful / 2))
     planned = units_for(pilot, 1.0, 0.95, 0.8)
     assert planned.units == math.ceil(100 * (reach * 2) ** 2)
     assert planned.cautious == math.ceil(100 * (reach * careful) ** 2)
-    assert math.isnan(showable(0.0, 50.0, 0.95))
+    assert math.isnan(min_detectable(0.0, 50.0, 0.95))
 
 
 def test_a_planned_number_of_units_has_its_power() -> None:

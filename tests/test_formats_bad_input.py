@@ -11,7 +11,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.io.formats.convert import convert, read_dataset
-from steelyard.io.formats.reading import Reading
+from steelyard.io.formats.read_options import ReadOptions
 
 SIZES = "image,width,height\na,100,50\n"
 
@@ -142,8 +142,8 @@ def sample(folder: Path) -> Path:
         (lambda t: convert(sample(t), t / "in.csv", to="csv"), ["the file exists", "--force"]),
         (lambda t: convert(sample(t), t, to="csv"), ["is a folder"]),
         (lambda t: convert(sample(t), t / "in.csv", to="voc"), ["is a file"]),
-        (lambda t: read_dataset(sample(t), Reading(images=str(t / "none"))), ["there is no such folder"]),
-        (lambda t: read_dataset(sample(t), Reading(images=str(t))), ["no picture 'x.jpg'"]),
+        (lambda t: read_dataset(sample(t), ReadOptions(images=str(t / "none"))), ["there is no such folder"]),
+        (lambda t: read_dataset(sample(t), ReadOptions(images=str(t))), ["no picture 'x.jpg'"]),
     ],
 )  # fmt: skip
 def test_bad_conversions(run: Callable[[Path], Any], says: list[str], tmp_path: Path) -> None:
@@ -156,10 +156,10 @@ def test_bad_conversions(run: Callable[[Path], Any], says: list[str], tmp_path: 
 
 
 def test_two_images_of_one_name(tmp_path: Path) -> None:
-    from steelyard.io.formats.manner import Manner
+    from steelyard.io.formats.write_options import WriteOptions
 
     with pytest.raises(sy.InputError, match=r"two images would be written to 'u/x\.xml'"):
-        convert(sample(tmp_path), tmp_path / "out", to="voc", manner=Manner("edges"))
+        convert(sample(tmp_path), tmp_path / "out", to="voc", options=WriteOptions("edges"))
     assert not (tmp_path / "out").exists()
 
 
@@ -203,6 +203,6 @@ def test_broken_xml_never_crashes(kind: str, tmp_path: Path) -> None:
             text[rng.randrange(len(text))] = rng.randrange(256)
         path.write_bytes(bytes(text[: rng.randrange(1, len(text) + 1)]) if rng.random() < 0.3 else bytes(text))
         try:
-            read_dataset(path, Reading(format=kind))
+            read_dataset(path, ReadOptions(format=kind))
         except sy.InputError as error:
             assert "a.xml" in str(error)  # noqa: PT017

@@ -13,7 +13,7 @@ from steelyard.core.plan import JACKKNIFE
 from steelyard.core.units import Units
 from steelyard.core.weights import Entries, LeaveGroupOut, LeaveOneOut
 from steelyard.engine.distributions import beta_quantile, chi2_quantile, log_gamma, t_quantile, t_tail
-from steelyard.engine.intervals import Parts, Sample, by_range, jackknife, percentile_interval
+from steelyard.engine.intervals import Parts, UnitSample, by_range, jackknife, percentile_interval
 
 special = lazy("scipy.special")
 scipy_stats = lazy("scipy.stats")
@@ -75,7 +75,7 @@ def test_range_scale(bounds: tuple[float, float], line: Any, back: Any) -> None:
     se = min(max(drawn, left * slope), 1.1 * drawn)
     df = min(2 * 40 / (scipy_stats.kurtosis(x, fisher=False) - 1), 39)
     reach = scipy_stats.t.ppf(0.975, df) * se
-    values = by_range(float(x.mean()), draws, left_out, bounds, Sample(40), 0.95)
+    values = by_range(float(x.mean()), draws, left_out, bounds, UnitSample(40), 0.95)
     low, high = back(line(x.mean()) - reach), back(line(x.mean()) + reach)
     if np.isinf(bounds[0]) != np.isinf(bounds[1]):  # the open end: that with the worst unit counted once more
         upper = np.isinf(bounds[1])
@@ -145,7 +145,7 @@ def test_perfect_and_empty_scores(right: int, expected: tuple[float, float]) -> 
 def test_units_that_agree() -> None:
     """All .9 of 12 units, by hand: .9 less and plus .2646 of the way to each end. An error has no such end."""
     same = np.full(100, 0.9)
-    values = by_range(0.9, same, np.full(12, 0.9), (0.0, 1.0), Sample(12), 0.95)
+    values = by_range(0.9, same, np.full(12, 0.9), (0.0, 1.0), UnitSample(12), 0.95)
     assert values.interval == pytest.approx((0.66182, 0.92646), abs=1e-5)
     truth = np.full(12, 100.0)
     mae = sy.evaluate("weights", *one_item_dishes(truth, truth + 5), "mae")["mae"]
@@ -156,14 +156,14 @@ def test_units_that_agree() -> None:
 def test_a_heavy_unit_may_hide_more() -> None:
     """Shares .5, .25, .25: lambda = (.025 * .5 * .25 * .25) ** (1/3), by hand, as all three stay above it."""
     edge = (0.025 * 0.5 * 0.25 * 0.25) ** (1 / 3)
-    assert Sample(3, np.array([2.0, 1.0, 1.0])).may_differ(0.95) == pytest.approx(1 - 3 * edge)
-    assert Sample(3, np.ones(3)).may_differ(0.95) == pytest.approx(1 - 0.025 ** (1 / 3))
-    assert Sample(3).may_differ(0.95) == pytest.approx(1 - 0.025 ** (1 / 3))
+    assert UnitSample(3, np.array([2.0, 1.0, 1.0])).may_differ(0.95) == pytest.approx(1 - 3 * edge)
+    assert UnitSample(3, np.ones(3)).may_differ(0.95) == pytest.approx(1 - 0.025 ** (1 / 3))
+    assert UnitSample(3).may_differ(0.95) == pytest.approx(1 - 0.025 ** (1 / 3))
 
 
 def test_an_end_with_draws_that_vary_holds_them() -> None:
     draws = np.where(np.arange(200) < 40, 0.5, 1.0)
-    values = by_range(1.0, draws, np.full(60, 1.0), (0.0, 1.0), Sample(60), 0.95)
+    values = by_range(1.0, draws, np.full(60, 1.0), (0.0, 1.0), UnitSample(60), 0.95)
     assert values.interval == (0.5, 1.0)
 
 
@@ -190,10 +190,10 @@ def test_a_score_of_an_open_range_says_what_it_rests_on() -> None:
 def test_draws_without_a_value_are_counted() -> None:
     draws = np.random.default_rng(8).normal(0.5, 0.05, 1000)
     draws[:30] = np.nan
-    values = by_range(0.5, draws, None, LINE, Sample(50), 0.95)
+    values = by_range(0.5, draws, None, LINE, UnitSample(50), 0.95)
     assert values.notes == ("has no value in 30 of 1,000 draws, which the interval leaves out",)
     draws[:] = np.nan
-    assert by_range(0.5, draws, None, LINE, Sample(50), 0.95).why == "fewer than two draws have a value"
+    assert by_range(0.5, draws, None, LINE, UnitSample(50), 0.95).why == "fewer than two draws have a value"
 
 
 def test_percentiles() -> None:

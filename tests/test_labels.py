@@ -22,7 +22,7 @@ from steelyard.core.draws import BootstrapDraws, unit_keys
 from steelyard.core.kinds import KINDS_FROM
 from steelyard.core.metric import Metric
 from steelyard.core.options import Options
-from steelyard.core.plan import POINT, Plan
+from steelyard.core.plan import POINT, WeightPlan
 from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.task import Policy
@@ -32,7 +32,7 @@ from steelyard.engine.measure import measured
 from steelyard.engine.score import score
 from steelyard.io.read import read_table, to_records
 from steelyard.tasks.labels.data import LabelPairs
-from steelyard.tasks.labels.needs import RowSum
+from steelyard.tasks.labels.statistics import RowSum
 
 TASK = catalogue.find_task("labels")
 
@@ -555,7 +555,7 @@ def test_listed_rows_become_the_kinds_that_counting_gives() -> None:
     assert kinds.units.copies.tolist() == counted.units.copies.tolist()
     for spec in HARD:
         metric = catalogue.parse(spec, "labels")
-        for plan in (POINT, Plan(Role.DRAWS, seed=3, rows=50)):
+        for plan in (POINT, WeightPlan(Role.DRAWS, seed=3, rows=50)):
             np.testing.assert_array_equal(kinds.totals(plan).of(metric), counted.totals(plan).of(metric))
 
 
@@ -580,8 +580,8 @@ def test_draws_of_counted_rows_are_distributed_as_those_of_listed_rows() -> None
     counted, listed = counted_and_listed(2000, 3)
     for spec in ("accuracy", "macro(f1)", "mcc"):
         metric = catalogue.parse(spec, "labels")
-        a = counted.totals(Plan(Role.DRAWS, seed=1, rows=4000)).of(metric)
-        b = listed.totals(Plan(Role.DRAWS, seed=2, rows=4000)).of(metric)
+        a = counted.totals(WeightPlan(Role.DRAWS, seed=1, rows=4000)).of(metric)
+        b = listed.totals(WeightPlan(Role.DRAWS, seed=2, rows=4000)).of(metric)
         spread = b.std()
         assert abs(a.mean() - b.mean()) < 4 * spread * math.sqrt(2 / 4000)
         assert a.std() / spread == pytest.approx(1, abs=4 * math.sqrt(1 / 4000))
@@ -607,7 +607,7 @@ def test_poisson_of_many_copies(copies: int) -> None:
 
 def test_counted_draws_agree_with_their_own_weights() -> None:
     counted, _ = counted_and_listed(3000, 5)
-    drawn_weights = Plan(Role.DRAWS, seed=1, rows=70).bind(counted.units)
+    drawn_weights = WeightPlan(Role.DRAWS, seed=1, rows=70).bind(counted.units)
     metric = catalogue.parse("macro(f1)", "labels")
     rows = np.concatenate(list(drawn_weights.blocks()))
     expected = [float(of(metric, counted, Plain(row))[0]) for row in rows]

@@ -10,7 +10,7 @@ from test_boxes import ranked_case
 
 import steelyard as sy
 from steelyard.core import catalogue
-from steelyard.core.facts import Axis, Facts
+from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.ranking import Grouped, RankingBlock
 from steelyard.core.weights import EachUnit, GivenRows, Role
 from steelyard.tasks.boxes.ranking import Detections, RankingFigure
@@ -146,7 +146,7 @@ def test_boxes_under_weights(kind: str, ties: str, seed: int) -> None:
     need = Detections(0.5, (0.0, 1e10), 65535, "coco")
     curve = RankingFigure(need, kind, max_dets=7, at=0, ties=ties)
     rows = rng.integers(0, 3, (20, units)).astype(float)
-    facts = Facts({"class": Axis(("c",))}, {}, frozenset())
+    facts = Metadata({"class": Axis(("c",))}, {}, frozenset())
     seen = (rank < 7) & (ignored == 0)
     for weights in (GivenRows(rows, Role.DRAWS), EachUnit(units)):
         read = curve.read(block, weights, facts).figure[:, 0]
@@ -181,7 +181,7 @@ def test_labels_under_weights(kind: str, ties: str, weighted: bool) -> None:
     block = RankingBlock("", Grouped(np.array([0, count]), unit, columns), none)
     curve = Walk(Scores("one"), "ap", 0.0, ties, kind == "loop")
     rows = rng.integers(0, 3, (20, units)).astype(float)
-    facts = Facts({}, {}, frozenset())
+    facts = Metadata({}, {}, frozenset())
     for weights in (GivenRows(rows, Role.DRAWS), EachUnit(units)):
         read = curve.read(block, weights, facts)
         for row, got in zip(rows if isinstance(weights, GivenRows) else np.eye(units), read, strict=True):

@@ -17,13 +17,13 @@ import steelyard as sy
 from steelyard.core import catalogue
 from steelyard.core.block import SumBlock
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Need, Sum, Work
+from steelyard.core.statistic import SharedCache, Statistic, Sum
 from steelyard.engine.measure import needs_of
 
 GOLDEN = Path(__file__).parent / "goldens" / "needs.txt"
 
 
-def declared() -> list[Need]:
+def declared() -> list[Statistic]:
     """What the metrics of tasks that declare their needs keep, each once."""
     metrics = [m for task in catalogue.TASKS for m in catalogue.metrics(task)]
     return needs_of(metrics)
@@ -38,18 +38,18 @@ def test_names_of_older_states_are_still_read() -> None:
     older = (GOLDEN.parent / "needs_older.txt").read_text(encoding="utf-8").splitlines()
     assert len(older) >= 13
     for name in older:
-        assert str(Need.parse(name)) == name
+        assert str(Statistic.parse(name)) == name
 
 
 def test_every_name_gives_its_need_again() -> None:
     for need in declared():
-        assert Need.parse(str(need)) == need
+        assert Statistic.parse(str(need)) == need
 
 
 class _Nothing(Sum):
     """Measures nothing."""
 
-    def measure(self, pairs: Any, work: Work) -> SumBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> SumBlock:
         raise TypeError("nothing is measured")
 
 
@@ -67,7 +67,7 @@ def test_a_renamed_field_keeps_its_name_in_states() -> None:
         quantity: str = dataclasses.field(default="rows", metadata={"spec": "of"})
 
     assert str(After("mass")) == "test.renamed/1(of=mass)"
-    assert Need.parse("test.renamed/1(of=mass)") == After("mass")
+    assert Statistic.parse("test.renamed/1(of=mass)") == After("mass")
 
 
 def test_another_version_and_the_unknown_are_named() -> None:
@@ -78,11 +78,11 @@ def test_another_version_and_the_unknown_are_named() -> None:
 
     assert str(Newer()) == "test.newer/2"
     with pytest.raises(sy.InputError, match=r"'test\.newer' of version 1, and this is version 2"):
-        Need.parse("test.newer/1")
+        Statistic.parse("test.newer/1")
     with pytest.raises(sy.InputError, match=r"'test\.never/1\(of=rows\)', which this version does not know"):
-        Need.parse("test.never/1(of=rows)")
+        Statistic.parse("test.never/1(of=rows)")
     with pytest.raises(sy.InputError, match=r"'test\.newer/2\(of=rows\)', whose settings are not known here"):
-        Need.parse("test.newer/2(of=rows)")
+        Statistic.parse("test.newer/2(of=rows)")
 
 
 def test_a_setting_that_was_added_leaves_the_name_at_its_default() -> None:
@@ -93,6 +93,6 @@ def test_a_setting_that_was_added_leaves_the_name_at_its_default() -> None:
         rule: str = field(default="any", metadata={"added": True})
 
     assert [str(Added("x")), str(Added("x", "one"))] == ["test.added/1(of=x)", "test.added/1(of=x, rule=one)"]
-    assert [Need.parse(str(need)) for need in (Added("x"), Added("x", "one"))] == [Added("x"), Added("x", "one")]
+    assert [Statistic.parse(str(need)) for need in (Added("x"), Added("x", "one"))] == [Added("x"), Added("x", "one")]
     with pytest.raises(sy.InputError, match="whose settings are not known here"):
-        Need.parse("test.added/1(rule=one)")
+        Statistic.parse("test.added/1(rule=one)")

@@ -167,11 +167,11 @@ BROKEN = {
     "raises": ("raises = 'brought:TASK'", "raise RuntimeError('boom')", "raises", "RuntimeError: boom"),
     "no name": ("bare = 'brought:TASK'", "", "bare", "AttributeError"),
     "no task": ("seven = 'brought:TASK'", "TASK = 7", "seven", "is int, not Task"),
-    "a need of that name": (
+    "a statistic of that name": (
         "needs = 'brought:TASK'",
         "from steelyard.tasks.weights.task import TASK\nfrom steelyard.extend import Sum\n"
         "class Mine(Sum):\n    name = 'weights.dishes'\n",
-        "needs", "a need 'weights.dishes' is there already: steelyard.tasks.weights.task.DishSum",
+        "needs", "a statistic 'weights.dishes' is defined already: steelyard.tasks.weights.task.DishSum",
     ),
     "other name": (
         "other = 'brought:TASK'", "import dataclasses\nfrom steelyard.tasks.weights.task import TASK", "other",
@@ -225,7 +225,7 @@ def test_a_known_task_is_found_without_reading_what_is_installed() -> None:
     code = (
         "import sys; before = 'importlib.metadata' in sys.modules;"
         "from steelyard.core import catalogue; catalogue.find_task('weights');"
-        "from steelyard.core import registry; assert registry.brought.cache_info().currsize == 0;"
+        "from steelyard.core import registry; assert registry.plugins.cache_info().currsize == 0;"
         "assert 'importlib.metadata' not in sys.modules or before"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

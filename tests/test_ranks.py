@@ -14,7 +14,7 @@ import steelyard as sy
 from steelyard.core import catalogue
 from steelyard.core.draws import unit_keys
 from steelyard.engine.flips import Coins, Influence
-from steelyard.engine.paired import Facts
+from steelyard.engine.paired import MetricTraits
 from steelyard.engine.ranks import standing
 from steelyard.results.comparison import Lineup, Standing
 
@@ -40,7 +40,7 @@ def test_ranks_by_hand() -> None:
     """
     turns = np.tile([-1.0, 1.0], 4)
     units = np.stack([5 + turns / 4, 15 - turns / 3, 5 - turns / 4 + 0.01], axis=1)
-    standings = standing(Facts.of(MAE), units.mean(axis=0).tolist(), influences(units), 0.95)
+    standings = standing(MetricTraits.of(MAE), units.mean(axis=0).tolist(), influences(units), 0.95)
     assert standings == Standing("mae", ((1, 2), (3, 3), (1, 2)), 0.95, ("a", "b", "a"))
     assert standings.best == (0, 2)
     assert [standings.text(i) for i in range(3)] == ["1-2", "3", "1-2"]
@@ -50,12 +50,12 @@ def test_a_model_without_a_value_has_no_rank() -> None:
     rng = np.random.default_rng(0)
     values = [0.5, float("nan"), 0.9]
     each = influences(rng.normal([0.5, 0.0, 0.9], 0.1, (60, 3)))
-    standings = standing(Facts.of(ACCURACY), values, each, 0.95)
+    standings = standing(MetricTraits.of(ACCURACY), values, each, 0.95)
     assert standings is not None
     assert standings.ranks == ((2, 2), (0, 0), (1, 1))
     assert (standings.best, standings.text(1)) == ((2,), "–")
-    assert standing(Facts.of(ACCURACY), [0.5, float("nan")], each[:2], 0.95) is None
-    assert standing(Facts.of(catalogue.parse("best_threshold", "labels")), values, each, 0.95) is None
+    assert standing(MetricTraits.of(ACCURACY), [0.5, float("nan")], each[:2], 0.95) is None
+    assert standing(MetricTraits.of(catalogue.parse("best_threshold", "labels")), values, each, 0.95) is None
 
 
 def test_equal_models_keep_all_ranks() -> None:
@@ -65,7 +65,7 @@ def test_equal_models_keep_all_ranks() -> None:
     held = 0
     for _ in range(200):
         errors = np.abs(rng.standard_t(5, (100, 8)) + rng.normal(0, 1, (100, 1)))
-        standings = standing(Facts.of(MAE), errors.mean(axis=0).tolist(), influences(errors), 0.95)
+        standings = standing(MetricTraits.of(MAE), errors.mean(axis=0).tolist(), influences(errors), 0.95)
         held += standings.ranks == ((1, 8),) * 8
     assert held >= 180
 
@@ -77,7 +77,7 @@ def test_two_groups_are_told_apart_and_no_rank_is_lost() -> None:
     for _ in range(80):
         hard = rng.normal(0, 1, (500, 1))
         right = (hard + rng.normal(0, 1, (500, 8)) < [0.954] * 4 + [0.358] * 4).astype(float)  # sqrt 2 times z
-        standings = standing(Facts.of(ACCURACY), right.mean(axis=0).tolist(), influences(right), 0.95)
+        standings = standing(MetricTraits.of(ACCURACY), right.mean(axis=0).tolist(), influences(right), 0.95)
         held += all(a <= 1 and b >= 4 for a, b in standings.ranks[:4]) and all(
             a <= 5 and b >= 8 for a, b in standings.ranks[4:]
         )

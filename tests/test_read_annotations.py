@@ -12,7 +12,7 @@ from read_help import contents, png, refused, write
 import steelyard as sy
 from steelyard.io.formats.convert import read_dataset
 from steelyard.io.formats.names import read_names
-from steelyard.io.formats.reading import Reading
+from steelyard.io.formats.read_options import ReadOptions
 
 SIZES = "image,width,height\na,100,50\n"
 
@@ -253,7 +253,7 @@ def test_a_table_of_json_lines(tmp_path: Path) -> None:
 
 def test_hrsc_and_folders_that_are_refused(tmp_path: Path) -> None:
     write(tmp_path, {"h/a.xml": "<HRSC_Image/>", "c/a.xml": cvat("")})
-    assert refused(lambda: read_dataset(tmp_path / "h", Reading(format="hrsc"), "prediction")) == (
+    assert refused(lambda: read_dataset(tmp_path / "h", ReadOptions(format="hrsc"), "prediction")) == (
         f"{tmp_path / 'h'}: HRSC has no form for results. Give a table, JSON, or DOTA's files."
     )
     assert refused(lambda: read_dataset(tmp_path / "c")) == (

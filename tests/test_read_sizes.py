@@ -17,7 +17,7 @@ from steelyard.io.formats.convert import read_dataset
 from steelyard.io.formats.detect import detect
 from steelyard.io.formats.federated import by_rules_of_lvis
 from steelyard.io.formats.fit import fit
-from steelyard.io.formats.reading import Reading
+from steelyard.io.formats.read_options import ReadOptions
 from steelyard.io.formats.sizes import picture_size
 
 FRAME = b"\xff\xc0\x00\x11\x08\x00\x07\x00\x09"  # 9 × 7 pixels
@@ -177,7 +177,7 @@ def test_a_folder_that_was_moved_aside(tmp_path: Path) -> None:
 
 def test_predictions_without_scores_have_no_rules_of_lvis(tmp_path: Path) -> None:
     """A format of another package may give none."""
-    truth = read_dataset(lvis(tmp_path), Reading(format="lvis"))
+    truth = read_dataset(lvis(tmp_path), ReadOptions(format="lvis"))
     assert refused(lambda: by_rules_of_lvis(truth, truth)) == (
         f"{tmp_path / 't.json'}: predictions without scores. Give every box a score."
     )

@@ -13,13 +13,13 @@ import steelyard as sy
 from steelyard import _native
 from steelyard.core import catalogue
 from steelyard.core.block import CellsBlock, SumBlock
-from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Cells, Rows, Sum, Work
+from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.rankings import Ids, Rankings
 from steelyard.core.records import BoxRecords, Column, Records, Schema, as_object
 from steelyard.core.rows import RowsBlock, RowTable
 from steelyard.core.state import State
+from steelyard.core.statistic import Cells, Rows, SharedCache, Sum
 from steelyard.core.units import Units
 from steelyard.core.weights import Entries
 from steelyard.io.container import Container, Reader, container_bytes, parse_container
@@ -36,7 +36,7 @@ class Counted(Cells):
 
     name = "read.counted"
 
-    def measure(self, pairs: Any, work: Work) -> CellsBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> CellsBlock:
         raise TypeError("given")
 
 
@@ -47,7 +47,7 @@ class Held(Rows):
     name = "read.held"
     columns = {"size": "f", "word": "text"}
 
-    def measure(self, pairs: Any, work: Work) -> Any:
+    def measure(self, pairs: Any, cache: SharedCache) -> Any:
         raise TypeError("given")
 
     def finish(self, rows: RowTable) -> SumBlock:
@@ -67,11 +67,11 @@ class Added(Sum):
 
     name = "read.added"
 
-    def measure(self, pairs: Any, work: Work) -> SumBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> SumBlock:
         raise TypeError("given")
 
 
-TWO = Facts({"class": Axis(("a", "b"))})
+TWO = Metadata({"class": Axis(("a", "b"))})
 IDS = np.array([1, 2])
 
 

@@ -34,7 +34,7 @@ from steelyard.results import codec
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.forms import form_of
 from steelyard.results.gate import Gate, Verdict
-from steelyard.results.origin import Model, Side, Sources, TaskFacts
+from steelyard.results.origin import Model, SourceInfo, Sources, TaskFacts
 from steelyard.results.plan import MetricPlan, Planned, PlanTable, StudyPlan
 from steelyard.results.report import Report
 from steelyard.results.score import Difference, Score
@@ -105,7 +105,7 @@ request = st.builds(
 )  # fmt: skip
 facts = st.builds(TaskFacts, title=text, unit=text, item=text)
 coverage = st.builds(Coverage, count, count, count, count, count, text)
-side = st.builds(Side, source=text, rows=count, digest=text)
+side = st.builds(SourceInfo, source=text, rows=count, digest=text)
 sources = st.builds(Sources, truth=side, predictions=side, version=text)
 numbers = st.dictionaries(text, number, max_size=2)
 step = st.builds(Step, setting=text, ours=text, theirs=text, why=text, values=numbers)
@@ -343,7 +343,7 @@ def test_forms_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
 
     point = metadata.EntryPoint("report.shout", "json:dumps", "steelyard.renderers")
     report = kinds()["report"]
-    registry.brought.cache_clear()
+    registry.plugins.cache_clear()
     monkeypatch.setattr(metadata, "entry_points", lambda group: [point] if group == "steelyard.renderers" else [])
     with pytest.raises(TypeError, match="not JSON serializable"):
         report.render("shout")
@@ -351,7 +351,7 @@ def test_forms_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
         report.render("slides")
     with pytest.raises(sy.InputError, match="a gate has no form 'figures'"):
         sy.gate(report, "mae > 1").write_figures("nowhere")
-    registry.brought.cache_clear()
+    registry.plugins.cache_clear()
 
 
 def test_a_named_alias_is_what_it_stands_for() -> None:

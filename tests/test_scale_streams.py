@@ -17,7 +17,7 @@ from steelyard import _native
 from steelyard.core.ranking import tied_by_unit
 from steelyard.io.container import Reader, write_container
 from steelyard.scale import evaluate_shards, run, walks
-from steelyard.scale.merge import Run, merged
+from steelyard.scale.merge import SortedEvents, merged
 from steelyard.tasks.boxes.ranking import CODES
 
 
@@ -115,7 +115,7 @@ def test_files_are_merged_in_order(
         unit = unit[tied_by_unit(score, unit)]
         place = np.arange(5, dtype=np.int32) * count + number
         write_container(folder / f"{number}", "run", {}, {"t/score": score, "t/unit": unit})
-        runs.append(Run(Reader(folder / f"{number}"), "t/", ["score", "unit"], 0, size, place))
+        runs.append(SortedEvents(Reader(folder / f"{number}"), "t/", ["score", "unit"], 0, size, place))
         scores.append(score)
         units.append(place[unit])
     parts = list(merged(runs, most))

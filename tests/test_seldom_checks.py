@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from steelyard.checks import ids, run
-from steelyard.checks.check import Data, Problem
+from steelyard.checks.check import CheckData, Problem
 from steelyard.checks.findings import CheckReport, Finding, _details
 from steelyard.core import catalogue
 from steelyard.core.records import Records
@@ -18,7 +18,7 @@ from steelyard.tasks.boxes import check_pairs as pairs
 from steelyard.tasks.boxes import check_quick as objects
 from steelyard.tasks.boxes import check_run as run_boxes
 from steelyard.tasks.boxes.check_geometry import draw_sample
-from steelyard.tasks.boxes.check_side import Side
+from steelyard.tasks.boxes.check_side import CheckedSide
 from steelyard.tasks.captions import checks as captions
 from steelyard.tasks.ellipses import checks as ellipses
 from steelyard.tasks.keypoints import checks as keypoints
@@ -37,12 +37,12 @@ NONE = side(image=[])
 ROWS = np.arange(60)
 
 
-def joined(truth: Records, prediction: Records, rows: int) -> Data:
+def joined(truth: Records, prediction: Records, rows: int) -> CheckData:
     """Both sides, row by row."""
     held = SimpleNamespace(
         truth=truth, prediction=prediction, truth_row=np.arange(rows), prediction_row=np.arange(rows)
     )
-    return Data(truth, prediction, held)
+    return CheckData(truth, prediction, held)
 
 
 # --- what was found
@@ -82,15 +82,19 @@ def test_findings_by_their_code() -> None:
 
 def test_ids_of_nothing_differ_in_nothing() -> None:
     assert ids.explain("image", [], ["a"]) is ids.explain("image", ["a"], []) is None
-    assert ids.ids_differ(Data(NONE)) is None
+    assert ids.ids_differ(CheckData(NONE)) is None
     truth, prediction = side(image=["a"], item=["1"]), side(image=["a"])
-    assert ids.ids_differ(Data(truth, prediction, read={"key": ["image", "item"]})) is None
+    assert ids.ids_differ(CheckData(truth, prediction, read={"key": ["image", "item"]})) is None
 
 
 def test_rows_that_stand_again() -> None:
     read = {"key": ["image"], "keys": 1}
-    assert ids.repeated("truth")(Data(NONE, read=read)) is ids.repeated("prediction")(Data(NONE, read=read)) is None
-    problem = ids.repeated("truth")(Data(side(image=["a", "b", "a"]), read=read))
+    assert (
+        ids.repeated("truth")(CheckData(NONE, read=read))
+        is ids.repeated("prediction")(CheckData(NONE, read=read))
+        is None
+    )
+    problem = ids.repeated("truth")(CheckData(side(image=["a", "b", "a"]), read=read))
     assert problem is not None
     assert (problem.what, problem.count, problem.total) == ("Rows stand more than once by 'image'.", 1, 3)
 
@@ -100,31 +104,31 @@ def test_rows_that_stand_again() -> None:
 
 def test_labels_that_true_answers_have_too_are_no_fault() -> None:
     accepted = np.array(["Answer: 4"])
-    data = Data(NONE, NONE, SimpleNamespace(accepted=accepted))
+    data = CheckData(NONE, NONE, SimpleNamespace(accepted=accepted))
     assert answers.labelled(data) is None
 
 
 def test_references_without_captions_repeat_none() -> None:
-    assert captions.repeated_references(Data(side(image=["a", "a"]))) is None
-    problem = captions.repeated_references(Data(side(image=["a", "a", "b"], caption=["x", "x", "x"])))
+    assert captions.repeated_references(CheckData(side(image=["a", "a"]))) is None
+    problem = captions.repeated_references(CheckData(side(image=["a", "a", "b"], caption=["x", "x", "x"])))
     assert problem is not None
     assert (problem.count, problem.total) == (1, 3)
 
 
 def test_ellipses_that_are_not_there() -> None:
-    assert ellipses.fractions(Data(NONE)) is None
+    assert ellipses.fractions(CheckData(NONE)) is None
     numbers = {name: [1.0, 1.0] for name in ellipses.PARAMETERS}
-    assert ellipses.repeated("truth", Data(NONE)) is None
-    assert ellipses.repeated("truth", Data(side(image=["a", "a"], **numbers | {"xc": [np.nan, np.nan]}))) is None
-    problem = ellipses.repeated("truth", Data(side(image=["a", "a"], **numbers)))
+    assert ellipses.repeated("truth", CheckData(NONE)) is None
+    assert ellipses.repeated("truth", CheckData(side(image=["a", "a"], **numbers | {"xc": [np.nan, np.nan]}))) is None
+    problem = ellipses.repeated("truth", CheckData(side(image=["a", "a"], **numbers)))
     assert problem is not None
     assert problem.count == 1
 
 
 def test_keypoints_of_no_object() -> None:
-    assert keypoints.nothing_visible(Data(NONE)) is keypoints.at_the_corner(Data(NONE)) is None
+    assert keypoints.nothing_visible(CheckData(NONE)) is keypoints.at_the_corner(CheckData(NONE)) is None
     unseen = side(image=ROWS, keypoints=np.zeros((60, 6)))
-    problem = keypoints.nothing_visible(Data(unseen))
+    problem = keypoints.nothing_visible(CheckData(unseen))
     assert problem is not None
     assert (problem.what, problem.count, problem.total) == ("Objects have no visible point.", 60, 60)
 
@@ -149,31 +153,31 @@ SQUARE = {"x1": 0, "y1": 0, "x2": 4, "y2": 0, "x3": 4, "y3": 4, "x4": 0, "y4": 4
 
 def test_polygons_that_do_not_cross_and_boxes_without_an_area() -> None:
     square = side(image=["a"], **{name: [float(value)] for name, value in SQUARE.items()})
-    assert oriented.corners_order("truth", Data(square)) is None
-    assert oriented.flat("truth", Data(NONE)) is oriented.flat("truth", Data(side(image=["a"]))) is None
+    assert oriented.corners_order("truth", CheckData(square)) is None
+    assert oriented.flat("truth", CheckData(NONE)) is oriented.flat("truth", CheckData(side(image=["a"]))) is None
     quads = np.array([[0, 0, 4, 0, 4, 4, 0, 4], [0, 0, 4, 0, 4, 0, 0, 0]], dtype=np.float64)
     for flat in (side(image=["a", "b"], quad=quads), side(image=["a", "b"], w=[1.0, 0.0], h=[1.0, 1.0])):
-        problem = oriented.flat("truth", Data(flat))
+        problem = oriented.flat("truth", CheckData(flat))
         assert problem is not None
         assert (problem.what, problem.count, problem.total) == ("Boxes have no area.", 1, 2)
-    assert oriented.tiles(Data(NONE)) is None
+    assert oriented.tiles(CheckData(NONE)) is None
 
 
 def test_frames_of_nothing_joined() -> None:
-    assert tracking.frames_thinned(Data(NONE)) is None
+    assert tracking.frames_thinned(CheckData(NONE)) is None
 
 
 def test_maps_of_which_no_pixel_counts() -> None:
     scan = SimpleNamespace(count=np.array([3]), truth=np.array([255]), predicted=np.array([1]))
     known = SimpleNamespace(classes=lambda values, which: np.full(len(values), -1))
-    assert segmentation.shifted(Data(NONE, NONE, SimpleNamespace(labelling=known), read={"scan": scan})) is None
+    assert segmentation.shifted(CheckData(NONE, NONE, SimpleNamespace(labelling=known), read={"scan": scan})) is None
 
 
 # --- boxes
 
 
-def boxes(score: Any = None, rows: int = 0) -> Side:
-    return Side("predictions", "p.json", np.zeros(rows, int), np.zeros(rows, int), np.ones((rows, 4)), score)
+def boxes(score: Any = None, rows: int = 0) -> CheckedSide:
+    return CheckedSide("predictions", "p.json", np.zeros(rows, int), np.zeros(rows, int), np.ones((rows, 4)), score)
 
 
 def test_boxes_without_scores_have_none_to_look_at() -> None:
@@ -212,7 +216,7 @@ def test_truth_that_is_no_data_set_of_coco() -> None:
 
 
 def test_rankings_that_are_none() -> None:
-    data = Data(NONE, NONE)
+    data = CheckData(NONE, NONE)
     assert rankings.queries_differ(data) is rankings.repeated(data) is None
 
 
@@ -225,7 +229,7 @@ def test_relevant_documents_behind_others_that_stand_even_lower() -> None:
             rank=np.tile([good, bad], 30), retrieved=np.full(30, 10), owner=owner, relevance=np.tile([1, 0], 30),
             units=np.arange(30),
         )  # fmt: skip
-        return rankings.scores_reversed(Data(NONE, NONE, held))
+        return rankings.scores_reversed(CheckData(NONE, NONE, held))
 
     assert placed(9, 10) is None
     problem = placed(9, 1)
@@ -242,8 +246,8 @@ def ranked(values: list[float]) -> Any:
 
 
 def test_short_lists_have_no_common_top() -> None:
-    assert rankings.constant(Data(NONE, ranked([1.0] * 60))) is None
-    assert rankings.constant(Data(NONE, ranked([1.0] * 90))) == Problem(
+    assert rankings.constant(CheckData(NONE, ranked([1.0] * 60))) is None
+    assert rankings.constant(CheckData(NONE, ranked([1.0] * 90))) == Problem(
         "30 of 30 lists have the same document on top.", 30, 30
     )
 
@@ -253,8 +257,8 @@ def test_scores_that_are_not_the_relevance_are_no_copy() -> None:
         owner=np.repeat(np.arange(30), 2), units=np.arange(30), rank=np.tile([1, 2], 30), retrieved=np.full(30, 2),
         relevance=np.tile([1.0, 0.0], 30),
     )  # fmt: skip
-    assert rankings.copies(Data(NONE, ranked([0.9, 0.1] * 30), held)) is None
-    problem = rankings.copies(Data(NONE, ranked([1.0, 0.0] * 30), held))
+    assert rankings.copies(CheckData(NONE, ranked([0.9, 0.1] * 30), held)) is None
+    problem = rankings.copies(CheckData(NONE, ranked([1.0, 0.0] * 30), held))
     assert problem is not None
     assert problem.what == "The run holds the judged documents alone, and its scores are their relevance."
 

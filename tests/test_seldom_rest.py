@@ -18,7 +18,7 @@ from steelyard.tasks.boxes import check_quick as objects
 from steelyard.tasks.boxes import check_side as sides
 from steelyard.view import board, pages
 from steelyard.view import server as viewing
-from steelyard.view.runs import Run
+from steelyard.view.runs import StoredRun
 from steelyard.view.site import Site
 from steelyard.vlm.wire import Wire
 
@@ -67,7 +67,7 @@ GIVEN = {"dish": list("abc"), "weight": [11.0, 18.0, 33.0]}
 def test_a_metric_that_one_run_of_a_board_lacks() -> None:
     full = sy.compare("weights", TRUTH, GIVEN, TRUTH, ["mae", "bias"], draws=100)
     less = sy.compare("weights", TRUTH, GIVEN, TRUTH, ["mae"], draws=100)
-    runs = [Run(str(i), f"run{i}.json", 0.0, None) for i in range(3)]
+    runs = [StoredRun(str(i), f"run{i}.json", 0.0, None) for i in range(3)]
     held: Any = SimpleNamespace(comparisons=(full, less))
     rows = [board._block(runs, held, spec).partition("<tbody>")[2].count("<tr") for spec in ("mae", "bias")]
     assert rows == [3, 2]
@@ -78,7 +78,7 @@ def test_an_image_without_a_scene_is_shown_alone(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(pages, name, lambda *given, value=value: value)
     site: Any = Site("/t", SimpleNamespace(of_unit=lambda *given: SimpleNamespace(kind=None)))  # type: ignore[arg-type]
     data: Any = SimpleNamespace(units=np.array(["a<b"]))
-    run = Run("1", "a.json", 0.0, None)
+    run = StoredRun("1", "a.json", 0.0, None)
     assert pages._shown(site, run, data, 0, None, "/here") == (
         '<img class="picture" src="/t/run/1/image/0" alt="a&lt;b">'
     )
@@ -86,7 +86,7 @@ def test_an_image_without_a_scene_is_shown_alone(monkeypatch: pytest.MonkeyPatch
 
 def test_two_runs_without_units_have_no_page_of_both() -> None:
     view = viewing._View.__new__(viewing._View)
-    run = Run("1", "a.json", 0.0, None)
+    run = StoredRun("1", "a.json", 0.0, None)
     view.runs = SimpleNamespace(get=lambda name: run, data=lambda one: (None, "none"))  # type: ignore[assignment]
     with pytest.raises(viewing.Missing):
         view._both(SimpleNamespace(path_params={"a": "1", "b": "1"}))  # type: ignore[arg-type]

@@ -133,7 +133,7 @@ def test_states_with_facts_of_another_kind() -> None:
 
 
 def test_scores_of_a_state_that_are_no_numbers() -> None:
-    part = merge.Run.__new__(merge.Run)
+    part = merge.SortedEvents.__new__(merge.SortedEvents)
     columns = {"unit": np.array([0]), "score": np.array([np.nan])}
     part.next, part.prefix, part.columns, part.place = 0, "", ("unit", "score"), np.array([5])
     part.reader = SimpleNamespace(rows=lambda name, start, stop: columns[name], path="p")

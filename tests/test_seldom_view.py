@@ -24,7 +24,7 @@ from steelyard.view.folder import Folder, Outside
 from steelyard.view.heads import NoHead, head_of
 from steelyard.view.images import ImageKind, image_kind
 from steelyard.view.index import Index
-from steelyard.view.runs import Run, Runs
+from steelyard.view.runs import Runs, StoredRun
 from steelyard.view.server import Guard
 from steelyard.view.site import Site
 from steelyard.view.strips import Scale, strip
@@ -214,7 +214,7 @@ def test_units_side_by_side_lead_to_their_neighbours(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(pages, "_shown", lambda *given: "")
     monkeypatch.setattr(pages, "_unit_scores", lambda *given: "")
     site = Site("/t", None)  # type: ignore[arg-type]
-    a, b = Run("1", "a.json", 0.0, None), Run("2", "b.json", 0.0, None)
+    a, b = StoredRun("1", "a.json", 0.0, None), StoredRun("2", "b.json", 0.0, None)
     both = data_of({"y": [1.0, 2.0, 3.0]}), data_of({"y": [2.0, 5.0, np.nan]})
 
     def turns(unit: int) -> str:
@@ -248,7 +248,7 @@ def test_rows_of_sides_that_do_not_know_the_unit(monkeypatch: pytest.MonkeyPatch
         pairs=None, truth=side({"image": ["a", "b"], "x": [1.0, 2.5]}), prediction=side({"other": ["a"]})
     )
     data: Any = SimpleNamespace(report=SimpleNamespace(task="t"), measured=measured, units=np.array(["b", "c"]))
-    assert units.unit_rows(data, 0) == [units.Rows("Truth", ("x",), (("2.5",),), ("",))]
+    assert units.unit_rows(data, 0) == [units.UnitRows("Truth", ("x",), (("2.5",),), ("",))]
     assert units.unit_rows(data, 1) == []
 
 
@@ -259,8 +259,8 @@ def test_results_without_units_say_so(held: Folder) -> None:
     truth = {"dish": ["a", "b"], "weight": [1.0, 2.0]}
     compared = sy.compare("weights", truth, truth, truth, ["mae"], draws=100)
     runs = Runs(held)
-    assert runs.data(Run("1", "a.json", 0.0, compared)) == (None, "A comparison holds no units.")
-    assert runs.data(Run("1", "a.json", 0.0, None)) == (None, "A file holds no units.")
+    assert runs.data(StoredRun("1", "a.json", 0.0, compared)) == (None, "A comparison holds no units.")
+    assert runs.data(StoredRun("1", "a.json", 0.0, None)) == (None, "A file holds no units.")
 
 
 def test_data_that_may_not_be_read_again(held: Folder) -> None:

@@ -19,13 +19,13 @@ from steelyard.vlm.answers import Answer, classify, parse_reply
 from steelyard.vlm.examples import _chosen, _example
 from steelyard.vlm.export import write_sides
 from steelyard.vlm.frames import Frame, read_frames, stored_frames
-from steelyard.vlm.journal import NAME, Journal, Reading, Turn, read_journal
+from steelyard.vlm.journal import NAME, Journal, JournalEntry, Turn, read_journal
 from steelyard.vlm.pace import Pace
-from steelyard.vlm.plan import SWAPPED, Plan, _plan, _swapped
+from steelyard.vlm.plan import SWAPPED, RunPlan, _plan, _swapped
 from steelyard.vlm.prices import Price, Prices
 from steelyard.vlm.prompts import PROMPTS, Prompt
 from steelyard.vlm.questions import question, read_questions
-from steelyard.vlm.readings import Run, Taken, read_run
+from steelyard.vlm.readings import Taken, VlmRun, read_run
 from steelyard.vlm.run import run
 from steelyard.vlm.schema import DEEPEST, schema_of, violation
 from steelyard.vlm.score import score
@@ -137,8 +137,8 @@ def test_more_images_than_a_model_is_shown(tmp_path: Path) -> None:
     )
 
 
-def reading(key: str, reply: str = "7", error: str = "") -> Reading:
-    return Reading(key * 32, "m", "p", "i", (Turn("how many?", reply, error=error),))
+def reading(key: str, reply: str = "7", error: str = "") -> JournalEntry:
+    return JournalEntry(key * 32, "m", "p", "i", (Turn("how many?", reply, error=error),))
 
 
 def test_a_journal_is_read_by_keys_and_a_torn_line_is_dropped(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def plan(**changed: Any) -> dict[str, Any]:
     ],
 )
 def test_plans_of_another_kind(changed: dict[str, Any], text: str) -> None:
-    assert _plan(plan()) == Plan(**plan())
+    assert _plan(plan()) == RunPlan(**plan())
     with pytest.raises(ValueError, match=rf"^{re.escape(text)}$"):
         _plan(plan(**changed))
 
@@ -245,7 +245,7 @@ def test_examples_of_frames_whose_weight_nobody_knows() -> None:
 
 def test_two_prompts_of_one_file_name_are_refused(tmp_path: Path) -> None:
     every = tuple(taken(0, 7.0, 8.0, prompt=name) for name in ("a b", "a_b"))
-    held = Run(tmp_path, tuple(one.frame for one in every[:1]), (), every)
+    held = VlmRun(tmp_path, tuple(one.frame for one in every[:1]), (), every)
     assert refusal(lambda: write_sides(held, tmp_path / "out")) == (
         "two prompts would be written to m--a_b.csv. Rename one of them."
     )

@@ -12,7 +12,7 @@ import pytest
 from drawn import DRAWN
 
 from steelyard.core.weights import Role
-from steelyard.extend import Metric, Pairs, Sum, SumBlock, Wanted, Work, frozen, ratio, sum_by_unit
+from steelyard.extend import Metric, Pairs, Requirement, SharedCache, Sum, SumBlock, frozen, ratio, sum_by_unit
 from steelyard.tasks.weights.task import TASK
 from steelyard.testing import Case, Drawn, laws
 from steelyard.testing.collect import Law, laws_of
@@ -33,7 +33,7 @@ class Off(Sum):
 
     fault: str = ""
 
-    def measure(self, pairs: Pairs, work: Work) -> SumBlock:
+    def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
         values = errors(pairs)
         if self.fault == "place in the file":
             values = values * (1 + pairs.truth_row)
@@ -48,7 +48,7 @@ class Many(Sum):
 
     name = "testing.many"
 
-    def measure(self, pairs: Pairs, work: Work) -> SumBlock:
+    def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
         return sum_by_unit(np.ones(len(pairs.owner)), pairs.owner, len(pairs.units))
 
 
@@ -72,7 +72,7 @@ class Mean(Metric):
     fault: str = ""
     need: str = ""
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         return Off(self.need), Many()
 
     def reduce(self, totals: Any) -> Any:

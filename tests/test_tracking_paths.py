@@ -14,7 +14,7 @@ from test_tracking import GOLDENS, write
 
 import steelyard as sy
 from steelyard.engine.intervals import LINE, by_jackknife
-from steelyard.tasks.tracking import needs
+from steelyard.tasks.tracking import statistics as needs
 
 scipy_stats = lazy("scipy.stats")
 

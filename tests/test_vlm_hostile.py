@@ -25,7 +25,7 @@ from steelyard.core.errors import InputError
 from steelyard.vlm import images, wire
 from steelyard.vlm.backend import ModelOptions, PermanentError, Reply
 from steelyard.vlm.completions import error_detail, read_completion
-from steelyard.vlm.journal import NAME, Journal, Reading, Turn, read_journal
+from steelyard.vlm.journal import NAME, Journal, JournalEntry, Turn, read_journal
 from steelyard.vlm.models import open_backend
 from steelyard.vlm.prompts import PROMPTS, choose_prompts
 from steelyard.vlm.run import run
@@ -218,7 +218,7 @@ def test_wrong_types_anywhere_give_a_reply_or_one_sentence(tmp_path: Path) -> No
             assert isinstance(reply.text, str)
             assert isinstance(reply.finish, str)
             assert all(isinstance(v, int) and v < 2**63 for v in reply.usage.values())
-            line = Reading("0" * 32, "m", "p", "i", (Turn("?", reply.text, reply.finish, reply.usage),)).line()
+            line = JournalEntry("0" * 32, "m", "p", "i", (Turn("?", reply.text, reply.finish, reply.usage),)).line()
             json.loads(line)
             reply.text.encode()  # can be written to any file
     assert tried > 150
@@ -307,7 +307,7 @@ def test_places_where_no_journal_can_be(frames, tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_journal_with_values_of_another_kind(change: dict[str, Any], tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
-        journal.append([Reading("0" * 32, "m", "p", "i", (Turn("?", "5"),))])
+        journal.append([JournalEntry("0" * 32, "m", "p", "i", (Turn("?", "5"),))])
     path = tmp_path / NAME
     text, reading = path.read_text().splitlines()
     path.write_text(text + "\n" + json.dumps(json.loads(reading) | change, separators=(",", ":")) + "\n")

@@ -19,17 +19,19 @@ from steelyard.core.errors import InputError
 from steelyard.vlm.backend import ModelOptions
 from steelyard.vlm.frames import Frame, read_frames
 from steelyard.vlm.images import Picture
-from steelyard.vlm.journal import NAME, Journal, Reading, Turn, read_journal, reading_key
+from steelyard.vlm.journal import NAME, Journal, JournalEntry, Turn, read_journal, reading_key
 from steelyard.vlm.models import open_backend
-from steelyard.vlm.plan import Plan, questions
+from steelyard.vlm.plan import RunPlan, questions
 from steelyard.vlm.prompts import FOLLOW_UP, PROMPTS, Prompt
 from steelyard.vlm.run import run
 
 ALL = tuple(PROMPTS.values())
 
 
-def reading(number: int, error: str = "") -> Reading:
-    return Reading(f"{number:032x}", "m", "direct", "sha", (Turn("How much?", "245", usage={"a": 1}, error=error),))
+def reading(number: int, error: str = "") -> JournalEntry:
+    return JournalEntry(
+        f"{number:032x}", "m", "direct", "sha", (Turn("How much?", "245", usage={"a": 1}, error=error),)
+    )
 
 
 def test_a_line_that_is_longer_than_any(tmp_path: Path) -> None:
@@ -211,7 +213,7 @@ def test_runs_of_before_are_held() -> None:
     }
     prompts = {name: prompt.text for name, prompt in PROMPTS.items()}
     prompts |= {"dog": "Is there a {animal}?", "colour": "Which?\n{options}", "kcal": "How many?"}
-    plan = Plan("openai:m@x", "m", backend.fingerprint, dict(backend.settings), prompts, controls=True, asks=asks)
+    plan = RunPlan("openai:m@x", "m", backend.fingerprint, dict(backend.settings), prompts, controls=True, asks=asks)
     backend.close()
     columns = {"animal": "dog", "present": "yes", "colour": "A", "kcal": "5"}
     frames = [

@@ -12,8 +12,8 @@ from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.io.formats import convert as converting
 from steelyard.io.formats.convert import Conversion
-from steelyard.io.formats.manner import Manner
-from steelyard.io.formats.reading import Reading
+from steelyard.io.formats.read_options import ReadOptions
+from steelyard.io.formats.write_options import WriteOptions
 from steelyard.io.options import resolve_options
 from steelyard.tasks.boxes3d.convert import FORMATS as SOLID
 from steelyard.tasks.boxes3d.convert import convert_solid
@@ -67,5 +67,5 @@ def convert(
     if from_format in SOLID or to_format in SOLID:
         task = catalogue.find_task("boxes3d")
         return convert_solid(task, source, target, from_format, to_format, like=like, strict=strict, force=force)
-    reading, manner = Reading(from_format, images, names, pixels), Manner(pixels, whole, polygons)
+    reading, manner = ReadOptions(from_format, images, names, pixels), WriteOptions(pixels, whole, polygons)
     return converting.convert(source, target, reading, to_format, manner, like=like, strict=strict, force=force)

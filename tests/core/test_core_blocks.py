@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from steelyard.core.block import CellsBlock, MomentsBlock, Pooled, SumBlock, shape_of
-from steelyard.core.facts import Axis, Facts
-from steelyard.core.ranking import Reading
+from steelyard.core.metadata import Axis, Metadata
+from steelyard.core.ranking import BlockReader
 from steelyard.core.weights import EachUnit, Entries, LeaveOneOut, Plain
 
-FACTS = Facts({"class": Axis(("a", "b")), "rater": Axis((1, 2, 3))})
+FACTS = Metadata({"class": Axis(("a", "b")), "rater": Axis((1, 2, 3))})
 
 
 def entries(block: CellsBlock) -> tuple[list[int], list[int], list[float] | None, int]:
@@ -133,7 +133,7 @@ def test_cells_are_stacked() -> None:
 
 def test_cells_move_along_named_axes_only() -> None:
     """Class b becomes code 2 of 4, raters 1 and 3 codes 0 and 1 of 2; the middle axis of two places stays."""
-    new = Facts({"class": Axis(("a", "aa", "b", "c")), "rater": Axis((1, 3, 2))})
+    new = Metadata({"class": Axis(("a", "aa", "b", "c")), "rater": Axis((1, 3, 2))})
     codes: dict[str, Any] = {"class": np.array([0, 2]), "rater": np.array([0, 2, 1])}
     axes = ("class", 2, "rater")
     code = np.ravel_multi_index((np.array([1, 0, 1]), np.array([1, 0, 0]), np.array([2, 1, 0])), (2, 2, 3))
@@ -144,7 +144,7 @@ def test_cells_move_along_named_axes_only() -> None:
     assert (moved.axes, moved.entries.code.dtype) == (axes, np.int32)
     none = CellsBlock(axes, Entries(np.zeros(0, np.int64), np.zeros(0, np.int32), None, 12))
     assert entries(none.move(codes, FACTS, new)) == ([], [], None, 24)
-    large = Facts({"class": Axis(tuple(range(2**16))), "rater": FACTS.axes["rater"]})
+    large = Metadata({"class": Axis(tuple(range(2**16))), "rater": FACTS.axes["rater"]})
     far = CellsBlock.of(("class", 2**15), FACTS, np.array([0]), np.array([2**15 + 1]), None)
     away = far.move({"class": np.array([0, 2**16 - 1])}, FACTS, large)
     assert entries(away) == ([0], [(2**16 - 1) * 2**15 + 1], None, 2**31)
@@ -177,7 +177,7 @@ def test_sums_along_an_axis() -> None:
     )  # fmt: skip
     alone = SumBlock.stack([block], [3])
     assert (alone.axis, alone.values.tolist()) == ("class", block.values.tolist())
-    new = Facts({"class": Axis(("a", "aa", "b", "c"))})
+    new = Metadata({"class": Axis(("a", "aa", "b", "c"))})
     moved = block.move({"class": np.array([2, 0])}, FACTS, new)
     assert (moved.axis, moved.values.tolist()) == ("class", [[2, 0, 1, 0], [4, 0, 3, 0], [6, 0, 5, 0]])
     assert block.total(Plain(np.array([1.0, 2, 0.5])), FACTS).tolist() == [[9.5, 13]]
@@ -237,14 +237,14 @@ def test_cells_alone_and_without_an_entry() -> None:
     block = CellsBlock.of(("class",), FACTS, np.array([0]), np.array([1]), np.array([0.5]))
     alone = CellsBlock.stack([block], [1])
     assert (alone.axes, entries(alone)) == (("class",), ([0], [1], [0.5], 2))
-    new = Facts({"class": Axis(tuple(range(70)))})
+    new = Metadata({"class": Axis(tuple(range(70)))})
     moved = block.move({"class": np.array([0, 69])}, FACTS, new)
     assert (entries(moved), moved.entries.code.dtype) == (([0], [69], [0.5], 70), np.int32)
     none = block.take(np.zeros(0, np.int64), 0).move({"class": np.array([0, 69])}, FACTS, new)
     assert (none.axes, entries(none)) == (("class",), ([], [], [], 70))
 
 
-class Passed(Reading):
+class Passed(BlockReader):
     """What it is given, to be looked at."""
 
     def read(self, block: Any, weights: Any, facts: Any) -> Any:

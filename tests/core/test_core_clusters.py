@@ -9,8 +9,8 @@ import pytest
 
 from steelyard.core.draws import unit_keys
 from steelyard.core.errors import InputError
-from steelyard.core.facts import Facts
-from steelyard.core.plan import JACKKNIFE, Plan, draw_keys
+from steelyard.core.metadata import Metadata
+from steelyard.core.plan import JACKKNIFE, WeightPlan, draw_keys
 from steelyard.core.records import as_object
 from steelyard.core.request import Request
 from steelyard.core.state import State
@@ -79,7 +79,7 @@ def test_a_jackknife_leaves_clusters_out() -> None:
 
 def test_strata_hold_in_draws_and_in_the_jackknife() -> None:
     units = Units(IDS, np.array([1.0, 2, 3, 4, 5]), stratum=STRATUM)
-    for plan in (Plan(Role.DRAWS, 3, rows=40), JACKKNIFE):
+    for plan in (WeightPlan(Role.DRAWS, 3, rows=40), JACKKNIFE):
         rows = np.array(rows_of(plan.bind(units)))
         assert rows[:, [0, 2]].sum(axis=1) == pytest.approx(np.full(len(rows), 4))
         assert rows[:, [1, 3, 4]].sum(axis=1) == pytest.approx(np.full(len(rows), 11))
@@ -106,7 +106,7 @@ def test_units_with_clusters_are_cut_and_stacked() -> None:
 
 def test_a_state_takes_the_groups_of_another() -> None:
     def state(units: Units) -> State:
-        return State(units, Facts(), {})
+        return State(units, Metadata(), {})
 
     whole = state(Units(IDS, None, None, CLUSTER, STRATUM, {"day": IDS}))
     mine = state(Units(IDS, np.ones(5)))

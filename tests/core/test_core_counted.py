@@ -10,15 +10,15 @@ import pytest
 from steelyard.core import state as module
 from steelyard.core.block import CellsBlock, SumBlock
 from steelyard.core.errors import InputError
-from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Cells, Sum, Work
+from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.pairs import Countable
 from steelyard.core.plan import POINT
 from steelyard.core.state import State
+from steelyard.core.statistic import Cells, SharedCache, Sum
 from steelyard.core.units import Units
 
-FACTS = Facts({"class": Axis(("a", "b"))})
+FACTS = Metadata({"class": Axis(("a", "b"))})
 
 
 @frozen
@@ -27,7 +27,7 @@ class Kind(Cells):
 
     name, kinds = "core.counted.kind", True
 
-    def measure(self, pairs: Any, work: Work) -> CellsBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> CellsBlock:
         return CellsBlock.of((2, "class"), pairs.facts, pairs.owner, pairs.code, None)
 
 
@@ -37,7 +37,7 @@ class Plain(Cells):
 
     name = "core.counted.plain"
 
-    def measure(self, pairs: Any, work: Work) -> CellsBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> CellsBlock:
         return CellsBlock.of((2, "class"), pairs.facts, pairs.owner, pairs.code, None)
 
 
@@ -47,8 +47,8 @@ class Column(Sum):
 
     name = "core.counted.column"
 
-    def measure(self, pairs: Any, work: Work) -> SumBlock:
-        pairs.asked.append(work.needs)
+    def measure(self, pairs: Any, cache: SharedCache) -> SumBlock:
+        pairs.asked.append(cache.needs)
         return SumBlock(pairs.column)
 
 

@@ -12,7 +12,7 @@ from steelyard import _native
 from steelyard.core import draws as module
 from steelyard.core import weights as weights_module
 from steelyard.core.draws import BootstrapDraws, unit_keys
-from steelyard.core.plan import COUNT, JACKKNIFE, POINT, UNITS, Plan
+from steelyard.core.plan import COUNT, JACKKNIFE, POINT, UNITS, WeightPlan
 from steelyard.core.units import Units
 from steelyard.core.weights import Entries, Role
 
@@ -174,9 +174,9 @@ def test_plans_bind_to_units() -> None:
         [4, 0, 12],
         [4, 0, 10],
     ]  # without one of the alike units
-    draws = Plan(Role.DRAWS, SEED, 32, 20).bind(units)
+    draws = WeightPlan(Role.DRAWS, SEED, 32, 20).bind(units)
     assert np.concatenate(list(draws.blocks())).tolist() == (plain_rows(32, 20) * OWN).tolist()
-    copied = Plan(Role.DRAWS, SEED, rows=6).bind(Units(np.arange(7), None, np.arange(1, 8)))
+    copied = WeightPlan(Role.DRAWS, SEED, rows=6).bind(Units(np.arange(7), None, np.arange(1, 8)))
     assert np.concatenate(list(copied.blocks())).tolist() == plain_rows(0, 6, np.arange(1, 8)).tolist()
 
 

@@ -7,8 +7,8 @@ import pickle
 import numpy as np
 
 from steelyard.core.block import CellsBlock
-from steelyard.core.facts import Facts
 from steelyard.core.kinds import KindCells, KindUnits
+from steelyard.core.metadata import Metadata
 from steelyard.core.plan import POINT
 from steelyard.core.units import Units
 from steelyard.core.weights import Entries
@@ -33,7 +33,7 @@ def test_cells_are_made_when_they_are_asked_for() -> None:
 
     def entries() -> Entries:
         made.append("entries")
-        return CellsBlock.of((2, 2), Facts(), np.arange(3), np.array([0, 2, 3]), np.ones(3)).entries
+        return CellsBlock.of((2, 2), Metadata(), np.arange(3), np.array([0, 2, 3]), np.ones(3)).entries
 
     def plain() -> np.ndarray:
         made.append("plain")
@@ -43,11 +43,11 @@ def test_cells_are_made_when_they_are_asked_for() -> None:
     units = KindUnits(MATRIX)
     weights = POINT.bind(units)
     assert weights.whole
-    assert cells.total(weights, Facts()).tolist() == [[[3, 0], [2, 5]]]
+    assert cells.total(weights, Metadata()).tolist() == [[[3, 0], [2, 5]]]
     assert made == ["plain"]
     other = POINT.bind(Units(units.ids, None, units.copies).take(np.array([0, 1, 2])))
-    assert cells.total(other, Facts()).tolist() == [[[3, 0], [2, 5]]]
+    assert cells.total(other, Metadata()).tolist() == [[[3, 0], [2, 5]]]
     assert (cells.kind, cells.axes) == ("cells", (2, 2))
     back = pickle.loads(pickle.dumps(cells))
     assert type(back) is CellsBlock
-    assert back.total(other, Facts()).tolist() == [[[3, 0], [2, 5]]]
+    assert back.total(other, Metadata()).tolist() == [[[3, 0], [2, 5]]]

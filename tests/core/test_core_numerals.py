@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.core.facts import Axis
+from steelyard.core.metadata import Axis
 from steelyard.core.numerals import is_whole
 
 

@@ -15,7 +15,7 @@ import pytest
 from steelyard.core import registry
 from steelyard.core.errors import InputError
 from steelyard.core.options import Option
-from steelyard.core.registry import brought, hidden, load, package
+from steelyard.core.registry import hidden, load, package, plugins
 from steelyard.core.sample import Sample, find_sample
 
 GROUP = "core.test.group"
@@ -25,9 +25,9 @@ GROUP = "core.test.group"
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder that Python imports from, and no memory of what was brought."""
     monkeypatch.syspath_prepend(str(tmp_path))
-    registry.brought.cache_clear()
+    registry.plugins.cache_clear()
     yield tmp_path
-    registry.brought.cache_clear()
+    registry.plugins.cache_clear()
     for name in [name for name in sys.modules if name.startswith("core_test_")]:
         del sys.modules[name]
 
@@ -50,16 +50,16 @@ def refused(name: str, type_: type = float) -> str:
 def test_entry_points_by_name(site: Path) -> None:
     install(site, "second", "2.0", "tau = math:tau", "e = math:e")
     install(site, "first", "1.5", "tau = math:pi")
-    points = brought(GROUP)
+    points = plugins(GROUP)
     assert {name: sorted(package(point) for point in claimed) for name, claimed in points.items()} == {
         "e": ["second 2.0"],
         "tau": ["first 1.5", "second 2.0"],
     }
     assert list(points) == ["e", "tau"]
     assert isinstance(points["tau"], tuple)
-    assert brought(GROUP) is points
-    assert list(brought("core.test.other")) == ["elsewhere"]
-    assert brought("core.test.none") == {}
+    assert plugins(GROUP) is points
+    assert list(plugins("core.test.other")) == ["elsewhere"]
+    assert plugins("core.test.none") == {}
 
 
 def test_the_same_claim_twice_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,9 +70,9 @@ def test_the_same_claim_twice_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
     points = [point("a:b", "p"), point("a:b", "p"), point("a:c", "p"), point("a:b", "q"), point("a:b", "p", "2")]
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points if group == GROUP else [])
-    registry.brought.cache_clear()
-    assert brought(GROUP) == {"x": (points[0], points[2], points[3], points[4])}
-    registry.brought.cache_clear()
+    registry.plugins.cache_clear()
+    assert plugins(GROUP) == {"x": (points[0], points[2], points[3], points[4])}
+    registry.plugins.cache_clear()
 
 
 def test_an_entry_point_without_a_package_is_named_so() -> None:

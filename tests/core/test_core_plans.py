@@ -13,11 +13,11 @@ from steelyard.core.block import CellsBlock
 from steelyard.core.by_group import AnsweredBlock, GroupCurve
 from steelyard.core.counts import count_text
 from steelyard.core.errors import InputError
-from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.kinds import KindCells, KindUnits
-from steelyard.core.need import Ranking, Work
+from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.plan import COUNT, JACKKNIFE, POINT, UNITS, leave_groups_out
+from steelyard.core.statistic import Ranking, SharedCache
 from steelyard.core.units import Units
 from steelyard.core.weights import EachUnit, Entries, LeaveGroupOut, LeaveOneOut, Plain, Role
 
@@ -71,7 +71,7 @@ def test_what_a_plan_says_of_its_weights() -> None:
 
 
 MATRIX = np.array([[2, 0], [1, 4]])
-FACTS = Facts({"class": Axis(("a", "b"))})
+FACTS = Metadata({"class": Axis(("a", "b"))})
 
 
 def test_kinds_of_units_are_the_filled_cells() -> None:
@@ -111,7 +111,7 @@ class Given(Ranking):
 
     name = "core.plans.given"
 
-    def measure(self, pairs: Any, work: Work) -> Any:
+    def measure(self, pairs: Any, cache: SharedCache) -> Any:
         raise TypeError("given")
 
 
@@ -146,7 +146,7 @@ def test_an_answered_ranking_gives_what_was_read() -> None:
     block = AnsweredBlock({(curve, Role.POINT): "point", (curve, Role.DRAWS): "draws"})
     units = Units(np.arange(2))
     assert [block.read(curve, plan.bind(units), FACTS) for plan in (POINT, COUNT)] == ["point", "point"]
-    assert block.read(curve, module.Plan(Role.DRAWS, rows=1).bind(units), FACTS) == "draws"
+    assert block.read(curve, module.WeightPlan(Role.DRAWS, rows=1).bind(units), FACTS) == "draws"
     with pytest.raises(KeyError):
         block.read(curve, UNITS.bind(units), FACTS)
     for ask in (

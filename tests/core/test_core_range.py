@@ -13,7 +13,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
 from steelyard.core.totals import Totals
 from steelyard.core.weights import Role
-from steelyard.extend import Floats, Wanted, frozen
+from steelyard.extend import Floats, Requirement, frozen
 
 METRICS = [
     pytest.param(task, metric, id=f"{task}-{metric}") for task in catalogue.TASKS for metric in catalogue.metrics(task)
@@ -81,7 +81,7 @@ def test_a_class_may_declare_any_range() -> None:
 
 def test_a_pinball_loss_of_a_wrong_range_is_an_error() -> None:
     """The finding: a loss of 16.1 was printed with the interval [12.07, 1]."""
-    from steelyard.extend import Pairs, Sum, SumBlock, Work, ratio, sum_by_unit
+    from steelyard.extend import Pairs, SharedCache, Sum, SumBlock, ratio, sum_by_unit
 
     @frozen
     class Loss(Sum):
@@ -89,7 +89,7 @@ def test_a_pinball_loss_of_a_wrong_range_is_an_error() -> None:
 
         name = "tests.pinball"
 
-        def measure(self, pairs: Pairs, work: Work) -> SumBlock:
+        def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
             off = pairs.truth_column("weight") - pairs.prediction_column("weight", missing=0.0)
             return sum_by_unit(np.maximum(0.9 * off, -0.1 * off), pairs.owner, len(pairs.units))
 
@@ -99,7 +99,7 @@ def test_a_pinball_loss_of_a_wrong_range_is_an_error() -> None:
 
         name = "tests.rows"
 
-        def measure(self, pairs: Pairs, work: Work) -> SumBlock:
+        def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
             return sum_by_unit(pairs.owner * 0 + 1, pairs.owner, len(pairs.units))
 
     def pinball(ends: tuple[float, float]) -> type[Metric]:
@@ -109,7 +109,7 @@ def test_a_pinball_loss_of_a_wrong_range_is_an_error() -> None:
 
             name, title, better, range = "pinball", "Pinball loss", "lower", ends
 
-            def needs(self) -> tuple[Wanted, ...]:
+            def needs(self) -> tuple[Requirement, ...]:
                 return Loss(), Count()
 
             def reduce(self, totals: Totals) -> Floats:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from steelyard.core.facts import Axis, Facts
+from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.ranking import Grouped, RankingBlock, tied_by_unit
 from steelyard.core.weights import Plain
 
-TWO = Facts({"class": Axis(("a", "b"))})
-FOUR = Facts({"class": Axis(("a", "aa", "b", "c"))})
+TWO = Metadata({"class": Axis(("a", "b"))})
+FOUR = Metadata({"class": Axis(("a", "aa", "b", "c"))})
 
 
 def grouped(groups: int, rows: list[tuple[int, int, float]], score: bool = True) -> Grouped:

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.block import SumBlock
-from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Rows, Work
+from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.rankings import Content, Ids, Rankings
 from steelyard.core.rows import RowsBlock, RowTable
+from steelyard.core.statistic import Rows, SharedCache
 from steelyard.core.weights import EachUnit, Plain
 
-TWO = Facts({"class": Axis(("a", "b"))})
+TWO = Metadata({"class": Axis(("a", "b"))})
 
 
 @frozen
@@ -24,7 +24,7 @@ class AmongAll(Rows):
     name = "core.among_all"
     columns = {"size": "f"}
 
-    def measure(self, pairs: Any, work: Work) -> Any:
+    def measure(self, pairs: Any, cache: SharedCache) -> Any:
         raise TypeError("given")
 
     def finish(self, rows: RowTable) -> SumBlock:

@@ -11,15 +11,25 @@ import pytest
 from steelyard.core.block import CellsBlock, MomentsBlock, SumBlock
 from steelyard.core.draws import BootstrapDraws
 from steelyard.core.errors import InputError
-from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.metric import Metric
-from steelyard.core.need import Cells, Curve, Moments, Need, Ranking, Rows, Sum, Work, sum_by_unit
-from steelyard.core.plan import POINT, UNITS, Plan
+from steelyard.core.plan import POINT, UNITS, WeightPlan
 from steelyard.core.ranking import Grouped, RankingBlock
 from steelyard.core.rows import RowsBlock, RowTable
 from steelyard.core.state import State
-from steelyard.core.totals import Declared, Totals
+from steelyard.core.statistic import (
+    Cells,
+    Moments,
+    Ranking,
+    RankingReader,
+    Rows,
+    SharedCache,
+    Statistic,
+    Sum,
+    sum_by_unit,
+)
+from steelyard.core.totals import Totals, TotalsView
 from steelyard.core.units import Units
 from steelyard.core.weights import Role
 
@@ -31,8 +41,8 @@ class Size(Sum):
     name = "core.size"
     times: float = field(default=1.0, metadata={"spec": "factor"})
 
-    def measure(self, pairs: Any, work: Work) -> SumBlock:
-        return SumBlock(work.once("column", lambda: pairs.looked()) * self.times)
+    def measure(self, pairs: Any, cache: SharedCache) -> SumBlock:
+        return SumBlock(cache.once("column", lambda: pairs.looked()) * self.times)
 
 
 @frozen
@@ -41,7 +51,7 @@ class Aside(Sum):
 
     name, drawn = "core.aside", False
 
-    def measure(self, pairs: Any, work: Work) -> SumBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> SumBlock:
         return SumBlock(pairs.column)
 
 
@@ -51,7 +61,7 @@ class Spread(Moments):
 
     name = "core.spread"
 
-    def measure(self, pairs: Any, work: Work) -> MomentsBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> MomentsBlock:
         return MomentsBlock.of((pairs.column,), np.arange(len(pairs.column)), len(pairs.column))
 
 
@@ -61,7 +71,7 @@ class Kinds(Cells):
 
     name, version = "core.kinds", 3
 
-    def measure(self, pairs: Any, work: Work) -> CellsBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> CellsBlock:
         n = len(pairs.column)
         return CellsBlock.of(("class",), pairs.facts, np.arange(n), pairs.code, None)
 
@@ -71,7 +81,7 @@ class Given:
 
     def __init__(self, ids: list[Any], column: list[float], code: list[int], classes: tuple[str, ...]) -> None:
         self.units, self.weight, self.column = np.array(ids), None, np.array(column)
-        self.code, self.facts, self.looks = np.array(code), Facts({"class": Axis(classes)}), 0
+        self.code, self.facts, self.looks = np.array(code), Metadata({"class": Axis(classes)}), 0
 
     def looked(self) -> np.ndarray:
         self.looks += 1
@@ -97,7 +107,7 @@ def test_measured_once_and_weighed() -> None:
     assert totals[Spread()].count.tolist() == [2]
     assert totals[Size()] is totals[Size()]
     assert measured.totals(UNITS)[Size()].tolist() == [5, 7]
-    work = Work()
+    work = SharedCache()
     State.of(pairs, NEEDS, work)
     State.of(pairs, NEEDS, work)
     assert pairs.looks == 2  # shared by all that are given the same work
@@ -110,7 +120,7 @@ def test_draws_are_one_pass_over_all_columns(monkeypatch: pytest.MonkeyPatch) ->
     assert matrix.tolist() == [[x, 2 * x, 1, x - 1 - 4 / 3, (x - 1 - 4 / 3) ** 2] for x in (1.0, 2.0, 4.0)]
     assert columns == {Size(): (0, 1, ()), Size(2.0): (1, 2, ()), Spread(): (2, 5, (3,))}
     assert matrix.flags.c_contiguous
-    plan = Plan(Role.DRAWS, 0, 0, 40)
+    plan = WeightPlan(Role.DRAWS, 0, 0, 40)
     rows = np.concatenate(list(plan.bind(measured.units).blocks()))
     passes: list[int] = []
     monkeypatch.setattr(
@@ -131,9 +141,9 @@ def test_draws_are_one_pass_over_all_columns(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_wide_sums_keep_their_shape_in_draws() -> None:
     values = np.arange(12.0).reshape(3, 2, 2)
-    measured = State(Units(np.arange(3)), Facts(), {Size(): SumBlock(values), Size(2.0): SumBlock(np.ones(3))})
+    measured = State(Units(np.arange(3)), Metadata(), {Size(): SumBlock(values), Size(2.0): SumBlock(np.ones(3))})
     assert measured.dense[1] == {Size(): (0, 4, (2, 2)), Size(2.0): (4, 5, ())}
-    plan = Plan(Role.DRAWS, 0, 0, 40)
+    plan = WeightPlan(Role.DRAWS, 0, 0, 40)
     rows = np.concatenate(list(plan.bind(measured.units).blocks()))
     totals = measured.totals(plan)[Size()]
     assert (totals.shape, totals.tolist()) == ((40, 2, 2), np.tensordot(rows, values, 1).tolist())
@@ -182,7 +192,7 @@ class Share(Rows):
 
     name, columns = "core.state.share", {"size": "f"}
 
-    def measure(self, pairs: Any, work: Work) -> RowsBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> RowsBlock:
         n = len(pairs.column)
         table = RowTable(self, pairs.units, np.arange(n + 1), {"size": pairs.column})
         return RowsBlock((table,), np.arange(n))
@@ -240,7 +250,7 @@ def test_a_need_is_its_text() -> None:
         "core.spread/1",
         "core.kinds/3",
     ]
-    assert [Need.parse(str(need)) for need in NEEDS] == list(NEEDS)
+    assert [Statistic.parse(str(need)) for need in NEEDS] == list(NEEDS)
 
 
 @pytest.mark.parametrize(
@@ -261,7 +271,7 @@ def test_a_need_is_its_text() -> None:
 )  # fmt: skip
 def test_a_text_that_names_no_need(text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
-        Need.parse(text)
+        Statistic.parse(text)
     assert str(caught.value) == message
 
 
@@ -271,12 +281,12 @@ class Ranked(Ranking):
 
     name = "core.ranked"
 
-    def measure(self, pairs: Any, work: Work) -> Any:
+    def measure(self, pairs: Any, cache: SharedCache) -> Any:
         raise TypeError("given")
 
 
 @frozen
-class Reader(Curve):
+class Reader(RankingReader):
     """What it is given, to be looked at."""
 
     def read(self, block: Any, weights: Any, facts: Any) -> Any:
@@ -293,7 +303,7 @@ class Both(Metric):
     def needs(self) -> tuple[Any, ...]:
         return (Size(),)
 
-    def reduce(self, totals: Declared) -> Any:
+    def reduce(self, totals: TotalsView) -> Any:
         return totals[Size()] + (totals[Size(2.0)] if self.also else 0)
 
 
@@ -306,7 +316,7 @@ def test_needs_of_one_name_are_of_one_module() -> None:
 
     define("core.first")
     define("core.first")
-    with pytest.raises(TypeError, match=r"^a need 'core\.defined' is there already: core\.first\.Defined$"):
+    with pytest.raises(TypeError, match=r"^a statistic 'core\.defined' is defined already: core\.first\.Defined$"):
         define("core.second")
 
 
@@ -319,7 +329,7 @@ def test_the_text_of_a_curve_and_of_what_is_measured() -> None:
 
     assert str(Deep(Ranked())) == "Deep(ranking=core.ranked/1, depth=3)"
     assert str(Both(also=True)) == "both(also=true)"
-    assert (Work((Size(),)).needs, Work().needs) == ((Size(),), ())
+    assert (SharedCache((Size(),)).needs, SharedCache().needs) == ((Size(),), ())
 
 
 def test_a_metric_sees_what_it_declares() -> None:
@@ -336,7 +346,7 @@ def test_a_metric_sees_what_it_declares() -> None:
 def test_a_curve_reads_the_block_of_its_ranking() -> None:
     nothing = Grouped(np.zeros(2, np.int64), np.zeros(0, np.int32), {})
     block = RankingBlock("", nothing, nothing)
-    measured = State(Units(np.arange(2)), Facts(flags={"x": 1}), {Ranked(): block})
+    measured = State(Units(np.arange(2)), Metadata(flags={"x": 1}), {Ranked(): block})
     totals = Totals(measured, POINT.bind(measured.units))
     reading = totals[Reader(Ranked())]
     assert reading == (block, totals.weights, measured.facts)

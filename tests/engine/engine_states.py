@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from steelyard.core.block import SumBlock
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric
-from steelyard.core.need import Sum, Work
 from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache, Sum
 from steelyard.core.units import Units
 
 
@@ -22,7 +22,7 @@ class Given(Sum):
     name = "engine.given"
     of: str
 
-    def measure(self, pairs: Any, work: Work) -> SumBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> SumBlock:
         return SumBlock(pairs[self.of])
 
 
@@ -111,4 +111,6 @@ def state_of(x: Any, n: Any = None, lost: Any = None, weight: Any = None, copies
     x = np.asarray(x, dtype=float)
     columns = {X: x, N: np.ones(len(x)) if n is None else n, LOST: np.zeros(len(x)) if lost is None else lost}
     named = Units(np.array([f"u{i:03}" for i in range(len(x))]), weight, copies, **units)
-    return State(named, Facts(), {need: SumBlock(np.asarray(values, dtype=float)) for need, values in columns.items()})
+    return State(
+        named, Metadata(), {need: SumBlock(np.asarray(values, dtype=float)) for need, values in columns.items()}
+    )

@@ -16,7 +16,7 @@ from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.core.figure import Figure
 from steelyard.core.request import Request
-from steelyard.engine.evidence import Live, _without, class_figure, with_intervals
+from steelyard.engine.details import LazyDetails, _without, class_figure, with_intervals
 from steelyard.engine.groups import _sounds_like_a_group, _texts, by_unit
 from steelyard.engine.judged import evaluate_judged
 from steelyard.engine.proxy import proxy_scores
@@ -135,7 +135,7 @@ def test_units_that_are_counted_are_listed_for_their_table(monkeypatch: pytest.M
     rows = {"id": IDS, "label": list("abababab")}
     data = measure_sides(LABELS, Request.of("labels", "accuracy", {}), rows, {"id": IDS, "label": list("aaaaaaaa")})
     assert data.state.units.alike
-    table = Live(LABELS, data.pairs, data.state, data.metrics).units()
+    table = LazyDetails(LABELS, data.pairs, data.state, data.metrics).units()
     assert (table.unit, table.units.tolist(), list(table.values)) == ("unit", IDS, ["accuracy"])
     assert table.values["accuracy"].tolist() == [1, 0] * 4
 
@@ -314,12 +314,12 @@ def test_figures_of_classes_carry_intervals(monkeypatch: pytest.MonkeyPatch) -> 
     plain = evaluate("segmentation", truth, predicted, ["miou"], confidence=None).figure("iou_class")
     assert list(plain.columns) == ["name", "value"]
     assert "low" not in report.figure("confusion").columns
-    monkeypatch.setattr("steelyard.engine.evidence.MOST_CELLS", 23)
+    monkeypatch.setattr("steelyard.engine.details.MOST_CELLS", 23)
     assert list(evaluate("segmentation", truth, predicted, ["miou"], draws=100).figure("iou_class").columns) == [
         "name",
         "value",
     ]
-    monkeypatch.setattr("steelyard.engine.evidence.MOST_CELLS", 24)
+    monkeypatch.setattr("steelyard.engine.details.MOST_CELLS", 24)
     assert "low" in evaluate("segmentation", truth, predicted, ["miou"], draws=100).figure("iou_class").columns
 
 
@@ -328,11 +328,11 @@ def test_evidence_without_a_request_has_no_intervals() -> None:
     request = Request.of("segmentation", "miou", {"draws": 100})
     data = measure_sides(catalogue.find_task("segmentation"), request, truth, truth)
     task = catalogue.find_task("segmentation")
-    assert Live(task, data.pairs, data.state, data.metrics)._class_metrics == {}
-    assert Live(task, None, data.state, data.metrics, request)._class_metrics == {}
-    assert list(Live(task, data.pairs, data.state, data.metrics, request)._class_metrics) == ["0", "1"]
+    assert LazyDetails(task, data.pairs, data.state, data.metrics)._class_metrics == {}
+    assert LazyDetails(task, None, data.state, data.metrics, request)._class_metrics == {}
+    assert list(LazyDetails(task, data.pairs, data.state, data.metrics, request)._class_metrics) == ["0", "1"]
     one = replace(request, confidence=None)
-    assert Live(task, data.pairs, data.state, data.metrics, one)._class_scores == {}
+    assert LazyDetails(task, data.pairs, data.state, data.metrics, one)._class_scores == {}
 
 
 def test_tools_that_a_task_does_not_have() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from steelyard.core.figure import Figure
-from steelyard.engine.evidence import _without, class_figure, with_intervals
+from steelyard.engine.details import _without, class_figure, with_intervals
 from steelyard.results.score import Score
 
 

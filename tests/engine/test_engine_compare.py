@@ -17,8 +17,8 @@ from steelyard.core.request import Request
 from steelyard.engine.compare import compare
 from steelyard.engine.flips import Coins, Influence, flip_test
 from steelyard.engine.margins import margin_verdict
-from steelyard.engine.paired import Facts
-from steelyard.engine.planning import showable
+from steelyard.engine.paired import MetricTraits
+from steelyard.engine.planning import min_detectable
 from steelyard.engine.ranks import standing
 from steelyard.engine.sides import sides_of
 from steelyard.results.score import Difference
@@ -83,7 +83,7 @@ def test_a_difference_of_means() -> None:
     assert d.se == pytest.approx(se_of(gap))
     u = gap - gap.mean()
     assert d.df == pytest.approx(min(80 / (40 * (u**4).sum() / (u**2).sum() ** 2 - 1), 39))
-    assert d.showable == pytest.approx(showable(d.se, d.df, 0.95))
+    assert d.showable == pytest.approx(min_detectable(d.se, d.df, 0.95))
     assert compared.test.worlds == pytest.approx(np.abs(signs(40) @ gap) / 40, rel=1e-5, abs=1e-6)
     assert compared.test.worlds.dtype == np.float32
     assert compared.test.spread == pytest.approx(math.sqrt(float((gap**2).sum())) / 40)
@@ -100,7 +100,7 @@ def test_another_confidence() -> None:
     request = Request("any", draws=200, seed=3, confidence=0.8, margin={"mean": "0.5"})
     d = both([Mean()], request=request)["mean"].difference
     assert d.interval == pytest.approx(flipped(B - A, confidence=0.8).interval)
-    assert d.showable == pytest.approx(showable(d.se, d.df, 0.8))
+    assert d.showable == pytest.approx(min_detectable(d.se, d.df, 0.8))
     assert d.margin_level == pytest.approx(0.1)
     bare = both([Mean()], request=Request("any", draws=200, seed=3, confidence=None))["mean"].difference
     plain = both([Mean()])["mean"].difference
@@ -306,14 +306,16 @@ def test_ranks_of_models() -> None:
     base = RNG.normal(0, 1, 60)
     units = [5 + base, 5.1 + base + RNG.normal(0, 2.0, 60), 9 + base + RNG.normal(0, 0.1, 60)]
     values, each = [float(one.mean()) for one in units], [model(one) for one in units]
-    standings = standing(Facts.of(High()), values, each, 0.95)
+    standings = standing(MetricTraits.of(High()), values, each, 0.95)
     assert standings is not None
     assert (standings.spec, standings.ranks, standings.confidence) == ("high", ((2, 3), (2, 3), (1, 1)), 0.95)
-    turned = standing(Facts.of(Mean()), values, each, 0.95)
+    turned = standing(MetricTraits.of(Mean()), values, each, 0.95)
     assert turned is not None
     assert turned.ranks == ((1, 2), (1, 2), (3, 3))
     units = [1 + base / 9, -4 + base / 9, 9 + base / 9 + RNG.normal(0, 0.1, 60)]
-    near = standing(Facts.of(NearOne()), [float(one.mean()) for one in units], [model(one) for one in units], 0.95)
+    near = standing(
+        MetricTraits.of(NearOne()), [float(one.mean()) for one in units], [model(one) for one in units], 0.95
+    )
     assert near is not None
     assert near.ranks == ((1, 1), (2, 2), (3, 3))
 
@@ -322,7 +324,9 @@ def test_equal_distances_share_their_rank() -> None:
     """At -1, 1 and 4 the first two are equally far from 0, whichever way each errs."""
     rng = np.random.default_rng(9)
     units = [centre + rng.normal(0, 0.5, 60) for centre in (-1.0, 1.0, 4.0)]
-    standings = standing(Facts.of(Endless()), [float(one.mean()) for one in units], [model(one) for one in units], 0.95)
+    standings = standing(
+        MetricTraits.of(Endless()), [float(one.mean()) for one in units], [model(one) for one in units], 0.95
+    )
     assert standings is not None
     assert standings.ranks == ((1, 2), (1, 2), (3, 3))
 
@@ -330,15 +334,15 @@ def test_equal_distances_share_their_rank() -> None:
 def test_models_without_a_rank() -> None:
     base = RNG.normal(0, 1, 60)
     each = [model(5 + base), model(base), model(9 + base + RNG.normal(0, 0.1, 60))]
-    standings = standing(Facts.of(High()), [5.0, math.nan, 9.0], each, 0.9)
+    standings = standing(MetricTraits.of(High()), [5.0, math.nan, 9.0], each, 0.9)
     assert standings is not None
     assert standings.ranks == ((2, 2), (0, 0), (1, 1))
     assert standings.letters == ("b", "", "a")
-    same = standing(Facts.of(High()), [5.0, 5.0], [each[0], each[0]], 0.95)
+    same = standing(MetricTraits.of(High()), [5.0, 5.0], [each[0], each[0]], 0.95)
     assert same is not None
     assert same.ranks == ((1, 2), (1, 2))
-    assert standing(Facts.of(High()), [5.0, math.nan], each[:2], 0.95) is None
-    assert standing(Facts.of(Count()), [5.0, 6.0], each[:2], 0.95) is None
+    assert standing(MetricTraits.of(High()), [5.0, math.nan], each[:2], 0.95) is None
+    assert standing(MetricTraits.of(Count()), [5.0, 6.0], each[:2], 0.95) is None
 
 
 def test_a_level_decides_which_ranks_are_shown() -> None:
@@ -346,6 +350,6 @@ def test_a_level_decides_which_ranks_are_shown() -> None:
     base = np.random.default_rng(10).normal(0, 1, 100)
     gap = base - base.mean() + 0.22
     for confidence, expected in ((0.9, ((2, 2), (1, 1))), (0.99, ((1, 2), (1, 2)))):
-        standings = standing(Facts.of(High()), [0.0, 0.22], [model(np.zeros(100)), model(gap)], confidence)
+        standings = standing(MetricTraits.of(High()), [0.0, 0.22], [model(np.zeros(100)), model(gap)], confidence)
         assert standings is not None
         assert standings.ranks == expected

@@ -12,7 +12,7 @@ import pytest
 from support.lazy import lazy
 
 import steelyard as sy
-from steelyard.engine.intervals import ByClass, Sample, by_range, welch_df
+from steelyard.engine.intervals import ByClass, UnitSample, by_range, welch_df
 
 scipy_stats = lazy("scipy.stats")
 
@@ -50,7 +50,7 @@ def test_the_interval_by_hand() -> None:
     draws = 0.4 + se_left / 2 * rng.normal(0, 1, 400)
     v = [((left - left.mean())[code == c] ** 2).sum() for c in (0, 1)]
     df = (v[0] + v[1]) ** 2 / (v[0] ** 2 / 35 + v[1] ** 2 / 3)
-    result = by_range(0.4, draws, left, (-1.0, 1.0), Sample(40), 0.95, None, ByClass(code, 4, "4 positives", 0.0))
+    result = by_range(0.4, draws, left, (-1.0, 1.0), UnitSample(40), 0.95, None, ByClass(code, 4, "4 positives", 0.0))
     reach = scipy_stats.t.ppf(0.975, df) * se_left / (1 - 0.4**2)
     expected = math.tanh(math.atanh(0.4) - reach), math.tanh(math.atanh(0.4) + reach)
     assert (result.df, result.se) == pytest.approx((df, se_left))

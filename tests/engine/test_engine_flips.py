@@ -18,7 +18,7 @@ from steelyard.core.units import Units
 from steelyard.engine import flips as module
 from steelyard.engine.families import max_t
 from steelyard.engine.flips import Coins, Influence, flip_test, influences, of_agreement, tail_bound
-from steelyard.engine.intervals import Sample
+from steelyard.engine.intervals import UnitSample
 
 scipy_stats = lazy("scipy.stats")
 
@@ -161,15 +161,15 @@ def test_coins_are_by_unit_cluster_or_group() -> None:
 def test_units_that_agree() -> None:
     """n units, all right by B and wrong by A: p is 2 ** (1 - n), and the interval excludes 0 from six units on."""
     for n in (3, 5, 6, 20):
-        estimate, p = of_agreement(1.0, 1.0, Sample(n), 0.95)
+        estimate, p = of_agreement(1.0, 1.0, UnitSample(n), 0.95)
         assert p == pytest.approx(2.0 ** (1 - n))
         assert estimate.interval is not None
         assert (estimate.interval[0] > 0) == (p <= 0.05) == (n >= 6)
         assert estimate.interval[1] == 1.0
-    estimate, p = of_agreement(0.0, 1.0, Sample(12), 0.95)
+    estimate, p = of_agreement(0.0, 1.0, UnitSample(12), 0.95)
     share = 1 - 0.025 ** (1 / 12)
     assert (estimate.interval, p) == (pytest.approx((-share, share)), 1.0)
-    small, p = of_agreement(-0.1, 1.0, Sample(12), 0.95)
+    small, p = of_agreement(-0.1, 1.0, UnitSample(12), 0.95)
     assert p == pytest.approx(min(1.0, 2 * (1 / 1.1) ** 12))
     assert small.interval == pytest.approx((-0.1 - share * 0.9, -0.1 + share * 1.1))
 

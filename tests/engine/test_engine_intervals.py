@@ -13,7 +13,7 @@ from steelyard.engine.intervals import (
     LINE,
     Estimate,
     Parts,
-    Sample,
+    UnitSample,
     by_jackknife,
     by_parts,
     by_range,
@@ -88,9 +88,9 @@ def test_an_estimate_of_nothing() -> None:
 
 
 def test_units_that_agree_may_be_a_part_of_all() -> None:
-    assert Sample(12).may_differ(0.95) == pytest.approx(1 - 0.025 ** (1 / 12), rel=1e-12)
-    assert Sample(12).may_differ(0.8) == pytest.approx(1 - 0.1 ** (1 / 12), rel=1e-12)
-    assert Sample(12, np.full(12, 7.0)).may_differ(0.8) == pytest.approx(1 - 0.1 ** (1 / 12), rel=1e-9)
+    assert UnitSample(12).may_differ(0.95) == pytest.approx(1 - 0.025 ** (1 / 12), rel=1e-12)
+    assert UnitSample(12).may_differ(0.8) == pytest.approx(1 - 0.1 ** (1 / 12), rel=1e-12)
+    assert UnitSample(12, np.full(12, 7.0)).may_differ(0.8) == pytest.approx(1 - 0.1 ** (1 / 12), rel=1e-9)
 
 
 @pytest.mark.parametrize("weights", [[8.0, 1.0, 1.0], [50.0, 30.0, 1.0, 1.0, 1.0, 0.1], [3.0, 2.0, 0.0, 1.0]])
@@ -99,7 +99,7 @@ def test_unequal_units_may_hide_more(weights: list[float]) -> None:
     a = np.array([w for w in weights if w]) / sum(weights)
     edge = optimize.brentq(lambda y: np.minimum(0, y - np.log(a)).sum() - math.log(0.025), -40, 0, xtol=1e-14)
     expected = float((a * np.maximum(0, 1 - math.exp(edge) / a)).sum())
-    assert Sample(len(weights), np.array(weights)).may_differ(0.95) == pytest.approx(expected, rel=1e-9)
+    assert UnitSample(len(weights), np.array(weights)).may_differ(0.95) == pytest.approx(expected, rel=1e-9)
 
 
 # The jackknife
@@ -151,7 +151,7 @@ def test_the_range_scale(bounds: tuple[float, float], ratio: float, confidence: 
     drawn = line(draws, bounds).std(ddof=1)
     se = min(max(drawn, left * h), 1.1 * drawn)
     df = min(2 * 40 / (scipy_stats.kurtosis(x, fisher=False) - 1), 39)
-    estimate = by_range(value, draws, left_out_of(x), bounds, Sample(40), confidence)
+    estimate = by_range(value, draws, left_out_of(x), bounds, UnitSample(40), confidence)
     low, high = by_rule(value, se, df, bounds, confidence)
     if math.isinf(bounds[0]) != math.isinf(bounds[1]):  # the open end: that with the worst unit once more
         more = np.append(x, x.max() if math.isinf(bounds[1]) else x.min())
@@ -166,7 +166,7 @@ def test_the_range_scale(bounds: tuple[float, float], ratio: float, confidence: 
 def test_without_a_jackknife_the_draws_decide(bounds: tuple[float, float]) -> None:
     draws = np.random.default_rng(2).normal(6, 0.2, 200)
     se = line(draws, bounds).std(ddof=1)
-    estimate = by_range(6.0, draws, None, bounds, Sample(50), 0.95)
+    estimate = by_range(6.0, draws, None, bounds, UnitSample(50), 0.95)
     check(estimate, by_rule(6.0, se, 49, bounds, 0.95), se / slope(6.0, bounds), 49)
 
 
@@ -179,23 +179,23 @@ def test_degrees_of_freedom_have_a_floor() -> None:
     draws = value + rng.normal(0, 0.7, 300)
     left = x.std(ddof=1) / math.sqrt(40)
     se = min(max(draws.std(ddof=1), left), 1.1 * draws.std(ddof=1))
-    estimate = by_range(value, draws, left_out_of(x), LINE, Sample(40), 0.95)
+    estimate = by_range(value, draws, left_out_of(x), LINE, UnitSample(40), 0.95)
     check(estimate, by_rule(value, se, 4, LINE, 0.95), se, 4)
     for k in (3, 5):  # about 2 k
         x = np.where(np.arange(400) < k, 30.0, 0.0)
         df = 2 * 400 / (scipy_stats.kurtosis(x, fisher=False) - 1)
         assert 4 < df < 12
-        estimate = by_range(float(x.mean()), draws, left_out_of(x), LINE, Sample(400), 0.95)
+        estimate = by_range(float(x.mean()), draws, left_out_of(x), LINE, UnitSample(400), 0.95)
         assert estimate.df == pytest.approx(df)
         assert estimate.notes == ()
 
 
 def test_two_units_have_one_degree_of_freedom() -> None:
     draws = np.array([5.0, 6.0, 7.0, 6.5])
-    estimate = by_range(6.0, draws, None, (0.0, 10.0), Sample(2), 0.95)
+    estimate = by_range(6.0, draws, None, (0.0, 10.0), UnitSample(2), 0.95)
     se = line(draws, (0.0, 10.0)).std(ddof=1)
     check(estimate, by_rule(6.0, se, 1, (0.0, 10.0), 0.95), se / slope(6.0, (0.0, 10.0)), 1)
-    assert by_range(6.0, draws, None, (0.0, 10.0), Sample(1), 0.95).df == 1
+    assert by_range(6.0, draws, None, (0.0, 10.0), UnitSample(1), 0.95).df == 1
 
 
 def test_draws_without_a_value_are_left_out_and_counted() -> None:
@@ -205,15 +205,15 @@ def test_draws_without_a_value_are_left_out_and_counted() -> None:
         some = draws.copy()
         some[:lost] = math.nan
         se = draws[lost:].std(ddof=1)
-        estimate = by_range(6.0, some, None, LINE, Sample(30), 0.95)
+        estimate = by_range(6.0, some, None, LINE, UnitSample(30), 0.95)
         check(estimate, by_rule(6.0, se, 29, LINE, 0.95), se, 29, notes)
 
 
 def test_fewer_than_two_draws() -> None:
     for draws in ([math.nan] * 3, [math.nan, 2.0], []):
-        estimate = by_range(6.0, np.array(draws), None, LINE, Sample(30), 0.95)
+        estimate = by_range(6.0, np.array(draws), None, LINE, UnitSample(30), 0.95)
         check(estimate, None, math.nan, math.nan, (), "fewer than two draws have a value")
-    assert by_range(6.0, np.array([5.0, 7.0, math.nan]), None, LINE, Sample(30), 0.95).interval is not None
+    assert by_range(6.0, np.array([5.0, 7.0, math.nan]), None, LINE, UnitSample(30), 0.95).interval is not None
 
 
 @pytest.mark.parametrize(
@@ -225,14 +225,14 @@ def test_draws_on_an_end_of_the_range(end: float, count: int, inner: bool) -> No
     draws[:count] = end
     bounds, h = (0.0, 10.0), 10 / (6 * 4)
     se = line(draws[count:], bounds).std(ddof=1) if inner else draws.std(ddof=1) * h
-    estimate = by_range(6.0, draws, None, bounds, Sample(50), 0.95)
+    estimate = by_range(6.0, draws, None, bounds, UnitSample(50), 0.95)
     check(estimate, by_rule(6.0, se, 49, bounds, 0.95), se / h, 49)
 
 
 def test_all_draws_but_one_on_the_ends() -> None:
     """Then the line has no spread, even where such draws are few enough: here one of two."""
     draws = np.array([0.0, 10.0, 10.0])
-    estimate = by_range(6.0, draws, None, (0.0, 10.0), Sample(50), 0.95)
+    estimate = by_range(6.0, draws, None, (0.0, 10.0), UnitSample(50), 0.95)
     se = draws.std(ddof=1) * 10 / 24
     check(estimate, by_rule(6.0, se, 49, (0.0, 10.0), 0.95), draws.std(ddof=1), 49)
 
@@ -243,20 +243,22 @@ def test_draws_that_are_all_alike_leave_the_jackknife() -> None:
     bounds = (0.0, 10.0)
     h = slope(value, bounds)
     df = min(2 * 40 / (scipy_stats.kurtosis(x, fisher=False) - 1), 39)
-    estimate = by_range(value, np.full(100, value), left_out_of(x), bounds, Sample(40), 0.95)
+    estimate = by_range(value, np.full(100, value), left_out_of(x), bounds, UnitSample(40), 0.95)
     check(estimate, by_rule(value, left * h, df, bounds, 0.95), left, df)
 
 
 def test_ends_beyond_what_a_number_holds() -> None:
     """Draws over hundreds of powers of e: an end is cut at e^700, and nothing overflows."""
     draws = np.exp(np.array([-600.0, 100.0, -600.0, 100.0]))
-    high = by_range(1.0, draws, None, (0.0, INF), Sample(50), 0.95).interval
+    high = by_range(1.0, draws, None, (0.0, INF), UnitSample(50), 0.95).interval
     assert high is not None
     assert high[1] == pytest.approx(math.exp(700), rel=1e-9)
-    low = by_range(-1.0, -draws, None, (-INF, 0.0), Sample(50), 0.95).interval
+    low = by_range(-1.0, -draws, None, (-INF, 0.0), UnitSample(50), 0.95).interval
     assert low is not None
     assert low[0] == pytest.approx(-math.exp(700), rel=1e-9)
-    both = by_range(0.5, np.exp(np.array([-700.0, -10.0, -700.0, -10.0])), None, (0.0, 1.0), Sample(50), 0.95).interval
+    both = by_range(
+        0.5, np.exp(np.array([-700.0, -10.0, -700.0, -10.0])), None, (0.0, 1.0), UnitSample(50), 0.95
+    ).interval
     assert both is not None
     assert 0 < both[0] < 1e-300
     assert both[1] == 1.0
@@ -268,13 +270,13 @@ def test_alike_units_count_as_many() -> None:
     rows = np.array([5.0, 7.0, 6.1])
     draws = np.random.default_rng(9).normal(6, 0.1, 200)
     parts = Parts(np.array([0.6]), np.array([40.0]), np.eye(1))
-    listed, kinds = np.repeat(rows, [3, 1, 36]), Sample(40, None, times)
+    listed, kinds = np.repeat(rows, [3, 1, 36]), UnitSample(40, None, times)
     for bounds in RANGES:
         estimate = by_range(6.0, draws, rows, bounds, kinds, 0.95)
-        same = by_range(6.0, draws, listed, bounds, Sample(40), 0.95)
+        same = by_range(6.0, draws, listed, bounds, UnitSample(40), 0.95)
         check(estimate, same.interval, same.se, same.df, same.notes)
     estimate = by_parts(6.0, draws, rows, parts, (2.0, 10.0), kinds, 0.95)
-    same = by_parts(6.0, draws, listed, parts, (2.0, 10.0), Sample(40), 0.95)
+    same = by_parts(6.0, draws, listed, parts, (2.0, 10.0), UnitSample(40), 0.95)
     low, high = ends_of(24.0, 40.0, 0.025)
     check(estimate, (6 - 8 * (0.6 - low), 6 + 8 * (high - 0.6)), same.se, same.df)
 
@@ -287,12 +289,12 @@ def test_units_that_agree() -> None:
     share = 1 - 0.025 ** (1 / 12)
     same = np.full(100, 7.0)
     interval = (7 - 5 * share, 7 + 3 * share)
-    check(by_range(7.0, same, np.full(12, 7.0), (2.0, 10.0), Sample(12), 0.95), interval, 0.0, 11)
-    check(by_range(7.0, same * (1 + 1e-14), None, (2.0, 10.0), Sample(12), 0.95), interval, 0.0, 11)
+    check(by_range(7.0, same, np.full(12, 7.0), (2.0, 10.0), UnitSample(12), 0.95), interval, 0.0, 11)
+    check(by_range(7.0, same * (1 + 1e-14), None, (2.0, 10.0), UnitSample(12), 0.95), interval, 0.0, 11)
     share = 1 - 0.1 ** (1 / 1200)
     why = f"all 1,200 units agree; up to {100 * share:.2g} % of units may differ"
     for bounds in ((0.0, INF), (-INF, 9.0), LINE):
-        estimate = by_range(7.0, same, np.full(1200, 7.0), bounds, Sample(1200), 0.8)
+        estimate = by_range(7.0, same, np.full(1200, 7.0), bounds, UnitSample(1200), 0.8)
         check(estimate, None, 0.0, 1199, (), why)
     assert why == "all 1,200 units agree; up to 0.19 % of units may differ"
 
@@ -300,7 +302,7 @@ def test_units_that_agree() -> None:
 def test_tiny_values_are_not_alike() -> None:
     """The spread is held against the size of the values, not against 1."""
     draws = np.array([1e-20, 2e-20, 3e-20, 2e-20])
-    estimate = by_range(2e-20, draws, None, LINE, Sample(50), 0.95)
+    estimate = by_range(2e-20, draws, None, LINE, UnitSample(50), 0.95)
     check(estimate, by_rule(2e-20, draws.std(ddof=1), 49, LINE, 0.95), draws.std(ddof=1), 49)
 
 
@@ -309,9 +311,9 @@ def test_a_value_on_the_end_of_its_range(value: float) -> None:
     """The percentiles of the draws, united with what units that agree may hide; inside the range."""
     draws = np.linspace(9, 10, 101)
     share = 1 - 0.025 ** (1 / 50)
-    estimate = by_range(value, draws, None, (2.0, 10.0), Sample(50), 0.95)
+    estimate = by_range(value, draws, None, (2.0, 10.0), UnitSample(50), 0.95)
     check(estimate, (min(9.025, value - (value - 2) * share), 10.0), draws.std(ddof=1), 49)
-    few = by_range(value, draws, None, (2.0, 10.0), Sample(500), 0.95)
+    few = by_range(value, draws, None, (2.0, 10.0), UnitSample(500), 0.95)
     check(few, (9.025, 10.0), draws.std(ddof=1), 499)
 
 
@@ -319,16 +321,16 @@ def test_a_value_on_the_end_of_its_range(value: float) -> None:
 def test_a_value_on_the_low_end(value: float) -> None:
     draws = np.linspace(2, 3, 101)
     share = 1 - 0.025 ** (1 / 50)
-    estimate = by_range(value, draws, None, (2.0, 10.0), Sample(50), 0.95)
+    estimate = by_range(value, draws, None, (2.0, 10.0), UnitSample(50), 0.95)
     check(estimate, (2.0, max(2.975, value + (10 - value) * share)), draws.std(ddof=1), 49)
-    check(by_range(value, draws, None, (2.0, 10.0), Sample(500), 0.95), (2.0, 2.975), draws.std(ddof=1), 499)
+    check(by_range(value, draws, None, (2.0, 10.0), UnitSample(500), 0.95), (2.0, 2.975), draws.std(ddof=1), 499)
 
 
 def test_an_end_at_zero_is_near_only_to_what_is_tiny() -> None:
     """A small error of a range from 0 up is a value, unless it is as small as rounding."""
     draws = np.array([1e-9, 2e-9, 3e-9, 2e-9])
     se = line(draws, (0.0, INF)).std(ddof=1)
-    estimate = by_range(2e-9, draws, None, (0.0, INF), Sample(50), 0.95)
+    estimate = by_range(2e-9, draws, None, (0.0, INF), UnitSample(50), 0.95)
     check(estimate, by_rule(2e-9, se, 49, (0.0, INF), 0.95), se * 2e-9, 49)
 
 
@@ -337,12 +339,12 @@ def test_an_end_of_a_range_without_another() -> None:
     draws[:3] = math.nan
     kept = draws[3:]
     notes = ("has no value in 3 of 101 draws, which the interval leaves out",)
-    estimate = by_range(0.0, draws, None, (0.0, INF), Sample(50), 0.8)
+    estimate = by_range(0.0, draws, None, (0.0, INF), UnitSample(50), 0.8)
     # The percentiles of the draws, and the value itself.
     check(estimate, (0.0, np.quantile(kept, 0.9)), kept.std(ddof=1), 49, notes)
-    estimate = by_range(1.0, draws, None, (-INF, 1.0), Sample(50), 0.8)
+    estimate = by_range(1.0, draws, None, (-INF, 1.0), UnitSample(50), 0.8)
     check(estimate, (np.quantile(kept, 0.1), 1.0), kept.std(ddof=1), 49, notes)
-    same = by_range(0.0, np.where(draws > 0, 0.0, draws), np.zeros(50), (0.0, INF), Sample(50), 0.95)
+    same = by_range(0.0, np.where(draws > 0, 0.0, draws), np.zeros(50), (0.0, INF), UnitSample(50), 0.95)
     check(same, None, 0.0, 49, notes, "all 50 units agree; up to 7.1 % of units may differ")
 
 
@@ -413,18 +415,18 @@ def test_mover() -> None:
     x = np.random.default_rng(7).uniform(0, 1, 40)
     df = min(2 * 40 / (scipy_stats.kurtosis(x, fisher=False) - 1), 39)
     draws = np.append(np.linspace(60, 70, 50), [math.nan] * 2)
-    estimate = by_parts(65.0, draws, left_out_of(x), parts, (0.0, 100.0), Sample(40), 0.95)
+    estimate = by_parts(65.0, draws, left_out_of(x), parts, (0.0, 100.0), UnitSample(40), 0.95)
     notes = ("has no value in 2 of 52 draws, which the interval leaves out",)
     check(estimate, (65 - reach[0], 65 + reach[1]), x.std(ddof=1) / math.sqrt(40), df, notes)
-    estimate = by_parts(65.0, draws, None, parts, (0.0, 100.0), Sample(40), 0.95)
+    estimate = by_parts(65.0, draws, None, parts, (0.0, 100.0), UnitSample(40), 0.95)
     check(estimate, (65 - reach[0], 65 + reach[1]), draws[:50].std(ddof=1), 39, notes)
     for value, clipped in ((5.0, (0.0, 5 + reach[1])), (95.0, (95 - reach[0], 100.0))):
-        estimate = by_parts(value, draws[:50], np.full(40, 1.0), parts, (0.0, 100.0), Sample(40), 0.95)
+        estimate = by_parts(value, draws[:50], np.full(40, 1.0), parts, (0.0, 100.0), UnitSample(40), 0.95)
         check(estimate, clipped, draws[:50].std(ddof=1), 39)
     heavy = np.where(np.arange(40) == 3, 30.0, 0.0)
-    estimate = by_parts(65.0, draws[:1], left_out_of(heavy), parts, (0.0, 100.0), Sample(40), 0.95)
+    estimate = by_parts(65.0, draws[:1], left_out_of(heavy), parts, (0.0, 100.0), UnitSample(40), 0.95)
     assert (estimate.df, estimate.notes) == (4, ())
-    bare = by_parts(65.0, draws[:1], None, parts, (0.0, 100.0), Sample(1), 0.95)
+    bare = by_parts(65.0, draws[:1], None, parts, (0.0, 100.0), UnitSample(1), 0.95)
     check(bare, (65 - reach[0], 65 + reach[1]), math.nan, 1)
 
 
@@ -432,7 +434,7 @@ def test_parts_that_cancel_out_have_no_reach() -> None:
     """Two parts that only move against each other: rounding below 0 is 0."""
     r = np.array([[1.0, -1.0 - 1e-12], [-1.0 - 1e-12, 1.0]])
     parts = Parts(np.array([0.5, 0.5]), np.array([30.0, 30.0]), r)
-    estimate = by_parts(0.5, np.array([0.5, 0.6]), None, parts, (0.0, 1.0), Sample(40), 0.95)
+    estimate = by_parts(0.5, np.array([0.5, 0.6]), None, parts, (0.0, 1.0), UnitSample(40), 0.95)
     assert estimate.interval == (0.5, 0.5)
 
 

@@ -19,7 +19,7 @@ from steelyard.engine.report import applied, sources_of, task_facts
 from steelyard.engine.run import Measured, measure_sides
 from steelyard.io.digest import digest
 from steelyard.io.table import Table
-from steelyard.results.origin import Side
+from steelyard.results.origin import SourceInfo
 from steelyard.results.report import Report
 
 WEIGHTS, LABELS, BOXES = (catalogue.find_task(name) for name in ("weights", "labels", "boxes"))
@@ -90,7 +90,7 @@ def test_a_report_of_truth_and_proxy() -> None:
     assert about.proxy_alone == pytest.approx(np.abs(PREDICTED - CHEAP)[others].mean())
     assert report.task_facts == task_facts(WEIGHTS)
     assert (report.slices, report.coverage) == ({}, every.coverage)
-    assert report.sources == replace(sources_of(labelled), proxy=Side("truth", 12, digest(every.truth)))
+    assert report.sources == replace(sources_of(labelled), proxy=SourceInfo("truth", 12, digest(every.truth)))
     assert report.notes == (
         "odd",
         "Truth on 4 dishes, and a proxy (in memory) on these and 8 more: the units with truth must be a random part of "

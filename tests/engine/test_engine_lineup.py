@@ -16,11 +16,11 @@ from steelyard.core.records import Records
 from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.engine.compare import compare
-from steelyard.engine.evidence import definitions_of
+from steelyard.engine.details import definitions_of
 from steelyard.engine.families import judged_together
 from steelyard.engine.lineup import lineup
 from steelyard.engine.measure import listed, measured
-from steelyard.engine.paired import Facts
+from steelyard.engine.paired import MetricTraits
 from steelyard.engine.ranks import standing
 from steelyard.engine.run import measure_sides
 from steelyard.engine.sides import sides_of
@@ -80,7 +80,7 @@ def test_everything_is_at_the_level_that_is_asked_for(confidence: float | None) 
     level = 0.95 if confidence is None else confidence
     scored = sides_of([one.state for one in data], [MAE], request)
     values = [np.abs(one["weight"] - truth["weight"]).mean() for one in sides]
-    expected = standing(Facts.of(MAE), values, [one.influences[MAE] for one in scored], level)
+    expected = standing(MetricTraits.of(MAE), values, [one.influences[MAE] for one in scored], level)
     assert result.standings == {"mae": expected}
     assert result.standings["mae"].confidence == level
     raw = {str(i): compare(scored[0], scored[i + 1], [MAE], request) for i in (0, 1)}

@@ -13,7 +13,7 @@ from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.engine.distributions import beta_quantile
-from steelyard.engine.intervals import Parts, Sample, by_parts, effective_units
+from steelyard.engine.intervals import Parts, UnitSample, by_parts, effective_units
 from steelyard.render.text import remarks_of
 
 scipy_stats = lazy("scipy.stats")
@@ -27,7 +27,7 @@ def test_golden() -> None:
     effective = effective_units(share, np.array(golden["variances"]), np.array(golden["units"], dtype=float))
     assert effective == pytest.approx(golden["effective"])
     parts = Parts(share, effective, np.array(golden["correlation"]))
-    estimate = by_parts(share.mean(), np.zeros(0), None, parts, (0.0, 1.0), Sample(40), 0.95)
+    estimate = by_parts(share.mean(), np.zeros(0), None, parts, (0.0, 1.0), UnitSample(40), 0.95)
     assert estimate.interval == pytest.approx(golden["interval"], rel=1e-6)
 
 

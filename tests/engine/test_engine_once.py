@@ -20,10 +20,10 @@ from steelyard.core.totals import Totals
 from steelyard.engine import groups, measure, report, sides, together
 from steelyard.engine.report import state_report
 from steelyard.engine.sides import KeptTotals, sides_of
-from steelyard.results.origin import Side, Sources
+from steelyard.results.origin import SourceInfo, Sources
 
 WEIGHTS = catalogue.find_task("weights")
-SOURCES = Sources(Side("t", 4, "x"), Side("p", 4, "y"))
+SOURCES = Sources(SourceInfo("t", 4, "x"), SourceInfo("p", 4, "y"))
 
 
 def refused(call: Any, *words: Any, **more: Any) -> tuple[str, str, str]:

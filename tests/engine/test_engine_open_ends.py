@@ -12,7 +12,7 @@ import pytest
 from support.lazy import lazy
 
 import steelyard as sy
-from steelyard.engine.intervals import Sample, by_range
+from steelyard.engine.intervals import UnitSample, by_range
 
 scipy_stats = lazy("scipy.stats")
 
@@ -37,10 +37,10 @@ def evaluated(errors: Any, metrics: Any = "mae", **more: Any) -> Any:
 def test_golden() -> None:
     n = len(ERRORS)
     left = (ERRORS.sum() - ERRORS) / (n - 1)
-    result = by_range(ERRORS.mean(), drawn(ERRORS), left, (0.0, math.inf), Sample(n), 0.95)
+    result = by_range(ERRORS.mean(), drawn(ERRORS), left, (0.0, math.inf), UnitSample(n), 0.95)
     assert result.df == pytest.approx(GOLDEN["df"])
     assert result.interval == pytest.approx(GOLDEN["interval"], rel=1e-9)
-    mirrored = by_range(-ERRORS.mean(), -drawn(ERRORS), -left, (-math.inf, 0.0), Sample(n), 0.95)
+    mirrored = by_range(-ERRORS.mean(), -drawn(ERRORS), -left, (-math.inf, 0.0), UnitSample(n), 0.95)
     assert mirrored.interval == pytest.approx((-GOLDEN["interval"][1], -GOLDEN["interval"][0]), rel=1e-9)
 
 
@@ -49,8 +49,8 @@ def test_kinds_of_units_count_as_often_as_they_are_there() -> None:
     errors = np.repeat([1.0, 7.0], [15, 5])
     n = len(errors)
     left = (errors.sum() - errors) / (n - 1)
-    listed = by_range(errors.mean(), drawn(errors), left, (0.0, math.inf), Sample(n), 0.95)
-    kinds = Sample(n, alike=np.array([15.0, 5.0]))
+    listed = by_range(errors.mean(), drawn(errors), left, (0.0, math.inf), UnitSample(n), 0.95)
+    kinds = UnitSample(n, alike=np.array([15.0, 5.0]))
     counted = by_range(errors.mean(), drawn(errors), left[[0, 19]], (0.0, math.inf), kinds, 0.95)
     assert counted.interval == pytest.approx(listed.interval)
 

@@ -26,11 +26,11 @@ from steelyard.engine.planning import (
     label_table,
     label_variance,
     labels_for_width,
+    min_detectable,
     proportion_of,
     reach,
     reach_with,
     run_table,
-    showable,
     smallest_shown,
     units_for,
     units_for_width,
@@ -67,11 +67,11 @@ def test_the_reach_is_t_plus_the_normal_quantile_of_the_power() -> None:
 
 
 def test_what_is_shown_four_times_in_five() -> None:
-    assert showable(0.02, 12.0, 0.95) == pytest.approx((T + Z) * 0.02, rel=1e-9)
-    assert showable(0.02, 12.0, 0.95, 0.5) == pytest.approx(T * 0.02, rel=1e-9)
-    assert showable(0.02, 0.5, 0.95) > 0
+    assert min_detectable(0.02, 12.0, 0.95) == pytest.approx((T + Z) * 0.02, rel=1e-9)
+    assert min_detectable(0.02, 12.0, 0.95, 0.5) == pytest.approx(T * 0.02, rel=1e-9)
+    assert min_detectable(0.02, 0.5, 0.95) > 0
     for se, df in ((0.0, 12.0), (math.nan, 12.0), (-0.1, 12.0), (0.02, 0.0), (0.02, math.nan)):
-        assert math.isnan(showable(se, df, 0.95))
+        assert math.isnan(min_detectable(se, df, 0.95))
 
 
 def test_a_pilot_may_underestimate() -> None:

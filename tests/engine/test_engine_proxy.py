@@ -18,7 +18,7 @@ from steelyard.core.draws import unit_keys
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.request import Request
-from steelyard.engine.intervals import Sample, by_range
+from steelyard.engine.intervals import UnitSample, by_range
 from steelyard.engine.proxy import _halves, _trust, cross_fitted, proxy_scores
 from steelyard.engine.score import score
 from steelyard.results.score import FewLabels, Score
@@ -71,7 +71,7 @@ def test_a_mean_by_truth_and_proxy() -> None:
     u = -r / (n - 1)
     of_labels = (n - 1) / n * ((u - u.mean()) ** 2).sum()
     u = u * math.sqrt(1 + mean**2 * spread / of_labels)
-    estimate = by_range(value, y_draws + mean * (o_draws - f_draws), u, (0.0, 10.0), Sample(n), 0.95)
+    estimate = by_range(value, y_draws + mean * (o_draws - f_draws), u, (0.0, 10.0), UnitSample(n), 0.95)
     alone = score(state_of(Y), [Mean()], REQUEST)["mean"]
     result = scored(Y, F, OTHERS)
     assert result.value == pytest.approx(value, rel=1e-12)
@@ -429,7 +429,7 @@ def test_weights_of_labelled_units_are_shares() -> None:
     weight = np.array([1.0, 9.0] * 6)
     result = scored([10.0] * 12, [10.0] * 12, [10.0] * 5, weight=weight)
     assert result.interval is not None
-    expected = 10 - 10 * Sample(12, weight).may_differ(0.95)
+    expected = 10 - 10 * UnitSample(12, weight).may_differ(0.95)
     assert result.interval == pytest.approx((expected, 10.0))
 
 

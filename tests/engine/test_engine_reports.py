@@ -19,7 +19,7 @@ from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.engine import measure as measure_module
 from steelyard.engine.compare import compare
-from steelyard.engine.evidence import Live, definitions_of, tables_of, unit_table
+from steelyard.engine.details import LazyDetails, definitions_of, tables_of, unit_table
 from steelyard.engine.families import judged_together
 from steelyard.engine.lineup import lineup
 from steelyard.engine.measure import listed, measured, needs_of, unit_values
@@ -30,7 +30,7 @@ from steelyard.engine.sides import sides_of
 from steelyard.engine.slices import among_all, paired_slices, slices
 from steelyard.engine.threads import use_threads
 from steelyard.io.digest import digest
-from steelyard.results.origin import Side, TaskFacts
+from steelyard.results.origin import SourceInfo, TaskFacts
 
 RNG = np.random.default_rng(2)
 WEIGHTS, LABELS = catalogue.find_task("weights"), catalogue.find_task("labels")
@@ -173,8 +173,8 @@ def test_a_report_is_its_parts() -> None:
     assert list(report.slices["kind", "size"]) == [("a", "l"), ("a", "s"), ("b", "l"), ("b", "s")]
     assert report.coverage == data.coverage
     assert report.sources == sources_of(data)
-    assert report.sources.truth == Side(data.truth.source, 12, digest(data.truth))
-    assert report.sources.predictions == Side(data.prediction.source, 12, digest(data.prediction))
+    assert report.sources.truth == SourceInfo(data.truth.source, 12, digest(data.truth))
+    assert report.sources.predictions == SourceInfo(data.prediction.source, 12, digest(data.prediction))
     assert report.notes == ("checked", f"Only 12 dishes: {ROUGH}")
     assert report.explanations == ()
     assert report.evidence.pairs is data.pairs
@@ -256,14 +256,14 @@ def test_slices_inside_units_in_reports_and_lineups() -> None:
 
 def test_live_evidence() -> None:
     _, data = measured_dishes()
-    live = Live(WEIGHTS, data.pairs, data.state, data.metrics)
+    live = LazyDetails(WEIGHTS, data.pairs, data.state, data.metrics)
     table = live.units()
     assert (table.unit, table.units.tolist(), list(table.values)) == ("dish", data.pairs.units.tolist(), ["mae", "r2"])
     assert table == unit_table(WEIGHTS, data.state, METRICS)
     assert live.definitions() == definitions_of(METRICS)
     assert list(live.definitions()) == ["mae", "r2"]
     assert live.definitions()["mae"].summary == "Mean absolute error: how far off a prediction is, on average."
-    bare = Live(WEIGHTS, None, data.state, data.metrics)
+    bare = LazyDetails(WEIGHTS, None, data.state, data.metrics)
     assert (bare.tables, bare.figures, bare.listing()) == ((), (), None)
     assert bare.units() == table
     assert tables_of(WEIGHTS, data.pairs, data.state) == {}
@@ -272,7 +272,7 @@ def test_live_evidence() -> None:
 def test_evidence_of_labels() -> None:
     rows = {"id": np.arange(4), "label": ["x", "y", "x", "z"]}
     data = measure("labels", rows, {"id": np.arange(4), "label": ["x", "x", "x", "z"]}, ["accuracy"])
-    live = Live(LABELS, data.pairs, data.state, data.metrics)
+    live = LazyDetails(LABELS, data.pairs, data.state, data.metrics)
     assert live.tables == tuple(tables_of(LABELS, data.pairs, data.state))
     assert repr(live.table(live.tables[0])) == repr(tables_of(LABELS, data.pairs, data.state)[live.tables[0]]())
     make = LABELS.view("listing")

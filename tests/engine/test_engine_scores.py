@@ -12,7 +12,7 @@ from engine_states import Count, Long, Mean, Share, state_of
 
 from steelyard.core.plan import COUNT, JACKKNIFE, MOST_LEFT_OUT, POINT
 from steelyard.core.request import Request
-from steelyard.engine.intervals import Estimate, Parts, Sample, by_jackknife, by_parts, by_range
+from steelyard.engine.intervals import Estimate, Parts, UnitSample, by_jackknife, by_parts, by_range
 from steelyard.engine.score import left_out_totals, left_rows, nothing_drawn, parts_of, remarks, sample_of, score
 from steelyard.results.score import Score
 
@@ -32,7 +32,7 @@ def whole(metric: Any, value: float, estimate: Estimate, units: int, **more: Any
 def test_a_mean_has_the_interval_of_its_range() -> None:
     state = state_of(VALUES, lost=[2.0] + [0.0] * 39)
     draws, left = state.totals(REQUEST.plan).of(Mean()), (VALUES.sum() - VALUES) / 39
-    expected = by_range(VALUES.mean(), draws, left, (0.0, 10.0), Sample(40), 0.95)
+    expected = by_range(VALUES.mean(), draws, left, (0.0, 10.0), UnitSample(40), 0.95)
     scores = score(state, [Mean()], REQUEST)
     assert list(scores) == ["mean"]
     assert scores["mean"].interval == pytest.approx(expected.interval, rel=1e-9)
@@ -56,7 +56,7 @@ def test_draws_are_kept_where_they_are_asked_for() -> None:
     other = state_of(VALUES + 1).totals(request.plan)
     jackknife = state_of(VALUES * 0.9).totals(JACKKNIFE)  # as it was made elsewhere
     elsewhere = score(state, [Mean()], request, left_out=jackknife)["mean"]
-    expected = by_range(VALUES.mean(), draws, jackknife.of(Mean()), (0.0, 10.0), Sample(40), 0.95)
+    expected = by_range(VALUES.mean(), draws, jackknife.of(Mean()), (0.0, 10.0), UnitSample(40), 0.95)
     assert (elsewhere.interval, elsewhere.df) == (pytest.approx(expected.interval), pytest.approx(expected.df))
     shared = score(state, [Mean()], request, other)["mean"].draws
     assert shared is not None
@@ -95,7 +95,7 @@ def test_few_long_units_have_students_interval(units: int, rule: str) -> None:
         expected = by_jackknife(float(x.mean()), left, (0.0, 10.0), 0.95)
     else:
         expected = by_range(
-            float(x.mean()), state.totals(REQUEST.plan).of(Long()), left, (0.0, 10.0), Sample(units), 0.95
+            float(x.mean()), state.totals(REQUEST.plan).of(Long()), left, (0.0, 10.0), UnitSample(units), 0.95
         )
     assert result.interval == pytest.approx(expected.interval)
     assert (result.se, result.df) == pytest.approx((expected.se, expected.df))
@@ -232,7 +232,7 @@ def test_parts_of_kinds_are_those_of_their_units() -> None:
 def test_parts_without_a_jackknife_are_moved_by_the_draws() -> None:
     state = state_of([1.0, 0.0, 1.0, 1.0], lost=[0.0, 1.0, 1.0, 0.0])
     drawn = state.totals(REQUEST.plan)
-    result = parts_of(Share(), state.totals(POINT), drawn, None, Sample(4))
+    result = parts_of(Share(), state.totals(POINT), drawn, None, UnitSample(4))
     hits, of = Share().parts(drawn)
     moved = hits[of[:, 0] > 0] / of[of[:, 0] > 0]
     expected = Parts.of(np.array([0.75, 0.5]), np.full(2, 4.0), np.full(2, 4.0), moved - moved.mean(axis=0), 1 / 199)
@@ -254,7 +254,7 @@ def test_parts_that_do_not_move_have_their_units() -> None:
 
 def test_a_metric_without_parts() -> None:
     state = state_of(VALUES)
-    assert parts_of(Mean(), state.totals(POINT), state.totals(REQUEST.plan), None, Sample(40)) is None
+    assert parts_of(Mean(), state.totals(POINT), state.totals(REQUEST.plan), None, UnitSample(40)) is None
 
 
 def test_remarks() -> None:

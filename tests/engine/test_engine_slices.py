@@ -9,12 +9,12 @@ import pytest
 from engine_states import Count, Mean, N, X, state_of
 
 from steelyard.core.block import SumBlock
-from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Rows, Work
+from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.plan import JACKKNIFE, UNITS
 from steelyard.core.rows import RowsBlock, RowTable
 from steelyard.core.state import State
+from steelyard.core.statistic import Rows, SharedCache
 from steelyard.core.units import Units
 from steelyard.engine import together
 from steelyard.engine.slices import among_all
@@ -27,7 +27,7 @@ class Portion(Rows):
 
     name, columns = "engine.slices.portion", {"size": "f"}
 
-    def measure(self, pairs: Any, work: Work) -> RowsBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> RowsBlock:
         raise TypeError("given")
 
     def finish(self, rows: RowTable) -> SumBlock:
@@ -44,7 +44,7 @@ def portions(ids: list[str], sizes: list[list[float]], classes: tuple[str, ...] 
     columns = {"size": np.array([x for one in sizes for x in one], float)}
     table = RowTable(Portion(), np.array(ids), begin, columns)
     blocks = {Portion(): RowsBlock((table,), np.arange(len(ids))), X: SumBlock(np.arange(len(ids)) + 1.0)}
-    return State(Units(np.array(ids)), Facts({"class": Axis(classes)} if classes else {}), blocks)
+    return State(Units(np.array(ids)), Metadata({"class": Axis(classes)} if classes else {}), blocks)
 
 
 def values(states: dict[Any, State]) -> dict[Any, list[float]]:

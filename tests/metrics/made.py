@@ -10,10 +10,10 @@ import pytest
 import steelyard as sy
 from steelyard.core import catalogue
 from steelyard.core.metric import Metric
-from steelyard.core.need import Curve
 from steelyard.core.options import Options
-from steelyard.core.plan import POINT, UNITS, Plan
+from steelyard.core.plan import POINT, UNITS, WeightPlan
 from steelyard.core.state import State
+from steelyard.core.statistic import RankingReader
 from steelyard.core.task import Policy
 from steelyard.core.weights import Role
 from steelyard.io.sources import read_sides
@@ -114,14 +114,14 @@ def by_unit(task: str, truth: Any, predictions: Any, spec: str, **settings: Any)
 def state_of(pairs: Any, *metrics: Metric) -> State:
     """What is kept of pairs for some metrics."""
     wanted = [need for one in metrics for need in one.needs()]
-    return State.of(pairs, [need.ranking if isinstance(need, Curve) else need for need in wanted])
+    return State.of(pairs, [need.ranking if isinstance(need, RankingReader) else need for need in wanted])
 
 
 def check_left_out(task: str, truth: Any, predicted: Any, key: str, specs: Sequence[str], **options: Any) -> None:
     """Metrics of each unit left out, for all rows of weights at once, are those of the data without it."""
     asked = [metric(task, spec) for spec in specs]
     state = state_of(pairs_of(task, truth, predicted, **options), *asked)
-    totals = state.totals(Plan(Role.JACKKNIFE))
+    totals = state.totals(WeightPlan(Role.JACKKNIFE))
     values = {str(one): totals.of(one) for one in asked}
     units = [str(unit) for unit in state.units.ids.tolist()]
     for row, unit in enumerate(units):

@@ -24,8 +24,8 @@ from metrics.made import (
 )
 
 import steelyard as sy
-from steelyard.core.need import Work
 from steelyard.core.plan import POINT
+from steelyard.core.statistic import SharedCache
 from steelyard.tasks.answers.choices import AllChosen, ChoiceCounts, YesNoCounts
 from steelyard.tasks.answers.sums import (
     AnlsSum,
@@ -141,11 +141,11 @@ def test_vqa() -> None:
         "1 questions have at most 3 accepted answers, of which VQA accuracy cannot reach 1; rule=simple does with 3.",
     )  # fmt: skip
     assert report["vqa(process=always, rule=simple)"].notes == ()
-    pairs, work = pairs_of("answers", *sides(TEN, replies)), Work()
+    pairs, work = pairs_of("answers", *sides(TEN, replies)), SharedCache()
     assert VqaRemarks().of_questions(pairs, work).tolist() == [[1, 0], [0, 0], [0, 1], [0, 0]]
     assert vqa_scores(pairs, work, "official", "official") is vqa_scores(pairs, work, "official", "official")
     none = pairs.select(np.zeros(4, dtype=bool))
-    assert vqa_scores(none, Work(), "official", "official").tolist() == []
+    assert vqa_scores(none, SharedCache(), "official", "official").tolist() == []
 
 
 def test_vqa_of_silence() -> None:
@@ -163,10 +163,10 @@ def test_anls() -> None:
     assert score(accepted, replies, "anls@0.7") == pytest.approx([0, 0, 1, 1 - 1 / 7])
     assert score(accepted, replies, "anls@0.5(length=folded)") == pytest.approx([2 / 3, 1 / 2, 1, 1 - 1 / 6])
     pairs = pairs_of("answers", *sides([["a b"], ["x"]], ["A  b", "x"]))
-    assert shares_apart(said(pairs, Work()), "raw").tolist() == [0, 0]
+    assert shares_apart(said(pairs, SharedCache()), "raw").tolist() == [0, 0]
     empty = pairs_of("answers", *sides([[" "]], [" "]))
-    assert shares_apart(said(empty, Work(), empty=True), "folded").tolist() == [0]
-    assert AnlsSum(0.0).of_questions(pairs, Work()).tolist() == [1, 1]
+    assert shares_apart(said(empty, SharedCache(), empty=True), "folded").tolist() == [0]
+    assert AnlsSum(0.0).of_questions(pairs, SharedCache()).tolist() == [1, 1]
 
 
 def test_relaxed() -> None:
@@ -198,10 +198,10 @@ def test_answered() -> None:
     for spec, left in (("exact", (0, "")), ("exact(of=answered)", (2, "questions without an answer"))):
         asked = metric("answers", spec)
         assert asked.left_out(state_of(pairs, asked).totals(POINT).only(asked.needs())) == left
-    assert Questions().of_questions(pairs, Work()).tolist() == [1, 1, 1, 1]
-    assert Questions("answered").of_questions(pairs, Work()).tolist() == [1, 0, 1, 0]
+    assert Questions().of_questions(pairs, SharedCache()).tolist() == [1, 1, 1, 1]
+    assert Questions("answered").of_questions(pairs, SharedCache()).tolist() == [1, 0, 1, 0]
     empty = pairs_of("answers", *sides([[" "]], ["a"]))
-    assert Questions("answered").of_questions(empty, Work()).tolist() == [1]
+    assert Questions("answered").of_questions(empty, SharedCache()).tolist() == [1]
 
 
 OFFERED = {
@@ -223,14 +223,14 @@ def test_multiple_choice() -> None:
     assert report["choice(extract=strict)"].notes[1] == "2 of 5 replies name no option, and are wrong."
     assert report["choice_all"].notes == ("choice_all: guessing alone would score 0.25.",)  # of 1/4, 1/4 and 1/4
     pairs = pairs_of("answers", *given)
-    assert ChoiceCounts().of_questions(pairs, Work()).tolist() == [
+    assert ChoiceCounts().of_questions(pairs, SharedCache()).tolist() == [
         [1, 0.5, 1, 1], [1, 0.5, 1, 1], [0, 0.5, 1, 1], [1, 0.5, 1, 1], [0, 0, 0, 0], [0, 0.25, 1, 0],
     ]  # fmt: skip
-    assert AllChosen().measure(pairs, Work()).values.ravel().tolist() == pytest.approx(
+    assert AllChosen().measure(pairs, SharedCache()).values.ravel().tolist() == pytest.approx(
         [1, 1, 0.25, 0, 1, 0.25, 0, 0, 0, 0, 1, 0.25]
     )
     some = pairs.select(np.array([True] * 3 + [False] * 3))
-    assert AllChosen().measure(some, Work()).values.tolist() == [[1, 1, 0.25], [0, 1, 0.5], [0, 0, 0], [0, 0, 0]]
+    assert AllChosen().measure(some, SharedCache()).values.tolist() == [[1, 1, 0.25], [0, 1, 0.5], [0, 0, 0], [0, 0, 0]]
     none = sides([["A"], ["B"]], ["A", "B"], choices=["", ""])
     silent = sy.evaluate("answers", *none, ["choice", "choice_all"], confidence=None)
     assert math.isnan(silent["choice"].value)
@@ -274,16 +274,16 @@ def test_counts_of_yes_and_no() -> None:
     accepted = [["yes"], ["yes"], ["no"], ["no"], [" YES", "yes"], ["no"], ["yes", "no"], ["red"]]
     given = sides(accepted, ["yes", "no", "no", "yes", "", "?", "yes", "yes"])
     pairs = pairs_of("answers", *given)
-    assert YesNoCounts().of_questions(pairs, Work()).astype(int).tolist() == [
+    assert YesNoCounts().of_questions(pairs, SharedCache()).astype(int).tolist() == [
         [1, 0, 0, 0, 0, 0], [0, 0, 0, 1, 0, 0], [0, 0, 1, 0, 0, 0], [0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 1, 0],
         [0, 0, 0, 0, 0, 1], [0] * 6, [0] * 6,
     ]  # fmt: skip
-    assert YesNoCounts("pope").of_questions(pairs, Work()).astype(int)[4:6].tolist() == [
+    assert YesNoCounts("pope").of_questions(pairs, SharedCache()).astype(int)[4:6].tolist() == [
         [1, 0, 0, 0, 0, 0],
         [0, 1, 0, 0, 0, 0],
     ]
     none = pairs.select(np.zeros(8, dtype=bool))
-    assert YesNoCounts().of_questions(none, Work()).shape == (0, 6)
+    assert YesNoCounts().of_questions(none, SharedCache()).shape == (0, 6)
 
 
 def test_verdicts() -> None:
@@ -294,8 +294,8 @@ def test_verdicts() -> None:
     assert values("answers", truth, predicted, "judge", "logged(score=f1)") == [0.625, 0.5]
     assert values("answers", {**truth, "verdict": [0.0, 0.5]}, predicted, "judge") == [0.25]
     pairs = pairs_of("answers", truth, predicted)
-    assert JudgeSum().of_questions(pairs, Work()).tolist() == [[1, 1], [0.25, 1]]
-    assert LoggedSum("f1").of_questions(pairs, Work()).tolist() == [[0.5, 1], [0, 0]]
+    assert JudgeSum().of_questions(pairs, SharedCache()).tolist() == [[1, 1], [0.25, 1]]
+    assert LoggedSum("f1").of_questions(pairs, SharedCache()).tolist() == [[0.5, 1], [0, 0]]
     one = {"question": ["p"], "judge": [1.0], "logged:f1": [0.5]}
     assert by_unit("answers", truth, one, "judge", missing="worst") == [1, 0]
     assert refused("answers", truth, predicted, ["logged(score=em)"]) == [

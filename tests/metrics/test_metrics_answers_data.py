@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from metrics.made import in_turn, pairs_of, refusal, refused
 
-from steelyard.core.facts import Facts
-from steelyard.core.need import Work
+from steelyard.core.metadata import Metadata
+from steelyard.core.statistic import SharedCache
 from steelyard.core.task import Policy
 from steelyard.tasks.answers import data
 from steelyard.tasks.answers.data import choices_of
@@ -123,8 +123,8 @@ def test_questions_and_their_answers() -> None:
     assert (pairs.units.tolist(), pairs.owner.tolist(), pairs.weight.tolist()) == (["g", "h"], [1, 0], [2, 3])
     assert (pairs.place.tolist(), pairs.prediction_row.tolist()) == ([0, 1], [1, 0])
     assert (pairs.grouped, pairs.own_units) == (True, False)
-    assert pairs.facts == Facts(holds=frozenset({"answers"}))
-    texts = said(pairs, Work())
+    assert pairs.facts == Metadata(holds=frozenset({"answers"}))
+    texts = said(pairs, SharedCache())
     assert texts.distinct == ["B", "c", "b", "d", "a"]
     assert (texts.reply.tolist(), texts.accepted.tolist()) == ([0, 1], [2, 3, 4, 1])
     assert (texts.of.tolist(), texts.begin.tolist()) == ([0, 0, 1, 1], [0, 2, 4])
@@ -132,9 +132,9 @@ def test_questions_and_their_answers() -> None:
     assert texts.best(np.array([0.25, 0.5, 1.0, 0.0])).tolist() == [0.5, 1]
     assert texts.each(str.upper) == ["B", "C", "B", "D", "A"]
     part = pairs.select(np.array([False, True]))
-    few = said(part, Work())
+    few = said(part, SharedCache())
     assert (few.distinct, few.begin.tolist(), few.accepted.tolist()) == (["c", "a"], [0, 2], [1, 0])
-    none = said(pairs.select(np.array([False, False])), Work())
+    none = said(pairs.select(np.array([False, False])), SharedCache())
     assert none.best(np.zeros(0)).tolist() == []
     assert none.answered.tolist() == []
 
@@ -154,12 +154,12 @@ def test_replies_that_are_none() -> None:
         "outcome": ["ok", "ok", "refused", " ", ""],
     }
     pairs = pairs_of("answers", truth, predicted, Policy("worst", "skip"))
-    texts = said(pairs, Work())
+    texts = said(pairs, SharedCache())
     assert texts.answered.tolist() == [True, False, False, True, False, False]
     assert [texts.distinct[k] for k in texts.reply] == ["x", "", "x", "x", "", ""]  # blanks are nothing
     assert texts.best(np.ones(6)).tolist() == [1, 0, 0, 1, 0, 0]
     nothing = pairs_of("answers", truth, {"question": [], "answer": []}, Policy("worst", "skip"))
-    assert said(nothing, Work()).answered.tolist() == [False] * 6
+    assert said(nothing, SharedCache()).answered.tolist() == [False] * 6
 
 
 def test_logs_that_agree_on_the_truth() -> None:
@@ -184,14 +184,17 @@ def test_texts_that_a_metric_needs() -> None:
         "question 'p' has an accepted answer that is empty", "truth, row 1",
         "Remove the row, or choose metrics that take an empty text: cer, wer.",
     ]  # fmt: skip
-    work, pairs = Work(), pairs_of("answers", empty, {"question": ["o", "p"], "answer": ["a", "b"]})
+    work, pairs = SharedCache(), pairs_of("answers", empty, {"question": ["o", "p"], "answer": ["a", "b"]})
     assert said(pairs, work, empty=True).blank.tolist() == [False, False, False, True]
     assert refusal(said, pairs, work)[0] == "question 'p' has an accepted answer that is empty"
 
 
 def test_texts_made_alike() -> None:
     truth = {"question": ["p", "q"], "answer": ["The  Dog", "café"]}
-    pairs, work = pairs_of("answers", truth, {"question": ["p", "q"], "answer": ["the dog", "cafe\u0301"]}), Work()
+    pairs, work = (
+        pairs_of("answers", truth, {"question": ["p", "q"], "answer": ["the dog", "cafe\u0301"]}),
+        SharedCache(),
+    )
     for norm, form, same in (
         ("space", "as_is", [True, False]), ("as_is", "nfc", [False, True]), ("squad", "nfkc", [True, True]),
         ("lower", "as_is", [False, False]),
@@ -222,7 +225,7 @@ def test_what_is_chosen() -> None:
         "choices": ['["a cat", "a dog"]'] * 3 + ["", '{"c": "x", "d": "y", "e": "z"}'],
     }  # fmt: skip
     predicted = {"question": list("abcde"), "answer": ["B", "A", "neither", "x", ""]}
-    pairs, work = pairs_of("answers", truth, predicted), Work()
+    pairs, work = pairs_of("answers", truth, predicted), SharedCache()
     made = chosen(pairs, work, "strict")
     assert made.asked.tolist() == [True, True, True, False, True]
     assert made.named.tolist() == [True, True, False, False, False]
@@ -230,7 +233,7 @@ def test_what_is_chosen() -> None:
     assert made.guess.tolist() == pytest.approx([1 / 2, 1 / 2, 1 / 2, 0, 1 / 3])
     assert chosen(pairs, work, "strict") is made
     first = {**predicted, "answer": ["", "B", "A", "x", "C"]}
-    silent = chosen(pairs_of("answers", truth, first), Work(), "strict")
+    silent = chosen(pairs_of("answers", truth, first), SharedCache(), "strict")
     assert silent.right.tolist() == [False, True, True, False, True]
 
 
@@ -299,4 +302,4 @@ LOGGED = ("logged(score=a)", "logged(score=b:c)")
     ],
 )  # fmt: skip
 def test_what_is_shown_if_nothing_is_asked(held: tuple[str, ...], expected: tuple[str, ...]) -> None:
-    assert defaults_for(Facts(holds=frozenset(held))) == expected
+    assert defaults_for(Metadata(holds=frozenset(held))) == expected

@@ -10,7 +10,7 @@ from metrics.made import check_alone, check_left_out, in_turn, pairs_of, values
 from metrics.test_metrics_answers import CHOSEN, HEARD, OFFERED, TEN, TRUE, YES_NO, sides
 
 import steelyard as sy
-from steelyard.core.need import Work
+from steelyard.core.statistic import SharedCache
 from steelyard.tasks.answers.sums import EditSums, NumberErrors, NumberHits, Questions, TextRemarks, numbers_of
 
 NUMBERS = [["10"], ["20", "30"], ["0"], ["2.5"], ["red"], ["7"]], ["12", "28", "1", "2.5", "3", "about 8"]
@@ -32,7 +32,7 @@ def test_numbers() -> None:
 
 
 def test_what_is_kept_of_numbers() -> None:
-    pairs, work = pairs_of("answers", *sides(*NUMBERS)), Work()
+    pairs, work = pairs_of("answers", *sides(*NUMBERS)), SharedCache()
     true, given = numbers_of(pairs, work, "whole")
     np.testing.assert_array_equal(true, [10, 30, 0, 2.5, np.nan, 7])
     np.testing.assert_array_equal(given, [12, 28, 1, 2.5, 3, np.nan])
@@ -47,16 +47,19 @@ def test_what_is_kept_of_numbers() -> None:
         [0, 1], [0, 1], [1, 1], [0, 0], [0, 0], [0, 1],
     ]  # fmt: skip
     negative = pairs_of("answers", *sides([["-3"], ["4", "x"]], ["-3", ""]))
-    assert NumberHits(0.0, 0.0, "whole", True).of_questions(negative, Work()).astype(int).tolist() == [[0, 0], [0, 1]]
-    silent = numbers_of(pairs_of("answers", *sides([["x", "4", "5"]], ["9"], outcome=["lost"])), Work(), "whole")
+    assert NumberHits(0.0, 0.0, "whole", True).of_questions(negative, SharedCache()).astype(int).tolist() == [
+        [0, 0],
+        [0, 1],
+    ]
+    silent = numbers_of(pairs_of("answers", *sides([["x", "4", "5"]], ["9"], outcome=["lost"])), SharedCache(), "whole")
     assert silent[0].tolist() == [4]
     assert np.isnan(silent[1]).all()
 
 
 def test_units_without_a_question() -> None:
     pairs = pairs_of("answers", *sides(*NUMBERS, group=list("aabbcc"))).select(np.arange(6) < 2)
-    assert NumberHits(0.0, 2.0).measure(pairs, Work()).values.tolist() == [[2, 2], [0, 0], [0, 0]]
-    assert Questions().measure(pairs, Work()).values.tolist() == [2, 0, 0]
+    assert NumberHits(0.0, 2.0).measure(pairs, SharedCache()).values.tolist() == [[2, 2], [0, 0], [0, 0]]
+    assert Questions().measure(pairs, SharedCache()).values.tolist() == [2, 0, 0]
 
 
 TEXTS = [["the red car"], ["a b"], ["x"]], ["a red bus here", "b", "x"]  # S 2 I 1 of 3; D 1 of 2; right
@@ -79,10 +82,10 @@ def test_rates_of_characters() -> None:
 
 def test_the_answer_with_the_lowest_rate() -> None:
     pairs = pairs_of("answers", *sides([["a b", "a b c d"], [" ", "z"], ["", "q"]], ["a b c", "", "r s"]))
-    assert EditSums().of_questions(pairs, Work()).tolist() == [[3, 0, 1, 0, 0], [0, 0, 0, 0, 1], [0, 1, 0, 1, 0]]
+    assert EditSums().of_questions(pairs, SharedCache()).tolist() == [[3, 0, 1, 0, 0], [0, 0, 0, 0, 1], [0, 1, 0, 1, 0]]
     longer = pairs_of("answers", *sides([["a b c d", "a b c d e f g"]], ["a b c d e"]))  # 1 of 4, and 2 of 7
-    assert EditSums().of_questions(longer, Work()).tolist() == [[4, 0, 0, 1, 0]]
-    work = Work()
+    assert EditSums().of_questions(longer, SharedCache()).tolist() == [[4, 0, 0, 1, 0]]
+    work = SharedCache()
     assert EditSums().of_questions(pairs, work) is EditSums().of_questions(pairs, work)
 
 
@@ -106,7 +109,7 @@ def test_forms_of_characters_and_empty_texts() -> None:
     assert report["cer(unicode=nfc)"].value == pytest.approx(1 / 5)
     assert report["cer"].value == pytest.approx((2 + 1 + 2) / 6)
     pairs = pairs_of("answers", *given)
-    assert TextRemarks().of_questions(pairs, Work()).astype(int).tolist() == [[0, 1], [0, 0], [0, 1]]
+    assert TextRemarks().of_questions(pairs, SharedCache()).astype(int).tolist() == [[0, 1], [0, 0], [0, 1]]
 
 
 LEFT = [

@@ -12,9 +12,9 @@ from metrics.test_metrics_answers import sides
 
 import steelyard as sy
 from steelyard.core.explanation import Explanation, Step
-from steelyard.core.need import Work
+from steelyard.core.statistic import SharedCache
 from steelyard.tasks.answers import explain, views
-from steelyard.tasks.answers.explain import TEXT_ONLY, TOOLS, Way, _set_f1, _word_set, values
+from steelyard.tasks.answers.explain import TEXT_ONLY, TOOLS, AnswerConventions, _set_f1, _word_set, values
 from steelyard.tasks.answers.texts import said
 
 
@@ -167,8 +167,8 @@ def test_weights_and_outcomes() -> None:
     assert [step.values["exact"] for step in made.steps] == pytest.approx([4 / 8, 1 / 3, 3 / 8])
     assert made.theirs == pytest.approx({"exact": 2 / 3})
     pairs = pairs_of("answers", *sides([["a"]], ["a"], sample_weight=[0.0]))
-    texts = said(pairs, Work())
-    assert np.isnan(values(pairs, texts, ("exact",), Way())["exact"])
+    texts = said(pairs, SharedCache())
+    assert np.isnan(values(pairs, texts, ("exact",), AnswerConventions())["exact"])
 
 
 def test_groups_and_weights() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.core.facts import Axis, Facts
+from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.ranking import Grouped, RankingBlock
 from steelyard.core.spec import Range
 from steelyard.core.weights import EachUnit, GivenRows, LeaveGroupOut, Plain, Role, Weights
@@ -19,7 +19,7 @@ from steelyard.tasks.boxes.ranking import BestF1Search, Detections, FigureValues
 
 nan = np.nan
 NEED = Detections(Range(0.5, 0.75, 0.25), "standard", 100, "coco")
-FACTS = Facts(
+FACTS = Metadata(
     {"class": Axis(("cat", "cow", "dog"))}, {"similarity": "boxes", "frequency": "cat=r\ndog=c\ncow=r"}, frozenset()
 )
 # Three cats, one in image 0 and two in image 1: an ignored detection, a hit, a false one, a hit that is one at the first

@@ -11,9 +11,9 @@ from metrics.test_metrics_scenes import pairs_of
 
 import steelyard as sy
 from steelyard.core import catalogue
-from steelyard.core.need import Work
 from steelyard.core.scene import BoxShape
 from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache
 from steelyard.tasks.boxes import figures, picture, tables
 from steelyard.tasks.boxes.matches import CROWD, DIFFICULT, GROUP, LOST, match_input
 from steelyard.tasks.boxes.precision import AveragePrecision, reference_arrays
@@ -43,7 +43,7 @@ FOUND = boxes(
 
 def test_flags() -> None:
     pairs = pairs_of("boxes", TRUTH, FOUND)
-    both = match_input(pairs, Work())
+    both = match_input(pairs, SharedCache())
     assert both.flags.tolist() == [0, CROWD, DIFFICULT, GROUP]
     assert (both.units, both.classes) == (2, 2)
     assert both.area.tolist() == [100] * 4
@@ -55,7 +55,7 @@ def test_flags() -> None:
     assert part.d_box.tolist() == [[101, 0, 10, 10]]
     one = both.of_one_class()
     assert (one.classes, one.label.tolist(), one.d_label.tolist()) == (1, [0] * 4, [0] * 5)
-    alone = match_input(pairs.alone(1), Work())
+    alone = match_input(pairs.alone(1), SharedCache())
     assert (alone.image.tolist(), alone.d_image.tolist(), alone.flags.tolist()) == ([1], [1], [GROUP])
 
 
@@ -63,7 +63,7 @@ def test_masks_of_parts() -> None:
     mask = {"size": [1, 4], "counts": [0, 2, 2]}
     other = {"size": [1, 4], "counts": [1, 3]}
     truth = {"image": ["i", "i"], "label": ["a", "a"], "mask": [mask, other]}
-    both = match_input(pairs_of("masks", truth, {**truth, "score": [0.9, 0.8]}), Work())
+    both = match_input(pairs_of("masks", truth, {**truth, "score": [0.9, 0.8]}), SharedCache())
     assert (both.area.tolist(), both.d_area.tolist()) == ([2, 3], [2, 3])
     assert both.box.tolist() == both.d_box.tolist() == [[0, 0, 2, 1], [1, 0, 3, 1]]
     part = both.part(np.array([1]), np.array([1]))
@@ -113,16 +113,16 @@ def test_confusion_of_flags() -> None:
     names = ("cat", "dog", "(background)")
     head = ("confusion", "Confusion matrix at IoU 0.5 and score {}: rows of truth by prediction", "truth")
     for score, values in ((0.55, [[1, 0, 0], [0, 0, 1], [0, 1, 0]]), (0.56, [[1, 0, 0], [0, 0, 1], [0, 0, 0]])):
-        table = tables.confusion(pairs, Work(), score=score)
+        table = tables.confusion(pairs, SharedCache(), score=score)
         check_table(table, (head[0], head[1].format(score), head[2]), names, names, values)
     named = pairs_of(
         "boxes", boxes([("i", "cat", 0.0)]), boxes([("i", "dog", 2.0, 0.5), ("i", "dog", 0.0, 0.9)], "score")
     )
-    assert tables.confusion(named, Work()).values.tolist() == [[0, 1, 0], [0, 0, 0], [0, 1, 0]]
-    assert tables.confusion(named, Work(), max_dets=1).values.tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
+    assert tables.confusion(named, SharedCache()).values.tolist() == [[0, 1, 0], [0, 0, 0], [0, 1, 0]]
+    assert tables.confusion(named, SharedCache(), max_dets=1).values.tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
     loose = pairs_of("boxes", boxes([("i", "cat", 0.0)]), boxes([("i", "cat", 2.0, 0.5)], "score"))  # IoU 2/3
-    assert tables.confusion(loose, Work(), iou=0.66).values.tolist() == [[1, 0], [0, 0]]
-    assert tables.confusion(loose, Work(), iou=0.67).values.tolist() == [[0, 1], [1, 0]]
+    assert tables.confusion(loose, SharedCache(), iou=0.66).values.tolist() == [[1, 0], [0, 0]]
+    assert tables.confusion(loose, SharedCache(), iou=0.67).values.tolist() == [[0, 1], [1, 0]]
 
 
 def test_ids_that_are_numbers() -> None:
@@ -201,7 +201,7 @@ def test_arrays_of_the_reference(quirks: bool) -> None:
             "annotations": [{"id": identity, "image_id": 1, "category_id": 1, "bbox": [0, 0, 10, 10], "area": 100}],
         }  # fmt: skip
         pairs = pairs_of("boxes", truth, predicted)
-        assert match_input(pairs, Work()).flags.tolist() == [LOST if identity == 0 else 0]
+        assert match_input(pairs, SharedCache()).flags.tolist() == [LOST if identity == 0 else 0]
         arrays = reference_arrays(pairs, most=(1, 5)) if quirks else reference_arrays(pairs, quirks=False, most=(1, 5))
         lost = quirks and identity == 0
         assert {name: array.shape for name, array in arrays.items()} == {
@@ -225,12 +225,12 @@ def test_more_than_a_hundred_detections() -> None:
     pairs = pairs_of("boxes", truth, predicted)
     heads = ("objects", "detections", "ap", "ap50", "ap75")
     for most, last, counted, ap in ((100, "ar@100", 100, 0), (101, "ar", 101, 1 / 101)):
-        table = tables.classes(pairs, Work(), most)
+        table = tables.classes(pairs, SharedCache(), most)
         check_table(
             table, ("classes", "Average precision by class", "class"), ["cat"], [*heads, last],
             [[1, counted, ap, ap, ap, float(most == 101)]],
         )  # fmt: skip
-    operating = tables.operating(pairs, Work())
+    operating = tables.operating(pairs, SharedCache())
     assert (operating.title, operating.columns[4:]) == (
         "Working points by class, IoU 0.5", ("precision at recall 0.5", "recall at precision 0.9"),
     )  # fmt: skip

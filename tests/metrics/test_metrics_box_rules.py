@@ -10,22 +10,22 @@ from metrics.test_metrics_scenes import pairs_of
 
 import steelyard as sy
 from steelyard.core import catalogue
-from steelyard.core.need import Work
 from steelyard.core.plan import POINT
 from steelyard.core.records import Records
 from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache
 from steelyard.tasks.boxes import figures, tables
 from steelyard.tasks.boxes.calibration import LocatedShares, ScoreBins
 from steelyard.tasks.boxes.errors import Repaired
 from steelyard.tasks.boxes.froc import FirstHits
 from steelyard.tasks.boxes.lrp import Located
 from steelyard.tasks.boxes.matches import match_input, match_objects, matches
-from steelyard.tasks.boxes.others import OURS, Way, hits_by_image, rank_in_image, straight_lines, values
+from steelyard.tasks.boxes.others import OURS, BoxConventions, hits_by_image, rank_in_image, straight_lines, values
 from steelyard.tasks.boxes.pairs import boxes_of
 from steelyard.tasks.boxes.ranking import detections
 from steelyard.tasks.boxes.sums import ClassesSeen, MatchedOverlap, WorkingCounts
-from steelyard.tasks.boxes3d.needs import KittiEvents
 from steelyard.tasks.boxes3d.nuscenes import EVENTS
+from steelyard.tasks.boxes3d.statistics import KittiEvents
 
 nan = np.nan
 
@@ -56,11 +56,11 @@ def test_large_objects() -> None:
 
 def test_what_is_shown_of_large_objects() -> None:
     pairs = pairs_of("boxes", TRUTH, FOUND)
-    assert tables.confusion(pairs, Work()).values.tolist() == [[1, 0, 1], [1, 0, 0], [0, 1, 0]]
-    shown = figures.scores(pairs, Work())
+    assert tables.confusion(pairs, SharedCache()).values.tolist() == [[1, 0, 1], [1, 0, 0], [0, 1, 0]]
+    shown = figures.scores(pairs, SharedCache())
     assert [count for count in shown.columns["count"] if count] == [1, 1, 1]
-    np.testing.assert_allclose(tables.classes(pairs, Work()).values[:, :3], [[2, 2, 51 / 101], [1, 1, 0]])
-    np.testing.assert_allclose(tables.operating(pairs, Work()).values[0, :4], [2 / 3, 0.9, 1, 1 / 2])
+    np.testing.assert_allclose(tables.classes(pairs, SharedCache()).values[:, :3], [[2, 2, 51 / 101], [1, 1, 0]])
+    np.testing.assert_allclose(tables.operating(pairs, SharedCache()).values[0, :4], [2 / 3, 0.9, 1, 1 / 2])
 
 
 MANY = boxes(
@@ -111,7 +111,7 @@ def test_as_many_thresholds_as_bits() -> None:
 
 
 def test_rankings_are_by_class() -> None:
-    pairs, work = pairs_of("boxes", TRUTH, FOUND), Work()
+    pairs, work = pairs_of("boxes", TRUTH, FOUND), SharedCache()
     for need in (
         detections(0.5, "all", "coco")[0], FirstHits(0.5, "ignore", 100), FirstHits(0.5, "wrong", 100),
         Located(0.5, 100), LocatedShares(0.5, 100), LocatedShares(0.0, 100), Repaired("loc", 0.5, 0.1),
@@ -128,7 +128,7 @@ def test_rankings_are_by_class() -> None:
         some = {name: column for name, column in solid.items() if name not in lacking}
         spaced = pairs_of("boxes3d", some, {**some, "score": [0.9]}, rules="kitti")
         for need in (KittiEvents("3d", "all", "strict"), KittiEvents("bbox", "moderate", "strict"), EVENTS):
-            block = need.measure(spaced, Work())
+            block = need.measure(spaced, SharedCache())
             assert (block.axis, block.groups) == ("class", 1)
             assert (block.events.begin.dtype, block.positives.begin.dtype) == (np.int64, np.int64)
             columns = {name: column.dtype.kind for name, column in block.events.columns.items()}
@@ -136,7 +136,7 @@ def test_rankings_are_by_class() -> None:
 
 
 def test_sums_by_image() -> None:
-    pairs, work = pairs_of("boxes", TRUTH, FOUND), Work()
+    pairs, work = pairs_of("boxes", TRUTH, FOUND), SharedCache()
     assert WorkingCounts(0.5, 0.75, 100).measure(pairs, work).values.tolist() == [[1, 1, 2], [0, 0, 1]]
     assert WorkingCounts(0.5, None, 100, "cat").measure(pairs, work).values.tolist() == [[1, 1, 1], [0, 0, 1]]
     assert WorkingCounts(0.5, None, 100, "hen").measure(pairs, work).values.tolist() == [[0, 0, 0], [0, 0, 0]]
@@ -152,21 +152,21 @@ def test_ways_of_other_tools() -> None:
     """A crowd that takes what lies in it, or is an object, or nothing at all."""
     truth = boxes([("i", "cat", 0.0, 0), ("i", "cat", 1000.0, 1)], "crowd")
     predicted = boxes([("i", "cat", 1000.0, 0.9), ("i", "cat", 0.0, 0.8)], "score")
-    s, work = pairs_of("boxes", truth, predicted), Work()
+    s, work = pairs_of("boxes", truth, predicted), SharedCache()
     assert values(s, work, OURS)["map"] == pytest.approx(1)
-    assert values(s, work, Way(crowd="ordinary objects"))["map"] == pytest.approx(1)
-    assert values(s, work, Way(crowd="left out"))["map"] == pytest.approx(1 / 2)
-    lines = values(s, work, Way(curve="101 points, straight lines"))
+    assert values(s, work, BoxConventions(crowd="ordinary objects"))["map"] == pytest.approx(1)
+    assert values(s, work, BoxConventions(crowd="left out"))["map"] == pytest.approx(1 / 2)
+    lines = values(s, work, BoxConventions(curve="101 points, straight lines"))
     assert lines["map"] == pytest.approx(0.995)
     assert np.isnan(lines["map_small"])
     only = pairs_of("boxes", truth, {name: column[:1] for name, column in predicted.items()})
     assert (
-        values(only, Work(), Way(curve="101 points, straight lines"))["map"] == 0
+        values(only, SharedCache(), BoxConventions(curve="101 points, straight lines"))["map"] == 0
     )  # all that there is counts neither way
-    assert values(s, Work(), Way(least="0.001"))["map"] == pytest.approx(1)
+    assert values(s, SharedCache(), BoxConventions(least="0.001"))["map"] == pytest.approx(1)
     low = pairs_of("boxes", truth, {**predicted, "score": [0.9, 0.001]})
-    assert values(low, Work(), Way(least="0.001"))["map"] == 0
-    assert values(low, Work(), OURS)["map"] == pytest.approx(1)
+    assert values(low, SharedCache(), BoxConventions(least="0.001"))["map"] == 0
+    assert values(low, SharedCache(), OURS)["map"] == pytest.approx(1)
 
 
 def test_most_detections_of_other_tools() -> None:
@@ -174,14 +174,14 @@ def test_most_detections_of_other_tools() -> None:
     for before, kept in ((299, True), (300, False)):
         wrong = [("i", "dog" if k % 2 else "cat", 1000.0 * (k + 1), 1 - k / 1000) for k in range(before)]
         pairs = pairs_of("boxes", boxes([("i", "cat", 0.0)]), boxes([*wrong, ("i", "cat", 0.0, 0.5)], "score"))
-        many = values(pairs, Work(), Way(limit="300 of an image"))["map50"]
+        many = values(pairs, SharedCache(), BoxConventions(limit="300 of an image"))["map50"]
         assert many == pytest.approx(1 / 151 if kept else 0)
-        assert values(pairs, Work(), OURS)["map50"] == 0  # 100 of a class
-        s = match_input(pairs, Work())
+        assert values(pairs, SharedCache(), OURS)["map50"] == 0  # 100 of a class
+        s = match_input(pairs, SharedCache())
         rank = rank_in_image(s, np.ones(len(s.d_image), dtype=bool))
         assert rank.tolist() == list(range(before + 1))
     few = pairs_of("boxes", TRUTH, FOUND)
-    s = match_input(few, Work())
+    s = match_input(few, SharedCache())
     assert rank_in_image(s, np.array([False, True, True])).tolist() == [0, 0, 0]
     m = match_objects(s, (0.5,), ((0.0, 1e10),), 100)[0]
     order, hit, ignored = hits_by_image(s, m)
@@ -189,7 +189,7 @@ def test_most_detections_of_other_tools() -> None:
     # Of cats a line at 1 that falls to 0 at recall 0.5, of dogs nothing: 49 steps and a half
     assert straight_lines(s, order, hit, ignored, OURS)["map50"] == pytest.approx(0.495 / 2)
     assert m.label.tolist() == [0, 0, 1]
-    assert matches(few, Work(), (0.5,), ((0.0, 1e10),), 100)[0].places().tolist() == [True] * 3
+    assert matches(few, SharedCache(), (0.5,), ((0.0, 1e10),), 100)[0].places().tolist() == [True] * 3
 
 
 def test_states_of_rankings_merge_by_class() -> None:
@@ -230,14 +230,14 @@ def test_groups_at_every_threshold() -> None:
 def test_hits_just_above_a_half() -> None:
     """A box with IoU 0.52 is a hit at 0.5, and at no other of the ten thresholds."""
     pairs = pairs_of("boxes", boxes([("i", "cat", 0.0)]), boxes([("i", "cat", 0.0, 0.9)], "score") | {"w": [52.0]})
-    shown = figures.scores(pairs, Work()).columns
+    shown = figures.scores(pairs, SharedCache()).columns
     assert (sum(shown["count"][:25]), sum(shown["count"][25:])) == (1, 0)
-    np.testing.assert_allclose(tables.classes(pairs, Work()).values, [[1, 1, 0.1, 1, 0, 0.1]])
-    assert tables.confusion(pairs, Work()).values.tolist() == [[1, 0], [0, 0]]
-    curves = figures.pr_by_iou(pairs, Work(), 100).columns["y"]
+    np.testing.assert_allclose(tables.classes(pairs, SharedCache()).values, [[1, 1, 0.1, 1, 0, 0.1]])
+    assert tables.confusion(pairs, SharedCache()).values.tolist() == [[1, 0], [0, 0]]
+    curves = figures.pr_by_iou(pairs, SharedCache(), 100).columns["y"]
     assert (curves[:101], sum(curves[101:])) == (pytest.approx([1] * 101), 0)
-    assert figures.pr_by_class(pairs, Work(), 100).columns["y"] == pytest.approx([1] * 101)
-    assert tables.operating(pairs, Work()).values[0, :4].tolist() == pytest.approx([1, 0.9, 1, 1])
+    assert figures.pr_by_class(pairs, SharedCache(), 100).columns["y"] == pytest.approx([1] * 101)
+    assert tables.operating(pairs, SharedCache()).values[0, :4].tolist() == pytest.approx([1, 0.9, 1, 1])
 
 
 def test_the_classes_that_are_confused_most(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,12 +247,12 @@ def test_the_classes_that_are_confused_most(monkeypatch: pytest.MonkeyPatch) -> 
     predicted = truth | {"label": ["dog", "cow", "cat", "hen"], "score": [0.9] * 4}
     pairs = pairs_of("boxes", truth, predicted)
     monkeypatch.setattr(figures, "MOST_CLASSES", 2)
-    shown = figures.confusion_figure(pairs, Work())
+    shown = figures.confusion_figure(pairs, SharedCache())
     assert shown.columns["row"] == ["cat"] * 3 + ["dog"] * 3 + ["(background)"] * 3
     assert shown.columns["count"].tolist() == [0, 1, 0, 1, 0, 0, 0, 0, 0]
     assert shown.caption.endswith(" The 2 of 4 classes that are confused most.")
     monkeypatch.setattr(figures, "MOST_CLASSES", 4)
-    assert len(figures.confusion_figure(pairs, Work()).columns["row"]) == 25
+    assert len(figures.confusion_figure(pairs, SharedCache()).columns["row"]) == 25
 
 
 def test_loose_and_repeated_boxes() -> None:
@@ -297,7 +297,7 @@ def test_errors_are_looked_at_in_all_images(monkeypatch: pytest.MonkeyPatch) -> 
     pairs = pairs_of("boxes", TRUTH, FOUND)
     for most, said in ((3, ""), (2, " From every 2th image: 1 of 2.")):
         monkeypatch.setattr(figures, "MOST_LOOKED_AT", most)
-        assert figures.errors(pairs, Work()).caption == (
+        assert figures.errors(pairs, SharedCache()).caption == (
             f"How much AP would rise if all errors of a kind were repaired, each kind alone (TIDE).{said}"
         )
 
@@ -347,10 +347,10 @@ def test_objects_and_detections_are_told_apart() -> None:
     pairs = pairs_of("boxes", truth, truth | {"label": ["dog", "hen", "cow"], "score": [0.9] * 3})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(figures, "MOST_CLASSES", 2)
-        shown = figures.confusion_figure(pairs, Work()).columns
+        shown = figures.confusion_figure(pairs, SharedCache()).columns
     assert shown["row"] == ["cat"] * 3 + ["cow"] * 3 + ["(background)"] * 3
     assert shown["count"].tolist() == [0, 1, 0, 0, 0, 0, 0, 0, 0]
-    assert figures.ap_by_class(pairs, Work(), 100).columns["objects"].tolist() == [3]
+    assert figures.ap_by_class(pairs, SharedCache(), 100).columns["objects"].tolist() == [3]
 
 
 def test_which_of_two_objects_is_taken() -> None:
@@ -358,8 +358,8 @@ def test_which_of_two_objects_is_taken() -> None:
     truth = boxes([("i", "cat", 0.0), ("i", "cat", 20.0)])
     predicted = boxes([("i", "cat", 10.0, 0.9), ("i", "cat", -30.0, 0.8)], "score")
     pairs = pairs_of("boxes", truth, predicted)
-    assert values(pairs, Work(), OURS)["map50"] == pytest.approx(1)
-    assert values(pairs, Work(), Way(first="the first"))["map50"] == pytest.approx(51 / 101)
+    assert values(pairs, SharedCache(), OURS)["map50"] == pytest.approx(1)
+    assert values(pairs, SharedCache(), BoxConventions(first="the first"))["map50"] == pytest.approx(51 / 101)
 
 
 def test_crowds_take_errors_of_their_class() -> None:

@@ -11,8 +11,8 @@ from metrics.test_metrics_box_curves import BLOCK, CAT, COW, FACTS, MISSES, rows
 from metrics.test_metrics_scenes import pairs_of
 
 import steelyard as sy
-from steelyard.core.need import Work
 from steelyard.core.ranking import Grouped, RankingBlock
+from steelyard.core.statistic import SharedCache
 from steelyard.core.weights import GivenRows, Role
 from steelyard.tasks.boxes import along
 from steelyard.tasks.boxes.along import Walk, class_means, from_zero
@@ -149,7 +149,7 @@ def test_jaccard_index() -> None:
     """Two persons, of whom one is found twice; a region with a detection; scores part them at 0.3 and 0.6."""
     truth = boxes(0.0, 50.0, 200.0, crowd=[0, 0, 1])
     predicted = boxes(0.0, 1.0, 50.0, 203.0, 900.0, score=[0.95, 0.65, 0.35, 0.35, 0.05])
-    block = JaccardParts(0.5).measure(pairs_of("boxes", truth, predicted), Work())
+    block = JaccardParts(0.5).measure(pairs_of("boxes", truth, predicted), SharedCache())
     sums = block.values.reshape(2, 10)
     small = 1e-6
     all_of_them, no_far, two, first = 2 / (4 + small), 2 / (3 + small), 1 / (3 + small), 1 / (2 + small)

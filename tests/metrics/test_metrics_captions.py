@@ -23,10 +23,10 @@ from metrics.made import (
 )
 
 import steelyard as sy
-from steelyard.core.need import Work
 from steelyard.core.plan import POINT, UNITS
 from steelyard.core.rows import RowTable
 from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache
 from steelyard.tasks.captions import columns
 from steelyard.tasks.captions.columns import CiderRows, SpiderRows
 from steelyard.tasks.captions.graphs import KnownWords, SilentImages, SpiceCount, SpiceLeftOut, SpiceSum
@@ -232,7 +232,7 @@ def test_parts_are_scored_as_one(spec: str) -> None:
 def test_rows_of_images() -> None:
     """The candidate stands first, then the references; images may have none of either."""
     pairs = pairs_of("captions", FOUR, SAID)
-    block = CiderRows("plain").measure(pairs, Work())
+    block = CiderRows("plain").measure(pairs, SharedCache())
     (table,) = block.tables
     assert table.columns["text"].tolist() == [
         "a b c d", "a b c d", "e f g x", "e f g h", "a b c d", "i j q r", "i j k l",
@@ -340,7 +340,7 @@ def test_weighted_kinds() -> None:
 
 
 def test_what_is_kept_of_spice() -> None:
-    pairs, work = pairs_of("captions", CAR, SEEN), Work()
+    pairs, work = pairs_of("captions", CAR, SEEN), SharedCache()
     assert SpiceSum("color").measure(pairs, work).values.tolist() == [1, 0]
     assert SpiceCount("color").measure(pairs, work).values.tolist() == [1, 0]
     assert SpiceLeftOut("color").measure(pairs, work).values.tolist() == [0, 1]
@@ -350,7 +350,7 @@ def test_what_is_kept_of_spice() -> None:
 def test_notes_of_spice() -> None:
     truth = {"image": [1, 2], "caption": ["der Hund schläft gemütlich", "a dog sleeps"]}
     predicted = {"image": [1, 2], "caption": ["Hündchen zzxq", "a dog"]}
-    known = KnownWords().measure(pairs_of("captions", truth, predicted), Work()).values
+    known = KnownWords().measure(pairs_of("captions", truth, predicted), SharedCache()).values
     assert known.shape == (2, 2)
     assert known[:, 0].tolist() == [6, 3]  # words of three letters and more
     assert known[1].tolist() == [3, 3]

@@ -10,9 +10,9 @@ import pytest
 from metrics.made import in_turn, pairs_of, refusal, refused
 
 import steelyard as sy
-from steelyard.core.need import Work
 from steelyard.core.options import Options
 from steelyard.core.pairs import Coverage
+from steelyard.core.statistic import SharedCache
 from steelyard.core.task import Policy
 from steelyard.tasks.captions import data, lists, task
 from steelyard.tasks.captions.data import captions, tokenised
@@ -33,7 +33,7 @@ def test_images_stand_in_the_order_of_ids() -> None:
     assert pairs.weight.tolist() == [3, 2, 0.5]
     assert pairs.coverage == Coverage(3, 3, 3, 0, 0, "error")
     assert pairs.facts.axes == {}
-    work = Work()
+    work = SharedCache()
     texts = captions(pairs, work)
     assert texts.candidates == ["the car", "a cat", "clouds"]
     assert texts.references == ["a car", "A red car.", "a dog", "a sky"]
@@ -51,9 +51,9 @@ def test_a_part_of_the_references() -> None:
     pairs = pairs_of("captions", TRUTH, PREDICTED)
     part = pairs.select(np.array([False, True, False, True]))
     assert (part.owner.tolist(), part.truth_row.tolist(), part.units.tolist()) == ([0, 2], [3, 2], ["i", "j", "k"])
-    texts = captions(part, Work())
+    texts = captions(part, SharedCache())
     assert (texts.references, texts.starts.tolist()) == (["A red car.", "a sky"], [0, 1, 1, 2])
-    first = captions(pairs.select(np.array([True, False, False, False])), Work())
+    first = captions(pairs.select(np.array([True, False, False, False])), SharedCache())
     assert (first.references, first.starts.tolist()) == (["a car"], [0, 1, 1, 1])
 
 
@@ -63,7 +63,7 @@ def test_images_without_a_partner() -> None:
     assert worst.units.tolist() == ["i", "j", "k"]
     assert worst.prediction_row.tolist() == [2, -1, 0]
     assert worst.coverage == Coverage(3, 3, 2, 1, 1, "worst")
-    assert captions(worst, Work()).candidates == ["the car", "", "clouds"]
+    assert captions(worst, SharedCache()).candidates == ["the car", "", "clouds"]
     skip = pairs_of("captions", TRUTH, more, Policy("skip", "skip"))
     assert skip.units.tolist() == ["i", "k"]
     assert (skip.owner.tolist(), skip.truth_row.tolist()) == ([0, 0, 1], [1, 3, 2])
@@ -156,12 +156,14 @@ def test_policies_have_names() -> None:
 def test_a_caption_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data, "LONGEST_CAPTION", 1200)
     at_most = {"image": ["i"], "caption": ["x" * 1200]}
-    assert captions(pairs_of("captions", at_most, at_most), Work()).candidates == ["x" * 1200]
+    assert captions(pairs_of("captions", at_most, at_most), SharedCache()).candidates == ["x" * 1200]
     long = {"image": ["i"], "caption": ["x" * 1201]}
-    assert refusal(captions, pairs_of("captions", long, ONE), Work()) == [
+    assert refusal(captions, pairs_of("captions", long, ONE), SharedCache()) == [
         "the caption has 1,201 characters", "truth, row 0, column 'caption'", "At most 1,200 are taken.",
     ]  # fmt: skip
-    assert refusal(captions, pairs_of("captions", ONE, long), Work())[1] == "predictions, row 0, column 'caption'"
+    assert (
+        refusal(captions, pairs_of("captions", ONE, long), SharedCache())[1] == "predictions, row 0, column 'caption'"
+    )
     monkeypatch.undo()
     assert data.LONGEST_CAPTION == 1_048_576
 
@@ -170,7 +172,7 @@ def test_graphs_beside_or_instead_of_captions() -> None:
     """A row may have a caption, a graph, or both; an empty graph is none."""
     truth = {"image": ["i", "i"], "caption": ["a car", ""], "tuples": ["", '[["Car"], ["car", "Dark  red"]]']}
     predicted = {"image": ["i"], "tuples": ['[["bus"]]']}
-    texts = captions(pairs_of("captions", truth, predicted), Work())
+    texts = captions(pairs_of("captions", truth, predicted), SharedCache())
     assert (texts.candidates, texts.candidate_graphs) == ([""], ["bus"])
     assert (texts.references, texts.reference_graphs) == (["a car", ""], [None, "car\ncar\tdark red"])
 
@@ -179,7 +181,7 @@ def test_lists_of_captions() -> None:
     truth = {"image": ["i", "j"], "caption": ['["a dog", "a hound"]', "a cat"], "set": ["s", "t"]}
     predicted = {"image": ["j", "i"], "caption": ["[a cat", '["a dog"]']}
     pairs = pairs_of("captions", truth, predicted)
-    texts = captions(pairs, Work())
+    texts = captions(pairs, SharedCache())
     assert texts.candidates == ["a dog", "[a cat"]
     assert [texts.of(i) for i in range(2)] == [["a dog", "a hound"], ["a cat"]]
     assert pairs.slice_values("set")[0].tolist() == ["s", "s", "t"]

@@ -11,7 +11,7 @@ from metrics.made import check_alone, check_left_out, metric, pairs_of, state_of
 from metrics.shown import agree, check_figure, check_listing
 
 import steelyard as sy
-from steelyard.core.need import Work
+from steelyard.core.statistic import SharedCache
 from steelyard.tasks.captions import views as figures
 from steelyard.tasks.captions.views import PARTS, _matched, _same, _scores
 
@@ -119,7 +119,7 @@ def test_scores_are_those_that_were_measured() -> None:
     pairs = pairs_of("captions", TRUTH, PREDICTED)
     asked = metric("captions", "spice_object")
     state = state_of(pairs, asked)
-    work = Work()
+    work = SharedCache()
     assert _scores(pairs, state, work, "object", "original").tolist() == pytest.approx([2 * 1 / (3 + 3), 1])
     assert not work._made  # nothing was parsed again
     assert _scores(pairs, state, work, "all", "original").tolist() == pytest.approx([SPICE, 1])

@@ -42,7 +42,7 @@ def brought(monkeypatch: pytest.MonkeyPatch) -> None:
         "broken": (EntryPoint("broken", "no.such.module:TASK", registry.TASKS),),
         "boxes": (EntryPoint("boxes", "steelyard.tasks.weights.task:TASK", registry.TASKS),),
     }
-    monkeypatch.setattr(registry, "brought", lambda group: points if group == registry.TASKS else {})
+    monkeypatch.setattr(registry, "plugins", lambda group: points if group == registry.TASKS else {})
 
 
 @pytest.mark.usefixtures("brought")
@@ -70,13 +70,13 @@ def test_tasks_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_tasks_that_are_lent() -> None:
     first, second = lend("trial"), lend("trial", title="other")
     assert "trial" not in catalogue.TASKS
-    with catalogue.lent(first):
+    with catalogue.registered(first):
         assert catalogue.find_task("trial") is first
-        with catalogue.lent(second):
+        with catalogue.registered(second):
             assert catalogue.find_task("trial") is second
         assert catalogue.find_task("trial") is first
     assert "trial" not in catalogue.TASKS
-    with catalogue.lent(lend("weights", title="other")):
+    with catalogue.registered(lend("weights", title="other")):
         assert catalogue.find_task("weights").title == "other"
     assert catalogue.find_task("weights").title == "Food weights, dish by dish"
 
@@ -119,7 +119,7 @@ def test_specs() -> None:
 
 
 @frozen
-class Way:
+class Conventions:
     """A way with two settings."""
 
     first: str = dataclasses.field(default="a", metadata={"title": "the first"})
@@ -127,16 +127,18 @@ class Way:
 
 
 def test_what_is_explained_one_setting_at_a_time() -> None:
-    def values(way: Way) -> dict[str, float]:
+    def values(way: Conventions) -> dict[str, float]:
         return {"x": float(way.second), "y": float(ord(way.first)), "unused": 0.0}
 
-    tool = Tool("other", "1.2", Way("b", 5), {"first": "It is so.", "second": "It is 5."}, ("y", "x"), ("A remark.",))
+    tool = Tool(
+        "other", "1.2", Conventions("b", 5), {"first": "It is so.", "second": "It is 5."}, ("y", "x"), ("A remark.",)
+    )
     assert explained(tool, values) == Explanation(
         "other", "1.2", {"y": 97, "x": 2},
         (Step("the first", "a", "b", "It is so.", {"y": 98, "x": 2}), Step("the second", "2", 5, "It is 5.", {"y": 97, "x": 5})),  # type: ignore[arg-type]
         {"y": 98, "x": 5}, ("A remark.",),
     )  # fmt: skip
-    same = explained(dataclasses.replace(tool, way=Way(second=5)), values)
+    same = explained(dataclasses.replace(tool, way=Conventions(second=5)), values)
     assert [step.setting for step in same.steps] == ["the second"]
 
 

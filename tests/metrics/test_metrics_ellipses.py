@@ -12,9 +12,9 @@ from metrics.test_metrics_scenes import pairs_of
 
 import steelyard as sy
 from steelyard.core import catalogue
-from steelyard.core.need import Work
 from steelyard.core.plan import POINT, UNITS
 from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache
 from steelyard.core.weights import GivenRows, Role
 from steelyard.tasks.ellipses import picture, score, sums
 from steelyard.tasks.ellipses import views as figures
@@ -111,10 +111,10 @@ def test_axes() -> None:
 def test_images_alone() -> None:
     pairs = pairs_of("ellipses", TRUTH, FOUND)
     metric = Score(distance="center")
-    np.testing.assert_allclose(metric.by_unit(pairs, Work()), [GREEDY, 1, 1])
-    np.testing.assert_allclose(Score(distance="center", empty="skip").by_unit(pairs, Work()), [GREEDY, 1, nan])
-    np.testing.assert_allclose(TruthScore(distance="center").by_unit(pairs, Work()), [GREEDY, 1, nan])
-    assert metric.matches(pairs, Work()).distance.tolist() == [1, 21, 0]
+    np.testing.assert_allclose(metric.by_unit(pairs, SharedCache()), [GREEDY, 1, 1])
+    np.testing.assert_allclose(Score(distance="center", empty="skip").by_unit(pairs, SharedCache()), [GREEDY, 1, nan])
+    np.testing.assert_allclose(TruthScore(distance="center").by_unit(pairs, SharedCache()), [GREEDY, 1, nan])
+    assert metric.matches(pairs, SharedCache()).distance.tolist() == [1, 21, 0]
     empty = picture.scene(pairs, 2, Score(empty="skip"))
     assert (empty.title, empty.summary, empty.shapes) == (
         "Image n: Ellipse score (param, t = 5) = undefined", "0 true, 0 detected, 0 pairs (greedy)", (),
@@ -257,12 +257,12 @@ def test_average_precision() -> None:
 def test_hits_by_score() -> None:
     predicted = {**SCORED, "image": ["i"] * 4, "xc": [1.0, 0.0, 900.0, 901.0], "b": [10.0] * 4}
     pairs = pairs_of("ellipses", circles(("i", 0.0)), predicted)
-    assert hits(pairs, Work(), (0.5, 0.95)).tolist() == [[1, 0], [0, 1], [0, 0], [0, 0]]
-    assert match_input(pairs, Work()).score.tolist() == [0.9, 0.8, 0.7, 0.7]
-    block = Detections(0.5).measure(pairs, Work())
+    assert hits(pairs, SharedCache(), (0.5, 0.95)).tolist() == [[1, 0], [0, 1], [0, 0], [0, 0]]
+    assert match_input(pairs, SharedCache()).score.tolist() == [0.9, 0.8, 0.7, 0.7]
+    block = Detections(0.5).measure(pairs, SharedCache())
     assert (block.events.columns["hit"].tolist(), block.events.unit.tolist()) == ([[1], [0], [0], [0]], [0] * 4)
     assert (block.positives.unit.tolist(), block.positives.columns["count"].tolist()) == ([0], [1])
-    none = Detections(0.5).measure(pairs_of("ellipses", TRUTH, FOUND), Work())
+    none = Detections(0.5).measure(pairs_of("ellipses", TRUTH, FOUND), SharedCache())
     assert none.events.columns["hit"].tolist() == [[0], [0], [0]]
     rows = GivenRows(np.ones((2, 3)), Role.DRAWS)
     assert np.isnan(Areas(Detections(0.5), 0).read(none, rows, pairs.facts)).tolist() == [True, True]

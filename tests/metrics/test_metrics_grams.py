@@ -10,7 +10,7 @@ from metrics.asked import pairs_of, refusal, values_of
 
 import steelyard as sy
 from steelyard.core import catalogue
-from steelyard.core.need import Work
+from steelyard.core.statistic import SharedCache
 from steelyard.tasks.sequences.sums import SequenceSum, sequence_columns
 from steelyard.tasks.shared.instrument import RoundExcess, Steps, step_columns
 from steelyard.tasks.shared.regression import PearsonCorrelation, Slope, _variance
@@ -38,7 +38,7 @@ def test_sums_of_rows() -> None:
         "squared_error": [125, 100, 0], "relative_error": [0.1, 0.2, 0], "truth": [100, 50, 0], "prediction": [115, 40, 0],
     }  # fmt: skip
     pairs = pairs_of("weights", *dishes(("A", 100, 110), ("A", 0, 5), ("B", 50, 40)))
-    work = Work()
+    work = SharedCache()
     assert row_columns(pairs, work) is row_columns(pairs, work)
     assert RowSum("error").measure(pairs, work).values.tolist() == [15, -10]
     assert RowSum().measure(pairs, work).values.tolist() == [2, 1]
@@ -56,7 +56,7 @@ def test_a_missing_prediction_weighs_nothing() -> None:
     truth, predicted = dishes(("A", 100, 110), ("A", 30, 5))
     short = {name: values[:1] for name, values in predicted.items()}
     pairs = pairs_of("weights", truth, short, missing="worst")
-    assert RowSum("error").measure(pairs, Work()).values.tolist() == [10 - 30]
+    assert RowSum("error").measure(pairs, SharedCache()).values.tolist() == [10 - 30]
 
 
 def test_sums_of_dishes() -> None:
@@ -65,7 +65,7 @@ def test_sums_of_dishes() -> None:
         ("A", 100, 110), ("A", 50, 45), ("B", 0, 9), ("C", 0.5, 2.5), ("C", 0.25, 0.25), complete=[True, True, True, True, False]
     )  # fmt: skip
     pairs = pairs_of("weights", *data)
-    work = Work()
+    work = SharedCache()
     assert listed(dish_columns(pairs, work)) == {
         "weighted_error": [1250, 0, 1], "weighable": [1, 0, 1], "dish_error": pytest.approx([1250 / 150, 0, 1 / 0.75]),
         "dishes": [1, 1, 1], "partial": [0, 0, 1],
@@ -130,7 +130,7 @@ def test_sums_of_sequences() -> None:
     truth, predicted = meals(FRAMES, kcal_per_g=[2.0] * 3 + [0.5] * 2 + [3.0] + [nan] * 2)
     short = {name: values[:-1] for name, values in predicted.items()}
     pairs = pairs_of("sequences", truth, short, missing="skip")
-    work = Work()
+    work = SharedCache()
     columns = listed(sequence_columns(pairs, work))
     assert columns == {
         "rows": [3, 2, 1, 1], "zero_rows": [0] * 4, "positive_rows": [3, 2, 1, 1], "error": [10, -6, 3, -10],
@@ -173,7 +173,7 @@ def test_a_sequence_that_lost_all_frames() -> None:
     """It adds nothing, and is no sequence that counts."""
     truth, predicted = meals(FRAMES[:3] + [("z", 0, 5, 5)], kcal_per_g=[2.0] * 4)
     kept = {name: values[:3] for name, values in predicted.items()}
-    columns = listed(sequence_columns(pairs_of("sequences", truth, kept, missing="skip"), Work()))
+    columns = listed(sequence_columns(pairs_of("sequences", truth, kept, missing="skip"), SharedCache()))
     zero = {name: values[1] for name, values in columns.items()}
     assert zero == dict.fromkeys(columns, 0)
     assert columns["mean_truth"][0] == pytest.approx(190 / 3)
@@ -218,7 +218,7 @@ def test_steps_that_rise() -> None:
     columns = step_columns(truth, predicted, np.array([0, 0, 0, 0, 1, 1]), 3)
     assert listed(columns) == {"steps": [2, 1, 0], "rises": [1, 1, 0]}
     data = meals([("a", t, w, p) for t, (w, p) in enumerate(zip(truth.tolist(), predicted.tolist(), strict=True))])
-    assert Steps().measure(pairs_of("sequences", *data), Work()).values.tolist() == [[4, 2]]
+    assert Steps().measure(pairs_of("sequences", *data), SharedCache()).values.tolist() == [[4, 2]]
     assert values_of("sequences", *data, ["rises"]) == {"rises": 50}
 
 

@@ -12,7 +12,7 @@ from metrics.test_metrics_scenes import pairs_of
 
 import steelyard as sy
 from steelyard.core.explanation import Explanation, Step
-from steelyard.core.facts import Axis, Facts
+from steelyard.core.metadata import Axis, Metadata
 from steelyard.tasks.boxes3d import views
 from steelyard.tasks.boxes3d.task import defaults_for
 
@@ -270,8 +270,8 @@ def test_other_tables_without_the_image_or_a_place() -> None:
     assert str(raised.value) == "'openpcdt' cannot be explained. Did you mean 'openpcdet'?"
 
 
-def facts(rules: str, *holds: str, labels: tuple[str, ...] = ("Car",)) -> Facts:
-    return Facts({"class": Axis(labels)}, {"rules": rules}, frozenset(holds))
+def facts(rules: str, *holds: str, labels: tuple[str, ...] = ("Car",)) -> Metadata:
+    return Metadata({"class": Axis(labels)}, {"rules": rules}, frozenset(holds))
 
 
 USUAL: list[tuple[Any, ...]] = [

@@ -9,7 +9,7 @@ import pytest
 from metrics.made import in_turn, pairs_of, refusal, refused
 
 import steelyard as sy
-from steelyard.core.facts import Axis, Facts
+from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.records import Records
 from steelyard.core.task import Policy
 from steelyard.tasks.labels import codes, plain
@@ -299,8 +299,8 @@ def test_what_other_tools_call_them() -> None:
     assert list(report.scores) == ["macro(f1)", "kappa"]
 
 
-def facts(classes: int, *holds: str, several: bool = False) -> Facts:
-    return Facts({"class": Axis(tuple(map(str, range(classes))))}, {"several labels": several}, frozenset(holds))
+def facts(classes: int, *holds: str, several: bool = False) -> Metadata:
+    return Metadata({"class": Axis(tuple(map(str, range(classes))))}, {"several labels": several}, frozenset(holds))
 
 
 def test_the_positive_class() -> None:
@@ -348,7 +348,7 @@ AGREED = ("balanced_accuracy", "mcc", "kappa")
           "ece")),
     ],
 )  # fmt: skip
-def test_what_is_shown_if_nothing_is_asked(data: Facts, expected: tuple[str, ...]) -> None:
+def test_what_is_shown_if_nothing_is_asked(data: Metadata, expected: tuple[str, ...]) -> None:
     assert defaults_for(data) == expected
 
 

@@ -10,7 +10,7 @@ import pytest
 from metrics.made import check_alone, check_left_out, in_turn, metric, pairs_of, state_of
 
 from steelyard.core.block import CellsBlock
-from steelyard.core.facts import Facts
+from steelyard.core.metadata import Metadata
 from steelyard.core.options import Options
 from steelyard.core.plan import POINT, UNITS
 from steelyard.core.records import Records
@@ -20,8 +20,8 @@ from steelyard.tasks.labels import codes, data
 from steelyard.tasks.labels.codes import Counted
 from steelyard.tasks.labels.counts import CountMetric, class_units
 from steelyard.tasks.labels.data import CountedRecords, join
-from steelyard.tasks.labels.needs import ClassCounts, Confusion, RowSum
 from steelyard.tasks.labels.rows import LabelRows
+from steelyard.tasks.labels.statistics import ClassCounts, Confusion, RowSum
 
 THREE = {"label": list("aaaabbc")}, {"label": list("aaabbcb")}
 SETS = {"labels": ["a|b", "b", "c"]}, {"labels": ["a", "b", "a|c"]}
@@ -254,7 +254,7 @@ def test_rows_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     listed = pairs.listed()
     assert (listed.counted, listed.kinds) == (None, None)
     assert LabelRows(listed).truth.tolist() == [1, 0, 1, 1]
-    part = pairs.part_of(Facts({"class": pairs.facts.axes["class"]}), 3)
+    part = pairs.part_of(Metadata({"class": pairs.facts.axes["class"]}), 3)
     assert (part.declared, part.counted) == (("a", "b"), None)
     assert pairs.part_of(pairs.facts, 4).counted.matrix.tolist() == [[0, 1], [1, 2]]
 

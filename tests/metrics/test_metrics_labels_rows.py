@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from metrics.made import in_turn, pairs_of, state_of
 
-from steelyard.core.need import Curve, Need, Work
 from steelyard.core.plan import UNITS
 from steelyard.core.state import State
+from steelyard.core.statistic import RankingReader, SharedCache, Statistic
 from steelyard.core.task import Policy
 from steelyard.tasks.labels.counts import class_units
 from steelyard.tasks.labels.hard import Precision, Recall
-from steelyard.tasks.labels.needs import (
+from steelyard.tasks.labels.rows import LabelRows
+from steelyard.tasks.labels.statistics import (
     ClassBins,
     ClassCounts,
     ClassProbabilitySum,
@@ -29,7 +30,6 @@ from steelyard.tasks.labels.needs import (
     TopHits,
     WeightedRows,
 )
-from steelyard.tasks.labels.rows import LabelRows
 
 FOUR = ["0", "1", "2", "3"]
 TRUTH: dict[str, Any] = {"id": FOUR, "label": ["c", "a", "b", "a"]}
@@ -42,12 +42,12 @@ SETS: dict[str, Any] = {"id": FOUR, "labels": ["a|b", "b", "", "a"]}
 SOME = Policy("worst", "skip")
 
 
-def total(pairs: Any, need: Need) -> list[Any]:
+def total(pairs: Any, need: Statistic) -> list[Any]:
     """The values of units."""
     return State.of(pairs, [need]).totals(UNITS)[need].tolist()
 
 
-def read(pairs: Any, curve: Curve) -> list[Any]:
+def read(pairs: Any, curve: RankingReader) -> list[Any]:
     return State.of(pairs, [curve.ranking]).totals(UNITS)[curve].tolist()
 
 
@@ -351,13 +351,13 @@ def test_nothing_has_a_class() -> None:
     assert (pairs.classes, rows.classes) == ((), 0)
     block = rows.sums(np.zeros((2, 0)))
     assert (block.values.shape, block.axis) == ((2, 0), "class")
-    assert ClassProbabilitySum().measure(pairs, Work()).axis == "class"
+    assert ClassProbabilitySum().measure(pairs, SharedCache()).axis == "class"
     scored = pairs_of("labels", TRUTH, {"id": FOUR, **GIVEN})
-    assert ClassProbabilitySum().measure(scored, Work()).axis == "class"
+    assert ClassProbabilitySum().measure(scored, SharedCache()).axis == "class"
 
 
 def test_work_is_shared() -> None:
-    pairs, work = pairs_of("labels", TRUTH, {"id": FOUR, **GIVEN}), Work()
+    pairs, work = pairs_of("labels", TRUTH, {"id": FOUR, **GIVEN}), SharedCache()
     TopHits(1).measure(pairs, work)
     made = work._made["ranks", "first"]
     TopHits(2).measure(pairs, work)

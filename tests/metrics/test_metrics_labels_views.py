@@ -12,7 +12,7 @@ from metrics.shown import check_listing, check_table
 import steelyard as sy
 from steelyard.core.task import Policy
 from steelyard.tasks.labels import data, figures, tables
-from steelyard.tasks.labels.needs import ClassCounts
+from steelyard.tasks.labels.statistics import ClassCounts
 
 IDS = ["r0", "r1", "r2"]
 SETS: dict[str, Any] = {"id": IDS, "labels": ["a|b", "", "b"]}

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from metrics.made import in_turn, pairs_of
 
-from steelyard.core.need import Work
-from steelyard.core.plan import POINT, UNITS, Plan
+from steelyard.core.plan import POINT, UNITS, WeightPlan
 from steelyard.core.ranking import RankingBlock
 from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache
 from steelyard.core.weights import EachUnit, LeaveGroupOut, Role
 from steelyard.tasks.labels import walks
 from steelyard.tasks.labels.ranking import Scores, positive_place
@@ -57,7 +57,7 @@ def drawn(weights: bool, grouped: bool) -> tuple[dict[str, Any], dict[str, Any]]
     return truth, {f"score:c{code}": scores[:, code] for code in range(3)}
 
 
-PLANS = [POINT, UNITS, Plan(Role.JACKKNIFE), Plan(Role.DRAWS, seed=3, rows=40)]
+PLANS = [POINT, UNITS, WeightPlan(Role.JACKKNIFE), WeightPlan(Role.DRAWS, seed=3, rows=40)]
 
 
 @pytest.mark.parametrize("reading", READINGS)
@@ -105,7 +105,7 @@ def check_walks(reading: Any, weights: bool, grouped: bool) -> None:
 def rankings(labels: list[str], scores: list[float], of: Any = "one", **more: Any) -> tuple[Any, RankingBlock]:
     """The ranking of rows of two classes by the score of b."""
     pairs = pairs_of("labels", {"label": labels, **more}, {"score": scores})
-    return pairs, Scores(of).measure(pairs, Work())
+    return pairs, Scores(of).measure(pairs, SharedCache())
 
 
 def test_the_ranking() -> None:
@@ -117,14 +117,14 @@ def test_the_ranking() -> None:
         "score": [3, 3, 1, -1], "positive": [0, 1, 1, 0], "weight": [2, 3, 1, 4],
     }  # fmt: skip
     assert (block.axis, events.unit.dtype, len(block.positives)) == ("", np.int32, 0)
-    each = Scores("each").measure(pairs, Work())
+    each = Scores("each").measure(pairs, SharedCache())
     assert (each.axis, each.events.begin.tolist()) == ("class", [0, 4, 8])
     assert each.events.columns["score"].tolist() == [1, -1, -3, -3, 3, 3, 1, -1]
     assert each.events.columns["positive"].tolist() == [1, 0, 1, 0, 0, 1, 1, 0]
     assert each.events.unit.tolist() == [3, 0, 1, 2, 1, 2, 0, 3]
-    with_code = Scores("pairs").measure(pairs, Work())
+    with_code = Scores("pairs").measure(pairs, SharedCache())
     assert with_code.events.columns["code"].tolist() == [0, 1, 0, 1, 0, 1, 1, 0]
-    pooled = Scores("pooled").measure(pairs, Work())
+    pooled = Scores("pooled").measure(pairs, SharedCache())
     assert pooled.events.columns["score"].tolist() == [3, 3, 1, 1, -1, -1, -3, -3]
     assert pooled.events.unit.tolist() == [1, 2, 0, 3, 0, 3, 1, 2]
     assert pooled.events.columns["positive"].tolist() == [0, 1, 1, 1, 0, 0, 1, 0]
@@ -135,18 +135,18 @@ def test_rankings_of_nothing() -> None:
     labels = pairs_of("labels", {"label": ["a", "b", "c"]}, {"label": ["a", "b", "c"]})
     assert positive_place(labels) == -1
     for of, groups, axis in (("one", 1, ""), ("pooled", 1, ""), ("each", 3, "class"), ("pairs", 3, "class")):
-        block = Scores(of).measure(labels, Work())  # type: ignore[arg-type]
+        block = Scores(of).measure(labels, SharedCache())  # type: ignore[arg-type]
         assert (block.axis, block.events.begin.tolist()) == (axis, [0] * (groups + 1))
         assert sorted(block.events.columns) == ["positive", "score"]
     scored = pairs_of("labels", {"label": ["a", "b", "c"]}, {f"score:{c}": [1.0, 0.0, 0.0] for c in "abc"})
-    assert len(Scores("one").measure(scored, Work()).events) == 0
-    assert len(Scores("one", "a").measure(scored, Work()).events) == 3
-    unknown = Scores("one", "z").measure(scored, Work()).events
+    assert len(Scores("one").measure(scored, SharedCache()).events) == 0
+    assert len(Scores("one", "a").measure(scored, SharedCache()).events) == 3
+    unknown = Scores("one", "z").measure(scored, SharedCache()).events
     assert unknown.columns["score"].tolist() == [-math.inf] * 3
     sets = pairs_of("labels", {"labels": ["a", "b"]}, {"score:a": [1.0, 0.0], "score:b": [1.0, 0.0]})
     assert positive_place(sets) == -1
-    assert len(Scores("pairs").measure(sets, Work()).events) == 0
-    assert len(Scores("each").measure(sets, Work()).events) == 4
+    assert len(Scores("pairs").measure(sets, SharedCache()).events) == 0
+    assert len(Scores("each").measure(sets, SharedCache()).events) == 4
     for walk in (Walk(Scores("each"), "ap"), PairWalk(Scores("pairs"), "ap")):
         state = State.of(labels, [walk.ranking])
         assert np.isnan(state.totals(POINT)[walk]).all()
@@ -180,7 +180,7 @@ def test_large_rankings_are_walked_with_real_weights(monkeypatch: pytest.MonkeyP
     pairs = pairs_of("labels", *drawn(False, False))
     walk = Walk(Scores("each"), "auc")
     state = State.of(pairs, [walk.ranking])
-    for plan in (Plan(Role.JACKKNIFE), Plan(Role.DRAWS, seed=1, rows=50)):
+    for plan in (WeightPlan(Role.JACKKNIFE), WeightPlan(Role.DRAWS, seed=1, rows=50)):
         counted = state.totals(plan)[walk]
         assert counted.shape == (plan.rows or ROWS, 3)
         monkeypatch.setattr(walks, "MOST_COUNTED", ROWS)

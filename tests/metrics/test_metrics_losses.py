@@ -11,7 +11,7 @@ from metrics.asked import pairs_of, refusal, values_of
 
 import steelyard as sy
 from steelyard.core import catalogue
-from steelyard.core.need import Work
+from steelyard.core.statistic import SharedCache
 from steelyard.tasks.losses.sums import BoxSum, FocalSum, LossRows, sides
 
 nan = np.nan
@@ -29,7 +29,7 @@ FOUND = {**KEYS, "logit": [0, 0, nan, 0, nan], "value": [nan, nan, 8, nan, 2.5]}
 
 
 def summed(need: Any, truth: Any = TRUTH, predicted: Any = FOUND) -> list[float]:
-    return [float(v) for v in need.measure(pairs_of("losses", truth, predicted), Work()).values]
+    return [float(v) for v in need.measure(pairs_of("losses", truth, predicted), SharedCache()).values]
 
 
 def test_rows() -> None:

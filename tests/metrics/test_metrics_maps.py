@@ -12,12 +12,12 @@ from metrics.asked import pairs_of, refusal, values_of
 from PIL import Image
 
 import steelyard as sy
-from steelyard.core.facts import Axis
-from steelyard.core.need import Work
+from steelyard.core.metadata import Axis
 from steelyard.core.options import Options
 from steelyard.core.plan import UNITS
 from steelyard.core.records import Records
 from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache
 from steelyard.core.task import Policy
 from steelyard.tasks.segmentation.counts import (
     ClassPixels,
@@ -40,7 +40,7 @@ def sides(truth: Any, prediction: Any, ids: Any = None) -> tuple[dict[str, Any],
 
 
 def by_unit(pairs: Any, need: Any) -> Any:
-    """What a need keeps of each unit."""
+    """What a statistic keeps of each unit."""
     return State.of(pairs, {need: None}).totals(UNITS)[need]
 
 
@@ -63,7 +63,7 @@ def test_pixels_of_maps() -> None:
     assert table.owner.tolist() == [0, 0, 1, 1, 1]
     assert table.label.tolist() == [0, 1, 0, 1, 2]
     assert table.pixels.tolist() == [[1, 2, 1], [2, 2, 3], [0, 0, 1], [0, 1, 0], [2, 2, 2]]
-    work = Work()
+    work = SharedCache()
     assert PixelSums().measure(pairs, work).values.tolist() == [[4, 0, 0], [3, 1, 0]]
     image = ImageScore("iou").measure(pairs, work).values
     np.testing.assert_allclose(image, [[(1 / 2 + 2 / 3) / 2, 1], [1 / 3, 1]])
@@ -76,13 +76,13 @@ def test_a_table_of_no_class() -> None:
     table = ClassTable.of(Coded(none, none, none, none, np.zeros(1)), 0)
     assert (table.owner.tolist(), table.label.tolist(), table.pixels.tolist()) == ([], [], [])
     void = pairs_of("segmentation", *sides([[[255, 255]]], [[[0, 1]]]), ignore=(255.0,), classes=2.0)
-    assert ImageScore().measure(void, Work()).values.tolist() == [[0, 0]]
+    assert ImageScore().measure(void, SharedCache()).values.tolist() == [[0, 0]]
 
 
 def test_what_is_predicted_as_no_class_is_wrong() -> None:
     """7 is no class: a pixel of 0 and one of 1 are wrong, and neither class has them predicted."""
     pairs = pairs_of("segmentation", *sides([[[0, 0, 1, 1]]], [[[0, 7, 1, 7]]]), classes=2.0, unknown="wrong")
-    assert PixelSums().measure(pairs, Work()).values.tolist() == [[4, 0, 2]]
+    assert PixelSums().measure(pairs, SharedCache()).values.tolist() == [[4, 0, 2]]
     table = ClassTable.of(pairs.pixels, 2)
     assert (table.label.tolist(), table.pixels.tolist()) == ([0, 1], [[1, 2, 1], [1, 2, 1]])
 
@@ -169,7 +169,7 @@ def test_an_image_without_a_prediction() -> None:
     missing = {name: values[:1] for name, values in prediction.items()}
     pairs = pairs_of("segmentation", truth, missing, missing="worst")
     assert by_unit(pairs, ClassPixels())[1].tolist() == [[0, 3, 0, 1], [0, 1, 0, 1]]
-    assert PixelSums().measure(pairs, Work()).values.tolist() == [[2, 0, 0], [4, 0, 4]]
+    assert PixelSums().measure(pairs, SharedCache()).values.tolist() == [[2, 0, 0], [4, 0, 4]]
     assert pairs.maps(1)[0].tolist() == [[0, 0, 0, 1]]
     assert pairs.maps(1)[1] is None
     asked = ["accuracy", "miou", "mbiou", "boundary_f1", "miou(level=image)"]

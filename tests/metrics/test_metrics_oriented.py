@@ -12,14 +12,14 @@ from metrics.test_metrics_scenes import pairs_of
 
 import steelyard as sy
 from steelyard.core import catalogue
-from steelyard.core.need import Work
 from steelyard.core.scene import PolygonShape
 from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache
 from steelyard.tasks.boxes.matches import DIFFICULT, match_input
 from steelyard.tasks.boxes.precision import AveragePrecision
 from steelyard.tasks.boxes.ranking import detections
 from steelyard.tasks.oriented import views as oriented_views
-from steelyard.tasks.oriented.explain import COCO, DOTA, OURS, Way, values
+from steelyard.tasks.oriented.explain import COCO, DOTA, OURS, OrientedConventions, values
 
 # Across, 8 by 6 and 6 by 8 share 36 of 60: IoU 0.6. As Gaussians their coefficient is 4 * 6 / 25 = 0.96, which is a
 # probIoU of 1 - sqrt(0.04) = 0.8. The square is found one pixel off: 12 of 20.
@@ -148,33 +148,33 @@ AP = "ap(kind=voc11, rule=dota)"
 
 
 WAYS: list[tuple[Any, ...]] = [
-    (OURS, 1), (Way(difficult="left out"), 2 / 3), (Way(small="left out"), 1 / 2),
-    (Way(difficult="left out", small="left out"), 1 / 3), (Way(overlap="IoU of the smallest rectangles"), 1),
-    (Way(overlap="probIoU"), 1), (Way(rule="IoU at the threshold or above"), 1),
+    (OURS, 1), (OrientedConventions(difficult="left out"), 2 / 3), (OrientedConventions(small="left out"), 1 / 2),
+    (OrientedConventions(difficult="left out", small="left out"), 1 / 3), (OrientedConventions(overlap="IoU of the smallest rectangles"), 1),
+    (OrientedConventions(overlap="probIoU"), 1), (OrientedConventions(rule="IoU at the threshold or above"), 1),
 ]  # fmt: skip
 
 
 def test_what_other_tools_leave_out() -> None:
     for way, expected in WAYS:
-        s = match_input(pairs_of("oriented", KINDS, ALL), Work())
+        s = match_input(pairs_of("oriented", KINDS, ALL), SharedCache())
         assert s.flags.tolist() == [0, DIFFICULT, 0]
         assert values(s, DOTA, way) == {AP: pytest.approx(expected)}
 
 
 def test_an_edge_of_two_pixels_is_kept() -> None:
-    s = match_input(pairs_of("oriented", shapes((0, 2, 10)), shapes((0, 2, 10), score=[0.9])), Work())
-    assert values(s, DOTA, Way(small="left out")) == {AP: 1}
+    s = match_input(pairs_of("oriented", shapes((0, 2, 10)), shapes((0, 2, 10), score=[0.9])), SharedCache())
+    assert values(s, DOTA, OrientedConventions(small="left out")) == {AP: 1}
 
 
 def test_an_iou_at_the_threshold() -> None:
     """Ten by ten in ten by twenty is a half: too little by DOTA's rule, enough by the other."""
-    s = match_input(pairs_of("oriented", shapes((0, 20, 10)), shapes((0, 10, 10), score=[0.9])), Work())
+    s = match_input(pairs_of("oriented", shapes((0, 20, 10)), shapes((0, 10, 10), score=[0.9])), SharedCache())
     assert values(s, DOTA, OURS) == {AP: 0}
-    assert values(s, DOTA, Way(rule="IoU at the threshold or above")) == {AP: 1}
+    assert values(s, DOTA, OrientedConventions(rule="IoU at the threshold or above")) == {AP: 1}
     # As COCO has it, a hit at the first of ten thresholds
     assert values(s, COCO, OURS) == pytest.approx({"map": 0.1, "map50": 1, "map75": 0})
     # Straight lines end in 0 at recall 1, which costs half of the last step
-    lines = values(s, COCO, Way(curve="101 points, straight lines"))
+    lines = values(s, COCO, OrientedConventions(curve="101 points, straight lines"))
     assert lines == pytest.approx({"map": 0.0995, "map50": 0.995, "map75": 0})
 
 
@@ -183,10 +183,10 @@ def test_rectangles_around_corners() -> None:
     square = {"x1": 0, "y1": 0, "x2": 10, "y2": 0, "x3": 10, "y3": 6, "x4": 0, "y4": 6}
     truth = {"image": ["i"], "label": ["a"], **{name: [float(v)] for name, v in (square | {"x3": 10, "y3": 0}).items()}}
     predicted = {"image": ["i"], "label": ["a"], **{name: [float(v)] for name, v in square.items()}, "score": [0.9]}
-    s = match_input(pairs_of("oriented", truth, predicted), Work())
+    s = match_input(pairs_of("oriented", truth, predicted), SharedCache())
     assert values(s, COCO, OURS)["map"] == pytest.approx(0.1)
-    assert values(s, COCO, Way(overlap="IoU of the smallest rectangles"))["map"] == pytest.approx(1)
-    assert values(s, COCO, Way(overlap="probIoU"))["map"] == pytest.approx(1)
+    assert values(s, COCO, OrientedConventions(overlap="IoU of the smallest rectangles"))["map"] == pytest.approx(1)
+    assert values(s, COCO, OrientedConventions(overlap="probIoU"))["map"] == pytest.approx(1)
 
 
 def test_most_detections() -> None:
@@ -197,10 +197,10 @@ def test_most_detections() -> None:
         predicted = shapes(*rows, (0, 10, 10), score=[1 - k / 1000 for k in range(wrong + 1)])
         if wrong >= 299:
             predicted["label"] = ["a" if k % 2 else "b" for k in range(wrong)] + ["a"]
-        s = match_input(pairs_of("oriented", shapes((0, 10, 10)), predicted), Work())
+        s = match_input(pairs_of("oriented", shapes((0, 10, 10)), predicted), SharedCache())
         own = wrong if wrong < 299 else wrong // 2
         assert values(s, COCO, OURS)["map50"] == pytest.approx(1 / (own + 1))
-        assert values(s, COCO, Way(limit=limit))["map50"] == pytest.approx(kept)
+        assert values(s, COCO, OrientedConventions(limit=limit))["map50"] == pytest.approx(kept)
 
 
 def test_every_tool_is_explained() -> None:

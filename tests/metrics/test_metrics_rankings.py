@@ -26,8 +26,8 @@ from metrics.made import (
 from metrics.shown import agree
 
 import steelyard as sy
-from steelyard.core.need import Work
 from steelyard.core.plan import POINT
+from steelyard.core.statistic import SharedCache
 from steelyard.tasks.rankings import views as figures
 from steelyard.tasks.rankings.sums import ALL, FORMULAS, Answerable, Hits, QueryCount
 
@@ -196,7 +196,7 @@ def test_ties(spec: str, rule: str, second: float) -> None:
 
 
 def test_what_is_kept_of_queries() -> None:
-    pairs, work = pairs_of("rankings", TRUTH, RUN), Work()
+    pairs, work = pairs_of("rankings", TRUTH, RUN), SharedCache()
     assert QueryCount("queries").measure(pairs, work).values.tolist() == [1, 1, 1, 1]
     assert QueryCount("missing").measure(pairs, work).values.tolist() == [0, 0, 0, 1]
     assert QueryCount("tied").measure(pairs, work).values.tolist() == [0, 0, 0, 0]
@@ -206,7 +206,7 @@ def test_what_is_kept_of_queries() -> None:
     ):  # fmt: skip
         assert need.measure(pairs, work).values.tolist() == expected
     none = pairs.select(pairs.owner != 1)
-    assert Answerable(0).measure(none, Work()).values.tolist() == [1, 0, 1, 1]
+    assert Answerable(0).measure(none, SharedCache()).values.tolist() == [1, 0, 1, 1]
 
 
 def test_degrees_above_the_highest() -> None:

@@ -12,7 +12,7 @@ from metrics.asked import pairs_of, refusal, values_of
 
 import steelyard as sy
 from steelyard.core import catalogue
-from steelyard.core.facts import Axis
+from steelyard.core.metadata import Axis
 from steelyard.core.plan import POINT, UNITS
 from steelyard.core.records import Records
 from steelyard.core.state import State

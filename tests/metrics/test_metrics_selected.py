@@ -11,15 +11,15 @@ from metrics.test_metrics_scenes import pairs_of
 
 import steelyard as sy
 from steelyard.core import catalogue
-from steelyard.core.need import Work
 from steelyard.core.options import Options
 from steelyard.core.records import Records
+from steelyard.core.statistic import SharedCache
 from steelyard.io.sources import read_sides
 from steelyard.tasks.boxes3d import data
-from steelyard.tasks.boxes3d import needs as solid_needs
 from steelyard.tasks.boxes3d import pairs as solid
-from steelyard.tasks.boxes3d.needs import KittiEvents, least_overlap
-from steelyard.tasks.tracking import needs as track_needs
+from steelyard.tasks.boxes3d import statistics as solid_needs
+from steelyard.tasks.boxes3d.statistics import KittiEvents, least_overlap
+from steelyard.tasks.tracking import statistics as track_needs
 
 nan = math.nan
 
@@ -167,7 +167,7 @@ def test_the_overlap_that_is_asked_for() -> None:
 
 def test_levels_that_are_measured_together() -> None:
     need = KittiEvents("3d", "moderate", "strict")
-    work = Work()
+    work = SharedCache()
     work.needs = (
         KittiEvents("3d", "all", "strict"), need, KittiEvents("bev", "easy", "strict"), KittiEvents("3d", "hard", "loose"),
     )  # fmt: skip

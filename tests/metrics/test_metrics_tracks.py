@@ -16,7 +16,8 @@ from steelyard.core.errors import InputError
 from steelyard.core.explanation import Explanation, Step
 from steelyard.core.scene import BoxShape, LineShape, Scene
 from steelyard.core.state import State
-from steelyard.tasks.tracking import frames, needs, views
+from steelyard.tasks.tracking import frames, views
+from steelyard.tasks.tracking import statistics as needs
 from steelyard.tasks.tracking.hota import Hota
 
 nan = math.nan

@@ -11,10 +11,10 @@ import pytest
 from metrics.asked import pairs_of, refusal, values_of
 
 import steelyard as sy
-from steelyard.core.facts import Axis
-from steelyard.core.need import Work
+from steelyard.core.metadata import Axis
 from steelyard.core.plan import UNITS
 from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache
 from steelyard.tasks.volumes import data
 from steelyard.tasks.volumes.cases import CaseMean, CaseScore, case_extents, case_values, case_voxels, surface_figure
 from steelyard.tasks.volumes.data import Case, Scanned, regions_of
@@ -109,8 +109,8 @@ def test_means_of_cases() -> None:
     truth, predicted = [[[1, 2, 2]], [[1, 0, 0]], [[0, 0, 0]]], [[[1, 2, 0]], [[0, 0, 0]], [[0, 0, 0]]]
     pairs = pairs_of("volumes", *cases(truth, predicted))
     assert pairs.facts.axes == {"structure": Axis((1, 2), whole=True)}
-    np.testing.assert_allclose(CaseMean().measure(pairs, Work()).values, [[(1 + 2 / 3) / 2, 1], [0, 1], [0, 0]])
-    assert case_voxels(pairs, Work()).tolist() == [
+    np.testing.assert_allclose(CaseMean().measure(pairs, SharedCache()).values, [[(1 + 2 / 3) / 2, 1], [0, 1], [0, 0]])
+    assert case_voxels(pairs, SharedCache()).tolist() == [
         [[1, 1, 1], [2, 1, 1]],
         [[1, 0, 0], [0, 0, 0]],
         [[0, 0, 0], [0, 0, 0]],
@@ -127,7 +127,7 @@ def test_means_of_cases() -> None:
 def test_all_kinds_of_surfaces_where_none_is_asked_for() -> None:
     pairs = pairs_of("volumes", *cases(TRUTH[:1], FOUND[:1]), spacing=(3.0, 1.0))
     for surface in ("elements", "voxels"):
-        assert case_values(CaseScore("hd", surface=surface), pairs, Work())[0, 0].tolist() == [1, 1, 0, 0, 0]
+        assert case_values(CaseScore("hd", surface=surface), pairs, SharedCache())[0, 0].tolist() == [1, 1, 0, 0, 0]
     np.testing.assert_allclose(case_extents(pairs), [[3, DIAGONAL]])
 
 
@@ -237,7 +237,7 @@ def test_regions() -> None:
     assert refusal(regions_of, "ET=1; ET=2")[0] == "option regions: 'ET=2' is no structure"
     pairs = pairs_of("volumes", *cases([[[1, 2, 3]]], [[[1, 1, 0]]]), regions="WT=1,2,3; ET=3; A=9")
     assert pairs.facts.axes == {"structure": Axis(("A", "ET", "WT"))}
-    assert case_voxels(pairs, Work()).tolist() == [[[0, 0, 0], [1, 0, 0], [3, 2, 2]]]
+    assert case_voxels(pairs, SharedCache()).tolist() == [[[0, 0, 0], [1, 0, 0], [3, 2, 2]]]
 
 
 def test_sizes_of_voxels() -> None:
@@ -319,7 +319,7 @@ def test_a_lost_file_and_a_missing_prediction(tmp_path: Path) -> None:
     pairs = pairs_of(
         "volumes", two[0], {name: values[:1] for name, values in two[1].items()}, missing="worst", spacing=(3.0, 1.0)
     )
-    assert case_voxels(pairs, Work()).tolist() == [[[4, 6, 4]], [[4, 0, 0]]]
+    assert case_voxels(pairs, SharedCache()).tolist() == [[[4, 6, 4]], [[4, 0, 0]]]
     assert pairs.scan[1].voxel == 3
     assert pairs.case(1).where == "truth, row 1 (case 'c1')"
     assert sy.evaluate("volumes", truth, truth, ["dice"], confidence=None)["dice"].value == 1

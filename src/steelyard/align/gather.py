@@ -62,7 +62,7 @@ def gather(
     if ranked:
         batches = [(as_rows(truth, key), as_rows(prediction, key)) for truth, prediction in batches]
     unit = key[0]
-    sides = [_Side.of([batch[side] for batch in batches], unit) for side in (0, 1)]
+    sides = [_SideBatches.of([batch[side] for batch in batches], unit) for side in (0, 1)]
     named = [side.ids for side in sides] + [side.images for side in sides]
     filled = [ids for ids in named if len(ids)]
     units, coded = codes(*filled) if filled else (named[0], [])
@@ -100,7 +100,7 @@ class _Entries:
 
 
 @frozen
-class _Side:
+class _SideBatches:
     """The batches of one side, one after the other."""
 
     parts: Sequence[Records]
@@ -112,7 +112,7 @@ class _Side:
     image_batch: Array
 
     @staticmethod
-    def of(parts: Sequence[Records], unit: str) -> _Side:
+    def of(parts: Sequence[Records], unit: str) -> _SideBatches:
         first = parts[0]
         for part in parts:
             if unit not in part:
@@ -129,7 +129,7 @@ class _Side:
         others = set.intersection(*(set(part.other) for part in parts))
         lengths = [len(part) for part in parts]
         listed = [(i, images) for i, images in enumerate(map(_images, parts)) if images is not None]
-        return _Side(
+        return _SideBatches(
             parts,
             {name: _column([part.columns[name] for part in parts]) for name in first.columns},
             {name: _column([part.other[name] for part in parts]) for name in sorted(others)},
@@ -204,7 +204,7 @@ def _classes(parts: Sequence[Records]) -> tuple[Array | None, tuple[str, ...]]:
 
 
 def _choose(
-    entries: Sequence[_Entries], units: Array, batches: int, key: str, on_conflict: str, sides: Sequence[_Side]
+    entries: Sequence[_Entries], units: Array, batches: int, key: str, on_conflict: str, sides: Sequence[_SideBatches]
 ) -> tuple[list[Array], Array, Array]:
     """The batch that each unit is taken from on each side, the units that came more than once, and the unlike ones."""
     truth, prediction = entries
@@ -236,7 +236,7 @@ def _choose(
     return chosen, repeated, np.array(differ, dtype=np.int64)
 
 
-def _refuse_unlike(entry: _Entries, digest: Array, units: Array, key: str, what: str, side: _Side) -> None:
+def _refuse_unlike(entry: _Entries, digest: Array, units: Array, key: str, what: str, side: _SideBatches) -> None:
     twice = entry.twice()
     bad = twice[(digest[twice] != digest[twice - 1]).any(axis=1)]
     if not len(bad):

@@ -12,8 +12,8 @@ import numpy as np
 from steelyard import _native
 from steelyard.align.join import check_policy
 from steelyard.core.errors import InputError, first_few, nearest
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array, Coverage
 from steelyard.core.rankings import Content, Ids, Rankings
 from steelyard.core.records import Records, constant_in_unit
@@ -44,9 +44,9 @@ class RankedPairs:
     weight: Array | None = None
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> Metadata:
         """Rankings have no classes."""
-        return Facts()
+        return Metadata()
 
     def slice_values(self, name: str) -> tuple[Array, Array]:
         """A column of the truth, one value a judged document."""

@@ -12,8 +12,8 @@ import numpy as np
 
 from steelyard.align.join import check_policy
 from steelyard.core.errors import InputError, first_few, nearest
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array, Coverage
 from steelyard.core.records import Records, as_object, constant_in_unit, factorize
 from steelyard.core.task import Policy
@@ -38,9 +38,9 @@ class SetPairs:
     weight: Array | None = None
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> Metadata:
         """Sets of objects have no classes."""
-        return Facts()
+        return Metadata()
 
     def slice_values(self, name: str) -> tuple[Array, Array]:
         """A column, one value per row of either side: truth first.

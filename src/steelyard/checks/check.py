@@ -23,7 +23,7 @@ WHOLE = 200_000  # rows that a full one does
 
 
 @dataclass(repr=False, eq=False, match_args=False)  # which would be slow to make
-class Data:
+class CheckData:
     """Both sides as they were read, and their pairs, without what stands on one side only (None where that fails).
 
     `quick` is set where evaluation asks: tests then look at a sample.
@@ -85,11 +85,11 @@ class Check:
     side: str
     effect: str
     remedy: str = ""
-    test: Callable[[Data], Problem | None] | None = None
+    test: Callable[[CheckData], Problem | None] | None = None
     quick: bool = False
 
 
-Test = Callable[[Data], Problem | None]
+Test = Callable[[CheckData], Problem | None]
 
 
 class Checks(list[Check]):
@@ -107,7 +107,7 @@ class Checks(list[Check]):
         return keep
 
 
-def run_checks(checks: Iterable[Check], data: Data) -> list[Finding]:
+def run_checks(checks: Iterable[Check], data: CheckData) -> list[Finding]:
     """All findings about the data; only those of quick checks where the data say so."""
     findings = []
     for check in checks:

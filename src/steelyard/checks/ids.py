@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from steelyard.checks.check import Check, Checks, Data, Problem, some_rows
+from steelyard.checks.check import Check, CheckData, Checks, Problem, some_rows
 from steelyard.core.records import Array, factorize
 
 READINGS: dict[str, Callable[[str], str]] = {
@@ -58,7 +58,7 @@ def explain(column: str, truth: list[str], given: list[str]) -> Problem | None:
     return Problem(f"{what}.", len(lone), len(other), tuple(f"'{value}'" for value in lone[:3]))
 
 
-def ids_differ(data: Data) -> Problem | None:
+def ids_differ(data: CheckData) -> Problem | None:
     """Ids that do not meet, column by column of the key."""
     truth, prediction = data.truth, data.prediction
     if prediction is None:
@@ -72,10 +72,10 @@ def ids_differ(data: Data) -> Problem | None:
     return None
 
 
-def repeated(side: str) -> Callable[[Data], Problem | None]:
+def repeated(side: str) -> Callable[[CheckData], Problem | None]:
     """Rows of a side that have the key of an earlier row."""
 
-    def test(data: Data) -> Problem | None:
+    def test(data: CheckData) -> Problem | None:
         records = data.truth if side == "truth" else data.prediction
         if records is None or not len(records):
             return None

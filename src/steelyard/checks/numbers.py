@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.checks.check import FEW, Data, Problem, Test, some_rows
+from steelyard.checks.check import FEW, CheckData, Problem, Test, some_rows
 from steelyard.core.records import Array
 
 UNITS = {  # what the predictions must be multiplied by, if so
@@ -18,7 +18,7 @@ UNITS = {  # what the predictions must be multiplied by, if so
 NEAR = 0.7  # a median distance of logarithms that a poor model keeps: a factor of two
 
 
-def unit_of_weight(data: Data) -> Problem | None:
+def unit_of_weight(data: CheckData) -> Problem | None:
     """Whether another unit brings the predictions from far away to near the truth."""
     truth, given = data.numbers("weight", "weight")
     use = (truth > 0) & (given > 0)
@@ -43,7 +43,7 @@ def unit_of_weight(data: Data) -> Problem | None:
 def constant(name: str, other: str) -> Test:
     """Whether every prediction is the same number, though the truth varies."""
 
-    def test(data: Data) -> Problem | None:
+    def test(data: CheckData) -> Problem | None:
         truth, given = data.numbers(name, other)
         truth, given = truth[~np.isnan(given)], given[~np.isnan(given)]
         if len(given) < FEW or (given != given[0]).any() or (truth == truth[0]).all():
@@ -59,7 +59,7 @@ def constant(name: str, other: str) -> Test:
 def copies(name: str, other: str) -> Test:
     """Whether predictions are the truth to the digit."""
 
-    def test(data: Data) -> Problem | None:
+    def test(data: CheckData) -> Problem | None:
         truth, given = data.numbers(name, other)
         there = ~np.isnan(truth) & ~np.isnan(given)
         same = there & (truth == given)
@@ -74,7 +74,7 @@ def copies(name: str, other: str) -> Test:
     return test
 
 
-def rows_shifted(data: Data) -> Problem | None:
+def rows_shifted(data: CheckData) -> Problem | None:
     """Whether predictions fit the row before or after their own, in the order of the truth's file."""
     if data.pairs is None or data.quick or len(data.pairs.prediction_row) > 200_000:
         return None
@@ -98,7 +98,7 @@ def rows_shifted(data: Data) -> Problem | None:
     return None
 
 
-def negative(data: Data) -> Problem | None:
+def negative(data: CheckData) -> Problem | None:
     """Predicted weights below 0, of which nothing can be."""
     _, given = data.numbers("weight", "weight")
     below = np.flatnonzero(given < 0)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from steelyard.checks.catalogue import module_of
-from steelyard.checks.check import Data, run_checks
+from steelyard.checks.check import CheckData, run_checks
 from steelyard.checks.findings import Finding
 from steelyard.core.records import Records
 from steelyard.core.task import Task
@@ -46,7 +46,7 @@ def quick_findings(task: Task, truth: Records, prediction: Records, pairs: Any, 
     if hasattr(module, "quick"):
         findings += module.quick(task, pairs)
     if len(prediction):
-        data = Data(truth, prediction, pairs, options, quick=True)
+        data = CheckData(truth, prediction, pairs, options, quick=True)
         data.read["key"], data.read["keys"] = [], 1
         findings += run_checks(module.CHECKS, data)
     return findings

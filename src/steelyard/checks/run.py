@@ -7,7 +7,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from steelyard.checks.catalogue import module_of
-from steelyard.checks.check import Data, run_checks
+from steelyard.checks.check import CheckData, run_checks
 from steelyard.checks.findings import CheckReport, Finding, in_order
 from steelyard.core.errors import InputError
 from steelyard.core.options import Options
@@ -80,7 +80,7 @@ def _look(task: Task, truth: Records, prediction: Records | None, options: Optio
             pairs = task.join(truth, prediction, Policy("skip", "skip"), options)
         except InputError as error:
             refused.append(_unreadable("predictions", error, prediction.source, "refused"))
-    data = Data(truth, prediction, pairs, options)
+    data = CheckData(truth, prediction, pairs, options)
     ids = [name for name in task.truth.key if (column := task.truth.column(name)) is not None and column.type == "id"]
     data.read["key"] = [name for name in ids if name in truth and (prediction is None or name in prediction)]
     data.read["keys"] = 1 if len(ids) == len(task.truth.key) else 2

@@ -1,4 +1,4 @@
-"""Blocks: what a state keeps for a need, one row or some entries per unit.
+"""Blocks: what a state keeps for a statistic, one row or some entries per unit.
 
 A block knows how to be cut (`take`), put behind others (`stack`), moved to other classes (`move`), weighed (`total`)
 and taken apart into arrays for a file (`pack`). It knows neither metrics nor tasks.
@@ -14,14 +14,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from steelyard.core.facts import Codes, Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Codes, Metadata
 from steelyard.core.units import Array
 from steelyard.core.weights import Entries, Floats, Weights
 
 
 class Block(ABC):
-    """What is kept for one need, by unit."""
+    """What is kept for one statistic, by unit."""
 
     kind: ClassVar[str]
 
@@ -35,14 +35,14 @@ class Block(ABC):
         """Parts one after the other; `sizes` are their numbers of units."""
 
     @abstractmethod
-    def total(self, weights: Weights, facts: Facts) -> Any:
+    def total(self, weights: Weights, facts: Metadata) -> Any:
         """The weighted totals, for each row of weights."""
 
-    def read(self, reading: Any, weights: Weights, facts: Facts) -> Any:
+    def read(self, reading: Any, weights: Weights, facts: Metadata) -> Any:
         """What a curve reads."""
         return reading.read(self, weights, facts)
 
-    def move(self, codes: Mapping[str, Codes], old: Facts, new: Facts) -> Self:
+    def move(self, codes: Mapping[str, Codes], old: Metadata, new: Metadata) -> Self:
         """The same block with the codes of another list of classes."""
         return self
 
@@ -81,7 +81,7 @@ class SumBlock(Block):
         """Rows of all parts."""
         return SumBlock(np.concatenate([part.values for part in parts]), parts[0].axis)
 
-    def move(self, codes: Mapping[str, Codes], old: Facts, new: Facts) -> SumBlock:
+    def move(self, codes: Mapping[str, Codes], old: Metadata, new: Metadata) -> SumBlock:
         """Columns at their new places; nothing was added up at the others."""
         if not self.axis:
             return self
@@ -89,7 +89,7 @@ class SumBlock(Block):
         moved[:, codes[self.axis]] = self.values
         return SumBlock(moved, self.axis)
 
-    def total(self, weights: Weights, facts: Facts) -> Floats:
+    def total(self, weights: Weights, facts: Metadata) -> Floats:
         """Weighted sums, column by column along an axis: a sum does not depend on how many others there are."""
         if not self.axis:
             return weights @ self.values
@@ -189,7 +189,7 @@ class MomentsBlock(Block):
             np.concatenate([part.product for part in parts]),
         )
 
-    def total(self, weights: Weights, facts: Facts) -> Pooled:
+    def total(self, weights: Weights, facts: Metadata) -> Pooled:
         """Sums about the common point."""
         return self.pooled(weights @ self.matrix)
 
@@ -221,7 +221,7 @@ class CellsBlock(Block):
     kind: ClassVar[str] = "cells"
 
     @staticmethod
-    def of(axes: tuple[str | int, ...], facts: Facts, owner: Array, code: Array, value: Array | None) -> CellsBlock:
+    def of(axes: tuple[str | int, ...], facts: Metadata, owner: Array, code: Array, value: Array | None) -> CellsBlock:
         """Entries in any order."""
         order = np.argsort(owner, kind="stable")
         size = math.prod(shape_of(axes, facts))
@@ -253,7 +253,7 @@ class CellsBlock(Block):
             value = np.concatenate([_filled(part.entries) for part in parts])
         return CellsBlock(parts[0].axes, Entries(owner, code, value, parts[0].entries.size))
 
-    def move(self, codes: Mapping[str, Codes], old: Facts, new: Facts) -> CellsBlock:
+    def move(self, codes: Mapping[str, Codes], old: Metadata, new: Metadata) -> CellsBlock:
         """Codes along each axis, moved."""
         before, after = shape_of(self.axes, old), shape_of(self.axes, new)
         size = math.prod(after)
@@ -267,7 +267,7 @@ class CellsBlock(Block):
         kind = np.int32 if size < 2**31 else np.int64
         return CellsBlock(self.axes, Entries(self.entries.owner, code.astype(kind), self.entries.value, size))
 
-    def total(self, weights: Weights, facts: Facts) -> Floats:
+    def total(self, weights: Weights, facts: Metadata) -> Floats:
         """Weighted counts: (rows, *axes)."""
         return weights.scatter(self.entries).reshape(weights.rows, *shape_of(self.axes, facts))
 
@@ -286,7 +286,7 @@ class CellsBlock(Block):
         return cls(tuple(facts["axes"]), entries)
 
 
-def shape_of(axes: Sequence[str | int], facts: Facts) -> tuple[int, ...]:
+def shape_of(axes: Sequence[str | int], facts: Metadata) -> tuple[int, ...]:
     """How many places each axis has."""
     return tuple(facts.size(axis) if isinstance(axis, str) else axis for axis in axes)
 

@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Protocol
 
 from steelyard.core.block import Block
 from steelyard.core.errors import InputError
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Curve
-from steelyard.core.ranking import RankingBlock, Reading
+from steelyard.core.metadata import Metadata
+from steelyard.core.ranking import BlockReader, RankingBlock
+from steelyard.core.statistic import RankingReader
 from steelyard.core.units import Array
 from steelyard.core.weights import Role, Weights
 
@@ -44,7 +44,7 @@ class Stream(Protocol):
 
 
 @frozen
-class GroupCurve(Curve):
+class GroupCurve(RankingReader):
     """A curve that is read group by group; where `pooled`, all groups are taken for one.
 
     `join` makes of the answers of all groups, in their order, what `read` gives of the whole ranking, to the bit.
@@ -58,7 +58,7 @@ class GroupCurve(Curve):
         """Whether histograms bound it."""
         return False
 
-    def groups(self, facts: Facts) -> Sequence[int] | None:
+    def groups(self, facts: Metadata) -> Sequence[int] | None:
         """The groups that are read; None is all of them."""
         return None
 
@@ -78,7 +78,7 @@ class GroupCurve(Curve):
         """Counts by bin of scores, which add up over parts of the units."""
         raise no_approximation(f"'{self.ranking.name}'")
 
-    def bounded(self, counts: Mapping[str, Array], facts: Facts, upper: bool) -> Any:
+    def bounded(self, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> Any:
         """The lowest or the highest reading that the histograms of all units allow."""
         raise no_approximation(f"'{self.ranking.name}'")
 
@@ -96,7 +96,7 @@ class AnsweredBlock(Block):
         """Whether it was read for each unit alone."""
         return any(role is Role.UNITS for _, role in self.answers)
 
-    def read(self, reading: Reading, weights: Weights, facts: Facts) -> Any:
+    def read(self, reading: BlockReader, weights: Weights, facts: Metadata) -> Any:
         """What was read. Units that all weigh 1 count as they weigh."""
         return self.answers[reading, Role.POINT if weights.role is Role.COUNT else weights.role]
 
@@ -109,7 +109,7 @@ class AnsweredBlock(Block):
         """Not here."""
         raise TypeError("the ranking lies elsewhere")
 
-    def total(self, weights: Weights, facts: Facts) -> Any:
+    def total(self, weights: Weights, facts: Metadata) -> Any:
         """A ranking has no total."""
         raise TypeError("a ranking is read by a curve")
 

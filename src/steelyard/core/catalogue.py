@@ -72,7 +72,7 @@ _LENT: dict[str, Task] = {}
 
 
 @contextmanager
-def lent(task: Task) -> Iterator[None]:
+def registered(task: Task) -> Iterator[None]:
     """Have a task found by its name for a while, in this process, though no package that is installed brings it."""
     before = _LENT.get(task.name)
     _LENT[task.name] = task
@@ -94,16 +94,16 @@ class _Tasks(Mapping[str, Task]):
         if name in MODULES:
             task: Task = import_module(MODULES[name]).TASK
             return task
-        if name not in registry.brought(registry.TASKS):
+        if name not in registry.plugins(registry.TASKS):
             raise KeyError(name)
         return registry.load(registry.TASKS, name, Task, "task")
 
     def __contains__(self, name: object) -> bool:
-        return name in _LENT or name in MODULES or name in registry.brought(registry.TASKS)
+        return name in _LENT or name in MODULES or name in registry.plugins(registry.TASKS)
 
     def __iter__(self) -> Iterator[str]:
         yield from MODULES
-        yield from (name for name in registry.brought(registry.TASKS) if name not in MODULES)
+        yield from (name for name in registry.plugins(registry.TASKS) if name not in MODULES)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -161,7 +161,7 @@ def built_in() -> dict[str, Task]:
 
 def samples() -> dict[str, Sample]:
     """The samples of all tasks that have one."""
-    every = {**MODULES, **{n: p[0].module for n, p in registry.brought(registry.TASKS).items() if n not in MODULES}}
+    every = {**MODULES, **{n: p[0].module for n, p in registry.plugins(registry.TASKS).items() if n not in MODULES}}
     samples = {name: find_sample(module, name) for name, module in every.items()}
     return {name: sample for name, sample in samples.items() if sample is not None}
 

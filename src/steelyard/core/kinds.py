@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from steelyard.core.block import CellsBlock, shape_of
-from steelyard.core.facts import Facts
+from steelyard.core.metadata import Metadata
 from steelyard.core.units import Array, Units
 from steelyard.core.weights import Entries, Floats, Weights
 
@@ -67,7 +67,7 @@ class KindCells(CellsBlock):
         entries: Entries = self.__dict__["make"]()
         return entries
 
-    def total(self, weights: Weights, facts: Facts) -> Floats:
+    def total(self, weights: Weights, facts: Metadata) -> Floats:
         """Weighted counts: (rows, *axes)."""
         if not weights.whole:
             return super().total(weights, facts)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.spec import render_value
-from steelyard.core.totals import Wanted
+from steelyard.core.totals import Requirement
 from steelyard.core.weights import Array, Floats
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Metric(ABC):
         _check_range(cls)
 
     @abstractmethod
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """What a state must keep for it, and the curves that it reads. Nothing else can be read in the others."""
 
     @abstractmethod

@@ -56,7 +56,7 @@ class Option:
         return value if self.type != "number" else self._number(value)
 
     def _is_brought(self, value: Any) -> bool:
-        return bool(self.group) and value in registry.brought(self.group)
+        return bool(self.group) and value in registry.plugins(self.group)
 
     def _number(self, value: Any) -> float:
         try:

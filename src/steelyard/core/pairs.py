@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, nearest
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Metadata
 from steelyard.core.records import Records
 from steelyard.core.units import Units
 
@@ -62,7 +62,7 @@ class Countable:
 
     @property
     def kept(self) -> tuple[Any, ...]:
-        """Needs that a state keeps whatever the metrics: those that say of which kind a unit is."""
+        """Statistics that a state keeps whatever the metrics: those that say of which kind a unit is."""
         return ()
 
     @property
@@ -80,7 +80,7 @@ class Countable:
         """The same pairs with every unit listed."""
         return self
 
-    def part_of(self, facts: Facts, rows: int) -> Self:
+    def part_of(self, facts: Metadata, rows: int) -> Self:
         """The same pairs as a part of data with these facts and so many rows in all."""
         return self
 
@@ -105,9 +105,9 @@ class Pairs:
     weight: Array | None = None
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> Metadata:
         """Rows have no classes."""
-        return Facts()
+        return Metadata()
 
     def truth_column(self, name: str) -> Array:
         """A truth column, one value per pair."""

@@ -25,7 +25,7 @@ MOST_LEFT_OUT = 1000  # rows of a jackknife; more units are left out in so many 
 
 
 @frozen
-class Plan:
+class WeightPlan:
     """Which rows of weights are wanted.
 
     `seed`, `first` and `rows` say which draws; the other roles have as many rows as they need.
@@ -107,7 +107,7 @@ def _without_each(base: Floats, group: Array) -> Weights:
     return LeaveGroupOut(base, (place.reshape(-1) - first).astype(np.int32), len(used) - first)
 
 
-POINT = Plan(Role.POINT)
-COUNT = Plan(Role.COUNT)
-UNITS = Plan(Role.UNITS)
-JACKKNIFE = Plan(Role.JACKKNIFE)
+POINT = WeightPlan(Role.POINT)
+COUNT = WeightPlan(Role.COUNT)
+UNITS = WeightPlan(Role.UNITS)
+JACKKNIFE = WeightPlan(Role.JACKKNIFE)

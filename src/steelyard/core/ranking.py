@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from steelyard.core.block import Block, new_places
-from steelyard.core.facts import Codes, Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Codes, Metadata
 from steelyard.core.units import Array
 from steelyard.core.weights import Weights
 
@@ -244,7 +244,7 @@ class RankingBlock(Block):
         positives = _arranged(*Grouped.stack([part.positives for part in parts], starts), groups, False)
         return RankingBlock(parts[0].axis, events, positives)
 
-    def move(self, codes: Mapping[str, Codes], old: Facts, new: Facts) -> RankingBlock:
+    def move(self, codes: Mapping[str, Codes], old: Metadata, new: Metadata) -> RankingBlock:
         """Events of other groups."""
         if not self.axis:
             return self
@@ -259,7 +259,7 @@ class RankingBlock(Block):
                 tables.append(_arranged(code[part.group], part.unit, columns, groups, by_score))
         return RankingBlock(self.axis, tables[0], tables[1])
 
-    def total(self, weights: Weights, facts: Facts) -> Any:
+    def total(self, weights: Weights, facts: Metadata) -> Any:
         """A ranking has no total: a curve reads it."""
         raise TypeError("a ranking is read by a curve")
 
@@ -283,9 +283,9 @@ class RankingBlock(Block):
         return cls(str(facts["axis"]), table("event"), table("positive"))
 
 
-class Reading(ABC):
+class BlockReader(ABC):
     """What is read from a block beside its total: a curve of a ranking. Equal ones are read once."""
 
     @abstractmethod
-    def read(self, block: Any, weights: Weights, facts: Facts) -> Any:
+    def read(self, block: Any, weights: Weights, facts: Metadata) -> Any:
         """The numbers for each row of weights."""

@@ -21,7 +21,7 @@ TASKS, FORMATS = "steelyard.tasks", "steelyard.formats"
 
 
 @cache
-def brought(group: str) -> Mapping[str, tuple[EntryPoint, ...]]:
+def plugins(group: str) -> Mapping[str, tuple[EntryPoint, ...]]:
     """The entry points of a group by name; more than one where packages claim the same name."""
     from importlib.metadata import entry_points  # takes longer than all of this package, and few programs need it
 
@@ -40,7 +40,7 @@ def package(point: EntryPoint) -> str:
 
 def load(group: str, name: str, type_: type[T], what: str) -> T:
     """What a package brings under a name; `what` says what it should be, such as "task"."""
-    points = brought(group)[name]
+    points = plugins(group)[name]
     if len(points) > 1:
         packages = " and ".join(package(point) for point in points)
         raise InputError(f"{what} '{name}' is claimed by {packages}", remedy="Remove one of them.")
@@ -70,7 +70,7 @@ def hidden(group: str, taken: Collection[str], what: str) -> tuple[str, ...]:
     """A sentence for each thing that is left out, because a built-in one has its name."""
     return tuple(
         f"{what} '{name}' of {package(point)} is left out: Steelyard has a {what} of that name."
-        for name, points in brought(group).items()
+        for name, points in plugins(group).items()
         if name in taken
         for point in points
     )

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypedDict, TypeVar
 from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
-from steelyard.core.plan import Plan
+from steelyard.core.plan import WeightPlan
 from steelyard.core.task import Policy, Task
 from steelyard.core.weights import Role
 
@@ -289,9 +289,9 @@ class Request:
             )
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> WeightPlan:
         """The bootstrap draws."""
-        return Plan(Role.DRAWS, seed=self.seed, rows=self.draws)
+        return WeightPlan(Role.DRAWS, seed=self.seed, rows=self.draws)
 
     @property
     def planned(self) -> bool:

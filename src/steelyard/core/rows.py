@@ -1,4 +1,4 @@
-"""Rows as blocks: what a need keeps that looks across units, and finishes when all parts are in."""
+"""Rows as blocks: what a statistic keeps that looks across units, and finishes when all parts are in."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from steelyard.core.block import Block
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Need
+from steelyard.core.metadata import Metadata
+from steelyard.core.statistic import Statistic
 from steelyard.core.units import Array, Units
 from steelyard.core.weights import Floats, Weights
 
@@ -31,7 +31,7 @@ class RowTable:
 
     @cached_property
     def values(self) -> Array:
-        """What the need makes of the rows: one value per unit, or more."""
+        """What the statistic makes of the rows: one value per unit, or more."""
         values: Array = self.need.finish(self).values if self.done is None else self.done
         return values
 
@@ -116,7 +116,7 @@ class RowsBlock(Block):
         table, place = RowTable.join([mine.tables[0], *(table.need.bare(table) for table in whole.tables)])
         return RowsBlock((table,), place[: len(mine.index)])
 
-    def total(self, weights: Weights, facts: Facts) -> Floats:
+    def total(self, weights: Weights, facts: Metadata) -> Floats:
         """Weighted sums of the values."""
         return weights @ self.values
 
@@ -132,5 +132,5 @@ class RowsBlock(Block):
     def unpack(cls, facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> RowsBlock:
         """The rows, to be finished again."""
         columns = {n.removeprefix("column."): array for n, array in arrays.items() if n.startswith("column.")}
-        table = RowTable(Need.parse(str(facts["need"])), arrays["ids"], arrays["begin"], columns)
+        table = RowTable(Statistic.parse(str(facts["need"])), arrays["ids"], arrays["begin"], columns)
         return cls((table,), arrays["index"])

@@ -11,41 +11,41 @@ import numpy as np
 
 from steelyard.core.block import Block, CellsBlock, MomentsBlock, SumBlock
 from steelyard.core.errors import InputError, first_few
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.kinds import KINDS_FROM
-from steelyard.core.need import Cells, Need, Work
+from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Countable
-from steelyard.core.plan import Plan
+from steelyard.core.plan import WeightPlan
 from steelyard.core.rows import RowsBlock
+from steelyard.core.statistic import Cells, SharedCache, Statistic
 from steelyard.core.totals import Totals
 from steelyard.core.units import Array, Units
 from steelyard.core.weights import Entries, Floats
 
 T = TypeVar("T")
-Columns = dict[Need, tuple[int, int, tuple[int, ...]]]
+Columns = dict[Statistic, tuple[int, int, tuple[int, ...]]]
 
 
 @frozen
 class State:
-    """Blocks of the needs that were measured, over the same units.
+    """Blocks of the statistics that were measured, over the same units.
 
     `merge` is associative and commutative to the bit: classes are united, and units stand in the order of their ids.
     """
 
     units: Units
-    facts: Facts
-    blocks: Mapping[Need, Block]
+    facts: Metadata
+    blocks: Mapping[Statistic, Block]
 
     def __len__(self) -> int:
         return len(self.units)
 
     @staticmethod
-    def of(pairs: Any, needs: Iterable[Need], work: Work | None = None) -> State:
-        """What is measured of pairs for these needs."""
+    def of(pairs: Any, needs: Iterable[Statistic], cache: SharedCache | None = None) -> State:
+        """What is measured of pairs for these statistics."""
         wanted = tuple(dict.fromkeys((*needs, *(pairs.kept if isinstance(pairs, Countable) else ()))))
-        shared = work or Work(wanted)
-        blocks = {need: need.measure(pairs, shared) for need in wanted}
+        shared = cache or SharedCache(wanted)
+        blocks = {statistic: statistic.measure(pairs, shared) for statistic in wanted}
         kinds = pairs.kinds if isinstance(pairs, Countable) else None
         return State(Units(pairs.units, pairs.weight) if kinds is None else kinds, pairs.facts, blocks)
 
@@ -57,18 +57,18 @@ class State:
         units = replace(mine, cluster=theirs.cluster, stratum=theirs.stratum, groups=theirs.groups)
         return replace(self, units=units)
 
-    def totals(self, plan: Plan) -> Totals:
+    def totals(self, plan: WeightPlan) -> Totals:
         """The totals under the rows of weights that a plan describes."""
         return Totals(self, plan.bind(self.units))
 
     @cached_property
     def dense(self) -> tuple[Floats, Columns]:
-        """All columns that add up and are drawn, side by side, and where each need's columns stand."""
+        """All columns that add up and are drawn, side by side, and where each statistic's columns stand."""
         columns: Columns = {}
         parts: list[Array] = []
         width = 0
-        for need, block in self.blocks.items():
-            if not need.drawn:
+        for statistic, block in self.blocks.items():
+            if not statistic.drawn:
                 continue
             if isinstance(block, MomentsBlock):
                 values = block.matrix
@@ -77,7 +77,7 @@ class State:
             else:
                 continue
             flat = values.reshape(len(self), -1).astype(np.float64, copy=False)
-            columns[need] = (width, width + flat.shape[1], values.shape[1:])
+            columns[statistic] = (width, width + flat.shape[1], values.shape[1:])
             parts.append(flat)
             width += flat.shape[1]
         matrix = np.concatenate(parts, axis=1) if parts else np.zeros((len(self), 0))
@@ -94,7 +94,7 @@ class State:
     def take(self, index: Array) -> State:
         """The given units, in the given order. No unit may be named twice."""
         index = np.asarray(index, dtype=np.int64)
-        blocks = {need: block.take(index, len(index)) for need, block in self.blocks.items()}
+        blocks = {statistic: block.take(index, len(index)) for statistic, block in self.blocks.items()}
         return State(self.units.take(index), self.facts, blocks)
 
     @staticmethod
@@ -102,12 +102,12 @@ class State:
         """The same states with one list of classes."""
         if all(part.facts == parts[0].facts for part in parts):
             return list(parts)
-        facts, codes = Facts.merge([part.facts for part in parts])
+        facts, codes = Metadata.merge([part.facts for part in parts])
         return [
             State(
                 part.units,
                 facts,
-                {need: block.move(code, part.facts, facts) for need, block in part.blocks.items()},
+                {statistic: block.move(code, part.facts, facts) for statistic, block in part.blocks.items()},
             )
             for part, code in zip(parts, codes, strict=True)
         ]
@@ -121,14 +121,14 @@ class State:
             if part.blocks.keys() != first.blocks.keys():
                 raise InputError("measurements that keep different things cannot be merged", remedy="Ask for the same.")
         sizes = [len(part) for part in parts]
-        blocks: dict[Need, Any] = {
-            need: type(block).stack([part.blocks[need] for part in parts], sizes)
-            for need, block in first.blocks.items()
+        blocks: dict[Statistic, Any] = {
+            statistic: type(block).stack([part.blocks[statistic] for part in parts], sizes)
+            for statistic, block in first.blocks.items()
         }
         return State(Units.stack([part.units for part in parts]), first.facts, blocks)
 
     def counted(self) -> State:
-        """The same with many alike units counted by kind, where a need says which kind each is of."""
+        """The same with many alike units counted by kind, where a statistic says which kind each is of."""
         kinds = self._kinds()
         listed = not self.units.unweighted or self.units.planned
         if kinds is None or self.units.alike or listed or len(self) < KINDS_FROM:
@@ -137,8 +137,8 @@ class State:
 
     def _kinds(self) -> Entries | None:
         """The kind of each unit; None where they have none, or some have none."""
-        need = _kinds_of(self)
-        block = None if need is None else self.blocks[need]
+        statistic = _kinds_of(self)
+        block = None if statistic is None else self.blocks[statistic]
         if not isinstance(block, CellsBlock):
             return None
         entries = block.entries
@@ -166,13 +166,13 @@ class State:
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
         if len(twice):
             raise InputError(f"{len(twice)} units stand in more than one part: {first_few(twice)}")
-        blocks = {need: block.merged() for need, block in stacked.blocks.items()}
+        blocks = {statistic: block.merged() for statistic, block in stacked.blocks.items()}
         return replace(stacked, blocks=blocks).take(order)
 
 
-def _kinds_of(state: State) -> Need | None:
-    """The need that says of which kind each unit is, where units have kinds."""
-    return next((need for need in state.blocks if isinstance(need, Cells) and need.kinds), None)
+def _kinds_of(state: State) -> Statistic | None:
+    """The statistic that says of which kind each unit is, where units have kinds."""
+    return next((statistic for statistic in state.blocks if isinstance(statistic, Cells) and statistic.kinds), None)
 
 
 def _without_kinds(parts: Sequence[State]) -> Sequence[State]:
@@ -180,5 +180,7 @@ def _without_kinds(parts: Sequence[State]) -> Sequence[State]:
     needs = {_kinds_of(part) for part in parts}
     if len(needs) == 1:
         return parts
-    common = [{need: block for need, block in part.blocks.items() if need not in needs} for part in parts]
+    common = [
+        {statistic: block for statistic, block in part.blocks.items() if statistic not in needs} for part in parts
+    ]
     return [replace(part, blocks=blocks) for part, blocks in zip(parts, common, strict=True)]

@@ -9,15 +9,15 @@ import numpy as np
 
 from steelyard.core.block import MomentsBlock, SumBlock
 from steelyard.core.errors import InputError
-from steelyard.core.need import Curve, Need
 from steelyard.core.rows import RowsBlock
+from steelyard.core.statistic import RankingReader, Statistic
 from steelyard.core.weights import Floats, Role, Weights
 
 if TYPE_CHECKING:
     from steelyard.core.metric import Metric
     from steelyard.core.state import State
 
-Wanted = Need | Curve
+Requirement = Statistic | RankingReader
 NEAR = 1e-9  # how far rounding may carry a value beyond its range
 
 
@@ -31,41 +31,41 @@ class Totals:
     def __init__(self, state: State, weights: Weights) -> None:
         self.state, self.weights = state, weights
         self.facts, self.rows, self.role = state.facts, weights.rows, weights.role
-        self._made: dict[Wanted, Any] = {}
+        self._made: dict[Requirement, Any] = {}
 
-    def __getitem__(self, wanted: Wanted) -> Any:
-        if wanted not in self._made:
-            self._make(wanted)
-        return self._made[wanted]
+    def __getitem__(self, requirement: Requirement) -> Any:
+        if requirement not in self._made:
+            self._make(requirement)
+        return self._made[requirement]
 
-    def _make(self, wanted: Wanted) -> None:
-        if isinstance(wanted, Curve):
-            read = wanted.read_from(self._made, self.role, self.facts)
+    def _make(self, requirement: Requirement) -> None:
+        if isinstance(requirement, RankingReader):
+            read = requirement.read_from(self._made, self.role, self.facts)
             if read is None:
-                ranking: Any = self.state.blocks[wanted.ranking]
-                read = ranking.read(wanted, self.weights, self.facts)
-            self._made[wanted] = read
+                ranking: Any = self.state.blocks[requirement.ranking]
+                read = ranking.read(requirement, self.weights, self.facts)
+            self._made[requirement] = read
             return
-        block = self.state.blocks[wanted]
-        dense = wanted.drawn and isinstance(block, SumBlock | MomentsBlock | RowsBlock)
+        block = self.state.blocks[requirement]
+        dense = requirement.drawn and isinstance(block, SumBlock | MomentsBlock | RowsBlock)
         if dense and self.role is Role.DRAWS:
             self._together()  # one pass over the drawn weights serves all columns
         else:
-            self._made[wanted] = block.total(self.weights, self.facts)
+            self._made[requirement] = block.total(self.weights, self.facts)
 
     def _together(self) -> None:
         matrix, columns = self.state.dense
         totals = self.weights @ matrix
-        for need, (first, last, shape) in columns.items():
-            part, block = totals[:, first:last], self.state.blocks[need]
+        for statistic, (first, last, shape) in columns.items():
+            part, block = totals[:, first:last], self.state.blocks[statistic]
             if isinstance(block, MomentsBlock):
-                self._made[need] = block.pooled(part)
+                self._made[statistic] = block.pooled(part)
             else:
-                self._made[need] = part.reshape((self.rows, *shape))
+                self._made[statistic] = part.reshape((self.rows, *shape))
 
-    def only(self, declared: Iterable[Wanted]) -> Declared:
+    def only(self, declared: Iterable[Requirement]) -> TotalsView:
         """The same totals, of what a metric declared and nothing else."""
-        return Declared(self, frozenset(declared))
+        return TotalsView(self, frozenset(declared))
 
     def of(self, metric: Metric) -> Floats:
         """A metric's value for each row of weights; an error where the plain score is outside its declared range."""
@@ -82,17 +82,17 @@ class Totals:
         return values
 
 
-class Declared:
-    """Totals of declared needs. Another one raises KeyError: what a metric reads, it must have declared."""
+class TotalsView:
+    """Totals of declared statistics. Another one raises KeyError: what a metric reads, it must have declared."""
 
-    def __init__(self, totals: Totals, declared: frozenset[Wanted]) -> None:
+    def __init__(self, totals: Totals, declared: frozenset[Requirement]) -> None:
         self._totals, self._declared = totals, declared
         self.facts, self.rows, self.role = totals.facts, totals.rows, totals.role
 
-    def __getitem__(self, wanted: Wanted) -> Any:
-        if wanted not in self._declared:
-            raise KeyError(f"'{wanted}' was not declared")
-        return self._totals[wanted]
+    def __getitem__(self, requirement: Requirement) -> Any:
+        if requirement not in self._declared:
+            raise KeyError(f"'{requirement}' was not declared")
+        return self._totals[requirement]
 
     def undefined(self) -> Any:
         """No number, for each row of weights."""

@@ -18,13 +18,13 @@ from steelyard.core.request import Request
 from steelyard.core.units import Units
 from steelyard.engine.families import UnjudgedDifference
 from steelyard.engine.flips import FlipTest, Influence
-from steelyard.engine.intervals import Estimate, Sample
+from steelyard.engine.intervals import Estimate, UnitSample
 from steelyard.engine.margins import margins_of
-from steelyard.engine.paired import Facts, ModelMetric, Pair
+from steelyard.engine.paired import MetricTraits, ModelMetric, Pair
 from steelyard.engine.proxy import CorrectedDifference, corrected_difference
 from steelyard.engine.score import nothing_drawn, sample_of
 from steelyard.engine.sequence import sequenced_difference
-from steelyard.engine.sides import Side
+from steelyard.engine.sides import ComparedModel
 from steelyard.engine.superiority import superiority
 from steelyard.engine.together import cluster_variance
 from steelyard.results.score import FewLabels, Score
@@ -33,7 +33,7 @@ IN_POPULATION = "in the population of units"
 
 
 def compare(
-    first: Side, second: Side, metrics: Sequence[Metric], request: Request, *, same: bool = False
+    first: ComparedModel, second: ComparedModel, metrics: Sequence[Metric], request: Request, *, same: bool = False
 ) -> dict[str, UnjudgedDifference]:
     """B against A, metric by metric, not judged yet.
 
@@ -91,11 +91,11 @@ def null_hypothesis(spec: str, better: str, where: str = IN_POPULATION) -> str:
     return f"both models have the same {spec} {where}"
 
 
-def pair_of(metric: Metric, first: Side, second: Side, sample: Sample, confidence: float) -> Pair:
+def pair_of(metric: Metric, first: ComparedModel, second: ComparedModel, sample: UnitSample, confidence: float) -> Pair:
     """One metric of two models from their states; by truth and proxy where both have a value by it."""
-    facts, sides = Facts.of(metric), (first, second)
+    facts, sides = MetricTraits.of(metric), (first, second)
 
-    def pair(both: Sequence[Side]) -> Pair:
+    def pair(both: Sequence[ComparedModel]) -> Pair:
         a, b = (_model_metric(side, metric, sample) for side in both)
         return Pair(facts, a, b, confidence)
 
@@ -109,7 +109,7 @@ def pair_of(metric: Metric, first: Side, second: Side, sample: Sample, confidenc
     return JudgedPair(pair(sides), pair(same), pair(others), values, first.state.units, others[0].state.units)
 
 
-def combined(metric: Metric, sides: Sequence[Side], i: int, j: int, times: float) -> tuple[float, Influence]:
+def combined(metric: Metric, sides: Sequence[ComparedModel], i: int, j: int, times: float) -> tuple[float, Influence]:
     """Model i plus `times` model j, and the influences of the units on that."""
     return pair_of(metric, sides[j], sides[i], sample_of(sides[i].state.units), 0.95).combined(times)
 
@@ -177,7 +177,7 @@ class JudgedPair(Pair):
         return f"{said}, and the interval is {abs(change):.0f} % {'narrower' if change <= 0 else 'wider'}."
 
 
-def _model_metric(side: Side, metric: Metric, sample: Sample) -> ModelMetric:
+def _model_metric(side: ComparedModel, metric: Metric, sample: UnitSample) -> ModelMetric:
     """One model's metric, as a test of differences needs it."""
     return ModelMetric(
         float(side.plain.of(metric)[0]),

@@ -1,4 +1,4 @@
-"""Live evidence of a comparison: units and classes, made from the pairs and states of both models when asked for."""
+"""Lazy details of a comparison: units and classes, made from the pairs and states of both models when asked for."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.task import Task
 from steelyard.engine.compare import compare
-from steelyard.engine.evidence import Pairs, definitions_of, unit_table
+from steelyard.engine.details import Pairs, definitions_of, unit_table
 from steelyard.engine.families import judged_together
 from steelyard.engine.measure import listed, measured
 from steelyard.engine.sides import sides_of
-from steelyard.results.evidence import Evidence
+from steelyard.results.details import Details
 from steelyard.results.score import Difference
 from steelyard.results.unit_table import UnitTable
 
 
 @frozen
-class LivePair(Evidence):
-    """The evidence of a comparison: the pairs and states of both models."""
+class LazyPairDetails(Details):
+    """The details of a comparison: the pairs and states of both models."""
 
     live: ClassVar[bool] = True
     task: Task

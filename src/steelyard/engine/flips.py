@@ -31,7 +31,7 @@ from steelyard.core.plan import coin_keys
 from steelyard.core.units import Units
 from steelyard.core.weights import Array, Floats
 from steelyard.engine.distributions import normal
-from steelyard.engine.intervals import LEAST_DF, SAME, Estimate, Sample
+from steelyard.engine.intervals import LEAST_DF, SAME, Estimate, UnitSample
 
 MOST_LISTED = 12  # units of which all worlds are walked
 SLACK = 1e-9  # of the largest influence: worlds that tie with the observed one count as extreme
@@ -256,7 +256,7 @@ def tail_bound(z: float) -> float:
 
 
 def of_agreement(
-    difference: float, width: float, sample: Sample, confidence: float, bound: float = 0.0
+    difference: float, width: float, sample: UnitSample, confidence: float, bound: float = 0.0
 ) -> tuple[Estimate, float]:
     """The interval of a difference that every unit shows alike, for a metric whose range has a width, and the p of its
     being `bound`.

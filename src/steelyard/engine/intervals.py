@@ -65,7 +65,7 @@ class Estimate:
 
 
 @frozen
-class Sample:
+class UnitSample:
     """The units behind a value: how many, and what share of all weight each has where they are not alike.
 
     `alike` is how many units each row of the jackknife stands for; None is one each.
@@ -152,9 +152,9 @@ def by_range(
     draws: Floats,
     left_out: Floats | None,
     bounds: Bounds,
-    sample: Sample,
+    sample: UnitSample,
     confidence: float,
-    agreeing: Callable[[], Sample] | None = None,
+    agreeing: Callable[[], UnitSample] | None = None,
     classes: ByClass | None = None,
 ) -> Estimate:
     """The interval of a value on the scale of its range. `left_out` None: the jackknife is too long to make.
@@ -172,7 +172,7 @@ def by_parts(
     left_out: Floats | None,
     parts: Parts,
     bounds: Bounds,
-    sample: Sample,
+    sample: UnitSample,
     confidence: float,
 ) -> Estimate:
     """The interval of a mean of proportions, or of class scores: MOVER over the ends of each."""
@@ -317,7 +317,13 @@ def by_jackknife(value: float, left_out: Floats, bounds: Bounds, confidence: flo
 
 
 def by_signed(
-    value: float, draws: Floats, left_out: Floats | None, bounds: Bounds, power: int, sample: Sample, confidence: float
+    value: float,
+    draws: Floats,
+    left_out: Floats | None,
+    bounds: Bounds,
+    power: int,
+    sample: UnitSample,
+    confidence: float,
 ) -> Estimate:
     """The interval of a debiased value that is cut at 0, from what it, or its square, was before.
 
@@ -365,7 +371,7 @@ def percentile_interval(draws: Floats, confidence: float) -> Interval | None:
     return float(low), float(high)
 
 
-def _of_enough(estimate: Estimate, bounds: Bounds, sample: Sample) -> Estimate:
+def _of_enough(estimate: Estimate, bounds: Bounds, sample: UnitSample) -> Estimate:
     """The same without an interval where it has no end and the units are two: it would be a dozen standard errors."""
     endless = math.isinf(bounds[0]) or math.isinf(bounds[1])
     if estimate.interval is None or not endless or sample.units >= LEAST_ENDLESS:
@@ -379,9 +385,9 @@ def _on_line(
     draws: Floats,
     left_out: Floats | None,
     bounds: Bounds,
-    sample: Sample,
+    sample: UnitSample,
     confidence: float,
-    agreeing: Callable[[], Sample] | None,
+    agreeing: Callable[[], UnitSample] | None,
     classes: ByClass | None,
 ) -> Estimate:
     lo, hi = bounds
@@ -397,7 +403,7 @@ def _on_line(
     if not varies or at_end:
         resting = sample if agreeing is None else agreeing()
         if classes is not None:
-            resting = Sample(max(classes.fewest, 1))
+            resting = UnitSample(max(classes.fewest, 1))
             if at_end and classes.chance is not None:
                 bounds = (classes.chance, hi) if value > classes.chance else (lo, classes.chance)
         return _no_spread(value, kept if varies else kept[:0], bounds, resting, confidence, notes)
@@ -422,7 +428,9 @@ def _on_line(
     return Estimate((low, high), se / slope, df, notes=notes)
 
 
-def _one_more(value: float, left_out: Floats, sample: Sample, bounds: Bounds, ratio: float, confidence: float) -> float:
+def _one_more(
+    value: float, left_out: Floats, sample: UnitSample, bounds: Bounds, ratio: float, confidence: float
+) -> float:
     """The end of the interval on the side where the range has none, with the worst unit counted once more.
 
     Errors that are not in the sample cannot be drawn, and those that are rare mostly are not. `ratio` is by how much
@@ -442,7 +450,7 @@ def _one_more(value: float, left_out: Floats, sample: Sample, bounds: Bounds, ra
 
 
 def _no_spread(
-    value: float, varied: Floats, bounds: Bounds, sample: Sample, confidence: float, notes: tuple[str, ...]
+    value: float, varied: Floats, bounds: Bounds, sample: UnitSample, confidence: float, notes: tuple[str, ...]
 ) -> Estimate:
     """The interval where units agree, or where the value is an end of its range."""
     share, df = sample.may_differ(confidence), max(sample.units - 1, 1)

@@ -20,7 +20,7 @@ from steelyard.core.slice import Slice, slice_key, slice_text
 from steelyard.core.state import State
 from steelyard.core.task import Task
 from steelyard.core.units import Units
-from steelyard.engine.evidence import Live
+from steelyard.engine.details import LazyDetails
 from steelyard.engine.groups import plan_notes, unit_column
 from steelyard.engine.intervals import FEW_UNITS
 from steelyard.engine.labelling import probabilities_of
@@ -29,14 +29,14 @@ from steelyard.engine.proxy import proxy_scores
 from steelyard.engine.report import applied, sources_of, task_facts
 from steelyard.engine.run import Measured, expanded, measure_models, measure_sides, metrics_of
 from steelyard.engine.score import score
-from steelyard.engine.sides import Side as Compared
+from steelyard.engine.sides import ComparedModel as Compared
 from steelyard.engine.sides import sides_of
 from steelyard.engine.slices import paired_slices, slices
 from steelyard.io.digest import digest
 from steelyard.io.read import READERS, is_empty, read_table
 from steelyard.io.sources import OF_ROWS
 from steelyard.io.table import Table
-from steelyard.results.origin import Side, Sources
+from steelyard.results.origin import SourceInfo, Sources
 from steelyard.results.report import Report
 from steelyard.results.score import Score
 
@@ -197,7 +197,7 @@ def report_of_judged(task: Task, request: Request, data: Judged, notes: tuple[st
         sources=proxy_sources(data),
         notes=(*notes, *said, *unlabelled),
     )
-    return replace(report, evidence=Live(task, data.labelled.pairs, data.labelled.state, tuple(metrics)))
+    return replace(report, evidence=LazyDetails(task, data.labelled.pairs, data.labelled.state, tuple(metrics)))
 
 
 def _chosen_with(task: Task, request: Request, data: Judged) -> dict[str, float] | None:
@@ -215,7 +215,7 @@ def _chosen_with(task: Task, request: Request, data: Judged) -> dict[str, float]
 def proxy_sources(data: Judged) -> Sources:
     """What was read."""
     proxy = data.every.truth
-    return replace(sources_of(data.labelled), proxy=Side(proxy.source, len(proxy), digest(proxy)))
+    return replace(sources_of(data.labelled), proxy=SourceInfo(proxy.source, len(proxy), digest(proxy)))
 
 
 def proxy_notes(task: Task, request: Request, labelled: State, others: int) -> list[str]:

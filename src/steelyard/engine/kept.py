@@ -16,11 +16,11 @@ from steelyard.core.totals import Totals
 from steelyard.core.units import Units
 from steelyard.core.weights import Floats
 from steelyard.engine.flips import Coins, influence_of, with_coins
-from steelyard.engine.intervals import Sample
+from steelyard.engine.intervals import UnitSample
 from steelyard.engine.measure import reads_curve
-from steelyard.engine.paired import Facts, ModelMetric
+from steelyard.engine.paired import MetricTraits, ModelMetric
 from steelyard.engine.score import left_out_totals, left_rows, sample_of, with_values
-from steelyard.engine.sides import Side
+from steelyard.engine.sides import ComparedModel
 from steelyard.results.influences import (
     Influences,
     MetricInfluence,
@@ -50,7 +50,7 @@ def kept_influences(
     return _with_keys(units, (_of_model(state, metrics, psi, scores),))
 
 
-def kept_of_sides(sides: Sequence[Side], metrics: Sequence[Metric]) -> Influences | None:
+def kept_of_sides(sides: Sequence[ComparedModel], metrics: Sequence[Metric]) -> Influences | None:
     """The influences of the models of a comparison."""
     units = sides[0].state.units
     if units.drawn < 2:
@@ -94,17 +94,17 @@ def _binned(sizes: Floats) -> Floats:
     return np.asarray(np.quantile(sizes, (np.arange(MOST_SIZES) + 0.5) / MOST_SIZES))
 
 
-def resting_sample(kept: MetricInfluence) -> Sample:
+def resting_sample(kept: MetricInfluence) -> UnitSample:
     """The units that have a value of their own, as an interval sees them."""
     if kept.sizes is None:
-        return Sample(kept.resting)
+        return UnitSample(kept.resting)
     wanted, held = ((np.arange(n) + 0.5) / n for n in (kept.resting, len(kept.sizes)))
-    return Sample(kept.resting, np.interp(wanted, held, kept.sizes))
+    return UnitSample(kept.resting, np.interp(wanted, held, kept.sizes))
 
 
-def facts_of(score: Score, kept: MetricInfluence) -> Facts:
+def facts_of(score: Score, kept: MetricInfluence) -> MetricTraits:
     """What a test must know of a metric, from what a result keeps."""
-    return Facts(score.spec, score.better, kept.range, kept.total, kept.curve)
+    return MetricTraits(score.spec, score.better, kept.range, kept.total, kept.curve)
 
 
 @frozen

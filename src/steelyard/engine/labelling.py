@@ -24,7 +24,7 @@ from steelyard.core.state import State
 from steelyard.core.units import Units
 from steelyard.core.weights import Array, Floats
 from steelyard.engine.distributions import t_quantile
-from steelyard.engine.intervals import Estimate, Sample, by_range
+from steelyard.engine.intervals import Estimate, UnitSample, by_range
 from steelyard.engine.measure import unit_values
 from steelyard.engine.run import measure_sides, metrics_of
 from steelyard.io.read import read_table
@@ -194,7 +194,7 @@ def chosen_mean(
         return value, Estimate(), alone, Estimate()
     units = Units.stack([labelled.units, others.units])
     drawn, left = ((rows @ z) / (rows @ np.ones(len(z))) for rows in (request.plan.bind(units), JACKKNIFE.bind(units)))
-    estimate = by_range(value, drawn, left, metric.range, Sample(len(y)), request.confidence)
+    estimate = by_range(value, drawn, left, metric.range, UnitSample(len(y)), request.confidence)
     n, moved = len(y), weight * (y - alone)
     se = math.sqrt(n / (n - 1) * float((moved**2).sum())) / float(weight.sum())
     reach = t_quantile((1 + request.confidence) / 2, n - 1) * se

@@ -14,7 +14,7 @@ from steelyard.core.slice import Slice, slice_key
 from steelyard.core.state import State
 from steelyard.core.task import Task
 from steelyard.engine.compare import combined, compare
-from steelyard.engine.compared import LivePair
+from steelyard.engine.compared import LazyPairDetails
 from steelyard.engine.families import UnjudgedDifference, judged_together
 from steelyard.engine.judged import (
     Judged,
@@ -27,11 +27,11 @@ from steelyard.engine.judged import (
 from steelyard.engine.kept import kept_of_sides
 from steelyard.engine.measure import listed, measured
 from steelyard.engine.names import shown_names
-from steelyard.engine.paired import Facts
+from steelyard.engine.paired import MetricTraits
 from steelyard.engine.ranks import standing
 from steelyard.engine.report import applied, notes_of, sources_of, task_facts
 from steelyard.engine.run import Measured
-from steelyard.engine.sides import Side, sides_of
+from steelyard.engine.sides import ComparedModel, sides_of
 from steelyard.engine.slices import paired_slices
 from steelyard.engine.superiority import check_superiority
 from steelyard.engine.together import together_notes
@@ -105,21 +105,21 @@ def lineup(
                 slices={name: parts[i] for name, parts in sliced.items()},
                 notes=(*shared, *findings[0], *new),
                 influences=kept_of_sides([scored[0], scored[i + 1]], chosen) if request.save_influences else None,
-                evidence=LivePair(task, request, tuple(chosen), sides[0], sides[i + 1]),
+                evidence=LazyPairDetails(task, request, tuple(chosen), sides[0], sides[i + 1]),
             )
         )
     ranked = len(data) > 2 and request.sequence is None
     return Lineup(tuple(comparisons), _standings(chosen, scored, confidence) if ranked else {})
 
 
-def _standings(chosen: Sequence[Metric], sides: Sequence[Side], confidence: float) -> dict[str, Standing]:
+def _standings(chosen: Sequence[Metric], sides: Sequence[ComparedModel], confidence: float) -> dict[str, Standing]:
     """The ranks that each model may have, by metric."""
     if sides[0].state.units.drawn < 2:
         return {}
     judged = sides[0].judged is not None
     each = {
         str(m): standing(
-            Facts.of(m), [s.scores[str(m)].value for s in sides], [s.influences[m] for s in sides], confidence,
+            MetricTraits.of(m), [s.scores[str(m)].value for s in sides], [s.influences[m] for s in sides], confidence,
             partial(combined, m, sides) if judged else None,
         )
         for m in chosen
@@ -129,7 +129,7 @@ def _standings(chosen: Sequence[Metric], sides: Sequence[Side], confidence: floa
 
 def _slices(
     task: Task, chosen: Sequence[Metric], request: Request, by: tuple[str, ...], models: Models
-) -> Iterator[tuple[Slice, list[Side]]]:
+) -> Iterator[tuple[Slice, list[ComparedModel]]]:
     """The sides of each slice."""
 
     def measure(pairs: Any) -> State:
@@ -140,7 +140,7 @@ def _slices(
 
 
 def _in_slices(
-    chosen: Sequence[Metric], request: Request, models: int, slices: Iterable[tuple[Slice, Sequence[Side]]]
+    chosen: Sequence[Metric], request: Request, models: int, slices: Iterable[tuple[Slice, Sequence[ComparedModel]]]
 ) -> list[Differences]:
     """For each model but the first, differences by slice; each metric is corrected for all slices and models."""
     confidence = 0.95 if request.confidence is None else request.confidence

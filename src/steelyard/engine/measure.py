@@ -9,30 +9,30 @@ import numpy as np
 
 from steelyard.core.block import CellsBlock
 from steelyard.core.metric import Metric
-from steelyard.core.need import Curve, Need, Work
 from steelyard.core.pairs import Countable
 from steelyard.core.plan import UNITS
 from steelyard.core.state import State
+from steelyard.core.statistic import RankingReader, SharedCache, Statistic
 from steelyard.core.totals import Totals
 from steelyard.core.weights import Floats
 
 MOST_CELLS = 1 << 23  # numbers that the cells of some units may give at a time
 
 
-def needs_of(metrics: Iterable[Metric]) -> list[Need]:
-    """What a state must keep for these metrics, each need once."""
+def needs_of(metrics: Iterable[Metric]) -> list[Statistic]:
+    """What a state must keep for these metrics, each statistic once."""
     declared = [wanted for metric in metrics for wanted in metric.needs()]
-    return list(dict.fromkeys(wanted.ranking if isinstance(wanted, Curve) else wanted for wanted in declared))
+    return list(dict.fromkeys(wanted.ranking if isinstance(wanted, RankingReader) else wanted for wanted in declared))
 
 
 def reads_curve(metric: Metric) -> bool:
     """Whether a metric reads a ranking, for which the jackknife's standard error may be too large."""
-    return any(isinstance(need, Curve) for need in metric.needs())
+    return any(isinstance(statistic, RankingReader) for statistic in metric.needs())
 
 
-def measured(pairs: Any, metrics: Sequence[Metric], work: Work | None = None) -> State:
+def measured(pairs: Any, metrics: Sequence[Metric], cache: SharedCache | None = None) -> State:
     """The state that these metrics need."""
-    return State.of(pairs, needs_of(metrics), work)
+    return State.of(pairs, needs_of(metrics), cache)
 
 
 def listed(pairs: Any, state: State, metrics: Sequence[Metric]) -> State:

@@ -16,10 +16,10 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.weights import Floats
 from steelyard.engine.flips import AGREEMENT, FlipTest, Influence, flip_test, nearer, of_agreement
-from steelyard.engine.intervals import CAP, Estimate, Interval, Sample, of_distances
+from steelyard.engine.intervals import CAP, Estimate, Interval, UnitSample, of_distances
 from steelyard.engine.margins import Margin, margin_verdict
 from steelyard.engine.measure import reads_curve
-from steelyard.engine.planning import showable
+from steelyard.engine.planning import min_detectable
 from steelyard.engine.score import remarks
 from steelyard.results.score import Difference, Score
 
@@ -27,7 +27,7 @@ BEST = {"zero": 0.0, "one": 1.0}  # of metrics whose distance from the best valu
 
 
 @frozen
-class Facts:
+class MetricTraits:
     """What a test of a difference must know of a metric; `curve` says that it reads a ranking."""
 
     spec: str
@@ -37,9 +37,9 @@ class Facts:
     curve: bool = False
 
     @staticmethod
-    def of(metric: Metric) -> Facts:
+    def of(metric: Metric) -> MetricTraits:
         """The facts of a metric."""
-        return Facts(str(metric), metric.better, metric.range, metric.total, reads_curve(metric))
+        return MetricTraits(str(metric), metric.better, metric.range, metric.total, reads_curve(metric))
 
 
 def draw_cap(curve: bool, se: float, draws: Callable[[], Floats | None]) -> float:
@@ -61,13 +61,13 @@ class ModelMetric:
     value: float
     influence: Influence | None
     draws: Callable[[], Floats | None]
-    resting: Callable[[], Sample]
+    resting: Callable[[], UnitSample]
 
 
 class Pair:
     """One metric of two models. `best` is the value from which distances are compared; None compares values."""
 
-    def __init__(self, facts: Facts, first: ModelMetric, second: ModelMetric, confidence: float) -> None:
+    def __init__(self, facts: MetricTraits, first: ModelMetric, second: ModelMetric, confidence: float) -> None:
         self.facts, self.sides, self.confidence = facts, (first, second), confidence
         self.best = BEST.get(facts.better)
         self.a, self.b = (side.value - (self.best or 0.0) for side in self.sides)
@@ -162,7 +162,7 @@ class Pair:
             df=estimate.df,
             notes=remarks(self.facts.spec, estimate),
             p_method=method,
-            showable=showable(estimate.se, estimate.df, self.confidence),
+            showable=min_detectable(estimate.se, estimate.df, self.confidence),
             null_hypothesis=null,
         )
 

@@ -69,7 +69,7 @@ def reach(df: float, confidence: float, power: float) -> float:
     return t_quantile((1 + confidence) / 2, df) + normal().inv_cdf(power)
 
 
-def showable(se: float, df: float, confidence: float, power: float = POWER) -> float:
+def min_detectable(se: float, df: float, confidence: float, power: float = POWER) -> float:
     """The minimum detectable difference with this power; nan where there is no standard error."""
     if not se > 0 or not df > 0:
         return math.nan
@@ -85,7 +85,7 @@ def smallest_shown(pilot: Pilot, units: int, confidence: float, power: float) ->
     """The minimum detectable difference of so many units, and the same if the pilot underestimates the error."""
     shrink = math.sqrt(pilot.units / units)
     plain, careful = pilot.se * shrink, cautious_se(pilot) * shrink
-    return showable(plain, pilot.df, confidence, power), showable(careful, pilot.df, confidence, power)
+    return min_detectable(plain, pilot.df, confidence, power), min_detectable(careful, pilot.df, confidence, power)
 
 
 def units_for(pilot: Pilot, target: float, confidence: float, power: float) -> Planned:
@@ -210,7 +210,7 @@ def cluster_table(
 
 
 def _pair(se: float, pilot: Pilot, confidence: float, power: float) -> tuple[float, float]:
-    plain, careful = (showable(one, pilot.df, confidence, power) for one in (se, se * math.sqrt(pilot.caution)))
+    plain, careful = (min_detectable(one, pilot.df, confidence, power) for one in (se, se * math.sqrt(pilot.caution)))
     return plain, careful
 
 

@@ -19,10 +19,10 @@ import numpy as np
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
-from steelyard.core.need import Curve
 from steelyard.core.plan import COUNT, POINT, UNITS, coin_keys
 from steelyard.core.request import Request
 from steelyard.core.state import State
+from steelyard.core.statistic import RankingReader
 from steelyard.core.totals import Totals
 from steelyard.core.units import Units
 from steelyard.core.weights import Array, Floats
@@ -35,7 +35,7 @@ from steelyard.engine.intervals import (
     Bounds,
     Estimate,
     Parts,
-    Sample,
+    UnitSample,
     by_range,
     jackknife,
     percentile_interval,
@@ -95,7 +95,9 @@ class Judge:
         psi_y, psi_f = (influence_values(left_rows(self.units, one)) for one in (by_truth, on_same))
         psi_others = influence_values(left_rows(self.others, on_others))
         spread = variance(psi_others)
-        if any(isinstance(need, Curve) for need in metric.needs()):  # ranked: the jackknife is too large
+        if any(
+            isinstance(statistic, RankingReader) for statistic in metric.needs()
+        ):  # ranked: the jackknife is too large
             drawn = self.draws[2].of(metric)
             spread = min(spread, CAP**2 * float(np.nanvar(drawn, ddof=1)))
         return cross_fitted(psi_y, psi_f, spread, _halves(self.units))
@@ -237,7 +239,7 @@ def _corrected(metric: Metric, alone: Score, judge: Judge, request: Request) -> 
     elif request.confidence is not None:
         drawn = [one.of(metric) for one in judge.draws]
         kept, draws = sample_of(judge.units), drawn[0] + fit.trust * (drawn[2] - drawn[1])
-        sample = Sample(kept.units, kept.shares)
+        sample = UnitSample(kept.units, kept.shares)
         estimate = by_range(value, draws, fit.moved, metric.range, sample, request.confidence)
     about = fit.trust, of_labels * judge.units.count, fit.spread
     return _with(alone, value, estimate, on_others, judge.others, request, about)

@@ -16,14 +16,14 @@ import numpy as np
 from steelyard.core.letters import compact_letters
 from steelyard.engine.families import max_t
 from steelyard.engine.flips import FlipTest, Influence, flip_test, nearer
-from steelyard.engine.paired import BEST, Facts
+from steelyard.engine.paired import BEST, MetricTraits
 from steelyard.results.comparison import Standing
 
 Combined = Callable[[int, int, float], tuple[float, Influence]]  # model i plus so many times model j
 
 
 def standing(
-    facts: Facts, values: Sequence[float], influences: Sequence[Influence], confidence: float,
+    facts: MetricTraits, values: Sequence[float], influences: Sequence[Influence], confidence: float,
     combined: Combined | None = None,
 ) -> Standing | None:  # fmt: skip
     """Where the models stand in a metric, by their values and the influences of the units on them; None where no order

@@ -16,7 +16,7 @@ from steelyard.core.slice import Slice, slice_key
 from steelyard.core.state import State
 from steelyard.core.task import Task
 from steelyard.core.totals import Totals
-from steelyard.engine.evidence import Live
+from steelyard.engine.details import LazyDetails
 from steelyard.engine.groups import plan_notes, weight_notes
 from steelyard.engine.intervals import FEW_UNITS
 from steelyard.engine.measure import listed as listed_state
@@ -27,7 +27,7 @@ from steelyard.engine.slices import slices
 from steelyard.engine.together import together_notes
 from steelyard.io.digest import digest
 from steelyard.results.influences import Influences
-from steelyard.results.origin import Side, Sources, TaskFacts
+from steelyard.results.origin import SourceInfo, Sources, TaskFacts
 from steelyard.results.report import Report
 from steelyard.results.score import Score
 
@@ -50,7 +50,7 @@ def report_of(task: Task, request: Request, data: Measured, notes: Sequence[str]
     explain = task.explain if request.explain else None
     explanations = () if explain is None else explain(data.pairs, request.explain)
     return replace(
-        report, explanations=explanations, evidence=Live(task, data.pairs, data.state, data.metrics, request)
+        report, explanations=explanations, evidence=LazyDetails(task, data.pairs, data.state, data.metrics, request)
     )
 
 
@@ -68,7 +68,7 @@ def state_report(
 ) -> Report:
     """The report of states, in all and by slice. `request` is as it was applied.
 
-    `listed` gives the same states with every unit a row, where units are counted; `kept` is the whole so, for evidence.
+    `listed` gives the same states with every unit a row, where units are counted; `kept` is the whole so, for details.
     """
 
     def each(name: Slice, value: Slice) -> Callable[[], State] | None:
@@ -117,7 +117,7 @@ def state_report(
         ),
         influences=influences(state, whole, scores),
         slice_influences=sliced_influences if request.save_influences and parts else None,
-        evidence=Live(task, None, state if kept is None else kept, tuple(chosen)),
+        evidence=LazyDetails(task, None, state if kept is None else kept, tuple(chosen)),
     )
 
 
@@ -142,7 +142,7 @@ def task_facts(task: Task) -> TaskFacts:
 
 def sources_of(data: Measured) -> Sources:
     """What was read."""
-    truth, predictions = (Side(side.source, len(side), digest(side)) for side in (data.truth, data.prediction))
+    truth, predictions = (SourceInfo(side.source, len(side), digest(side)) for side in (data.truth, data.prediction))
     ids = data.pairs.named_units if isinstance(data.pairs, Countable) else data.pairs.units
     return Sources(truth, predictions, truth_units=None if ids is None else UnitSketch.of_ids(ids))
 

@@ -43,7 +43,7 @@ from steelyard.engine.intervals import SAME, Estimate
 from steelyard.engine.margins import by_metric, margins_of
 from steelyard.engine.measure import listed, measured, reads_curve
 from steelyard.engine.names import IN_MEMORY, named_models, stem, unique
-from steelyard.engine.paired import Facts, Pair, draw_cap
+from steelyard.engine.paired import MetricTraits, Pair, draw_cap
 from steelyard.engine.report import applied, notes_of, sources_of, task_facts
 from steelyard.engine.run import Measured, expanded, measure_sides, metrics_of, model_columns
 from steelyard.engine.score import left_out_totals, left_rows, nothing_drawn, placements_of, remarks, sample_of, score
@@ -51,7 +51,7 @@ from steelyard.engine.sides import sides_of
 from steelyard.engine.slices import paired_slices
 from steelyard.io.digest import sha256
 from steelyard.results.comparison import Comparison
-from steelyard.results.origin import Model, ModelRun, Side, Sources
+from steelyard.results.origin import Model, ModelRun, SourceInfo, Sources
 from steelyard.results.report import Report
 from steelyard.results.score import Difference, RunSpread, Score
 
@@ -285,7 +285,7 @@ class CrossedPair(Pair):
 
     def __init__(self, metric: Metric, first: CrossedRuns, second: CrossedRuns, request: Request) -> None:
         self.models, self.request, self.design = (first, second), request, first.design
-        self.metric, self.facts = metric, Facts.of(metric)
+        self.metric, self.facts = metric, MetricTraits.of(metric)
         self.confidence = 0.95 if request.confidence is None else request.confidence
         self.best = {"zero": 0.0, "one": 1.0}.get(metric.better)
         self.a, self.b = (model.mean(metric) - (self.best or 0.0) for model in self.models)
@@ -387,7 +387,7 @@ class RunData:
         own = [one.truth if design.factor == "annotators" else one.predictions for one in each]
         total = sha256()
         total.update("\n".join(side.digest for side in own).encode("ascii"))
-        joined = Side(
+        joined = SourceInfo(
             _pattern([side.source for side in own], design),
             sum(side.rows for side in own),
             f"sha256:{total.hexdigest()}",

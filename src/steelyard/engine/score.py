@@ -27,7 +27,7 @@ from steelyard.engine.intervals import (
     ByClass,
     Estimate,
     Parts,
-    Sample,
+    UnitSample,
     by_jackknife,
     by_parts,
     by_placements,
@@ -96,25 +96,25 @@ def left_out_totals(state: State) -> Totals | None:
     return state.totals(JACKKNIFE)
 
 
-def sample_of(units: Units) -> Sample:
+def sample_of(units: Units) -> UnitSample:
     """The units as an interval sees them: those that are drawn."""
     kept = units.counted > 0
     if units.cluster is not None:
         size: Floats = np.bincount(units.drawn_as[1], weights=units.own).astype(np.float64)
         size = size[size > 0]
-        return Sample(units.drawn, None if (size == size[:1]).all() else size)
+        return UnitSample(units.drawn, None if (size == size[:1]).all() else size)
     alike = None
     if units.copies is not None and len(units) <= MOST_LEFT_OUT:
         alike = np.asarray(units.counted, dtype=np.float64)
     elif len(units) <= MOST_LEFT_OUT and not kept.all():
         alike = kept.astype(np.float64)  # a unit without a weight moves nothing, and is none
     shares = None if units.unweighted else units.own[kept].repeat(units.counted[kept].astype(np.int64))
-    return Sample(units.count, shares, alike)
+    return UnitSample(units.count, shares, alike)
 
 
-def with_values(state: State, metric: Metric, sample: Sample) -> Sample:
+def with_values(state: State, metric: Metric, sample: UnitSample) -> UnitSample:
     """The units that have a value of their own; all of them where none has, or where a ranking lies elsewhere."""
-    if any(isinstance(state.blocks[need], AnsweredBlock) for need in needs_of([metric])):
+    if any(isinstance(state.blocks[statistic], AnsweredBlock) for statistic in needs_of([metric])):
         return sample
     kept = ~np.isnan(unit_values(state, [metric])[str(metric)]) & (state.units.counted > 0)
     return sample_of(state.units.take(np.flatnonzero(kept))) if kept.any() else sample
@@ -169,7 +169,7 @@ def _of_open_range(
     value: float,
     left_out: Floats | None,
     units: Units,
-    sample: Sample,
+    sample: UnitSample,
     confidence: float,
 ) -> Estimate:
     """The same with what it rests on, where errors may be of any size: units that are not here may have larger ones."""
@@ -243,7 +243,7 @@ def left_rows(units: Units, left_out: Floats) -> Floats:
     return left_out if len(left_out) != len(units) or units.cluster is not None else left_out[units.counted > 0]
 
 
-def parts_of(metric: Metric, point: Totals, drawn: Totals, left_out: Totals | None, sample: Sample) -> Parts | None:
+def parts_of(metric: Metric, point: Totals, drawn: Totals, left_out: Totals | None, sample: UnitSample) -> Parts | None:
     """The proportions, or the class scores, that a metric is the mean of, where it says so."""
     if (classes := _class_parts(metric, point, drawn, left_out, sample)) is not None:
         return classes
@@ -265,7 +265,9 @@ def parts_of(metric: Metric, point: Totals, drawn: Totals, left_out: Totals | No
     return Parts.of(share[0][defined], np.maximum(rows[0][defined], units), units, deviations, factor)
 
 
-def _class_parts(metric: Metric, point: Totals, drawn: Totals, left_out: Totals | None, sample: Sample) -> Parts | None:
+def _class_parts(
+    metric: Metric, point: Totals, drawn: Totals, left_out: Totals | None, sample: UnitSample
+) -> Parts | None:
     """The scores of two classes or more, as shares of a finite range."""
     scores, (low, high) = _class_scores(metric, point), metric.range
     if scores is None or not math.isfinite(high - low):
@@ -283,7 +285,7 @@ def _class_parts(metric: Metric, point: Totals, drawn: Totals, left_out: Totals 
     return Parts.of_classes(share, units, deviations, factor, metric.class_variance)
 
 
-def _deviations(moved: Floats, left_out: bool, sample: Sample) -> tuple[Floats, float]:
+def _deviations(moved: Floats, left_out: bool, sample: UnitSample) -> tuple[Floats, float]:
     """What each row of the jackknife, or each draw, moves in each part, and the factor from the sum of squares to the
     square of a standard error."""
     times = np.asarray(sample.alike) if left_out and sample.alike is not None else np.ones(len(moved))

@@ -19,10 +19,10 @@ import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
-from steelyard.core.need import Curve
-from steelyard.core.plan import POINT, Plan
+from steelyard.core.plan import POINT, WeightPlan
 from steelyard.core.request import Request
 from steelyard.core.state import State
+from steelyard.core.statistic import RankingReader
 from steelyard.core.weights import Floats, Role
 from steelyard.engine.intervals import Bounds, Estimate, Interval
 from steelyard.engine.measure import unit_values
@@ -105,7 +105,7 @@ def unit_scores(state: State, metric: Metric) -> Floats | None:
     units = state.units
     if not units.unweighted or not all(map(math.isfinite, metric.range)) or metric.total:
         return None
-    if any(isinstance(need, Curve) for need in metric.needs()):
+    if any(isinstance(statistic, RankingReader) for statistic in metric.needs()):
         return None
     own = unit_values(state, [metric])[str(metric)]
     if np.isnan(own).any() or own.min() < metric.range[0] - NEAR or own.max() > metric.range[1] + NEAR:
@@ -114,7 +114,7 @@ def unit_scores(state: State, metric: Metric) -> Floats | None:
         parts = metric.parts(state.totals(POINT).only(metric.needs()))
         if parts is None or np.asarray(parts[0]).size != 1:
             return None
-    tried = state.totals(Plan(Role.DRAWS, rows=TRIED))
+    tried = state.totals(WeightPlan(Role.DRAWS, rows=TRIED))
     sums = tried.weights @ np.stack([own, np.ones(len(own))], axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = sums[:, 0] / sums[:, 1]

@@ -22,7 +22,7 @@ from steelyard.core.weights import Array, Floats
 from steelyard.engine.differences import DifferenceEstimate, by_intervals
 from steelyard.engine.distributions import t_quantile, t_tail
 from steelyard.engine.flips import Coins, with_coins
-from steelyard.engine.intervals import Estimate, Interval, Sample, of_distances
+from steelyard.engine.intervals import Estimate, Interval, UnitSample, of_distances
 from steelyard.engine.kept import KeptModel, resting_sample
 from steelyard.engine.paired import BEST, ModelMetric, draw_cap
 from steelyard.results.influences import MetricInfluence
@@ -135,7 +135,7 @@ def _pooled_draws(models: Sequence[KeptModel], spec: str, weights: Floats) -> Fl
     return np.asarray(weights @ np.stack(known))
 
 
-def _pooled_resting(kept: Sequence[MetricInfluence], weights: Floats) -> Sample:
+def _pooled_resting(kept: Sequence[MetricInfluence], weights: Floats) -> UnitSample:
     """The units that have a value of their own, each with its share of all weight."""
     shares = []
     for one, weight in zip(kept, weights, strict=True):
@@ -143,7 +143,7 @@ def _pooled_resting(kept: Sequence[MetricInfluence], weights: Floats) -> Sample:
         own = np.ones(sample.units) if sample.shares is None else sample.shares
         shares.append(weight * own / own.sum())
     every = np.concatenate(shares)
-    return Sample(len(every), None if np.ptp(every) <= 1e-12 * every.max() else every)
+    return UnitSample(len(every), None if np.ptp(every) <= 1e-12 * every.max() else every)
 
 
 @frozen

@@ -14,7 +14,7 @@ from steelyard.core.state import State
 from steelyard.core.totals import Totals
 from steelyard.core.weights import Floats
 from steelyard.engine.flips import Coins, Influence, influences
-from steelyard.engine.intervals import Sample
+from steelyard.engine.intervals import UnitSample
 from steelyard.engine.measure import unit_values
 from steelyard.engine.score import left_out_totals, left_rows, score, with_values
 from steelyard.results.score import Score
@@ -33,7 +33,7 @@ class KeptTotals(Totals):
 
 
 @frozen
-class Side:
+class ComparedModel:
     """One model of a comparison: its state and scores, totals of the plain weights, the draws and the jackknife, and
     the influences of the units on each metric.
 
@@ -47,11 +47,11 @@ class Side:
     drawn: Totals
     left_out: Totals | None
     influences: dict[Metric, Influence]
-    judged: Side | None = None
-    others: Side | None = None
+    judged: ComparedModel | None = None
+    others: ComparedModel | None = None
 
     @cached_property
-    def _agreeing(self) -> dict[Metric, Sample]:
+    def _agreeing(self) -> dict[Metric, UnitSample]:
         return {}
 
     @cached_property
@@ -64,7 +64,7 @@ class Side:
             self._unit_values[metric] = unit_values(self.state, [metric])[str(metric)]
         return self._unit_values[metric]
 
-    def agreeing(self, metric: Metric, sample: Sample) -> Sample:
+    def agreeing(self, metric: Metric, sample: UnitSample) -> UnitSample:
         """The units that have a value of their own, which takes long and is asked for once per model of a line-up."""
         if metric not in self._agreeing:
             self._agreeing[metric] = with_values(self.state, metric, sample)
@@ -74,7 +74,7 @@ class Side:
 def sides_of(
     states: Sequence[State], metrics: Sequence[Metric], request: Request,
     scores: Sequence[dict[str, Score]] | None = None,
-) -> list[Side]:  # fmt: skip
+) -> list[ComparedModel]:  # fmt: skip
     """The sides of states, which must list their units, the same ones. `scores` are theirs, where they were made."""
     states = State.unified(states)
     units = states[0].units
@@ -95,5 +95,5 @@ def sides_of(
         kept = metrics if units.drawn > 1 else ()
         left = KeptTotals(left_out, kept)
         moved = influences({metric: left_rows(units, left.of(metric)) for metric in kept}, coins)
-        sides.append(Side(state, own, plain, KeptTotals(drawn, kept if scores is None else ()), left, moved))
+        sides.append(ComparedModel(state, own, plain, KeptTotals(drawn, kept if scores is None else ()), left, moved))
     return sides

@@ -36,7 +36,7 @@ def among_all(whole: State, parts: Mapping[Values, State]) -> dict[Values, State
     """
     if whole.facts.axes:  # a slice knows all classes, those too that none of its units have
         parts = {value: State.unified([whole, part])[1] for value, part in parts.items()}
-    kept = {need: block for need, block in whole.blocks.items() if isinstance(block, RowsBlock)}
+    kept = {statistic: block for statistic, block in whole.blocks.items() if isinstance(block, RowsBlock)}
     if not kept:
         return dict(parts)
     place = {str(unit): i for i, unit in enumerate(whole.units.ids.tolist())}
@@ -46,12 +46,12 @@ def among_all(whole: State, parts: Mapping[Values, State]) -> dict[Values, State
     for value, part in parts.items():
         index = np.array([place[str(unit)] for unit in part.units.ids.tolist()], dtype=np.int64)
         blocks = dict(part.blocks)
-        for need, block in kept.items():
-            mine = part.blocks[need]
+        for statistic, block in kept.items():
+            mine = part.blocks[statistic]
             if apart:
-                blocks[need] = block.take(index, len(index))
+                blocks[statistic] = block.take(index, len(index))
             elif isinstance(mine, RowsBlock):
-                blocks[need] = mine.among(block)
+                blocks[statistic] = mine.among(block)
         states[value] = replace(part, blocks=blocks)
     return states
 

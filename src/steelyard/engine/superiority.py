@@ -17,13 +17,13 @@ from steelyard.engine.families import UnjudgedDifference
 from steelyard.engine.flips import Coins, flip_test, influences
 from steelyard.engine.intervals import SAME, by_range
 from steelyard.engine.score import left_rows, sample_of
-from steelyard.engine.sides import Side
+from steelyard.engine.sides import ComparedModel
 from steelyard.results.score import Superiority
 
 HALF = 0.5
 
 
-def superiority(metric: Metric, first: Side, second: Side, request: Request) -> Superiority | None:
+def superiority(metric: Metric, first: ComparedModel, second: ComparedModel, request: Request) -> Superiority | None:
     """The share of units on which B is better than A, ties counting half.
 
     None for a metric that has no better direction, or no value for single units.

@@ -15,10 +15,10 @@ from steelyard.core.block import MomentsBlock, SumBlock
 from steelyard.core.by_group import AnsweredBlock
 from steelyard.core.counts import count_text
 from steelyard.core.metric import Metric
-from steelyard.core.need import Curve
 from steelyard.core.plan import MOST_LEFT_OUT
 from steelyard.core.request import Request
 from steelyard.core.state import State
+from steelyard.core.statistic import RankingReader
 from steelyard.core.task import Task
 from steelyard.core.totals import Totals
 from steelyard.core.weights import Array, Floats, LeaveOneOut
@@ -96,8 +96,8 @@ def cluster_variance(metric: Metric, states: Sequence[State]) -> ClusterVariance
     if units.cluster is None or units.alike:
         return None
     code = units.drawn_as[1]
-    wanted = [need.ranking if isinstance(need, Curve) else need for need in metric.needs()]
-    if any(isinstance(state.blocks[need], AnsweredBlock) for state in states for need in wanted):
+    wanted = [statistic.ranking if isinstance(statistic, RankingReader) else statistic for statistic in metric.needs()]
+    if any(isinstance(state.blocks[statistic], AnsweredBlock) for state in states for statistic in wanted):
         return None
     chosen = np.arange(len(code)) if len(code) <= MOST_LEFT_OUT else _some_groups(code, MOST_LEFT_OUT)
     parts = [state.take(chosen) for state in states]
@@ -151,8 +151,10 @@ def _influences(
     if len(kept) <= MOST_LEFT_OUT and all(one is not None for one in left_out):
         values = [one.of(metric) for one in left_out if one is not None]
     else:
-        wanted = [need.ranking if isinstance(need, Curve) else need for need in metric.needs()]
-        blocks = [state.blocks[need] for state in states for need in wanted]
+        wanted = [
+            statistic.ranking if isinstance(statistic, RankingReader) else statistic for statistic in metric.needs()
+        ]
+        blocks = [state.blocks[statistic] for state in states for statistic in wanted]
         if any(isinstance(block, AnsweredBlock) for block in blocks):
             return None
         dense = all(isinstance(block, SumBlock | MomentsBlock) for block in blocks)

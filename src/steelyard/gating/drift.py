@@ -15,7 +15,7 @@ from steelyard.core.errors import InputError, first_few
 from steelyard.core.slice import Slice, slice_key, slice_text
 from steelyard.engine.differences import DifferenceEstimate, by_intervals, degrees_of_freedom, standard_error
 from steelyard.engine.families import UnjudgedDifference, judged
-from steelyard.engine.planning import showable
+from steelyard.engine.planning import min_detectable
 from steelyard.engine.sets import Part, drift_estimate, squares_of
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.read import edit_notes, read_result
@@ -279,7 +279,7 @@ def _difference(
         se=estimate.se,
         df=estimate.df,
         p_method="welch",
-        showable=showable(estimate.se, estimate.df, confidence),
+        showable=min_detectable(estimate.se, estimate.df, confidence),
         null_hypothesis=f"the model has the same{best} {b.spec} {where}",
     )
     return UnjudgedDifference(shown)

@@ -17,7 +17,7 @@ from steelyard.core.errors import InputError, nearest
 from steelyard.core.weights import Floats
 from steelyard.engine.compare import null_hypothesis, unjudged
 from steelyard.engine.families import UnjudgedDifference, judged
-from steelyard.engine.intervals import Estimate, Sample
+from steelyard.engine.intervals import Estimate, UnitSample
 from steelyard.engine.kept import KeptModel, facts_of
 from steelyard.engine.paired import BEST, ModelMetric, Pair
 from steelyard.engine.score import remarks
@@ -348,7 +348,7 @@ def _random_difference(
         if np.isnan(differences).any()
         else random_estimate(differences, (-math.inf, math.inf), confidence)
     )
-    values = [ModelMetric(float(column.mean()), None, lambda: None, lambda: Sample(0)) for column in pairs.T]
+    values = [ModelMetric(float(column.mean()), None, lambda: None, lambda: UnitSample(0)) for column in pairs.T]
     pair = Pair(replace(facts, better="higher"), values[0], values[1], confidence)  # distances are differences already
     null = null_hypothesis(spec, facts.better, where)
     shown = pair.compared(scores[0][spec], scores[1][spec], estimate, p, "t over sets", null)

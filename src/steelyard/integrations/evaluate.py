@@ -14,10 +14,10 @@ import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.plain import is_plain, to_numpy
-from steelyard.core.plan import Plan
+from steelyard.core.plan import WeightPlan
 from steelyard.core.units import Units
 from steelyard.core.weights import Role
-from steelyard.engine.intervals import LINE, Sample, by_range
+from steelyard.engine.intervals import LINE, UnitSample, by_range
 from steelyard.results.score import Score
 
 MODULE = str(Path(__file__).parent / "steelyard_module" / "steelyard_module.py")
@@ -45,14 +45,14 @@ def with_intervals(
         return {name: float(value) for name, value in given.items() if np.ndim(value) == 0 and _is_number(value)}
 
     whole = computed(range(count))
-    weights = Plan(Role.DRAWS, seed=seed, rows=draws).bind(Units(np.arange(count)))
+    weights = WeightPlan(Role.DRAWS, seed=seed, rows=draws).bind(Units(np.arange(count)))
     values = [
         computed(np.repeat(np.arange(count), row.astype(np.int64))) for block in weights.blocks() for row in block
     ]
     scores = {}
     for name, value in whole.items():
         drawn = np.array([one.get(name, np.nan) for one in values])
-        estimate = by_range(value, drawn, None, bounds, Sample(count), confidence)
+        estimate = by_range(value, drawn, None, bounds, UnitSample(count), confidence)
         scores[name] = Score(
             spec=name, label=name, value=value, interval=estimate.interval, units=count, notes=estimate.notes,
             why_no_interval=estimate.why, se=estimate.se, df=estimate.df, better="none",

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.block import Block, CellsBlock, MomentsBlock, SumBlock, shape_of
-from steelyard.core.facts import Axis, Facts
-from steelyard.core.need import Need, Ranking, Rows
+from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.ranking import RankingBlock
 from steelyard.core.records import Array
 from steelyard.core.rows import RowsBlock
 from steelyard.core.state import State
+from steelyard.core.statistic import Ranking, Rows, Statistic
 from steelyard.core.units import Units
 from steelyard.io.container import unfit
 from steelyard.io.stored import ABOUT, check_stored
@@ -35,10 +35,10 @@ def pack_state(state: State, prefix: str = "") -> tuple[dict[str, Any], dict[str
             arrays[f"{prefix}{name}"] = values
     arrays |= {f"{prefix}group/{name}": keys for name, keys in state.units.groups.items()}
     blocks = {}
-    for need, block in state.blocks.items():
+    for statistic, block in state.blocks.items():
         about, parts = block.pack()
-        blocks[str(need)] = {"kind": block.kind, "about": about}
-        arrays |= {f"{prefix}{need}:{name}": array for name, array in parts.items()}
+        blocks[str(statistic)] = {"kind": block.kind, "about": about}
+        arrays |= {f"{prefix}{statistic}:{name}": array for name, array in parts.items()}
     axes = {name: (axis.ids, axis.names, axis.whole) for name, axis in state.facts.axes.items()}
     facts = {"axes": axes, "flags": dict(state.facts.flags), "holds": sorted(state.facts.holds), "blocks": blocks}
     return facts, arrays
@@ -47,22 +47,22 @@ def pack_state(state: State, prefix: str = "") -> tuple[dict[str, Any], dict[str
 def unpack_state(
     facts: Mapping[str, Any], arrays: Mapping[str, Array], prefix: str = "", source: str = "a state"
 ) -> State:
-    """The state that `pack_state` took apart. A need that is not known, or of another version, is an error.
+    """The state that `pack_state` took apart. A statistic that is not known, or of another version, is an error.
 
     `facts` are checked: they are a `StoredState`.
     """
-    blocks: dict[Need, Block] = {}
+    blocks: dict[Statistic, Block] = {}
     for text, entry in facts["blocks"].items():
         start = f"{prefix}{text}:"
         parts = {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
         check_stored(entry["about"], ABOUT[entry["kind"]], f"{text}.about", source)
-        blocks[Need.parse(text)] = BLOCKS[entry["kind"]].unpack(entry["about"], parts)
+        blocks[Statistic.parse(text)] = BLOCKS[entry["kind"]].unpack(entry["about"], parts)
     axes = {name: Axis(tuple(ids), tuple(names), bool(whole)) for name, (ids, names, whole) in facts["axes"].items()}
     start = f"{prefix}group/"
     weight, copies, cluster, stratum = (arrays.get(f"{prefix}{name}") for name in UNIT_ARRAYS)
     groups = {name.removeprefix(start): keys for name, keys in arrays.items() if name.startswith(start)}
     units = Units(arrays[f"{prefix}units"], weight, copies, cluster, stratum, groups)
-    return State(units, Facts(axes, dict(facts["flags"]), frozenset(facts["holds"])), blocks)
+    return State(units, Metadata(axes, dict(facts["flags"]), frozenset(facts["holds"])), blocks)
 
 
 def check_state(state: State, source: str) -> None:
@@ -80,11 +80,11 @@ def check_state(state: State, source: str) -> None:
             raise unfit(source, f"the names of each {name} are no texts, one per unit")
     for name, keys in state.units.groups.items():
         check_numbers(keys, (units,), "u", f"group {name}", source)
-    for need, block in state.blocks.items():
-        _check_block(need, block, state, str(need), source)
+    for statistic, block in state.blocks.items():
+        _check_block(statistic, block, state, str(statistic), source)
 
 
-def _check_block(need: Need, block: Block, state: State, name: str, source: str) -> None:
+def _check_block(statistic: Statistic, block: Block, state: State, name: str, source: str) -> None:
     units = len(state)
     axes = block.axes if isinstance(block, CellsBlock) else filter(None, [getattr(block, "axis", "")])
     for axis in axes:
@@ -108,15 +108,15 @@ def _check_block(need: Need, block: Block, state: State, name: str, source: str)
         if (np.diff(entries.owner.astype(np.int64)) < 0).any():
             raise unfit(source, f"the entries of '{name}' are not in the order of their units")
     elif isinstance(block, RankingBlock):
-        _check_ranking(need, block, state, name, source)
+        _check_ranking(statistic, block, state, name, source)
     else:
         assert isinstance(block, RowsBlock)
         _check_rows(block, units, name, source)
 
 
-def _check_ranking(need: Need, block: RankingBlock, state: State, name: str, source: str) -> None:
+def _check_ranking(statistic: Statistic, block: RankingBlock, state: State, name: str, source: str) -> None:
     groups = state.facts.size(block.axis) if block.axis else 1
-    declared = need.columns if isinstance(need, Ranking) else None
+    declared = statistic.columns if isinstance(statistic, Ranking) else None
     for i, table in enumerate((block.events, block.positives)):
         rows = len(table.unit)
         check_range(table.unit, len(state), name, source)

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from steelyard import _native
 
-Rows = tuple[NDArray[np.uint32], NDArray[np.int64]]
+EncodedTexts = tuple[NDArray[np.uint32], NDArray[np.int64]]
 Counts = NDArray[np.int64]
 KEPT, SUBSTITUTED, DELETED, INSERTED = range(4)
 AT_ONCE = 2048  # texts whose code points are in memory together
 
 
-def characters(texts: Sequence[str]) -> Rows:
+def characters(texts: Sequence[str]) -> EncodedTexts:
     """Texts as rows of code points."""
     points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(
         np.uint32, copy=False
@@ -27,7 +27,7 @@ def characters(texts: Sequence[str]) -> Rows:
     return points, np.cumsum(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)))
 
 
-def words(*sides: Sequence[Sequence[str]]) -> tuple[Rows, ...]:
+def words(*sides: Sequence[Sequence[str]]) -> tuple[EncodedTexts, ...]:
     """Lists of words as rows of numbers: equal words have the same number on all sides."""
     number: dict[str, int] = {}
     rows = []
@@ -38,12 +38,12 @@ def words(*sides: Sequence[Sequence[str]]) -> tuple[Rows, ...]:
     return tuple(rows)
 
 
-def distances(reference: Rows, hypothesis: Rows) -> Counts:
+def distances(reference: EncodedTexts, hypothesis: EncodedTexts) -> Counts:
     """The least number of edits of each pair."""
     return _native.edit_distances(*reference, *hypothesis)
 
 
-def edit_counts(reference: Rows, hypothesis: Rows) -> Counts:
+def edit_counts(reference: EncodedTexts, hypothesis: EncodedTexts) -> Counts:
     """Symbols kept, substituted, deleted and inserted, a row for each pair."""
     return _native.edit_counts(*reference, *hypothesis)
 
@@ -58,7 +58,9 @@ def text_counts(reference: Sequence[str], hypothesis: Sequence[str]) -> Counts:
     return _in_parts(edit_counts, reference, hypothesis)
 
 
-def _in_parts(count: Callable[[Rows, Rows], Counts], reference: Sequence[str], hypothesis: Sequence[str]) -> Counts:
+def _in_parts(
+    count: Callable[[EncodedTexts, EncodedTexts], Counts], reference: Sequence[str], hypothesis: Sequence[str]
+) -> Counts:
     parts = [
         count(characters(reference[i : i + AT_ONCE]), characters(hypothesis[i : i + AT_ONCE]))
         for i in range(0, max(1, len(reference)), AT_ONCE)
@@ -66,6 +68,6 @@ def _in_parts(count: Callable[[Rows, Rows], Counts], reference: Sequence[str], h
     return np.concatenate(parts)
 
 
-def edit_steps(reference: Rows, hypothesis: Rows) -> Counts:
+def edit_steps(reference: EncodedTexts, hypothesis: EncodedTexts) -> Counts:
     """The edits of all pairs, a row each: the pair, which edit, and its places on both sides, or -1."""
     return _native.edit_steps(*reference, *hypothesis).reshape(-1, 4)

@@ -15,7 +15,7 @@ import torch
 
 from steelyard.losses import kernels
 from steelyard.losses.arrays import Array
-from steelyard.losses.layout import BLOCK, LEVELS, ROOM, TURNS, WIDTH, Plan, plan_of
+from steelyard.losses.layout import BLOCK, LEVELS, ROOM, TURNS, WIDTH, LaunchPlan, plan_of
 
 if TYPE_CHECKING:
     from steelyard.losses.boxes import Quadratic
@@ -67,7 +67,7 @@ def losses(
 
 def _plan(
     settings: Settings, levels: Sequence[Level], weight: Array | None, positives: Any, anchors: int | None
-) -> Plan | None:
+) -> LaunchPlan | None:
     """How the arrays are walked, or None where one is of a kind that the kernels do not know."""
     first = levels[0].logits
     device, place = first.device, first.get_device()
@@ -96,7 +96,7 @@ class _Call(NamedTuple):
     levels: Sequence[Level]
     weight: Array | None
     positives: Any
-    plan: Plan
+    plan: LaunchPlan
     plain: Callable[[], Losses]
 
     def counted(self) -> tuple[Array, int, int]:

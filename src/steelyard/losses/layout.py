@@ -29,7 +29,7 @@ LABELS = (torch.int64, torch.int32)
 
 
 @dataclass(frozen=True)
-class Plan:
+class LaunchPlan:
     """One launch for arrays that lie so: its programs, those of the classes first, and the table that they read."""
 
     labels: bool
@@ -98,7 +98,7 @@ class Arrays:
 
 
 @cache
-def plan_of(key: tuple[Any, ...], device: str, anchors_per_cell: int | None = None) -> Plan | None:
+def plan_of(key: tuple[Any, ...], device: str, anchors_per_cell: int | None = None) -> LaunchPlan | None:
     """The plan for levels of these shapes, or None where a kernel does not know a type, or how an array lies.
 
     `key` has five arrays for each level, each None or sizes, strides and type: logits, targets, what is left out, boxes
@@ -152,7 +152,7 @@ def plan_of(key: tuple[Any, ...], device: str, anchors_per_cell: int | None = No
         "ROUNDS": 1 << (-(-programs // 4096) - 1).bit_length(), "LAST": last, "LEVELS": len(levels),
         "num_warps": 8 if last else 4,
     }  # fmt: skip
-    return Plan(
+    return LaunchPlan(
         labels, last, aligned, programs, class_programs, _table(rows, device), facts, tuple(sizes), tuple(anchors),
         device,
     )  # fmt: skip

@@ -24,7 +24,7 @@ QUERIES, GALLERY = 512, 8192  # of one block
 
 
 @frozen
-class Wanted:
+class RankQueries:
     """The vectors whose ranks are wanted: those of query i are `row[starts[i]:starts[i + 1]]`, places in the gallery.
 
     `exclude` is a place that a query does not find (itself), or -1. Where scores are equal, the larger `tie` goes
@@ -152,10 +152,10 @@ def bound(cosine: bool, width: int, unit: float, query: tuple[Any, Any], gallery
     return (rounding + 4 * unit * (product + half) + score * score * 2.0**-22 + 1e-12 * (length + most) ** 2) * 1.001
 
 
-def exact_ranks(query: Array, gallery: Array, wanted: Wanted, distance: str, source: str) -> Ranks:
+def exact_ranks(query: Array, gallery: Array, requirement: RankQueries, distance: str, source: str) -> Ranks:
     """The ranks of the wanted vectors."""
-    counts = Counts(space_of(query, gallery, distance, source), wanted)
-    for part in _query_pieces(wanted.starts, query.shape[1]):
+    counts = Counts(space_of(query, gallery, distance, source), requirement)
+    for part in _query_pieces(requirement.starts, query.shape[1]):
         _count_part(counts, part)
     return counts.ranks()
 
@@ -163,11 +163,11 @@ def exact_ranks(query: Array, gallery: Array, wanted: Wanted, distance: str, sou
 class Counts:
     """How many vectors stand above each wanted one; those that are equal stand apart."""
 
-    def __init__(self, space: Space, wanted: Wanted) -> None:
-        self.space, self.wanted = space, wanted
-        many = len(wanted.row)
-        self.owner = np.repeat(np.arange(len(wanted.starts) - 1), np.diff(wanted.starts))
-        self.score = self._scores(self.owner, wanted.row)
+    def __init__(self, space: Space, requirement: RankQueries) -> None:
+        self.space, self.wanted = space, requirement
+        many = len(requirement.row)
+        self.owner = np.repeat(np.arange(len(requirement.starts) - 1), np.diff(requirement.starts))
+        self.score = self._scores(self.owner, requirement.row)
         self.above = np.zeros(many, dtype=np.int64)
         self.single = np.zeros(many, dtype=np.int64)
         self.equal = np.zeros((2, many), dtype=np.int64)  # before it, and in all
@@ -203,12 +203,12 @@ class Counts:
         return ranks_of(wanted, self.owner, counted[0] - self.above, counted[1] - self.single, counted[2])
 
 
-def ranks_of(wanted: Wanted, owner: Array, above: Array, single: Array, equal: Array) -> Ranks:
+def ranks_of(requirement: RankQueries, owner: Array, above: Array, single: Array, equal: Array) -> Ranks:
     """Ranks from counts of what stands above, without what is excluded."""
-    rank = np.where(above < wanted.depth, above + 1, 0)
-    rounded = np.where(rank > 0, np.minimum(single + 1, wanted.depth), 0)
-    tied = (rank > 0) & np.where(rank < wanted.depth, equal[1] > 0, equal[0] > 0)
-    queries = np.zeros(len(wanted.starts) - 1, dtype=bool)
+    rank = np.where(above < requirement.depth, above + 1, 0)
+    rounded = np.where(rank > 0, np.minimum(single + 1, requirement.depth), 0)
+    tied = (rank > 0) & np.where(rank < requirement.depth, equal[1] > 0, equal[0] > 0)
+    queries = np.zeros(len(requirement.starts) - 1, dtype=bool)
     queries[owner[tied]] = True
     return Ranks(rank.astype(np.int64), rounded.astype(np.int64), queries)
 

@@ -14,7 +14,17 @@ import torch
 
 from steelyard.core.frozen import frozen
 from steelyard.match import rank_kernels
-from steelyard.match.ranks import Ranks, Space, Wanted, bound, pieces, power_below, ranks_of, refuse_zeros, tree_sum
+from steelyard.match.ranks import (
+    RankQueries,
+    Ranks,
+    Space,
+    bound,
+    pieces,
+    power_below,
+    ranks_of,
+    refuse_zeros,
+    tree_sum,
+)
 
 MOST_SLOTS = 8  # thresholds of a query in one pass; one with more has several rows
 FIRST, LAST = 2048, 1 << 17  # of the gallery in one launch: few at first, since many thresholds are decided by them
@@ -23,21 +33,23 @@ PIECE_BYTES = 1 << 30
 SHAPE = {"M": 128, "N": 256, "K": 64, "GROUP": 16, "num_warps": 8, "num_stages": 3}
 
 
-def ranks_on_gpu(query: torch.Tensor, gallery: torch.Tensor, wanted: Wanted, distance: str, source: str) -> Ranks:
+def ranks_on_gpu(
+    query: torch.Tensor, gallery: torch.Tensor, requirement: RankQueries, distance: str, source: str
+) -> Ranks:
     """The ranks of the wanted vectors; `wanted` has arrays."""
     device = query.device
     starts, row, exclude, tie = (
         torch.as_tensor(np.ascontiguousarray(values), device=device)
-        for values in (wanted.starts, wanted.row, wanted.exclude, wanted.tie)
+        for values in (requirement.starts, requirement.row, requirement.exclude, requirement.tie)
     )
     space = _space_of(query.contiguous(), gallery.contiguous(), distance, source)
-    counts = _Counts(space, Wanted(starts, row, exclude, tie, wanted.depth))
+    counts = _Counts(space, RankQueries(starts, row, exclude, tie, requirement.depth))
     if len(row) and len(gallery):
         _count(counts)
     above, single, equal, owner = (
         values.cpu().numpy() for values in (*counts.without_excluded(), counts.equal, counts.owner)
     )
-    return ranks_of(wanted, owner, above, single, equal)
+    return ranks_of(requirement, owner, above, single, equal)
 
 
 def _space_of(query: torch.Tensor, gallery: torch.Tensor, distance: str, source: str) -> Space:
@@ -58,12 +70,12 @@ def _space_of(query: torch.Tensor, gallery: torch.Tensor, distance: str, source:
 class _Counts:
     """How many vectors stand above each wanted one, on the device."""
 
-    def __init__(self, space: Space, wanted: Wanted) -> None:
-        self.space, self.wanted = space, wanted
-        device, many = wanted.row.device, len(wanted.row)
-        queries = torch.arange(len(wanted.starts) - 1, device=device)
-        self.owner = torch.repeat_interleave(queries, torch.diff(wanted.starts), output_size=many)
-        self.score = self._scores(self.owner, wanted.row)
+    def __init__(self, space: Space, requirement: RankQueries) -> None:
+        self.space, self.wanted = space, requirement
+        device, many = requirement.row.device, len(requirement.row)
+        queries = torch.arange(len(requirement.starts) - 1, device=device)
+        self.owner = torch.repeat_interleave(queries, torch.diff(requirement.starts), output_size=many)
+        self.score = self._scores(self.owner, requirement.row)
         self.above, self.single = (torch.zeros(many, dtype=torch.int64, device=device) for _ in range(2))
         self.equal = torch.zeros((2, many), dtype=torch.int64, device=device)
 

@@ -337,7 +337,7 @@ def _check_measured(task: Task, kept: Compacted, source: str) -> None:
         needs = needs_of(metrics_of(task, kept.specs))
     except InputError as error:
         raise unfit(source, f"the field 'sums.specs' does not fit: {error}") from None
-    lacking = next((need for need in needs if need not in kept.state.blocks), None)
+    lacking = next((statistic for statistic in needs if statistic not in kept.state.blocks), None)
     if lacking is not None:
         raise unfit(source, f"the field 'sums.state.blocks' lacks '{lacking}', which its metrics need")
 

@@ -30,7 +30,7 @@ from steelyard.io.container import Container, unfit
 from steelyard.io.measured import check_state, pack_state, unpack_state
 from steelyard.io.stored import StoredSums, check_stored
 from steelyard.io.valid import check_numbers, check_sorted
-from steelyard.results.origin import Side, Sources
+from steelyard.results.origin import SourceInfo, Sources
 from steelyard.results.report import Report
 
 KIND = "sums"
@@ -75,7 +75,7 @@ class Compacted:
         """The report of some of the metrics that the sums were made for."""
         definition = catalogue.find_task(self.task)
         sides = [
-            Side(source, rows, digest_text(total))
+            SourceInfo(source, rows, digest_text(total))
             for source, rows, total in zip(sources, self.rows, self.totals, strict=True)
         ]
         asked = replace(request, by=tuple(self.slices), missing=self.policy.missing, extra=self.policy.extra)
@@ -146,7 +146,9 @@ def _under(whole: State, part: State) -> State:
 
 def _own_rows(state: State) -> State:
     """A slice without the rows of other units, which the whole has."""
-    blocks = {need: block.alone() if isinstance(block, RowsBlock) else block for need, block in state.blocks.items()}
+    blocks = {
+        statistic: block.alone() if isinstance(block, RowsBlock) else block for statistic, block in state.blocks.items()
+    }
     return replace(state, blocks=blocks)
 
 
@@ -257,20 +259,20 @@ def unpack_compacted(container: Container, source: str) -> Compacted:
 
 
 def _of_today(part: Compacted) -> Compacted:
-    """The same with each block under the need that its metrics have now, where an earlier version kept another one."""
+    """The same with each block under its metrics' current statistic, where an earlier version kept another one."""
     needs = needs_of(_parsed(part))
     renamed, remarks = {}, []
-    for need in needs:
-        saved = None if need in part.state.blocks else need.earlier(part.state.blocks)
+    for statistic in needs:
+        saved = None if statistic in part.state.blocks else statistic.earlier(part.state.blocks)
         if saved is not None:
-            renamed[need] = saved[0]
+            renamed[statistic] = saved[0]
             remarks.append(saved[1])
     if not renamed:
         return part
 
     def today(state: State) -> State:
-        kept = {need: block for need, block in state.blocks.items() if need not in renamed.values()}
-        return replace(state, blocks=kept | {need: state.blocks[old] for need, old in renamed.items()})
+        kept = {statistic: block for statistic, block in state.blocks.items() if statistic not in renamed.values()}
+        return replace(state, blocks=kept | {statistic: state.blocks[old] for statistic, old in renamed.items()})
 
     slices = {by: {value: today(one) for value, one in values.items()} for by, values in part.slices.items()}
     return replace(part, state=today(part.state), slices=slices, notes=tuple(dict.fromkeys((*part.notes, *remarks))))

@@ -88,12 +88,12 @@ def board_text(lineup: Lineup, width: int) -> str:
     used = max(len("model"), *(len(row.name) for row in rows))
     shown: list[str] = []
     for spec, cells in columns.items():
-        need = GAP + max(len(heads[spec]), *(len(v) for v, _ in cells))
-        need += GAP + max(4, *(len(r) for _, r in cells)) if lineup.standings else 0
-        if shown and used + need > width:
+        statistic = GAP + max(len(heads[spec]), *(len(v) for v, _ in cells))
+        statistic += GAP + max(4, *(len(r) for _, r in cells)) if lineup.standings else 0
+        if shown and used + statistic > width:
             break
         shown.append(spec)
-        used += need
+        used += statistic
     kept = 2 if lineup.standings else 1  # without ranks there is no column of them
     table = grid(
         ["model", *(text for spec in shown for text in (heads[spec], "rank")[:kept])],

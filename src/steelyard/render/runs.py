@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from steelyard.results.report import Report
 
 WORDS = {"seeds": "seed", "readers": "reader", "annotators": "annotator", "replies": "reply"}
-Rows = tuple[list[str], list[list[str]]]
+TableRows = tuple[list[str], list[list[str]]]
 
 
-def report_runs(report: Report) -> Rows | None:
+def report_runs(report: Report) -> TableRows | None:
     """Header and rows of the runs of a report: the values of each, then the shares of the variance; None without."""
     if report.request.runs is None:
         return None
@@ -26,7 +26,7 @@ def report_runs(report: Report) -> Rows | None:
     return _rows(report.request.runs.factor, report.unit, [("", report.sources.runs, report.scores)], spreads)
 
 
-def comparison_runs(comparison: Comparison, names: Sequence[str]) -> Rows | None:
+def comparison_runs(comparison: Comparison, names: Sequence[str]) -> TableRows | None:
     """The same for two models; the shares are of the variance of the difference."""
     design = comparison.a.request.runs
     if design is None:
@@ -42,7 +42,7 @@ def comparison_runs(comparison: Comparison, names: Sequence[str]) -> Rows | None
 def _rows(
     factor: str, unit: str, models: Sequence[tuple[str, Sequence[ModelRun], Mapping[str, Score]]],
     spreads: Mapping[str, RunSpread | None],
-) -> Rows:  # fmt: skip
+) -> TableRows:  # fmt: skip
     rows = []
     digits = {spec: score.interval for spec, score in models[0][2].items()}  # one precision per column
     for label, runs, scores in models:

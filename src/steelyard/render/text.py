@@ -214,11 +214,11 @@ def _slice_table(by: str, parts: Mapping[Slice, Mapping[str, Score]], unit: str,
     used = max([len(by), *map(len, values)]) + 2 + max(len("units"), *map(len, counts))
     shown: list[str] = []
     for spec in specs:
-        need = 2 + max(len(spec), *map(len, cells[spec]))
-        if shown and used + need > width:
+        statistic = 2 + max(len(spec), *map(len, cells[spec]))
+        if shown and used + statistic > width:
             break
         shown.append(spec)
-        used += need
+        used += statistic
     rows = [
         [value, count, *(cells[spec][i] for spec in shown)]
         for i, (value, count) in enumerate(zip(values, counts, strict=True))

@@ -18,7 +18,7 @@ from typing import Any
 from steelyard.io.digest import sha256
 from steelyard.io.json import json_text
 from steelyard.results.comparison import Comparison, Lineup
-from steelyard.results.evidence import Details
+from steelyard.results.details import DetailsData
 from steelyard.results.forms import At, form_of
 from steelyard.results.gate import Gate
 from steelyard.results.plan import StudyPlan
@@ -43,7 +43,7 @@ def encode(result: Result, *, details: bool = False) -> dict[str, Any]:
         "body": form_of(KINDS[result.kind]).encode(result),
     }
     if kept is not None:
-        data["details"] = form_of(Details).encode(kept)
+        data["details"] = form_of(DetailsData).encode(kept)
     head = {name: data.pop(name) for name in ("format", "version", "kind")}
     return {**head, "digest": digest_of({**head, **data}), **data}
 
@@ -97,7 +97,7 @@ def _decoded(data: Mapping[str, Any], at: At) -> Any:
         result = form_of(KINDS[data["kind"]]).decode(data["body"], at.key("body"))
         if data.get("details") is None:
             return result
-        kept = form_of(Details).decode(data["details"], at.key("details"))
+        kept = form_of(DetailsData).decode(data["details"], at.key("details"))
     except RecursionError:
         raise at.error("the JSON is nested too deeply") from None
     try:
@@ -143,7 +143,7 @@ def schema() -> dict[str, Any]:
             "kind": {"enum": list(KINDS)},
             "digest": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},
             "body": {"type": "object"},
-            "details": form_of(Details).schema(names),
+            "details": form_of(DetailsData).schema(names),
         },
         "oneOf": kinds,
         "$defs": dict(sorted(names.items())),

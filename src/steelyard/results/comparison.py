@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from steelyard.core.errors import nearest
 from steelyard.core.frozen import frozen
-from steelyard.results.evidence import LACKING, NONE, Evidence
+from steelyard.results.details import LACKING, NONE, Details
 from steelyard.results.influences import Influences
 from steelyard.results.origin import Model, TaskFacts
 from steelyard.results.result import Result, TaskResult
@@ -33,7 +33,7 @@ class Comparison(TaskResult):
     slices: DifferencesBySlice = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     influences: Influences | None = None
-    evidence: Evidence = field(default=NONE, repr=False, compare=False)
+    evidence: Details = field(default=NONE, repr=False, compare=False)
 
     __eq__ = equal
     __repr__ = result_repr
@@ -114,7 +114,7 @@ class Lineup(Result):
     comparisons: tuple[Comparison, ...]
     standings: Mapping[str, Standing] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    evidence: Evidence = field(default=NONE, repr=False, compare=False)
+    evidence: Details = field(default=NONE, repr=False, compare=False)
 
     __eq__ = equal
     __repr__ = result_repr

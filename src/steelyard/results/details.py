@@ -1,117 +1,203 @@
-"""What a page shows beside scores, as plain values in a result's JSON and back: tables, figures, units, arrays."""
+"""Details: what lies behind the numbers of a result. They are lazy (computed on request), stored, or absent.
+
+Two results are equal whatever their details. Pickle and `detach()` drop lazy details; `with_details()` stores them.
+"""
 
 from __future__ import annotations
 
-import base64
-import binascii
-import math
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import field
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
-from steelyard.core.figure import Array, Figure, Listing, Texts
+from steelyard.core.errors import nearest
+from steelyard.core.figure import Figure, Listing
+from steelyard.core.frozen import frozen
+from steelyard.core.metric import Description
 from steelyard.core.table import Table
-from steelyard.results.packed import pack, unpack
+from steelyard.results.same import equal
+from steelyard.results.score import Difference
 from steelyard.results.unit_table import UnitTable
 
+if TYPE_CHECKING:
+    from os import PathLike
 
-def unit_listing(table: UnitTable) -> Listing:
-    """Every unit with its own scores, as rows to look through."""
-    columns: dict[str, Array | Texts] = {table.unit: Texts(np.arange(len(table.units)), [str(u) for u in table.units])}
-    columns |= {spec: np.asarray(values, dtype=np.float64) for spec, values in table.values.items()}
-    first = next(iter(table.values), "")
-    return Listing("units", f"Every {table.unit}", columns, x=first)
-
-
-def pack_units(table: UnitTable) -> str:
-    """A table of units as text; whole numbers stay such, other ids are texts."""
-    columns: dict[str, Array | Texts] = dict(unit_listing(table).columns)
-    if table.units.dtype.kind in "iu":
-        columns[table.unit] = table.units
-    return pack_exactly(Listing("units", table.unit, columns))
+LACKING = (
+    "this result holds {}: it was read from a file, pickled or detached without them. Call with_details() before, or "
+    "write it with details: to_json(path, details=True), on the command line --details"
+)
 
 
-def unpack_units(text: str) -> UnitTable:
-    """The table of units of a text that `pack_units` made."""
-    (unit, ids), *values = unpack(text).columns.items()
-    names = np.array([ids.names[code] for code in ids.codes], dtype=object) if isinstance(ids, Texts) else ids
-    return UnitTable(unit, names, {name: v.astype(np.float64) for name, v in values if not isinstance(v, Texts)})
+@frozen
+class Turn:
+    """One question of a conversation, and the reply or the error."""
+
+    ask: str
+    reply: str
+    error: str = ""
 
 
-def pack_exactly(listing: Listing) -> str:
-    """A listing as text, with every row and every digit."""
-    return pack(listing, most=len(listing), exact=True)
+@frozen
+class Heard:
+    """What a model said of a frame: the reading in words, how far it is off, and the conversation."""
+
+    model: str
+    prompt: str
+    answer: str
+    off: str
+    problem: str
+    turns: tuple[Turn, ...]
 
 
-def pack_floats(values: Array) -> str:
-    """Numbers as base64 of 64-bit floats."""
-    return base64.b64encode(values.astype("<f8").tobytes()).decode("ascii")
+@frozen
+class Example:
+    """A frame that is worth a look: its true weight in words, a small picture as a data address, what was said."""
+
+    title: str
+    truth: str
+    picture: str
+    width: int
+    height: int
+    heard: tuple[Heard, ...]
 
 
-def unpack_floats(text: str) -> Array:
-    """The numbers of a text that `pack_floats` made."""
-    try:
-        return np.frombuffer(base64.b64decode(text, validate=True), dtype="<f8").astype(np.float64)
-    except (binascii.Error, TypeError, ValueError):
-        raise ValueError("it is not base64 of 64-bit floats") from None
+@frozen
+class DetailsData:
+    """All that a page shows beside the numbers, as data. `parts` are the details of the results inside this one."""
+
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    units: UnitTable | None = None
+    units_b: UnitTable | None = None
+    rows: Listing | None = None
+    classes: Mapping[str, Difference] = field(default_factory=dict)
+    definitions: Mapping[str, Description] = field(default_factory=dict)
+    examples: tuple[Example, ...] = ()
+    parts: tuple[DetailsData | None, ...] = ()
+
+    __eq__ = equal
 
 
-def figure_dict(figure: Figure) -> dict[str, Any]:
-    """A figure as plain values."""
-    return {
-        "name": figure.name,
-        "kind": figure.chart,
-        "title": figure.title,
-        "caption": figure.caption,
-        "facts": {name: _plain(value) for name, value in figure.facts.items()},
-        "columns": {name: [_plain(v) for v in np.asarray(c).tolist()] for name, c in figure.columns.items()},
-        "table": None if figure.table is None else figure.table.to_dict(),
-    }
+class Details:
+    """What lies behind a result. The base class holds nothing; subclasses return what they have."""
+
+    live: ClassVar[bool] = False  # whether it holds data, which neither pickle nor detach keep
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the tables."""
+        return ()
+
+    @property
+    def long_tables(self) -> tuple[str, ...]:
+        """Names of tables with a row for each object or point, which pages do not show."""
+        return ()
+
+    def table(self, name: str) -> Table:
+        """A table by name, also a long one."""
+        raise KeyError(name)
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """Names of the figures."""
+        return ()
+
+    def figure(self, name: str) -> Figure:
+        """A figure by name."""
+        raise KeyError(name)
+
+    def units(self) -> UnitTable | None:
+        """Every metric for each unit alone, of a report or of a comparison's A."""
+        return None
+
+    def units_b(self) -> UnitTable | None:
+        """The same of a comparison's B."""
+        return None
+
+    def listing(self) -> Listing | None:
+        """The rows that a reader may look through."""
+        return None
+
+    def classes(self) -> Mapping[str, Difference]:
+        """The differences of a comparison class by class."""
+        return {}
+
+    def definitions(self) -> Mapping[str, Description]:
+        """What the metrics mean, by spec."""
+        return {}
+
+    def examples(self, images: str | PathLike[str] | None = None) -> tuple[Example, ...]:
+        """Frames that are worth a look, of the score of a VLM; `images` is the folder of their pictures."""
+        return ()
+
+    def details(self) -> DetailsData:
+        """All of it as data."""
+        return DetailsData(
+            tuple(self.table(name) for name in self.tables),
+            tuple(self.figure(name) for name in self.figures),
+            self.units(),
+            self.units_b(),
+            self.listing(),
+            self.classes(),
+            self.definitions(),
+            self.examples(),
+        )
 
 
-def settled(figure: Figure) -> Figure:
-    """The figure as a page draws it, with seven digits: the same from data and from a result."""
-    plain = figure_dict(figure)
-    return figure_of({**plain, "facts": _short(plain["facts"]), "columns": _short(plain["columns"])})
+NONE = Details()
 
 
-def _short(value: Any) -> Any:
-    if isinstance(value, float):
-        return float(f"{value:.7g}")
-    if isinstance(value, dict):
-        return {key: _short(one) for key, one in value.items()}
-    return [_short(one) for one in value] if isinstance(value, list) else value
+@frozen
+class StoredDetails(Details):
+    """Details that were stored as data, or read from a file."""
+
+    kept: DetailsData
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the tables."""
+        return tuple(table.name for table in self.kept.tables)
+
+    def table(self, name: str) -> Table:
+        """A table by name."""
+        return next(table for table in self.kept.tables if table.name == name)
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """Names of the figures."""
+        return tuple(figure.name for figure in self.kept.figures)
+
+    def figure(self, name: str) -> Figure:
+        """A figure by name."""
+        return next(figure for figure in self.kept.figures if figure.name == name)
+
+    def units(self) -> UnitTable | None:
+        """Every metric for each unit alone."""
+        return self.kept.units
+
+    def units_b(self) -> UnitTable | None:
+        """The same of a comparison's B."""
+        return self.kept.units_b
+
+    def listing(self) -> Listing | None:
+        """The rows that a reader may look through."""
+        return self.kept.rows
+
+    def classes(self) -> Mapping[str, Difference]:
+        """The differences of a comparison class by class."""
+        return self.kept.classes
+
+    def definitions(self) -> Mapping[str, Description]:
+        """What the metrics mean, by spec."""
+        return self.kept.definitions
+
+    def examples(self, images: str | PathLike[str] | None = None) -> tuple[Example, ...]:
+        """Frames that are worth a look."""
+        return self.kept.examples
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, bool | int | str) or value is None:
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
-    return [_plain(v) for v in value]
-
-
-def figure_of(data: Mapping[str, Any]) -> Figure:
-    """The figure that `figure_dict` made plain."""
-    table = data["table"]
-    columns = {str(name): [math.nan if v is None else v for v in values] for name, values in data["columns"].items()}
-    return Figure(
-        str(data["name"]),
-        str(data["kind"]),
-        str(data["title"]),
-        columns,
-        dict(data["facts"]),
-        str(data["caption"]),
-        None if table is None else table_of(table),
-    )
-
-
-def table_of(data: Mapping[str, Any]) -> Table:
-    """The table that `Table.to_dict` made plain."""
-    rows, columns = tuple(map(str, data["rows"])), tuple(map(str, data["columns"]))
-    values = [[math.nan if v is None else float(v) for v in row] for row in data["values"]]
-    array = np.array(values, dtype=float).reshape(len(rows), len(columns))
-    return Table(str(data["name"]), str(data["title"]), str(data["corner"]), rows, columns, array)
+def named(name: str, known: tuple[str, ...], what: str) -> str:
+    """The name, where it is known; else a KeyError that says the nearest, or what to do where there is none."""
+    if name not in known:
+        remedy = nearest(name, known) if known else f"{LACKING.format(f'no {what}s')}, where the task has them."
+        raise KeyError(f"'{name}' is not a {what} of this result. {remedy}")
+    return name

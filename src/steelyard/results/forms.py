@@ -22,10 +22,13 @@ from steelyard.core.pairs import Coverage
 from steelyard.core.request import Request
 from steelyard.core.slice import slice_key, slice_parts
 from steelyard.core.table import Table
-from steelyard.results import details, packed
+from steelyard.results import details_json as details
+from steelyard.results import packed
 from steelyard.results.comparison import Standing
+from steelyard.results.details import DetailsData
 from steelyard.results.gate import Gate, Outcome
 from steelyard.results.influences import Influences
+from steelyard.results.origin import SourceInfo
 from steelyard.results.score import RunSpread
 from steelyard.results.unit_table import UnitTable
 
@@ -39,6 +42,8 @@ WRITTEN: dict[type, dict[str, Any]] = {
     Standing: {"best": tuple[int, ...]},
     RunSpread: {"share_runs": float, "share_items": float},
 }
+# Names that stay in files while those of the classes change: $defs of the schema.
+SCHEMA_NAMES: dict[type, str] = {SourceInfo: "Side", DetailsData: "Details"}
 PLAINER: dict[type, dict[str, Any]] = {Request: {"metrics": tuple[str, ...] | None, "options": Mapping[str, str]}}
 
 
@@ -336,15 +341,16 @@ class _Data(Form):
         return made
 
     def schema(self, names: dict[str, Any]) -> dict[str, Any]:
-        if self.made.__name__ not in names:
-            names[self.made.__name__] = {}  # a class may hold itself
-            required = [name for name, field in self.fields.items() if not self._default(field)]
-            inside = {name: form_of(hint).schema(names) for name, hint in self.hints.items()}
-            inside |= {name: form_of(hint).schema(names) for name, hint in self.shown.items()}
+        name = SCHEMA_NAMES.get(self.made, self.made.__name__)
+        if name not in names:
+            names[name] = {}  # a class may hold itself
+            required = [key for key, field in self.fields.items() if not self._default(field)]
+            inside = {key: form_of(hint).schema(names) for key, hint in self.hints.items()}
+            inside |= {key: form_of(hint).schema(names) for key, hint in self.shown.items()}
             about = (self.made.__doc__ or "").partition("\n")[0]
             described = {"description": about, "type": "object", "required": required, "properties": inside}
-            names[self.made.__name__] = described
-        return {"$ref": f"#/$defs/{self.made.__name__}"}
+            names[name] = described
+        return {"$ref": f"#/$defs/{name}"}
 
     @staticmethod
     def _default(field: dataclasses.Field[Any]) -> bool:

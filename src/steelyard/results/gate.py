@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import ClassVar, Literal
 
 from steelyard.core.frozen import frozen
-from steelyard.results.evidence import NONE, Evidence
+from steelyard.results.details import NONE, Details
 from steelyard.results.result import Path, Result
 from steelyard.results.same import equal
 from steelyard.results.score import Direction, Interval
@@ -63,7 +63,7 @@ class Gate(Result):
     verdicts: tuple[Verdict, ...]
     notes: tuple[str, ...] = ()
     ledger: str | None = None
-    evidence: Evidence = field(default=NONE, repr=False, compare=False)
+    evidence: Details = field(default=NONE, repr=False, compare=False)
 
     __eq__ = equal
 

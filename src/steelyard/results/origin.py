@@ -19,7 +19,7 @@ class TaskFacts:
 
 
 @frozen
-class Side:
+class SourceInfo:
     """What was read for one side."""
 
     source: str
@@ -46,10 +46,10 @@ class Sources:
     `runs` are the runs behind the predictions, or behind the truth where annotators are the runs.
     """
 
-    truth: Side
-    predictions: Side
+    truth: SourceInfo
+    predictions: SourceInfo
     version: str = __version__
-    proxy: Side | None = None
+    proxy: SourceInfo | None = None
     truth_units: UnitSketch | None = None
     runs: tuple[ModelRun, ...] = ()
 

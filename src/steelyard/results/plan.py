@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import ClassVar, Literal
 
 from steelyard.core.frozen import frozen
-from steelyard.results.evidence import NONE, Evidence
+from steelyard.results.details import NONE, Details
 from steelyard.results.result import Result
 from steelyard.results.same import equal
 
@@ -96,7 +96,7 @@ class StudyPlan(Result):
     slice: str = ""
     share: float = 1.0
     cluster: str = ""
-    evidence: Evidence = field(default=NONE, repr=False, compare=False)
+    evidence: Details = field(default=NONE, repr=False, compare=False)
 
     __eq__ = equal
 

@@ -72,10 +72,10 @@ def renderer(kind: str, form: str) -> Callable[..., Any]:
     name = f"{kind}.{form}"
     if name in RENDERERS or form in EVERY:
         return load(RENDERERS.get(name) or EVERY[form])
-    if name in registry.brought(GROUP):
+    if name in registry.plugins(GROUP):
         made: Any = registry.load(GROUP, name, object, "form")
         return made  # type: ignore[no-any-return]
-    known = [one.partition(".") for one in (*RENDERERS, *registry.brought(GROUP))]
+    known = [one.partition(".") for one in (*RENDERERS, *registry.plugins(GROUP))]
     forms = [name for owner, _, name in known if owner == kind and name not in ("figures", "frame", "sheets")]
     raise InputError(f"a {kind} has no form '{form}'", remedy=f"It has: {', '.join([*forms, 'json'])}.")
 

@@ -14,7 +14,7 @@ from steelyard.core.pairs import Coverage
 from steelyard.core.request import Request
 from steelyard.core.slice import Slice, slice_text
 from steelyard.core.table import Table
-from steelyard.results.evidence import LACKING, NONE, Evidence, named
+from steelyard.results.details import LACKING, NONE, Details, named
 from steelyard.results.influences import Influences
 from steelyard.results.origin import Sources, TaskFacts
 from steelyard.results.result import Path, TaskResult
@@ -44,7 +44,7 @@ class Report(TaskResult):
     explanations: tuple[Explanation, ...] = ()
     influences: Influences | None = None
     slice_influences: Mapping[Slice, Mapping[Slice, Influences]] | None = None
-    evidence: Evidence = field(default=NONE, repr=False, compare=False)
+    evidence: Details = field(default=NONE, repr=False, compare=False)
 
     __eq__ = equal
     __repr__ = result_repr

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from steelyard.core.errors import InputError
 from steelyard.core.visible import visible
-from steelyard.results.evidence import NONE, Details, Evidence, Stored
+from steelyard.results.details import NONE, Details, DetailsData, StoredDetails
 from steelyard.results.origin import TaskFacts
 from steelyard.results.registry import CHECK_FIGURES, EXPORT, SHEETS, has_form, load, renderer
 
@@ -18,11 +18,11 @@ Path = str | PathLike[str]
 
 
 class Result:
-    """Base of all results: plain data that compare, pickle and are read back equal; evidence lies beside them."""
+    """Base of all results: plain data that compare, pickle and are read back equal; details lie beside them."""
 
     kind: ClassVar[str]
     notes: tuple[str, ...]
-    evidence: Evidence
+    evidence: Details
 
     def render(self, form: str, path: Path | None = None, **options: Any) -> str:
         """The result in a form ("text", "markdown", "html", or one that another package adds), written to `path`."""
@@ -96,14 +96,14 @@ class Result:
         return paths
 
     def detach(self) -> Self:
-        """The result without live evidence: no array of the data stays alive with it."""
+        """The result without lazy details, so that it keeps no array of the data alive."""
         return self._changed(lambda evidence: NONE if evidence.live else evidence)
 
     def with_details(self) -> Self:
-        """The result with its evidence stored as data: it can be pickled and needs the data no more."""
-        return self._changed(lambda evidence: Stored(evidence.details()) if evidence.live else evidence)
+        """The result with its details stored as data: it can be pickled and no longer needs the inputs."""
+        return self._changed(lambda evidence: StoredDetails(evidence.details()) if evidence.live else evidence)
 
-    def _changed(self, change: Callable[[Evidence], Evidence]) -> Self:
+    def _changed(self, change: Callable[[Details], Details]) -> Self:
         inside = [result._changed(change) for result in inner_results(self)]
         made = with_inner_results(self, inside)
         changed: Self = replace(made, evidence=change(made.evidence))
@@ -175,16 +175,16 @@ def _rebuilt(value: Any, change: Callable[[Result], Any], *, outer: bool = False
     return value
 
 
-def details_of(result: Result) -> Details | None:
+def details_of(result: Result) -> DetailsData | None:
     """The stored details of a result and of those inside it; None where there are none."""
     parts = tuple(details_of(one) for one in inner_results(result))
-    own = result.evidence.kept if isinstance(result.evidence, Stored) else None
+    own = result.evidence.kept if isinstance(result.evidence, StoredDetails) else None
     if own is None and not any(part is not None for part in parts):
         return None
-    return replace(own or Details(), parts=parts)
+    return replace(own or DetailsData(), parts=parts)
 
 
-def with_stored(result: Any, details: Details | None) -> Any:
+def with_stored(result: Any, details: DetailsData | None) -> Any:
     """The result with details that were read. Raises ValueError where they are not those of such a result."""
     if details is None:
         return result
@@ -192,7 +192,7 @@ def with_stored(result: Any, details: Details | None) -> Any:
     if len(details.parts) != len(inside):
         raise ValueError(f"there are {len(details.parts)} parts of details for {len(inside)} results")
     changed = [with_stored(one, part) for one, part in zip(inside, details.parts, strict=True)]
-    return replace(with_inner_results(result, changed), evidence=Stored(replace(details, parts=())))
+    return replace(with_inner_results(result, changed), evidence=StoredDetails(replace(details, parts=())))
 
 
 def _frame_library(name: str) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import ClassVar, Literal
 
 from steelyard.core.frozen import frozen
-from steelyard.results.evidence import NONE, Evidence
+from steelyard.results.details import NONE, Details
 from steelyard.results.result import Result
 from steelyard.results.same import equal
 from steelyard.results.score import BySpec, Difference, Differences, Score, Scores, misnamed
@@ -48,7 +48,7 @@ class Pool(Result):
     scores: Scores = field(default_factory=dict)
     differences: Differences = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    evidence: Evidence = field(default=NONE, repr=False, compare=False)
+    evidence: Details = field(default=NONE, repr=False, compare=False)
 
     __eq__ = equal
     __repr__ = result_repr
@@ -112,7 +112,7 @@ class Drift(Result):
     mix: Mapping[str, float] = field(default_factory=dict)
     groups: tuple[DriftGroup, ...] = ()
     notes: tuple[str, ...] = ()
-    evidence: Evidence = field(default=NONE, repr=False, compare=False)
+    evidence: Details = field(default=NONE, repr=False, compare=False)
 
     __eq__ = equal
     __repr__ = result_repr

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from steelyard.core.frozen import frozen
 from steelyard.results.comparison import Comparison
-from steelyard.results.evidence import NONE, Evidence
+from steelyard.results.details import NONE, Details
 from steelyard.results.report import Report
 from steelyard.results.result import Holder, Result
 from steelyard.results.same import equal
@@ -105,7 +105,7 @@ class VlmScore(Result):
     parser: int
     runs: tuple[RunSource, ...] = ()
     notes: tuple[str, ...] = ()
-    evidence: Evidence = field(default=NONE, repr=False, compare=False)
+    evidence: Details = field(default=NONE, repr=False, compare=False)
 
     __repr__ = result_repr
 

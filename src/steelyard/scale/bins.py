@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 
 from steelyard.core.block import Block
 from steelyard.core.by_group import AnsweredBlock
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Need
+from steelyard.core.metadata import Metadata
 from steelyard.core.records import Array
+from steelyard.core.statistic import Statistic
 from steelyard.io.container import read_container
 from steelyard.io.valid import check_counts
 from steelyard.scale.events import Eventing, blocks_of
 from steelyard.scale.jobs import State, measuring_name
-from steelyard.scale.reading import Data
+from steelyard.scale.reading import ShardJobs
 from steelyard.scale.shards import keep, state_name, state_path, there
 from steelyard.scale.walks import Asked
 
@@ -45,7 +45,7 @@ def make_histograms(job: Binning) -> str:
     return name
 
 
-def add_histograms(data: Data, names: Sequence[str]) -> dict[str, Array]:
+def add_histograms(data: ShardJobs, names: Sequence[str]) -> dict[str, Array]:
     """The histograms of all states together."""
     total: dict[str, Array] = {}
     for name in names:
@@ -56,14 +56,14 @@ def add_histograms(data: Data, names: Sequence[str]) -> dict[str, Array]:
     return total
 
 
-def bounded(asked: Asked, counts: Mapping[str, Array], facts: Facts, upper: bool) -> dict[Need, Block]:
+def bounded(asked: Asked, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> dict[Statistic, Block]:
     """What histograms allow at the least, or at the most."""
-    blocks: dict[Need, Block] = {}
-    for number, (need, questions) in enumerate(asked.items()):
+    blocks: dict[Statistic, Block] = {}
+    for number, (statistic, questions) in enumerate(asked.items()):
         answers = {}
         for i, question in enumerate(questions):
             start = f"{number}.{i}."
             mine = {name.removeprefix(start): array for name, array in counts.items() if name.startswith(start)}
             answers[question.curve, question.role] = question.curve.bounded(mine, facts, upper)
-        blocks[need] = AnsweredBlock(answers)
+        blocks[statistic] = AnsweredBlock(answers)
     return blocks

@@ -12,16 +12,16 @@ import numpy as np
 
 from steelyard.align.unit_digest import id_keys
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Ranking
 from steelyard.core.ranking import Grouped, RankingBlock, tied_by_unit
 from steelyard.core.records import Array, as_object
 from steelyard.core.state import State as Measured
+from steelyard.core.statistic import Ranking
 from steelyard.io.container import Reader, read_container
 from steelyard.io.stored import FACTS, StoredUnits, check_stored
 from steelyard.io.valid import check_range
 from steelyard.scale.jobs import State, joined, measuring_name, under_whole
-from steelyard.scale.merge import Run
-from steelyard.scale.reading import Data
+from steelyard.scale.merge import SortedEvents
+from steelyard.scale.reading import ShardJobs
 from steelyard.scale.shards import keep, state_name, state_path, there
 
 TABLES = ("event", "positive")
@@ -38,13 +38,13 @@ class Eventing:
 def blocks_of(job: Eventing) -> list[RankingBlock]:
     """The rankings of a state, under the groups of all shards."""
     state = under_whole(Measured.of(joined(job.state)[0], job.needs), job.state.measuring)
-    return [cast(RankingBlock, state.blocks[need]) for need in job.needs]
+    return [cast(RankingBlock, state.blocks[statistic]) for statistic in job.needs]
 
 
 def make_events(job: Eventing) -> tuple[str, list[Array]]:
     """The events of a state; gives their name, and for each ranking how many rows each group has."""
     data = job.state.measuring.data
-    needs = [str(need) for need in job.needs]
+    needs = [str(statistic) for statistic in job.needs]
     name = state_name("sorted events", job.state.name, job.state.drop, needs, measuring_name(job.state.measuring))
     path = state_path(data.work, "events", name)
     if not there(path):
@@ -60,7 +60,7 @@ def make_events(job: Eventing) -> tuple[str, list[Array]]:
     return name, [np.asarray(count) for count in counts]
 
 
-def lay_units(data: Data, states: Sequence[State]) -> str:
+def lay_units(data: ShardJobs, states: Sequence[State]) -> str:
     """A file that says where each state's units stand among all, and their keys in that order."""
     name = state_name("units", [(state.name, state.drop) for state in states])
     path = state_path(data.work, "units", name)
@@ -111,7 +111,7 @@ class Sizes:
 class Files:
     """The events of a ranking, in the files of all shards."""
 
-    def __init__(self, data: Data, events: Sequence[str], number: int, units: str, *, pooled: bool) -> None:
+    def __init__(self, data: ShardJobs, events: Sequence[str], number: int, units: str, *, pooled: bool) -> None:
         where = Reader(state_path(data.work, "units", units))
         check_stored(where.facts, StoredUnits, FACTS, where.path)
         self.number, self.pooled = number, pooled
@@ -137,10 +137,12 @@ class Files:
         every = [(i, int(begins[i, g]), int(begins[i, g + 1])) for i in range(len(begins)) for g in groups]
         return [(i, a, b) for i, a, b in every if b > a]
 
-    def runs(self, k: int) -> list[Run]:
+    def runs(self, k: int) -> list[SortedEvents]:
         """The events of a group in each file, to be merged."""
         prefix, columns = f"{self.number}.event/", self.columns("event")
-        return [Run(self.readers[i], prefix, columns, a, b, self.places[i]) for i, a, b in self.ranges("event", k)]
+        return [
+            SortedEvents(self.readers[i], prefix, columns, a, b, self.places[i]) for i, a, b in self.ranges("event", k)
+        ]
 
     def block(self, k: int) -> RankingBlock:
         """One group from all shards."""

@@ -12,20 +12,20 @@ import numpy as np
 
 from steelyard.align.gather import Gathered
 from steelyard.checks.findings import Finding
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric
-from steelyard.core.need import Need
 from steelyard.core.pairs import Countable
 from steelyard.core.records import Array
 from steelyard.core.state import State as Measured
+from steelyard.core.statistic import Statistic
 from steelyard.core.task import Policy
 from steelyard.engine.groups import grouped
 from steelyard.engine.measure import measured, needs_of
 from steelyard.engine.slices import slices
 from steelyard.io.options import resolve_options
 from steelyard.partial.compacted import Compacted, pack_compacted
-from steelyard.scale.reading import Data, load_shard
+from steelyard.scale.reading import ShardJobs, load_shard
 from steelyard.scale.shards import keep, state_name, state_path, there
 
 
@@ -33,9 +33,9 @@ from steelyard.scale.shards import keep, state_name, state_path, there
 class Measuring:
     """How states are measured: what the user chose, and the facts that hold for all shards together."""
 
-    data: Data
+    data: ShardJobs
     total_rows: int
-    whole: Facts | None = None
+    whole: Metadata | None = None
 
     @property
     def policy(self) -> Policy:
@@ -93,7 +93,7 @@ class PartFacts:
     another state too; `findings` are those of the quick checks.
     """
 
-    facts: Facts
+    facts: Metadata
     unweighted: bool
     own_units: bool
     findings: tuple[Finding, ...]
@@ -129,21 +129,21 @@ class Summing:
     by: tuple[tuple[str, ...], ...]
     totals: Array
     rows: tuple[int, int]
-    without: tuple[Need, ...] = ()
+    without: tuple[Statistic, ...] = ()
 
 
 def make_sums(job: Summing) -> str:
     """What a state keeps for the metrics; gives the name under which it lies."""
     measuring, metrics = job.state.measuring, list(job.metrics)
     specs = [str(metric) for metric in metrics]
-    without = [str(need) for need in job.without]
+    without = [str(statistic) for statistic in job.without]
     name = state_name("sums", job.state.name, job.state.drop, specs, job.by, without, measuring_name(measuring))
     path = state_path(measuring.data.work, "sums", name)
     if there(path):
         return name
     definition = measuring.data.definition
     pairs, _ = joined(job.state)
-    state = Measured.of(pairs, [need for need in needs_of(metrics) if need not in job.without])
+    state = Measured.of(pairs, [statistic for statistic in needs_of(metrics) if statistic not in job.without])
     state = grouped(definition, measuring.data.request, pairs, state)
     parts = {names: slices(pairs, state, names, lambda p: measured(p, metrics)) for names in job.by}
     part = Compacted(

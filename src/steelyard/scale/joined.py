@@ -17,10 +17,10 @@ from steelyard.core.state import State
 from steelyard.core.table import Table
 from steelyard.core.task import Task
 from steelyard.core.units import Units
-from steelyard.engine.evidence import Live, definitions_of, tables_of
+from steelyard.engine.details import LazyDetails, definitions_of, tables_of
 from steelyard.engine.measure import measured, unit_values
 from steelyard.partial.accumulator import Accumulator
-from steelyard.results.evidence import Evidence
+from steelyard.results.details import Details
 from steelyard.results.report import Report
 from steelyard.results.unit_table import UnitTable
 from steelyard.scale import jobs, reading
@@ -74,14 +74,14 @@ def with_evidence(report: Report, states: Sequence[jobs.State], chosen: Sequence
     """
     rows = report.sources.truth.rows + report.sources.predictions.rows
     fits = rows <= GATHERED_ROWS
-    evidence = Gathered(report, tuple(states), tuple(chosen), fits, by_shard)
+    evidence = ShardDetails(report, tuple(states), tuple(chosen), fits, by_shard)
     note = f"{rows:,} rows are too many for tables and figures in one place: they are left out."
     return replace(report, evidence=evidence, notes=report.notes if fits else (*report.notes, note))
 
 
 @frozen
-class Gathered(Evidence):
-    """The evidence of a run over shards: units shard by shard, the rest from all rows in one place where they fit."""
+class ShardDetails(Details):
+    """The details of a run over shards: units shard by shard, the rest from all rows in one place where they fit."""
 
     live: ClassVar[bool] = True
     report: Report
@@ -97,11 +97,11 @@ class Gathered(Evidence):
 
     @cached_property
     def whole(self) -> Report:
-        """The report of all rows in one place, for its evidence; only what is looked at has its intervals made."""
+        """The report of all rows in one place, for its details; only what is looked at has its intervals made."""
         plain = gathered(self.states).report(
             list(self.chosen), confidence=None, save_draws=False, save_influences=False
         )
-        if not isinstance(plain.evidence, Live):
+        if not isinstance(plain.evidence, LazyDetails):
             return plain
         return replace(plain, evidence=replace(plain.evidence, request=self.report.request))
 

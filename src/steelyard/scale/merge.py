@@ -14,7 +14,7 @@ from steelyard.io.valid import check_range
 Columns = dict[str, Array]
 
 
-class Run:
+class SortedEvents:
     """The events of one class in one file, from the highest score to the lowest; `place` says which unit each is of."""
 
     def __init__(
@@ -68,7 +68,7 @@ class Run:
         return columns | {"unit": self.place[columns["unit"]]}
 
 
-def merged(runs: Sequence[Run], most: int) -> Iterator[Columns]:
+def merged(runs: Sequence[SortedEvents], most: int) -> Iterator[Columns]:
     """All events from the highest score to the lowest, equal scores by unit, in parts of about so many rows.
 
     Equal scores come in one part, however many they are.

@@ -44,7 +44,7 @@ from steelyard.scale.shards import NAME, content_hash, keep, local_copy, state_n
 
 
 @frozen
-class Data:
+class ShardJobs:
     """What is read, and where states go; the same for every job of a run."""
 
     request: Request
@@ -89,7 +89,7 @@ class Summary:
 class ReadPair:
     """Read a shard of truth and one of predictions (None: the truth holds both)."""
 
-    data: Data
+    data: ShardJobs
     truth: str
     predictions: str | None
 
@@ -117,7 +117,7 @@ def read_pair(job: ReadPair) -> Summary:
 class Split:
     """Cut one file of one side into buckets by the hash of the unit's id."""
 
-    data: Data
+    data: ShardJobs
     path: str
     side: str
     buckets: int
@@ -147,7 +147,7 @@ def split(job: Split) -> str:
 class JoinBucket:
     """Join one bucket of all files of both sides."""
 
-    data: Data
+    data: ShardJobs
     truth: tuple[str, ...]
     predictions: tuple[str, ...]
     bucket: int
@@ -167,7 +167,7 @@ def join_bucket(job: JoinBucket) -> Summary:
     return _kept(gather(batches, key), path, name)
 
 
-def load_shard(data: Data, name: str, drop: Sequence[str] = ()) -> Gathered:
+def load_shard(data: ShardJobs, name: str, drop: Sequence[str] = ()) -> Gathered:
     """A state's records, without some units."""
     path = state_path(data.work, "shard", name)
     container = read_container(path)
@@ -255,7 +255,7 @@ def bucket_of(buckets: int) -> Callable[[Array], Array]:
     return lambda ids: (id_keys(ids) % np.uint64(buckets)).astype(np.int64)
 
 
-def _bucket(data: Data, name: str, bucket: int, side: str) -> Records:
+def _bucket(data: ShardJobs, name: str, bucket: int, side: str) -> Records:
     definition, path = data.definition, state_path(data.work, "split", name)
     try:
         with open_regular(path) as file:

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 from steelyard.core.block import Block
 from steelyard.core.by_group import GroupCurve, no_approximation
-from steelyard.core.facts import Facts
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric
-from steelyard.core.need import Curve, Need, Ranking
 from steelyard.core.request import Request
+from steelyard.core.statistic import Ranking, RankingReader, Statistic
 from steelyard.io.container import read_container
 from steelyard.partial.compacted import Compacted, join_compacted, unpack_compacted
 from steelyard.results.report import Report
@@ -21,10 +21,10 @@ from steelyard.scale.joined import one_report, with_evidence
 from steelyard.scale.shards import state_path
 
 
-class Run(Protocol):
+class ShardRun(Protocol):
     """A run under way."""
 
-    data: reading.Data
+    data: reading.ShardJobs
 
     def every(self, stage: str, job: Any, items: Sequence[Any], named: Sequence[str] | None = None) -> Any:
         """Results in the order of the items."""
@@ -34,12 +34,12 @@ class Run(Protocol):
 
 
 def report_of_shards(
-    run: Run,
+    run: ShardRun,
     states: Sequence[jobs.State],
     summaries: Sequence[reading.Summary],
     chosen: Sequence[Metric],
     sources: tuple[str, str],
-    facts: Facts,
+    facts: Metadata,
     *,
     by_group: bool,
     by_default: bool,
@@ -68,11 +68,11 @@ def _scored(merged: Compacted, metrics: Sequence[Metric], request: Request, sour
 
 
 def _merged(
-    run: Run,
+    run: ShardRun,
     states: Sequence[jobs.State],
     summaries: Sequence[reading.Summary],
     metrics: Sequence[Metric],
-    elsewhere: Mapping[Need, Block],
+    elsewhere: Mapping[Statistic, Block],
 ) -> Compacted:
     """What the workers measured, merged in the order of the shards; `elsewhere` stands for rankings that they read."""
     items = []
@@ -89,7 +89,7 @@ def _merged(
     return replace(joined, state=replace(joined.state, blocks={**joined.state.blocks, **elsewhere}))
 
 
-def _walked(run: Run, states: Sequence[jobs.State], asked: walks.Asked, memory: int) -> Mapping[Need, Block]:
+def _walked(run: ShardRun, states: Sequence[jobs.State], asked: walks.Asked, memory: int) -> Mapping[Statistic, Block]:
     """What the curves of rankings read, group by group, on the workers."""
     needs = tuple(asked)
     laid = run.every("match", events.make_events, [events.Eventing(state, needs) for state in states])
@@ -102,7 +102,7 @@ def _bounded(task: str, chosen: Sequence[Metric], by_group: bool, by_default: bo
     """The metrics of rankings, which histograms bound; one that they do not bound is an error if asked for by name."""
     bounded = []
     for metric in chosen:
-        curves = [one for one in metric.needs() if isinstance(one, Curve) and isinstance(one.ranking, Ranking)]
+        curves = [one for one in metric.needs() if isinstance(one, RankingReader) and isinstance(one.ranking, Ranking)]
         fit = [by_group and getattr(curve, "approximate", False) for curve in curves]
         if curves and all(fit):
             bounded.append(metric)
@@ -113,12 +113,12 @@ def _bounded(task: str, chosen: Sequence[Metric], by_group: bool, by_default: bo
 
 
 def _approximate(
-    run: Run,
+    run: ShardRun,
     states: Sequence[jobs.State],
     summaries: Sequence[reading.Summary],
     metrics: Sequence[Metric],
     sources: tuple[str, str],
-    facts: Facts,
+    facts: Metadata,
     bins: int,
 ) -> Report:
     """Rankings from histograms: the middle of what they allow, and how far that may be off."""

@@ -19,7 +19,7 @@ from steelyard.align.unit_digest import digest_text
 from steelyard.checks.quick import notes_of_parts
 from steelyard.core import catalogue
 from steelyard.core.errors import InputError, first_few
-from steelyard.core.facts import Facts
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric
 from steelyard.core.request import Metrics, Request, Settings, takes_settings
 from steelyard.core.sketch import UnitSketch
@@ -98,14 +98,14 @@ def evaluate_shards(
             truths, predicted = write_map_tables(definition, truths, predicted, options, tables)
         join = "pairs"  # a table of truth and its table of predictions have the same cases
     with Started(engine, workers, address) as started:
-        run = _Run(started, reading.Data(request, folder), skip_bad_shards, progress)
+        run = _Run(started, reading.ShardJobs(request, folder), skip_bad_shards, progress)
         states = _read(run, truths, predicted, join, buckets)
         sources = (f"{truth} ({counts[0]} files)", f"{predictions or truth} ({counts[1]} files)")
         measuring = jobs.Measuring(run.data, sum(state.rows[0] for state in states))
         given = _states(states, measuring, run)
         run.read_notes = list(dict.fromkeys([*listed, *(note for state in states for note in state.notes)]))
         every: list[jobs.PartFacts] = run.every("facts", jobs.facts_of_part, given)
-        facts = Facts.merge([one.facts for one in every])[0]
+        facts = Metadata.merge([one.facts for one in every])[0]
         nothing = State(Units(np.zeros(0, np.int64)), facts, {})
         chosen = expanded(definition, chosen, metrics is None, nothing)
         given = [replace(state, measuring=replace(measuring, whole=facts)) for state in given]
@@ -124,7 +124,7 @@ def evaluate_shards(
 class _Run:
     """A run under way: its engine, and what went wrong on the way."""
 
-    def __init__(self, engine: Engine, data: reading.Data, skip: bool, progress: Progress | None) -> None:
+    def __init__(self, engine: Engine, data: reading.ShardJobs, skip: bool, progress: Progress | None) -> None:
         self.engine, self.data, self.skip, self.progress = engine, data, skip, progress
         self.bad: list[str] = []
         self.shards = 0

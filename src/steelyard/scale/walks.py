@@ -18,19 +18,19 @@ import numpy as np
 from steelyard.core.block import Block
 from steelyard.core.by_group import AnsweredBlock, Arrays, GroupCurve, Stream
 from steelyard.core.draws import BootstrapDraws
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric
-from steelyard.core.need import Curve, Need, Ranking
 from steelyard.core.plan import leave_groups_out
 from steelyard.core.records import Array
 from steelyard.core.request import Request
+from steelyard.core.statistic import Ranking, RankingReader, Statistic
 from steelyard.core.weights import Counts, Floats, GivenRows, Plain, Role, Weights
 from steelyard.io.container import read_container
 from steelyard.io.valid import check_answers
 from steelyard.scale.events import Files, Sizes
 from steelyard.scale.merge import merged
-from steelyard.scale.reading import Data
+from steelyard.scale.reading import ShardJobs
 from steelyard.scale.shards import keep, state_name, state_path, there
 
 EVENT_BYTES = 64  # that a worker needs for an event, about: its columns, their sorted copies, the order
@@ -56,13 +56,13 @@ class Question:
 Asked = Mapping[Ranking, tuple[Question, ...]]
 
 
-def what_is_asked(metrics: Sequence[Metric], request: Request, facts: Facts) -> Asked:
+def what_is_asked(metrics: Sequence[Metric], request: Request, facts: Metadata) -> Asked:
     """The questions to rankings that can be read group by group, all of their curves."""
     asked: dict[Ranking, dict[Question, None]] = {}
     whole: set[Ranking] = set()
     for metric in metrics:
         for curve in metric.needs():
-            if not isinstance(curve, Curve) or not isinstance(curve.ranking, Ranking):
+            if not isinstance(curve, RankingReader) or not isinstance(curve.ranking, Ranking):
                 continue
             if not isinstance(curve, GroupCurve):
                 whole.add(curve.ranking)
@@ -74,14 +74,14 @@ def what_is_asked(metrics: Sequence[Metric], request: Request, facts: Facts) -> 
             for role in roles:
                 question = Question(curve, role, None if groups is None else tuple(groups))
                 asked.setdefault(curve.ranking, {})[question] = None
-    return {need: tuple(questions) for need, questions in asked.items() if need not in whole}
+    return {statistic: tuple(questions) for statistic, questions in asked.items() if statistic not in whole}
 
 
 @frozen
 class Walking:
     """Read the rankings of some groups; None takes all groups for one."""
 
-    data: Data
+    data: ShardJobs
     events: tuple[str, ...]
     units: str
     number: int
@@ -97,7 +97,7 @@ class Walking:
 
 
 def plan_walks(
-    data: Data, asked: Asked, laid: Sequence[tuple[str, list[Array]]], units: str, memory: int
+    data: ShardJobs, asked: Asked, laid: Sequence[tuple[str, list[Array]]], units: str, memory: int
 ) -> list[Walking]:
     """The jobs that answer all questions."""
     events = tuple(name for name, _ in laid)
@@ -221,10 +221,12 @@ def _weights(request: Request, files: Files) -> Iterator[Weights]:
         yield leave_groups_out(np.ones(count), lambda: files.keys)
 
 
-def read_answers(data: Data, asked: Asked, names: Sequence[str], jobs: Sequence[Walking]) -> dict[Need, Block]:
+def read_answers(
+    data: ShardJobs, asked: Asked, names: Sequence[str], jobs: Sequence[Walking]
+) -> dict[Statistic, Block]:
     """The answers for all groups, each ranking's as a block."""
-    blocks: dict[Need, Block] = {}
-    for number, (need, questions) in enumerate(asked.items()):
+    blocks: dict[Statistic, Block] = {}
+    for number, (statistic, questions) in enumerate(asked.items()):
         mine = [(name, job) for name, job in zip(names, jobs, strict=True) if job.number == number]
         files = [(_answers(state_path(data.work, "readings", name), job), job) for name, job in mine]
         answers = {}
@@ -234,7 +236,7 @@ def read_answers(data: Data, asked: Asked, names: Sequence[str], jobs: Sequence[
             ]
             if parts:
                 answers[question.curve, question.role] = question.curve.join(iter(parts))
-        blocks[need] = AnsweredBlock(answers)
+        blocks[statistic] = AnsweredBlock(answers)
     return blocks
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from steelyard.core.catalogue import lent
+from steelyard.core.catalogue import registered
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.task import Task
@@ -35,7 +35,7 @@ class Law:
 
     def __call__(self) -> None:
         """Test it."""
-        with lent(self.case.task):
+        with registered(self.case.task):
             self.test(*((self.case,) if self.metric is None else (self.case, self.metric)))
 
     def __str__(self) -> str:

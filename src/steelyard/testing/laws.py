@@ -13,10 +13,10 @@ from steelyard.core.catalogue import parse_for
 from steelyard.core.draws import BootstrapDraws, unit_keys
 from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric, describe
-from steelyard.core.need import Curve, Need
-from steelyard.core.plan import JACKKNIFE, POINT, Plan
+from steelyard.core.plan import JACKKNIFE, POINT, WeightPlan
 from steelyard.core.plan import UNITS as UNITS_ALONE
 from steelyard.core.state import State
+from steelyard.core.statistic import RankingReader, Statistic
 from steelyard.core.totals import Totals
 from steelyard.core.weights import EachUnit, Floats, LeaveOneOut, Plain, Role, Weights
 from steelyard.testing.case import UNITS, Case
@@ -42,12 +42,15 @@ class GivenRows(Weights):
 
 
 def spec_round_trip(case: Case, metric: Metric) -> None:
-    """The text of a metric is read as the metric, and so is that of each of its needs."""
+    """The text of a metric is read as the metric, and so is that of each of its statistics."""
     require(parse_for(str(metric), case.task) == metric, f"'{metric}' is read as {parse_for(str(metric), case.task)!r}")
     for wanted in metric.needs():
-        need = wanted.ranking if isinstance(wanted, Curve) else wanted
-        if "." in need.name:
-            require(Need.parse(str(need)) == need, f"the need '{need}' is not what its text is read as")
+        statistic = wanted.ranking if isinstance(wanted, RankingReader) else wanted
+        if "." in statistic.name:
+            require(
+                Statistic.parse(str(statistic)) == statistic,
+                f"the statistic '{statistic}' is not what its text is read as",
+            )
 
 
 def pickles(case: Case, metric: Metric) -> None:
@@ -106,7 +109,7 @@ def merge_is_measuring_at_once(case: Case, metric: Metric) -> None:
         if whole.units.copies is not None:
             continue
         require((merged.units.ids == whole.units.ids).all(), "merged parts have other units than the whole")
-        for plan in (UNITS_ALONE, JACKKNIFE, Plan(Role.DRAWS, seed=1, rows=50)):
+        for plan in (UNITS_ALONE, JACKKNIFE, WeightPlan(Role.DRAWS, seed=1, rows=50)):
             value, expected = (state.totals(plan).of(metric) for state in (merged, whole))
             require_equal(value, expected, f"'{metric}' of merged parts, {plan.role.value}")
 
@@ -187,7 +190,7 @@ def counts_agree_with_rows(case: Case, metric: Metric) -> None:
 
 
 def reads_what_it_declares(case: Case, metric: Metric) -> None:
-    """A need that is not declared cannot be read."""
+    """A statistic that is not declared cannot be read."""
     require(metric.needs(), f"'{metric}' declares no need")
     nothing = Totals(case.state(1), Plain(np.ones(UNITS))).only(())
     try:

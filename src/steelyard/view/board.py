@@ -13,12 +13,12 @@ from steelyard.results.comparison import Lineup
 from steelyard.results.score import Difference, Score
 from steelyard.view.entry import Shown
 from steelyard.view.frame import document
-from steelyard.view.runs import Run
+from steelyard.view.runs import StoredRun
 from steelyard.view.site import Site
 from steelyard.view.strips import shared_scale, strip
 
 
-def board_page(site: Site, runs: Sequence[Run], lineup: Lineup) -> str:
+def board_page(site: Site, runs: Sequence[StoredRun], lineup: Lineup) -> str:
     """The page. The first run is the one that the others are held against."""
     first = lineup.comparisons[0]
     specs = dict.fromkeys(spec for one in lineup.comparisons for spec in one.differences)
@@ -50,7 +50,7 @@ def board_page(site: Site, runs: Sequence[Run], lineup: Lineup) -> str:
     )
 
 
-def _base(site: Site, runs: Sequence[Run]) -> str:
+def _base(site: Site, runs: Sequence[StoredRun]) -> str:
     """The field that says which run is the one to beat."""
     hidden = "".join(f'<input type="hidden" name="run" value="{run.id}">' for run in runs)
     options = "".join(f'<option value="{run.id}">{escape(run.name)}</option>' for run in runs)
@@ -65,9 +65,9 @@ def _shown(score: Score) -> Shown:
     return Shown(score.value, score.interval, score.better, score.measured_in, score.label)
 
 
-def _block(runs: Sequence[Run], lineup: Lineup, spec: str) -> str:
+def _block(runs: Sequence[StoredRun], lineup: Lineup, spec: str) -> str:
     """One metric: a row per run that has it."""
-    rows: list[tuple[Run, Score, Difference | None]] = []
+    rows: list[tuple[StoredRun, Score, Difference | None]] = []
     for run, one in zip(runs[1:], lineup.comparisons, strict=True):
         if spec in one.differences:
             rows.append((run, one.differences[spec].b, one.differences[spec]))
@@ -91,7 +91,7 @@ def _block(runs: Sequence[Run], lineup: Lineup, spec: str) -> str:
     )
 
 
-def _line(run: Run, score: Score, difference: Difference | None, drawn: str) -> str:
+def _line(run: StoredRun, score: Score, difference: Difference | None, drawn: str) -> str:
     value = value_text(score.value, score.interval) if score.defined else "undefined"
     moved, word = "<small>the one to beat</small>", ""
     if difference is not None:

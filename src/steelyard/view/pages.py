@@ -14,22 +14,22 @@ from steelyard.render.svg import scene_svg
 from steelyard.render.svg_parts import Backdrop
 from steelyard.render.text import ARROWS
 from steelyard.view.frame import document
-from steelyard.view.runs import Data, Run
+from steelyard.view.runs import RereadRun, StoredRun
 from steelyard.view.site import Site
 from steelyard.view.steps import steps_bar
-from steelyard.view.units import Rows, unit_rows, unit_scene, unit_steps
+from steelyard.view.units import UnitRows, unit_rows, unit_scene, unit_steps
 
 A_PAGE = 60
 
 
-def order_of(data: Data, spec: str) -> list[int]:
+def order_of(data: RereadRun, spec: str) -> list[int]:
     """Places of the units, the worst first, those without a value last."""
     values, better = data.values(spec), data.report.scores[spec].better
     badness = {"higher": -values, "zero": np.abs(values), "one": np.abs(values - 1)}.get(better, values)
     return [int(i) for i in np.argsort(np.where(np.isfinite(badness), -badness, np.inf), kind="stable")]
 
 
-def units_page(site: Site, run: Run, data: Data, by: int, start: int) -> str:
+def units_page(site: Site, run: StoredRun, data: RereadRun, by: int, start: int) -> str:
     """A run's units as cards, the worst first."""
     unit, specs = data.report.unit, data.specs
     spec = specs[by]
@@ -73,7 +73,7 @@ def _turning(address: str, by: int, start: int, total: int) -> str:
     )
 
 
-def _card(site: Site, run: Run, data: Data, unit: int, spec: str) -> str:
+def _card(site: Site, run: StoredRun, data: RereadRun, unit: int, spec: str) -> str:
     name = str(data.units[unit])
     value = value_text(float(data.values(spec)[unit]))
     picture = ""
@@ -86,14 +86,14 @@ def _card(site: Site, run: Run, data: Data, unit: int, spec: str) -> str:
     )
 
 
-def unit_image(site: Site, run: Run, data: Data, unit: int) -> bool:
+def unit_image(site: Site, run: StoredRun, data: RereadRun, unit: int) -> bool:
     """Whether a unit has an image, of its own or of its first row."""
     if any(site.images.lies(run, data, name) for name in site.images.names(run, data, unit)):
         return True
     return first_row(site, run, data, unit) is not None
 
 
-def first_row(site: Site, run: Run, data: Data, unit: int) -> int | None:
+def first_row(site: Site, run: StoredRun, data: RereadRun, unit: int) -> int | None:
     """The row whose image stands for a unit that has none of its own."""
     if data.report.unit == "image":
         return None
@@ -101,7 +101,7 @@ def first_row(site: Site, run: Run, data: Data, unit: int) -> int | None:
     return next((k for k, name in enumerate(names[:8]) if name and site.images.lies(run, data, name)), None)
 
 
-def unit_page(site: Site, run: Run, data: Data, unit: int, step: int | None = None) -> str:
+def unit_page(site: Site, run: StoredRun, data: RereadRun, unit: int, step: int | None = None) -> str:
     """One unit: its picture (or the one of a step), its rows, its scores, and the way to its neighbours."""
     kind, name = data.report.unit, str(data.units[unit])
     order = order_of(data, data.specs[0])
@@ -117,7 +117,7 @@ def unit_page(site: Site, run: Run, data: Data, unit: int, step: int | None = No
     return document(f"{kind.capitalize()} {name}", run.name, body, links)
 
 
-def _shown(site: Site, run: Run, data: Data, unit: int, step: int | None, here: str) -> str:
+def _shown(site: Site, run: StoredRun, data: RereadRun, unit: int, step: int | None, here: str) -> str:
     """The picture of a unit, or its image and rows. `here` is the address of the page, to which steps lead."""
     steps = unit_steps(data, unit)
     at = None if steps is None else step if step in steps.numbers else steps.start
@@ -137,7 +137,7 @@ def _shown(site: Site, run: Run, data: Data, unit: int, step: int | None, here: 
     return picture + tables
 
 
-def _rows_table(site: Site, run: Run, data: Data, unit: int, rows: Rows) -> str:
+def _rows_table(site: Site, run: StoredRun, data: RereadRun, unit: int, rows: UnitRows) -> str:
     framed = [bool(name) and site.images.lies(run, data, name) for name in rows.images]
     named = any(rows.images)
     header = [*(["image"] if named else []), *rows.header]
@@ -160,7 +160,7 @@ def _table(title: str, head: str, body: str) -> str:
     )
 
 
-def _unit_scores(data: Data, unit: int) -> str:
+def _unit_scores(data: RereadRun, unit: int) -> str:
     rows = ""
     for spec, value in data.alone(unit).items():
         score = data.report.scores[spec]
@@ -177,7 +177,7 @@ def _unit_scores(data: Data, unit: int) -> str:
     return f"<h2>Scores</h2>{_table('Scores', head, rows)}"
 
 
-def changes(a: Data, b: Data) -> tuple[str, list[tuple[int, float]]]:
+def changes(a: RereadRun, b: RereadRun) -> tuple[str, list[tuple[int, float]]]:
     """The units by how much they changed in the first score that both have, the largest change first."""
     same = len(a.units) == len(b.units) and bool((a.units == b.units).all())
     shared = [spec for spec in a.specs if spec in b.specs] if same else []
@@ -190,7 +190,7 @@ def changes(a: Data, b: Data) -> tuple[str, list[tuple[int, float]]]:
     return "", []
 
 
-def both_page(site: Site, a: Run, b: Run, data: tuple[Data, Data], start: int) -> str:
+def both_page(site: Site, a: StoredRun, b: StoredRun, data: tuple[RereadRun, RereadRun], start: int) -> str:
     """The units that changed most between two runs."""
     spec, moved = changes(*data)
     better = data[1].report.scores[spec].better if spec else "none"
@@ -211,7 +211,9 @@ def both_page(site: Site, a: Run, b: Run, data: tuple[Data, Data], start: int) -
     return document("What changed most", f"{b.name} against {a.name}, by {spec}", body, links)
 
 
-def both_unit_page(site: Site, a: Run, b: Run, data: tuple[Data, Data], unit: int, step: int | None = None) -> str:
+def both_unit_page(
+    site: Site, a: StoredRun, b: StoredRun, data: tuple[RereadRun, RereadRun], unit: int, step: int | None = None
+) -> str:
     """One unit under two models, side by side; both show one step."""
     here = site.both(a, b, "unit", unit)
     parts = ""

@@ -30,7 +30,7 @@ from steelyard.gating.pairing import compare_many, compare_results
 from steelyard.io.digest import digest
 from steelyard.io.text import ending
 from steelyard.results.comparison import Comparison, Lineup
-from steelyard.results.origin import Side
+from steelyard.results.origin import SourceInfo
 from steelyard.results.read import AnyResult, edit_notes, parse_result
 from steelyard.results.report import Report
 from steelyard.view.folder import Folder, Outside
@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 @frozen
-class Run:
+class StoredRun:
     """A result in the folder. `problem` says why it cannot be shown, `note` why its units cannot."""
 
     id: str
@@ -58,7 +58,7 @@ class Run:
 
 
 @frozen
-class Data:
+class RereadRun:
     """What a run was made from, read again: the whole report, and the pairs of its units."""
 
     report: Report
@@ -117,7 +117,7 @@ class Runs:
     def __post_init__(self) -> None:
         self.index = Index(self.folder)
 
-    def get(self, run: str) -> Run | None:
+    def get(self, run: str) -> StoredRun | None:
         """The run with that id, read whole."""
         name = self.index.name_of(run)
         if name is None:
@@ -129,23 +129,23 @@ class Runs:
         key = ("run", name, about.st_mtime_ns, about.st_size, about.st_ino)
         return self.once(key, lambda: self._read(name, about.st_mtime))
 
-    def _read(self, name: str, changed: float) -> Run | None:
+    def _read(self, name: str, changed: float) -> StoredRun | None:
         if not is_result(self.folder, name):
             return None
         data, problem = load(self.folder, name)
         if problem:
             self.index.mark(name, problem)
-            return Run(run_id(name), name, changed, None, problem)
-        return Run(run_id(name), name, changed, parse_result(data, name))
+            return StoredRun(run_id(name), name, changed, None, problem)
+        return StoredRun(run_id(name), name, changed, parse_result(data, name))
 
-    def data(self, run: Run) -> tuple[Data | None, str]:
+    def data(self, run: StoredRun) -> tuple[RereadRun | None, str]:
         """The data of a run, or why there are none to show."""
         report = run.report
         if report is None:
             return None, f"A {run.result.kind if run.result else 'file'} holds no units."
         return self.once(("data", run.id, run.changed), lambda: self._data(run, report))
 
-    def _data(self, run: Run, report: Report) -> tuple[Data | None, str]:
+    def _data(self, run: StoredRun, report: Report) -> tuple[RereadRun | None, str]:
         p, read = report.request, report.sources
         base = run.name.rpartition("/")[0]
         try:
@@ -177,7 +177,7 @@ class Runs:
             return None, f"The data cannot be read again ({type(error).__name__})."
         # Scores and intervals are the result's own; what it does not hold comes from the data.
         whole = replace(plain, scores=report.scores, slices=report.slices, notes=report.notes, request=p, sources=read)
-        return Data(whole, measured, truth), ""
+        return RereadRun(whole, measured, truth), ""
 
     def _options(self, report: Report, base: str, paths: Sequence[str]) -> dict[str, Any]:
         """The options of a result; a list that lies in a file is read from inside the folder.
@@ -211,7 +211,7 @@ class Runs:
                 continue
         raise Outside(f"the option '{option}' names another file, '{value}', which does not lie in the folder")
 
-    def find(self, side: Side, base: str, task: str) -> str:
+    def find(self, side: SourceInfo, base: str, task: str) -> str:
         """The name of a source inside the folder: beside the result, else from the folder's top."""
         tries = [base, ""] if base else [""]
         folders = task in catalogue.TASKS and catalogue.TASKS[task].reader in _FOLDERS
@@ -224,14 +224,14 @@ class Runs:
                 continue
         raise Outside("not in the folder")
 
-    def comparison(self, a: Run, b: Run) -> Comparison:
+    def comparison(self, a: StoredRun, b: StoredRun) -> Comparison:
         """B against A: from the data where both are at hand, with all that this gives, else from the results."""
         first, second = a.report, b.report
         if first is None or second is None:
             raise SteelyardError("Only results can be compared, not comparisons.")
         return self.once(("comparison", a.id, a.changed, b.id, b.changed), lambda: self._compare(a, b, first, second))
 
-    def _compare(self, a: Run, b: Run, first: Report, second: Report) -> Comparison:
+    def _compare(self, a: StoredRun, b: StoredRun, first: Report, second: Report) -> Comparison:
         one, other = self.data(a)[0], self.data(b)[0]
         p, q = first.request, second.request
         truth, mine, theirs = first.sources.truth, first.sources.predictions, second.sources.predictions
@@ -260,7 +260,7 @@ class Runs:
             notes=(*edited, *compared.notes),
         )  # fmt: skip
 
-    def lineup(self, runs: Sequence[Run]) -> Lineup:
+    def lineup(self, runs: Sequence[StoredRun]) -> Lineup:
         """Each against the first, from the results alone, which is quick; p is corrected for all of them together."""
         reports = [run.report for run in runs if run.report is not None]
         if len(reports) != len(runs):

@@ -27,7 +27,7 @@ from steelyard.view.folder import Folder
 from steelyard.view.frame import CLOSED, policy, report_policy, with_bar
 from steelyard.view.listing import MOST_COMPARED, list_page
 from steelyard.view.query import parse_query
-from steelyard.view.runs import Data, Run, Runs
+from steelyard.view.runs import RereadRun, Runs, StoredRun
 from steelyard.view.site import Site
 from steelyard.view.units import Images, unit_rows, unit_scene
 
@@ -264,18 +264,18 @@ class _View:
         """Something went wrong here; the terminal has the whole story."""
         return self._problem("This page cannot be shown", f"{type(error).__name__}. See the terminal.", 500)
 
-    def _run(self, request: Request, side: str) -> Run:
+    def _run(self, request: Request, side: str) -> StoredRun:
         run = self.runs.get(str(request.path_params[side]))
         if run is None:
             raise Missing
         return run
 
-    def _with_data(self, request: Request) -> tuple[Run, Data | str]:
+    def _with_data(self, request: Request) -> tuple[StoredRun, RereadRun | str]:
         run = self._run(request, "run")
         data, why = self.runs.data(run)
         return run, why if data is None else data
 
-    def _both(self, request: Request) -> tuple[Run, Run, tuple[Data, Data]]:
+    def _both(self, request: Request) -> tuple[StoredRun, StoredRun, tuple[RereadRun, RereadRun]]:
         a, b = self._run(request, "a"), self._run(request, "b")
         first, second = self.runs.data(a)[0], self.runs.data(b)[0]
         if first is None or second is None or not pages.changes(first, second)[1]:
@@ -306,7 +306,7 @@ def _step(request: Request) -> int | None:
     return _number(request, "at", 0, 1 << 40) if "at" in request.query_params else None
 
 
-def _unit(request: Request, data: Data) -> int:
+def _unit(request: Request, data: RereadRun) -> int:
     unit = int(request.path_params["unit"])
     if unit >= len(data.units):
         raise Missing

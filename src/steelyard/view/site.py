@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from steelyard.core.frozen import frozen
 from steelyard.view.entry import Entry
-from steelyard.view.runs import Run
+from steelyard.view.runs import StoredRun
 from steelyard.view.units import Images
 
 
@@ -15,7 +15,7 @@ class Site:
     base: str
     images: Images
 
-    def run(self, run: Run, *more: object) -> str:
+    def run(self, run: StoredRun, *more: object) -> str:
         """The address of a run, or of something of it."""
         return "/".join([self.base, "run", run.id, *map(str, more)])
 
@@ -23,7 +23,7 @@ class Site:
         """The address of a run of the list."""
         return f"{self.base}/run/{entry.id}"
 
-    def both(self, a: Run, b: Run, *more: object) -> str:
+    def both(self, a: StoredRun, b: StoredRun, *more: object) -> str:
         """The address of two runs side by side."""
         return "/".join([self.base, "both", a.id, b.id, *map(str, more)])
 

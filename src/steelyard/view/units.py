@@ -18,7 +18,7 @@ from steelyard.core.scene import Scene, Steps
 from steelyard.core.task import Task
 from steelyard.view.folder import Outside
 from steelyard.view.images import ENDINGS, MOST_BYTES, ImageKind, image_kind
-from steelyard.view.runs import Data, Run, Runs
+from steelyard.view.runs import RereadRun, Runs, StoredRun
 
 IMAGE_COLUMNS = ("image", "file_name", "file", "path", "frame")
 BESIDE = ("", "images", "frames", "imgs")
@@ -26,7 +26,7 @@ MOST_ROWS, MOST_COLUMNS = 200, 12
 
 
 @frozen
-class Rows:
+class UnitRows:
     """A table of a unit's rows; `images` names each row's image, or nothing."""
 
     title: str
@@ -36,14 +36,14 @@ class Rows:
     left: int = 0
 
 
-def unit_steps(data: Data, unit: int) -> Steps | None:
+def unit_steps(data: RereadRun, unit: int) -> Steps | None:
     """The pictures of a unit, where it has many."""
     task = catalogue.find_task(data.report.task)
     steps = task.steps(data.measured.pairs, unit) if task.steps is not None else None
     return steps if steps is not None and steps.numbers else None
 
 
-def unit_scene(data: Data, unit: int, step: int | None = None) -> Scene | None:
+def unit_scene(data: RereadRun, unit: int, step: int | None = None) -> Scene | None:
     """What a picture of the unit shows, where the task has pictures; of a unit that has many, the one of a step."""
     task = catalogue.find_task(data.report.task)
     if task.scene is None:
@@ -57,13 +57,13 @@ def unit_scene(data: Data, unit: int, step: int | None = None) -> Scene | None:
     return None
 
 
-def _metrics(data: Data, task: Task) -> Iterable[Metric]:
+def _metrics(data: RereadRun, task: Task) -> Iterable[Metric]:
     first = task.view("pictured")
     for spec in dict.fromkeys([*([first] if first else []), *data.report.scores, *task.defaults]):
         yield catalogue.parse(spec, task.name)
 
 
-def unit_rows(data: Data, unit: int) -> list[Rows]:
+def unit_rows(data: RereadRun, unit: int) -> list[UnitRows]:
     """The rows of a unit on both sides; one table where they are joined one to one."""
     task = catalogue.find_task(data.report.task)
     pairs, units = data.measured.pairs, data.units
@@ -115,12 +115,12 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)[:500]
 
 
-def _rows(title: str, columns: dict[str, list[str]]) -> Rows:
+def _rows(title: str, columns: dict[str, list[str]]) -> UnitRows:
     named = next((name for name in IMAGE_COLUMNS if name in columns), None)
     count = max(map(len, columns.values()), default=0)
     images = tuple((columns.pop(named) if named else [""] * count)[:MOST_ROWS])
     cells = tuple(zip(*(column[:MOST_ROWS] for column in columns.values()), strict=True)) or ((),) * len(images)
-    return Rows(title, tuple(columns), cells, images, max(0, count - MOST_ROWS))
+    return UnitRows(title, tuple(columns), cells, images, max(0, count - MOST_ROWS))
 
 
 @frozen
@@ -138,14 +138,14 @@ class Images:
     def __init__(self, runs: Runs) -> None:
         self.runs = runs
 
-    def of_unit(self, run: Run, data: Data, unit: int, scene: Scene | None = None) -> ImageFile | None:
+    def of_unit(self, run: StoredRun, data: RereadRun, unit: int, scene: Scene | None = None) -> ImageFile | None:
         """The image that a scene names, of a unit whose id is an image, or that COCO's file names."""
         named = [where for name in scene.images for where in self._places(run, data, name, data.truth)] if scene else []
         image = next((image for where in named if (image := self._open(where)) is not None), None)
         others = (self.named(run, data, name) for name in self.names(run, data, unit))
         return image or next((other for other in others if other is not None), None)
 
-    def names(self, run: Run, data: Data, unit: int) -> list[str]:
+    def names(self, run: StoredRun, data: RereadRun, unit: int) -> list[str]:
         """What a unit's image may be called."""
         names = []
         wanted = str(data.units[unit])
@@ -156,17 +156,17 @@ class Images:
             names.append(wanted)
         return names
 
-    def named(self, run: Run, data: Data, name: str) -> ImageFile | None:
+    def named(self, run: StoredRun, data: RereadRun, name: str) -> ImageFile | None:
         """The image that data name: beside the truth, beside the result, from the folder's top, or in `images`."""
         return next(
             (image for where in self._places(run, data, name) if (image := self._open(where)) is not None), None
         )
 
-    def lies(self, run: Run, data: Data, name: str) -> bool:
+    def lies(self, run: StoredRun, data: RereadRun, name: str) -> bool:
         """Whether a file of that name is there; it is not read."""
         return any(self._is_file(where) for where in self._places(run, data, name))
 
-    def _places(self, run: Run, data: Data, name: str, *more: str) -> Iterator[tuple[str, str]]:
+    def _places(self, run: StoredRun, data: RereadRun, name: str, *more: str) -> Iterator[tuple[str, str]]:
         """Where a name may lie; `more` are further folders, such as that of the truth."""
         bases = dict.fromkeys([*more, data.truth.rpartition("/")[0], run.name.rpartition("/")[0], ""])
         endings = ("",) if name.lower().endswith(ENDINGS) else ENDINGS

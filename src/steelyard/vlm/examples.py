@@ -12,21 +12,21 @@ from typing import ClassVar
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.render.numbers import signed, value_text
-from steelyard.results.evidence import Evidence, Example, Heard, Turn
+from steelyard.results.details import Details, Example, Heard, Turn
 from steelyard.vlm.images import Picture
 from steelyard.vlm.plan import REAL
-from steelyard.vlm.readings import Run, Taken
+from steelyard.vlm.readings import Taken, VlmRun
 
 WORST, FAILED = 4, 2
 SIDE = 180  # pixels of a small picture
 
 
 @frozen
-class LiveRuns(Evidence):
+class LazyRunDetails(Details):
     """The runs behind a score."""
 
     live: ClassVar[bool] = True
-    runs: tuple[Run, ...]
+    runs: tuple[VlmRun, ...]
 
     def examples(self, images: str | PathLike[str] | None = None) -> tuple[Example, ...]:
         """Frames that are worth a look; `images` is the folder of their pictures."""

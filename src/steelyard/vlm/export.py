@@ -8,12 +8,12 @@ from pathlib import Path
 from steelyard.core.errors import InputError
 from steelyard.io.write import csv_text, write_text
 from steelyard.vlm.plan import REAL
-from steelyard.vlm.readings import Run, Taken
+from steelyard.vlm.readings import Taken, VlmRun
 from steelyard.vlm.score_answers import replies
-from steelyard.vlm.sides import BOX_COLUMNS, Asked, Side, known_columns, weight_sides
+from steelyard.vlm.sides import BOX_COLUMNS, Asked, SideColumns, known_columns, weight_sides
 
 
-def write_sides(run: Run, folder: Path) -> list[str]:
+def write_sides(run: VlmRun, folder: Path) -> list[str]:
     """Write the files; gives their paths. Weights are as `sequences` takes them, own questions as their task does."""
     groups: dict[tuple[str, str], list[Taken]] = {}
     for taken in run.taken:
@@ -21,7 +21,7 @@ def write_sides(run: Run, folder: Path) -> list[str]:
             groups.setdefault((taken.model, taken.prompt), []).append(taken)
     own = tuple(name for name in known_columns(run) if name not in ("answer", "choices", "group", "question"))
     asked = Asked({}, own, None, {}, {})
-    files: dict[str, Side] = {}
+    files: dict[str, SideColumns] = {}
     for (model, prompt), taken_here in groups.items():
         if taken_here[0].asked.weighs:
             known = {(f.sequence, f.t): f for f in run.frames if f.valid and f.weight == f.weight}

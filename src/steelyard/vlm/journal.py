@@ -67,7 +67,7 @@ class Turn:
 
 
 @frozen
-class Reading:
+class JournalEntry:
     """A conversation about one picture: what was asked and what came back."""
 
     key: str
@@ -118,7 +118,7 @@ class Journal:
             os.close(self._file)
             raise
 
-    def append(self, readings: Iterable[Reading]) -> None:
+    def append(self, readings: Iterable[JournalEntry]) -> None:
         """Write readings and bring them to disk; only then do they count as done. A full disk leaves none by half."""
         lines = []
         texts: set[str] = set()
@@ -160,13 +160,13 @@ class Journal:
 
 
 def read_journal(
-    folder: Path, wanted: Sequence[str] | None = None, seen: Callable[[Reading], None] | None = None
-) -> dict[str, Reading]:
+    folder: Path, wanted: Sequence[str] | None = None, seen: Callable[[JournalEntry], None] | None = None
+) -> dict[str, JournalEntry]:
     """Readings by key: the last one that is done, else the last that failed. A torn last line is passed over.
 
     `seen` is called with every reading of the journal, also of keys that are not wanted.
     """
-    readings: dict[str, Reading] = {}
+    readings: dict[str, JournalEntry] = {}
     keep = None if wanted is None else set(wanted)
     for reading in every_reading(folder):
         if seen is not None:
@@ -178,7 +178,7 @@ def read_journal(
     return readings
 
 
-def every_reading(folder: Path) -> Iterator[Reading]:
+def every_reading(folder: Path) -> Iterator[JournalEntry]:
     """Every reading that was ever written, also what failed and was asked again."""
     path = folder / NAME
     if not path.exists():
@@ -196,12 +196,12 @@ def every_reading(folder: Path) -> Iterator[Reading]:
             yield _reading(_decode(line, path, number), texts, path, number)
 
 
-def _reading(data: dict[str, Any], texts: Mapping[str, str], path: Path, number: int) -> Reading:
+def _reading(data: dict[str, Any], texts: Mapping[str, str], path: Path, number: int) -> JournalEntry:
     try:
         key, model, prompt, image = names = [data["key"], data["model"], data["prompt"], data["image"]]
         if not all(isinstance(name, str) for name in names):
             raise _damaged(path, number, "a name is no text")
-        return Reading(key, model, prompt, image, tuple(_turn(t, texts, path, number) for t in data["turns"]))
+        return JournalEntry(key, model, prompt, image, tuple(_turn(t, texts, path, number) for t in data["turns"]))
     except KeyError as error:
         raise _damaged(path, number, f"{error} is missing") from None
     except (TypeError, AttributeError):

@@ -36,7 +36,7 @@ NO_NAME = "the prompt gives the food's name, and the frame has none"
 
 
 @frozen
-class Plan:
+class RunPlan:
     """A model, how it is asked, and what it is asked. `asks` says of own questions what their answers are, by name."""
 
     model: str
@@ -94,7 +94,7 @@ def pictures_key(pictures: Sequence[Picture]) -> str:
     return pictures[0].digest if len(pictures) == 1 else "+".join(picture.digest for picture in pictures)
 
 
-def questions(plan: Plan, frames: Sequence[Frame]) -> Iterator[Question]:
+def questions(plan: RunPlan, frames: Sequence[Frame]) -> Iterator[Question]:
     """Every question of a plan, those about one frame together. Frames that are not valid are not asked about."""
     shown = [frame for frame in frames if frame.valid]
     prompts = list(plan.asked().values())
@@ -141,7 +141,7 @@ def _seen(frame: Frame, prompt: Prompt, variant: str, others: Mapping[tuple[str,
     return Shots(tuple(map(blank, own.pictures)), own.problem) if variant == BLANK else own
 
 
-def _settings(plan: Plan, prompt: Prompt) -> dict[str, Any]:
+def _settings(plan: RunPlan, prompt: Prompt) -> dict[str, Any]:
     """What an answer depends on beside the words: how it is read decides whether a follow-up is asked."""
     if prompt.kind.name == "grams":
         return {**plan.settings, "mode": plan.mode, "most": plan.most}
@@ -175,19 +175,19 @@ def _swapped(frames: Sequence[Frame], prompt: Prompt) -> dict[tuple[str, int], S
     return chosen
 
 
-def merged_plans(folder: Path, plan: Plan) -> list[Plan]:
+def merged_plans(folder: Path, plan: RunPlan) -> list[RunPlan]:
     """The plans of a run with a new one; one of the same model is replaced."""
     plans = [old for old in read_plans(folder) if old.model != plan.model] if (folder / NAME).exists() else []
     return [*plans, plan]
 
 
-def save_plans(folder: Path, plans: Sequence[Plan]) -> None:
+def save_plans(folder: Path, plans: Sequence[RunPlan]) -> None:
     """Keep plans with the run."""
     data = {"schema": SCHEMA, "steelyard": __version__, "plans": [asdict(plan) for plan in plans]}
     write_text(folder / NAME, json.dumps(data, indent=2, ensure_ascii=False) + "\n")
 
 
-def read_plans(folder: Path) -> list[Plan]:
+def read_plans(folder: Path) -> list[RunPlan]:
     """The plans of a run, in the order of their first asking."""
     path = folder / NAME
     if not is_entry(path):
@@ -205,9 +205,9 @@ def read_plans(folder: Path) -> list[Plan]:
         raise InputError(f"not readable: {error}", where=str(path)) from None
 
 
-def _plan(data: dict[str, Any]) -> Plan:
+def _plan(data: dict[str, Any]) -> RunPlan:
     """A plan of plain values; ValueError where one is of another kind than a run writes."""
-    plan = Plan(**data)
+    plan = RunPlan(**data)
     texts = [plan.model, plan.label, plan.fingerprint, plan.follow_up, plan.mode]
     if not isinstance(plan.prompts, dict) or not all(isinstance(t, str) for t in [*texts, *plan.prompts.values()]):
         raise ValueError("a plan holds values of another kind")

@@ -13,8 +13,8 @@ from steelyard.core.frozen import frozen
 from steelyard.io.write import csv_text, write_text
 from steelyard.vlm.answers import PARSER_VERSION, Answer, check_mode
 from steelyard.vlm.frames import Frame, stored_frames
-from steelyard.vlm.journal import Reading, Turn, read_journal
-from steelyard.vlm.plan import Plan, questions, read_plans
+from steelyard.vlm.journal import JournalEntry, Turn, read_journal
+from steelyard.vlm.plan import RunPlan, questions, read_plans
 from steelyard.vlm.questions import Prompt
 from steelyard.vlm.run import FRAMES
 from steelyard.vlm.spending import Tally
@@ -50,7 +50,7 @@ class Taken:
 
 
 @frozen
-class Run:
+class VlmRun:
     """What a run's folder holds; `tallies` is what all of its journal took, by what `--model` was given.
 
     `unasked` are the prompts that the journal holds replies to and the last run of their model did not ask, by model.
@@ -58,13 +58,13 @@ class Run:
 
     folder: Path
     frames: tuple[Frame, ...]
-    plans: tuple[Plan, ...]
+    plans: tuple[RunPlan, ...]
     taken: tuple[Taken, ...]
     tallies: Mapping[str, Tally] = field(default_factory=dict, repr=False)
     unasked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def read_run(folder: str | Path, mode: str | None = None) -> Run:
+def read_run(folder: str | Path, mode: str | None = None) -> VlmRun:
     """Read a run's folder and parse its replies; `mode` reads them in another way than the run did."""
     if mode is not None:
         check_mode(mode)
@@ -75,7 +75,7 @@ def read_run(folder: str | Path, mode: str | None = None) -> Run:
     tallies: dict[str, Tally] = {}
     prompts: dict[str, dict[str, None]] = {}
 
-    def tally(reading: Reading) -> None:
+    def tally(reading: JournalEntry) -> None:
         prompts.setdefault(reading.model, {})[reading.prompt] = None
         tallies.setdefault(reading.model, Tally()).add(reading.turns, reading.pictures)
 
@@ -98,12 +98,12 @@ def read_run(folder: str | Path, mode: str | None = None) -> Run:
         )
         for plan in plans
     }
-    return Run(
+    return VlmRun(
         place, frames, tuple(plans), tuple(taken), tallies, {name: held for name, held in unasked.items() if held}
     )
 
 
-def _parsed(what: tuple[str, str, str, Frame, Prompt], reading: Reading, mode: str, most: float) -> Taken:
+def _parsed(what: tuple[str, str, str, Frame, Prompt], reading: JournalEntry, mode: str, most: float) -> Taken:
     turns = reading.turns
     answer = Answer("failed")
     for number, turn in enumerate(turns, 1):

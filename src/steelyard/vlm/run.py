@@ -19,8 +19,8 @@ from steelyard.vlm.answers import MOST_GRAMS, check_mode
 from steelyard.vlm.backend import Backend, Conversation, PermanentError, Reply
 from steelyard.vlm.frames import FRAMES as KNOWN
 from steelyard.vlm.frames import Frame, write_frames
-from steelyard.vlm.journal import Journal, Reading, Turn, every_reading
-from steelyard.vlm.plan import Plan, Question, merged_plans, questions, save_plans
+from steelyard.vlm.journal import Journal, JournalEntry, Turn, every_reading
+from steelyard.vlm.plan import Question, RunPlan, merged_plans, questions, save_plans
 from steelyard.vlm.prices import Prices
 from steelyard.vlm.prompts import FOLLOW_UP
 from steelyard.vlm.questions import Prompt
@@ -90,7 +90,7 @@ def run(
     if not 0 < most < math.inf:
         raise InputError(f"the most that a meal can weigh is {most:g}", remedy="Choose grams above 0.")
     folder = Path(out)
-    plan = Plan(
+    plan = RunPlan(
         model=model or backend.label,
         label=backend.label,
         fingerprint=backend.fingerprint,
@@ -153,7 +153,7 @@ def _check_prompts(prompts: Sequence[Prompt], frames: Sequence[Frame]) -> None:
 
 def _ask_all(
     backend: Backend,
-    plan: Plan,
+    plan: RunPlan,
     todo: Sequence[Question],
     journal: Journal,
     progress: Progress,
@@ -192,7 +192,7 @@ class _FailedRow:
         self._words = ""
         self._refused: set[str] = set()  # pictures that were refused in those words
 
-    def add(self, reading: Reading) -> None:
+    def add(self, reading: JournalEntry) -> None:
         """Take the next reading into account."""
         if reading.error != self._words:
             self._words, self._same, self._refused = reading.error, 0, set()
@@ -228,15 +228,15 @@ def _batches(backend: Backend, todo: Sequence[Question]) -> Iterator[Sequence[Qu
 def _in_flight(
     pool: ThreadPoolExecutor,
     backend: Backend,
-    plan: Plan,
+    plan: RunPlan,
     batches: Iterator[Sequence[Question]],
     spent: Spending | None = None,
-) -> Iterator[list[list[Reading]]]:
+) -> Iterator[list[list[JournalEntry]]]:
     """Keep the workers busy without holding every question at once; give what is finished, as it finishes.
 
     Where the budget has no room for the next batch, what is under way is waited for; then there may be.
     """
-    waiting: dict[Future[list[Reading]], int] = {}  # with how many questions each asks
+    waiting: dict[Future[list[JournalEntry]], int] = {}  # with how many questions each asks
     batch = next(batches, None)
     while True:
         while batch is not None and len(waiting) < backend.workers + 2:
@@ -261,7 +261,7 @@ def _in_flight(
             raise broken
 
 
-def converse(backend: Backend, plan: Plan, batch: Sequence[Question]) -> list[Reading]:
+def converse(backend: Backend, plan: RunPlan, batch: Sequence[Question]) -> list[JournalEntry]:
     """Ask a batch, and ask those again whose reply is no answer."""
     talks = [Conversation(q.picture, (q.text,), q.more) for q in batch if q.picture is not None]
     first = backend.generate(talks)
@@ -281,7 +281,7 @@ def converse(backend: Backend, plan: Plan, batch: Sequence[Question]) -> list[Re
         for place, reply in zip(again, second, strict=True):
             turns[place].append(_turn(batch[place].follow_up, reply))
     return [
-        Reading(question.key, plan.model, question.prompt, question.shown, tuple(asked))
+        JournalEntry(question.key, plan.model, question.prompt, question.shown, tuple(asked))
         for question, asked in zip(batch, turns, strict=True)
     ]
 
@@ -290,7 +290,7 @@ def _turn(ask: str, reply: Reply) -> Turn:
     return Turn(ask, reply.text, reply.finish, reply.usage, reply.latency, reply.attempts, reply.error, reply.refused)
 
 
-def _count(progress: Progress, reading: Reading, plan: Plan, asked: Prompt) -> None:
+def _count(progress: Progress, reading: JournalEntry, plan: RunPlan, asked: Prompt) -> None:
     if reading.error:
         progress.failed += 1
         progress.last_error = reading.error

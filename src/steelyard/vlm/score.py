@@ -19,11 +19,11 @@ from steelyard.core.request import By, Request
 from steelyard.results.comparison import Comparison
 from steelyard.results.vlm import Effort, Pair, PromptScore, RunSource, VlmScore
 from steelyard.vlm.answers import OUTCOMES, PARSER_VERSION
-from steelyard.vlm.examples import LiveRuns
+from steelyard.vlm.examples import LazyRunDetails
 from steelyard.vlm.frames import Frame
 from steelyard.vlm.plan import BLANK, REAL, SWAPPED
 from steelyard.vlm.prices import Prices, read_prices
-from steelyard.vlm.readings import Run, Taken, read_run
+from steelyard.vlm.readings import Taken, VlmRun, read_run
 from steelyard.vlm.score_answers import Replies, replies
 from steelyard.vlm.score_answers import pairs as own_pairs
 from steelyard.vlm.score_answers import row as own_row
@@ -97,7 +97,7 @@ def score(
     return _scored(runs, task, asked, priced)
 
 
-def _scored(runs: Sequence[Run], task: str, asked: Asked, prices: Prices | None) -> VlmScore:
+def _scored(runs: Sequence[VlmRun], task: str, asked: Asked, prices: Prices | None) -> VlmScore:
     rows: list[PromptScore] = []
     predictions: dict[tuple[str, str], dict[Key, float]] = {}
     truths: dict[Key, Frame] = {}
@@ -132,11 +132,11 @@ def _scored(runs: Sequence[Run], task: str, asked: Asked, prices: Prices | None)
         parser=PARSER_VERSION,
         runs=tuple(_source(run, prices) for run in runs),
         notes=tuple(_unasked(run) for run in runs if run.unasked),
-        evidence=LiveRuns(tuple(runs)),
+        evidence=LazyRunDetails(tuple(runs)),
     )
 
 
-def _unasked(run: Run) -> str:
+def _unasked(run: VlmRun) -> str:
     held = "; ".join(f"{model}: {', '.join(prompts)}" for model, prompts in run.unasked.items())
     return (
         f"{run.folder} also holds replies to prompts that the last run did not ask, which are not shown ({held}). Name "
@@ -144,7 +144,7 @@ def _unasked(run: Run) -> str:
     )
 
 
-def _source(run: Run, prices: Prices | None) -> RunSource:
+def _source(run: VlmRun, prices: Prices | None) -> RunSource:
     models = tuple(f"{plan.model} ({plan.fingerprint[:16]})" for plan in run.plans)
     prompts = {name: text for plan in run.plans for name, text in plan.prompts.items()}
     labels = {plan.model: plan.label for plan in run.plans}
@@ -161,7 +161,7 @@ def _effort(taken: Sequence[Taken], prices: Prices | None, labels: Mapping[str, 
     return tally.effort(prices.of(taken[0].spec, labels[taken[0].spec]), prices.currency)
 
 
-def _truth(run: Run) -> dict[Key, Frame]:
+def _truth(run: VlmRun) -> dict[Key, Frame]:
     known = {(f.sequence, f.t): f for f in run.frames if f.valid and not math.isnan(f.weight)}
     if not known:
         raise InputError(

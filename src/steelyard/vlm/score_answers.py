@@ -21,7 +21,7 @@ from steelyard.vlm.kinds import MEANINGS
 from steelyard.vlm.plan import BLANK, REAL, SWAPPED
 from steelyard.vlm.questions import Prompt
 from steelyard.vlm.readings import Taken
-from steelyard.vlm.sides import EXTRA, Asked, Key, Side, answer_sides, box_sides
+from steelyard.vlm.sides import EXTRA, Asked, Key, SideColumns, answer_sides, box_sides
 
 
 @frozen
@@ -43,7 +43,7 @@ class Replies:
         """The task that scores the answers."""
         return self.asked.kind.task
 
-    def sides(self, truth: Mapping[Key, str], asked: Asked) -> tuple[Side, Side]:
+    def sides(self, truth: Mapping[Key, str], asked: Asked) -> tuple[SideColumns, SideColumns]:
         """True answers and replies to them, as the task takes them."""
         if self.task == "boxes":
             return box_sides(truth, self.frames, self.answers, asked)

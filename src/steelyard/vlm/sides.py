@@ -15,10 +15,10 @@ from steelyard.io.beside import in_file, values_beside
 from steelyard.vlm.answers import Answer
 from steelyard.vlm.frames import FRAMES, Frame
 from steelyard.vlm.questions import Prompt
-from steelyard.vlm.readings import Run
+from steelyard.vlm.readings import VlmRun
 
 Key = tuple[str, int]
-Side = dict[str, list[Any]]
+SideColumns = dict[str, list[Any]]
 WEIGHT = "sample_weight"
 BOX_COLUMNS = ("image", "label", "x", "y", "w", "h", "score")
 # A class that no true box has is wrong, and no reason to stop.
@@ -63,12 +63,12 @@ def metrics_by_task(metrics: Sequence[str], tasks: Sequence[str]) -> dict[str, t
     return taken
 
 
-def known_columns(run: Run) -> list[str]:
+def known_columns(run: VlmRun) -> list[str]:
     """The columns that the frames of a run have."""
     return [*FRAMES.names, *dict.fromkeys(name for frame in run.frames for name in frame.columns)]
 
 
-def check_columns(run: Run, columns: Sequence[str]) -> None:
+def check_columns(run: VlmRun, columns: Sequence[str]) -> None:
     """Refuse a column that the frames of a run have not."""
     known = known_columns(run)
     for name in columns:
@@ -77,7 +77,7 @@ def check_columns(run: Run, columns: Sequence[str]) -> None:
             raise InputError(f"the frames of this run have no column '{name}'", where=str(run.folder), remedy=remedy)
 
 
-def columns_beside(runs: Sequence[Run], named: Mapping[str, str]) -> dict[str, dict[str, str]]:
+def columns_beside(runs: Sequence[VlmRun], named: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """The columns that are named as COLUMN@FILE: the value of each sequence. `named` says which option named each."""
     sequences = list(dict.fromkeys(frame.sequence for run in runs for frame in run.frames))
     task = catalogue.find_task("sequences")
@@ -90,11 +90,11 @@ def columns_beside(runs: Sequence[Run], named: Mapping[str, str]) -> dict[str, d
 
 def weight_sides(
     frames: Mapping[Key, Frame], values: Mapping[Key, float], task: str, asked: Asked
-) -> tuple[Side, Side]:
+) -> tuple[SideColumns, SideColumns]:
     """Truth and predictions of weights, for `weights` or `sequences`."""
     unit, item = ("dish", "item") if task == "weights" else ("sequence", "t")
-    truth: Side = {unit: [s for s, _ in frames], item: [t for _, t in frames]}
-    given: Side = {unit: [s for s, _ in values], item: [t for _, t in values]}
+    truth: SideColumns = {unit: [s for s, _ in frames], item: [t for _, t in frames]}
+    given: SideColumns = {unit: [s for s, _ in values], item: [t for _, t in values]}
     truth["weight"] = [frame.weight for frame in frames.values()]
     given["weight"] = list(values.values())
     if task == "sequences" and any(not math.isnan(frame.kcal_per_g) for frame in frames.values()):
@@ -108,14 +108,18 @@ def answer_sides(
     frames: Mapping[Key, Frame],
     answers: Mapping[Key, Answer],
     asked: Asked,
-) -> tuple[Side, Side]:
+) -> tuple[SideColumns, SideColumns]:
     """True answers and replies, for `answers`."""
     names = [f"{sequence}/{t}" for sequence, t in truth]
-    side: Side = {"question": names, "group": [sequence for sequence, _ in truth], "answer": list(truth.values())}
+    side: SideColumns = {
+        "question": names,
+        "group": [sequence for sequence, _ in truth],
+        "answer": list(truth.values()),
+    }
     if any(rows[key].kind.options for key in truth):
         side["choices"] = [json.dumps(dict(rows[key].kind.options)) for key in truth]
     replies = [answers[key] for key in truth]
-    given: Side = {
+    given: SideColumns = {
         "question": names,
         "answer": [answer.said if answer.ok else "" for answer in replies],
         "outcome": [answer.outcome for answer in replies],
@@ -125,7 +129,7 @@ def answer_sides(
 
 def box_sides(
     truth: Mapping[Key, str], frames: Mapping[Key, Frame], answers: Mapping[Key, Answer], asked: Asked
-) -> tuple[Side, Side]:
+) -> tuple[SideColumns, SideColumns]:
     """True boxes and those of replies, for `boxes`: a reply that is no answer has none."""
     side, kept = _boxes(truth)
     said = {key: answers[key].said if answers[key].ok else "[]" for key in truth}
@@ -134,9 +138,9 @@ def box_sides(
     return _with_columns(side, [frames[key] for key in kept], asked, ()), given
 
 
-def _boxes(held: Mapping[Key, str]) -> tuple[Side, list[Key]]:
+def _boxes(held: Mapping[Key, str]) -> tuple[SideColumns, list[Key]]:
     """Boxes one in a row, and the frame of each; a frame without any has a row without a label."""
-    side: Side = {name: [] for name in BOX_COLUMNS}
+    side: SideColumns = {name: [] for name in BOX_COLUMNS}
     kept = []
     for (sequence, t), text in held.items():
         boxes = json.loads(text) or [{"box": [0, 0, 0, 0], "label": "", "score": 0}]
@@ -148,7 +152,7 @@ def _boxes(held: Mapping[Key, str]) -> tuple[Side, list[Key]]:
     return side, kept
 
 
-def _with_columns(side: Side, frames: Sequence[Frame], asked: Asked, same: Sequence[str]) -> Side:
+def _with_columns(side: SideColumns, frames: Sequence[Frame], asked: Asked, same: Sequence[str]) -> SideColumns:
     """The truth with the frames' columns that settings name; `same` are those that it has by the same name."""
     for name in asked.columns:
         if name in side and name not in same:

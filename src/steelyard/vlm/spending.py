@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 
 from steelyard.core.errors import InputError
 from steelyard.results.vlm import Effort
-from steelyard.vlm.journal import Reading, Turn
-from steelyard.vlm.plan import Plan
+from steelyard.vlm.journal import JournalEntry, Turn
+from steelyard.vlm.plan import RunPlan
 from steelyard.vlm.prices import Price, Prices
 from steelyard.vlm.usage import tokens_of
 
@@ -89,7 +89,7 @@ class Spending:
     follow_up: int = 0
     pictures: int = 1  # of a question, at most
 
-    def count(self, readings: Iterable[Reading]) -> None:
+    def count(self, readings: Iterable[JournalEntry]) -> None:
         """Count what readings took, of whichever model. InputError where a budget cannot be kept."""
         for reading in readings:
             if reading.model not in self.rates:
@@ -127,7 +127,7 @@ class Spending:
         return self.cost + (asked + under_way) * self._most(tally.largest or 0) <= self.budget
 
 
-def spending(prices: Prices, budget: float | None, plan: Plan) -> Spending:
+def spending(prices: Prices, budget: float | None, plan: RunPlan) -> Spending:
     """Nothing spent yet by a plan. InputError where its model has no price, or the budget is none."""
     if budget is not None and not 0 < budget < math.inf:
         raise InputError(f"a budget of {budget:g} is none", remedy="Give an amount above 0.")

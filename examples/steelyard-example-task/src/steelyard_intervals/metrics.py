@@ -6,7 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.extend import Floats, Metric, SetPairs, Sum, SumBlock, Totals, Wanted, Work, frozen, ratio, within_range
+from steelyard.extend import (
+    Floats,
+    Metric,
+    Requirement,
+    SetPairs,
+    SharedCache,
+    Sum,
+    SumBlock,
+    TotalsView,
+    frozen,
+    ratio,
+    within_range,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -57,9 +69,9 @@ class Seconds(Sum):
 
     of: str
 
-    def measure(self, pairs: SetPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: SetPairs, cache: SharedCache) -> SumBlock:
         """The union is that of all events; what both cover is the rest of the two sums."""
-        columns = work.once("seconds", lambda: self._columns(pairs))
+        columns = cache.once("seconds", lambda: self._columns(pairs))
         return SumBlock(columns[self.of])
 
     @staticmethod
@@ -80,10 +92,10 @@ class Matched(Sum):
 
     iou: float = 0.5
 
-    def measure(self, pairs: SetPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: SetPairs, cache: SharedCache) -> SumBlock:
         """Match recording by recording."""
         rows = []
-        for truth, predicted in work.once("events", lambda: events(pairs)):
+        for truth, predicted in cache.once("events", lambda: events(pairs)):
             both = matched(truth, predicted, self.iou)
             apart = sum(abs(truth[i, 0] - predicted[j, 0]) for i, j in sorted(both))
             rows.append((len(both), len(truth), len(predicted), apart))
@@ -107,11 +119,11 @@ class TimeIou(Metric):
 
     name, title, range = "time_iou", "Time IoU", (0.0, 1.0)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Both sums of seconds."""
         return Seconds("both"), Seconds("either")
 
-    def reduce(self, totals: Totals) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Their ratio."""
         return ratio(totals[Seconds("both")], totals[Seconds("either")])
 
@@ -126,7 +138,7 @@ class _AtOverlap(Metric):
         """An overlap is a share."""
         within_range(self, "iou", 0.0, 1.0, open_low=True)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """The matching at its overlap."""
         return (Matched(self.iou),)
 
@@ -148,7 +160,7 @@ class Precision(_AtOverlap):
 
     name, title = "precision", "Precision"
 
-    def reduce(self, totals: Totals) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Pairs of predicted events."""
         sums = totals[Matched(self.iou)]
         return ratio(sums[:, 0], sums[:, 2])
@@ -171,7 +183,7 @@ class Recall(_AtOverlap):
 
     name, title = "recall", "Recall"
 
-    def reduce(self, totals: Totals) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Pairs of true events."""
         sums = totals[Matched(self.iou)]
         return ratio(sums[:, 0], sums[:, 1])
@@ -195,7 +207,7 @@ class OnsetError(_AtOverlap):
     name, title = "onset_error", "Onset error"
     better, range, measured_in = "lower", (0.0, float("inf")), "s"
 
-    def reduce(self, totals: Totals) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """The sum of distances by pairs."""
         sums = totals[Matched(self.iou)]
         return ratio(sums[:, 3], sums[:, 0])

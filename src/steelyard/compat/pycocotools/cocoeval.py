@@ -34,7 +34,7 @@ from steelyard.compat.pycocotools.extended import extended_metrics, stats_as_dic
 from steelyard.compat.pycocotools.matching import iou_table, listed, match_all, truth_areas
 from steelyard.compat.pycocotools.oks import oks_table
 from steelyard.compat.pycocotools.params import Params
-from steelyard.compat.pycocotools.rows import Listed, Rows
+from steelyard.compat.pycocotools.rows import CellRows, Listed
 from steelyard.core.errors import InputError
 
 __all__ = ["COCOeval", "Params"]
@@ -254,9 +254,9 @@ class COCOeval:
             and len(i_list) == len(done.imgIds)
             and list(map(tuple, p.areaRng)) == list(map(tuple, done.areaRng))
         )
-        rows: Rows | Listed
+        rows: CellRows | Listed
         if fast and same and self._cells is not None:
-            rows = Rows(self._cells)
+            rows = CellRows(self._cells)
         else:
             rows = Listed(self.evalImgs, done, i_list)
         for k, k0 in enumerate(k_list):

@@ -11,7 +11,7 @@ from steelyard.compat.pycocotools.cells import Array, Cells
 Part = tuple[Array, Array, Array, Array, int]
 
 
-class Rows:
+class CellRows:
     """Detections of a category straight from the cells."""
 
     def __init__(self, cells: Cells) -> None:

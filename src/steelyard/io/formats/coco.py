@@ -267,12 +267,12 @@ FORMAT = Format(
     "coco",
     "COCO JSON: truth, or an array of results",
     lambda path, source, side, reading, like: read(path, source, side),
-    render=lambda dataset, manner: render(dataset),
+    render=lambda dataset, options: render(dataset),
     ending=".json",
 )
 LVIS = replace(
     FORMAT,
     name="lvis",
     title="LVIS JSON: COCO with the classes that were looked for in each image",
-    render=lambda dataset, manner: render_lvis(dataset),
+    render=lambda dataset, options: render_lvis(dataset),
 )

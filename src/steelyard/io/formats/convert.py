@@ -17,13 +17,13 @@ from steelyard.io.formats.fit import fit
 from steelyard.io.formats.folder import recover, write_folder
 from steelyard.io.formats.known import ending_of, find_format
 from steelyard.io.formats.losses import losses
-from steelyard.io.formats.manner import Loss, Manner
 from steelyard.io.formats.names import read_names
-from steelyard.io.formats.reading import Reading
+from steelyard.io.formats.read_options import ReadOptions
 from steelyard.io.formats.sizes import picture_size
+from steelyard.io.formats.write_options import Loss, WriteOptions
 from steelyard.io.write import write_text
 
-AS_IT_IS, PLAIN = Reading(), Manner()
+AS_IT_IS, PLAIN = ReadOptions(), WriteOptions()
 
 
 @frozen
@@ -52,7 +52,7 @@ class Conversion:
 
 
 def read_dataset(
-    path: str | os.PathLike[str], reading: Reading = AS_IT_IS, side: str = "", like: Dataset | None = None
+    path: str | os.PathLike[str], reading: ReadOptions = AS_IT_IS, side: str = "", like: Dataset | None = None
 ) -> Dataset:
     """A data set in any format."""
     source, file = os.fspath(path), Path(path)
@@ -107,9 +107,9 @@ def target_format(target: Path) -> str:
 def convert(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
-    reading: Reading = AS_IT_IS,
+    reading: ReadOptions = AS_IT_IS,
     to: str = "auto",
-    manner: Manner = PLAIN,
+    options: WriteOptions = PLAIN,
     *,
     like: str | os.PathLike[str] | None = None,
     strict: bool = False,
@@ -128,10 +128,10 @@ def convert(
     read_as, notes = dataset.format, tuple(dataset.notes)
     if model is not None:
         dataset = fit(dataset, model)
-    changes = tuple(losses(dataset, form.name, manner) if form.losses is None else form.losses(dataset, manner))
+    changes = tuple(losses(dataset, form.name, options) if form.losses is None else form.losses(dataset, options))
     if strict:
         refuse_losses(changes, os.fspath(target))
-    _write(form.render(dataset, manner), goal, dataset.source)
+    _write(form.render(dataset, options), goal, dataset.source)
     return Conversion(
         os.fspath(source), read_as, os.fspath(target), form.name, len(dataset.pictures), len(dataset),
         len(dataset.categories), dataset.score is not None, changes, notes,

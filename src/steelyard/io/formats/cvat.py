@@ -226,6 +226,6 @@ FORMAT = Format(
     "cvat",
     "CVAT for images 1.1: one XML file",
     lambda path, source, side, reading, like: read(path, source, side),
-    render=lambda dataset, manner: render(dataset),
+    render=lambda dataset, options: render(dataset),
     ending=".xml",
 )

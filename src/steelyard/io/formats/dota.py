@@ -15,8 +15,8 @@ from steelyard.core.opening import is_entry
 from steelyard.io.formats.corners import Quads, corners_of_dataset
 from steelyard.io.formats.dataset import Dataset
 from steelyard.io.formats.format import Format
-from steelyard.io.formats.manner import Loss, Manner
-from steelyard.io.formats.reading import Reading
+from steelyard.io.formats.read_options import ReadOptions
+from steelyard.io.formats.write_options import Loss, WriteOptions
 from steelyard.io.text import open_text
 
 HEADS = ("imagesource:", "gsd:")
@@ -48,7 +48,7 @@ def looks_like(path: Path) -> bool:
     return False
 
 
-def read(path: Path, source: str, side: str, reading: Reading, like: Dataset | None) -> Dataset:
+def read(path: Path, source: str, side: str, reading: ReadOptions, like: Dataset | None) -> Dataset:
     """Truth or results, as the names of the files say unless `side` demands one."""
     files = files_of(path)
     if not files:
@@ -122,7 +122,7 @@ def _coordinates(words: list[str], where: str) -> list[float]:
     return [number for number in numbers if number is not None]
 
 
-def render(dataset: Dataset, manner: Manner) -> Iterator[tuple[str, str]]:
+def render(dataset: Dataset, options: WriteOptions) -> Iterator[tuple[str, str]]:
     """A file per image, or per class where there are scores."""
     corners = corners_of_dataset(dataset)
     for kind in dataset.categories:
@@ -158,7 +158,7 @@ def _stem(dataset: Dataset, row: int) -> str:
     return stem
 
 
-def losses(dataset: Dataset, manner: Manner) -> list[Loss]:
+def losses(dataset: Dataset, options: WriteOptions) -> list[Loss]:
     """Crowds, areas, sizes of images, and what else only JSON holds."""
     lost = []
     if dataset.crowd is not None and dataset.crowd.any():

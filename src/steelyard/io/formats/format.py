@@ -7,8 +7,8 @@ from pathlib import Path
 
 from steelyard.core.frozen import frozen
 from steelyard.io.formats.dataset import Dataset
-from steelyard.io.formats.manner import Loss, Manner
-from steelyard.io.formats.reading import Reading
+from steelyard.io.formats.read_options import ReadOptions
+from steelyard.io.formats.write_options import Loss, WriteOptions
 
 
 @frozen
@@ -19,16 +19,16 @@ class Format:
     "truth", "prediction" or empty where the file decides, `reading` what the user says about it, and `like` the truth
     where predictions are read. `detects(path)` says whether a path that no built-in format takes is in this one.
 
-    `render(dataset, manner)` gives the text of a file, or of a format that is a folder the name and text of each file.
-    A format without it is read and not written. `ending` is that of the file, `losses(dataset, manner)` what of a data
+    `render(dataset, options)` gives the text of a file, or of a format that is a folder the name and text of each file.
+    A format without it is read and not written. `ending` is that of the file, `losses(dataset, options)` what of a data
     set it cannot hold; a format that is written needs both.
     """
 
     name: str
     title: str
-    read: Callable[[Path, str, str, Reading, Dataset | None], Dataset]
+    read: Callable[[Path, str, str, ReadOptions, Dataset | None], Dataset]
     detects: Callable[[Path], bool] | None = None
-    render: Callable[[Dataset, Manner], str | Iterable[tuple[str, str]]] | None = None
-    losses: Callable[[Dataset, Manner], Iterable[Loss]] | None = None
+    render: Callable[[Dataset, WriteOptions], str | Iterable[tuple[str, str]]] | None = None
+    losses: Callable[[Dataset, WriteOptions], Iterable[Loss]] | None = None
     folder: bool = False
     ending: str = ""

@@ -13,7 +13,7 @@ from steelyard.io.formats.corners import Quads
 from steelyard.io.formats.dataset import Dataset
 from steelyard.io.formats.format import Format
 from steelyard.io.formats.numbers import coordinate
-from steelyard.io.formats.reading import Reading
+from steelyard.io.formats.read_options import ReadOptions
 from steelyard.io.formats.sizes import whole_pixels
 from steelyard.io.formats.voc import files_of
 from steelyard.io.formats.xml import Node, read_xml
@@ -22,7 +22,7 @@ NUMBERS = ("mbox_cx", "mbox_cy", "mbox_w", "mbox_h", "mbox_ang")
 CLASS = "ship"  # as papers report it: one class, whatever Class_ID says
 
 
-def read(path: Path, source: str, side: str, reading: Reading, like: Dataset | None) -> Dataset:
+def read(path: Path, source: str, side: str, reading: ReadOptions, like: Dataset | None) -> Dataset:
     """All images of a folder, or the one of a file."""
     if side == "prediction":
         raise InputError("HRSC has no form for results", where=source, remedy="Give a table, JSON, or DOTA's files.")

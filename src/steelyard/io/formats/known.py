@@ -26,7 +26,7 @@ PLACES = {
 
 def names() -> tuple[str, ...]:
     """The names of all formats."""
-    return (*PLACES, *(name for name in registry.brought(registry.FORMATS) if name not in PLACES))
+    return (*PLACES, *(name for name in registry.plugins(registry.FORMATS) if name not in PLACES))
 
 
 def find_format(name: str) -> Format:
@@ -35,14 +35,14 @@ def find_format(name: str) -> Format:
         module, _, constant = PLACES[name].partition(":")
         form: Format = getattr(import_module(module), constant)
         return form
-    if name in registry.brought(registry.FORMATS):
+    if name in registry.plugins(registry.FORMATS):
         return registry.load(registry.FORMATS, name, Format, "format")
     raise InputError(f"there is no format '{name}'", remedy=nearest(name, names()))
 
 
 def brought_for(path: Path) -> str:
     """The format of another package that takes a path, or nothing."""
-    others = [name for name in registry.brought(registry.FORMATS) if name not in PLACES]
+    others = [name for name in registry.plugins(registry.FORMATS) if name not in PLACES]
     formats = [find_format(name) for name in others]
     return next((form.name for form in formats if form.detects is not None and form.detects(path)), "")
 

@@ -10,7 +10,7 @@ import numpy as np
 from steelyard.core.records import Array
 from steelyard.io.formats.cvat import segmentation_fits
 from steelyard.io.formats.dataset import Dataset
-from steelyard.io.formats.manner import Loss, Manner
+from steelyard.io.formats.write_options import Loss, WriteOptions
 
 # Keys of a box that a format has a place for; None: all of them.
 _BOX_KEYS: dict[str, set[str] | None] = {
@@ -31,13 +31,13 @@ _IMAGE_KEYS: dict[str, set[str] | None] = {
 }
 
 
-def losses(dataset: Dataset, target: str, manner: Manner) -> list[Loss]:
+def losses(dataset: Dataset, target: str, options: WriteOptions) -> list[Loss]:
     """All that differs between the data set and what a reader of the target will find."""
     results = dataset.score is not None and target in ("coco", "lvis")
     changes = [
         *_images(dataset, target, results),
         *_classes(dataset, target, results),
-        *_boxes(dataset, target, manner),
+        *_boxes(dataset, target, options),
     ]
     if dataset.header and (target not in ("coco", "lvis") or results):
         keys = ", ".join(dataset.header)
@@ -103,7 +103,7 @@ def _classes(dataset: Dataset, target: str, results: bool) -> Iterator[Loss]:
         yield from _keys((c.extra for c in categories), set(), "of classes", target)
 
 
-def _boxes(dataset: Dataset, target: str, manner: Manner) -> Iterator[Loss]:
+def _boxes(dataset: Dataset, target: str, options: WriteOptions) -> Iterator[Loss]:
     count = len(dataset)
     if target in ("voc", "yolo", "cvat"):
         if dataset.area is not None:
@@ -125,22 +125,22 @@ def _boxes(dataset: Dataset, target: str, manner: Manner) -> Iterator[Loss]:
     if target in ("coco", "lvis") and _count(dataset.difficult):
         why = "kept under the key 'difficult', which evaluators of COCO ignore"
         yield Loss("changed", "difficult flags", _count(dataset.difficult), why)
-    yield from _segmentations(dataset, target, manner)
+    yield from _segmentations(dataset, target, options)
     held = _BOX_KEYS[target]
     if held is not None:
         yield from _keys(dataset.extra, held | {"id", "segmentation"}, "of boxes", target)
     if dataset.score is not None and target in ("voc", "cvat"):
         name = "<score>" if target == "voc" else "an attribute 'score'"
         yield Loss("changed", "scores", count, f"written as {name}, which is not part of the format")
-    if target == "voc" and manner.whole:
+    if target == "voc" and options.whole:
         moved = int(np.count_nonzero((dataset.box != np.floor(dataset.box)).any(axis=1)))
         if moved:
             yield Loss("lost", "fractions of pixels", moved, "rounded as asked")
 
 
-def _segmentations(dataset: Dataset, target: str, manner: Manner) -> Iterator[Loss]:
+def _segmentations(dataset: Dataset, target: str, options: WriteOptions) -> Iterator[Loss]:
     rows = [row for row, extra in enumerate(dataset.extra) if _filled(extra.get("segmentation"))]
-    if not rows or target in ("coco", "lvis", "csv") or (target == "yolo" and manner.polygons):
+    if not rows or target in ("coco", "lvis", "csv") or (target == "yolo" and options.polygons):
         return
     if target == "cvat":
         pictures = dataset.pictures

@@ -9,10 +9,10 @@ from steelyard.core.errors import InputError
 from steelyard.io.formats.corners import Quads, corners_of_dataset
 from steelyard.io.formats.dataset import Category, Dataset
 from steelyard.io.formats.format import Format
-from steelyard.io.formats.manner import Loss, Manner
 from steelyard.io.formats.numbers import score
-from steelyard.io.formats.reading import Reading
+from steelyard.io.formats.read_options import ReadOptions
 from steelyard.io.formats.sizes import picture_size
+from steelyard.io.formats.write_options import Loss, WriteOptions
 from steelyard.io.formats.yolo import (
     SIZES,
     Size,
@@ -30,7 +30,7 @@ from steelyard.io.formats.yolo import (
 from steelyard.io.write import csv_text
 
 
-def read(path: Path, source: str, side: str, reading: Reading, like: Dataset | None) -> Dataset:
+def read(path: Path, source: str, side: str, reading: ReadOptions, like: Dataset | None) -> Dataset:
     """All images of a folder; sizes come from the pictures, from `image_sizes.csv`, or from the truth."""
     folder = label_folder(path)
     classes = class_names(path, reading.names)[0]
@@ -77,7 +77,7 @@ def _object(
     gathered.add(name, str(label), corners, where, score=score(words[9], where) if count == 10 else None)
 
 
-def render(dataset: Dataset, manner: Manner) -> Iterator[tuple[str, str]]:
+def render(dataset: Dataset, options: WriteOptions) -> Iterator[tuple[str, str]]:
     """The label files, the sizes and the list of classes."""
     corners = corners_of_dataset(dataset)
     rows: list[list[int]] = [[] for _ in dataset.pictures]
@@ -105,7 +105,7 @@ def render(dataset: Dataset, manner: Manner) -> Iterator[tuple[str, str]]:
     yield "data.yaml", f"path: .\ntrain: images\nval: images\nnc: {len(dataset.categories)}\nnames:\n{listed}"
 
 
-def losses(dataset: Dataset, manner: Manner) -> list[Loss]:
+def losses(dataset: Dataset, options: WriteOptions) -> list[Loss]:
     """Flags, and what else only JSON holds; corners may move by a rounding of their fractions."""
     lost = []
     for flags, what in ((dataset.crowd, "crowd flags"), (dataset.difficult, "difficult flags")):

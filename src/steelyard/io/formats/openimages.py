@@ -19,7 +19,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.records import Array, BoxRecords
 from steelyard.io.formats.dataset import Category, Dataset, Picture, check_box
 from steelyard.io.formats.format import Format
-from steelyard.io.formats.reading import Reading
+from steelyard.io.formats.read_options import ReadOptions
 from steelyard.io.formats.sizes import picture_size
 from steelyard.io.formats.yolo import pictures_of
 from steelyard.io.json import parse_json
@@ -36,7 +36,7 @@ RULES = (
 )
 
 
-def read(path: Path, source: str, side: str, reading: Reading, like: Dataset | None) -> Dataset:
+def read(path: Path, source: str, side: str, reading: ReadOptions, like: Dataset | None) -> Dataset:
     """Boxes of a file; those of the truth with verified labels and by the hierarchy, where these are given."""
     table = read_table(path, source)
     scored = "Score" in table.columns if not side else side == "prediction"
@@ -173,7 +173,7 @@ def _verified(
     return looked
 
 
-def _in_pixels(box: Array, picture: Array, pictures: list[Picture], reading: Reading) -> Array:
+def _in_pixels(box: Array, picture: Array, pictures: list[Picture], reading: ReadOptions) -> Array:
     """Boxes in pixels where the pictures are given, else as they are."""
     if not reading.images:
         return box

@@ -268,6 +268,6 @@ FORMAT = Format(
     "csv",
     "a table: CSV, TSV, JSON lines or Parquet",
     lambda path, source, side, reading, like: read(path, source, side),
-    render=lambda dataset, manner: render(dataset),
+    render=lambda dataset, options: render(dataset),
     ending=".csv",
 )

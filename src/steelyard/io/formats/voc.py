@@ -195,6 +195,6 @@ FORMAT = Format(
     "voc",
     "Pascal VOC: a folder of XML files, one per image",
     lambda path, source, side, reading, like: read(path, source, side, reading.pixels),
-    render=lambda dataset, manner: render(dataset, manner.pixels, manner.whole),
+    render=lambda dataset, options: render(dataset, options.pixels, options.whole),
     folder=True,
 )

@@ -19,7 +19,7 @@ from steelyard.io.formats.dataset import Category, Dataset, Gatherer, Picture
 from steelyard.io.formats.format import Format
 from steelyard.io.formats.names import read_names
 from steelyard.io.formats.numbers import EXACT, SHORT, coordinate, exact, plain, polygon_of, score
-from steelyard.io.formats.reading import Reading
+from steelyard.io.formats.read_options import ReadOptions
 from steelyard.io.formats.sizes import ENDINGS, picture_size, whole_pixels
 from steelyard.io.text import open_text
 from steelyard.io.write import csv_text
@@ -318,7 +318,7 @@ def yaml_name(name: str) -> str:
 _WORDS = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
 
 
-def _read(path: Path, source: str, side: str, reading: Reading, like: Dataset | None) -> Dataset:
+def _read(path: Path, source: str, side: str, reading: ReadOptions, like: Dataset | None) -> Dataset:
     """Sizes of images come from the truth, too, where predictions are read."""
     known = {}
     for p in like.pictures if like is not None else ():
@@ -331,6 +331,6 @@ FORMAT = Format(
     "yolo",
     "YOLO: a folder of text files, one per image",
     _read,
-    render=lambda dataset, manner: render(dataset, manner.polygons),
+    render=lambda dataset, options: render(dataset, options.polygons),
     folder=True,
 )

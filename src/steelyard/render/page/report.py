@@ -22,8 +22,8 @@ from steelyard.render.page.worst import worst_table
 from steelyard.render.remarks import largest_shares
 from steelyard.render.runs import report_runs
 from steelyard.render.text import remarks_of, report_heading
-from steelyard.results.details import settled, unit_listing
-from steelyard.results.origin import Model, ModelRun, Side
+from steelyard.results.details_json import settled, unit_listing
+from steelyard.results.origin import Model, ModelRun, SourceInfo
 from steelyard.results.report import Report
 from steelyard.results.score import Score
 from steelyard.results.unit_table import UnitTable
@@ -186,5 +186,5 @@ def origin_facts(sides: Sequence[tuple[str, Report | Model]]) -> str:
     return facts(rows)
 
 
-def _source(side: Side | ModelRun) -> str:
+def _source(side: SourceInfo | ModelRun) -> str:
     return f"{side.source}, {count_text(side.rows, 'row')}, {side.digest[:23]}…"

@@ -20,8 +20,8 @@ from steelyard.render.page.tables import Cell, head_cell, number_cell, table
 from steelyard.render.text import ARROWS, legend
 from steelyard.render.vlm import CONTROLS, groups, headline, own_question, remarks
 from steelyard.render.vlm_parts import effort_rows, slice_tables, tokens_text
-from steelyard.results.details import settled
-from steelyard.results.evidence import Example
+from steelyard.results.details import Example
+from steelyard.results.details_json import settled
 from steelyard.results.score import Difference
 from steelyard.results.vlm import PromptScore, VlmScore
 

@@ -11,8 +11,8 @@ from typing import Literal
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.core.need import Sum
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.statistic import Sum
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.language.answers import NORMS
 from steelyard.tasks.answers.sums import (
@@ -53,20 +53,20 @@ class MeanScore(Metric):
         """Say when questions without an answer are left out."""
         return self.title if self.of == "all" else f"{self.title}, of what is answered"
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """The scores, and the questions."""
         return self.scored(), ALL, ANSWERED
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Their mean."""
         return ratio(totals[self.scored()], totals[Questions(self.of)])
 
-    def left_out(self, totals: Declared) -> tuple[float, str]:
+    def left_out(self, totals: TotalsView) -> tuple[float, str]:
         """Questions without an answer, where they are left out."""
         silent = float((totals[ALL] - totals[ANSWERED])[0])
         return (silent, "questions without an answer") if self.of == "answered" else (0, "")
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """Questions without an answer, where they score 0."""
         silent, every = int((totals[ALL] - totals[ANSWERED])[0]), int(totals[ALL][0])
         if not silent or self.of == "answered":
@@ -77,7 +77,7 @@ class MeanScore(Metric):
 class Share(MeanScore):
     """Base of those that are a share of questions: each is right or wrong."""
 
-    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion."""
         return totals[self.scored()], totals[Questions(self.of)]
 
@@ -162,11 +162,11 @@ class Vqa(MeanScore):
         """Accuracy by question."""
         return VqaSum(self.process, self.rule)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """And what must be said of it."""
         return (*super().needs(), VqaRemarks())
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """What other processing would turn right, and questions of too few people."""
         more, few = (int(one) for one in totals[VqaRemarks()][0])
         said = list(super().notes(totals))
@@ -342,15 +342,15 @@ class Answered(Metric):
     title = "Answered"
     range = (0.0, 1.0)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Questions, and those with an answer."""
         return ALL, ANSWERED
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Their share."""
         return ratio(*self.parts(totals))
 
-    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion."""
         return totals[ANSWERED], totals[ALL]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from steelyard.checks.check import FEW, QUICK, WHOLE, Checks, Data, Problem, some_rows
+from steelyard.checks.check import FEW, QUICK, WHOLE, CheckData, Checks, Problem, some_rows
 from steelyard.checks.ids import with_ids
 
 CHECKS = with_ids(Checks(), repeats=False)
@@ -14,7 +14,7 @@ LABEL = re.compile(r"\s*(?:the\s+)?(?:final\s+)?answer\s*(?:is|:)", re.IGNORECAS
 MOST_ALIKE = 0.9
 
 
-def _replies(data: Data) -> tuple[list[int], list[str]]:
+def _replies(data: CheckData) -> tuple[list[int], list[str]]:
     """Rows of replies and their texts; a sample where there are many."""
     pairs = data.pairs
     if pairs is None or "answer" not in pairs.prediction or not len(pairs.accepted):
@@ -23,7 +23,7 @@ def _replies(data: Data) -> tuple[list[int], list[str]]:
     return rows.tolist(), [str(text) for text in pairs.prediction["answer"][rows].tolist()]
 
 
-def _such(data: Data, pattern: re.Pattern[str], what: str) -> Problem | None:
+def _such(data: CheckData, pattern: re.Pattern[str], what: str) -> Problem | None:
     rows, texts = _replies(data)
     such = [(row, text) for row, text in zip(rows, texts, strict=True) if pattern.match(text)]
     if not such:
@@ -40,7 +40,7 @@ def _such(data: Data, pattern: re.Pattern[str], what: str) -> Problem | None:
     "answer-tokens", "warning", "replies hold marks of the model: <s>, <|end|>, <think>",
     "Decode without special tokens, and leave thoughts out.",
 )  # fmt: skip
-def tokens(data: Data) -> Problem | None:
+def tokens(data: CheckData) -> Problem | None:
     """Marks that no reader should see."""
     return _such(data, TOKENS, "hold marks of the model")
 
@@ -49,7 +49,7 @@ def tokens(data: Data) -> Problem | None:
     "answer-labelled", "warning", "replies begin with 'Answer:', which no comparison takes off",
     "Keep what stands behind it.",
 )  # fmt: skip
-def labelled(data: Data) -> Problem | None:
+def labelled(data: CheckData) -> Problem | None:
     """Replies with a label in front, where true answers have none."""
     if data.pairs is not None and any(LABEL.match(str(text)) for text in data.pairs.accepted[:100].tolist()):
         return None
@@ -60,7 +60,7 @@ def labelled(data: Data) -> Problem | None:
     "answer-constant", "warning", "nearly all replies are the same, and true answers are not",
     "Were the pictures looked at?",
 )  # fmt: skip
-def constant(data: Data) -> Problem | None:
+def constant(data: CheckData) -> Problem | None:
     """One reply to nearly everything."""
     _, texts = _replies(data)
     if len(texts) < FEW:

@@ -10,9 +10,9 @@ import numpy as np
 from steelyard.core.block import SumBlock
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
-from steelyard.core.need import Sum, Work
 from steelyard.core.pairs import Array
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.statistic import SharedCache, Sum
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.language.replies import YES_NO
 from steelyard.tasks.answers.data import AnswerPairs
@@ -32,9 +32,9 @@ class ChoiceCounts(QuestionSum):
 
     extract: Extract = "stated"
 
-    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+    def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
         """Four columns."""
-        made = chosen(pairs, work, self.extract)
+        made = chosen(pairs, cache, self.extract)
         return np.stack([made.right, made.guess, made.asked, made.named], axis=1)
 
 
@@ -46,9 +46,9 @@ class AllChosen(Sum):
 
     extract: Extract = "stated"
 
-    def measure(self, pairs: AnswerPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: AnswerPairs, cache: SharedCache) -> SumBlock:
         """Three columns."""
-        made, units = chosen(pairs, work, self.extract), len(pairs.units)
+        made, units = chosen(pairs, cache, self.extract), len(pairs.units)
         asked = np.bincount(pairs.owner, weights=made.asked, minlength=units)
         right = np.bincount(pairs.owner, weights=made.right, minlength=units)
         logs = np.log(made.guess, out=np.zeros(len(made.guess)), where=made.asked)
@@ -67,9 +67,9 @@ class YesNoCounts(QuestionSum):
 
     reader: Reader = "word"
 
-    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+    def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
         """Six columns: TP, FP, TN, FN, other for yes, other for no."""
-        texts = said(pairs, work)
+        texts = said(pairs, cache)
         true, given = truth_of_yes_no(texts), texts.each(YES_NO[self.reader])
         says = np.array([{"yes": 1, "no": 0}.get(one, -1) for one in given], dtype=np.int64)[texts.reply]
         if self.reader != "pope":  # whose script has no other
@@ -133,7 +133,7 @@ class Choice(_OfChoices):
         """Right replies, of questions."""
         return ChoiceCounts(self.extract)
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """What guessing scores, and replies that name no option."""
         _, guess, asked, named = (float(one) for one in totals[self.counted][0])
         said = self._chance(guess, asked)
@@ -167,7 +167,7 @@ class AllChoices(_OfChoices):
         """Units that are all right, of units."""
         return AllChosen(self.extract)
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """What guessing scores."""
         _, units, guess = (float(one) for one in totals[self.counted][0])
         return self._chance(guess, units)
@@ -189,20 +189,20 @@ class _YesNo(Metric):
     def shares(self, tp: Floats, fp: Floats, tn: Floats, fn: Floats, yes: Floats, no: Floats) -> tuple[Floats, Floats]:
         """What counts, and of how much; `yes` and `no` are replies that are neither, by what is true."""
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Counts of replies."""
         return (YesNoCounts(self.reader),)
 
-    def of_all(self, totals: Declared) -> tuple[Floats, Floats]:
+    def of_all(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """What counts, and of how much, over all questions."""
         counts = totals[YesNoCounts(self.reader)]
         return self.shares(*(counts[:, i] for i in range(6)))
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """One over the other."""
         return ratio(*self.of_all(totals))
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """Replies that are neither."""
         counts = totals[YesNoCounts(self.reader)][0]
         other = int(counts[4] + counts[5])
@@ -212,7 +212,7 @@ class _YesNo(Metric):
 class _YesNoShare(_YesNo):
     """Base of those that are a proportion."""
 
-    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion."""
         return self.of_all(totals)
 

@@ -22,8 +22,8 @@ import numpy as np
 from steelyard.align.codes import codes
 from steelyard.align.join import join_rows
 from steelyard.core.errors import InputError
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Metadata
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array, Countable, Pairs
 from steelyard.core.records import Column, Records, Schema, as_object, constant_in_unit
@@ -122,9 +122,9 @@ class AnswerPairs(Pairs, Countable):
     held: frozenset[str] = frozenset()
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> Metadata:
         """Answers have no classes; what they all are decides what is shown."""
-        return Facts(holds=self.held)
+        return Metadata(holds=self.held)
 
     @property
     def grouped(self) -> bool:

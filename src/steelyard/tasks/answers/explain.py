@@ -18,8 +18,8 @@ import numpy as np
 
 from steelyard.core.explanation import Explanation
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Work
 from steelyard.core.pairs import Array
+from steelyard.core.statistic import SharedCache
 from steelyard.language import answers as alike
 from steelyard.language.replies import YES_NO
 from steelyard.tasks.answers.choices import truth_of_yes_no
@@ -35,7 +35,7 @@ TEXT_ONLY = "They see the text of a reply alone: what became of the question is 
 
 
 @frozen
-class Way:
+class AnswerConventions:
     """How replies are scored. The defaults are ours."""
 
     outcomes: str = field(default="no answer where it is not ok", metadata={"title": "outcome of a reply"})
@@ -50,14 +50,14 @@ class Way:
     ratio: str = field(default="of what is said", metadata={"title": "yes ratio"})
 
 
-OURS = Way()
+OURS = AnswerConventions()
 _WEIGHTS = "No weights are known there."
-TOOLS: dict[str, Tool[Way]] = {
+TOOLS: dict[str, Tool[AnswerConventions]] = {
     tool.name: tool
     for tool in (
         Tool(
             "lmms-eval", "75571cfe",
-            Way(
+            AnswerConventions(
                 outcomes="not known", weights="not known", vqa_texts="always", equal="as they are",
                 reader="nothing but the word", neither="left out of recall", ratio="of what is true",
             ),
@@ -74,7 +74,7 @@ TOOLS: dict[str, Tool[Way]] = {
         ),
         Tool(
             "vlmevalkit", "e8e78f05",
-            Way(
+            AnswerConventions(
                 outcomes="not known", weights="not known", vqa_texts="always", vqa_stops="kept behind a digit",
                 equal="lower, stripped", around="stripped", reader="one of the words, by VQA's marks",
             ),
@@ -93,7 +93,7 @@ TOOLS: dict[str, Tool[Way]] = {
             ),
         ),
         Tool(
-            "inspect", "56828e8", Way(
+            "inspect", "56828e8", AnswerConventions(
                 outcomes="not known", weights="not known", equal="sets of words", bags="sets of words, two digits",
             ),
             {
@@ -105,7 +105,7 @@ TOOLS: dict[str, Tool[Way]] = {
             ("match() and includes() look for the target inside the reply: other questions than these.",),
         ),
         Tool(
-            "lm-eval", "4e7e0d47f", Way(outcomes="not known", weights="not known", equal="as they are"),
+            "lm-eval", "4e7e0d47f", AnswerConventions(outcomes="not known", weights="not known", equal="as they are"),
             {
                 "outcomes": TEXT_ONLY, "weights": _WEIGHTS,
                 "equal": "exact_match compares texts as they are; its tasks may ignore case or marks.",
@@ -113,7 +113,7 @@ TOOLS: dict[str, Tool[Way]] = {
             TEXTS[:1],
         ),
         Tool(
-            "vqa", "a013f00", Way(outcomes="not known", weights="not known"),
+            "vqa", "a013f00", AnswerConventions(outcomes="not known", weights="not known"),
             {"outcomes": TEXT_ONLY, "weights": _WEIGHTS}, ("vqa",),
             ("Answers of people without answer_id that are equal are one there: ten of ten \"yes\" score 0.",),
         ),
@@ -123,11 +123,11 @@ TOOLS: dict[str, Tool[Way]] = {
 
 def explain(pairs: AnswerPairs, names: Any) -> tuple[Explanation, ...]:
     """An explanation for each tool that is named."""
-    texts = said(pairs, Work())
+    texts = said(pairs, SharedCache())
     return tuple(_of_tool(pairs, texts, tool) for tool in find_tools(names, TOOLS).values())
 
 
-def _of_tool(pairs: AnswerPairs, texts: Said, tool: Tool[Way]) -> Explanation:
+def _of_tool(pairs: AnswerPairs, texts: Said, tool: Tool[AnswerConventions]) -> Explanation:
     """What a tool prints of such data: yes and no, several people's answers, or texts."""
     if "yes or no" in pairs.held:
         fitting = [name for name in tool.prints if name in YES_OR_NO]
@@ -139,16 +139,16 @@ def _of_tool(pairs: AnswerPairs, texts: Said, tool: Tool[Way]) -> Explanation:
     return explained(replace(tool, prints=prints), partial(values, pairs, texts, prints))
 
 
-def values(pairs: AnswerPairs, texts: Said, names: tuple[str, ...], way: Way) -> dict[str, float]:
+def values(pairs: AnswerPairs, texts: Said, names: tuple[str, ...], conventions: AnswerConventions) -> dict[str, float]:
     """The numbers that come of a way."""
-    if way.outcomes != OURS.outcomes:
+    if conventions.outcomes != OURS.outcomes:
         texts = replace(texts, answered=np.ones(len(texts.reply), dtype=bool))
     weight = np.ones(len(texts.reply))
-    if pairs.weight is not None and way.weights == OURS.weights:
+    if pairs.weight is not None and conventions.weights == OURS.weights:
         weight = np.asarray(pairs.weight, dtype=np.float64)[pairs.owner]
     if names[0] in YES_OR_NO:
-        return _yes_no(texts, weight, way)
-    made = {name: _SCORES[name](texts, way) for name in names}
+        return _yes_no(texts, weight, conventions)
+    made = {name: _SCORES[name](texts, conventions) for name in names}
     total = weight.sum()
     return {name: float((scores * weight).sum() / total) if total else float("nan") for name, scores in made.items()}
 
@@ -158,12 +158,12 @@ def _codes(made: list[Any]) -> Array:
     return np.array([place.setdefault(one, len(place)) for one in made], dtype=np.int64)
 
 
-def _vqa(texts: Said, way: Way) -> Array:
-    stops = {} if way.vqa_stops == OURS.vqa_stops else {"stops": SINGLE_STOPS}
+def _vqa(texts: Said, conventions: AnswerConventions) -> Array:
+    stops = {} if conventions.vqa_stops == OURS.vqa_stops else {"stops": SINGLE_STOPS}
     code = _codes(texts.each(lambda text: alike.vqa(text, **stops)))
     begin, of = texts.begin[:-1], texts.of
     hits = np.add.reduceat((code[texts.accepted] == code[texts.reply][of]).astype(np.int64), begin)
-    if way.vqa_texts == OURS.vqa_texts:
+    if conventions.vqa_texts == OURS.vqa_texts:
         plain = _codes(texts.each(alike.plain))
         own = plain[texts.accepted]
         differs = np.add.reduceat((own != own[begin][of]).astype(np.int64), begin) > 0
@@ -174,28 +174,28 @@ def _vqa(texts: Said, way: Way) -> Array:
     return np.where(texts.answered, others / people, 0.0)
 
 
-def _exact(texts: Said, way: Way) -> Array:
+def _exact(texts: Said, conventions: AnswerConventions) -> Array:
     shape: Callable[[str], Any] = {
         "as they are": alike.NORMS["as_is"], "lower, stripped": alike.NORMS["lower"], "sets of words": _word_set,
-    }.get(way.equal, alike.spaced)  # fmt: skip
+    }.get(conventions.equal, alike.spaced)  # fmt: skip
     code = _codes(texts.each(shape))
     return texts.best((code[texts.accepted] == code[texts.reply][texts.of]).astype(float))
 
 
-def _anls(texts: Said, way: Way) -> Array:
+def _anls(texts: Said, conventions: AnswerConventions) -> Array:
     value = 1 - shares_apart(texts, "raw")
     return texts.best(np.where(value < 0.5, 0.0, value))
 
 
-def _relaxed(texts: Said, way: Way) -> Array:
-    replies = texts.each(str.strip if way.around != OURS.around else str)
+def _relaxed(texts: Said, conventions: AnswerConventions) -> Array:
+    replies = texts.each(str.strip if conventions.around != OURS.around else str)
     pairs = zip(texts.reply[texts.of].tolist(), texts.accepted.tolist(), strict=True)
     return texts.best(np.array([alike.relaxed(replies[r], texts.distinct[a]) for r, a in pairs], dtype=float))
 
 
-def _word_f1(texts: Said, way: Way) -> Array:
+def _word_f1(texts: Said, conventions: AnswerConventions) -> Array:
     pairs = list(zip(texts.reply[texts.of].tolist(), texts.accepted.tolist(), strict=True))
-    if way.bags == OURS.bags:
+    if conventions.bags == OURS.bags:
         bags = texts.each(lambda text: alike.squad(text).split())
         return texts.best(np.array([alike.bag_f1(bags[r], bags[a]) for r, a in pairs]))
     sets = texts.each(_word_set)
@@ -222,7 +222,7 @@ def _word_set(text: str) -> frozenset[str]:
     return frozenset(words)
 
 
-_SCORES: dict[str, Callable[[Said, Way], Array]] = {
+_SCORES: dict[str, Callable[[Said, AnswerConventions], Array]] = {
     "vqa": _vqa, "exact": _exact, "anls@0.5": _anls, "relaxed@0.05": _relaxed, "word_f1": _word_f1,
 }  # fmt: skip
 
@@ -233,9 +233,9 @@ def _by_marks(text: str) -> str:
     return says[0] if len(says) == 1 else "other"
 
 
-def _yes_no(texts: Said, weight: Array, way: Way) -> dict[str, float]:
+def _yes_no(texts: Said, weight: Array, conventions: AnswerConventions) -> dict[str, float]:
     read = {"nothing but the word": YES_NO["whole"], "one of the words, by VQA's marks": _by_marks}
-    words = texts.each(read.get(way.reader, YES_NO["word"]))
+    words = texts.each(read.get(conventions.reader, YES_NO["word"]))
     says = np.array([{"yes": 1, "no": 0}.get(word, -1) for word in words], dtype=np.int64)[texts.reply]
     says = np.where(texts.answered, says, -1)
     true = truth_of_yes_no(texts)
@@ -245,10 +245,10 @@ def _yes_no(texts: Said, weight: Array, way: Way) -> dict[str, float]:
 
     tp, fp, tn, fn = count(1, 1), count(0, 1), count(0, 0), count(1, 0)
     other_yes, other_no = count(1, -1), count(0, -1)
-    missed = fn + (other_yes if way.neither == OURS.neither else 0.0)
+    missed = fn + (other_yes if conventions.neither == OURS.neither else 0.0)
     yes, said_any = (
         (tp + fp, tp + fp + tn + fn)
-        if way.ratio == OURS.ratio
+        if conventions.ratio == OURS.ratio
         else (tp + fn + other_yes, tp + fp + tn + fn + other_yes + other_no)
     )
     return {

@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.core.totals import Declared
+from steelyard.core.totals import TotalsView
 from steelyard.core.weights import Floats
 from steelyard.tasks.answers.shares import OfSum, ShareOf
 from steelyard.tasks.answers.sums import NumberErrors, NumberHits, Read
@@ -73,7 +73,7 @@ class _NumberError(OfSum):
         """Sums of errors."""
         return NumberErrors(self.read, self.whole)
 
-    def left_out(self, totals: Declared) -> tuple[float, str]:
+    def left_out(self, totals: TotalsView) -> tuple[float, str]:
         """Questions whose reply is no number."""
         sums = totals[self.counted][0]
         return float(sums[ASKED] - sums[0]), "questions for a number, whose reply is none"
@@ -146,7 +146,7 @@ class RootMeanSquaredError(_NumberError):
     title = "Root mean squared error"
     columns = (3, 0)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """The root of the mean square."""
         return np.sqrt(super().reduce(totals))
 
@@ -173,7 +173,7 @@ class PercentageError(_NumberError):
     measured_in = "%"
     columns = (4, 5)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """In percent."""
         return 100 * super().reduce(totals)
 

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
-from steelyard.core.need import Sum
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.statistic import Sum
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, ratio
 
 
@@ -25,16 +25,16 @@ class OfSum(Metric):
     def counted(self) -> Sum:
         """What is added up."""
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """The sum alone."""
         return (self.counted,)
 
-    def both(self, totals: Declared) -> tuple[Floats, Floats]:
+    def both(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """What counts, and of how much."""
         sums = totals[self.counted]
         return sums[:, self.columns[0]], sums[:, self.columns[1]]
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """One over the other."""
         return ratio(*self.both(totals))
 
@@ -42,6 +42,6 @@ class OfSum(Metric):
 class ShareOf(OfSum):
     """Base of those that are a share: each question or unit counts, or does not."""
 
-    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion."""
         return self.both(totals)

@@ -9,8 +9,8 @@ import numpy as np
 
 from steelyard.core.block import SumBlock
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Sum, Work, sum_by_unit
 from steelyard.core.pairs import Array
+from steelyard.core.statistic import SharedCache, Sum, sum_by_unit
 from steelyard.language import answers as alike
 from steelyard.language import edits
 from steelyard.language.replies import read_number
@@ -27,12 +27,12 @@ class QuestionSum(Sum):
     """A sum over the questions of each unit."""
 
     @abstractmethod
-    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+    def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
         """A value for each question, or several."""
 
-    def measure(self, pairs: AnswerPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: AnswerPairs, cache: SharedCache) -> SumBlock:
         """Added up by unit."""
-        values, units = np.asarray(self.of_questions(pairs, work), dtype=np.float64), len(pairs.units)
+        values, units = np.asarray(self.of_questions(pairs, cache), dtype=np.float64), len(pairs.units)
         if values.ndim == 1:
             return sum_by_unit(values, pairs.owner, units)
         columns = [np.bincount(pairs.owner, weights=column, minlength=units) for column in values.T]
@@ -47,11 +47,11 @@ class Questions(QuestionSum):
 
     of: Literal["all", "answered"] = "all"
 
-    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+    def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
         """1 each."""
         if self.of == "all":
             return np.ones(len(pairs.owner))
-        return said(pairs, work, empty=True).answered
+        return said(pairs, cache, empty=True).answered
 
 
 @frozen
@@ -63,24 +63,24 @@ class ExactSum(QuestionSum):
     norm: str = "space"
     form: Form = "as_is"
 
-    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+    def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
         """1 where it is one."""
-        reply, accepted = codes_of(pairs, work, self.norm, self.form)
-        texts = said(pairs, work)
+        reply, accepted = codes_of(pairs, cache, self.norm, self.form)
+        texts = said(pairs, cache)
         return texts.best((accepted == reply[texts.of]).astype(float))
 
 
-def vqa_scores(pairs: AnswerPairs, work: Work, process: str, rule: str) -> Array:
+def vqa_scores(pairs: AnswerPairs, cache: SharedCache, process: str, rule: str) -> Array:
     """VQA accuracy of each question."""
 
     def make() -> Array:
-        texts = said(pairs, work)
+        texts = said(pairs, cache)
         if not len(texts.reply):
             return np.zeros(0)
-        reply, accepted = codes_of(pairs, work, "vqa", "as_is")
+        reply, accepted = codes_of(pairs, cache, "vqa", "as_is")
         hits = np.add.reduceat((accepted == reply[texts.of]).astype(np.int64), texts.begin[:-1])
         if process == "official":
-            plain = np.asarray(_plain_codes(pairs, work, texts))
+            plain = np.asarray(_plain_codes(pairs, cache, texts))
             own = plain[texts.accepted]
             differs = np.add.reduceat((own != own[texts.begin[:-1]][texts.of]).astype(np.int64), texts.begin[:-1]) > 0
             same = np.add.reduceat((own == plain[texts.reply][texts.of]).astype(np.int64), texts.begin[:-1])
@@ -91,13 +91,13 @@ def vqa_scores(pairs: AnswerPairs, work: Work, process: str, rule: str) -> Array
         others = hits * np.minimum(1.0, (hits - 1) / 3) + (people - hits) * np.minimum(1.0, hits / 3)
         return np.where(texts.answered, others / people, 0.0)
 
-    return work.once(("vqa", process, rule), make)
+    return cache.once(("vqa", process, rule), make)
 
 
-def _plain_codes(pairs: AnswerPairs, work: Work, texts: Said) -> Array:
+def _plain_codes(pairs: AnswerPairs, cache: SharedCache, texts: Said) -> Array:
     place: dict[str, int] = {}
     made = (place.setdefault(alike.plain(text), len(place)) for text in texts.distinct)
-    return work.once("plain", lambda: np.fromiter(made, np.int64, len(texts.distinct)))
+    return cache.once("plain", lambda: np.fromiter(made, np.int64, len(texts.distinct)))
 
 
 @frozen
@@ -109,9 +109,9 @@ class VqaSum(QuestionSum):
     process: Process = "official"
     rule: Rule = "official"
 
-    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+    def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
         """From 0 to 1 each."""
-        return vqa_scores(pairs, work, self.process, self.rule)
+        return vqa_scores(pairs, cache, self.process, self.rule)
 
 
 @frozen
@@ -121,10 +121,10 @@ class VqaRemarks(QuestionSum):
     name = "answers.vqa_remarks"
     drawn = False
 
-    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+    def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
         """Two counts."""
-        texts = said(pairs, work)
-        official, always = (vqa_scores(pairs, work, process, "official") for process in ("official", "always"))
+        texts = said(pairs, cache)
+        official, always = (vqa_scores(pairs, cache, process, "official") for process in ("official", "always"))
         return np.stack([always > official, np.diff(texts.begin) <= MANY], axis=1)
 
 
@@ -138,10 +138,10 @@ class AnlsSum(QuestionSum):
     edge: Literal["script", "paper"] = "script"
     length: Literal["raw", "folded"] = "raw"
 
-    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+    def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
         """The best over the accepted answers."""
-        texts = said(pairs, work)
-        far = work.once(("anls", self.length), lambda: shares_apart(texts, self.length))
+        texts = said(pairs, cache)
+        far = cache.once(("anls", self.length), lambda: shares_apart(texts, self.length))
         value = 1 - far
         low = value < self.threshold if self.edge == "script" else far >= self.threshold
         return texts.best(np.where(low, 0.0, value))
@@ -170,9 +170,9 @@ class RelaxedSum(QuestionSum):
     years: Literal["relaxed", "exact"] = "relaxed"
     lenient: bool = False
 
-    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+    def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
         """1 where it is."""
-        texts = said(pairs, work)
+        texts = said(pairs, cache)
         distinct = texts.distinct
         right = [
             alike.relaxed(distinct[reply], distinct[answer], self.tolerance, self.years, self.lenient)
@@ -189,9 +189,9 @@ class BagSum(QuestionSum):
 
     of: Literal["words", "characters"] = "words"
 
-    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+    def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
         """The best over the accepted answers."""
-        texts = said(pairs, work)
+        texts = said(pairs, cache)
         bags = texts.each((lambda t: alike.squad(t).split()) if self.of == "words" else alike.spaced)
         pairs_of = zip(texts.reply[texts.of].tolist(), texts.accepted.tolist(), strict=True)
         return texts.best(np.array([alike.bag_f1(bags[reply], bags[answer]) for reply, answer in pairs_of]))
@@ -207,26 +207,26 @@ class EditSums(QuestionSum):
     form: Form = "as_is"
     space: Literal["blank", "any"] = "blank"
 
-    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+    def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
         """Five columns, against the accepted answer with the lowest rate."""
-        return work.once(self, lambda: self._made(pairs, work))
+        return cache.once(self, lambda: self._made(pairs, cache))
 
-    def texts(self, pairs: AnswerPairs, work: Work) -> tuple[list[str], list[str]]:
+    def texts(self, pairs: AnswerPairs, cache: SharedCache) -> tuple[list[str], list[str]]:
         """Each accepted answer, and beside it the reply."""
-        texts, form = said(pairs, work, empty=True), alike.unicode_form(self.form)
+        texts, form = said(pairs, cache, empty=True), alike.unicode_form(self.form)
         shaped = [form(text).strip() for text in texts.distinct]
         reply = texts.reply[texts.of].tolist()
         return [shaped[i] for i in texts.accepted.tolist()], [shaped[i] for i in reply]
 
-    def _counts(self, pairs: AnswerPairs, work: Work) -> Array:
+    def _counts(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
         if self.by == "characters":
-            return edits.text_counts(*self.texts(pairs, work))
-        sides = ([alike.transcript_words(text, self.space) for text in side] for side in self.texts(pairs, work))
+            return edits.text_counts(*self.texts(pairs, cache))
+        sides = ([alike.transcript_words(text, self.space) for text in side] for side in self.texts(pairs, cache))
         return edits.edit_counts(*edits.words(*sides))
 
-    def _made(self, pairs: AnswerPairs, work: Work) -> Array:
-        texts = said(pairs, work, empty=True)
-        counts = self._counts(pairs, work).astype(np.float64)
+    def _made(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
+        texts = said(pairs, cache, empty=True)
+        counts = self._counts(pairs, cache).astype(np.float64)
         length, wrong = counts[:, :3].sum(axis=1), counts[:, 1:].sum(axis=1)
         rate = np.divide(wrong, length, out=np.where(wrong > 0, np.inf, 0.0), where=length > 0)
         best = np.lexsort((*counts.T, rate, texts.of))[texts.begin[:-1]]  # no order of rows decides between equals
@@ -240,9 +240,9 @@ class TextRemarks(QuestionSum):
     name = "answers.text_remarks"
     drawn = False
 
-    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+    def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
         """Two counts."""
-        texts = said(pairs, work, empty=True)
+        texts = said(pairs, cache, empty=True)
         nfc = alike.unicode_form("nfc")
         tabbed = np.array([any(mark in text.strip() for mark in "\t\n\r") for text in texts.distinct], dtype=bool)
         forms = np.array([nfc(text) != text for text in texts.distinct], dtype=bool)
@@ -250,11 +250,11 @@ class TextRemarks(QuestionSum):
         return np.stack([mark[first] | mark[texts.reply] for mark in (tabbed, forms)], axis=1)
 
 
-def numbers_of(pairs: AnswerPairs, work: Work, read: str) -> tuple[Array, Array]:
+def numbers_of(pairs: AnswerPairs, cache: SharedCache, read: str) -> tuple[Array, Array]:
     """The true number of each question that has one, the nearest to the reply's; and the reply's. nan where none."""
 
     def make() -> tuple[Array, Array]:
-        texts = said(pairs, work)
+        texts = said(pairs, cache)
 
         def numbers(reading: str) -> Array:
             values = [read_number(text, reading) for text in texts.distinct]
@@ -267,7 +267,7 @@ def numbers_of(pairs: AnswerPairs, work: Work, read: str) -> tuple[Array, Array]
         order = np.lexsort((away, texts.of))
         return true[order[texts.begin[:-1]]], reply
 
-    return work.once(("numbers", read), make)
+    return cache.once(("numbers", read), make)
 
 
 @frozen
@@ -281,9 +281,9 @@ class NumberHits(QuestionSum):
     read: Read = "whole"
     whole: bool = False
 
-    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+    def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
         """Hits and questions."""
-        true, given = numbers_of(pairs, work, self.read)
+        true, given = numbers_of(pairs, cache, self.read)
         asked = _asked(true, self.whole)
         with np.errstate(invalid="ignore"):
             hit = np.abs(given - true) <= np.maximum(self.relative * np.abs(true), self.absolute)
@@ -306,9 +306,9 @@ class NumberErrors(QuestionSum):
     read: Read = "whole"
     whole: bool = False
 
-    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+    def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
         """Seven columns."""
-        true, given = numbers_of(pairs, work, self.read)
+        true, given = numbers_of(pairs, cache, self.read)
         asked = _asked(true, self.whole)
         both = asked & ~np.isnan(given)
         error = np.where(both, given - np.where(asked, true, 0.0), 0.0)

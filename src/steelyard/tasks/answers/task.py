@@ -8,7 +8,7 @@ Metrics
 
 from __future__ import annotations
 
-from steelyard.core.facts import Facts
+from steelyard.core.metadata import Metadata
 from steelyard.core.task import Task
 from steelyard.tasks.answers.accuracy import ACCURACIES
 from steelyard.tasks.answers.choices import CHOICES
@@ -18,7 +18,7 @@ from steelyard.tasks.answers.transcripts import TRANSCRIPTS
 from steelyard.tasks.answers.verdicts import VERDICTS
 
 
-def defaults_for(facts: Facts) -> tuple[str, ...]:
+def defaults_for(facts: Metadata) -> tuple[str, ...]:
     """What a report shows, by what all true answers are."""
     held = facts.holds
     logged = tuple(f"logged(score={name[7:]})" for name in sorted(held) if name.startswith("logged:"))

@@ -1,4 +1,4 @@
-"""What the needs of `answers` share: every distinct text once, and what is read in it."""
+"""What the statistics of `answers` share: every distinct text once, and what is read in it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Work
 from steelyard.core.pairs import Array
+from steelyard.core.statistic import SharedCache
 from steelyard.language import answers as alike
 from steelyard.language.replies import read_choice
 from steelyard.tasks.answers.data import AnswerPairs, choices_of
@@ -45,11 +45,11 @@ class Said:
         return list(map(function, self.distinct))
 
 
-def said(pairs: AnswerPairs, work: Work, *, empty: bool = False) -> Said:
+def said(pairs: AnswerPairs, cache: SharedCache, *, empty: bool = False) -> Said:
     """The texts. An accepted answer that is empty is an error, unless a metric can take it."""
-    texts = work.once("said", lambda: _said(pairs))
+    texts = cache.once("said", lambda: _said(pairs))
     if not empty:
-        work.once("no empty truth", lambda: _refuse_empty(pairs, texts))
+        cache.once("no empty truth", lambda: _refuse_empty(pairs, texts))
     return texts
 
 
@@ -109,16 +109,16 @@ def _refuse_empty(pairs: AnswerPairs, texts: Said) -> bool:
     return True
 
 
-def codes_of(pairs: AnswerPairs, work: Work, norm: str, form: str) -> tuple[Array, Array]:
+def codes_of(pairs: AnswerPairs, cache: SharedCache, norm: str, form: str) -> tuple[Array, Array]:
     """Texts made alike, as codes: of the replies, and of the accepted answers."""
 
     def make() -> Array:
-        texts = said(pairs, work)
+        texts = said(pairs, cache)
         shape, make_alike = alike.unicode_form(form), alike.NORMS[norm]
         return _factored([make_alike(shape(text)) for text in texts.distinct])[0]
 
-    texts = said(pairs, work)
-    code = work.once(("alike", norm, form), make)
+    texts = said(pairs, cache)
+    code = cache.once(("alike", norm, form), make)
     return code[texts.reply], code[texts.accepted]
 
 
@@ -134,13 +134,13 @@ class Chosen:
     guess: Array
 
 
-def chosen(pairs: AnswerPairs, work: Work, extract: str) -> Chosen:
+def chosen(pairs: AnswerPairs, cache: SharedCache, extract: str) -> Chosen:
     """What replies choose."""
-    return work.once(("chosen", extract), lambda: _chosen(pairs, work, extract))
+    return cache.once(("chosen", extract), lambda: _chosen(pairs, cache, extract))
 
 
-def _chosen(pairs: AnswerPairs, work: Work, extract: str) -> Chosen:
-    texts = said(pairs, work)
+def _chosen(pairs: AnswerPairs, cache: SharedCache, extract: str) -> Chosen:
+    texts = said(pairs, cache)
     n = len(texts.reply)
     asked, named, right, guess = np.zeros(n, bool), np.zeros(n, bool), np.zeros(n, bool), np.zeros(n)
     if "choices" not in pairs.truth:

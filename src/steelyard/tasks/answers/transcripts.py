@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.answers.sums import EditSums, Form, TextRemarks
 
@@ -43,16 +43,16 @@ class _Transcript(Metric):
         """What is added up."""
         return EditSums(self.by, self.unicode)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Edits, and what must be said of texts."""
         return self.edits, TextRemarks()
 
-    def counts(self, totals: Declared) -> tuple[Floats, Floats, Floats, Floats]:
+    def counts(self, totals: TotalsView) -> tuple[Floats, Floats, Floats, Floats]:
         """Kept, substituted, deleted, inserted."""
         sums = totals[self.edits]
         return sums[:, 0], sums[:, 1], sums[:, 2], sums[:, 3]
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """Empty true texts, separators that are none, characters in two forms."""
         empty = int(totals[self.edits][0, 4])
         tabbed, forms = (int(one) for one in totals[TextRemarks()][0])
@@ -101,7 +101,7 @@ class _Rate(_Transcript):
 
     range = (0, INFINITY)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """All edits over the length of the true texts."""
         kept, substituted, deleted, inserted = self.counts(totals)
         return ratio(substituted + deleted + inserted, kept + substituted + deleted)
@@ -113,7 +113,7 @@ class _Part(_Transcript):
     range = (0, INFINITY)
     part: ClassVar[int]
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """One kind of edit over the length of the true texts."""
         counts = self.counts(totals)
         return ratio(counts[self.part], counts[0] + counts[1] + counts[2])
@@ -314,7 +314,7 @@ class MatchErrorRate(_Words):
     title = "Match error rate"
     range = (0, 1)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """From the sums over questions."""
         kept, substituted, deleted, inserted = self.counts(totals)
         return ratio(substituted + deleted + inserted, kept + substituted + deleted + inserted)
@@ -348,7 +348,7 @@ class WordInformationPreserved(_Words):
     better = "higher"
     range = (0, 1)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """From the sums over questions."""
         kept, substituted, deleted, inserted = self.counts(totals)
         return _preserved(kept, kept + substituted + deleted, kept + substituted + inserted)
@@ -375,7 +375,7 @@ class WordInformationLost(_Words):
     title = "Word information lost"
     range = (0, 1)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """From the sums over questions."""
         kept, substituted, deleted, inserted = self.counts(totals)
         return 1 - _preserved(kept, kept + substituted + deleted, kept + substituted + inserted)

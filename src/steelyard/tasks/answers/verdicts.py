@@ -7,8 +7,8 @@ import numpy as np
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
-from steelyard.core.need import Work
 from steelyard.core.pairs import Array
+from steelyard.core.statistic import SharedCache
 from steelyard.tasks.answers.data import AnswerPairs
 from steelyard.tasks.answers.shares import OfSum
 from steelyard.tasks.answers.sums import QuestionSum
@@ -22,7 +22,7 @@ class JudgeSum(QuestionSum):
 
     name = "answers.judge"
 
-    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+    def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
         """Verdict and 1."""
         if "verdict" in pairs.truth:
             values = pairs.truth_column("verdict")
@@ -45,7 +45,7 @@ class LoggedSum(QuestionSum):
 
     of: str = "score"
 
-    def of_questions(self, pairs: AnswerPairs, work: Work) -> Array:
+    def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
         """Value and 1; both 0 where a question has none."""
         name = f"logged:{self.of}"
         if name not in pairs.prediction:

@@ -9,8 +9,8 @@ import numpy as np
 
 from steelyard.core.figure import Array, Figure, Listing, Texts
 from steelyard.core.metric import Metric
-from steelyard.core.need import Work
 from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache
 from steelyard.core.table import Table
 from steelyard.core.weights import ratio
 from steelyard.language import edits
@@ -47,7 +47,7 @@ def figures(pairs: AnswerPairs, state: State, metrics: Sequence[Metric]) -> Mapp
         return made
     if "yes or no" in held:
         return {"yes_no": lambda: yes_no_figure(pairs)}
-    true, given = numbers_of(pairs, Work(), "whole")
+    true, given = numbers_of(pairs, SharedCache(), "whole")
     known = np.isfinite(true) & np.isfinite(given)
     if "numbers" in held and known.any():
         made["agreement"] = lambda: agreement(true[known], given[known], "question", "as answered")
@@ -59,7 +59,7 @@ def figures(pairs: AnswerPairs, state: State, metrics: Sequence[Metric]) -> Mapp
 
 def yes_no(pairs: AnswerPairs) -> Table:
     """Questions by what is true and what was said."""
-    counts = YesNoCounts().of_questions(pairs, Work()).sum(axis=0)
+    counts = YesNoCounts().of_questions(pairs, SharedCache()).sum(axis=0)
     values = np.array([[counts[0], counts[3], counts[4]], [counts[1], counts[2], counts[5]]], dtype=float)
     return Table("yes_no", "Yes and no", "true", ("yes", "no"), ("yes", "no", "other"), values)
 
@@ -89,9 +89,9 @@ def yes_no_figure(pairs: AnswerPairs) -> Figure:
 def _counted(pairs: AnswerPairs) -> list[tuple[str, int]]:
     """The most frequent edits, as "a as o", with how often they come."""
     some = pairs if len(pairs.owner) <= MOST_QUESTIONS else pairs.select(np.arange(len(pairs.owner)) < MOST_QUESTIONS)
-    work, need = Work(), EditSums("characters")
+    work, statistic = SharedCache(), EditSums("characters")
     texts = said(some, work, empty=True)
-    true, given = need.texts(some, work)
+    true, given = statistic.texts(some, work)
     first = np.zeros(len(texts.accepted), dtype=bool)
     first[texts.begin[:-1]] = texts.answered  # of several accepted answers the first is aligned
     counts: Counter[tuple[str, str]] = Counter()
@@ -131,7 +131,7 @@ def confusions_figure(pairs: AnswerPairs) -> Figure:
 
 def similarity_figure(pairs: AnswerPairs) -> Figure:
     """How alike replies and answers are, before a threshold."""
-    values = AnlsSum(0.0).of_questions(pairs, Work())
+    values = AnlsSum(0.0).of_questions(pairs, SharedCache())
     edges = np.linspace(0, 1, BINS + 1)
     counts = np.histogram(values, edges)[0]
     return Figure(
@@ -148,7 +148,7 @@ def listing(pairs: AnswerPairs, state: State) -> Listing | None:
     """Every question: what is accepted, the reply, and whether it is right."""
     if "answers" not in state.facts.holds:
         return None
-    work = Work()
+    work = SharedCache()
     texts = said(pairs, work, empty=True)
     accepted = [
         " | ".join(dict.fromkeys(texts.distinct[k] for k in texts.accepted[low:high].tolist()))

@@ -11,13 +11,13 @@ import numpy as np
 from steelyard.core.block import SumBlock
 from steelyard.core.by_group import Arrays, GroupCurve
 from steelyard.core.errors import InputError
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.core.need import Need, Sum, Work
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import RankingBlock
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.statistic import SharedCache, Statistic, Sum
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, Weights, ratio
 from steelyard.tasks.boxes.along import Walk, class_means
 from steelyard.tasks.boxes.lrp import Located, located
@@ -91,11 +91,11 @@ class ScoreBins(Sum):
     edges: str
     max_dets: int
 
-    def measure(self, pairs: BoxPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: BoxPairs, cache: SharedCache) -> SumBlock:
         """Three columns per bin."""
         check_shares(pairs, "calibration compares it with a share")
         levels, places = on_grid(self.iou)
-        m = matches(pairs, work, thresholds(levels), STANDARD_AREAS, MOST)[0]
+        m = matches(pairs, cache, thresholds(levels), STANDARD_AREAS, MOST)[0]
         hit, ignored = m.bit(places[0])
         kept = np.flatnonzero(m.places() & (m.rank < self.max_dets) & ~ignored)
         score = m.score[kept]
@@ -104,7 +104,7 @@ class ScoreBins(Sum):
         columns = [np.bincount(cell, weights=w, minlength=cells) for w in (None, score, hit[kept].astype(np.float64))]
         return SumBlock(np.stack(columns, axis=1).reshape(len(pairs.units), -1).astype(np.float64))
 
-    def earlier(self, kept: Iterable[Need]) -> tuple[Need, str] | None:
+    def earlier(self, kept: Iterable[Statistic]) -> tuple[Statistic, str] | None:
         """Versions before 0.3 kept it with a cap."""
         return with_cap(self, kept)
 
@@ -144,11 +144,11 @@ class DetectionCalibrationError(CalibrationError):
         """What is added up."""
         return ScoreBins(float(self.iou), self.bins, self.edges, self.max_dets)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Detections, scores and hits by bin."""
         return (self.counts,)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Gaps, each counted by its detections."""
         count, score, hit = np.moveaxis(totals[self.counts].reshape(-1, self.bins, 3), 2, 0)
         return ratio(np.abs(hit - score).sum(axis=1), count.sum(axis=1))
@@ -160,13 +160,13 @@ class LocatedShares(Located):
 
     name = "boxes.located_shares"
 
-    def measure(self, pairs: BoxPairs, work: Work) -> RankingBlock:
+    def measure(self, pairs: BoxPairs, cache: SharedCache) -> RankingBlock:
         """The matches by class, with their overlaps."""
         check_shares(pairs, "calibration compares it with a share")
         if self.tau > 0:
-            return super().measure(pairs, work)
-        m = matches(pairs, work, (LEAST,), STANDARD_AREAS[:1], MOST)[0]
-        return located(match_at_zero(match_input(pairs, work), m))
+            return super().measure(pairs, cache)
+        m = matches(pairs, cache, (LEAST,), STANDARD_AREAS[:1], MOST)[0]
+        return located(match_at_zero(match_input(pairs, cache), m))
 
 
 def match_at_zero(s: MatchInput, m: Matches) -> Matches:
@@ -205,7 +205,7 @@ class LocalisationGaps(GroupCurve):
     bins: int
     edges: str
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
         """All classes."""
         return self.join(self.read_group(block.one(k), weights) for k in range(block.groups))
 
@@ -273,15 +273,15 @@ class LocalisationCalibrationError(CalibrationError):
         """What the notes are about."""
         return RankingSummary(self.curve.ranking, self.max_dets)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """The ranking with overlaps."""
         return self.curve, self.summary
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """How many detections the cap leaves out."""
         return self.summary.remarks(totals[self.summary])
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """The error under each row of weights."""
         values: Floats = totals[self.curve][:, 0]
         return values

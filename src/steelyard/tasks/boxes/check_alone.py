@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.core.records import Array
 from steelyard.tasks.boxes.check_geometry import twins
-from steelyard.tasks.boxes.check_side import Side, texts
+from steelyard.tasks.boxes.check_side import CheckedSide, texts
 
 TWIN = 0.95  # overlap of two boxes that are one
 FEW = 20  # boxes below which statistics say nothing
@@ -30,7 +30,7 @@ def places(known: Array, column: Array) -> Array:
     return np.array([place.get(str(v), -1) for v in column.tolist()], dtype=np.int64)
 
 
-def check_ids(side: Side) -> None:
+def check_ids(side: CheckedSide) -> None:
     """Ids that stand twice, and rows of images or classes that are not listed."""
     for ids, what, listed in ((side.images, "image", "images"), (side.labels, "class", "classes")):
         if ids is None:
@@ -81,7 +81,7 @@ def _repeated(ids: Array) -> Array:
     return np.flatnonzero(again)
 
 
-def check_names(side: Side) -> None:
+def check_names(side: CheckedSide) -> None:
     """Names of classes that differ in nothing that a reader sees, and files that stand for two images."""
     plain = [" ".join(name.lower().replace("_", " ").replace("-", " ").split()) for name in side.names]
     many = {name for name, count in Counter(plain).items() if count > 1 and name}
@@ -100,7 +100,7 @@ def check_names(side: Side) -> None:
     )  # fmt: skip
 
 
-def check_coordinates(side: Side, sizes: Array | None) -> None:
+def check_coordinates(side: CheckedSide, sizes: Array | None) -> None:
     """Corners or fractions where sizes are expected, empty boxes, boxes outside their image. `sizes` is by box."""
     if not len(side):
         return
@@ -114,7 +114,7 @@ def check_coordinates(side: Side, sizes: Array | None) -> None:
         _outside(side, sizes)
 
 
-def _fractions(side: Side, sizes: Array | None) -> bool:
+def _fractions(side: CheckedSide, sizes: Array | None) -> bool:
     """Whether all boxes lie within the unit square, though images are larger."""
     if side.shares:
         return False
@@ -131,7 +131,7 @@ def _fractions(side: Side, sizes: Array | None) -> bool:
     return True
 
 
-def _corners(side: Side, sizes: Array | None) -> bool:
+def _corners(side: CheckedSide, sizes: Array | None) -> bool:
     """Whether boxes look like two corners: the third number always beyond the first, and too far as a size.
 
     Boxes x, y, width, height that are all wider than they are far from the edge, and reach out of the image in large
@@ -161,7 +161,7 @@ def _corners(side: Side, sizes: Array | None) -> bool:
     return suspect
 
 
-def _outside(side: Side, sizes: Array) -> None:
+def _outside(side: CheckedSide, sizes: Array) -> None:
     x, y, w, h = side.box.T
     width, height = sizes.T
     with np.errstate(invalid="ignore"):
@@ -183,7 +183,7 @@ def _outside(side: Side, sizes: Array) -> None:
     )  # fmt: skip
 
 
-def check_truth(side: Side) -> None:
+def check_truth(side: CheckedSide) -> None:
     """What only truth can have wrong: twins, areas, crowds."""
     crowd = np.zeros(len(side), dtype=bool) if side.crowd is None else side.crowd.astype(bool)
     plain = np.flatnonzero(~crowd & (side.box[:, 2] > 0) & (side.box[:, 3] > 0))
@@ -236,7 +236,7 @@ def check_truth(side: Side) -> None:
         )  # fmt: skip
 
 
-def cells(side: Side) -> Array:
+def cells(side: CheckedSide) -> Array:
     """A number for each image and class together."""
     columns = [c if c.dtype.kind == "i" else texts(c).astype(str) for c in (side.image, side.label)]
     codes = [np.unique(c, return_inverse=True)[1].astype(np.int64) for c in columns]
@@ -246,6 +246,6 @@ def cells(side: Side) -> Array:
 MISREAD = {"corners-as-size", "fractions", "centres-as-corners", "axes-exchanged"}
 
 
-def misread(side: Side) -> bool:
+def misread(side: CheckedSide) -> bool:
     """Whether the numbers of a side mean something else than they are taken for: much else then follows from it."""
     return any(finding.code in MISREAD for finding in side.findings)

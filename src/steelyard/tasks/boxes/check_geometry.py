@@ -46,7 +46,7 @@ def twins(cell: Array, box: Array, least: float) -> tuple[Array, Array]:
 
 
 @frozen
-class Sample:
+class OverlapSample:
     """Truths and predictions of some images, every truth beside every prediction of its image, one after the other."""
 
     truth: Array  # row of the truth
@@ -80,7 +80,7 @@ class Sample:
 
 def draw_sample(
     truth_image: Array, usable: Array, prediction_image: Array, score: Array, shift: int = 0, images: int = 400
-) -> Sample:
+) -> OverlapSample:
     """Images evenly over all that hold truth; of each, the predictions with the highest scores, three to a truth.
 
     Images are places from 0. With `shift`, the predictions are those of the image so many places further on.
@@ -107,7 +107,7 @@ def draw_sample(
     starts = begin[np.searchsorted(held, truth_image[rows])] if len(rows) else np.zeros(0, int)
     truth = np.repeat(rows, many)
     within = np.arange(len(truth)) - np.repeat(np.cumsum(many) - many, many)
-    return Sample(truth, order[np.repeat(starts, many) + within], np.sort(rows))
+    return OverlapSample(truth, order[np.repeat(starts, many) + within], np.sort(rows))
 
 
 def extent(points: Array, kept: Array) -> Array:

@@ -8,14 +8,14 @@ import numpy as np
 
 from steelyard.core.records import Array
 from steelyard.tasks.boxes.check_alone import FEW, MISREAD, cells, misread, places
-from steelyard.tasks.boxes.check_geometry import Sample, draw_sample, twins
-from steelyard.tasks.boxes.check_side import Side
+from steelyard.tasks.boxes.check_geometry import OverlapSample, draw_sample, twins
+from steelyard.tasks.boxes.check_side import CheckedSide
 
 CUT = 0.05  # a lowest score from which on low scores must have been cut off
 SHIFTED = {"+1": 1, "−1": -1}
 
 
-def check_scores(side: Side) -> None:
+def check_scores(side: CheckedSide) -> None:
     """Scores outside 0 to 1, all alike, or cut off."""
     score = side.score
     if score is None or not len(score):
@@ -63,7 +63,7 @@ def _cut_off(score: Array) -> bool:
     return lowest >= CUT and float(np.partition(score, many)[many]) - lowest < 0.25 * lowest
 
 
-def check_repeats(side: Side) -> None:
+def check_repeats(side: CheckedSide) -> None:
     """Detections that stand twice, and boxes that no suppression has thinned."""
     score = side.score
     if score is None or not len(side):
@@ -94,7 +94,7 @@ def check_repeats(side: Side) -> None:
     _limit(side, cell, score)
 
 
-def _limit(side: Side, cell: Array, score: Array) -> None:
+def _limit(side: CheckedSide, cell: Array, score: Array) -> None:
     order = np.lexsort((-score, cell))
     starts = np.flatnonzero(np.diff(cell[order], prepend=-1))
     counts = np.diff(np.append(starts, len(order)))
@@ -109,7 +109,7 @@ def _limit(side: Side, cell: Array, score: Array) -> None:
     )  # fmt: skip
 
 
-def check_join(truth: Side, side: Side) -> Array:
+def check_join(truth: CheckedSide, side: CheckedSide) -> Array:
     """Predictions of unknown images or classes, and images without any. Gives each prediction's image."""
     images = _known(truth.images, truth.image)
     labels = _known(truth.labels, truth.label)
@@ -141,7 +141,7 @@ def _known(listed: Array | None, column: Array) -> Array:
     return np.unique(column) if listed is None else listed
 
 
-def _missing_images(truth: Side, side: Side, images: Array, image: Array) -> None:
+def _missing_images(truth: CheckedSide, side: CheckedSide, images: Array, image: Array) -> None:
     held = np.unique(places(images, truth.image))
     held = held[held >= 0]
     lacking = np.setdiff1d(held, image)
@@ -163,7 +163,7 @@ def _missing_images(truth: Side, side: Side, images: Array, image: Array) -> Non
     )  # fmt: skip
 
 
-def _missing_classes(truth: Side, side: Side, labels: Array, label: Array) -> None:
+def _missing_classes(truth: CheckedSide, side: CheckedSide, labels: Array, label: Array) -> None:
     counts = (
         np.bincount(places(labels, truth.label).clip(0), minlength=len(labels)) if len(truth) else np.zeros(len(labels))
     )
@@ -191,7 +191,7 @@ def _missing_classes(truth: Side, side: Side, labels: Array, label: Array) -> No
     )  # fmt: skip
 
 
-def check_fit(truth: Side, side: Side, image: Array, sizes: Array | None) -> None:
+def check_fit(truth: CheckedSide, side: CheckedSide, image: Array, sizes: Array | None) -> None:
     """Whether predictions lie on the truth, and if not, whether another reading of their numbers would.
 
     All by statistics over a sample of images: the share of objects that some prediction of any class covers (IoU 0.5).
@@ -230,7 +230,7 @@ def check_fit(truth: Side, side: Side, image: Array, sizes: Array | None) -> Non
         )  # fmt: skip
 
 
-def _misreading(side: Side) -> str:
+def _misreading(side: CheckedSide) -> str:
     return next((finding.code for finding in side.findings if finding.code in MISREAD), "")
 
 
@@ -256,7 +256,13 @@ def _readings(box: Array, sizes: Array | None) -> dict[str, tuple[Array, str, st
 
 
 def other_readings(
-    side: Side, truth: Side, sample: Sample, plain: float, sizes: Array | None, *, only: tuple[str, ...] | None = None
+    side: CheckedSide,
+    truth: CheckedSide,
+    sample: OverlapSample,
+    plain: float,
+    sizes: Array | None,
+    *,
+    only: tuple[str, ...] | None = None,
 ) -> Array | None:
     """The boxes in the reading that puts predictions on many more objects, which is reported; None where none does."""
     readings = {code: read for code, read in _readings(side.box, sizes).items() if only is None or code in only}
@@ -274,9 +280,9 @@ def other_readings(
 
 
 def _other_reading(
-    truth: Side,
-    side: Side,
-    sample: Sample,
+    truth: CheckedSide,
+    side: CheckedSide,
+    sample: OverlapSample,
     plain: float,
     sizes: Array | None,
     codes: Array,
@@ -301,7 +307,7 @@ def _other_reading(
     return False
 
 
-def class_shift(truth: Side, side: Side, sample: Sample, box: Array) -> None:
+def class_shift(truth: CheckedSide, side: CheckedSide, sample: OverlapSample, box: Array) -> None:
     """Classes off by one, or places in a list where ids are expected."""
     value, partner = sample.best(truth.box, box)
     hit = np.flatnonzero((value >= 0.5) & (partner >= 0))

@@ -9,9 +9,9 @@ import numpy as np
 from steelyard.checks.findings import Finding
 from steelyard.core.records import Array, BoxRecords, Records
 from steelyard.tasks.boxes.check_alone import FEW
-from steelyard.tasks.boxes.check_geometry import Sample, draw_sample, extent
+from steelyard.tasks.boxes.check_geometry import OverlapSample, draw_sample, extent
 from steelyard.tasks.boxes.check_pairs import class_shift, other_readings
-from steelyard.tasks.boxes.check_side import Side
+from steelyard.tasks.boxes.check_side import CheckedSide
 
 IMAGES = 40
 
@@ -53,7 +53,7 @@ def has_points(records: Records) -> bool:
     return isinstance(records, BoxRecords) and records.similarity is not None and records.similarity[0] == "keypoints"
 
 
-def _part(records: Records, name: str, rows: Array, image: Array) -> Side:
+def _part(records: Records, name: str, rows: Array, image: Array) -> CheckedSide:
     if has_points(records):
         points = records["shape"][rows]
         seen = points[:, 2::3] > 0 if name == "truth" else np.ones((len(rows), points.shape[1] // 3), dtype=bool)
@@ -61,13 +61,15 @@ def _part(records: Records, name: str, rows: Array, image: Array) -> Side:
     else:
         box = np.column_stack([records[c][rows] for c in "xywh"])
     place = records.place
-    side = Side(name, records.source, image[rows].astype(np.int64), records["label"][rows], box)
+    side = CheckedSide(name, records.source, image[rows].astype(np.int64), records["label"][rows], box)
     side.place = lambda row: place(int(rows[row]))
     side.score = records["score"][rows] if "score" in records else None
     return side
 
 
-def _judge(readings: tuple[str, ...] | None, fit: bool, truth: Side, side: Side, sample: Sample) -> None:
+def _judge(
+    readings: tuple[str, ...] | None, fit: bool, truth: CheckedSide, side: CheckedSide, sample: OverlapSample
+) -> None:
     plain = sample.rate(truth.box, side.box)
     far = np.abs(side.box).max()
     if plain < 0.05 and far <= 1.02 and np.abs(truth.box).max() > 20:

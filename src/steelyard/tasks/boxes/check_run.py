@@ -19,18 +19,18 @@ from steelyard.io.formats.convert import read_dataset
 from steelyard.io.formats.dataset import Dataset
 from steelyard.io.formats.detect import TABLES, detect
 from steelyard.io.formats.fit import fit
-from steelyard.io.formats.reading import Reading
+from steelyard.io.formats.read_options import ReadOptions
 from steelyard.io.text import ending
 from steelyard.tasks.boxes.check_alone import check_coordinates, check_ids, check_truth, places
 from steelyard.tasks.boxes.check_geometry import extent
 from steelyard.tasks.boxes.check_pairs import check_fit, check_join, check_repeats, check_scores
 from steelyard.tasks.boxes.check_quick import has_points
-from steelyard.tasks.boxes.check_side import Side, from_coco, from_dataset, from_records, unreadable
+from steelyard.tasks.boxes.check_side import CheckedSide, from_coco, from_dataset, from_records, unreadable
 from steelyard.tasks.boxes.reader import read_boxes
 
 
 def run_boxes(
-    task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], readings: tuple[Reading, Reading]
+    task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], readings: tuple[ReadOptions, ReadOptions]
 ) -> CheckReport:
     """Check truth, and predictions where there are any."""
     first, like = _read(task.truth, truth, "truth", columns, readings[0], None)
@@ -51,7 +51,7 @@ def run_boxes(
     return CheckReport(first.source, None if second is None else second.source, counts, findings, task.name)
 
 
-def check_verified(side: Side, truth: Dataset, results: Dataset) -> None:
+def check_verified(side: CheckedSide, truth: Dataset, results: Dataset) -> None:
     """Detections of classes that nobody looked for in their image."""
     from steelyard.io.formats.openimages import looked_for
 
@@ -80,7 +80,7 @@ def look_at_objects(
     ]
 
 
-def _objects(records: Records, name: str) -> Side:
+def _objects(records: Records, name: str) -> CheckedSide:
     side = from_records(records, name)
     if has_points(records):
         shape = records["shape"]
@@ -94,12 +94,12 @@ def _objects(records: Records, name: str) -> Side:
     return side
 
 
-def _findings(sides: list[Side]) -> list[Finding]:
+def _findings(sides: list[CheckedSide]) -> list[Finding]:
     findings = [finding for side in sides for finding in side.findings]
     return [replace(finding, examples=tuple(filter(None, finding.examples))) for finding in findings]
 
 
-def _look(first: Side, second: Side | None, *, coordinates: bool = True) -> None:
+def _look(first: CheckedSide, second: CheckedSide | None, *, coordinates: bool = True) -> None:
     """All checks, of boxes; masks and keypoints have no other reading of their coordinates."""
     if first.readable:
         check_ids(first)
@@ -117,7 +117,7 @@ def _look(first: Side, second: Side | None, *, coordinates: bool = True) -> None
         check_fit(first, second, image, _sizes(first, second.image))
 
 
-def _sizes(truth: Side, image: Array) -> Array | None:
+def _sizes(truth: CheckedSide, image: Array) -> Array | None:
     """Width and height of each box's image; nan where they are not known, None where none is."""
     if truth.sizes is None or truth.images is None or not len(image) or not np.isfinite(truth.sizes).any():
         return None
@@ -133,9 +133,9 @@ def _read(
     data: Any,
     name: str,
     columns: Mapping[str, str],
-    reading: Reading,
-    truth: tuple[Side, Dataset | None] | None,
-) -> tuple[Side, Dataset | None]:
+    reading: ReadOptions,
+    truth: tuple[CheckedSide, Dataset | None] | None,
+) -> tuple[CheckedSide, Dataset | None]:
     """A side, and the data set it was read from where that gives ids to the other side."""
     source = fspath(data) if isinstance(data, str | PathLike) else name
     try:
@@ -158,7 +158,7 @@ def _read(
         return unreadable(name, source, error), None
 
 
-def _like(truth: tuple[Side, Dataset | None] | None) -> Dataset | None:
+def _like(truth: tuple[CheckedSide, Dataset | None] | None) -> Dataset | None:
     """The truth as a data set that predictions of another format can be fitted to."""
     if truth is None or not truth[0].readable:
         return None
@@ -167,7 +167,7 @@ def _like(truth: tuple[Side, Dataset | None] | None) -> Dataset | None:
         return dataset
     if isinstance(side.source, str) and ending(side.source) == ".json" and Path(side.source).is_file():
         try:
-            return read_dataset(side.source, Reading(), "truth")
+            return read_dataset(side.source, ReadOptions(), "truth")
         except InputError:
             return None
     return None

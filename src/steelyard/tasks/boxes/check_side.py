@@ -30,7 +30,7 @@ EXAMPLES = 3
 
 
 @dataclass(eq=False, repr=False)
-class Side:
+class CheckedSide:
     """Columns of the boxes, and the images and classes that are listed (None where the source lists none)."""
 
     name: str
@@ -78,19 +78,19 @@ class Side:
         return "[" + ", ".join(f"{v:g}" for v in self.box[row].tolist()) + "]"
 
 
-def unreadable(name: str, source: str, error: InputError) -> Side:
+def unreadable(name: str, source: str, error: InputError) -> CheckedSide:
     """A side of which nothing can be read."""
     finding = Finding("unreadable", "error", name, "The data cannot be read; nothing else was looked "
     "at.", 1, 1, (str(error),),
                     error.remedy)  # fmt: skip
     empty = np.zeros(0, dtype=np.int64)
-    return Side(name, source, empty, empty, np.zeros((0, 4)), findings=[finding], readable=False)
+    return CheckedSide(name, source, empty, empty, np.zeros((0, 4)), findings=[finding], readable=False)
 
 
-def from_records(records: Records, name: str) -> Side:
+def from_records(records: Records, name: str) -> CheckedSide:
     """From records, which hold no fault that a reader would refuse."""
     box = np.stack([records[c] for c in ("x", "y", "w", "h")], axis=1).reshape(-1, 4)
-    side = Side(name, records.source, records["image"], records["label"], box, place=records.place)
+    side = CheckedSide(name, records.source, records["image"], records["label"], box, place=records.place)
     side.score, side.area, side.crowd, side.group = (
         records.columns.get(c) for c in ("score", "area", "crowd", "group_of")
     )
@@ -99,7 +99,7 @@ def from_records(records: Records, name: str) -> Side:
     return side
 
 
-def from_dataset(data: Dataset, name: str) -> Side:
+def from_dataset(data: Dataset, name: str) -> CheckedSide:
     """From any format that was read whole."""
     side = from_records(data.records(), name)
     side.area = data.area
@@ -113,7 +113,7 @@ def from_dataset(data: Dataset, name: str) -> Side:
     return side
 
 
-def from_coco(data: Any, name: str) -> Side:
+def from_coco(data: Any, name: str) -> CheckedSide:
     """From a COCO file or its contents in memory; by the native reader, or record by record where that refuses."""
     truth = name == "truth"
     path = isinstance(data, str | PathLike)
@@ -127,7 +127,7 @@ def from_coco(data: Any, name: str) -> Side:
     if isinstance(read, tuple):
         return _record_by_record(data, text, name, source, read)
     columns: dict[str, Any] = read
-    side = Side(name, source, text_ids(columns["image"]), text_ids(columns["label"]), columns["box"])
+    side = CheckedSide(name, source, text_ids(columns["image"]), text_ids(columns["label"]), columns["box"])
     side.place = lambda row: f"{source}, {'annotation' if truth else 'record'} {row}"
     if not truth:
         side.score = columns["score"]
@@ -142,7 +142,7 @@ def from_coco(data: Any, name: str) -> Side:
     return side
 
 
-def _record_by_record(data: Any, text: bytes | None, name: str, source: str, fault: tuple[Any, ...]) -> Side:
+def _record_by_record(data: Any, text: bytes | None, name: str, source: str, fault: tuple[Any, ...]) -> CheckedSide:
     truth = name == "truth"
     try:
         loaded = json.loads(text if text is not None else read_regular(data))
@@ -164,7 +164,7 @@ def _record_by_record(data: Any, text: bytes | None, name: str, source: str, fau
     return _lenient(rows, sections, name, source)
 
 
-def _lenient(rows: list[Any], sections: list[list[Any]], name: str, source: str) -> Side:
+def _lenient(rows: list[Any], sections: list[list[Any]], name: str, source: str) -> CheckedSide:
     from steelyard.io.formats.dataset import ids_of  # evaluation needs none of it
 
     truth = name == "truth"
@@ -181,7 +181,7 @@ def _lenient(rows: list[Any], sections: list[list[Any]], name: str, source: str)
             good.append(row)
     box = np.array([row["bbox"] for row in good], dtype=np.float64).reshape(-1, 4)
     image, label = (ids_of(row[key] for row in good) for key in ("image_id", "category_id"))
-    side = Side(name, source, image, label, box, place=lambda row: f"{source}, {what} {kept[row]}")
+    side = CheckedSide(name, source, image, label, box, place=lambda row: f"{source}, {what} {kept[row]}")
     if truth:
         images = [i for i in sections[0] if isinstance(i, dict) and _is_id(i.get("id"))]
         kinds = [c for c in sections[1] if isinstance(c, dict) and _is_id(c.get("id"))]

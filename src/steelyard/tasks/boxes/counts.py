@@ -10,7 +10,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.spec import Range, render_value
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.boxes.ranking import BestF1Search, RankingFigure, detections
 from steelyard.tasks.boxes.settings import MOST, STANDARD, check_ious, check_most, check_score, class_code
@@ -67,11 +67,11 @@ class _AtScore(Metric):
         """What is counted."""
         return WorkingCounts(self.iou, self.score, self.max_dets, self.only)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """The counts at the working point."""
         return (self.counts,)
 
-    def counted(self, totals: Declared) -> Array:
+    def counted(self, totals: TotalsView) -> Array:
         """Weighted true positives, false positives and objects: (rows, 3, thresholds)."""
         if self.only is not None:
             class_code(totals.facts, self.only)
@@ -109,11 +109,11 @@ class Precision(_AtScore):
     name = "precision"
     title = "Precision"
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Hits over detections."""
         return mean_over_thresholds(ratio(*self.parts(totals)))
 
-    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """At each threshold: hits, of the detections kept."""
         counts = self.counted(totals)
         return counts[:, 0], counts[:, 0] + counts[:, 1]
@@ -138,11 +138,11 @@ class Recall(_AtScore):
     title = "Recall (true positive rate)"
     aliases = ("tpr", "true positive rate")
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Hits over objects."""
         return mean_over_thresholds(ratio(*self.parts(totals)))
 
-    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """At each threshold: hits, of the objects."""
         counts = self.counted(totals)
         return counts[:, 0], counts[:, 2]
@@ -167,11 +167,11 @@ class F1(_AtScore):
     title = "F1"
     aliases = ("f1 score",)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Twice the hits over detections plus objects."""
         return mean_over_thresholds(ratio(*self.parts(totals)))
 
-    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """At each threshold: twice the hits, of the detections kept and the objects."""
         counts = self.counted(totals)
         return 2 * counts[:, 0], counts[:, 0] + counts[:, 1] + counts[:, 2]
@@ -214,11 +214,11 @@ class FBeta(_AtScore):
         """Name beta and the working point."""
         return super().label.replace("F-beta", f"F{self.beta:g}", 1)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """The weighted form of F1."""
         return mean_over_thresholds(ratio(*self.parts(totals)))
 
-    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """At each threshold: the hits, of hits, misses and false positives as they weigh."""
         counts = self.counted(totals)
         square = self.beta**2
@@ -263,16 +263,16 @@ class BestF1(Metric):
         ranking, area, places = detections(self.iou, "all", "coco")
         return BestF1Search(ranking, area=area, max_dets=self.max_dets, at=places[0])
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """The ranking of all detections."""
         return (self.search,)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """The best F1 under each row of weights."""
         best: Floats = totals[self.search][0][:, 0]
         return best
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """The threshold."""
         at = float(totals[self.search][1][0, 0])
         return (f"The best F1 is reached with detections of score {at:.4g} or more.",) if at == at else ()
@@ -304,11 +304,11 @@ class MeanIou(WorkingPoint):
         """What is added up."""
         return MatchedOverlap(float(self.iou), self.score, self.max_dets)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Overlaps of what is matched."""
         return (self.overlap,)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Sum of IoU over number of matches."""
         sums = totals[self.overlap]
         return ratio(sums[:, 0], sums[:, 1])
@@ -351,11 +351,11 @@ class LogAverageMissRate(Metric):
         ranking, area, places = detections(self.iou, "all", "coco")
         return RankingFigure(ranking, "lamr", area, self.max_dets, at=places[0])
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """The ranking of all detections."""
         return (self.curve,)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Walk each class until the false positives pass each of the nine."""
         rates: Floats = totals[self.curve].figure[:, 0]
         return rates

@@ -10,13 +10,13 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.block import SumBlock
 from steelyard.core.by_group import Arrays, GroupCurve
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric
-from steelyard.core.need import Sum, Work
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import RankingBlock
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.statistic import SharedCache, Sum
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, Weights, ratio
 from steelyard.tasks.boxes.along import EQUAL, Walk, class_means, from_zero
 from steelyard.tasks.boxes.calibration import check_shares
@@ -37,7 +37,7 @@ class FirstMisses(GroupCurve):
     ranking: Detections
     max_dets: int
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
         """All classes."""
         return self.join(self.read_group(block.one(k), weights) for k in range(block.groups))
 
@@ -103,11 +103,11 @@ class CrowdMissRate(Metric):
         """What is read along the ranking of each class."""
         return FirstMisses(Detections(float(self.iou), AREAS["all"], MOST, "caltech"), self.max_dets)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """The ranking of all detections."""
         return (self.curve,)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """The rate under each row of weights."""
         rates: Floats = totals[self.curve][:, 0]
         return rates
@@ -121,10 +121,10 @@ class JaccardParts(Sum):
 
     iou: float
 
-    def measure(self, pairs: BoxPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: BoxPairs, cache: SharedCache) -> SumBlock:
         """Two columns per score."""
         check_shares(pairs, "thresholds go from 0 to 0.9")
-        s = match_input(pairs, work)
+        s = match_input(pairs, cache)
         t_order, d_order = np.argsort(s.image, kind="stable"), np.argsort(s.d_image, kind="stable")
         t_starts = np.searchsorted(s.image[t_order], np.arange(s.units + 1))
         d_starts = np.searchsorted(s.d_image[d_order], np.arange(s.units + 1))
@@ -214,22 +214,22 @@ class JaccardIndex(Metric):
         """What is added up."""
         return JaccardParts(float(self.iou))
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Ratios by image and score."""
         return (self.counts,)
 
-    def values(self, totals: Declared) -> Floats:
+    def values(self, totals: TotalsView) -> Floats:
         """The mean ratio at each score: (rows, scores)."""
         sums = totals[self.counts].reshape(-1, 2, len(SCORES))
         return ratio(sums[:, 0], sums[:, 1])
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """The best of the ten."""
         values = self.values(totals)
         best = np.where(np.isnan(values), -1.0, values).max(axis=1)
         return np.where(best < 0, np.nan, best)
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """The threshold."""
         values = self.values(totals)[0]
         if np.isnan(values).all():

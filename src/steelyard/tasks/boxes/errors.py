@@ -15,10 +15,10 @@ import numpy as np
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.core.need import Ranking, Work
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import Grouped, RankingBlock
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.statistic import Ranking, SharedCache
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats
 from steelyard.tasks.boxes.matches import UNCOUNTED, MatchInput, match_input, overlaps
 from steelyard.tasks.boxes.pairs import CLASS, BoxPairs
@@ -48,9 +48,9 @@ class Breakdown:
     beyond: Array  # detections beyond the most of an image, which were not looked at
 
 
-def breakdown(pairs: BoxPairs, work: Work, iou: float, background: float) -> Breakdown:
+def breakdown(pairs: BoxPairs, cache: SharedCache, iou: float, background: float) -> Breakdown:
     """Look at one image at a time."""
-    return work.once(("tide", iou, background), lambda: _look(match_input(pairs, work), iou, background))
+    return cache.once(("tide", iou, background), lambda: _look(match_input(pairs, cache), iou, background))
 
 
 def _look(s: MatchInput, iou: float, background: float) -> Breakdown:
@@ -155,9 +155,9 @@ class Repaired(Ranking):
         """As those of the detections, of one area."""
         return ranking_columns(1)
 
-    def measure(self, pairs: BoxPairs, work: Work) -> RankingBlock:
+    def measure(self, pairs: BoxPairs, cache: SharedCache) -> RankingBlock:
         """By class and falling score; equal scores in the order of images."""
-        b, s = breakdown(pairs, work, self.iou, self.background), match_input(pairs, work)
+        b, s = breakdown(pairs, cache, self.iou, self.background), match_input(pairs, cache)
         counted = (s.flags & UNCOUNTED) == 0
         label, score, hit = s.d_label[b.row].astype(np.int64), s.d_score[b.row].copy(), b.kind == HIT
         kept = ~b.ignored | hit
@@ -267,11 +267,11 @@ class ErrorCost(Metric):
         """How many detections the cap leaves out."""
         return RankingSummary(self.curve("").ranking, _MOST)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """The detections with the errors repaired, and as they are."""
         return *self.curves, self.summary
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """Say where the cap leaves detections out."""
         count = int(totals[self.summary][3].sum())
         if not count:
@@ -279,7 +279,7 @@ class ErrorCost(Metric):
         said = "1 detection is left out" if count == 1 else f"{count:,} detections are left out"
         return (f"{said} of dap: at most {_MOST} per image count, as in TIDE.",)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """AP with the errors repaired less AP as it is."""
         repaired, plain = (totals[curve].figure[:, 0] for curve in self.curves)
         gain = repaired - plain

@@ -6,7 +6,7 @@ import numpy as np
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.boxes.counts import WorkingPoint, by_threshold, mean_over_thresholds
 from steelyard.tasks.boxes.pairs import CLASS
@@ -42,11 +42,11 @@ class FalsePositivesPerImage(WorkingPoint):
         """What is counted."""
         return WorkingCounts(self.iou, self.score, self.max_dets)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """False positives and images."""
         return self.counts, IMAGES
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """False positives over images."""
         wrong = by_threshold(totals[self.counts])[:, 1]
         return mean_over_thresholds(ratio(wrong, totals[IMAGES][:, np.newaxis]))
@@ -83,15 +83,15 @@ class FalsePositiveRateImage(Metric):
         """Check the score threshold."""
         check_score(self)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Classes that an image holds, others that were detected, and images."""
         return ClassesSeen(self.score), IMAGES
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Absent classes that were detected over absent classes."""
         return ratio(*self.parts(totals))
 
-    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion, of the classes that images do not hold: those that were detected."""
         seen = totals[ClassesSeen(self.score)]
         return seen[:, 1], totals.facts.size(CLASS) * totals[IMAGES] - seen[:, 0]
@@ -123,15 +123,15 @@ class FalsePositiveRateCandidate(WorkingPoint):
         """What is counted: detections from the score on, and all."""
         return WorkingCounts(self.iou, self.score, self.max_dets), WorkingCounts(self.iou, None, self.max_dets)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """False positives from the score on, and all."""
         return self.counts
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Unmatched kept over unmatched."""
         return mean_over_thresholds(ratio(*self.parts(totals)))
 
-    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """At each threshold: the unmatched kept, of all unmatched."""
-        kept, every = (by_threshold(totals[need])[:, 1] for need in self.counts)
+        kept, every = (by_threshold(totals[statistic])[:, 1] for statistic in self.counts)
         return kept, every

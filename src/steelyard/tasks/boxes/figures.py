@@ -9,10 +9,10 @@ import numpy as np
 
 from steelyard.core.figure import Array, Figure, Listing, Texts, worst_and_best
 from steelyard.core.metric import Metric
-from steelyard.core.need import Work
 from steelyard.core.plan import POINT
 from steelyard.core.ranking import RankingBlock
 from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache
 from steelyard.core.table import Table
 from steelyard.core.weights import ratio
 from steelyard.tasks.boxes.errors import KINDS, TITLES, ErrorCost
@@ -33,7 +33,7 @@ def figures(
     pairs: BoxPairs, state: State, metrics: Sequence[Metric], most: int = STANDARD_MOST
 ) -> Mapping[str, Callable[[], Figure]]:
     """The figures, each made when it is asked for; `most` detections of a class count in an image."""
-    work = Work()
+    work = SharedCache()
     if not len(match_input(pairs, work).image):
         return {}
     return {
@@ -46,9 +46,9 @@ def figures(
     }
 
 
-def pr_by_iou(pairs: BoxPairs, work: Work, most: int) -> Figure:
+def pr_by_iou(pairs: BoxPairs, cache: SharedCache, most: int) -> Figure:
     """Precision against recall, the mean over classes, at several IoU thresholds."""
-    precision = curves(pairs, work, most)[0].figure
+    precision = curves(pairs, cache, most)[0].figure
     known = ~np.isnan(precision[0]).all(axis=0)
     recall = np.linspace(0, 1, precision.shape[1])
     columns: dict[str, list[Any]] = {"series": [], "x": [], "y": []}
@@ -63,9 +63,9 @@ def pr_by_iou(pairs: BoxPairs, work: Work, most: int) -> Figure:
     )  # fmt: skip
 
 
-def pr_by_class(pairs: BoxPairs, work: Work, most: int) -> Figure:
+def pr_by_class(pairs: BoxPairs, cache: SharedCache, most: int) -> Figure:
     """Precision against recall at IoU 0.5 of the classes with the most objects."""
-    precision, table = curves(pairs, work, most)[0].figure[0], classes(pairs, work, most)
+    precision, table = curves(pairs, cache, most)[0].figure[0], classes(pairs, cache, most)
     order = np.argsort(-table.values[:, 0], kind="stable")
     shown = [int(k) for k in order[:MOST_CURVES] if table.values[k, 0] > 0]
     recall = np.linspace(0, 1, precision.shape[0])
@@ -81,9 +81,9 @@ def pr_by_class(pairs: BoxPairs, work: Work, most: int) -> Figure:
     )  # fmt: skip
 
 
-def ap_by_class(pairs: BoxPairs, work: Work, most: int) -> Figure:
+def ap_by_class(pairs: BoxPairs, cache: SharedCache, most: int) -> Figure:
     """AP of each class, the worst first."""
-    table = classes(pairs, work, most)
+    table = classes(pairs, cache, most)
     ap = table.values[:, 2]
     order = [int(k) for k in np.argsort(np.where(np.isnan(ap), np.inf, ap), kind="stable") if not np.isnan(ap[k])]
     kept, more = worst_and_best(order)
@@ -98,18 +98,21 @@ def ap_by_class(pairs: BoxPairs, work: Work, most: int) -> Figure:
     )
 
 
-def errors(pairs: BoxPairs, work: Work) -> Figure:
+def errors(pairs: BoxPairs, cache: SharedCache) -> Figure:
     """What each kind of error costs."""
-    detections, units = match_input(pairs, work).d_image, len(pairs.units)
+    detections, units = match_input(pairs, cache).d_image, len(pairs.units)
     said = ""
     if len(detections) > MOST_LOOKED_AT:
         step = int(np.ceil(len(detections) / MOST_LOOKED_AT))
-        pairs, work = pairs.select(np.concatenate([pairs.truth_image, pairs.prediction_image]) % step == 0), Work()
+        pairs, cache = (
+            pairs.select(np.concatenate([pairs.truth_image, pairs.prediction_image]) % step == 0),
+            SharedCache(),
+        )
         said = f" From every {step}th image: {-(-units // step):,} of {units:,}."
     kinds = [kind for kind in KINDS if kind not in ("fp", "fn")]
     costs_of = [ErrorCost(error=kind) for kind in kinds]  # type: ignore[arg-type]
     needs = dict.fromkeys(curve.ranking for metric in costs_of for curve in metric.curves)
-    totals = State.of(pairs, needs, work).totals(POINT)
+    totals = State.of(pairs, needs, cache).totals(POINT)
     costs = [float(totals.of(metric)[0]) for metric in costs_of]
     order = np.argsort([-c for c in costs], kind="stable")
     return Figure(
@@ -122,9 +125,9 @@ def errors(pairs: BoxPairs, work: Work) -> Figure:
     )
 
 
-def scores(pairs: BoxPairs, work: Work) -> Figure:
+def scores(pairs: BoxPairs, cache: SharedCache) -> Figure:
     """How scores are spread over hits and false positives at IoU 0.5."""
-    m = matches(pairs, work, IOUS, STANDARD_AREAS, MOST)[0]
+    m = matches(pairs, cache, IOUS, STANDARD_AREAS, MOST)[0]
     hit, ignored = m.bit(0)
     places = m.places() & ~ignored
     every = m.score[places]
@@ -143,9 +146,9 @@ def scores(pairs: BoxPairs, work: Work) -> Figure:
     )  # fmt: skip
 
 
-def confusion_figure(pairs: BoxPairs, work: Work) -> Figure:
+def confusion_figure(pairs: BoxPairs, cache: SharedCache) -> Figure:
     """The confusion matrix with background; of many classes, those that are confused most."""
-    table = confusion(pairs, work)
+    table = confusion(pairs, cache)
     counts, said = table.values, ""
     kept = np.arange(len(table.rows))
     if len(table.rows) > MOST_CLASSES + 1:
@@ -186,7 +189,7 @@ def class_metrics(state: State, most: int = STANDARD_MOST) -> Mapping[str, Metri
 
 def listing(pairs: BoxPairs, state: State) -> Listing:
     """Every detection with the object it was matched to at IoU 0.5, then the objects that none was matched to."""
-    work = Work()
+    work = SharedCache()
     s, names = match_input(pairs, work), list(class_names(pairs.facts))
     m = matches(pairs, work, (0.5,), (AREAS["all"],), MOST)[0]
     places = np.flatnonzero(m.places())

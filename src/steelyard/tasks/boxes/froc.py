@@ -8,13 +8,13 @@ from typing import Literal
 import numpy as np
 
 from steelyard.core.by_group import Arrays, GroupCurve
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.core.need import Need, Ranking, Work
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import Grouped, RankingBlock
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.statistic import Ranking, SharedCache, Statistic
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, Weights
 from steelyard.tasks.boxes.along import EQUAL, Walk, class_means, from_zero
 from steelyard.tasks.boxes.matches import AREAS, UNCOUNTED, Matches, MatchInput, match_input, matches, overlaps
@@ -43,18 +43,18 @@ class FirstHits(Ranking):
         """Score, rank, bits of one threshold."""
         return ranking_columns(1)
 
-    def measure(self, pairs: BoxPairs, work: Work) -> RankingBlock:
+    def measure(self, pairs: BoxPairs, cache: SharedCache) -> RankingBlock:
         """The matches by class."""
-        every = matches(pairs, work, (self.iou,), (AREAS["all"],), MOST)
+        every = matches(pairs, cache, (self.iou,), (AREAS["all"],), MOST)
         block, m = ranking_of(every), every[0]
         if self.repeats == "wrong":
             return block
         rows = np.flatnonzero(m.places())
-        ignored = block.events.columns["ignored0"] | repeated(match_input(pairs, work), m, self.iou)[rows]
+        ignored = block.events.columns["ignored0"] | repeated(match_input(pairs, cache), m, self.iou)[rows]
         events = Grouped(block.events.begin, block.events.unit, {**block.events.columns, "ignored0": ignored})
         return RankingBlock(block.axis, events, block.positives)
 
-    def earlier(self, kept: Iterable[Need]) -> tuple[Need, str] | None:
+    def earlier(self, kept: Iterable[Statistic]) -> tuple[Statistic, str] | None:
         """Versions before 0.3 kept it with a cap."""
         return with_cap(self, kept)
 
@@ -83,7 +83,7 @@ class FrocCurve(GroupCurve):
     ranking: FirstHits
     rates: tuple[float, ...]
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
         """All classes."""
         return self.join(self.read_group(block.one(k), weights) for k in range(block.groups))
 
@@ -139,11 +139,11 @@ class _AlongFroc(Metric):
         """What is read along the ranking."""
         return FrocCurve(FirstHits(float(self.iou), self.repeats, self.max_dets), self.rates)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """The ranking with first hits."""
         return (self.curve,)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """The mean over the rates, for each row of weights."""
         values: Floats = totals[self.curve].mean(axis=1)
         return values

@@ -8,12 +8,12 @@ from typing import Literal
 import numpy as np
 
 from steelyard.core.by_group import Arrays, GroupCurve
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.core.need import Need, Ranking, Work
 from steelyard.core.ranking import Grouped, RankingBlock
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.statistic import Ranking, SharedCache, Statistic
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, Weights
 from steelyard.tasks.boxes.along import Walk, class_means, from_zero
 from steelyard.tasks.boxes.matches import AREAS, Matches, matches
@@ -38,11 +38,11 @@ class Located(Ranking):
         """Score, rank, bits of one threshold, and overlap."""
         return {"score": "f", "rank": "u", "hit0": "u", "ignored0": "u", "overlap": "f"}, {"counted0": "u"}
 
-    def measure(self, pairs: BoxPairs, work: Work) -> RankingBlock:
+    def measure(self, pairs: BoxPairs, cache: SharedCache) -> RankingBlock:
         """The matches by class, with their overlaps."""
-        return located(matches(pairs, work, (self.tau,), (AREAS["all"],), MOST)[0])
+        return located(matches(pairs, cache, (self.tau,), (AREAS["all"],), MOST)[0])
 
-    def earlier(self, kept: Iterable[Need]) -> tuple[Need, str] | None:
+    def earlier(self, kept: Iterable[Statistic]) -> tuple[Statistic, str] | None:
         """Versions before 0.3 kept it with a cap."""
         return with_cap(self, kept)
 
@@ -60,7 +60,7 @@ class LeastLrp(GroupCurve):
 
     ranking: Located
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
         """All classes."""
         return self.join(self.read_group(block.one(k), weights) for k in range(block.groups))
 
@@ -147,15 +147,15 @@ class OptimalLrp(Metric):
         """What the notes are about."""
         return RankingSummary(self.curve.ranking, self.max_dets)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """The ranking with overlaps."""
         return self.curve, self.summary
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """How many detections the cap leaves out."""
         return self.summary.remarks(totals[self.summary])
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """The part under each row of weights."""
         values: Floats = totals[self.curve][:, PARTS[self.part]]
         return values

@@ -10,10 +10,10 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Work
 from steelyard.core.pairs import Array
 from steelyard.core.records import BoxRecords
 from steelyard.core.spec import Range
+from steelyard.core.statistic import SharedCache
 from steelyard.tasks.boxes.pairs import CLASS, BoxPairs, boxes_of
 
 CROWD, LOST, DIFFICULT, IGNORED, GROUP = 1, 2, 4, 8, 16  # bits of the column `flags`
@@ -79,9 +79,9 @@ class MatchInput:
         return replace(self, classes=1, label=label, d_label=d_label)
 
 
-def match_input(pairs: BoxPairs, work: Work) -> MatchInput:
+def match_input(pairs: BoxPairs, cache: SharedCache) -> MatchInput:
     """The objects of both sides."""
-    return work.once("match input", lambda: _match_input(pairs))
+    return cache.once("match input", lambda: _match_input(pairs))
 
 
 def _match_input(pairs: BoxPairs) -> MatchInput:
@@ -206,11 +206,11 @@ class Matches:
 
 
 def matches(
-    pairs: BoxPairs, work: Work, ious: tuple[float, ...], areas: tuple[Area, ...], most: int, rule: str = "coco"
+    pairs: BoxPairs, cache: SharedCache, ious: tuple[float, ...], areas: tuple[Area, ...], most: int, rule: str = "coco"
 ) -> list[Matches]:
     """Match under these settings: one set of matches for each area."""
     key = ("matches", ious, areas, most, rule)
-    return work.once(key, lambda: match_objects(match_input(pairs, work), ious, areas, most, rule))
+    return cache.once(key, lambda: match_objects(match_input(pairs, cache), ious, areas, most, rule))
 
 
 def match_objects(

@@ -1,7 +1,7 @@
 """How other tools score boxes: each setting in which they differ, and what it does to the numbers of these data.
 
-A `Way` is one set of settings. Changing one of them at a time says what it moves; changing all of a tool's says what
-that tool prints, which tests hold against the packages themselves.
+`BoxConventions` are one set of settings. Changing one of them at a time says what it moves; changing all of a tool's
+says what that tool prints, which tests hold against the packages themselves.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.explanation import Explanation
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Work
 from steelyard.core.pairs import Array
+from steelyard.core.statistic import SharedCache
 from steelyard.tasks.boxes.matches import (
     AREAS,
     CROWD,
@@ -40,7 +40,7 @@ LEAST = 0.001  # score, in Ultralytics
 
 
 @frozen
-class Way:
+class BoxConventions:
     """Settings in which tools differ; the defaults are Steelyard's. A field's metadata says what it is called."""
 
     zero_id: str = field(default="counts", metadata={"title": "annotation with id 0"})
@@ -56,14 +56,14 @@ class Way:
     first: str = field(default="the last", metadata={"title": "equal overlaps"})
 
 
-OURS = Way()
+OURS = BoxConventions()
 TOOLS = {
     tool.name: tool
     for tool in (
         Tool(
             "pycocotools",
             "2.0.11",
-            Way(zero_id="never matched"),
+            BoxConventions(zero_id="never matched"),
             {"zero_id": "It takes the id 0 of a matched truth for 'no match'."},
             NAMES,
             (
@@ -74,7 +74,7 @@ TOOLS = {
         Tool(
             "torchmetrics",
             "1.9.0",
-            Way(
+            BoxConventions(
                 recalls="single precision",
                 ious="single precision",
                 numbers="single precision",
@@ -94,7 +94,7 @@ TOOLS = {
         Tool(
             "ultralytics",
             "8.4.190",
-            Way(
+            BoxConventions(
                 ious="single precision",
                 numbers="single precision",
                 crowd="left out",
@@ -123,31 +123,31 @@ TOOLS = {
 
 def explain_tools(pairs: BoxPairs, names: Any) -> tuple[Explanation, ...]:
     """An explanation for each tool that is named."""
-    work = Work()
+    work = SharedCache()
     return tuple(explained(tool, partial(values, pairs, work)) for tool in find_tools(names, TOOLS).values())
 
 
-def values(pairs: BoxPairs, work: Work, way: Way) -> dict[str, float]:
+def values(pairs: BoxPairs, cache: SharedCache, conventions: BoxConventions) -> dict[str, float]:
     """The numbers that come of a way."""
-    return work.once(("other way", way), lambda: _values(match_input(pairs, work), way))
+    return cache.once(("other way", conventions), lambda: _values(match_input(pairs, cache), conventions))
 
 
-def _values(objects: MatchInput, way: Way) -> dict[str, float]:
-    data = _prepared(objects, way)
-    ious = IOUS if way.ious == OURS.ious else tuple(map(float, THRESHOLDS))
-    most = 100 if way.limit == OURS.limit else MOST
-    if way.curve != OURS.curve and way.numbers != OURS.numbers and way.crowd == "left out":
+def _values(objects: MatchInput, conventions: BoxConventions) -> dict[str, float]:
+    data = _prepared(objects, conventions)
+    ious = IOUS if conventions.ious == OURS.ious else tuple(map(float, THRESHOLDS))
+    most = 100 if conventions.limit == OURS.limit else MOST
+    if conventions.curve != OURS.curve and conventions.numbers != OURS.numbers and conventions.crowd == "left out":
         hit, rows = hits_in_single(data)
-        made = straight_lines(data, rows, hit, np.zeros(len(hit), dtype=np.uint32), way)
+        made = straight_lines(data, rows, hit, np.zeros(len(hit), dtype=np.uint32), conventions)
         return {**dict.fromkeys(NAMES, float("nan")), **made}
     values = {}
-    every = match_objects(data, ious, STANDARD_AREAS, most, lost=way.zero_id != OURS.zero_id)
+    every = match_objects(data, ious, STANDARD_AREAS, most, lost=conventions.zero_id != OURS.zero_id)
     for name, m in zip(AREAS, every, strict=True):
-        if way.curve != OURS.curve:
-            return {**dict.fromkeys(NAMES, float("nan")), **straight_lines(data, *hits_by_image(data, m), way)}
-        if way.ties != OURS.ties:
+        if conventions.curve != OURS.curve:
+            return {**dict.fromkeys(NAMES, float("nan")), **straight_lines(data, *hits_by_image(data, m), conventions)}
+        if conventions.ties != OURS.ties:
             m = _untied(data, m)
-        single = way.recalls != OURS.recalls
+        single = conventions.recalls != OURS.recalls
         grid = linspace_single(0.0, 1.0, 101).astype(np.float64) if single else np.linspace(0.0, 1.0, 101)
         precision = _native.box_curves(*ranked_columns(m), m.thresholds, most, np.ones(data.units), grid)[0]
         if name == "all":
@@ -168,24 +168,24 @@ def mean_of(values: Array) -> float:
     return float(np.mean(flat)) if len(flat) else float("nan")
 
 
-def _prepared(s: MatchInput, way: Way) -> MatchInput:
+def _prepared(s: MatchInput, conventions: BoxConventions) -> MatchInput:
     """The same boxes, as the way takes them."""
-    if way.numbers != OURS.numbers:
+    if conventions.numbers != OURS.numbers:
         score = s.d_score.astype(np.float32).astype(np.float64)
         s = replace(s, box=_rounded(s.box), d_box=_rounded(s.d_box), d_score=score)
-    if way.area != OURS.area:
+    if conventions.area != OURS.area:
         s = replace(s, area=s.box[:, 2] * s.box[:, 3])
     truths, kept = np.ones(len(s.image), dtype=bool), np.ones(len(s.d_image), dtype=bool)
-    if way.crowd != OURS.crowd:
+    if conventions.crowd != OURS.crowd:
         crowd = (s.flags & ~np.uint8(LOST)) != 0
-        truths = ~crowd if way.crowd == "left out" else truths
+        truths = ~crowd if conventions.crowd == "left out" else truths
         s = replace(s, flags=s.flags & np.uint8(LOST))
-    if way.least != OURS.least:
+    if conventions.least != OURS.least:
         kept = s.d_score > LEAST
-    if way.limit != OURS.limit:
+    if conventions.limit != OURS.limit:
         kept = kept & (rank_in_image(s, kept) < KEPT)
     rows = np.flatnonzero(truths)
-    return s.part(rows[::-1].copy() if way.first != OURS.first else rows, np.flatnonzero(kept))
+    return s.part(rows[::-1].copy() if conventions.first != OURS.first else rows, np.flatnonzero(kept))
 
 
 def _rounded(box: Array) -> Array:
@@ -220,10 +220,12 @@ def by_image(data: MatchInput) -> Array:
     return np.lexsort((-data.d_score, data.d_image))
 
 
-def straight_lines(data: MatchInput, rows: Array, hit: Array, ignored: Array, way: Way) -> dict[str, float]:
+def straight_lines(
+    data: MatchInput, rows: Array, hit: Array, ignored: Array, conventions: BoxConventions
+) -> dict[str, float]:
     """Average precision with straight lines between the points, over the classes that have truth."""
     score, label = data.d_score[rows], data.d_label[rows]
-    turn = _sorted(score, way)
+    turn = _sorted(score, conventions)
     hit, ignored, label = hit[turn], ignored[turn], label[turn]
     counted = (data.flags & CROWD) == 0
     kinds, counts = np.unique(data.label[counted], return_counts=True)
@@ -242,10 +244,12 @@ def straight_lines(data: MatchInput, rows: Array, hit: Array, ignored: Array, wa
     return {"map": float(ap.mean()), "map50": float(ap[:, 0].mean()), "map75": float(ap[:, 5].mean())}
 
 
-def _sorted(score: Array, way: Way) -> Array:
-    if way.ties == OURS.ties:
+def _sorted(score: Array, conventions: BoxConventions) -> Array:
+    if conventions.ties == OURS.ties:
         return np.argsort(-score, kind="stable")
-    return np.argsort(-score.astype(np.float32) if way.numbers != OURS.numbers else -score)  # as it comes: not stable
+    return np.argsort(
+        -score.astype(np.float32) if conventions.numbers != OURS.numbers else -score
+    )  # as it comes: not stable
 
 
 def _trapezoids(right: Array, seen: Array, count: int) -> float:

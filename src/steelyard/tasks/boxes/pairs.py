@@ -12,8 +12,8 @@ import numpy as np
 from steelyard import _native
 from steelyard.align.join import check_policy
 from steelyard.core.errors import InputError, first_few, nearest
-from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Coverage
 from steelyard.core.records import LARGEST, BoxRecords, Column, Records, Schema, constant_in_unit, factorize
@@ -76,14 +76,14 @@ class BoxPairs:
     weight: Array | None = None
 
     @cached_property
-    def facts(self) -> Facts:
+    def facts(self) -> Metadata:
         """The classes, and what objects are compared by."""
         compared_by = "boxes" if self.similarity is None else str(self.similarity[0])
         flags = {"similarity": compared_by}
         if isinstance(self.truth, BoxRecords) and self.truth.frequency and self.truth.labels is not None:
             listed = sorted(zip(map(str, self.truth.labels.tolist()), self.truth.frequency, strict=True))
             flags["frequency"] = "\n".join(f"{label}={often}" for label, often in listed if often)
-        return Facts({CLASS: Axis(tuple(self.labels.tolist()), self.label_names)}, flags)
+        return Metadata({CLASS: Axis(tuple(self.labels.tolist()), self.label_names)}, flags)
 
     @property
     def similarity(self) -> tuple[Any, ...] | None:

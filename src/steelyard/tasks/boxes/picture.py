@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from steelyard.core.metric import Metric
-from steelyard.core.need import Curve, Work
 from steelyard.core.plan import UNITS
 from steelyard.core.scene import BoxShape, PolygonShape, Role, Scene
 from steelyard.core.state import State
+from steelyard.core.statistic import RankingReader, SharedCache
 from steelyard.tasks.boxes.matches import AREAS, MatchInput, match_input, matches
 from steelyard.tasks.boxes.pairs import BoxPairs
 from steelyard.tasks.boxes.settings import MOST, class_names
@@ -27,7 +27,7 @@ def upright(both: MatchInput, role: Role, row: int, label: str, matched: bool, p
 
 def scene(pairs: BoxPairs, unit: int, metric: Metric, draw: Drawer = upright) -> Scene:
     """The image at place `unit`, matched at the metric's IoU (0.5 where it has several) from its score on."""
-    alone, work = pairs.alone(unit), Work()
+    alone, work = pairs.alone(unit), SharedCache()
     iou, least = getattr(metric, "iou", 0.5), getattr(metric, "score", 0.0)
     iou = float(iou) if isinstance(iou, int | float) else 0.5
     least = float(least) if isinstance(least, int | float) else 0.0
@@ -48,7 +48,7 @@ def scene(pairs: BoxPairs, unit: int, metric: Metric, draw: Drawer = upright) ->
         label = f"{names[both.d_label[row]]} {both.d_score[row]:.2f}"
         partner = int(matched.partner[place]) if hit[place] else -1
         shapes.append(draw(both, "prediction", row, label, bool(hit[place] or ignored[place]), partner))
-    needs = dict.fromkeys(wanted.ranking if isinstance(wanted, Curve) else wanted for wanted in metric.needs())
+    needs = dict.fromkeys(wanted.ranking if isinstance(wanted, RankingReader) else wanted for wanted in metric.needs())
     value = float(State.of(alone, needs, work).take(np.array([unit])).totals(UNITS).of(metric)[0])
     value_text = "undefined" if np.isnan(value) else f"{value:.4f}"
     return Scene(

@@ -12,11 +12,11 @@ from steelyard import _native
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
-from steelyard.core.need import Work
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import RankingBlock
 from steelyard.core.spec import Range, render_value
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.statistic import SharedCache
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats
 from steelyard.tasks.boxes.class_groups import Classes, Frequency, check_group, class_group, titled
 from steelyard.tasks.boxes.matches import AREAS, IOUS, STANDARD_AREAS, match_input, match_objects
@@ -116,19 +116,19 @@ class _Averaged(Metric):
         curve = self.figure[0]
         return ClassesWithTruth(figure=curve, ranking=curve.ranking)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """The ranking of all detections, and what it holds, which notes tell of."""
         summed = (self.classes_with_truth,) if self.settings.reduction == "sum" else ()
         return self.figure[0], self.summary, *summed
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Mean over classes and thresholds, or the sum over classes of the mean over thresholds."""
         curve, places = self.figure
         values: FigureValues = totals[curve]
         mean = values.mean_figure(places)
         return mean * totals[self.classes_with_truth] if self.settings.reduction == "sum" else mean
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """How many detections the cap leaves out."""
         return self.summary.remarks(totals[self.summary], self.figure[0].groups(totals.facts))
 
@@ -257,7 +257,7 @@ class MeanAveragePrecision(_Averaged):
         """The area of its kind."""
         return _figure(self.kind, self.iou, self.area, self.most, group=class_group(self), ties=self.ties)
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """Also false positives in classes without truth, which no AP sees; and equal scores."""
         said = super().notes(totals)
         if self.area != "all":
@@ -402,11 +402,11 @@ class AverageRecall(Metric):
         kind = "coco" if self.max_dets in (STANDARD_MOST, LVIS_MOST) else "recall"
         return _figure(kind, self.iou, self.area, self.max_dets)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """The ranking of all detections."""
         return (self.figure[0],)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Mean over classes and thresholds."""
         curve, places = self.figure
         values: FigureValues = totals[curve]
@@ -419,12 +419,12 @@ def reference_arrays(pairs: BoxPairs, *, quirks: bool = True, most: tuple[int, .
     Shapes are (thresholds, recalls, classes, areas, most detections), recall without the second. `quirks=True` loses
     the annotation with id 0 as the reference does.
     """
-    objects = match_objects(match_input(pairs, Work()), IOUS, STANDARD_AREAS, max(most), lost=quirks)
-    ranking, need = ranking_of(objects), detections(STANDARD, "all", "coco")[0]
+    objects = match_objects(match_input(pairs, SharedCache()), IOUS, STANDARD_AREAS, max(most), lost=quirks)
+    ranking, statistic = ranking_of(objects), detections(STANDARD, "all", "coco")[0]
     weights = np.ones(len(pairs.units))
 
     def curves(block: RankingBlock, area: int, m: int) -> tuple[Array, Array, Array]:
-        columns = RankingFigure(need, "coco", area, m).columns(block)
+        columns = RankingFigure(statistic, "coco", area, m).columns(block)
         read: tuple[Array, Array, Array] = _native.box_curves(*columns, weights, GRIDS["coco"])
         return read
 

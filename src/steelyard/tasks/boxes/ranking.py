@@ -10,12 +10,12 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.by_group import Arrays, GroupCurve, GroupSizes, Stream, no_approximation
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Need, Ranking, Work
+from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import Grouped, RankingBlock, first_steps
 from steelyard.core.spec import Range
+from steelyard.core.statistic import Ranking, SharedCache, Statistic
 from steelyard.core.weights import EachUnit, Floats, GivenRows, Role, Weights
 from steelyard.tasks.boxes.approximate import bounds, counted
 from steelyard.tasks.boxes.matches import STANDARD_AREAS, Area, Matches, matches
@@ -76,11 +76,11 @@ class Detections(Ranking):
         """Score and rank, and bits and flags of each area."""
         return ranking_columns(len(self.areas))
 
-    def measure(self, pairs: BoxPairs, work: Work) -> RankingBlock:
+    def measure(self, pairs: BoxPairs, cache: SharedCache) -> RankingBlock:
         """The matches by class."""
-        return ranking_of(matches(pairs, work, thresholds(self.iou), self.areas, self.max_dets, self.rule))
+        return ranking_of(matches(pairs, cache, thresholds(self.iou), self.areas, self.max_dets, self.rule))
 
-    def earlier(self, kept: Iterable[Need]) -> tuple[Need, str] | None:
+    def earlier(self, kept: Iterable[Statistic]) -> tuple[Statistic, str] | None:
         """Versions before 0.3 ranked 100 detections of a class in an image, or as many as a metric asked for."""
         return with_cap(self, kept)
 
@@ -119,8 +119,8 @@ def detections(iou: float | Range, area: AreaSetting, rule: str) -> tuple[Detect
     levels, places = on_grid(iou)
     ends = area_of(area)
     standard = ends in STANDARD_AREAS
-    need = Detections(levels, STANDARD_AREA if standard else ends, MOST, rule)
-    return need, STANDARD_AREAS.index(ends) if standard else 0, places
+    statistic = Detections(levels, STANDARD_AREA if standard else ends, MOST, rule)
+    return statistic, STANDARD_AREAS.index(ends) if standard else 0, places
 
 
 @frozen
@@ -195,7 +195,7 @@ class RankingFigure(GroupCurve):
         """The points that the figure is read at."""
         return GRIDS.get(self.figure, ENDS)
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> FigureValues:
+    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> FigureValues:
         """All classes, the one, or some."""
         if self.label is not None:
             block = block.one(class_code(facts, self.label))
@@ -205,7 +205,7 @@ class RankingFigure(GroupCurve):
             return self.join(self.read_group(block.one(k), weights) for k in range(block.groups))
         return FigureValues(*self._read(block, weights))
 
-    def read_from(self, made: Mapping[Any, Any], role: Role, facts: Facts) -> FigureValues | None:
+    def read_from(self, made: Mapping[Any, Any], role: Role, facts: Metadata) -> FigureValues | None:
         """The curves of some classes, where those of all are there."""
         if self.group is None or not self._by_recall(role):
             return None
@@ -292,7 +292,7 @@ class RankingFigure(GroupCurve):
             p.begin, p.unit, p.columns[f"counted{self.area}"], self.levels, self.max_dets,
         )  # fmt: skip
 
-    def groups(self, facts: Facts) -> Sequence[int] | None:
+    def groups(self, facts: Metadata) -> Sequence[int] | None:
         """The one class, some, or all."""
         if self.group is not None:
             return class_codes(facts, self.group)
@@ -349,7 +349,7 @@ class RankingFigure(GroupCurve):
         objects = block.positives.columns[f"counted{self.area}"]
         return counted(block, hit, ignored, kept, objects, self.levels, bins)
 
-    def bounded(self, counts: Mapping[str, Array], facts: Facts, upper: bool) -> FigureValues:
+    def bounded(self, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> FigureValues:
         """The ends of precision on the grid, and of average precision; recall is exact."""
         if self.group is not None:
             raise no_approximation("a mean over some of the classes")
@@ -399,11 +399,11 @@ class ClassesWithTruth(GroupCurve):
     figure: RankingFigure
     ranking: Any
 
-    def groups(self, facts: Facts) -> Sequence[int] | None:
+    def groups(self, facts: Metadata) -> Sequence[int] | None:
         """The classes of the figure."""
         return self.figure.groups(facts)
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
         """All of them."""
         groups = self.groups(facts)
         chosen = range(block.groups) if groups is None else groups
@@ -446,7 +446,7 @@ class BestF1Search(RankingFigure):
 
     pooled = True
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> Any:
+    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Any:
         """All classes as one."""
         return self._read(block.pooled, weights)
 
@@ -469,7 +469,7 @@ class RankingSummary(GroupCurve):
     drawn = False
     approximate = True
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> Arrays:
+    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Arrays:
         """Of all images, whatever they weigh."""
         return self.read_group(block, weights)
 
@@ -512,7 +512,7 @@ class RankingSummary(GroupCurve):
         """Nothing: bins do not say which scores are equal."""
         return {}
 
-    def bounded(self, counts: Mapping[str, Array], facts: Facts, upper: bool) -> Arrays:
+    def bounded(self, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> Arrays:
         """Nothing to say."""
         nothing = np.zeros(1)
         return nothing, nothing + 1, nothing, nothing, nothing

@@ -18,7 +18,7 @@ from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array, BoxRecords, Records, Schema, as_object
 from steelyard.core.task import Task
 from steelyard.io.coco import image_fields, parse_coco, read_coco
-from steelyard.io.formats.reading import Reading
+from steelyard.io.formats.read_options import ReadOptions
 from steelyard.io.read import read_table, to_records
 from steelyard.io.shapes import flattened, rows_of
 from steelyard.io.table import Table
@@ -67,16 +67,16 @@ def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> R
     return read_boxes(data, task.truth if side == "truth" else task.prediction, columns, side, task.reader)
 
 
-def reading_of(options: Options | None, side: str) -> Reading:
+def reading_of(options: Options | None, side: str) -> ReadOptions:
     """The options of a side's reader."""
     if options is None or not options.declared:
-        return Reading()
+        return ReadOptions()
     names = ("format", "images", "names", "pixels", "verified", "hierarchy")
     known = [option.name for option in options.declared]
-    return Reading(**{name: options.of(name, side) for name in names if name in known})
+    return ReadOptions(**{name: options.of(name, side) for name in names if name in known})
 
 
-def _has_own_ids(data: Any, reading: Reading) -> bool:
+def _has_own_ids(data: Any, reading: ReadOptions) -> bool:
     """Whether a source names images and classes by ids, and is read without looking at anything else."""
     if not isinstance(data, str | PathLike):
         return True
@@ -86,7 +86,7 @@ def _has_own_ids(data: Any, reading: Reading) -> bool:
 
 
 def _fitted(
-    task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], readings: Sequence[Reading]
+    task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], readings: Sequence[ReadOptions]
 ) -> tuple[Records, Records]:
     """Sides of which one names images by files or classes by names: the predictions get the ids of the truth."""
     if readings[0].format == "lvis" and not columns and _plain_json(truth, readings[0]):
@@ -98,7 +98,7 @@ def _fitted(
     from steelyard.io.formats.convert import read_dataset  # few evaluations need the other formats
     from steelyard.io.formats.fit import fit, from_records
 
-    def side(data: Any, reading: Reading, name: str, schema: Schema, like: Dataset | None) -> Dataset:
+    def side(data: Any, reading: ReadOptions, name: str, schema: Schema, like: Dataset | None) -> Dataset:
         if isinstance(data, str | PathLike):
             results = name == "prediction" and ending(data) == ".json" and not (reading.names or reading.images)
             if not results and not (ending(data) in READERS[1:] and columns):
@@ -118,7 +118,7 @@ def _fitted(
     return first.records(), second.records()
 
 
-def _plain_json(data: Any, reading: Reading) -> bool:
+def _plain_json(data: Any, reading: ReadOptions) -> bool:
     """Whether a source is a JSON file as it is: not packed, and with nothing said about its pictures or names."""
     if not isinstance(data, str | PathLike) or ending(data) != ".json" or reading.images or reading.names:
         return False

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import InputError, nearest
-from steelyard.core.facts import Facts
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, within_range
-from steelyard.core.need import Need
 from steelyard.core.spec import Range, render_value
+from steelyard.core.statistic import Statistic
 from steelyard.tasks.boxes.matches import AREAS, IOUS, MOST_RANKED, Area
 from steelyard.tasks.boxes.pairs import CLASS
 
@@ -85,12 +85,12 @@ def on_grid(iou: float | Range) -> tuple[float | Range, tuple[int, ...]]:
     return iou, tuple(range(len(asked)))
 
 
-def class_names(facts: Facts) -> tuple[str, ...]:
+def class_names(facts: Metadata) -> tuple[str, ...]:
     """What the classes are called: their names, or else their ids."""
     return facts.axes[CLASS].shown
 
 
-def class_codes(facts: Facts, group: tuple[Any, ...]) -> list[int]:
+def class_codes(facts: Metadata, group: tuple[Any, ...]) -> list[int]:
     """The classes of a group: ("frequency", "r"), or ("classes", name, name, ...)."""
     kind, *members = group
     if kind == "classes":
@@ -105,7 +105,7 @@ def class_codes(facts: Facts, group: tuple[Any, ...]) -> list[int]:
     return [code for code, label in enumerate(facts.axes[CLASS].ids) if often.get(str(label)) == members[0]]
 
 
-def class_code(facts: Facts, label: str | int) -> int:
+def class_code(facts: Metadata, label: str | int) -> int:
     """The class that a setting names, by its name or its id."""
     code = facts.axes[CLASS].find(label)
     if code < 0:
@@ -113,9 +113,9 @@ def class_code(facts: Facts, label: str | int) -> int:
     return code
 
 
-def with_cap(need: Any, kept: Iterable[Need]) -> tuple[Need, str] | None:
-    """The need as versions before 0.3 kept it, when every metric had a cap by default, and a remark about that."""
-    capped: list[Any] = [one for one in kept if type(one) is type(need) and _uncapped(one) == need]
+def with_cap(statistic: Any, kept: Iterable[Statistic]) -> tuple[Statistic, str] | None:
+    """The statistic as versions before 0.3 kept it, when every metric had a cap by default, and a remark about that."""
+    capped: list[Any] = [one for one in kept if type(one) is type(statistic) and _uncapped(one) == statistic]
     if not capped:
         return None
     widest = max(capped, key=lambda one: int(one.max_dets))
@@ -123,5 +123,5 @@ def with_cap(need: Any, kept: Iterable[Need]) -> tuple[Need, str] | None:
     return widest, f"The state was saved before version 0.3: {said}."
 
 
-def _uncapped(need: Any) -> Any:
-    return replace(need, max_dets=MOST)
+def _uncapped(statistic: Any) -> Any:
+    return replace(statistic, max_dets=MOST)

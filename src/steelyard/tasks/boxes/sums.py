@@ -8,9 +8,9 @@ import numpy as np
 
 from steelyard.core.block import SumBlock
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Need, Sum, Work
 from steelyard.core.pairs import Array
 from steelyard.core.spec import Range
+from steelyard.core.statistic import SharedCache, Statistic, Sum
 from steelyard.tasks.boxes.matches import AREAS, STANDARD_AREAS, Matches, match_input, matches
 from steelyard.tasks.boxes.pairs import CLASS, BoxPairs
 from steelyard.tasks.boxes.settings import MOST, on_grid, thresholds, with_cap
@@ -22,7 +22,7 @@ class ImageCount(Sum):
 
     name = "boxes.images"
 
-    def measure(self, pairs: BoxPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: BoxPairs, cache: SharedCache) -> SumBlock:
         """Ones."""
         return SumBlock(np.ones(len(pairs.units)))
 
@@ -41,10 +41,10 @@ class WorkingCounts(Sum):
     max_dets: int
     label: str | int | None = None
 
-    def measure(self, pairs: BoxPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: BoxPairs, cache: SharedCache) -> SumBlock:
         """Counts by image. A class that is not here has none."""
         levels, places = on_grid(self.iou)
-        m = matches(pairs, work, thresholds(levels), STANDARD_AREAS, MOST)[0]
+        m = matches(pairs, cache, thresholds(levels), STANDARD_AREAS, MOST)[0]
         units = len(pairs.units)
         kept = m.places() & (m.rank < self.max_dets)
         if self.score is not None:
@@ -60,7 +60,7 @@ class WorkingCounts(Sum):
             columns[:, 2, column] = np.bincount(m.truth_image[objects], minlength=units)
         return SumBlock(columns.reshape(units, -1))
 
-    def earlier(self, kept: Iterable[Need]) -> tuple[Need, str] | None:
+    def earlier(self, kept: Iterable[Statistic]) -> tuple[Statistic, str] | None:
         """Versions before 0.3 kept it with a cap."""
         return with_cap(self, kept)
 
@@ -83,15 +83,15 @@ class MatchedOverlap(Sum):
     score: float
     max_dets: int
 
-    def measure(self, pairs: BoxPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: BoxPairs, cache: SharedCache) -> SumBlock:
         """Two columns."""
-        m = matches(pairs, work, (float(self.iou),), (AREAS["all"],), MOST)[0]
+        m = matches(pairs, cache, (float(self.iou),), (AREAS["all"],), MOST)[0]
         kept = m.places() & (m.score >= self.score) & (m.rank < self.max_dets) & m.bit(0)[0]
         units = len(pairs.units)
         overlap = np.bincount(m.image[kept], weights=m.overlap[kept], minlength=units)
         return SumBlock(np.stack([overlap, np.bincount(m.image[kept], minlength=units)], axis=1))
 
-    def earlier(self, kept: Iterable[Need]) -> tuple[Need, str] | None:
+    def earlier(self, kept: Iterable[Statistic]) -> tuple[Statistic, str] | None:
         """Versions before 0.3 kept it with a cap."""
         return with_cap(self, kept)
 
@@ -104,9 +104,9 @@ class ClassesSeen(Sum):
 
     score: float
 
-    def measure(self, pairs: BoxPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: BoxPairs, cache: SharedCache) -> SumBlock:
         """Two columns."""
-        s = match_input(pairs, work)
+        s = match_input(pairs, cache)
         classes = max(s.classes, 1)
         present = np.unique(s.image.astype(np.int64) * classes + s.label)
         kept = s.d_score >= self.score

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from steelyard.core.need import Work
 from steelyard.core.pairs import Array
 from steelyard.core.plan import POINT
 from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache
 from steelyard.core.table import Table
 from steelyard.core.weights import GivenRows, Role
 from steelyard.tasks.boxes.along import Walk
@@ -33,7 +33,7 @@ BACKGROUND = "(background)"
 
 def tables(pairs: BoxPairs, state: State, most: int = STANDARD_MOST) -> Mapping[str, Callable[[], Table]]:
     """The tables by name; each is made when it is asked for."""
-    work = Work()
+    work = SharedCache()
     return {
         "classes": lambda: classes(pairs, work, most),
         "confusion": lambda: confusion(pairs, work),
@@ -43,7 +43,7 @@ def tables(pairs: BoxPairs, state: State, most: int = STANDARD_MOST) -> Mapping[
 
 def long_tables(pairs: BoxPairs, state: State, most: int = STANDARD_MOST) -> Mapping[str, Callable[[], Table]]:
     """Tables with a row for each detection or point, made when they are asked for."""
-    work = Work()
+    work = SharedCache()
     return {
         "matches": lambda: match_table(pairs, work),
         "pr_points": lambda: pr_points(pairs, work),
@@ -51,9 +51,9 @@ def long_tables(pairs: BoxPairs, state: State, most: int = STANDARD_MOST) -> Map
     }
 
 
-def match_table(pairs: BoxPairs, work: Work) -> Table:
+def match_table(pairs: BoxPairs, cache: SharedCache) -> Table:
     """Every detection in the order of the input: whether it is right at IoU 0.5, and how well it fits what it found."""
-    m, s = matches(pairs, work, (0.5,), (AREAS["all"],), MOST)[0], match_input(pairs, work)
+    m, s = matches(pairs, cache, (0.5,), (AREAS["all"],), MOST)[0], match_input(pairs, cache)
     places = np.flatnonzero(m.places())
     places = places[np.argsort(m.order[places], kind="stable")]
     hit, _ = m.bit(0)
@@ -66,9 +66,9 @@ def match_table(pairs: BoxPairs, work: Work) -> Table:
     return _long("matches", "Detections, matched at IoU 0.5", "detection", m.order[places] + 1, columns)
 
 
-def pr_points(pairs: BoxPairs, work: Work) -> Table:
+def pr_points(pairs: BoxPairs, cache: SharedCache) -> Table:
     """Detections that count at IoU 0.5, by class and falling score, with precision and recall down to each."""
-    m = matches(pairs, work, (0.5,), (AREAS["all"],), MOST)[0]
+    m = matches(pairs, cache, (0.5,), (AREAS["all"],), MOST)[0]
     hit, ignored = m.bit(0)
     places = np.flatnonzero(m.places() & ~ignored)
     label = m.label[places]
@@ -88,9 +88,9 @@ def pr_points(pairs: BoxPairs, work: Work) -> Table:
     return _long("pr_points", "Precision and recall down to each detection, IoU 0.5", "rank", seen, columns)
 
 
-def pr_curves(pairs: BoxPairs, work: Work, most: int) -> Table:
+def pr_curves(pairs: BoxPairs, cache: SharedCache, most: int) -> Table:
     """COCO's precision at 101 recalls, of every class that has truth and every IoU."""
-    precision = curves(pairs, work, most)[0].figure
+    precision = curves(pairs, cache, most)[0].figure
     levels, points, _ = precision.shape
     known = np.flatnonzero(~np.isnan(precision).any(axis=(0, 1)))
     shape = (len(known), levels, points)
@@ -119,27 +119,27 @@ def _long(name: str, title: str, corner: str, numbers: Array, columns: Mapping[s
     return Table(name, title, corner, tuple(map(str, numbers.tolist())), tuple(columns), values)
 
 
-def curves(pairs: BoxPairs, work: Work, most: int = STANDARD_MOST) -> tuple[FigureValues, Array, Array]:
+def curves(pairs: BoxPairs, cache: SharedCache, most: int = STANDARD_MOST) -> tuple[FigureValues, Array, Array]:
     """Precision at 101 recalls and the recall, objects and detections by class, at the standard thresholds."""
 
     def make() -> tuple[FigureValues, Array, Array]:
-        need, _, _ = detections(STANDARD, "all", "coco")
-        state = State.of(pairs, [need], work)
+        statistic, _, _ = detections(STANDARD, "all", "coco")
+        state = State.of(pairs, [statistic], cache)
         totals = state.totals(POINT)
-        block = need.measure(pairs, work)
+        block = statistic.measure(pairs, cache)
         counted = np.concatenate([[0], np.cumsum(block.positives.columns["counted0"])])[block.positives.begin]
         return (
-            totals[RankingFigure(need, "coco", max_dets=most)],
+            totals[RankingFigure(statistic, "coco", max_dets=most)],
             np.diff(counted),
-            totals[RankingSummary(need, most)][0],
+            totals[RankingSummary(statistic, most)][0],
         )
 
-    return work.once(("curves", most), make)
+    return cache.once(("curves", most), make)
 
 
-def classes(pairs: BoxPairs, work: Work, most: int = STANDARD_MOST) -> Table:
+def classes(pairs: BoxPairs, cache: SharedCache, most: int = STANDARD_MOST) -> Table:
     """One row per class: objects, detections, AP, AP at 0.5 and 0.75, recall of all detections."""
-    read, objects, detections = curves(pairs, work, most)
+    read, objects, detections = curves(pairs, cache, most)
     precision, recall = read.figure, read.recall
     names = class_names(pairs.facts)
     columns = (
@@ -155,9 +155,9 @@ def classes(pairs: BoxPairs, work: Work, most: int = STANDARD_MOST) -> Table:
     return Table("classes", "Average precision by class", "class", names, heads, values)
 
 
-def operating(pairs: BoxPairs, work: Work) -> Table:
+def operating(pairs: BoxPairs, cache: SharedCache) -> Table:
     """One row per class: the best F1 with its score, precision and recall, and two points that are sought."""
-    block, names = detections(STANDARD, "all", "coco")[0].measure(pairs, work), class_names(pairs.facts)
+    block, names = detections(STANDARD, "all", "coco")[0].measure(pairs, cache), class_names(pairs.facts)
     searches = [PrecisionAt(), RecallAt()]
     values = np.full((len(names), 6), np.nan)
     for code in range(len(names)):
@@ -181,7 +181,7 @@ def operating(pairs: BoxPairs, work: Work) -> Table:
     return Table("operating", "Working points by class, IoU 0.5", "class", names, heads, values)
 
 
-def confusion(pairs: BoxPairs, work: Work, iou: float = 0.5, score: float = 0.5, max_dets: int = MOST) -> Table:
+def confusion(pairs: BoxPairs, cache: SharedCache, iou: float = 0.5, score: float = 0.5, max_dets: int = MOST) -> Table:
     """The confusion matrix with background: counts, truth by prediction.
 
     The last row holds detections on background, the last column missed objects. The diagonal are the true positives of
@@ -189,8 +189,8 @@ def confusion(pairs: BoxPairs, work: Work, iou: float = 0.5, score: float = 0.5,
     class that it overlaps with IoU >= `iou`, highest score first.
     """
     levels, places = on_grid(iou)
-    m = matches(pairs, work, thresholds(levels), STANDARD_AREAS, MOST)[0]
-    s, names = match_input(pairs, work), class_names(pairs.facts)
+    m = matches(pairs, cache, thresholds(levels), STANDARD_AREAS, MOST)[0]
+    s, names = match_input(pairs, cache), class_names(pairs.facts)
     classes = s.classes
     kept = m.places() & (m.score >= score) & (m.rank < max_dets)
     hit, ignored = m.bit(places[0])
@@ -198,7 +198,7 @@ def confusion(pairs: BoxPairs, work: Work, iou: float = 0.5, score: float = 0.5,
     table = np.zeros((classes + 1, classes + 1), dtype=np.int64)
     np.add.at(table, (label[kept & hit], label[kept & hit]), 1)
 
-    single = matches(pairs, work, (float(iou),), (AREAS["all"],), MOST)[0]
+    single = matches(pairs, cache, (float(iou),), (AREAS["all"],), MOST)[0]
     paired = single.places() & (single.score >= score) & (single.rank < max_dets) & single.bit(0)[0]
     taken = np.zeros(len(s.image), dtype=bool)
     taken[single.partner[paired]] = True

@@ -9,14 +9,14 @@ import numpy as np
 
 from steelyard.core.by_group import Arrays, GroupCurve
 from steelyard.core.errors import InputError
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, Placements
-from steelyard.core.need import Ranking, Work
 from steelyard.core.pairs import Array
 from steelyard.core.plan import POINT
 from steelyard.core.ranking import Grouped, RankingBlock
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.statistic import Ranking, SharedCache
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, Weights
 from steelyard.tasks.boxes.along import MOST_CELLS, from_zero
 from steelyard.tasks.boxes.froc import repeated
@@ -46,9 +46,9 @@ class LesionMarks(Ranking):
         """Score, whether a lesion is hit, and its share."""
         return {"score": "f", "hit": "u", "share": "f"}, {}
 
-    def measure(self, pairs: BoxPairs, work: Work) -> RankingBlock:
+    def measure(self, pairs: BoxPairs, cache: SharedCache) -> RankingBlock:
         """The marks that count; repeated marks on a lesion and marks on ignored objects do not."""
-        m, s = matches(pairs, work, (self.iou,), (AREAS["all"],), MOST)[0], match_input(pairs, work)
+        m, s = matches(pairs, cache, (self.iou,), (AREAS["all"],), MOST)[0], match_input(pairs, cache)
         hit, ignored = m.bit(0)
         counted, share, cell = _shares(pairs, s)
         classes, label = max(s.classes, 1), m.label
@@ -165,7 +165,7 @@ class MarkCurve(GroupCurve):
 
     ranking: LesionMarks
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
         """All classes."""
         return self.join(self.read_group(block.one(k), weights) for k in range(block.groups))
 
@@ -198,7 +198,7 @@ class MarkPlacements(GroupCurve):
 
     drawn = False
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> Floats | None:
+    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats | None:
         """All classes."""
         return self.join(self.read_group(block.one(k), weights) for k in range(block.groups))
 
@@ -254,11 +254,11 @@ class WeightedAfroc(Metric):
         """The areas of the classes."""
         return MarkCurve(LesionMarks(float(self.iou)))
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """The areas, and the placements behind them."""
         return self.curve, MarkPlacements(self.curve.ranking)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """The mean over classes, for each row of weights."""
         values: Floats = totals[self.curve][:, self.column]
         return values
@@ -272,7 +272,7 @@ class WeightedAfroc(Metric):
         part = 1.0 if self.column == NORMAL else normal / (diseased + normal)
         return Placements((int(diseased), int(normal)), (lesions, images), part, ("diseased image", "normal image"))
 
-    def why(self, totals: Declared) -> str:
+    def why(self, totals: TotalsView) -> str:
         """Whether there are no lesions, or no images without them."""
         if self.column == NORMAL and totals[self.curve][0, 2 + EVERY] > 0:
             return (
@@ -280,7 +280,7 @@ class WeightedAfroc(Metric):
             )
         return "no class has lesions"
 
-    def left_out(self, totals: Declared) -> tuple[float, str]:
+    def left_out(self, totals: TotalsView) -> tuple[float, str]:
         """Classes whose lesions are in every image."""
         counts = totals[self.curve][0, 2:]
         return float(counts[EVERY] - counts[self.column]), "classes with lesions in every image"

@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from steelyard.core.by_group import Arrays, GroupCurve
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, within_range
 from steelyard.core.ranking import RankingBlock
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, Weights
 from steelyard.tasks.boxes.along import EQUAL, Walk
 from steelyard.tasks.boxes.ranking import Detections, detections
@@ -34,11 +34,11 @@ class PointSearch(GroupCurve):
     at: int
     label: str | int | None = None
 
-    def groups(self, facts: Facts) -> Sequence[int] | None:
+    def groups(self, facts: Metadata) -> Sequence[int] | None:
         """The one class."""
         return None if self.label is None else [class_code(facts, self.label)]
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
         """The one class."""
         assert self.label is not None
         return self.join(iter([self.read_group(block.one(class_code(facts, self.label)), weights)]))
@@ -75,7 +75,7 @@ class PooledPointSearch(PointSearch):
 
     pooled = True
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
         """All classes as one."""
         return self.join(iter([self.read_group(block.pooled, weights)]))
 
@@ -124,16 +124,16 @@ class _Sought(Metric):
         kind = PooledPointSearch if self.only is None else PointSearch
         return kind(ranking, self.seeks, self.least, self.max_dets, places[0], self.only)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """The ranking of all detections."""
         return (self.search,)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """The best under each row of weights."""
         best: Floats = totals[self.search][:, 0]
         return best
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """The threshold."""
         at = float(totals[self.search][0, 1])
         return (f"{self.label} is reached with detections of score {at:.4g} or more.",) if at == at else ()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
-from steelyard.checks.check import FEW, Checks, Data, Problem, evenly, some_rows
+from steelyard.checks.check import FEW, CheckData, Checks, Problem, evenly, some_rows
 from steelyard.checks.ids import with_ids
 from steelyard.core.records import Array
 
@@ -20,7 +20,7 @@ PLACE = ("x", "y", "z", "length", "width", "height", "yaw")
 TURN = 0.35  # radians around a quarter or half turn
 
 
-def raw(data: Data) -> tuple[Array, Array] | None:
+def raw(data: CheckData) -> tuple[Array, Array] | None:
     """Boxes of both sides as the source has them; None where there are few, or they have no place."""
     pairs = data.pairs
     if pairs is None or "place" not in pairs.facts.holds or min(map(len, pairs.sides)) < FEW:
@@ -34,7 +34,7 @@ def raw(data: Data) -> tuple[Array, Array] | None:
     return boxes
 
 
-def _ends(data: Data) -> tuple[int, int]:
+def _ends(data: CheckData) -> tuple[int, int]:
     """How many rows of each side are looked at: those of the first frames."""
     units = len(data.pairs.units)
     begins = [side.begin(units) for side in data.pairs.sides]
@@ -44,7 +44,7 @@ def _ends(data: Data) -> tuple[int, int]:
     return int(begins[0][last]), int(begins[1][last])
 
 
-def matched(data: Data, truth: Array, predicted: Array) -> tuple[Array, Array]:
+def matched(data: CheckData, truth: Array, predicted: Array) -> tuple[Array, Array]:
     """Rows of the truth and of the predictions whose centres are near each other on the ground."""
     arguments: list[Any] = []
     for side, boxes, begin in zip(data.pairs.sides, (truth, predicted), data.read["boxes3d.begins"], strict=True):
@@ -59,7 +59,7 @@ def matched(data: Data, truth: Array, predicted: Array) -> tuple[Array, Array]:
     return partner[hit], hit
 
 
-def pairs_of(data: Data, truth: Array, predicted: Array) -> tuple[Array, Array]:
+def pairs_of(data: CheckData, truth: Array, predicted: Array) -> tuple[Array, Array]:
     """The same of places as they stand, made once."""
     if "boxes3d.pairs" not in data.read:
         data.read["boxes3d.pairs"] = matched(data, truth, predicted)
@@ -67,7 +67,7 @@ def pairs_of(data: Data, truth: Array, predicted: Array) -> tuple[Array, Array]:
     return rows
 
 
-def share(data: Data, truth: Array, predicted: Array) -> float:
+def share(data: CheckData, truth: Array, predicted: Array) -> float:
     """How many truths a prediction is near to."""
     rows, _ = matched(data, truth, predicted)
     return len(rows) / max(1, len(truth))
@@ -84,7 +84,7 @@ def wrapped(angle: Array, period: float = 2 * np.pi) -> Array:
     return np.asarray((angle + period / 2) % period - period / 2)
 
 
-def _examples(data: Data, rows: Array, name: str) -> tuple[str, ...]:
+def _examples(data: CheckData, rows: Array, name: str) -> tuple[str, ...]:
     side = data.pairs.sides[1]
     return some_rows(data.pairs.prediction, side.row[rows], name)
 
@@ -107,7 +107,7 @@ READINGS: tuple[tuple[str, Callable[[Array], Array]], ...] = (
     "axes-read-wrong", "error", "places in another order of axes: hardly anything is found",
     "Give both sides places in the same axes: -O axes=camera has y down and z ahead, -O axes=up has z up.",
 )  # fmt: skip
-def axes_read_wrong(data: Data) -> Problem | None:
+def axes_read_wrong(data: CheckData) -> Problem | None:
     """Whether places fit far better with other axes."""
     boxes = raw(data)
     if boxes is None:
@@ -130,7 +130,7 @@ def axes_read_wrong(data: Data) -> Problem | None:
     "ego-or-global", "error", "places seen from the car where places on the map are expected, or the other way",
     "Turn and move predictions to the frame of the truth: nuScenes asks for places on the map.",
 )  # fmt: skip
-def ego_or_global(data: Data) -> Problem | None:
+def ego_or_global(data: CheckData) -> Problem | None:
     """Whether one side lies around the origin and the other far away from it."""
     boxes = raw(data)
     if boxes is None or len(pairs_of(data, *boxes)[0]) > 0.02 * len(boxes[0]):
@@ -151,7 +151,7 @@ def ego_or_global(data: Data) -> Problem | None:
     "angle-degrees", "error", "headings in degrees where radians are expected: boxes lie across their objects",
     "Write yaw in radians.",
 )  # fmt: skip
-def angle_degrees(data: Data) -> Problem | None:
+def angle_degrees(data: CheckData) -> Problem | None:
     """Whether headings go far beyond a full turn."""
     boxes = raw(data)
     if boxes is None:
@@ -165,7 +165,7 @@ def angle_degrees(data: Data) -> Problem | None:
     )  # fmt: skip
 
 
-def headings(data: Data) -> tuple[Array, Array, Array] | None:
+def headings(data: CheckData) -> tuple[Array, Array, Array] | None:
     """Of what is found: headings of truths and of predictions, and rows of these; None where they are too few."""
     boxes = raw(data)
     if boxes is None or angle_degrees(data) is not None:
@@ -178,7 +178,7 @@ def headings(data: Data) -> tuple[Array, Array, Array] | None:
     "yaw-offset", "error", "headings that are a quarter or half a turn off: orientation is scored as wrong",
     "Add the offset to yaw: conventions differ in which axis a heading of 0 looks along.",
 )  # fmt: skip
-def yaw_offset(data: Data) -> Problem | None:
+def yaw_offset(data: CheckData) -> Problem | None:
     """Whether most headings of what is found are off by the same quarter or half turn."""
     seen = headings(data)
     if seen is None:
@@ -199,7 +199,7 @@ def yaw_offset(data: Data) -> Problem | None:
     "yaw-turn", "error", "headings that turn the other way: orientation and overlap are scored as wrong",
     "Change the sign of yaw: KITTI's rotation_y turns from z towards x, others from x towards y.",
 )  # fmt: skip
-def yaw_turn(data: Data) -> Problem | None:
+def yaw_turn(data: CheckData) -> Problem | None:
     """Whether headings fit far better with the other sign."""
     seen = headings(data)
     if seen is None:
@@ -225,7 +225,7 @@ ORDERS = (
     "lwh-order", "error", "sizes in another order: boxes lie across or stand on end",
     "Map the columns: length is along the heading, width across, height upward. nuScenes writes width, length, height.",
 )  # fmt: skip
-def lwh_order(data: Data) -> Problem | None:
+def lwh_order(data: CheckData) -> Problem | None:
     """Whether sizes of what is found fit far better in another order."""
     boxes = raw(data)
     if boxes is None:
@@ -253,7 +253,7 @@ def lwh_order(data: Data) -> Problem | None:
     "bottom-or-centre", "error", "places of the bottom taken for those of the middle: overlap in space is a third",
     "Say it: -O prediction.anchor=bottom or -O prediction.anchor=centre.",
 )  # fmt: skip
-def bottom_or_centre(data: Data) -> Problem | None:
+def bottom_or_centre(data: CheckData) -> Problem | None:
     """Whether what is found lies half a height too low or too high."""
     boxes = raw(data)
     if boxes is None or data.pairs.sides[0].camera != data.pairs.sides[1].camera:
@@ -278,7 +278,7 @@ def bottom_or_centre(data: Data) -> Problem | None:
     "copies-of-truth", "note", "predictions that are the truth itself",
     "Are these predictions of a model?",
 )  # fmt: skip
-def copies_of_truth(data: Data) -> Problem | None:
+def copies_of_truth(data: CheckData) -> Problem | None:
     """Boxes that stand in the truth to the last digit."""
     boxes = raw(data)
     if boxes is None:

@@ -21,7 +21,7 @@ from steelyard.core.records import Array
 from steelyard.core.task import Task
 from steelyard.io.formats.convert import Conversion, check_target, refuse_losses, write_files
 from steelyard.io.formats.folder import recover
-from steelyard.io.formats.manner import Loss
+from steelyard.io.formats.write_options import Loss
 from steelyard.io.json import parse_json
 from steelyard.io.text import open_text, read_bytes
 from steelyard.io.write import csv_text, write_text

@@ -7,15 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.core.need import Curve
 from steelyard.core.ranking import RankingBlock
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.statistic import RankingReader
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, Weights
 from steelyard.tasks.boxes3d.data import LEVELS
-from steelyard.tasks.boxes3d.needs import VIEWS, KittiAreas, KittiEvents, can_view, truths_of
+from steelyard.tasks.boxes3d.statistics import VIEWS, KittiAreas, KittiEvents, can_view, truths_of
 
 PLACES = 41
 R11, R40, AOS11, AOS40 = range(4)
@@ -33,12 +33,12 @@ def mean_of_defined(values: Floats) -> Floats:
 
 
 @frozen
-class KittiTruths(Curve):
+class KittiTruths(RankingReader):
     """How many truths of each class count: (rows, classes)."""
 
     ranking: KittiEvents
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
         """Weighted counts."""
         counts = [weights @ truths_of(block.one(group), weights.units) for group in range(block.groups)]
         return np.stack(counts, axis=1) if counts else np.zeros((weights.rows, 0))
@@ -92,11 +92,11 @@ class KittiMetric(Metric):
         parts += [] if self.overlap == "strict" else [str(self.overlap)]
         return " ".join(parts)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """The areas, the truths of the notes."""
         return KittiAreas(self.events), KittiTruths(self.events), self.events
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """The value of one class, or the mean of those that have a truth."""
         areas: Floats = totals[KittiAreas(self.events)]
         if not self.possible(totals.facts):
@@ -107,11 +107,11 @@ class KittiMetric(Metric):
             return np.full(totals.rows, np.nan) if code < 0 else areas[:, code, place]
         return mean_of_defined(areas[..., place])
 
-    def possible(self, facts: Facts) -> bool:
+    def possible(self, facts: Metadata) -> bool:
         """Whether the data hold what it looks at."""
         return can_view(facts, self.seen, self.level)
 
-    def why(self, totals: Declared) -> str:
+    def why(self, totals: TotalsView) -> str:
         """Say what the data lack, that the class is not there, or what the docstring says."""
         if not self.possible(totals.facts):
             return self.lacking(totals.facts)
@@ -119,7 +119,7 @@ class KittiMetric(Metric):
             return f"there is no class '{self.only}'"
         return self.undefined_reason()
 
-    def lacking(self, facts: Facts) -> str:
+    def lacking(self, facts: Metadata) -> str:
         """What the data lack."""
         if self.seen == "bbox" and "image" not in facts.holds:
             return "both sides need the box in the image: left, top, right, bottom"
@@ -127,7 +127,7 @@ class KittiMetric(Metric):
             return "both sides need a place in space: x, y, z, length, width, height, yaw"
         return "levels need the box in the image, or a column 'difficulty'; level=all takes every truth"
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """What few truths do to KITTI's sampling."""
         if not self.possible(totals.facts):
             return ()
@@ -219,11 +219,11 @@ class Aos(KittiMetric):
     reference = "KITTI devkit_object, evaluate_object.cpp"
     positions_of = (AOS11, AOS40)
 
-    def possible(self, facts: Facts) -> bool:
+    def possible(self, facts: Metadata) -> bool:
         """Whether every prediction has an angle, too."""
         return KittiMetric.possible(self, facts) and "alpha" in facts.holds
 
-    def lacking(self, facts: Facts) -> str:
+    def lacking(self, facts: Metadata) -> str:
         """What the data lack."""
         if KittiMetric.possible(self, facts):
             return "a prediction has no alpha (-10), and KITTI then scores no orientation"

@@ -9,10 +9,10 @@ import numpy as np
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats
 from steelyard.tasks.boxes3d.kitti import mean_of_defined
-from steelyard.tasks.boxes3d.needs import (
+from steelyard.tasks.boxes3d.statistics import (
     DISTANCES,
     DROPPED,
     DROPPED_WORDS,
@@ -29,13 +29,13 @@ NEEDED = {"velocity": "vx", "attribute": "attribute"}  # what the data must hold
 INFINITY = float("inf")
 
 
-def precision_by_class(totals: Declared) -> Floats:
+def precision_by_class(totals: TotalsView) -> Floats:
     """Average precision (rows, classes, distances). With nuScenes' rules a class without truth has 0."""
     values = totals[SCORES][..., : len(DISTANCES)]
     return np.minimum(_without_truth(totals, values, 0.0), 1.0)
 
 
-def error_by_class(totals: Declared, error: str) -> Floats:
+def error_by_class(totals: TotalsView, error: str) -> Floats:
     """One error (rows, classes), undefined where it is not asked of a class."""
     place = len(DISTANCES) + ERRORS.index(error)
     values = _without_truth(totals, totals[SCORES][..., place : place + 1], 1.0)[..., 0].copy()
@@ -45,7 +45,7 @@ def error_by_class(totals: Declared, error: str) -> Floats:
     return values
 
 
-def _without_truth(totals: Declared, values: Floats, worst: float) -> Floats:
+def _without_truth(totals: TotalsView, values: Floats, worst: float) -> Floats:
     """Classes without truth get the worst value where nuScenes' rules hold; where none has truth nothing is defined."""
     if totals.facts.flags["rules"] != "nuscenes":
         return values
@@ -67,18 +67,18 @@ class CentreMetric(Metric):
         """Names the class."""
         return self.title if self.only is None else f"{self.title}, {self.only}"
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """The scores of classes, and what the notes count."""
         return SCORES, EVENTS, DROPPED
 
-    def combined(self, totals: Declared, by_class: Floats) -> Floats:
+    def combined(self, totals: TotalsView, by_class: Floats) -> Floats:
         """One class, or the mean of the classes."""
         if self.only is None:
             return mean_of_defined(by_class)
         code = totals.facts.axes["class"].find(self.only)
         return np.full(totals.rows, np.nan) if code < 0 else by_class[:, code]
 
-    def why(self, totals: Declared) -> str:
+    def why(self, totals: TotalsView) -> str:
         """Say what the data lack, that the class is not there, or what the docstring says."""
         if "place" not in totals.facts.holds:
             return "both sides need a place in space: x, y, z, length, width, height, yaw"
@@ -86,7 +86,7 @@ class CentreMetric(Metric):
             return f"there is no class '{self.only}'"
         return self.undefined_reason()
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """What the filters took, and which classes have no truth."""
         taken = totals[DROPPED][0]
         parts = [f"{round(many):,} {what}" for what, many in zip(DROPPED_WORDS, taken.tolist(), strict=True) if many]
@@ -143,7 +143,7 @@ class CentreMap(CentreMetric):
         name = self.title if self.distance is None else f"mAP at {self.distance:g} m"
         return name if self.only is None else f"{name.removeprefix('m')}, {self.only}"
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """The mean over distances, then over classes."""
         values = precision_by_class(totals)
         if self.distance is not None:
@@ -162,18 +162,18 @@ class ErrorMetric(CentreMetric):
     range = (0.0, INFINITY)
     error: ClassVar[str]
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """The mean over classes."""
         values = error_by_class(totals, self.error)
         if not self.held(totals):
             return np.full(totals.rows, np.nan)
         return self.combined(totals, values)
 
-    def held(self, totals: Declared) -> bool:
+    def held(self, totals: TotalsView) -> bool:
         """Whether the data hold what the error is of."""
         return NEEDED.get(self.error, "place") in totals.facts.holds
 
-    def why(self, totals: Declared) -> str:
+    def why(self, totals: TotalsView) -> str:
         """Say what the data lack."""
         if "place" in totals.facts.holds and not self.held(totals):
             return f"the truth has no {self.error}"
@@ -309,7 +309,7 @@ class Nds(CentreMetric):
     title = "NDS"
     reference = "nuscenes.eval.detection.data_classes.DetectionMetrics"
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Half of mAP, a tenth of what each error leaves."""
         score = 5 * CentreMap(only=self.only).reduce(totals)
         for error in ERRORS:
@@ -319,7 +319,7 @@ class Nds(CentreMetric):
             score = score + left
         return score / 10
 
-    def why(self, totals: Declared) -> str:
+    def why(self, totals: TotalsView) -> str:
         """Say what the data lack."""
         lacking = [error for error, name in NEEDED.items() if name not in totals.facts.holds]
         if "place" in totals.facts.holds and lacking:

@@ -9,8 +9,8 @@ import numpy as np
 
 from steelyard.align.sets import SetPairs, join_sets
 from steelyard.core.errors import InputError
-from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Coverage
 from steelyard.core.records import Records, as_object, factorize
@@ -33,7 +33,7 @@ NOT_KNOWN = -10.0  # KITTI's word for an angle that was not estimated
 
 
 @frozen
-class Side:
+class Box3dSide:
     """Rows of one side by frame. `row` are places in the source, `owner` their units, `group` their classes.
 
     `own` is 0 for a truth of a class beside its own, which is matched and never counted. `camera` and `bottom` say how
@@ -51,7 +51,7 @@ class Side:
     def __len__(self) -> int:
         return len(self.row)
 
-    def take(self, rows: Array) -> Side:
+    def take(self, rows: Array) -> Box3dSide:
         """Some of the rows."""
         return replace(
             self, row=self.row[rows], owner=self.owner[rows], group=self.group[rows], own=self.own[rows]
@@ -127,11 +127,11 @@ class SolidPairs:
     truth: Records
     prediction: Records
     units: Array
-    facts: Facts
+    facts: Metadata
     coverage: Coverage
     weight: Array | None
-    sides: tuple[Side, Side]
-    regions: Side
+    sides: tuple[Box3dSide, Box3dSide]
+    regions: Box3dSide
     joined: SetPairs
     dropped: tuple[tuple[str, Array], ...]
 
@@ -224,14 +224,14 @@ def _meant(rules: Rules, prepared: Prepared, options: Options, side: str) -> tup
     return camera, camera if anchor == "auto" else anchor == "bottom"
 
 
-def _side(prepared: Prepared, row: Array, owner: Array, keep: Array, meant: tuple[bool, bool]) -> Side:
+def _side(prepared: Prepared, row: Array, owner: Array, keep: Array, meant: tuple[bool, bool]) -> Box3dSide:
     kept = np.flatnonzero(keep[row])
     rows = row[kept]
     group = np.ascontiguousarray(prepared.group[rows], dtype=np.int32)
-    return Side(prepared.records, rows, owner[kept], group, prepared.own[rows].astype(np.uint8), *meant)
+    return Box3dSide(prepared.records, rows, owner[kept], group, prepared.own[rows].astype(np.uint8), *meant)
 
 
-def _facts(rules: Rules, truth: Prepared, prediction: Prepared) -> Facts:
+def _facts(rules: Rules, truth: Prepared, prediction: Prepared) -> Metadata:
     sides = (truth, prediction)
     has = set()
     if all(holds(side.records, PLACE) for side in sides):
@@ -247,4 +247,4 @@ def _facts(rules: Rules, truth: Prepared, prediction: Prepared) -> Facts:
     for name in ("vx", "attribute", "points"):
         if name in truth.records:
             has.add(name)
-    return Facts({"class": Axis(rules.classes)}, {"rules": rules.name}, frozenset(has))
+    return Metadata({"class": Axis(rules.classes)}, {"rules": rules.name}, frozenset(has))

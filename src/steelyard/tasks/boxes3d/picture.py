@@ -6,11 +6,11 @@ import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
-from steelyard.core.need import Work
 from steelyard.core.pairs import Array
 from steelyard.core.scene import LineShape, PolygonShape, Scene
-from steelyard.tasks.boxes3d.needs import centres
-from steelyard.tasks.boxes3d.pairs import Side, SolidPairs
+from steelyard.core.statistic import SharedCache
+from steelyard.tasks.boxes3d.pairs import Box3dSide, SolidPairs
+from steelyard.tasks.boxes3d.statistics import centres
 
 SCALE = 10.0  # pixels per metre
 ROOM = 4.0  # metres around what is shown
@@ -22,7 +22,7 @@ def scene(pairs: SolidPairs, unit: int, metric: Metric) -> Scene:
         raise InputError(
             "boxes have no place in space, so that there is no view from above", remedy="Give x, y, z, ..."
         )
-    truth, predicted, _, errors, partner = centres(pairs, Work())
+    truth, predicted, _, errors, partner = centres(pairs, SharedCache())
     mine, theirs = np.flatnonzero(truth.owner == unit), np.flatnonzero(predicted.owner == unit)
     taken = set(partner[theirs].tolist())
     shown = pairs.facts.axes["class"].shown
@@ -47,12 +47,12 @@ def scene(pairs: SolidPairs, unit: int, metric: Metric) -> Scene:
     )
 
 
-def _centre(side: Side, row: int) -> tuple[float, float]:
+def _centre(side: Box3dSide, row: int) -> tuple[float, float]:
     x, y = side.solid[row, :2].tolist()
     return SCALE * x, -SCALE * y
 
 
-def _outline(side: Side, row: int) -> tuple[float, ...]:
+def _outline(side: Box3dSide, row: int) -> tuple[float, ...]:
     """The corners on the ground, the edge that looks ahead first; y goes down in a picture."""
     x, y, _, _, length, width, angle = side.solid[row].tolist()
     along, across = np.array([np.cos(angle), np.sin(angle)]), np.array([-np.sin(angle), np.cos(angle)])
@@ -63,7 +63,9 @@ def _outline(side: Side, row: int) -> tuple[float, ...]:
     return tuple(corners)
 
 
-def _bounds(truth: Side, mine: Array, predicted: Side, theirs: Array) -> tuple[float, float, float, float] | None:
+def _bounds(
+    truth: Box3dSide, mine: Array, predicted: Box3dSide, theirs: Array
+) -> tuple[float, float, float, float] | None:
     places = np.concatenate([truth.solid[mine, :2], predicted.solid[theirs, :2]]) * [SCALE, -SCALE]
     if not len(places):
         return None

@@ -1,4 +1,4 @@
-"""Task `boxes3d`: boxes in space, by KITTI's and nuScenes' rules. Data: `data`, `pairs`; events: `needs`.
+"""Task `boxes3d`: boxes in space, by KITTI's and nuScenes' rules. Data: `data`, `pairs`; events: `statistics`.
 
 Metrics
     `kitti_ap` by view, level and class, `aos`; `map` by the distance of centres, `mate`, `mase`, `maoe`, `mave`,
@@ -7,18 +7,18 @@ Metrics
 
 from __future__ import annotations
 
-from steelyard.core.facts import Facts
+from steelyard.core.metadata import Metadata
 from steelyard.core.task import Task
 from steelyard.tasks.boxes3d.data import OPTIONS, PREDICTION, TRUTH
 from steelyard.tasks.boxes3d.kitti import KITTI_METRICS
-from steelyard.tasks.boxes3d.needs import VIEWS
 from steelyard.tasks.boxes3d.nuscenes import NUSCENES_METRICS
 from steelyard.tasks.boxes3d.pairs import join
+from steelyard.tasks.boxes3d.statistics import VIEWS
 
 OF_NUSCENES = ("nds", "map", "mate", "mase", "maoe", "mave", "maae")
 
 
-def defaults_for(facts: Facts) -> tuple[str, ...]:
+def defaults_for(facts: Metadata) -> tuple[str, ...]:
     """KITTI's table by class where there are boxes in the image, else nuScenes' scores."""
     if facts.flags["rules"] == "nuscenes":
         return OF_NUSCENES

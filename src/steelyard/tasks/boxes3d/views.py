@@ -7,18 +7,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.core.facts import Facts
 from steelyard.core.figure import Array, Figure, Listing, Texts
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric
-from steelyard.core.need import Need, Work
 from steelyard.core.plan import POINT
 from steelyard.core.ranking import RankingBlock
 from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache, Statistic
 from steelyard.core.table import Table
 from steelyard.tasks.boxes3d.data import LEVELS
 from steelyard.tasks.boxes3d.explain import explain
 from steelyard.tasks.boxes3d.kitti import Aos, KittiAp
-from steelyard.tasks.boxes3d.needs import (
+from steelyard.tasks.boxes3d.nuscenes import EVENTS, NOT_ASKED, CentreMap, Maae, Maoe, Mase, Mate, Mave
+from steelyard.tasks.boxes3d.pairs import SolidPairs
+from steelyard.tasks.boxes3d.picture import scene
+from steelyard.tasks.boxes3d.statistics import (
     DISTANCES,
     DROPPED,
     ERRORS,
@@ -29,9 +32,6 @@ from steelyard.tasks.boxes3d.needs import (
     centres,
     kitti_curve,
 )
-from steelyard.tasks.boxes3d.nuscenes import EVENTS, NOT_ASKED, CentreMap, Maae, Maoe, Mase, Mate, Mave
-from steelyard.tasks.boxes3d.pairs import SolidPairs
-from steelyard.tasks.boxes3d.picture import scene
 
 __all__ = ["class_metrics", "explain", "figures", "listing", "pictured", "scene", "tables"]
 
@@ -46,7 +46,7 @@ def _has(state: State, metric: Metric) -> bool:
     return all(wanted in state.blocks for wanted in metric.needs() if not hasattr(wanted, "ranking"))
 
 
-def _kitti(facts: Facts, positions: int) -> list[KittiAp | Aos]:
+def _kitti(facts: Metadata, positions: int) -> list[KittiAp | Aos]:
     """KITTI's metrics that the data can give, by view and level."""
     every: list[KittiAp | Aos] = [
         KittiAp(view=view, level=level, positions=positions) for view in VIEWS[::-1] for level in LEVELS
@@ -70,7 +70,7 @@ def tables(pairs: SolidPairs, state: State) -> Mapping[str, Callable[[], Table]]
 
 
 def _by_class(pairs: SolidPairs, metrics: Sequence[Metric], name: str, title: str) -> Table:
-    needs = [need for metric in metrics for need in metric.needs() if isinstance(need, Need)]
+    needs = [statistic for metric in metrics for statistic in metric.needs() if isinstance(statistic, Statistic)]
     labels, totals = pairs.facts.axes["class"].shown, State.of(pairs, dict.fromkeys(needs)).totals(POINT)
     values = [[float(totals.of(_of(metric, label))[0]) for metric in metrics] for label in labels]
     return Table(name, title, "class", labels, tuple(metric.label for metric in metrics), np.array(values))
@@ -120,11 +120,11 @@ def places(state: State, needs: Sequence[KittiEvents]) -> Figure:
     columns: dict[str, list[object]] = {"series": [], "x": [], "y": []}
     shown = state.facts.axes["class"].shown
     for group, label in enumerate(shown):
-        for need in needs if len(shown) == 1 else needs[1:2]:
-            block = state.blocks[need]
+        for statistic in needs if len(shown) == 1 else needs[1:2]:
+            block = state.blocks[statistic]
             assert isinstance(block, RankingBlock)
             _, (_, precision, _) = kitti_curve(block, group, _weights(state))
-            columns["series"] += [f"{label}, {need.level}"] * 41
+            columns["series"] += [f"{label}, {statistic.level}"] * 41
             columns["x"] += (np.arange(41) / 40).tolist()
             columns["y"] += precision.tolist()
     return Figure(
@@ -184,7 +184,7 @@ def errors(state: State) -> Figure:
 
 def headings(pairs: SolidPairs) -> Figure:
     """How far the headings of matches are off."""
-    *_, values, partner = centres(pairs, Work())
+    *_, values, partner = centres(pairs, SharedCache())
     off = values[partner >= 0, 2]
     edges = np.linspace(0, np.pi, 19)
     counts, _ = np.histogram(off[~np.isnan(off)], bins=edges)
@@ -199,7 +199,7 @@ def listing(pairs: SolidPairs, state: State) -> Listing | None:
     """Every box: found below 2 m, false or missed, with its errors."""
     if "place" not in pairs.facts.holds:
         return None
-    truth, predicted, _, values, partner = centres(pairs, Work())
+    truth, predicted, _, values, partner = centres(pairs, SharedCache())
     shown = np.array(pairs.facts.axes["class"].shown, dtype=object)
     missed = np.setdiff1d(np.arange(len(truth)), partner)
     kinds = np.where(partner >= 0, "found", "false").tolist() + ["missed"] * len(missed)

@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 
-from steelyard.checks.check import FEW, Checks, Data, Problem, evenly, some_rows
+from steelyard.checks.check import FEW, CheckData, Checks, Problem, evenly, some_rows
 from steelyard.checks.ids import with_ids
 
 CHECKS = with_ids(Checks(), repeats=False)
@@ -17,7 +17,7 @@ TOKENS = re.compile(r"</?s>|<pad>|<unk>|<\|[^|>]*\|>|\[(?:CLS|SEP|PAD|UNK|MASK)\
 BROKEN = re.compile("�|Ã[\x80-\xbf¡-¿©¨ª]|â€")
 
 
-def _texts(data: Data) -> tuple[list[str], list[list[set[str]]], list[list[str]]] | None:
+def _texts(data: CheckData) -> tuple[list[str], list[list[set[str]]], list[list[str]]] | None:
     """Candidates, and their references as sets of words and as texts, of images in the order of the candidates."""
     if "texts" in data.read:
         kept: tuple[list[str], list[list[set[str]]], list[list[str]]] | None = data.read["texts"]
@@ -55,7 +55,7 @@ def _similarity(words: set[str], references: list[set[str]]) -> float:
     "captions-shifted", "error", "captions stand at another image: the order or the ids differ",
     "Join captions by the image's id, not by their order.",
 )  # fmt: skip
-def shifted(data: Data) -> Problem | None:
+def shifted(data: CheckData) -> Problem | None:
     """Candidates that fit the references of the next image or the one before better than their own."""
     texts = _texts(data)
     if texts is None or len(texts[0]) < FEW:
@@ -83,7 +83,7 @@ def shifted(data: Data) -> Problem | None:
     "Are these captions of the same images?",
     quick=False,
 )  # fmt: skip
-def nothing_fits(data: Data) -> Problem | None:
+def nothing_fits(data: CheckData) -> Problem | None:
     """Similarity to references of the own image and of images far away."""
     texts = _texts(data)
     if texts is None or len(texts[0]) < 50 or len(set(texts[0])) < 10:
@@ -102,7 +102,7 @@ def nothing_fits(data: Data) -> Problem | None:
     )  # fmt: skip
 
 
-def _such(data: Data, test: object, what: str) -> Problem | None:
+def _such(data: CheckData, test: object, what: str) -> Problem | None:
     prediction = data.prediction
     if prediction is None or "caption" not in prediction or not callable(test):
         return None
@@ -118,7 +118,7 @@ def _such(data: Data, test: object, what: str) -> Problem | None:
 
 
 @CHECKS.add("empty-captions", "warning", "empty captions score 0", "Did the model give no answer?")
-def empty(data: Data) -> Problem | None:
+def empty(data: CheckData) -> Problem | None:
     """Candidates without a word."""
     return _such(data, lambda text: not text.strip(), "{} empty, which scores 0.")
 
@@ -127,7 +127,7 @@ def empty(data: Data) -> Problem | None:
     "lists-of-captions", "note", "a list in one cell of the truth is read as several references",
     "Nothing need be done.", side="truth",
 )  # fmt: skip
-def lists(data: Data) -> Problem | None:
+def lists(data: CheckData) -> Problem | None:
     """Cells of the truth that hold several captions."""
     if data.pairs is None or len(data.pairs.truth) <= len(data.truth):
         return None
@@ -141,7 +141,7 @@ def lists(data: Data) -> Problem | None:
 @CHECKS.add(
     "no-caption", "warning", "texts such as 'None' or a list are scored as captions", "Give one text per image."
 )
-def no_caption(data: Data) -> Problem | None:
+def no_caption(data: CheckData) -> Problem | None:
     """Candidates that are what a program writes for nothing, or hold a list or an object."""
 
     def odd(text: str) -> bool:
@@ -154,19 +154,19 @@ def no_caption(data: Data) -> Problem | None:
 @CHECKS.add(
     "special-tokens", "warning", "tokens of the model count as words", "Decode without special tokens.", quick=False
 )
-def special_tokens(data: Data) -> Problem | None:
+def special_tokens(data: CheckData) -> Problem | None:
     """Tokens that a model's own text knows and a caption does not."""
     return _such(data, TOKENS.search, "{} written with special tokens.")
 
 
 @CHECKS.add("encoding", "warning", "broken letters count as other words", "Read and write texts as UTF-8.", quick=False)
-def encoding(data: Data) -> Problem | None:
+def encoding(data: CheckData) -> Problem | None:
     """Letters that were decoded by another table."""
     return _such(data, BROKEN.search, "{} written with letters that were decoded wrongly.")
 
 
 @CHECKS.add("copies-of-truth", "warning", "captions that are references themselves", "Are these captions of a model?")
-def copies(data: Data) -> Problem | None:
+def copies(data: CheckData) -> Problem | None:
     """Candidates equal to a reference, letter by letter."""
     texts = _texts(data)
     if texts is None or len(texts[0]) < FEW:
@@ -183,7 +183,7 @@ def copies(data: Data) -> Problem | None:
 @CHECKS.add(
     "constant", "warning", "one caption for most images: the model has not looked", "Are these the model's answers?"
 )
-def constant(data: Data) -> Problem | None:
+def constant(data: CheckData) -> Problem | None:
     """A caption that stands for more than half of the images."""
     texts = _texts(data)
     if texts is None or len(texts[0]) < FEW:
@@ -198,7 +198,7 @@ def constant(data: Data) -> Problem | None:
     "repeated-references", "note", "a reference that stands twice weighs double in CIDEr", "Keep each reference once.",
     side="truth", quick=False,
 )  # fmt: skip
-def repeated_references(data: Data) -> Problem | None:
+def repeated_references(data: CheckData) -> Problem | None:
     """References of an image that are equal."""
     if "caption" not in data.truth:
         return None

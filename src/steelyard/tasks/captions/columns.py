@@ -10,10 +10,10 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.block import SumBlock
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Rows, Sum, Work
 from steelyard.core.pairs import Array
 from steelyard.core.records import as_object
 from steelyard.core.rows import RowsBlock, RowTable
+from steelyard.core.statistic import Rows, SharedCache, Sum
 from steelyard.language import tables
 from steelyard.language.texts import pack
 from steelyard.language.tokens import alphanumeric, mteval13a
@@ -43,18 +43,18 @@ def overlap(candidates: Sequence[str], references: Sequence[str], starts: Array)
     return {name: np.ascontiguousarray(shared[:, i]) for i, name in enumerate(OVERLAPS)}
 
 
-def overlap_columns(pairs: CaptionPairs, work: Work, tokens: str = "ptb") -> dict[str, Array]:
+def overlap_columns(pairs: CaptionPairs, cache: SharedCache, tokens: str = "ptb") -> dict[str, Array]:
     """The overlap by image, under some tokens."""
 
     def make() -> dict[str, Array]:
-        texts = captions(pairs, work)
+        texts = captions(pairs, cache)
         if tokens == "ptb":
-            return overlap(*tokenised(pairs, work), texts.starts)
+            return overlap(*tokenised(pairs, cache), texts.starts)
         tokenise = _TOKENISED[tokens]
         references = [tokenise(text) for text in texts.references]
         return overlap([tokenise(text) for text in texts.candidates], references, texts.starts)
 
-    return work.once(("overlap", tokens), make)
+    return cache.once(("overlap", tokens), make)
 
 
 @frozen
@@ -63,7 +63,7 @@ class ImageCount(Sum):
 
     name = "captions.images"
 
-    def measure(self, pairs: CaptionPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
         """1 each."""
         return SumBlock((np.bincount(pairs.owner, minlength=len(pairs.units)) > 0).astype(float))
 
@@ -77,9 +77,9 @@ class OverlapSum(Sum):
     of: str
     tokens: Tokens = "ptb"
 
-    def measure(self, pairs: CaptionPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
         """One of the columns that are made together."""
-        return SumBlock(overlap_columns(pairs, work, self.tokens)[self.of])
+        return SumBlock(overlap_columns(pairs, cache, self.tokens)[self.of])
 
 
 def bleu_of(sums: Mapping[str, Array], n: int) -> Array:
@@ -100,9 +100,9 @@ class ImageBleu(Sum):
 
     n: int
 
-    def measure(self, pairs: CaptionPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
         """From the image's own counts."""
-        return SumBlock(bleu_of(overlap_columns(pairs, work), self.n))
+        return SumBlock(bleu_of(overlap_columns(pairs, cache), self.n))
 
 
 @frozen
@@ -113,16 +113,16 @@ class MeteorSum(Sum):
 
     of: str
 
-    def measure(self, pairs: CaptionPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
         """One of the columns that are made together."""
 
         def make() -> Array:
-            candidates, references = tokenised(pairs, work)
-            starts = captions(pairs, work).starts
+            candidates, references = tokenised(pairs, cache)
+            starts = captions(pairs, cache).starts
             counts: Array = _native.meteor_counts(tables.wordnet(), *pack(candidates), *pack(references), starts)
             return counts
 
-        return SumBlock(np.ascontiguousarray(work.once("meteor", make)[:, METEOR_COLUMNS.index(self.of)]))
+        return SumBlock(np.ascontiguousarray(cache.once("meteor", make)[:, METEOR_COLUMNS.index(self.of)]))
 
 
 @frozen
@@ -141,9 +141,9 @@ class CiderRows(Rows):
     def _of(self) -> str:
         return "cider_d" if self.form == "d" else "cider"
 
-    def measure(self, pairs: CaptionPairs, work: Work) -> RowsBlock:
+    def measure(self, pairs: CaptionPairs, cache: SharedCache) -> RowsBlock:
         """The captions, and what they come to if there are no others."""
-        return _rows(self, pairs, work, {}, overlap_columns(pairs, work)[self._of])
+        return _rows(self, pairs, cache, {}, overlap_columns(pairs, cache)[self._of])
 
     def finish(self, rows: RowTable) -> SumBlock:
         """CIDEr of each image."""
@@ -161,13 +161,13 @@ class SpiderRows(Rows):
     name = "captions.spider"
     columns: ClassVar[Mapping[str, str]] = {"text": "text", "spice": "f"}
 
-    def measure(self, pairs: CaptionPairs, work: Work) -> RowsBlock:
+    def measure(self, pairs: CaptionPairs, cache: SharedCache) -> RowsBlock:
         """The captions, and what they come to if there are no others."""
-        spice = image_scores(pairs, work, "all", "any", True, "f1", "original")
-        starts = captions(pairs, work).starts
+        spice = image_scores(pairs, cache, "all", "any", True, "f1", "original")
+        starts = captions(pairs, cache).starts
         beside = np.zeros(len(spice) + int(starts[-1]))
         beside[starts[:-1] + np.arange(len(spice))] = spice
-        return _rows(self, pairs, work, {"spice": beside}, (spice + overlap_columns(pairs, work)["cider_d"]) / 2)
+        return _rows(self, pairs, cache, {"spice": beside}, (spice + overlap_columns(pairs, cache)["cider_d"]) / 2)
 
     def finish(self, rows: RowTable) -> SumBlock:
         """The mean of SPICE and CIDEr of each image."""
@@ -181,18 +181,20 @@ class SpiderRows(Rows):
         return _candidates_of(rows)
 
 
-def _rows(need: Rows, pairs: CaptionPairs, work: Work, beside: Mapping[str, Array], done: Array) -> RowsBlock:
+def _rows(
+    statistic: Rows, pairs: CaptionPairs, cache: SharedCache, beside: Mapping[str, Array], done: Array
+) -> RowsBlock:
     units = len(pairs.units)
 
     def make() -> tuple[Array, Array]:
-        candidates, references = tokenised(pairs, work)
-        starts = captions(pairs, work).starts
+        candidates, references = tokenised(pairs, cache)
+        starts = captions(pairs, cache).starts
         texts = as_object([*candidates, *references])
         owner = np.concatenate([np.arange(units), pairs.owner])
         return texts[np.argsort(owner, kind="stable")], starts + np.arange(units + 1)
 
-    texts, begin = work.once("caption rows", make)
-    table = RowTable(need, pairs.units, begin, {"text": texts, **beside}, done)
+    texts, begin = cache.once("caption rows", make)
+    table = RowTable(statistic, pairs.units, begin, {"text": texts, **beside}, done)
     return RowsBlock((table,), np.arange(units))
 
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from steelyard.align.join import check_policy
 from steelyard.core.errors import InputError, first_few, nearest
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Work
+from steelyard.core.metadata import Metadata
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Coverage
 from steelyard.core.records import Column, Records, Schema, constant_in_unit, factorize
+from steelyard.core.statistic import SharedCache
 from steelyard.core.task import Policy
 from steelyard.language import scene, tokens
 from steelyard.tasks.captions.lists import prepare
@@ -66,9 +66,9 @@ class CaptionPairs:
     weight: Array | None = None
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> Metadata:
         """Captions have no classes."""
-        return Facts()
+        return Metadata()
 
     def slice_values(self, name: str) -> tuple[Array, Array]:
         """A column of the truth, one value a reference, or else of the predictions, one value per image."""
@@ -157,7 +157,7 @@ class Captions:
         return self.references[self.starts[image] : self.starts[image + 1]]
 
 
-def captions(pairs: CaptionPairs, work: Work) -> Captions:
+def captions(pairs: CaptionPairs, cache: SharedCache) -> Captions:
     """The texts as they were written."""
 
     def make() -> Captions:
@@ -167,18 +167,18 @@ def captions(pairs: CaptionPairs, work: Work) -> Captions:
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         return Captions(candidates, references, candidate_graphs, reference_graphs, starts)
 
-    return work.once("captions", make)
+    return cache.once("captions", make)
 
 
-def tokenised(pairs: CaptionPairs, work: Work) -> tuple[list[str], list[str]]:
+def tokenised(pairs: CaptionPairs, cache: SharedCache) -> tuple[list[str], list[str]]:
     """Candidates and references in tokens of the Penn Treebank, as COCO's captions are scored."""
 
     def make() -> tuple[list[str], list[str]]:
-        texts = captions(pairs, work)
+        texts = captions(pairs, cache)
         every, units = tokens.ptb([*texts.candidates, *texts.references]), len(pairs.units)
         return every[:units], every[units:]
 
-    return work.once("tokens", make)
+    return cache.once("tokens", make)
 
 
 def _side(records: Records, rows: Array, *, reference: bool) -> tuple[list[str], list[str | None]]:

@@ -10,8 +10,8 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.block import SumBlock
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Sum, Work
 from steelyard.core.pairs import Array
+from steelyard.core.statistic import SharedCache, Sum
 from steelyard.language import scene, tables
 from steelyard.language.scene import Graph, count_known
 from steelyard.language.texts import pack
@@ -21,11 +21,11 @@ CATEGORIES = ("all", "object", "attribute", "relation", "color", "count", "size"
 
 
 def scene_lines(
-    pairs: CaptionPairs, work: Work, graph: Graph, images: Sequence[int]
+    pairs: CaptionPairs, cache: SharedCache, graph: Graph, images: Sequence[int]
 ) -> tuple[list[str], list[list[str]]]:
     """Tuples of the candidate and of every reference of some images: those that the user gave, else the parsed ones."""
-    texts = captions(pairs, work)
-    candidate_tokens, reference_tokens = tokenised(pairs, work)
+    texts = captions(pairs, cache)
+    candidate_tokens, reference_tokens = tokenised(pairs, cache)
     rows = [range(texts.starts[i], texts.starts[i + 1]) for i in images]
     flat = [row for some in rows for row in some]
     lines = scene.tuple_lines([candidate_tokens[i] for i in images] + [reference_tokens[r] for r in flat], graph)
@@ -38,24 +38,24 @@ def _given(graph: str | None, parsed: str) -> str:
     return parsed if graph is None else graph
 
 
-def scene_counts(pairs: CaptionPairs, work: Work, synonyms: bool, graph: Graph) -> Array:
+def scene_counts(pairs: CaptionPairs, cache: SharedCache, synonyms: bool, graph: Graph) -> Array:
     """Numbers of tuples and matches: (images, categories, (candidate, reference, matched, matched one to one))."""
 
     def make() -> Array:
         images = range(len(pairs.units))
-        candidates, references = work.once(("scene lines", graph), lambda: scene_lines(pairs, work, graph, images))
+        candidates, references = cache.once(("scene lines", graph), lambda: scene_lines(pairs, cache, graph, images))
         joined = ["\n".join(line for line in lines if line) for lines in references]
         counts: Array = _native.scene_scores(tables.wordnet(), *pack(candidates), *pack(joined), synonyms)
         return counts.astype(np.float64)
 
-    return work.once(("scene counts", synonyms, graph), make)
+    return cache.once(("scene counts", synonyms, graph), make)
 
 
 def image_scores(
-    pairs: CaptionPairs, work: Work, category: str, matching: str, synonyms: bool, value: str, graph: Graph
+    pairs: CaptionPairs, cache: SharedCache, category: str, matching: str, synonyms: bool, value: str, graph: Graph
 ) -> Array:
     """The score of each image; nan where its references have no tuple of the category."""
-    counts = scene_counts(pairs, work, synonyms, graph)
+    counts = scene_counts(pairs, cache, synonyms, graph)
     of = counts[:, CATEGORIES.index(category)]
     candidate, reference, matched = of[:, 0], of[:, 1], of[:, 2 if matching == "any" else 3]
     precision = np.divide(matched, candidate, out=np.zeros(len(of)), where=candidate > 0)
@@ -74,9 +74,9 @@ class _Spice(Sum):
     value: str = "f1"
     graph: Graph = "original"
 
-    def scores(self, pairs: CaptionPairs, work: Work) -> Array:
+    def scores(self, pairs: CaptionPairs, cache: SharedCache) -> Array:
         """The score of each image; nan where it has none."""
-        return image_scores(pairs, work, self.category, self.matching, self.synonyms, self.value, self.graph)
+        return image_scores(pairs, cache, self.category, self.matching, self.synonyms, self.value, self.graph)
 
 
 @frozen
@@ -85,9 +85,9 @@ class SpiceSum(_Spice):
 
     name = "captions.spice"
 
-    def measure(self, pairs: CaptionPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
         """The scores."""
-        return SumBlock(np.nan_to_num(self.scores(pairs, work)))
+        return SumBlock(np.nan_to_num(self.scores(pairs, cache)))
 
 
 @frozen
@@ -96,9 +96,9 @@ class SpiceCount(_Spice):
 
     name = "captions.spice_count"
 
-    def measure(self, pairs: CaptionPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
         """1 each."""
-        return SumBlock((~np.isnan(self.scores(pairs, work))).astype(float))
+        return SumBlock((~np.isnan(self.scores(pairs, cache))).astype(float))
 
 
 @frozen
@@ -108,9 +108,9 @@ class SpiceLeftOut(_Spice):
     name = "captions.spice_left_out"
     drawn = False
 
-    def measure(self, pairs: CaptionPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
         """1 each."""
-        return SumBlock(np.isnan(self.scores(pairs, work)).astype(float))
+        return SumBlock(np.isnan(self.scores(pairs, cache)).astype(float))
 
 
 @frozen
@@ -123,9 +123,9 @@ class SilentImages(Sum):
     synonyms: bool
     graph: Graph
 
-    def measure(self, pairs: CaptionPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
         """1 each."""
-        return SumBlock((scene_counts(pairs, work, self.synonyms, self.graph)[:, 0, 1] == 0).astype(float))
+        return SumBlock((scene_counts(pairs, cache, self.synonyms, self.graph)[:, 0, 1] == 0).astype(float))
 
 
 @frozen
@@ -135,11 +135,11 @@ class KnownWords(Sum):
     name = "captions.known_words"
     drawn = False
 
-    def measure(self, pairs: CaptionPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
         """Two columns."""
         known: dict[str, bool] = {}
-        candidates, references = tokenised(pairs, work)
-        starts = captions(pairs, work).starts.tolist()
+        candidates, references = tokenised(pairs, cache)
+        starts = captions(pairs, cache).starts.tolist()
         counts = [
             count_known([text, *references[starts[i] : starts[i + 1]]], known) for i, text in enumerate(candidates)
         ]
@@ -155,13 +155,13 @@ class _Weighted(Sum):
     matching: str = field(default="any", metadata={"added": True})
     synonyms: bool = field(default=True, metadata={"added": True})
 
-    def scores(self, pairs: CaptionPairs, work: Work) -> Array:
+    def scores(self, pairs: CaptionPairs, cache: SharedCache) -> Array:
         """The weighted mean over the kinds that an image has; nan where it has none."""
         units = len(pairs.units)
         total, weight = np.zeros(units), np.zeros(units)
         for kind, share in zip(CATEGORIES[1:], self.shares, strict=True):
             if share > 0:
-                scores = image_scores(pairs, work, kind, self.matching, self.synonyms, "f1", self.graph)
+                scores = image_scores(pairs, cache, kind, self.matching, self.synonyms, "f1", self.graph)
                 defined = ~np.isnan(scores)
                 total[defined] += share * scores[defined]
                 weight[defined] += share
@@ -175,9 +175,9 @@ class WeightedSum(_Weighted):
 
     name = "captions.spice_weighted"
 
-    def measure(self, pairs: CaptionPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
         """The scores."""
-        return SumBlock(np.nan_to_num(self.scores(pairs, work)))
+        return SumBlock(np.nan_to_num(self.scores(pairs, cache)))
 
 
 @frozen
@@ -186,6 +186,6 @@ class WeightedCount(_Weighted):
 
     name = "captions.spice_weighted_count"
 
-    def measure(self, pairs: CaptionPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
         """1 each."""
-        return SumBlock((~np.isnan(self.scores(pairs, work))).astype(float))
+        return SumBlock((~np.isnan(self.scores(pairs, cache))).astype(float))

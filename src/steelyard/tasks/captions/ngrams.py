@@ -14,8 +14,8 @@ import numpy as np
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
-from steelyard.core.need import Need
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.statistic import Statistic
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.captions.columns import (
     METEOR_COLUMNS,
@@ -40,14 +40,14 @@ class _Mean(Metric):
 
     @property
     @abstractmethod
-    def need(self) -> Need:
+    def need(self) -> Statistic:
         """The value of each image."""
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """The images' values, and their number."""
         return self.need, IMAGES
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Mean over images."""
         return ratio(totals[self.need], totals[IMAGES])
 
@@ -97,12 +97,12 @@ class Bleu(Metric):
         """BLEU-4."""
         return f"BLEU-{self.n}" + ("" if self.level == "corpus" else ", mean over images")
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Counts of n-grams, or the images' own BLEU."""
         own = (ImageBleu(self.n),) if self.level == "image" else tuple(OverlapSum(q) for q in self._counts)
         return (*own, IMAGES)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """BLEU of the summed counts, or the mean of the images' own."""
         if self.level == "image":
             return ratio(totals[ImageBleu(self.n)], totals[IMAGES])
@@ -147,12 +147,12 @@ class SacreBleu(Metric):
         tokens: Tokens = "mteval_lower" if self.case == "lower" else "mteval"
         return OverlapSum(of, tokens)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Counts of n-grams."""
         counts = (f"{q}{k}" for k in range(1, 5) for q in ("matched", "guessed"))
         return (*map(self._count, ("length", "closest", *counts)), IMAGES)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """BLEU of the summed counts."""
         length, closest = totals[self._count("length")], totals[self._count("closest")]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -324,11 +324,11 @@ class Meteor(Metric):
         """Check the settings."""
         one_of(self, "level", "image", "corpus")
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """The images' scores, or all counts."""
         return (*map(MeteorSum, ("score",) if self.level == "image" else METEOR_COLUMNS), IMAGES)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Mean over images, or the score of the summed counts."""
         if self.level == "image":
             return ratio(totals[MeteorSum("score")], totals[IMAGES])

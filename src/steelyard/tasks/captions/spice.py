@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.language.scene import GRAPHS, Graph
 from steelyard.tasks.captions.graphs import (
@@ -85,20 +85,20 @@ class Spice(Metric):
     def _silent(self) -> SilentImages:
         return SilentImages(self.synonyms, self.graph)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """The images' scores; of all tuples also what the notes speak of."""
         scores = SpiceSum(*self._of), ImagesWithSpice(*self._of), SpiceLeftOut(*self._of)
         return scores if self.category != "all" else (*scores, KnownWords(), self._silent)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Mean over the images that have a score."""
         return ratio(totals[SpiceSum(*self._of)], totals[ImagesWithSpice(*self._of)])
 
-    def left_out(self, totals: Declared) -> tuple[float, str]:
+    def left_out(self, totals: TotalsView) -> tuple[float, str]:
         """Images whose references say nothing of the kind."""
         return float(totals[SpiceLeftOut(*self._of)][0]), f"images whose references have no {self.category}"
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """Warn of captions that are not English, and of references that say nothing."""
         if self.category != "all":
             return ()
@@ -301,11 +301,11 @@ class SpiceWeighted(Metric):
         shares = tuple(float(getattr(self, kind)) for kind in CATEGORIES[1:])
         return shares, self.graph, self.matching, self.synonyms
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """The images' weighted sums."""
         return WeightedSum(*self._of), WeightedCount(*self._of)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Mean over images of the weighted sum of their kinds' F1."""
         return ratio(totals[WeightedSum(*self._of)], totals[WeightedCount(*self._of)])
 

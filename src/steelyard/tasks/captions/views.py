@@ -12,8 +12,8 @@ from steelyard import _native
 from steelyard.core.block import SumBlock
 from steelyard.core.figure import Array, Figure, Listing, Texts
 from steelyard.core.metric import Metric
-from steelyard.core.need import Work
 from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache
 from steelyard.language import scene, tables
 from steelyard.language.texts import pack
 from steelyard.tasks.captions.data import CaptionPairs, Captions, captions
@@ -31,18 +31,18 @@ def figures(pairs: CaptionPairs, state: State, metrics: Sequence[Metric]) -> Map
     return {"sentences": lambda: sentences(pairs, state, graph)} if len(state) else {}
 
 
-def _scores(pairs: CaptionPairs, state: State, work: Work, category: str, graph: scene.Graph) -> Array:
+def _scores(pairs: CaptionPairs, state: State, cache: SharedCache, category: str, graph: scene.Graph) -> Array:
     """SPICE of each image, by kind of tuple; as it was measured, where it was. nan where an image has none."""
     values = []
-    for need in (SpiceSum(category, graph=graph), SpiceCount(category, graph=graph)):
-        block = state.blocks.get(need)
-        values.append(block.values if isinstance(block, SumBlock) else need.measure(pairs, work).values)
+    for statistic in (SpiceSum(category, graph=graph), SpiceCount(category, graph=graph)):
+        block = state.blocks.get(statistic)
+        values.append(block.values if isinstance(block, SumBlock) else statistic.measure(pairs, cache).values)
     return np.where(values[1] > 0, values[0], np.nan)
 
 
 def sentences(pairs: CaptionPairs, state: State, graph: scene.Graph = "original") -> Figure:
     """The worst captions by SPICE and some of the best, word by word, with graphs as the first SPICE reads them."""
-    work = Work()
+    work = SharedCache()
     scores = _scores(pairs, state, work, "all", graph)
     order = np.argsort(scores, kind="stable")
     chosen = list(dict.fromkeys([*order[:WORST].tolist(), *order[::-1][:BEST].tolist()]))
@@ -112,7 +112,7 @@ def _same(word: str, lemma: str) -> bool:
 
 def listing(pairs: CaptionPairs, state: State) -> Listing:
     """Every image: its caption, the first reference, and SPICE by part."""
-    work = Work()
+    work = SharedCache()
     texts = captions(pairs, work)
     references = [texts.of(i) for i in range(len(pairs.units))]
     columns: dict[str, Array | Texts] = {

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from steelyard.checks.check import FEW, Checks, Data, Problem, evenly, some_rows
+from steelyard.checks.check import FEW, CheckData, Checks, Problem, evenly, some_rows
 from steelyard.checks.ids import again, with_ids
 from steelyard.core.frozen import frozen
 from steelyard.core.records import Array, Records
@@ -34,7 +34,7 @@ def _side(records: Records, rows: Array) -> Array:
     return np.column_stack([records[name][rows] for name in PARAMETERS])
 
 
-def nearest(data: Data) -> Nearest | None:
+def nearest(data: CheckData) -> Nearest | None:
     """Ellipses that belong together by place alone."""
     if "nearest" not in data.read:
         data.read["nearest"] = _nearest(data)
@@ -42,7 +42,7 @@ def nearest(data: Data) -> Nearest | None:
     return nearest
 
 
-def _nearest(data: Data, swap: bool = False) -> Nearest | None:
+def _nearest(data: CheckData, swap: bool = False) -> Nearest | None:
     pairs = data.pairs
     if pairs is None or not len(pairs.truth_row) or not len(pairs.prediction_row):
         return None
@@ -88,7 +88,7 @@ def _fits(near: Nearest) -> Array:
     return sizes
 
 
-def raw(data: Data, side: str) -> Records | None:
+def raw(data: CheckData, side: str) -> Records | None:
     """A side as it was read, before angles and axes were converted."""
     return data.truth if side == "truth" else data.prediction
 
@@ -97,7 +97,7 @@ def raw(data: Data, side: str) -> Records | None:
     "radians-as-degrees", "error", "angles are radians where degrees are expected, all or some of them",
     "Say --option prediction.angle=radians (or truth.angle), or write degrees.",
 )  # fmt: skip
-def radians(data: Data) -> Problem | None:
+def radians(data: CheckData) -> Problem | None:
     """Angles that are far off as they stand and right as radians, beside others or not; on either side."""
     near = nearest(data)
     if near is None:
@@ -136,7 +136,7 @@ def radians(data: Data) -> Problem | None:
     "angles-look-like-radians", "warning", "both sides hold radians: angles then hardly count, and scores are too high",
     "Say --option angle=radians where it is so.", side="truth",
 )  # fmt: skip
-def looks_like_radians(data: Data) -> Problem | None:
+def looks_like_radians(data: CheckData) -> Problem | None:
     """Angles that fill half a turn or a whole one of radians, and go no further."""
     theta = data.truth.columns.get("theta")
     if theta is None or (data.options is not None and data.options.of("angle", "truth") == "radians"):
@@ -161,7 +161,7 @@ def looks_like_radians(data: Data) -> Problem | None:
     "full-axes", "error", "full axes where half axes are expected, or the other way round",
     "Say --option prediction.axes=full (or truth.axes), or give half axes.",
 )  # fmt: skip
-def full_axes(data: Data) -> Problem | None:
+def full_axes(data: CheckData) -> Problem | None:
     """Axes that are twice or half as long as the truth's, all alike."""
     near = nearest(data)
     if near is None or len(near) < FEW:
@@ -182,7 +182,7 @@ def full_axes(data: Data) -> Problem | None:
     "axes-exchanged", "error", "the angle is that of the other axis: a and b are exchanged",
     "theta goes from the x axis to the axis a; exchange a and b, or add 90°.",
 )  # fmt: skip
-def axes_exchanged(data: Data) -> Problem | None:
+def axes_exchanged(data: CheckData) -> Problem | None:
     """Angles that are a quarter turn off."""
     near = nearest(data)
     if near is None:
@@ -200,7 +200,7 @@ def axes_exchanged(data: Data) -> Problem | None:
     "angles run the other way, as where y goes up",
     "Negate theta, or say --option y_up=HEIGHT.",
 )
-def angle_reversed(data: Data) -> Problem | None:
+def angle_reversed(data: CheckData) -> Problem | None:
     """Angles that are right with the other sign."""
     near = nearest(data)
     if near is None:
@@ -212,7 +212,7 @@ def angle_reversed(data: Data) -> Problem | None:
     return _turned(data, near, use, plain, _turn(-near.predicted[use, 2], near.truth[use, 2]), "with the other sign")
 
 
-def _turned(data: Data, near: Nearest, use: Array, plain: Array, other: Array, reading: str) -> Problem | None:
+def _turned(data: CheckData, near: Nearest, use: Array, plain: Array, other: Array, reading: str) -> Problem | None:
     if np.median(other) > 20 or np.median(plain) < 2 * np.median(other) + 10:
         return None
     return Problem(
@@ -224,7 +224,7 @@ def _turned(data: Data, near: Nearest, use: Array, plain: Array, other: Array, r
 @CHECKS.add(
     "centres-exchanged", "error", "x and y are exchanged", "Write xc before yc: x goes right and y down.", quick=False
 )
-def centres_exchanged(data: Data) -> Problem | None:
+def centres_exchanged(data: CheckData) -> Problem | None:
     """Centres that lie on true ellipses when x and y change places."""
     near, other = nearest(data), _nearest(data, swap=True)
     if other is None or other.total < FEW:
@@ -244,7 +244,7 @@ def centres_exchanged(data: Data) -> Problem | None:
     "fractions of the image where pixels are expected",
     "Multiply by the image's width and height.",
 )
-def fractions(data: Data) -> Problem | None:
+def fractions(data: CheckData) -> Problem | None:
     """Predictions inside the unit square, beside truth that is not."""
     near = data.pairs
     if near is None or data.prediction is None:
@@ -263,7 +263,7 @@ def fractions(data: Data) -> Problem | None:
 
 
 @CHECKS.add("copies-of-truth", "warning", "predictions that are the truth itself", "Are these predictions of a model?")
-def copies(data: Data) -> Problem | None:
+def copies(data: CheckData) -> Problem | None:
     """Ellipses that are equal in every digit."""
     near = nearest(data)
     if near is None or len(near) < FEW:
@@ -277,7 +277,7 @@ def copies(data: Data) -> Problem | None:
     )  # fmt: skip
 
 
-def repeated(side: str, data: Data) -> Problem | None:
+def repeated(side: str, data: CheckData) -> Problem | None:
     """Ellipses that stand twice in an image, equal in all."""
     records = raw(data, side)
     if records is None or "xc" not in records or not all(name in records for name in PARAMETERS):
@@ -307,7 +307,7 @@ for _name, _effect in (("truth", "one of two is a sure miss"), ("predictions", "
     "hardly any true ellipse has a prediction on it",
     "Are these predictions of the same images?",
 )
-def nothing_fits(data: Data) -> Problem | None:
+def nothing_fits(data: CheckData) -> Problem | None:
     """True ellipses with no found centre inside."""
     near = nearest(data)
     if data.pairs is None or near is None or near.total < FEW or len(near) > 0.05 * near.total:

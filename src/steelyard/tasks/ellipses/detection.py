@@ -9,7 +9,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.spec import Range
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.match.ellipses import WEIGHTS
 from steelyard.tasks.ellipses.pairing import DistanceName, check_pairing, pairing, take_own_distance, usual_threshold
@@ -73,7 +73,7 @@ class _Counted(Metric):
         """Pairs near enough."""
         return NearPairs(*pairing(self.distance, self.matching, self.weights, self.normalise), self.limit)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """True positives, truths and detections."""
         return self.true_positives, TRUTHS, DETECTIONS
 
@@ -99,11 +99,11 @@ class Precision(_Counted):
     name = "precision"
     title = "Precision"
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """True positives over detections."""
         return ratio(*self.parts(totals))
 
-    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion: true positives, of all detections."""
         return totals[self.true_positives], totals[DETECTIONS]
 
@@ -128,11 +128,11 @@ class Recall(_Counted):
     name = "recall"
     title = "Recall"
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """True positives over truths."""
         return ratio(*self.parts(totals))
 
-    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion: true positives, of all truths."""
         return totals[self.true_positives], totals[TRUTHS]
 
@@ -158,7 +158,7 @@ class F1(_Counted):
     title = "F1"
     aliases = ("f1 score",)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Twice the true positives over truths and detections."""
         return ratio(2 * totals[self.true_positives], totals[TRUTHS] + totals[DETECTIONS])
 
@@ -215,16 +215,16 @@ class AveragePrecision(Metric):
         """The areas under the curves."""
         return Areas(Detections(self.iou), KINDS.index(self.kind))
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """The ranking of all detections, and those without a score."""
         return self.curve, UNSCORED
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """The mean over the IoUs of the area under each curve."""
         areas: Floats = totals[self.curve]
         return areas
 
-    def why(self, totals: Declared) -> str:
+    def why(self, totals: TotalsView) -> str:
         """Tell missing scores from missing truths."""
         return "the detections have no score" if totals[UNSCORED][0] else "there is no truth"
 
@@ -267,14 +267,14 @@ class DetectionRate(Metric):
         """Pairs whose centres are near."""
         return NearPairs("center", "greedy", WEIGHTS, float(self.pixels))
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Truths, and those that were found."""
         return self.near, TRUTHS
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Truths found over truths."""
         return ratio(*self.parts(totals))
 
-    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion: truths found, of all truths."""
         return totals[self.near], totals[TRUTHS]

@@ -10,8 +10,8 @@ from typing import Literal
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.core.need import Sum
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.statistic import Sum
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.match.ellipses import WEIGHTS
 from steelyard.tasks.ellipses.pairing import DistanceName, Pairing, check_pairing, pairing, take_own_distance
@@ -58,16 +58,16 @@ class _OfPairs(Metric):
     def need(self) -> Sum:
         """By image: the sum of values, the number of them, and of pairs that have none."""
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """The values of pairs."""
         return (self.need,)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Mean over pairs."""
         sums = totals[self.need]
         return ratio(sums[:, 0], sums[:, 1])
 
-    def left_out(self, totals: Declared) -> tuple[float, str]:
+    def left_out(self, totals: TotalsView) -> tuple[float, str]:
         """Pairs that have no value."""
         return float(totals[self.need][0, 2]), "pairs whose ellipses are near circles, which have no angle"
 

@@ -1,4 +1,4 @@
-"""Which detection belongs to which truth, by a distance and a way of matching: made once for all needs of a state."""
+"""Which detection belongs to which truth, by a distance and a way of matching: made once for all statistics."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 
 from steelyard.align.sets import SetPairs
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Work
 from steelyard.core.pairs import Array
 from steelyard.core.records import Records
+from steelyard.core.statistic import SharedCache
 from steelyard.match.assign import Matching
 from steelyard.match.ellipses import distances, match, match_by_score
 from steelyard.tasks.ellipses.data import PARAMETERS
@@ -53,7 +53,7 @@ class Matches:
         return self.input.detected[self.detected_row]
 
 
-def match_input(pairs: SetPairs, work: Work) -> MatchInput:
+def match_input(pairs: SetPairs, cache: SharedCache) -> MatchInput:
     """Both sides, without the rows that are empty."""
 
     def make() -> MatchInput:
@@ -66,7 +66,7 @@ def match_input(pairs: SetPairs, work: Work) -> MatchInput:
         ]
         return MatchInput(truth, detected, truth_owner, detected_owner, ends[0], ends[1], np.ascontiguousarray(score))
 
-    return work.once("match input", make)
+    return cache.once("match input", make)
 
 
 def _rows(records: Records, rows: Array, owner: Array) -> tuple[Array, Array, Array]:
@@ -76,26 +76,26 @@ def _rows(records: Records, rows: Array, owner: Array) -> tuple[Array, Array, Ar
     return np.ascontiguousarray(ellipses[there]), owner[there], rows[there]
 
 
-def matches(pairs: SetPairs, work: Work, distance: str, matching: str, weights: tuple[float, ...]) -> Matches:
+def matches(pairs: SetPairs, cache: SharedCache, distance: str, matching: str, weights: tuple[float, ...]) -> Matches:
     """Pair truths with detections; each is used once, and pairs are made until one side is used up."""
 
     def make() -> Matches:
-        both = match_input(pairs, work)
+        both = match_input(pairs, cache)
         rule: Matching = "optimal" if matching == "optimal" else "greedy"
         ends = both.truth_ends, both.detected_ends
         return Matches(both, *match(both.truth, both.detected, *ends, distance, rule, weights))
 
-    return work.once(("matches", distance, matching, weights), make)
+    return cache.once(("matches", distance, matching, weights), make)
 
 
-def hits(pairs: SetPairs, work: Work, ious: tuple[float, ...]) -> Array:
+def hits(pairs: SetPairs, cache: SharedCache, ious: tuple[float, ...]) -> Array:
     """Whether each detection, in the order of `match_input`, finds a truth; one column per IoU."""
 
     def make() -> Array:
-        both = match_input(pairs, work)
+        both = match_input(pairs, cache)
         return match_by_score(both.truth, both.detected, both.truth_ends, both.detected_ends, both.score, ious)
 
-    return work.once(("hits", ious), make)
+    return cache.once(("hits", ious), make)
 
 
 def ious(matched: Matches) -> Array:

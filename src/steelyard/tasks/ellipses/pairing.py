@@ -1,4 +1,4 @@
-"""How pairs are made, as settings of metrics and of needs, and what is checked of those."""
+"""How pairs are made, as settings of metrics and of statistics, and what is checked of those."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ import numpy as np
 from steelyard.align.sets import SetPairs
 from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
-from steelyard.core.need import Work
 from steelyard.core.scene import EllipseShape, LineShape, Scene
+from steelyard.core.statistic import SharedCache
 from steelyard.tasks.ellipses.score import Scored
 
 
@@ -19,7 +19,7 @@ def scene(pairs: SetPairs, unit: int, metric: Metric) -> Scene:
             f"metric '{metric}' makes no pairs with distances",
             remedy="Draw by score or score_truths, such as score(distance=wasserstein).",
         )
-    alone, work = pairs.alone(unit), Work()
+    alone, work = pairs.alone(unit), SharedCache()
     matched = metric.matches(alone, work)
     both = matched.input
     true, detected = set(matched.truth_row.tolist()), set(matched.detected_row.tolist())

@@ -6,12 +6,12 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.align.sets import SetPairs
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Curve, Ranking, Work
+from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import Grouped, RankingBlock
 from steelyard.core.spec import Range
+from steelyard.core.statistic import Ranking, RankingReader, SharedCache
 from steelyard.core.weights import Floats, Role, Weights
 from steelyard.tasks.ellipses.matched import hits, match_input
 from steelyard.tasks.ellipses.sums import image_columns
@@ -30,11 +30,11 @@ class Detections(Ranking):
         """The IoUs."""
         return self.iou.values if isinstance(self.iou, Range) else (float(self.iou),)
 
-    def measure(self, pairs: SetPairs, work: Work) -> RankingBlock:
+    def measure(self, pairs: SetPairs, cache: SharedCache) -> RankingBlock:
         """All in one group; ties in the order of images. Without scores nothing is looked for."""
-        both, truths = match_input(pairs, work), image_columns(pairs, work)["truths"]
+        both, truths = match_input(pairs, cache), image_columns(pairs, cache)["truths"]
         unscored = np.isnan(both.score).any()
-        hit = np.zeros((len(both.score), len(self.levels)), np.uint8) if unscored else hits(pairs, work, self.levels)
+        hit = np.zeros((len(both.score), len(self.levels)), np.uint8) if unscored else hits(pairs, cache, self.levels)
         order = np.argsort(-both.score, kind="stable")
         events = {"score": both.score[order], "hit": np.asarray(hit[order], dtype=np.uint8)}
         images = np.flatnonzero(truths)
@@ -46,13 +46,13 @@ class Detections(Ranking):
 
 
 @frozen
-class Areas(Curve):
+class Areas(RankingReader):
     """The mean over the IoUs of the area under each curve; nan where a detection has no score."""
 
     ranking: Detections
     rule: int
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
         """One value per row of weights."""
         score, hit = block.events.columns["score"], block.events.columns["hit"]
         if np.isnan(score).any():

@@ -9,10 +9,10 @@ from typing import Literal
 from steelyard.align.sets import SetPairs
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
-from steelyard.core.need import Work
 from steelyard.core.plan import UNITS
 from steelyard.core.state import State
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.statistic import SharedCache
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.match.ellipses import WEIGHTS
 from steelyard.tasks.ellipses.matched import Matches, matches
@@ -55,16 +55,16 @@ class Scored(Metric):
 
     @property
     def pairing(self) -> Pairing:
-        """How pairs are made, as needs say it."""
+        """How pairs are made, as statistics say it."""
         return pairing(self.distance, self.matching, self.weights, self.normalise)
 
-    def matches(self, pairs: SetPairs, work: Work) -> Matches:
+    def matches(self, pairs: SetPairs, cache: SharedCache) -> Matches:
         """The pairs that this metric is about."""
-        return matches(pairs, work, *self.pairing)
+        return matches(pairs, cache, *self.pairing)
 
-    def by_unit(self, pairs: SetPairs, work: Work) -> Floats:
+    def by_unit(self, pairs: SetPairs, cache: SharedCache) -> Floats:
         """The score of each image alone; nan where it has none."""
-        return State.of(pairs, (self.by_image, self.counted), work).totals(UNITS).of(self)
+        return State.of(pairs, (self.by_image, self.counted), cache).totals(UNITS).of(self)
 
     @property
     @abstractmethod
@@ -81,11 +81,11 @@ class Scored(Metric):
         own = self.by_image
         return OtherPairing(*self.pairing, own.t, own.over, own.empty)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """The value of each image, and what the other way of pairing gives."""
         return self.by_image, self.counted, IMAGES, self._otherwise
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Mean over images."""
         return ratio(totals[self.by_image], totals[self.counted])
 
@@ -95,7 +95,7 @@ class Scored(Metric):
         matching = "" if self.matching == "greedy" else ", optimal pairs"
         return f"{self.title} ({self.distance}, t = {self.threshold:g}{matching})"
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """Say where greedy and optimal pairing differ, and by how much."""
         differ, values, work, left = totals[self._otherwise].T
         if left[0] or work[0] > MOST_WORK:
@@ -161,7 +161,7 @@ class Score(Scored):
         """Every image, or those with an ellipse."""
         return IMAGES if self.empty == "one" else ImageSum("with_any")
 
-    def left_out(self, totals: Declared) -> tuple[float, str]:
+    def left_out(self, totals: TotalsView) -> tuple[float, str]:
         """Images without an ellipse, where they do not count."""
         if self.empty == "one":
             return 0, ""
@@ -199,6 +199,6 @@ class TruthScore(Scored):
         """Images that have a truth."""
         return ImageSum("with_truth")
 
-    def left_out(self, totals: Declared) -> tuple[float, str]:
+    def left_out(self, totals: TotalsView) -> tuple[float, str]:
         """Images without truth."""
         return float(totals[IMAGES][0] - totals[self.counted][0]), "images without truth"

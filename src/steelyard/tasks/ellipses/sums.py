@@ -11,19 +11,19 @@ import numpy as np
 from steelyard.align.sets import SetPairs
 from steelyard.core.block import SumBlock
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Sum, Work
 from steelyard.core.pairs import Array
+from steelyard.core.statistic import SharedCache, Sum
 from steelyard.match.ellipses import distances
 from steelyard.tasks.ellipses.matched import Matches, ious, match_input, matches
 
 MOST_WORK = 2e10  # about one image of 2,700 truths and detections: some seconds of optimal pairing
 
 
-def image_columns(pairs: SetPairs, work: Work) -> dict[str, Array]:
+def image_columns(pairs: SetPairs, cache: SharedCache) -> dict[str, Array]:
     """Numbers of ellipses by image, by what they are of."""
 
     def make() -> dict[str, Array]:
-        both, units = match_input(pairs, work), len(pairs.units)
+        both, units = match_input(pairs, cache), len(pairs.units)
         truths = np.bincount(both.truth_owner, minlength=units).astype(float)
         detections = np.bincount(both.detected_owner, minlength=units).astype(float)
         unscored = both.detected_owner[np.isnan(both.score)]
@@ -36,7 +36,7 @@ def image_columns(pairs: SetPairs, work: Work) -> dict[str, Array]:
             "unscored": np.bincount(unscored, minlength=units).astype(float),
         }
 
-    return work.once("image columns", make)
+    return cache.once("image columns", make)
 
 
 @frozen
@@ -47,9 +47,9 @@ class ImageSum(Sum):
 
     of: str
 
-    def measure(self, pairs: SetPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: SetPairs, cache: SharedCache) -> SumBlock:
         """One of the columns that are made together."""
-        return SumBlock(image_columns(pairs, work)[self.of])
+        return SumBlock(image_columns(pairs, cache)[self.of])
 
 
 @frozen
@@ -60,9 +60,9 @@ class _OfPairs(Sum):
     matching: str
     weights: tuple[float, ...]
 
-    def matches(self, pairs: SetPairs, work: Work) -> Matches:
+    def matches(self, pairs: SetPairs, cache: SharedCache) -> Matches:
         """The pairs."""
-        return matches(pairs, work, self.distance, self.matching, self.weights)
+        return matches(pairs, cache, self.distance, self.matching, self.weights)
 
 
 @frozen
@@ -73,9 +73,9 @@ class NearPairs(_OfPairs):
 
     limit: float
 
-    def measure(self, pairs: SetPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: SetPairs, cache: SharedCache) -> SumBlock:
         """Their number in each image."""
-        matched = self.matches(pairs, work)
+        matched = self.matches(pairs, cache)
         near = matched.owner[matched.distance <= self.limit]
         return SumBlock(np.bincount(near, minlength=len(pairs.units)).astype(float))
 
@@ -95,14 +95,14 @@ class ImageScore(_OfPairs):
     over: Literal["most", "truths"]
     empty: float
 
-    def measure(self, pairs: SetPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: SetPairs, cache: SharedCache) -> SumBlock:
         """The score of each image."""
-        return SumBlock(self.values(pairs, work, self.matching))
+        return SumBlock(self.values(pairs, cache, self.matching))
 
-    def values(self, pairs: SetPairs, work: Work, matching: str) -> Array:
+    def values(self, pairs: SetPairs, cache: SharedCache, matching: str) -> Array:
         """The score of each image, its pairs made in one way or the other."""
-        matched = matches(pairs, work, self.distance, matching, self.weights)
-        units, columns = len(pairs.units), image_columns(pairs, work)
+        matched = matches(pairs, cache, self.distance, matching, self.weights)
+        units, columns = len(pairs.units), image_columns(pairs, cache)
         sums = np.bincount(matched.owner, weights=closeness(matched.distance, self.t), minlength=units)
         truths = columns["truths"]
         divisor = truths if self.over == "truths" else np.maximum(truths, columns["detections"])
@@ -118,9 +118,9 @@ class OtherPairing(ImageScore):
     name = "ellipses.other_pairing"
     drawn = False
 
-    def measure(self, pairs: SetPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: SetPairs, cache: SharedCache) -> SumBlock:
         """Four columns. All of a part are left where its work is too much: it is then too much for the whole."""
-        columns, units = image_columns(pairs, work), len(pairs.units)
+        columns, units = image_columns(pairs, cache), len(pairs.units)
         truths, detections = columns["truths"], columns["detections"]
         costs = truths * detections * np.minimum(truths, detections)
         if costs.sum() > MOST_WORK:
@@ -128,11 +128,11 @@ class OtherPairing(ImageScore):
         other = "optimal" if self.matching == "greedy" else "greedy"
         mine, theirs = (
             np.bincount(matched.owner, weights=matched.distance, minlength=units)
-            for matched in (matches(pairs, work, self.distance, rule, self.weights) for rule in (self.matching, other))
+            for matched in (matches(pairs, cache, self.distance, rule, self.weights) for rule in (self.matching, other))
         )
         differ = np.abs(mine - theirs) > 1e-9 * np.maximum(mine, theirs)
         return SumBlock(
-            np.stack([differ.astype(float), self.values(pairs, work, other), costs, np.zeros(units)], axis=1)
+            np.stack([differ.astype(float), self.values(pairs, cache, other), costs, np.zeros(units)], axis=1)
         )
 
 
@@ -149,9 +149,9 @@ class _PairValues(_OfPairs):
     def values(self, matched: Matches) -> Array:
         """One value per pair, nan where it has none."""
 
-    def measure(self, pairs: SetPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: SetPairs, cache: SharedCache) -> SumBlock:
         """Three columns."""
-        matched, units = self.matches(pairs, work), len(pairs.units)
+        matched, units = self.matches(pairs, cache), len(pairs.units)
         values = self.values(matched)
         near = np.full(len(values), True) if self.within is None else matched.distance <= self.within
         known = near & ~np.isnan(values)

@@ -9,9 +9,9 @@ import numpy as np
 from steelyard.align.sets import SetPairs
 from steelyard.core.figure import Array, Figure, Listing, Texts
 from steelyard.core.metric import Metric
-from steelyard.core.need import Work
 from steelyard.core.scene import EllipseShape, LineShape
 from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache
 from steelyard.tasks.ellipses.picture import scene
 from steelyard.tasks.ellipses.score import Score, Scored
 
@@ -28,7 +28,7 @@ def figures(pairs: SetPairs, state: State, metrics: Sequence[Metric]) -> Mapping
 
 def overlays(pairs: SetPairs, metric: Scored) -> Figure:
     """The worst images, one in the middle, and the best."""
-    values = metric.by_unit(pairs, Work())
+    values = metric.by_unit(pairs, SharedCache())
     defined = np.flatnonzero(~np.isnan(values))
     order = defined[np.argsort(values[defined], kind="stable")]
     chosen = list(dict.fromkeys([*order[:4].tolist(), *order[len(order) // 2 :][:1].tolist(), *order[-1:].tolist()]))
@@ -62,7 +62,7 @@ def overlays(pairs: SetPairs, metric: Scored) -> Figure:
 
 def distances(pairs: SetPairs, metric: Scored) -> Figure:
     """How far apart the ellipses of a pair are."""
-    distance = metric.matches(pairs, Work()).distance
+    distance = metric.matches(pairs, SharedCache()).distance
     columns: dict[str, Array] = {"low": np.zeros(0), "high": np.zeros(0), "count": np.zeros(0)}
     caption = ""
     if len(distance):
@@ -79,7 +79,7 @@ def distances(pairs: SetPairs, metric: Scored) -> Figure:
 
 def listing(pairs: SetPairs, state: State) -> Listing:
     """Every ellipse of both sides, with the distance to its partner."""
-    matched = Score().matches(pairs, Work())
+    matched = Score().matches(pairs, SharedCache())
     both = matched.input
     truths, detections = len(both.truth), len(both.detected)
     distance = np.full(truths + detections, np.nan)

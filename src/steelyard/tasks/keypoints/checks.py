@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.checks.check import FEW, Checks, Data, Problem, some_rows
+from steelyard.checks.check import FEW, CheckData, Checks, Problem, some_rows
 from steelyard.checks.findings import Finding
 from steelyard.core.counts import count_text
 from steelyard.core.options import Options
@@ -29,7 +29,7 @@ def points_of(records: Records) -> Array:
     "visible-not-counted", "warning", "num_keypoints is 0 beside visible points: the object is ignored",
     "Give num_keypoints as the number of points with v above 0, or leave it out.", side="truth",
 )  # fmt: skip
-def visible_not_counted(data: Data) -> Problem | None:
+def visible_not_counted(data: CheckData) -> Problem | None:
     """Objects with visible points that say they have none."""
     visible = data.truth.columns.get("visible")
     if visible is None or not len(data.truth):
@@ -47,7 +47,7 @@ def visible_not_counted(data: Data) -> Problem | None:
     "nothing-visible", "warning", "most objects have no visible point and are ignored",
     "v is 0 for a point that is not labelled, 1 for a hidden one, 2 for a visible one.", side="truth",
 )  # fmt: skip
-def nothing_visible(data: Data) -> Problem | None:
+def nothing_visible(data: CheckData) -> Problem | None:
     """Objects whose points all have v = 0."""
     if not len(data.truth):
         return None
@@ -62,7 +62,7 @@ def nothing_visible(data: Data) -> Problem | None:
     "Give points that are not labelled v = 0.",
     side="truth",
 )  # fmt: skip
-def at_the_corner(data: Data) -> Problem | None:
+def at_the_corner(data: CheckData) -> Problem | None:
     """Visible points at 0, 0."""
     if not len(data.truth):
         return None
@@ -78,7 +78,7 @@ def at_the_corner(data: Data) -> Problem | None:
 
 
 @CHECKS.add("left-and-right", "error", "left and right are exchanged", "Name the points in the order of the truth.")
-def left_and_right(data: Data) -> Problem | None:
+def left_and_right(data: CheckData) -> Problem | None:
     """Whether points of objects at the same place fit better mirrored. For COCO's 17 points."""
     pairs = data.pairs
     if pairs is None or not len(pairs.truth) or not len(pairs.prediction):

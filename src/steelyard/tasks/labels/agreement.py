@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, UnitClasses, one_of
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Array, Floats, ratio
 from steelyard.tasks.labels.counts import (
     NO_LABELS,
@@ -28,7 +28,7 @@ from steelyard.tasks.labels.counts import (
     true_classes,
 )
 from steelyard.tasks.labels.hard import two_by_two_correlation
-from steelyard.tasks.labels.needs import Confusion, LabelDistance, RowSum
+from steelyard.tasks.labels.statistics import Confusion, LabelDistance, RowSum
 from steelyard.tasks.labels.top import TopAccuracy
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Accuracy(ProportionMetric):
     reference = "sklearn.metrics.accuracy_score"
     negatives = True
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Right rows; of one class, its counts."""
         return (RIGHT, ROWS) if self.only is None and self.threshold is None else super().needs()
 
@@ -71,15 +71,15 @@ class Accuracy(ProportionMetric):
         right = counts.tp + counts.tn
         return right, right + counts.fp + counts.fn
 
-    def has_overall(self, facts: Facts) -> bool:
+    def has_overall(self, facts: Metadata) -> bool:
         """Labels are right or wrong whatever the classes."""
         return self.threshold is None
 
-    def overall(self, totals: Declared) -> Floats:
+    def overall(self, totals: TotalsView) -> Floats:
         """Right rows over all."""
         return ratio(totals[RIGHT], totals[ROWS])
 
-    def parts(self, totals: Declared) -> tuple[Floats, Floats] | None:
+    def parts(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
         """One proportion, of all rows or of one class's decisions: those that are right."""
         if self.only is None and self.threshold is None:
             return totals[RIGHT], totals[ROWS]
@@ -93,17 +93,17 @@ class LabelMetric(Metric):
     range = (0.0, 1.0)
 
     @abstractmethod
-    def of_labels(self, totals: Declared) -> Floats:
+    def of_labels(self, totals: TotalsView) -> Floats:
         """The value, where the predictions hold labels."""
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """The value; nan where the predictions hold no labels."""
         return np.full(totals.rows, np.nan) if self._lacks(totals.facts) else self.of_labels(totals)
 
-    def _lacks(self, facts: Facts) -> str:
+    def _lacks(self, facts: Metadata) -> str:
         return "" if holds(facts, "labels") else NO_LABELS
 
-    def why(self, totals: Declared) -> str:
+    def why(self, totals: TotalsView) -> str:
         """Say what lacks."""
         return self._lacks(totals.facts) or super().why(totals)
 
@@ -129,15 +129,15 @@ class ExactMatch(LabelMetric):
     title = "Exact match"
     reference = "sklearn.metrics.accuracy_score"
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Right rows."""
         return (RIGHT, ROWS)
 
-    def of_labels(self, totals: Declared) -> Floats:
+    def of_labels(self, totals: TotalsView) -> Floats:
         """Right rows over all."""
         return ratio(*self.parts(totals))
 
-    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion, of all rows: those that are right."""
         return totals[RIGHT], totals[ROWS]
 
@@ -164,16 +164,16 @@ class HammingLoss(LabelMetric):
     better = "lower"
     reference = "sklearn.metrics.hamming_loss"
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Right rows, and counts by class."""
         return (RIGHT, ROWS, *count_needs())
 
-    def of_labels(self, totals: Declared) -> Floats:
+    def of_labels(self, totals: TotalsView) -> Floats:
         """Wrong decisions over all."""
         rows = totals[ROWS]
         return ratio(*self.parts(totals)) if several(totals.facts) else 1 - ratio(totals[RIGHT], rows)
 
-    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion, of all decisions: those that are wrong."""
         rows = totals[ROWS]
         if not several(totals.facts):
@@ -214,11 +214,11 @@ class BalancedAccuracy(LabelMetric):
         """Check that the setting is true or false."""
         one_of(self, "adjusted", True, False)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Counts by class."""
         return count_needs()
 
-    def of_labels(self, totals: Declared) -> Floats:
+    def of_labels(self, totals: TotalsView) -> Floats:
         """Mean recall over the classes with truth."""
         counts = class_counts(totals)
         recall = ratio(counts.tp, counts.tp + counts.fn)
@@ -229,12 +229,12 @@ class BalancedAccuracy(LabelMetric):
         chance = ratio(np.ones(len(classes)), classes)
         return np.where(classes > 1, (mean - chance) / np.where(classes > 1, 1 - chance, 1.0), np.nan)
 
-    def parts(self, totals: Declared) -> tuple[Floats, Floats] | None:
+    def parts(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
         """The recall of every class."""
         counts = class_counts(totals)
         return None if self.adjusted else (counts.tp, counts.tp + counts.fn)
 
-    def class_scores(self, totals: Declared) -> Floats | None:
+    def class_scores(self, totals: TotalsView) -> Floats | None:
         """The recall of every class."""
         if self.adjusted or self._lacks(totals.facts):
             return None
@@ -279,7 +279,7 @@ class MatthewsCorrelation(CountMetric):
         """The form for two classes."""
         return two_by_two_correlation(counts)
 
-    def has_overall(self, facts: Facts) -> bool:
+    def has_overall(self, facts: Metadata) -> bool:
         """Where a row has one label."""
         return not several(facts) and self.threshold is None
 
@@ -288,7 +288,7 @@ class MatthewsCorrelation(CountMetric):
         overall = self.only is None and self.has_overall(state.facts)
         return true_classes(state, self.limit, None if overall else place_of(self, self.only, state.facts))
 
-    def overall(self, totals: Declared) -> Floats:
+    def overall(self, totals: TotalsView) -> Floats:
         """The form for many classes."""
         counts = class_counts(totals)
         truth, predicted = counts.tp + counts.fn, counts.tp + counts.fp
@@ -337,16 +337,16 @@ class CohenKappa(LabelMetric):
         """Name the weights."""
         return self.title if self.weights == "plain" else f"{self.title}, {self.weights} weights"
 
-    def _lacks(self, facts: Facts) -> str:
+    def _lacks(self, facts: Metadata) -> str:
         if several(facts):
             return "a row may have several labels"
         return super()._lacks(facts)
 
-    def _apart(self) -> Wanted:
+    def _apart(self) -> Requirement:
         """What adds up to how far apart the labels are."""
         return RowSum("wrong") if self.weights == "plain" else LabelDistance(Confusion(), self.weights == "quadratic")
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """How far apart labels are, and counts by class."""
         return (self._apart(), ROWS, *count_needs())
 
@@ -367,7 +367,7 @@ class CohenKappa(LabelMetric):
         """All classes."""
         return true_classes(state)
 
-    def of_labels(self, totals: Declared) -> Floats:
+    def of_labels(self, totals: TotalsView) -> Floats:
         """One minus observed over expected disagreement."""
         observed = totals[self._apart()]
         counts = class_counts(totals)

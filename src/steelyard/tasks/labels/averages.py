@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from steelyard.core.errors import InputError
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.numerals import as_spec
 from steelyard.core.pairs import Array
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, Role, ratio
 from steelyard.tasks.labels.counts import (
     ROWS,
@@ -90,14 +90,14 @@ class Wrapper(Metric):
         self.of.check()
 
     @abstractmethod
-    def value(self, totals: Declared) -> Floats:
+    def value(self, totals: TotalsView) -> Floats:
         """The value, where the data hold what the metric inside needs."""
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """The value; nan where the data do not hold what the metric inside needs."""
         return np.full(totals.rows, np.nan) if self.inner.lacks(totals.facts) else self.value(totals)
 
-    def why(self, totals: Declared) -> str:
+    def why(self, totals: TotalsView) -> str:
         """Say what lacks."""
         return self.inner.lacks(totals.facts) or super().why(totals)
 
@@ -113,12 +113,12 @@ class Average(Wrapper):
         super().check()
         one_of(self, "undefined", "skip", "zero")
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """What every class has, and how many rows each has."""
         counts = isinstance(self.of, CountMetric) or self.undefined == "skip"
         return self.inner.class_needs() if counts else (*self.inner.class_needs(), *count_needs())
 
-    def values(self, totals: Declared) -> Floats:
+    def values(self, totals: TotalsView) -> Floats:
         """The classes' values; nan where a class is out of the mean."""
         values = self.inner.each(totals)
         if self.undefined == "skip" and not isinstance(self.of, CountMetric):
@@ -132,7 +132,7 @@ class Average(Wrapper):
             values = np.where(np.isnan(values), 0.0, values)
         return np.where(present, values, np.nan)
 
-    def left_out(self, totals: Declared) -> tuple[float, str]:
+    def left_out(self, totals: TotalsView) -> tuple[float, str]:
         """Classes without a value."""
         if self.inner.lacks(totals.facts):
             return 0, ""
@@ -162,12 +162,12 @@ class Macro(Average):
     title = "Macro"
     reference = "sklearn.metrics.f1_score(average='macro', zero_division=nan)"
 
-    def value(self, totals: Declared) -> Floats:
+    def value(self, totals: TotalsView) -> Floats:
         """Mean over the classes that have a value."""
         values = self.values(totals)
         return ratio(np.nansum(values, axis=1), (~np.isnan(values)).sum(axis=1))
 
-    def parts(self, totals: Declared) -> tuple[Floats, Floats] | None:
+    def parts(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
         """The proportion of every class, where the metric inside is one."""
         if self.undefined != "skip" or not isinstance(self.of, CountMetric):
             return None
@@ -180,7 +180,7 @@ class Macro(Average):
         present = counts.present.any(axis=0)
         return fraction[0] * present, fraction[1] * present
 
-    def class_scores(self, totals: Declared) -> Floats | None:
+    def class_scores(self, totals: TotalsView) -> Floats | None:
         """Those of the metric inside."""
         return None if self.inner.lacks(totals.facts) else self.values(totals)
 
@@ -214,11 +214,11 @@ class Weighted(Average):
     title = "Weighted"
     reference = "sklearn.metrics.f1_score(average='weighted', zero_division=nan)"
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """What every class has, and how many rows each has."""
         return (*super().needs(), *count_needs())
 
-    def value(self, totals: Declared) -> Floats:
+    def value(self, totals: TotalsView) -> Floats:
         """Mean over classes, by their rows in the truth."""
         values, support = self.values(totals), class_support(totals)
         defined = ~np.isnan(values)
@@ -256,18 +256,18 @@ class Micro(Wrapper):
         if not isinstance(self.of, CountMetric | RankedMetric):
             raise InputError(f"metric '{self.of}' has no micro form", remedy=f"Use macro({self.of}).")
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """What the metric of all decisions reads."""
         return self.inner.pooled_needs() if self.undefined == "skip" else (*self.inner.pooled_needs(), ROWS)
 
-    def value(self, totals: Declared) -> Floats:
+    def value(self, totals: TotalsView) -> Floats:
         """The metric of all decisions."""
         value = self.inner.pooled(totals)
         if self.undefined == "skip":
             return value
         return np.where(np.isnan(value) & (totals[ROWS] > 0), 0.0, value)
 
-    def parts(self, totals: Declared) -> tuple[Floats, Floats] | None:
+    def parts(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
         """The proportion of all decisions, where the metric inside is one."""
         if self.undefined != "skip" or not isinstance(self.of, CountMetric) or self.of.lacks(totals.facts):
             return None
@@ -303,23 +303,23 @@ class EachClass(Wrapper):
     title = "Per class"
     reference = "sklearn.metrics.f1_score(average=None)"
 
-    def expand(self, facts: Facts) -> tuple[Metric, ...]:
+    def expand(self, facts: Metadata) -> tuple[Metric, ...]:
         """One metric for each class."""
         return tuple(replace(self.inner, only=as_spec(name)) for name in classes_of(facts))
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """What the mean reads."""
         return Macro(self.of).needs()
 
-    def value(self, totals: Declared) -> Floats:
+    def value(self, totals: TotalsView) -> Floats:
         """The mean, where one number is asked for."""
         return Macro(self.of).value(totals)
 
-    def parts(self, totals: Declared) -> tuple[Floats, Floats] | None:
+    def parts(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
         """Those of the mean."""
         return Macro(self.of).parts(totals)
 
-    def class_scores(self, totals: Declared) -> Floats | None:
+    def class_scores(self, totals: TotalsView) -> Floats | None:
         """Those of the mean."""
         return Macro(self.of).class_scores(totals)
 
@@ -375,11 +375,11 @@ class OneVersusOne(Wrapper):
             raise InputError(f"metric '{self.of}' is not one of a ranking", remedy="Example: ovo(roc_auc).")
         return self.of
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Rankings of the rows of two classes, and how many rows each has."""
         return (self.ranked.pair_curves, *count_needs())
 
-    def value(self, totals: Declared) -> Floats:
+    def value(self, totals: TotalsView) -> Floats:
         """Mean over pairs of classes."""
         if several(totals.facts):
             return np.full(totals.rows, np.nan)
@@ -393,7 +393,7 @@ class OneVersusOne(Wrapper):
             count += rows * defined
         return ratio(total, count)
 
-    def why(self, totals: Declared) -> str:
+    def why(self, totals: TotalsView) -> str:
         """Say what lacks."""
         return "a row may have several labels" if several(totals.facts) else super().why(totals)
 

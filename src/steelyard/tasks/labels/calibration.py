@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Array, Floats, ratio
 from steelyard.tasks.labels.counts import ROWS, PerClass, holds, place_of, several
-from steelyard.tasks.labels.needs import (
+from steelyard.tasks.labels.statistics import (
     ClassBins,
     ClassProbabilitySum,
     ClassSquaredGaps,
@@ -36,11 +36,11 @@ NO_PROBABILITIES = "the predictions hold no probabilities"
 class ProbabilityMetric(PerClass):
     """Base of the metrics that need probabilities."""
 
-    def lacks(self, facts: Facts) -> str:
+    def lacks(self, facts: Metadata) -> str:
         """Probabilities are needed."""
         return "" if holds(facts, "probability") else NO_PROBABILITIES
 
-    def has_overall(self, facts: Facts) -> bool:
+    def has_overall(self, facts: Metadata) -> bool:
         """Where a row has one label."""
         return not several(facts)
 
@@ -51,23 +51,23 @@ class ProbabilityMean(ProbabilityMetric):
 
     sums: ClassVar[Literal["surprise", "squared"]]
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Sums over rows."""
         return (ProbabilitySum(self.sums, self.only), ROWS)
 
-    def class_needs(self) -> tuple[Wanted, ...]:
+    def class_needs(self) -> tuple[Requirement, ...]:
         """Sums over rows for every class."""
         return (ClassProbabilitySum(self.sums), ROWS)
 
-    def overall(self, totals: Declared) -> Floats:
+    def overall(self, totals: TotalsView) -> Floats:
         """The mean of what rows have at their own class."""
         return ratio(totals[ProbabilitySum(self.sums, self.only)], totals[ROWS])
 
-    def of(self, totals: Declared, place: int) -> Floats:
+    def of(self, totals: TotalsView, place: int) -> Floats:
         """The mean of what rows have at the class."""
         return ratio(totals[ProbabilitySum(self.sums, self.only)], totals[ROWS])
 
-    def each(self, totals: Declared) -> Floats:
+    def each(self, totals: TotalsView) -> Floats:
         """The means of all classes."""
         return ratio(totals[ClassProbabilitySum(self.sums)], totals[ROWS][:, np.newaxis])
 
@@ -98,11 +98,11 @@ class LogLoss(ProbabilityMean):
     reference = "sklearn.metrics.log_loss"
     sums = "surprise"
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Sums over rows, and how many rows had no chance."""
         return (*super().needs(), NoChance())
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """Count the rows that were given no chance."""
         if several(totals.facts):
             return ()
@@ -142,7 +142,7 @@ class BrierScore(ProbabilityMean):
         """Check which form is asked for."""
         one_of(self, "form", "auto", "sum", "half")
 
-    def overall(self, totals: Declared) -> Floats:
+    def overall(self, totals: TotalsView) -> Floats:
         """Mean squared distance over all classes."""
         half = self.form == "half" or (self.form == "auto" and totals.facts.size("class") <= 2)
         return super().overall(totals) * (0.5 if half else 1.0)
@@ -199,29 +199,29 @@ class CalibrationMetric(ProbabilityMetric):
     def gap(self, bins: Bins) -> Floats:
         """The value, from sums by bin."""
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Sums by bin."""
         squares = (SquaredGaps(self.bins, self.only),) if self.squared else ()
         return (ConfidenceBins(self.bins, self.only), *squares)
 
-    def class_needs(self) -> tuple[Wanted, ...]:
+    def class_needs(self) -> tuple[Requirement, ...]:
         """Sums by bin of every class."""
         return (ClassBins(self.bins), *((ClassSquaredGaps(self.bins),) if self.squared else ()))
 
-    def read(self, totals: Declared) -> Bins:
+    def read(self, totals: TotalsView) -> Bins:
         """The sums of the given label, or of one class."""
         squares = totals[SquaredGaps(self.bins, self.only)] if self.squared else None
         return Bins.of(totals[ConfidenceBins(self.bins, self.only)], squares)
 
-    def overall(self, totals: Declared) -> Floats:
+    def overall(self, totals: TotalsView) -> Floats:
         """The gap of the confidence in the given label."""
         return self.gap(self.read(totals))
 
-    def of(self, totals: Declared, place: int) -> Floats:
+    def of(self, totals: TotalsView, place: int) -> Floats:
         """The gap of one class's probability."""
         return self.gap(self.read(totals))
 
-    def each(self, totals: Declared) -> Floats:
+    def each(self, totals: TotalsView) -> Floats:
         """The gaps of all classes' probabilities."""
         cells = totals[ClassBins(self.bins)]
         squares = totals[ClassSquaredGaps(self.bins)] if self.squared else None
@@ -235,7 +235,7 @@ class CalibrationMetric(ProbabilityMetric):
         """The debiased value before it is cut at 0, or its square; None where the metric is not debiased."""
         return None
 
-    def signed(self, totals: Declared) -> Floats | None:
+    def signed(self, totals: TotalsView) -> Floats | None:
         """The same, of the given label or of one class."""
         facts = totals.facts
         lacking = self.lacks(facts) or (not self.has_overall(facts) and place_of(self, self.only, facts) < 0)
@@ -418,17 +418,17 @@ class ClasswiseCalibrationError(Metric):
     def _single(self) -> ExpectedCalibrationError:
         return ExpectedCalibrationError(bins=self.bins)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Sums by bin of every class."""
         return self._single.class_needs()
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Mean over classes."""
         if self._single.lacks(totals.facts):
             return np.full(totals.rows, np.nan)
         return np.asarray(self._single.each(totals).mean(axis=1))
 
-    def class_scores(self, totals: Declared) -> Floats | None:
+    def class_scores(self, totals: TotalsView) -> Floats | None:
         """The error of every class."""
         return None if self._single.lacks(totals.facts) else self._single.each(totals)
 
@@ -440,7 +440,7 @@ class ClasswiseCalibrationError(Metric):
         """All of them."""
         return self._single.class_units(state)
 
-    def why(self, totals: Declared) -> str:
+    def why(self, totals: TotalsView) -> str:
         """Say what lacks."""
         return self._single.lacks(totals.facts) or "there is no row"
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from steelyard.checks.check import FEW, Checks, Data, Problem, some_rows
+from steelyard.checks.check import FEW, CheckData, Checks, Problem, some_rows
 from steelyard.checks.ids import with_ids
 from steelyard.checks.numbers import lower_is_better, surely_reversed
 from steelyard.core.numerals import is_whole
@@ -15,7 +15,7 @@ from steelyard.core.records import Array
 CHECKS = with_ids(Checks())
 
 
-def _labels(data: Data) -> tuple[list[str], list[str]] | None:
+def _labels(data: CheckData) -> tuple[list[str], list[str]] | None:
     """One label per row of both sides, as texts."""
     if "labels" not in data.read:
         pairs = data.pairs
@@ -40,7 +40,7 @@ def _plain(text: str) -> str:
     "labels-spelt-apart", "error", "labels that differ by case, blanks or hyphens are two classes",
     "Spell each class in one way.",
 )  # fmt: skip
-def spelt_apart(data: Data) -> Problem | None:
+def spelt_apart(data: CheckData) -> Problem | None:
     """Labels of both sides that are one to a reader. Whole numbers are spelt in one way."""
     sides = _labels(data)
     if sides is None or all(side["label"].dtype.kind == "i" for side in (data.pairs.truth, data.pairs.prediction)):
@@ -65,7 +65,7 @@ def spelt_apart(data: Data) -> Problem | None:
     "True and False beside 1 and 0 are read as the same",
     "Write labels in one way on both sides.",
 )
-def true_and_false(data: Data) -> Problem | None:
+def true_and_false(data: CheckData) -> Problem | None:
     """Words of truth on one side, numbers on the other."""
     prediction = data.prediction
     if prediction is None or "label" not in data.truth or "label" not in prediction:
@@ -92,7 +92,7 @@ def _are_words(column: Array) -> bool:
     "labels-shifted", "error", "labels off by one, or places in a list where names are expected",
     "Map the model's classes to the labels of the truth.",
 )  # fmt: skip
-def shifted(data: Data) -> Problem | None:
+def shifted(data: CheckData) -> Problem | None:
     """Whether another reading of the predicted labels is right far more often."""
     sides = _labels(data)
     if sides is None or len(sides[0]) < FEW or len(set(sides[0])) < 2:
@@ -126,7 +126,7 @@ def shifted(data: Data) -> Problem | None:
     "classes are named in another order",
     "Map the model's classes to the labels of the truth.",
 )
-def exchanged(data: Data) -> Problem | None:
+def exchanged(data: CheckData) -> Problem | None:
     """Labels that say which class is which, under other names."""
     sides = _labels(data)
     if sides is None or len(sides[0]) < FEW:
@@ -153,7 +153,7 @@ def exchanged(data: Data) -> Problem | None:
 @CHECKS.add(
     "labels-unknown", "warning", "most predicted labels never stand in the truth", "Use the labels of the truth."
 )
-def unknown(data: Data) -> Problem | None:
+def unknown(data: CheckData) -> Problem | None:
     """Predicted labels without truth."""
     sides = _labels(data)
     if sides is None or len(sides[0]) < FEW:
@@ -169,7 +169,7 @@ def unknown(data: Data) -> Problem | None:
 
 
 @CHECKS.add("constant", "warning", "one answer for all: the model has not looked", "Are these the model's answers?")
-def constant(data: Data) -> Problem | None:
+def constant(data: CheckData) -> Problem | None:
     """One label, or one score, for every row."""
     rows, places = data.kept
     if data.pairs is None or len(rows) < 50:
@@ -185,7 +185,7 @@ def constant(data: Data) -> Problem | None:
     return None
 
 
-def _scores(data: Data) -> list[tuple[str, Array, Array]]:
+def _scores(data: CheckData) -> list[tuple[str, Array, Array]]:
     """Classes with a column of scores: its name, the scores, and which rows are of the class."""
     pairs = data.pairs
     rows, places = data.kept
@@ -209,7 +209,7 @@ def _scores(data: Data) -> list[tuple[str, Array, Array]]:
     "scores-reversed", "error", "the lower score is the surer one, or scores are those of the other class",
     "Negate the scores (distances, losses), or give those of the positive class.",
 )  # fmt: skip
-def scores_reversed(data: Data) -> Problem | None:
+def scores_reversed(data: CheckData) -> Problem | None:
     """Areas under the ROC curve far below one half, in every class."""
     areas = [(name, lower_is_better(s, is_one), is_one) for name, s, is_one in _scores(data)]
     sure = [surely_reversed(area, int(p.sum()), int((~p).sum())) for _, area, p in areas if area == area]
@@ -226,7 +226,7 @@ def scores_reversed(data: Data) -> Problem | None:
     "labels-against-scores", "warning", "the label is not the class of the highest score: columns in another order?",
     "Name the columns of scores by their classes.",
 )  # fmt: skip
-def against_scores(data: Data) -> Problem | None:
+def against_scores(data: CheckData) -> Problem | None:
     """Rows whose label has not the highest score."""
     sides = _labels(data)
     if sides is None or len(sides[0]) < FEW:
@@ -254,7 +254,7 @@ def against_scores(data: Data) -> Problem | None:
     "copies-of-truth", "warning", "probabilities of 0 and 1 that are all right: the truth itself",
     "Are these predictions of a model?",
 )  # fmt: skip
-def copies(data: Data) -> Problem | None:
+def copies(data: CheckData) -> Problem | None:
     """Scores that are 1 where the class is, and 0 elsewhere."""
     scores = _scores(data)
     if not scores or not all(set(np.unique(s)) <= {0.0, 1.0} and ((s == 1) == p).all() for _, s, p in scores):
@@ -271,7 +271,7 @@ def copies(data: Data) -> Problem | None:
     "Are these predictions of a model?",
     quick=False,
 )
-def all_right(data: Data) -> Problem | None:
+def all_right(data: CheckData) -> Problem | None:
     """Labels that are the truth's."""
     sides = _labels(data)
     if sides is None or len(sides[0]) < 50 or sides[0] != sides[1]:
@@ -283,7 +283,7 @@ def all_right(data: Data) -> Problem | None:
     "rows-shifted", "error", "each row has its neighbour's prediction",
     "Join rows by a column 'id', not by their order.",
 )  # fmt: skip
-def rows_shifted(data: Data) -> Problem | None:
+def rows_shifted(data: CheckData) -> Problem | None:
     """Labels that fit the row before or after."""
     sides = _labels(data)
     if sides is None or len(sides[0]) < FEW or len(data.pairs.truth) > len(sides[0]):

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from steelyard.core.errors import InputError, nearest
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, UnitClasses, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.plan import COUNT, POINT
-from steelyard.core.totals import Declared, Totals, Wanted
+from steelyard.core.totals import Requirement, Totals, TotalsView
 from steelyard.core.weights import Entries, Floats, ratio
-from steelyard.tasks.labels.needs import ClassCounts, Present, RowSum, WeightedRows
+from steelyard.tasks.labels.statistics import ClassCounts, Present, RowSum, WeightedRows
 
 if TYPE_CHECKING:
     from steelyard.core.state import State
@@ -34,23 +34,23 @@ NO_SCORES = "the predictions hold labels and no scores"
 ROWS = RowSum("rows")
 
 
-def holds(facts: Facts, what: str) -> bool:
+def holds(facts: Metadata, what: str) -> bool:
     """Whether the predictions hold "labels", "ranked" (scores or probabilities) or "probability"."""
     return any(hold.partition(":")[0] == what for hold in facts.holds)
 
 
-def several(facts: Facts) -> bool:
+def several(facts: Metadata) -> bool:
     """Whether a row may have several labels."""
     return bool(facts.flags["several labels"])
 
 
-def classes_of(facts: Facts) -> tuple[str, ...]:
+def classes_of(facts: Metadata) -> tuple[str, ...]:
     """Names of the classes."""
     classes: tuple[str, ...] = facts.axes["class"].ids
     return classes
 
 
-def positive(facts: Facts) -> int:
+def positive(facts: Metadata) -> int:
     """The class that is positive: the one that alone has scores, or the last of two; -1 where there is none."""
     classes = classes_of(facts)
     named = [hold.partition(":")[2] for hold in facts.holds if hold.startswith("positive:")]
@@ -84,16 +84,16 @@ class Counts:
         return Counts(self.tp.sum(axis=1), self.fp.sum(axis=1), self.fn.sum(axis=1), lambda: self.tn.sum(axis=1))
 
 
-def count_needs(threshold: float | None = None, *, negatives: bool = False) -> tuple[Wanted, ...]:
+def count_needs(threshold: float | None = None, *, negatives: bool = False) -> tuple[Requirement, ...]:
     """What `class_counts` reads; `negatives` where true negatives are looked at."""
     counts = ClassCounts(threshold)
     return (counts, ROWS, Present(counts), Present(WeightedRows())) if negatives else (counts,)
 
 
-def class_counts(totals: Declared | Totals, threshold: float | None = None) -> Counts:
+def class_counts(totals: TotalsView | Totals, threshold: float | None = None) -> Counts:
     """Counts of every class, for each row of weights; with a threshold, a row is of each class that scores as much."""
-    need = ClassCounts(threshold)
-    cells = totals[need]
+    statistic = ClassCounts(threshold)
+    cells = totals[statistic]
     tp, fn, fp = cells[:, 0], cells[:, 1], cells[:, 2]
 
     def negatives() -> Floats:
@@ -103,14 +103,14 @@ def class_counts(totals: Declared | Totals, threshold: float | None = None) -> C
         if (cells == np.floor(cells)).all() and (rows == np.floor(rows)).all():
             return tn
         # A difference of sums keeps what rounding left: count the rows instead.
-        return np.where(_some_left(totals, need), tn, 0.0)
+        return np.where(_some_left(totals, statistic), tn, 0.0)
 
     return Counts(tp, fp, fn, negatives)
 
 
-def _some_left(totals: Declared | Totals, need: ClassCounts) -> Array:
+def _some_left(totals: TotalsView | Totals, statistic: ClassCounts) -> Array:
     """Where a class has a true negative with a weight: the same counts, with 1 for every weight above 0."""
-    cells = totals[Present(need)]
+    cells = totals[Present(statistic)]
     tp, fn, fp = cells[:, 0], cells[:, 1], cells[:, 2]
     rows = totals[Present(WeightedRows())] if several(totals.facts) else (tp + fn).sum(axis=1)
     return np.asarray(rows[:, np.newaxis] - tp - fp - fn > 0.5)
@@ -126,11 +126,11 @@ def class_units(
     return state.once(key, lambda: _class_units(state, ClassCounts(threshold), stands, pooled))
 
 
-def _class_units(state: State, need: ClassCounts, stands: tuple[int, ...], pooled: bool) -> Floats | None:
+def _class_units(state: State, statistic: ClassCounts, stands: tuple[int, ...], pooled: bool) -> Floats | None:
     """Those with a true positive, a false negative or a false positive of the class, as `stands` says."""
     if state.units.alike and not pooled:  # a kind is one row
-        return np.asarray(state.totals(POINT)[need][0, list(stands)].sum(axis=0))
-    entries: Entries | None = getattr(state.blocks[need], "entries", None)
+        return np.asarray(state.totals(POINT)[statistic][0, list(stands)].sum(axis=0))
+    entries: Entries | None = getattr(state.blocks[statistic], "entries", None)
     if entries is None:
         return None
     kind, place = np.divmod(entries.code.astype(np.int64), entries.size // 3)
@@ -149,10 +149,10 @@ def _on_either_side(counts: Counts) -> tuple[Floats, Floats]:
 
 def class_truth(state: State, threshold: float | None = None) -> Array | None:
     """Whether the truth has each class; None where no counts by class are kept."""
-    need = ClassCounts(threshold)
-    if need not in state.blocks:
+    statistic = ClassCounts(threshold)
+    if statistic not in state.blocks:
         return None
-    cells = state.totals(POINT)[need][0]
+    cells = state.totals(POINT)[statistic][0]
     return np.asarray(cells[0] + cells[1] > 0)
 
 
@@ -173,13 +173,13 @@ def true_classes(state: State, threshold: float | None = None, place: int | None
     return UnitClasses(owner, held.astype(np.int64))
 
 
-def class_support(totals: Declared) -> Floats:
+def class_support(totals: TotalsView) -> Floats:
     """Weighted rows whose truth is each class: (rows, classes)."""
     cells = totals[ClassCounts()]
     return np.asarray(cells[:, 0] + cells[:, 1])
 
 
-def place_of(metric: Metric, label: str | int | None, facts: Facts) -> int:
+def place_of(metric: Metric, label: str | int | None, facts: Metadata) -> int:
     """The class that a metric is asked of: the named one, or the positive one of two; -1 where there is none."""
     if label is None:
         return positive(facts)
@@ -189,7 +189,7 @@ def place_of(metric: Metric, label: str | int | None, facts: Facts) -> int:
     return classes.index(str(label))
 
 
-def which_class(metric: Metric, facts: Facts) -> str:
+def which_class(metric: Metric, facts: Metadata) -> str:
     """The reason why a metric of one class has no number where none is named."""
     classes = classes_of(facts)
     number = "a row may have several labels" if several(facts) else f"there are {len(classes)} classes"
@@ -215,23 +215,23 @@ class PerClass(Metric):
         return self.title if self.only is None else f"{self.title} of '{self.only}'"
 
     @abstractmethod
-    def class_needs(self) -> tuple[Wanted, ...]:
+    def class_needs(self) -> tuple[Requirement, ...]:
         """What `each` reads."""
 
-    def pooled_needs(self) -> tuple[Wanted, ...]:
+    def pooled_needs(self) -> tuple[Requirement, ...]:
         """What `pooled` reads."""
         return ()
 
     @abstractmethod
-    def lacks(self, facts: Facts) -> str:
+    def lacks(self, facts: Metadata) -> str:
         """What the data would have to hold; empty where they do."""
 
     @abstractmethod
-    def of(self, totals: Declared, place: int) -> Floats:
+    def of(self, totals: TotalsView, place: int) -> Floats:
         """The value of one class: the named or the positive one."""
 
     @abstractmethod
-    def each(self, totals: Declared) -> Floats:
+    def each(self, totals: TotalsView) -> Floats:
         """The values of all classes: (rows, classes)."""
 
     def class_units(self, state: State, *, undefined: str = "skip") -> Floats | None:
@@ -242,19 +242,19 @@ class PerClass(Metric):
         """Whether the truth has each class."""
         return class_truth(state)
 
-    def pooled(self, totals: Declared) -> Floats:
+    def pooled(self, totals: TotalsView) -> Floats:
         """The value of all classes' decisions in one."""
         raise InputError(f"metric '{self.name}' has no micro average", remedy=f"Use macro({self.name}).")
 
-    def has_overall(self, facts: Facts) -> bool:
+    def has_overall(self, facts: Metadata) -> bool:
         """Whether there is a value of all classes together."""
         return False
 
-    def overall(self, totals: Declared) -> Floats:
+    def overall(self, totals: TotalsView) -> Floats:
         """The value of all classes together."""
         raise TypeError(f"'{self.name}' is of one class")
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """The value of the one class, or of all together."""
         if self.lacks(totals.facts):
             return self.undefined(totals)
@@ -263,11 +263,11 @@ class PerClass(Metric):
         place = place_of(self, self.only, totals.facts)
         return self.undefined(totals) if place < 0 else self.of(totals, place)
 
-    def undefined(self, totals: Declared) -> Floats:
+    def undefined(self, totals: TotalsView) -> Floats:
         """No number, for each row of weights."""
         return np.full(totals.rows, np.nan)
 
-    def why(self, totals: Declared) -> str:
+    def why(self, totals: TotalsView) -> str:
         """Say what lacks: labels, the name of a class, or rows of it."""
         facts = totals.facts
         lacking = self.lacks(facts)
@@ -277,7 +277,7 @@ class PerClass(Metric):
             return which_class(self, facts)
         return super().why(totals)
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """Say which class was taken for the positive one."""
         place = positive(totals.facts)
         if self.only is not None or place < 0 or self.has_overall(totals.facts):
@@ -315,19 +315,19 @@ class CountMetric(PerClass):
         """The threshold as a number."""
         return None if self.threshold is None else float(self.threshold)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Counts by class."""
         return count_needs(self.limit, negatives=self.negatives)
 
-    def class_needs(self) -> tuple[Wanted, ...]:
+    def class_needs(self) -> tuple[Requirement, ...]:
         """Counts by class."""
         return count_needs(self.limit, negatives=self.negatives)
 
-    def pooled_needs(self) -> tuple[Wanted, ...]:
+    def pooled_needs(self) -> tuple[Requirement, ...]:
         """Counts by class."""
         return self.class_needs()
 
-    def lacks(self, facts: Facts) -> str:
+    def lacks(self, facts: Metadata) -> str:
         """Labels are needed, or scores to decide by."""
         if self.threshold is not None:
             return "" if holds(facts, "ranked") else NO_SCORES
@@ -337,11 +337,11 @@ class CountMetric(PerClass):
         """What counts, and of how much, where the formula is one proportion."""
         return None
 
-    def counts(self, totals: Declared) -> Counts:
+    def counts(self, totals: TotalsView) -> Counts:
         """Counts of every class, by labels or by the threshold."""
         return class_counts(totals, self.limit)
 
-    def parts(self, totals: Declared) -> tuple[Floats, Floats] | None:
+    def parts(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
         """The one proportion, of the named or the positive class."""
         facts = totals.facts
         if self.lacks(facts) or (self.only is None and self.has_overall(facts)):
@@ -365,15 +365,15 @@ class CountMetric(PerClass):
         """Whether the truth has each class."""
         return class_truth(state, self.limit)
 
-    def of(self, totals: Declared, place: int) -> Floats:
+    def of(self, totals: TotalsView, place: int) -> Floats:
         """The formula of one class's counts."""
         return self.value(self.counts(totals).of(place))
 
-    def each(self, totals: Declared) -> Floats:
+    def each(self, totals: TotalsView) -> Floats:
         """The formula of every class's counts."""
         return self.value(self.counts(totals))
 
-    def pooled(self, totals: Declared) -> Floats:
+    def pooled(self, totals: TotalsView) -> Floats:
         """The formula of the counts of all classes."""
         return self.value(self.counts(totals).pooled())
 

@@ -21,9 +21,9 @@ import numpy as np
 from steelyard.align.codes import codes
 from steelyard.align.join import check_policy, join_rows
 from steelyard.core.errors import InputError, nearest
-from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.kinds import KINDS_FROM, KindUnits
+from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array, Countable, Coverage
 from steelyard.core.records import Column, Records, Schema
@@ -39,7 +39,7 @@ from steelyard.tasks.labels.codes import (
     count_rows,
     scored,
 )
-from steelyard.tasks.labels.needs import Confusion
+from steelyard.tasks.labels.statistics import Confusion
 
 _LABEL = Column("label", "label", required=False, many="flag", meaning="the class: text or an integer")
 _LABELS = Column("labels", "labels", required=False, meaning="several classes: a list, or texts between |")
@@ -240,7 +240,7 @@ class LabelPairs(Countable):
         """The same rows, each a unit."""
         return replace(self, among=0)
 
-    def part_of(self, facts: Facts, rows: int) -> LabelPairs:
+    def part_of(self, facts: Metadata, rows: int) -> LabelPairs:
         """The same rows with the classes of the whole."""
         return replace(self, declared=facts.axes["class"].ids, among=rows)
 
@@ -254,7 +254,7 @@ class LabelPairs(Countable):
         return (total > 0).astype(np.float64)
 
     @cached_property
-    def facts(self) -> Facts:
+    def facts(self) -> Metadata:
         """The classes, whether a row has several, and what the predictions hold.
 
         "labels"; "ranked:..." where there is something to rank by, and "probability:...", both with the name of the
@@ -275,7 +275,7 @@ class LabelPairs(Countable):
             if alone:
                 holds = {hold for hold in holds if not hold.startswith("positive:")}
                 holds.add(f"positive:{classes[given.classes[0]]}")
-        return Facts({"class": Axis(classes, whole=True)}, {"several labels": self.several}, frozenset(holds))
+        return Metadata({"class": Axis(classes, whole=True)}, {"several labels": self.several}, frozenset(holds))
 
     @property
     def classes(self) -> tuple[str, ...]:

@@ -10,18 +10,18 @@ import numpy as np
 
 from steelyard.core.figure import Array, Figure, Listing, Texts
 from steelyard.core.metric import Metric
-from steelyard.core.need import Work
 from steelyard.core.numerals import as_spec
 from steelyard.core.plan import POINT
 from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache
 from steelyard.core.table import Table
 from steelyard.core.weights import ratio
 from steelyard.tasks.labels.counts import classes_of, holds, positive, several
 from steelyard.tasks.labels.data import LabelPairs
 from steelyard.tasks.labels.hard import F1
-from steelyard.tasks.labels.needs import ClassCounts
 from steelyard.tasks.labels.ranking import Scores
 from steelyard.tasks.labels.rows import LabelRows
+from steelyard.tasks.labels.statistics import ClassCounts
 from steelyard.tasks.labels.tables import confused, confusion, reliability
 
 MOST_CURVES = 6
@@ -133,7 +133,7 @@ def _shown(pairs: LabelPairs) -> list[int]:
 
 def _steps(pairs: LabelPairs, place: int) -> tuple[Array, Array, float, float]:
     """Weighted true and false positives at each distinct score, highest first, and the totals of both."""
-    events = Scores("one", as_spec(pairs.classes[place])).measure(pairs, Work()).events
+    events = Scores("one", as_spec(pairs.classes[place])).measure(pairs, SharedCache()).events
     score, positives = events.columns["score"], events.columns["positive"].astype(float)
     own = 1.0 if pairs.weight is None else pairs.weight[events.unit]
     each = np.ones(len(score)) * own * events.columns.get("weight", 1.0)

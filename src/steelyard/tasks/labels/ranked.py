@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from steelyard.core.errors import InputError
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, Placements, UnitClasses, one_of, within_range
 from steelyard.core.ranking import RankingBlock
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.units import Units
 from steelyard.core.weights import Array, Floats
 from steelyard.tasks.labels.counts import NO_SCORES, PerClass, class_truth, class_units, holds
-from steelyard.tasks.labels.needs import ClassCounts
 from steelyard.tasks.labels.ranking import Scores
-from steelyard.tasks.labels.walks import NotedWalk, PairWalk, Reading, Walk
+from steelyard.tasks.labels.statistics import ClassCounts
+from steelyard.tasks.labels.walks import CurveFigure, NotedWalk, PairWalk, Walk
 
 if TYPE_CHECKING:
     from steelyard.core.state import State
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class RankedMetric(PerClass):
     """Base of the metrics of a ranking; `reading` is what the walk down it gives."""
 
-    reading: ClassVar[Reading]
+    reading: ClassVar[CurveFigure]
 
     @property
     def limit(self) -> float:
@@ -63,15 +63,15 @@ class RankedMetric(PerClass):
         """The rankings of the rows of two classes."""
         return PairWalk(Scores("pairs"), self.reading, self.limit)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """One ranking."""
         return (self.curve,)
 
-    def class_needs(self) -> tuple[Wanted, ...]:
+    def class_needs(self) -> tuple[Requirement, ...]:
         """A ranking for each class."""
         return (self.class_curves,)
 
-    def pooled_needs(self) -> tuple[Wanted, ...]:
+    def pooled_needs(self) -> tuple[Requirement, ...]:
         """One ranking of all."""
         return (self.pooled_curve,)
 
@@ -82,7 +82,7 @@ class RankedMetric(PerClass):
             return None
         return UnitClasses(block.events.unit, block.events.columns["positive"].astype(np.int64))
 
-    def lacks(self, facts: Facts) -> str:
+    def lacks(self, facts: Metadata) -> str:
         """Scores are needed."""
         return "" if holds(facts, "ranked") else NO_SCORES
 
@@ -99,17 +99,17 @@ class RankedMetric(PerClass):
         units = RankedMetric.class_units(self, state) if known is None else known
         return None if units is None else units > 0
 
-    def of(self, totals: Declared, place: int) -> Floats:
+    def of(self, totals: TotalsView, place: int) -> Floats:
         """The value of one class's ranking."""
         value: Floats = totals[self.curve]
         return value
 
-    def each(self, totals: Declared) -> Floats:
+    def each(self, totals: TotalsView) -> Floats:
         """The values of all classes' rankings."""
         values: Floats = totals[self.class_curves]
         return values
 
-    def pooled(self, totals: Declared) -> Floats:
+    def pooled(self, totals: TotalsView) -> Floats:
         """The value of one ranking of all classes' scores."""
         value: Floats = totals[self.pooled_curve]
         return value
@@ -258,11 +258,11 @@ class BestF1(RankedMetric):
     def _best(self) -> NotedWalk:
         return NotedWalk(Scores("one", self.only), "best_threshold")
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """One ranking, and where it is best."""
         return (self.curve, self._best)
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """Say where the threshold is."""
         value = totals[self._best][0]
         return (*super().notes(totals), f"The best F1 is reached by scores from {value:.6g} up.")

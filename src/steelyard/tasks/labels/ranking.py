@@ -13,9 +13,9 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Ranking, Work
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import Grouped, RankingBlock
+from steelyard.core.statistic import Ranking, SharedCache
 from steelyard.tasks.labels.rows import LabelRows, rows_of
 
 Columns = dict[str, Array]
@@ -34,18 +34,18 @@ class Scores(Ranking):
     of: Literal["one", "each", "pooled", "pairs"] = "one"
     label: str | int | None = None
 
-    def measure(self, pairs: Any, work: Work) -> RankingBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> RankingBlock:
         """Nothing where the predictions hold no scores, or no class is meant."""
-        rows = rows_of(pairs, work)
+        rows = rows_of(pairs, cache)
         if self.of == "pooled":
             return _block("", [_pooled(rows)] if rows.ranked_by and rows.classes else [], 1)
         if self.of == "one":
             place = positive_place(pairs) if self.label is None else rows.place(self.label)
             meant = rows.ranked_by and (self.label is not None or place >= 0)
-            return _block("", [_by_class(rows, place, work)] if meant else [], 1)
+            return _block("", [_by_class(rows, place, cache)] if meant else [], 1)
         if not rows.ranked_by or (self.of == "pairs" and rows.several):
             return _block("class", [], rows.classes)
-        groups = [_by_class(rows, place, work) for place in range(rows.classes)]
+        groups = [_by_class(rows, place, cache) for place in range(rows.classes)]
         if self.of == "pairs":
             groups = [{**group, "code": rows.truth[group["row"]]} for group in groups]
         return _block("class", groups, rows.classes)
@@ -59,9 +59,9 @@ def positive_place(pairs: Any) -> int:
     return len(pairs.classes) - 1 if not pairs.several and 0 < len(pairs.classes) <= 2 else -1
 
 
-def _by_class(rows: LabelRows, place: int, work: Work) -> Columns:
+def _by_class(rows: LabelRows, place: int, cache: SharedCache) -> Columns:
     """The ranking by the score of one class."""
-    return work.once(
+    return cache.once(
         ("ranking", place),
         lambda: _sorted(rows, rows.scores(place, rows.ranked_by), rows.is_class(place)),
     )

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.block import SumBlock
-from steelyard.core.need import Work
 from steelyard.core.pairs import Array
+from steelyard.core.statistic import SharedCache
 from steelyard.core.weights import Entries
 
 
@@ -152,6 +152,6 @@ class LabelRows:
         )
 
 
-def rows_of(pairs: Any, work: Work) -> LabelRows:
+def rows_of(pairs: Any, cache: SharedCache) -> LabelRows:
     """The rows, made once."""
-    return work.once("label rows", lambda: LabelRows(pairs))
+    return cache.once("label rows", lambda: LabelRows(pairs))

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import InputError
-from steelyard.core.need import Curve, Need
 from steelyard.core.pairs import Array
 from steelyard.core.plan import POINT
 from steelyard.core.state import State
+from steelyard.core.statistic import RankingReader, Statistic
 from steelyard.core.table import Table
-from steelyard.core.totals import Totals, Wanted
+from steelyard.core.totals import Requirement, Totals
 from steelyard.core.weights import ratio
 from steelyard.tasks.labels.calibration import Bins
 from steelyard.tasks.labels.counts import class_counts, count_needs, holds, several
 from steelyard.tasks.labels.data import LabelPairs
 from steelyard.tasks.labels.hard import F1, Precision, Recall
-from steelyard.tasks.labels.needs import ConfidenceBins, Confusion
+from steelyard.tasks.labels.statistics import ConfidenceBins, Confusion
 
 BINS = 15
 MOST_CLASSES = 10_000  # of a confusion matrix: 800 MB
@@ -49,8 +49,8 @@ def _maker(pairs: LabelPairs, name: str) -> Callable[[], Table]:
     return lambda: confusion(pairs, name)
 
 
-def all_rows(pairs: LabelPairs, *needs: Need) -> Totals:
-    """The plain totals of some needs."""
+def all_rows(pairs: LabelPairs, *needs: Statistic) -> Totals:
+    """The plain totals of some statistics."""
     return State.of(pairs, needs).totals(POINT)
 
 
@@ -72,8 +72,8 @@ def confusion(pairs: LabelPairs, name: str = "confusion") -> Table:
     return Table(name, _TITLES[name], "truth", classes, classes, values)
 
 
-def _kept(wanted: Sequence[Wanted]) -> list[Need]:
-    return list(dict.fromkeys(one.ranking if isinstance(one, Curve) else one for one in wanted))
+def _kept(requirement: Sequence[Requirement]) -> list[Statistic]:
+    return list(dict.fromkeys(one.ranking if isinstance(one, RankingReader) else one for one in requirement))
 
 
 def _matrix(pairs: LabelPairs) -> Array:
@@ -115,8 +115,8 @@ def class_table(pairs: LabelPairs) -> Table:
 
 def reliability(pairs: LabelPairs, bins: int = BINS) -> Table:
     """Confidence of the given label against how often it was right, bin by bin."""
-    need = ConfidenceBins(bins)
-    binned = Bins.of(all_rows(pairs, need)[need])
+    statistic = ConfidenceBins(bins)
+    binned = Bins.of(all_rows(pairs, statistic)[statistic])
     edges = np.linspace(0.0, 1.0, bins + 1)
     rows = binned.rows[0]
     values = np.stack(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.core.facts import Facts
+from steelyard.core.metadata import Metadata
 from steelyard.core.task import Task
 from steelyard.tasks.labels.agreement import AGREEMENT
 from steelyard.tasks.labels.averages import AVERAGES
@@ -18,7 +18,7 @@ _AVERAGED = (
 )  # fmt: skip
 
 
-def defaults_for(facts: Facts) -> tuple[str, ...]:
+def defaults_for(facts: Metadata) -> tuple[str, ...]:
     """What a report shows, by what the data hold."""
     classes, many = facts.size("class"), several(facts)
     two = not many and classes == 2

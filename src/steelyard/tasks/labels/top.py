@@ -6,13 +6,13 @@ from typing import Literal
 
 import numpy as np
 
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.labels.counts import NO_SCORES, ROWS, holds, several
-from steelyard.tasks.labels.needs import TopHits
+from steelyard.tasks.labels.statistics import TopHits
 
 
 @frozen
@@ -57,25 +57,25 @@ class TopAccuracy(Metric):
     def _hits(self) -> TopHits:
         return TopHits(self.k, self.ties)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Rows whose class is among the first k."""
         return (self._hits, ROWS)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Rows whose class is among the first k, over all."""
         if self._lacks(totals.facts):
             return np.full(totals.rows, np.nan)
         return ratio(*self.parts(totals))
 
-    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion, of all rows: those whose class is among the first k."""
         return totals[self._hits], totals[ROWS]
 
-    def _lacks(self, facts: Facts) -> str:
+    def _lacks(self, facts: Metadata) -> str:
         if several(facts):
             return "a row may have several labels"
         return "" if holds(facts, "ranked") else NO_SCORES
 
-    def why(self, totals: Declared) -> str:
+    def why(self, totals: TotalsView) -> str:
         """Say what lacks."""
         return self._lacks(totals.facts) or "there is no row"

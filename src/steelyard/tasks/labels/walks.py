@@ -9,15 +9,15 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.by_group import Arrays, GroupCurve, GroupSizes, Stream, no_approximation
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.histogram import Histogram, binned
+from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import RankingBlock, first_steps
 from steelyard.core.weights import Floats, Role, Weights
 from steelyard.tasks.labels.ranking import Columns, Scores
 
-Reading = Literal["ap", "auc", "best_f1", "best_threshold", "tpr"]
+CurveFigure = Literal["ap", "auc", "best_f1", "best_threshold", "tpr"]
 READINGS = {"ap": 0, "auc": 1, "best_f1": 2, "best_threshold": 3, "tpr": 4}
 COUNTED = (0, 1)  # readings that have a faster way with whole numbers
 MOST_COUNTED = 1 << 24  # events
@@ -191,7 +191,7 @@ class Walk(GroupCurve):
     """
 
     ranking: Scores
-    reading: Reading
+    reading: CurveFigure
     limit: float = 0.0
     ties: str = "step"
     loop: bool = False
@@ -205,7 +205,7 @@ class Walk(GroupCurve):
         values = walked(rankings, weights, READINGS[self.reading], self.limit)
         return values - first_steps_of(rankings, weights) if self.loop and rankings else values
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
         """One value for each row of weights, and each group."""
         rankings = [Ranked(*_group(block, k), self.ties) for k in range(block.groups)]
         return self._shaped(self._walked(rankings, weights))
@@ -234,7 +234,7 @@ class Walk(GroupCurve):
             raise no_approximation("what is sought along a ranking, or takes rows one by one,")
         return {"counts": _histogram(block, block.events.columns["positive"] == 0, 2, bins)}
 
-    def bounded(self, counts: Mapping[str, Array], facts: Facts, upper: bool) -> Floats:
+    def bounded(self, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> Floats:
         """One end for each group."""
         ends = [_end(self.reading, group[0], group[1], upper) for group in counts["counts"]]
         return self._shaped(np.array(ends)[np.newaxis])
@@ -288,7 +288,7 @@ class PairWalk(GroupCurve):
     """
 
     ranking: Scores
-    reading: Reading
+    reading: CurveFigure
     limit: float = 0.0
 
     @property
@@ -296,7 +296,7 @@ class PairWalk(GroupCurve):
         """Whether histograms bound it: nothing that is sought along a ranking."""
         return self.reading in ("ap", "auc")
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
         """One value for each row of weights and each pair."""
         return self.join(self.read_group(block.one(k), weights) for k in range(block.groups))
 
@@ -328,7 +328,7 @@ class PairWalk(GroupCurve):
         """Rows by group, their own class and bin."""
         return {"counts": _histogram(block, block.events.columns["code"], block.groups, bins)}
 
-    def bounded(self, counts: Mapping[str, Array], facts: Facts, upper: bool) -> Floats:
+    def bounded(self, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> Floats:
         """One end for each pair."""
         every = counts["counts"]
         ends = np.full((1, len(every), len(every)), np.nan)

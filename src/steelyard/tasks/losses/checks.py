@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.checks.check import FEW, Checks, Data, Problem, some_rows
+from steelyard.checks.check import FEW, CheckData, Checks, Problem, some_rows
 from steelyard.checks.ids import with_ids
 from steelyard.checks.numbers import constant, copies, lower_is_better, surely_reversed
 
@@ -15,7 +15,7 @@ CHECKS = with_ids(Checks())
     "probabilities-as-logits", "error", "probabilities where logits are expected: the sigmoid is taken twice",
     "Give the numbers before the sigmoid: log(p / (1 - p)).",
 )  # fmt: skip
-def probabilities(data: Data) -> Problem | None:
+def probabilities(data: CheckData) -> Problem | None:
     """Logits that all lie from 0 to 1."""
     _, logit = data.numbers("target", "logit")
     logit = logit[~np.isnan(logit)]
@@ -28,7 +28,7 @@ def probabilities(data: Data) -> Problem | None:
 
 
 @CHECKS.add("logits-reversed", "error", "positives have the lower logits", "Negate the logits, or correct the targets.")
-def reversed_logits(data: Data) -> Problem | None:
+def reversed_logits(data: CheckData) -> Problem | None:
     """An area under the ROC curve far below one half."""
     target, logit = data.numbers("target", "logit")
     use = ~np.isnan(logit) & ((target == 0) | (target == 1))
@@ -46,7 +46,7 @@ def reversed_logits(data: Data) -> Problem | None:
     "scale-of-values", "error", "coordinates of one side are pixels, and those of the other are coded",
     "Code boxes in the same way on both sides.",
 )  # fmt: skip
-def scale_of_values(data: Data) -> Problem | None:
+def scale_of_values(data: CheckData) -> Problem | None:
     """Coordinates that are fifty times as large on one side."""
     truth, given = data.numbers("value", "value")
     use = ~np.isnan(truth) & ~np.isnan(given)

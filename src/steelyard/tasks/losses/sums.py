@@ -8,8 +8,8 @@ import numpy as np
 
 from steelyard.core.block import SumBlock
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Sum, Work, sum_by_unit
 from steelyard.core.pairs import Array, Pairs
+from steelyard.core.statistic import SharedCache, Sum, sum_by_unit
 from steelyard.losses import focal_loss, huber_loss, smooth_l1_loss
 
 BOX_LOSSES: dict[str, Callable[..., Array]] = {"smooth_l1": smooth_l1_loss, "huber": huber_loss}
@@ -24,7 +24,7 @@ def sides(pairs: Pairs, name: str, other: str) -> tuple[Array, Array]:
     return pairs.truth_column(name), pairs.prediction_column(other, missing=np.nan)
 
 
-def _counted(pairs: Pairs, work: Work) -> Array:
+def _counted(pairs: Pairs, cache: SharedCache) -> Array:
     """Which rows count: those that are not marked to be ignored."""
 
     def make() -> Array:
@@ -32,18 +32,18 @@ def _counted(pairs: Pairs, work: Work) -> Array:
             return np.ones(len(pairs.owner), dtype=bool)
         return ~pairs.truth_column("ignore").astype(bool)
 
-    return work.once("counted", make)
+    return cache.once("counted", make)
 
 
-def _rows(pairs: Pairs, work: Work, name: str, other: str) -> tuple[Array, Array, Array]:
+def _rows(pairs: Pairs, cache: SharedCache, name: str, other: str) -> tuple[Array, Array, Array]:
     """Owner, true and predicted number of the rows of a kind that count."""
 
     def make() -> tuple[Array, Array, Array]:
         truth, prediction = sides(pairs, name, other)
-        kept = _counted(pairs, work) & ~np.isnan(truth)
+        kept = _counted(pairs, cache) & ~np.isnan(truth)
         return pairs.owner[kept], truth[kept], prediction[kept]
 
-    return work.once(("rows", name), make)
+    return cache.once(("rows", name), make)
 
 
 @frozen
@@ -54,12 +54,12 @@ class LossRows(Sum):
 
     of: str
 
-    def measure(self, pairs: Pairs, work: Work) -> SumBlock:
+    def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
         """Count rows, or add targets up."""
         units = len(pairs.units)
         if self.of == "ignored":
-            return sum_by_unit((~_counted(pairs, work)).astype(float), pairs.owner, units)
-        owner, truth, _ = _rows(pairs, work, *SIDES[self.of == "boxes"])
+            return sum_by_unit((~_counted(pairs, cache)).astype(float), pairs.owner, units)
+        owner, truth, _ = _rows(pairs, cache, *SIDES[self.of == "boxes"])
         return sum_by_unit(truth if self.of == "positives" else np.ones(len(owner)), owner, units)
 
 
@@ -74,9 +74,9 @@ class FocalSum(Sum):
     constant_alpha: bool
     label_smoothing: float
 
-    def measure(self, pairs: Pairs, work: Work) -> SumBlock:
+    def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
         """The loss of each row."""
-        owner, target, logit = _rows(pairs, work, *SIDES[0])
+        owner, target, logit = _rows(pairs, cache, *SIDES[0])
         each = focal_loss(
             logit,
             target,
@@ -98,8 +98,8 @@ class BoxSum(Sum):
     of: str
     delta: float
 
-    def measure(self, pairs: Pairs, work: Work) -> SumBlock:
+    def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
         """The loss of each coordinate."""
-        owner, truth, prediction = _rows(pairs, work, *SIDES[1])
+        owner, truth, prediction = _rows(pairs, cache, *SIDES[1])
         each = BOX_LOSSES[self.of](prediction, truth, delta=self.delta, reduction="none")
         return sum_by_unit(each, owner, len(pairs.units))

@@ -27,7 +27,7 @@ from steelyard.core.options import Options
 from steelyard.core.pairs import Pairs
 from steelyard.core.records import LARGEST, Column, Records, Schema
 from steelyard.core.task import Policy, Task
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.losses.sums import BOX_LOSSES, SIDES, BoxSum, FocalSum, LossRows, sides
 
@@ -127,7 +127,7 @@ class _Loss(Metric):
     better = "lower"
     range = (0, INFINITY)
 
-    def left_out(self, totals: Declared) -> tuple[float, str]:
+    def left_out(self, totals: TotalsView) -> tuple[float, str]:
         """Rows that were marked."""
         return float(totals[IGNORED][0]), "rows marked to be ignored"
 
@@ -190,15 +190,15 @@ class FocalLoss(_Loss):
         """The sum of losses."""
         return FocalSum(self.alpha, self.gamma, self.constant_alpha, self.label_smoothing)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Losses, rows and positives."""
         return self.losses(), CLASSES, POSITIVES, IGNORED
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Sum of losses over rows or positives."""
         return ratio(totals[self.losses()], totals[CLASSES if self.per == "row" else POSITIVES])
 
-    def why(self, totals: Declared) -> str:
+    def why(self, totals: TotalsView) -> str:
         """Say which of the two is lacking."""
         if totals[CLASSES][0] > 0:
             return "there is no positive"
@@ -218,11 +218,11 @@ class _BoxLoss(_Loss):
         """The sum of losses."""
         return BoxSum(self.name, self.delta)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Losses and rows."""
         return self.losses(), BOXES, IGNORED
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Sum of losses over rows."""
         return ratio(totals[self.losses()], totals[BOXES])
 
@@ -330,17 +330,17 @@ class DetectionLossMetric(_Loss):
             BoxSum(self.box_loss, self.delta),
         )
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Losses of both parts, positives and coordinates."""
         return *self.losses(), POSITIVES, BOXES, IGNORED
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Sum of the two parts."""
         focal, box = self.losses()
         classes, boxes = ratio(totals[focal], totals[POSITIVES]), ratio(totals[box], totals[BOXES])
         return self.class_weight * classes + self.box_weight * boxes
 
-    def why(self, totals: Declared) -> str:
+    def why(self, totals: TotalsView) -> str:
         """Say which part is lacking."""
         return "no row has a value" if not totals[BOXES][0] > 0 else "there is no positive"
 

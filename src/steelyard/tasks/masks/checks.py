@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
-from steelyard.checks.check import FEW, Checks, Data, Problem, evenly, some_rows
+from steelyard.checks.check import FEW, CheckData, Checks, Problem, evenly, some_rows
 from steelyard.checks.findings import Finding
 from steelyard.core.options import Options
 from steelyard.core.records import Array, Records
@@ -28,7 +28,7 @@ def _masks(records: Records | None) -> tuple[Array, Array, Array]:
     return rows, np.asarray(_native.mask_box(masks)), np.asarray(_native.mask_area(masks), dtype=np.float64)
 
 
-def empty(side: str, data: Data) -> Problem | None:
+def empty(side: str, data: CheckData) -> Problem | None:
     """Masks without a pixel."""
     records = data.truth if side == "truth" else data.prediction
     rows, _, area = _masks(records)
@@ -50,7 +50,7 @@ for _side, _effect in (
 @CHECKS.add(
     "rectangles", "warning", "masks that are their boxes, filled", "Give the model's masks, not its boxes.", quick=False
 )
-def rectangles(data: Data) -> Problem | None:
+def rectangles(data: CheckData) -> Problem | None:
     """Predicted masks that fill their box, where true ones do not."""
     sides = [_masks(records) for records in (data.truth, data.prediction)]
     full = [area >= 0.999 * box[:, 2] * box[:, 3] for _, box, area in sides]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
-from steelyard.checks.check import FEW, Checks, Data, Problem, evenly, some_rows
+from steelyard.checks.check import FEW, CheckData, Checks, Problem, evenly, some_rows
 from steelyard.checks.findings import Finding
 from steelyard.core.frozen import frozen
 from steelyard.core.options import Options
@@ -24,17 +24,17 @@ LONG = 1.3  # the ratio of edges from which on a wrong angle can be seen
 _TILE = re.compile(r"^(.+?)__.*\d+___\d+$")
 
 
-def side_of(data: Data, side: str) -> Records | None:
+def side_of(data: CheckData, side: str) -> Records | None:
     """A side as it was read."""
     return data.truth if side == "truth" else data.prediction
 
 
-def _unit(data: Data, side: str) -> str:
+def _unit(data: CheckData, side: str) -> str:
     name = "truth" if side == "truth" else "prediction"
     return "" if data.options is None else str(data.options.of("angle", name))
 
 
-def degrees(side: str, data: Data) -> Problem | None:
+def degrees(side: str, data: CheckData) -> Problem | None:
     """Some angles beyond a full turn; where they are many, evaluation refuses them."""
     records = side_of(data, side)
     if records is None or "angle" not in records or _unit(data, side) != "radians":
@@ -47,7 +47,7 @@ def degrees(side: str, data: Data) -> Problem | None:
     )
 
 
-def radians(side: str, data: Data) -> Problem | None:
+def radians(side: str, data: CheckData) -> Problem | None:
     """All angles within a full turn of radians, and not whole, where degrees are said."""
     records = side_of(data, side)
     if records is None or "angle" not in records or _unit(data, side) not in ("degrees", "opencv", "detectron2"):
@@ -66,7 +66,7 @@ def radians(side: str, data: Data) -> Problem | None:
     )  # fmt: skip
 
 
-def corners_order(side: str, data: Data) -> Problem | None:
+def corners_order(side: str, data: CheckData) -> Problem | None:
     """Polygons that cross themselves; with two corners exchanged they may not."""
     records = side_of(data, side)
     if records is None or not len(records) or not all(name in records for name in CORNERS):
@@ -87,7 +87,7 @@ def corners_order(side: str, data: Data) -> Problem | None:
     )
 
 
-def flat(side: str, data: Data) -> Problem | None:
+def flat(side: str, data: CheckData) -> Problem | None:
     """Objects without an area."""
     records = side_of(data, side)
     if records is None or not len(records):
@@ -139,7 +139,7 @@ class Near:
         return np.array([_native.quads_iou(quads[[i]], true[[i]], flag)[0, 0] for i in range(len(quads))])
 
 
-def near(data: Data) -> Near | None:
+def near(data: CheckData) -> Near | None:
     """Boxes that belong together by place and size alone."""
     if "near" not in data.read:
         data.read["near"] = _near(data)
@@ -147,7 +147,7 @@ def near(data: Data) -> Near | None:
     return made
 
 
-def _near(data: Data) -> Near | None:
+def _near(data: CheckData) -> Near | None:
     pairs = data.pairs
     if pairs is None or not len(pairs.truth) or not len(pairs.prediction) or "quad" not in pairs.truth:
         return None
@@ -180,7 +180,7 @@ def _near(data: Data) -> Near | None:
     return Near(true[mine], boxes[theirs], predicted[theirs]) if len(mine) >= FEW else None
 
 
-def _turned(data: Data, turned: Any, what: str) -> Problem | None:
+def _turned(data: CheckData, turned: Any, what: str) -> Problem | None:
     """Whether boxes that fit clearly better if they are turned outnumber those that fit worse."""
     pairs = near(data)
     if pairs is None:
@@ -200,7 +200,7 @@ def _turned(data: Data, turned: Any, what: str) -> Problem | None:
     "angle-turn", "error", "angles go the other way round: boxes are mirrored",
     "Say --option prediction.turn=y-to-x (or truth.turn).",
 )  # fmt: skip
-def turn(data: Data) -> Problem | None:
+def turn(data: CheckData) -> Problem | None:
     """Whether boxes fit with the angle the other way."""
 
     def mirrored(rectangles: Array) -> Array:
@@ -214,7 +214,7 @@ def turn(data: Data) -> Problem | None:
     "edges-exchanged", "error", "width and height are exchanged: boxes lie across their objects",
     "The angle is that of the width: exchange w and h, or say the convention (--angle oc, le90, opencv).",
 )  # fmt: skip
-def exchanged(data: Data) -> Problem | None:
+def exchanged(data: CheckData) -> Problem | None:
     """Whether boxes fit with width and height exchanged."""
     return _turned(data, lambda r: r[:, [0, 1, 3, 2, 4]], "with width and height exchanged")
 
@@ -223,7 +223,7 @@ def exchanged(data: Data) -> Problem | None:
     "tile-not-image", "error", "results of tiles beside truth of whole images: refused, or nothing is found",
     "Merge the results of the tiles first: move them by the tile's offset and suppress doubles.", quick=False,
 )  # fmt: skip
-def tiles(data: Data) -> Problem | None:
+def tiles(data: CheckData) -> Problem | None:
     """Images of the predictions that are called as tiles of images of the truth are."""
     if data.prediction is None:
         return None
@@ -247,7 +247,7 @@ def tiles(data: Data) -> Problem | None:
     "probiou", "note", "boxes are compared as Gaussians: numbers are not comparable with any that are by IoU",
     "Leave --overlap out for IoU.",
 )  # fmt: skip
-def probable(data: Data) -> Problem | None:
+def probable(data: CheckData) -> Problem | None:
     """Whether probIoU was asked for."""
     pairs = data.pairs
     if pairs is None or not pairs.similarity or pairs.similarity[0] != "probiou":

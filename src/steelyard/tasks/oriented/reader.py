@@ -21,7 +21,7 @@ from steelyard.io.formats.convert import read_dataset
 from steelyard.io.formats.corners import corners_of_dataset
 from steelyard.io.formats.dataset import Dataset
 from steelyard.io.formats.fit import fit, from_records
-from steelyard.io.formats.reading import Reading
+from steelyard.io.formats.read_options import ReadOptions
 from steelyard.io.json import parse_json
 from steelyard.io.read import READERS
 from steelyard.io.text import ending, open_text, read_bytes
@@ -59,7 +59,7 @@ def _read(
 ) -> Read:
     source = "truth" if side == "truth" else "predictions"
     if isinstance(data, str | PathLike):
-        reading = Reading(**{name: options.of(name, side) for name in ("format", "images", "names")})
+        reading = ReadOptions(**{name: options.of(name, side) for name in ("format", "images", "names")})
         form = reading.format if reading.format != "auto" else detect(Path(data), str(data))
         if form == "coco":
             return _from_json(Path(data), str(data), schema, side)

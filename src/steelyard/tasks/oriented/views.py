@@ -9,11 +9,11 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.figure import Figure
 from steelyard.core.metric import Metric
-from steelyard.core.need import Work
 from steelyard.core.pairs import Array
 from steelyard.core.quads import corners_of, smallest_rectangles
 from steelyard.core.scene import PolygonShape, Role, Scene
 from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache
 from steelyard.core.table import Table
 from steelyard.tasks.boxes import figures as boxes
 from steelyard.tasks.boxes.matches import AREAS, MatchInput, match_input, matches
@@ -51,7 +51,7 @@ def class_metrics(state: State) -> Mapping[str, Metric]:
 def figures(pairs: BoxPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """Those of boxes, and how far the angles of what was found are off."""
     made = dict(boxes.figures(pairs, state, metrics, MOST))
-    return {**made, "angles": lambda: angles(pairs, Work())} if made else {}
+    return {**made, "angles": lambda: angles(pairs, SharedCache())} if made else {}
 
 
 def rectangles_of(shape: Array) -> Array:
@@ -69,9 +69,9 @@ def angle_errors(d: Array, t: Array) -> Array:
     return np.asarray(np.where(seen, (off + 90) % 180 - 90, np.nan))
 
 
-def angles(pairs: BoxPairs, work: Work) -> Figure:
+def angles(pairs: BoxPairs, cache: SharedCache) -> Figure:
     """How far the angle of each detection that was matched at IoU 0.5 is off."""
-    s, m = match_input(pairs, work), matches(pairs, work, (0.5,), (AREAS["all"],), MOST)[0]
+    s, m = match_input(pairs, cache), matches(pairs, cache, (0.5,), (AREAS["all"],), MOST)[0]
     places = np.flatnonzero(m.places() & m.bit(0)[0])
     errors = angle_errors(rectangles_of(s.d_shape[m.order[places]]), rectangles_of(s.shape[m.partner[places]]))
     known = errors[~np.isnan(errors)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.checks.check import Checks, Data, Problem
+from steelyard.checks.check import CheckData, Checks, Problem
 from steelyard.checks.ids import with_ids
 from steelyard.core.errors import InputError
 
@@ -10,7 +10,7 @@ CHECKS = with_ids(Checks())
 
 
 @CHECKS.add("maps-refused", "error", "evaluation refuses the maps", "See the example.", quick=False)
-def refused(data: Data) -> Problem | None:
+def refused(data: CheckData) -> Problem | None:
     """What evaluation would refuse."""
     try:
         if data.pairs is not None:
@@ -22,7 +22,7 @@ def refused(data: Data) -> Problem | None:
 
 
 @CHECKS.add("nothing-fits", "warning", "no segment of the truth is found: PQ is 0", "Are the category ids the same?")
-def nothing(data: Data) -> Problem | None:
+def nothing(data: CheckData) -> Problem | None:
     """Whether no predicted segment overlaps one of its class by half."""
     if data.pairs is None or data.read.get("refused"):
         return None

@@ -12,8 +12,8 @@ import numpy as np
 from steelyard import _native
 from steelyard.align.join import join_rows
 from steelyard.core.errors import InputError
-from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.records import Column, Records, Schema
@@ -83,10 +83,10 @@ class PanopticPairs(Pairs):
         return kinds
 
     @cached_property
-    def facts(self) -> Facts:
+    def facts(self) -> Metadata:
         """The classes of all segments."""
         ids = tuple(sorted(self.classes))
-        return Facts({"class": Axis(ids, tuple(self.classes[i][0] for i in ids))})
+        return Metadata({"class": Axis(ids, tuple(self.classes[i][0] for i in ids))})
 
     @property
     def things(self) -> frozenset[int]:

@@ -41,6 +41,6 @@ def _explained(pairs: PanopticPairs, name: str) -> Explanation:
 def _numbers(pairs: PanopticPairs) -> Mapping[str, float]:
     """The three qualities of all classes, of things and of stuff."""
     metrics = [quality(of=kind) for kind in _KINDS for quality in _QUALITIES]
-    needs: dict[Any, None] = {need: None for metric in metrics for need in metric.needs()}
+    needs: dict[Any, None] = {statistic: None for metric in metrics for statistic in metric.needs()}
     totals = State.of(pairs, needs).totals(POINT)
     return {str(metric): float(totals.of(metric)[0]) for metric in metrics}

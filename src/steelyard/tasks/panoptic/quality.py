@@ -11,13 +11,13 @@ import numpy as np
 
 from steelyard.core.block import CellsBlock
 from steelyard.core.errors import InputError, nearest
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.core.need import Cells, Work
 from steelyard.core.numerals import as_spec
 from steelyard.core.plan import POINT
-from steelyard.core.totals import Wanted
+from steelyard.core.statistic import Cells, SharedCache
+from steelyard.core.totals import Requirement
 from steelyard.core.weights import Array, Floats, ratio
 from steelyard.tasks.panoptic.data import PanopticPairs
 from steelyard.tasks.panoptic.fits import Fits
@@ -41,9 +41,9 @@ class SegmentCounts(Cells):
 
     name: ClassVar[str] = "panoptic.segments"
 
-    def measure(self, pairs: PanopticPairs, work: Work) -> CellsBlock:
+    def measure(self, pairs: PanopticPairs, cache: SharedCache) -> CellsBlock:
         """Counts of each image."""
-        fits: Fits = pairs.fits if self.overlap == "mask" else work.once("boundary", lambda: pairs.fitted(0.02))
+        fits: Fits = pairs.fits if self.overlap == "mask" else cache.once("boundary", lambda: pairs.fitted(0.02))
         match = fits.overlap > self.iou
         owner = np.concatenate([fits.owner, fits.lone_owner])
         label = np.concatenate([fits.category, fits.lone_category])
@@ -66,7 +66,7 @@ class StuffOverlaps(Cells):
 
     name: ClassVar[str] = "panoptic.stuff"
 
-    def measure(self, pairs: PanopticPairs, work: Work) -> CellsBlock:
+    def measure(self, pairs: PanopticPairs, cache: SharedCache) -> CellsBlock:
         """Two numbers for each class of an image."""
         true, ids = pairs.segments[0], np.array(pairs.facts.axes["class"].ids, dtype=np.int64)
         stuff = np.flatnonzero(~true.crowd & ~np.isin(true.category, list(pairs.things)))
@@ -106,7 +106,7 @@ class Quality(Metric):
         """Of all classes, of things and of stuff."""
         return (cls(), cls(of="things"), cls(of="stuff"))
 
-    def expand(self, facts: Facts) -> tuple[Metric, ...]:
+    def expand(self, facts: Metadata) -> tuple[Metric, ...]:
         """One for each class where that is asked for."""
         if self.of == "each":
             names = facts.axes["class"].shown
@@ -120,7 +120,7 @@ class Quality(Metric):
         """Where the segments are counted."""
         return SegmentCounts(self.iou, self.overlap)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Counts of segments."""
         return (self.need(),)
 
@@ -163,15 +163,15 @@ class Quality(Metric):
         return float((~self._kept(cells))[0].sum()), "classes that have no segment"
 
 
-def segments_true(state: State, need: SegmentCounts) -> Array:
+def segments_true(state: State, statistic: SegmentCounts) -> Array:
     """Whether the truth has a segment of each class."""
-    cells = state.totals(POINT)[need][0]
+    cells = state.totals(POINT)[statistic][0]
     return np.asarray(cells[:, TP] + cells[:, FN] > 0)
 
 
-def images_with_segments(state: State, need: SegmentCounts) -> Floats:
+def images_with_segments(state: State, statistic: SegmentCounts) -> Floats:
     """How many images, or clusters, have a segment of each class."""
-    return units_having(state, need, THING, STUFF)
+    return units_having(state, statistic, THING, STUFF)
 
 
 @frozen
@@ -309,7 +309,7 @@ class PanopticQualityDagger(Metric):
         """Over stuff of the truth, and of either side."""
         return (cls(), cls(classes="union"))
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Counts of segments, and overlaps of stuff."""
         return (SegmentCounts(), StuffOverlaps())
 

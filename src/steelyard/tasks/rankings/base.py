@@ -8,9 +8,9 @@ from typing import Literal
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.core.need import Sum
 from steelyard.core.spec import render_value
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.statistic import Sum
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.rankings.sums import ALL, Answerable, QueryCount, QueryValue
 
@@ -33,11 +33,11 @@ class QueryMetric(Metric):
 
     @abstractmethod
     def value(self) -> QueryValue:
-        """The need of each query's value."""
+        """The statistic of each query's value."""
 
     @abstractmethod
     def answerable(self) -> Answerable:
-        """The need of the queries that have a value."""
+        """The statistic of the queries that have a value."""
 
     def check(self) -> None:
         """Check the settings that all of them have, and those that some have."""
@@ -52,22 +52,22 @@ class QueryMetric(Metric):
             within_range(self, "level", 0, float("inf"))
 
     def counted(self) -> Sum:
-        """The need of the queries that the mean is over."""
+        """The statistic of the queries that the mean is over."""
         return QUERIES if self.empty == "zero" else self.answerable()
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Values, the queries that have one, and what notes count."""
         return self.value(), self.counted(), QUERIES, MISSING, TIED
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """The mean over the queries that have a value."""
         return ratio(totals[self.value()], totals[self.counted()])
 
-    def left_out(self, totals: Declared) -> tuple[float, str]:
+    def left_out(self, totals: TotalsView) -> tuple[float, str]:
         """Queries without a value."""
         return float((totals[QUERIES] - totals[self.counted()])[0]), "queries without a relevant document"
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """Say what counts as 0, and whether ties decided anything."""
         missing, tied = float(totals[MISSING][0]), float(totals[TIED][0])
         notes = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.checks.check import FEW, Checks, Data, Problem
+from steelyard.checks.check import FEW, CheckData, Checks, Problem
 from steelyard.checks.ids import explain
 from steelyard.core.pairs import Array
 from steelyard.core.rankings import Rankings
@@ -16,7 +16,7 @@ CHECKS = Checks()
     "queries-differ", "error", "queries of another spelling: all that the run lacks count as 0",
     "Use the query ids of the truth.",
 )  # fmt: skip
-def queries_differ(data: Data) -> Problem | None:
+def queries_differ(data: CheckData) -> Problem | None:
     """Queries that do not meet."""
     coverage = None if data.pairs is None else data.pairs.coverage
     if data.quick and coverage is not None and coverage.missing < 0.2 * coverage.truth:
@@ -32,7 +32,7 @@ def queries_differ(data: Data) -> Problem | None:
     "documents-differ", "error", "documents of another spelling: none is relevant",
     "Use the document ids of the truth.",
 )  # fmt: skip
-def documents_differ(data: Data) -> Problem | None:
+def documents_differ(data: CheckData) -> Problem | None:
     """Relevant documents of which the run has hardly any, and would have under another spelling."""
     pairs, run = data.pairs, data.prediction
     if pairs is None or not isinstance(run, Rankings) or not len(pairs.rank):
@@ -54,7 +54,7 @@ def _distinct(owner: Array) -> int:
 
 
 @CHECKS.add("scores-reversed", "error", "the lower score is the better one: distances, or ranks", "Negate the scores.")
-def scores_reversed(data: Data) -> Problem | None:
+def scores_reversed(data: CheckData) -> Problem | None:
     """Relevant documents that stand at the end of their lists."""
     pairs = data.pairs
     if pairs is None or not len(pairs.rank):
@@ -85,7 +85,7 @@ def scores_reversed(data: Data) -> Problem | None:
     "all scores of a list are equal: ids alone make the ranking",
     "Write the scores, not the places.",
 )
-def scores_equal(data: Data) -> Problem | None:
+def scores_equal(data: CheckData) -> Problem | None:
     """Lists in which no score differs from another."""
     run = data.prediction
     if not isinstance(run, Rankings) or run.nested is not None or len(run.starts) < 2 or not len(run.values):
@@ -107,7 +107,7 @@ def scores_equal(data: Data) -> Problem | None:
     "repeated-documents", "error", "a document twice in a list: refused here, counted twice elsewhere",
     "Write each document once for a query.", quick=False,
 )  # fmt: skip
-def repeated(data: Data) -> Problem | None:
+def repeated(data: CheckData) -> Problem | None:
     """Documents that stand more than once in the list of a query."""
     run = data.prediction
     if not isinstance(run, Rankings) or run.nested is not None or not len(run.values):
@@ -131,7 +131,7 @@ def repeated(data: Data) -> Problem | None:
     "a run of the judged documents with their relevance as scores",
     "Is this the run of a model?",
 )
-def copies(data: Data) -> Problem | None:
+def copies(data: CheckData) -> Problem | None:
     """Lists that hold the judged documents and no other, in the order of their relevance."""
     pairs, run = data.pairs, data.prediction
     if pairs is None or not isinstance(run, Rankings) or run.nested is not None or len(pairs.units) < 10:
@@ -151,7 +151,7 @@ def copies(data: Data) -> Problem | None:
 @CHECKS.add(
     "constant", "warning", "every query has the same list", "Are these the answers to the queries?", quick=False
 )
-def constant(data: Data) -> Problem | None:
+def constant(data: CheckData) -> Problem | None:
     """Lists whose first document is one and the same."""
     run = data.prediction
     if not isinstance(run, Rankings) or run.nested is not None or len(run.queries) < FEW:

@@ -19,7 +19,7 @@ from steelyard.core.rankings import Content, Ids, Rankings
 from steelyard.core.records import Records, as_object, factorize
 from steelyard.core.task import Policy
 from steelyard.match.neighbours import nearest_neighbours
-from steelyard.match.ranks import Ranks, Wanted, exact_ranks
+from steelyard.match.ranks import RankQueries, Ranks, exact_ranks
 
 OPTIONS = (
     Option("distance", "choice", "How embeddings are compared.", "cosine", ("cosine", "l2"), sides=False),
@@ -59,7 +59,7 @@ def ranked_pairs(truth: Embeddings, prediction: Embeddings, policy: Policy, opti
     judged.content.append(Content(np.diff(judged.starts), sums))
     query, gallery = _vectors(prediction, parts)
     depth = max(1, int(options.of("depth")))
-    wanted = Wanted(judged.starts, row, parts.itself, _tie(parts), depth)
+    wanted = RankQueries(judged.starts, row, parts.itself, _tie(parts), depth)
     ranks = _search(prediction)(query, gallery, wanted, options.of("distance"), prediction.source)
     unit = _text_order(parts.query)
     order, unit_of = _by_unit(judged.starts, unit, np.where(ranks.rank > 0, ranks.rank, len(gallery) + 1))

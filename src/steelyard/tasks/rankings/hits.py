@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
-from steelyard.core.totals import Declared
+from steelyard.core.totals import TotalsView
 from steelyard.core.weights import Floats
 from steelyard.tasks.rankings.base import RelevantMetric
 from steelyard.tasks.rankings.sums import HitValue, PreferenceValue, QueryValue, RPrecisionValue
@@ -204,7 +204,7 @@ class Hit(_AtK):
     formula = "hit"
     reference = "pytrec_eval: success; ranx: hit_rate"
 
-    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion: queries with a hit, of all that have a relevant document."""
         return totals[self.value()], totals[self.counted()]
 

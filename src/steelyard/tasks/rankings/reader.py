@@ -26,10 +26,10 @@ from steelyard.io.text import ending, open_text
 from steelyard.tasks.rankings import trec
 from steelyard.tasks.rankings.vectors import is_embeddings, read_npz, to_embeddings
 
-Side = Rankings | Embeddings
+RankedSide = Rankings | Embeddings
 
 
-def read_sides(task: Task, truth: Any, predictions: Any, mapping: Mapping[str, str]) -> tuple[Side, Side]:
+def read_sides(task: Task, truth: Any, predictions: Any, mapping: Mapping[str, str]) -> tuple[RankedSide, RankedSide]:
     """Read both sides. A schema's key is the query and the document; `mapping` renames columns of tables."""
     if predictions is None:
         raise InputError(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
@@ -39,7 +39,7 @@ def read_sides(task: Task, truth: Any, predictions: Any, mapping: Mapping[str, s
         side, dot, name = target.rpartition(".")
         if (dot and side not in schemas) or name not in known:
             raise InputError(f"column '{target}' cannot be mapped", remedy=nearest(name, dict.fromkeys(known)))
-    read: dict[str, Side] = {
+    read: dict[str, RankedSide] = {
         "truth": _read_side(truth, task.truth, mapping, "truth"),
         "prediction": _read_side(predictions, task.prediction, mapping, "prediction"),
     }
@@ -58,12 +58,12 @@ def read_sides(task: Task, truth: Any, predictions: Any, mapping: Mapping[str, s
     return read["truth"], read["prediction"]
 
 
-def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Side:
+def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> RankedSide:
     """One side alone."""
     return _read_side(data, task.truth if side == "truth" else task.prediction, columns, side)
 
 
-def _read_side(data: Any, schema: Schema, mapping: Mapping[str, str], side: str) -> Side:
+def _read_side(data: Any, schema: Schema, mapping: Mapping[str, str], side: str) -> RankedSide:
     shown = "truth" if side == "truth" else "predictions"
     if isinstance(data, Rankings):
         return data

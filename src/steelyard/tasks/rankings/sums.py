@@ -13,25 +13,25 @@ from steelyard.align.rankings import RankedPairs
 from steelyard.core.block import SumBlock
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Sum, Work
 from steelyard.core.pairs import Array
 from steelyard.core.records import LARGEST
+from steelyard.core.statistic import SharedCache, Sum
 from steelyard.core.weights import Floats
 
 ALL = 2**62  # a cut behind every rank
 _RANK = {"id": "rank", "input": "rank_input", "single": "rank_single"}
 
 
-def _events(pairs: RankedPairs, work: Work, ties: str) -> tuple[Array, Array, Array]:
+def _events(pairs: RankedPairs, cache: SharedCache, ties: str) -> tuple[Array, Array, Array]:
     """Ranks and relevances as the native core takes them, and where each query begins."""
 
     def make() -> Array:
         return np.searchsorted(pairs.owner, np.arange(len(pairs.units) + 1)).astype(np.int64)
 
-    return getattr(pairs, _RANK[ties]), pairs.relevance, work.once("starts", make)
+    return getattr(pairs, _RANK[ties]), pairs.relevance, cache.once("starts", make)
 
 
-def _best(pairs: RankedPairs, work: Work) -> Floats:
+def _best(pairs: RankedPairs, cache: SharedCache) -> Floats:
     """The highest relevance of each query; minus infinity where nothing is judged."""
 
     def make() -> Floats:
@@ -39,7 +39,7 @@ def _best(pairs: RankedPairs, work: Work) -> Floats:
         np.maximum.at(best, pairs.owner, pairs.relevance)
         return best
 
-    return work.once("best", make)
+    return cache.once("best", make)
 
 
 def _over(numerator: Floats, denominator: Any, defined: Array) -> Floats:
@@ -56,7 +56,7 @@ class QueryCount(Sum):
 
     of: str
 
-    def measure(self, pairs: RankedPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: RankedPairs, cache: SharedCache) -> SumBlock:
         """1 or 0 for each query."""
         return SumBlock(np.ones(len(pairs.units)) if self.of == "queries" else getattr(pairs, self.of).astype(float))
 
@@ -73,9 +73,9 @@ class Answerable(Sum):
     level: float
     gain: str = "any"
 
-    def measure(self, pairs: RankedPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: RankedPairs, cache: SharedCache) -> SumBlock:
         """1 or 0 for each query."""
-        best = _best(pairs, work)
+        best = _best(pairs, cache)
         has_relevant = best >= float(self.level)
         if self.gain != "any":
             has_relevant &= best > 0  # 2 to its power less 1 is above 0 where it is itself
@@ -86,12 +86,12 @@ class QueryValue(Sum):
     """A value of each query, 0 where it has none."""
 
     @abstractmethod
-    def values(self, pairs: RankedPairs, work: Work) -> Floats:
+    def values(self, pairs: RankedPairs, cache: SharedCache) -> Floats:
         """The value of each query; nan where it has none."""
 
-    def measure(self, pairs: RankedPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: RankedPairs, cache: SharedCache) -> SumBlock:
         """The values."""
-        return SumBlock(np.nan_to_num(self.values(pairs, work), nan=0.0))
+        return SumBlock(np.nan_to_num(self.values(pairs, cache), nan=0.0))
 
 
 @frozen
@@ -148,16 +148,16 @@ class HitValue(QueryValue):
     level: float
     ties: str
 
-    def values(self, pairs: RankedPairs, work: Work) -> Floats:
+    def values(self, pairs: RankedPairs, cache: SharedCache) -> Floats:
         """Count hits once for all formulas."""
 
         def make() -> Hits:
             k = ALL if self.k is None else self.k
-            columns = _native.ranking_hits(*_events(pairs, work, self.ties), k, float(self.level))
+            columns = _native.ranking_hits(*_events(pairs, cache, self.ties), k, float(self.level))
             relevant, hits, precisions, first = columns.T
             return Hits(relevant, hits, precisions, first, pairs.retrieved, self.k)
 
-        return FORMULAS[self.of](work.once(("hits", self.ties, self.k, self.level), make))
+        return FORMULAS[self.of](cache.once(("hits", self.ties, self.k, self.level), make))
 
 
 @frozen
@@ -169,9 +169,9 @@ class RPrecisionValue(QueryValue):
     level: float
     ties: str
 
-    def values(self, pairs: RankedPairs, work: Work) -> Floats:
+    def values(self, pairs: RankedPairs, cache: SharedCache) -> Floats:
         """As the formula says."""
-        relevant, hits = _native.ranking_r_hits(*_events(pairs, work, self.ties), float(self.level)).T
+        relevant, hits = _native.ranking_r_hits(*_events(pairs, cache, self.ties), float(self.level)).T
         return _over(hits, relevant, relevant > 0)
 
 
@@ -184,9 +184,9 @@ class PreferenceValue(QueryValue):
     level: float
     ties: str
 
-    def values(self, pairs: RankedPairs, work: Work) -> Floats:
+    def values(self, pairs: RankedPairs, cache: SharedCache) -> Floats:
         """As the formula says."""
-        values: Floats = _native.ranking_bpref(*_events(pairs, work, self.ties), float(self.level))[:, 0]
+        values: Floats = _native.ranking_bpref(*_events(pairs, cache, self.ties), float(self.level))[:, 0]
         return values
 
 
@@ -204,7 +204,7 @@ class GainValue(QueryValue):
     level: float
     ties: str
 
-    def values(self, pairs: RankedPairs, work: Work) -> Floats:
+    def values(self, pairs: RankedPairs, cache: SharedCache) -> Floats:
         """As the formula says."""
         k, exponential = ALL if self.k is None else self.k, self.gain == "exponential"
         highest, most = pairs.relevance.max(initial=0.0), MOST_EXPONENTIAL if exponential else LARGEST
@@ -213,7 +213,7 @@ class GainValue(QueryValue):
                 f"metric 'ndcg': a relevance of {highest:g} is above {most:g}, the largest for gain={self.gain}",
                 remedy="Give degrees of relevance, such as 0 to 4.",
             )
-        events = _events(pairs, work, self.ties)
+        events = _events(pairs, cache, self.ties)
         gain, ideal = _native.ranking_gain(*events, k, float(self.level), exponential).T
         return _over(gain, ideal, ideal > 0)
 
@@ -229,9 +229,9 @@ class BiasedValue(QueryValue):
     gain: str
     ties: str
 
-    def values(self, pairs: RankedPairs, work: Work) -> Floats:
+    def values(self, pairs: RankedPairs, cache: SharedCache) -> Floats:
         """As the formula says."""
-        events, graded = _events(pairs, work, self.ties), self.gain == "graded"
+        events, graded = _events(pairs, cache, self.ties), self.gain == "graded"
         values: Floats = _native.ranking_rbp(*events, float(self.p), float(self.level), graded)[:, 0]
         return values
 
@@ -246,7 +246,7 @@ class ExpectedValue(QueryValue):
     max: int
     ties: str
 
-    def values(self, pairs: RankedPairs, work: Work) -> Floats:
+    def values(self, pairs: RankedPairs, cache: SharedCache) -> Floats:
         """As the formula says. A degree above the highest is refused."""
         highest = pairs.relevance.max(initial=0.0)
         if highest > self.max:
@@ -255,5 +255,5 @@ class ExpectedValue(QueryValue):
                 remedy=f"Set max to the highest degree: err(max={int(np.ceil(highest))}).",
             )
         k = ALL if self.k is None else self.k
-        values: Floats = _native.ranking_err(*_events(pairs, work, self.ties), k, float(self.max))[:, 0]
+        values: Floats = _native.ranking_err(*_events(pairs, cache, self.ties), k, float(self.max))[:, 0]
         return values

@@ -10,9 +10,9 @@ import numpy as np
 from steelyard.align.rankings import RankedPairs
 from steelyard.core.figure import Figure, Listing, Texts
 from steelyard.core.metric import Metric
-from steelyard.core.need import Work
 from steelyard.core.plan import POINT, UNITS
 from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache
 from steelyard.core.units import Units
 from steelyard.tasks.rankings.graded import DiscountedGain
 from steelyard.tasks.rankings.hits import Hit, Precision, Recall
@@ -33,9 +33,14 @@ def depth(pairs: RankedPairs) -> Figure:
     depths = [k for k in DEPTHS if k <= longest] or [1]
     kinds = (("nDCG", DiscountedGain), ("recall", Recall), ("precision", Precision), ("hit rate", Hit))
     shown = [(name, k, kind(k=k)) for name, kind in kinds for k in depths]
-    work, needs = Work(), dict.fromkeys(need for *_, metric in shown for need in (metric.value(), metric.counted()))
+    work, needs = (
+        SharedCache(),
+        dict.fromkeys(statistic for *_, metric in shown for statistic in (metric.value(), metric.counted())),
+    )
     totals = State(
-        Units(pairs.units, pairs.weight), pairs.facts, {need: need.measure(pairs, work) for need in needs}
+        Units(pairs.units, pairs.weight),
+        pairs.facts,
+        {statistic: statistic.measure(pairs, work) for statistic in needs},
     ).totals(POINT)
     columns: dict[str, list[Any]] = {
         "series": [name for name, _, _ in shown],

@@ -11,9 +11,9 @@ from steelyard import _native
 from steelyard.core.block import CellsBlock
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, within_range
-from steelyard.core.need import Cells, Work
 from steelyard.core.pairs import Array
-from steelyard.core.totals import Wanted
+from steelyard.core.statistic import Cells, SharedCache
+from steelyard.core.totals import Requirement
 from steelyard.core.weights import Floats, ratio
 from steelyard.maps.each import for_each
 from steelyard.tasks.segmentation.counts import UNCLASSED, BandPixels, coders
@@ -100,7 +100,7 @@ class EdgeScore(Cells):
 
     name: ClassVar[str] = "segmentation.edges"
 
-    def measure(self, pairs: MapPairs, work: Work) -> CellsBlock:
+    def measure(self, pairs: MapPairs, cache: SharedCache) -> CellsBlock:
         """Two numbers for each class of an image."""
         coder = coders(pairs)
 
@@ -185,7 +185,7 @@ class BoundaryF1(Metric):
         """A share of the diagonal."""
         within_range(self, "tolerance", 0.0, 1.0)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Scores by image and class."""
         return (EdgeScore(self.tolerance),)
 

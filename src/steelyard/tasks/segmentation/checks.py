@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.checks.check import Checks, Data, Problem
+from steelyard.checks.check import CheckData, Checks, Problem
 from steelyard.core.errors import InputError
 from steelyard.core.records import distinct_values
 
@@ -15,7 +15,7 @@ MUCH = 0.2  # more agreement, as a share of pixels, than labels as they are
 _VOID = 255
 
 
-def _scan(data: Data) -> Any:
+def _scan(data: CheckData) -> Any:
     """The counted maps; None where they cannot be, which the first check says."""
     if "scan" not in data.read:
         data.read["scan"], data.read["refused"] = None, ""
@@ -29,7 +29,7 @@ def _scan(data: Data) -> Any:
 
 
 @CHECKS.add("maps-refused", "error", "evaluation refuses the maps", "See the example.", quick=False)
-def refused(data: Data) -> Problem | None:
+def refused(data: CheckData) -> Problem | None:
     """What evaluation would refuse."""
     _scan(data)
     text = data.read["refused"]
@@ -42,7 +42,7 @@ def refused(data: Data) -> Problem | None:
     "predictions are labelled one off, so that nearly nothing is right",
     "Say prediction.shift, or reduce_zero.",
 )
-def shifted(data: Data) -> Problem | None:
+def shifted(data: CheckData) -> Problem | None:
     """Whether far more pixels agree when predictions are raised or lowered by one."""
     scan = _scan(data)
     if scan is None or not len(scan.count):
@@ -75,7 +75,7 @@ def shifted(data: Data) -> Problem | None:
     "Say --ignore 255.",
     side="truth",
 )
-def void(data: Data) -> Problem | None:
+def void(data: CheckData) -> Problem | None:
     """Whether 255 is a class of its own beside classes that end far below it."""
     scan = _scan(data)
     if scan is None:
@@ -103,7 +103,7 @@ def void(data: Data) -> Problem | None:
     side="truth",
     quick=False,
 )
-def ignored(data: Data) -> Problem | None:
+def ignored(data: CheckData) -> Problem | None:
     """Whether more than half of the truth is ignored."""
     if _scan(data) is None:
         return None
@@ -115,7 +115,7 @@ def ignored(data: Data) -> Problem | None:
 
 
 @CHECKS.add("one-class", "warning", "the model says the same of every pixel", "Is it the right folder?", quick=False)
-def constant(data: Data) -> Problem | None:
+def constant(data: CheckData) -> Problem | None:
     """Whether all predictions are of one class while the truth has several."""
     if _scan(data) is None:
         return None

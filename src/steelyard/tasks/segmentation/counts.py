@@ -10,11 +10,11 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.block import CellsBlock, SumBlock
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Cells, Sum, Work
+from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array
 from steelyard.core.records import distinct_values
+from steelyard.core.statistic import Cells, SharedCache, Sum
 from steelyard.core.weights import ratio
 from steelyard.maps.each import for_each
 from steelyard.tasks.segmentation.data import Coded, MapPairs, Scan
@@ -51,7 +51,7 @@ class ClassTable:
         ]
         return ClassTable(keys // max(1, size), keys % max(1, size), np.stack(columns, axis=1))
 
-    def block(self, axis: str, facts: Facts) -> CellsBlock:
+    def block(self, axis: str, facts: Metadata) -> CellsBlock:
         """Cells (class, what): right, true, predicted, and 1 for the image."""
         table = np.concatenate([self.pixels, np.ones((len(self.owner), 1))], axis=1)
         row, column = np.nonzero(table)
@@ -63,7 +63,7 @@ class ClassPixels(Cells):
 
     name: ClassVar[str] = "segmentation.classes"
 
-    def measure(self, pairs: MapPairs, work: Work) -> CellsBlock:
+    def measure(self, pairs: MapPairs, cache: SharedCache) -> CellsBlock:
         """Counts of each image."""
         return ClassTable.of(pairs.pixels, pairs.facts.size("class")).block("class", pairs.facts)
 
@@ -73,7 +73,7 @@ class GroupPixels(Cells):
 
     name: ClassVar[str] = "segmentation.groups"
 
-    def measure(self, pairs: MapPairs, work: Work) -> CellsBlock:
+    def measure(self, pairs: MapPairs, cache: SharedCache) -> CellsBlock:
         """Counts of each image, its classes joined to groups first."""
         pixels, facts = pairs.pixels, pairs.facts
         known, groups = pairs.labelling, facts.axes["group"].ids
@@ -88,7 +88,7 @@ class Confusion(Cells):
     name: ClassVar[str] = "segmentation.confusion"
     drawn: ClassVar[bool] = False
 
-    def measure(self, pairs: MapPairs, work: Work) -> CellsBlock:
+    def measure(self, pairs: MapPairs, cache: SharedCache) -> CellsBlock:
         """Counts of each image."""
         pixels = pairs.pixels
         some = pixels.predicted >= 0
@@ -101,7 +101,7 @@ class PixelSums(Sum):
 
     name: ClassVar[str] = "segmentation.pixels"
 
-    def measure(self, pairs: MapPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: MapPairs, cache: SharedCache) -> SumBlock:
         """Three numbers for each image."""
         pixels, units = pairs.pixels, len(pairs.units)
         wrong = pixels.predicted < 0
@@ -118,7 +118,7 @@ class ImageScore(Sum):
 
     name: ClassVar[str] = "segmentation.images"
 
-    def measure(self, pairs: MapPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: MapPairs, cache: SharedCache) -> SumBlock:
         """Two numbers for each image."""
         table, units = ClassTable.of(pairs.pixels, pairs.facts.size("class")), len(pairs.units)
         hit, both = table.pixels[:, HIT], table.pixels[:, TRUE] + table.pixels[:, PREDICTED]
@@ -139,12 +139,14 @@ class BandPixels(Cells):
 
     name: ClassVar[str] = "segmentation.bands"
 
-    def measure(self, pairs: MapPairs, work: Work) -> CellsBlock:
+    def measure(self, pairs: MapPairs, cache: SharedCache) -> CellsBlock:
         """Counts of each image. All widths that are wanted are counted while a map is in memory."""
         widths = tuple(
-            dict.fromkeys([need.width for need in work.needs if isinstance(need, BandPixels)] or [self.width])
+            dict.fromkeys(
+                [statistic.width for statistic in cache.needs if isinstance(statistic, BandPixels)] or [self.width]
+            )
         )
-        scans = work.once(("bands", widths), lambda: _bands(pairs, widths))
+        scans = cache.once(("bands", widths), lambda: _bands(pairs, widths))
         pixels = scans[widths.index(self.width)]
         return ClassTable.of(pixels, pairs.facts.size("class")).block("class", pairs.facts)
 

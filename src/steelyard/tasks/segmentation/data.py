@@ -10,8 +10,8 @@ import numpy as np
 
 from steelyard.align.join import join_rows
 from steelyard.core.errors import InputError
-from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import SIDES, Options
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.records import Column, Records, Schema, distinct_values
@@ -76,7 +76,7 @@ class MapPairs(Pairs):
     scores: ScoreRules = ScoreRules()
 
     @cached_property
-    def facts(self) -> Facts:
+    def facts(self) -> Metadata:
         """The classes: those that are declared, else the values that stand in any map."""
         known = self.labelling
         if known.ids is not None:
@@ -89,7 +89,7 @@ class MapPairs(Pairs):
             ids = tuple(int(v) for v in distinct_values(np.concatenate(values)).tolist() if v >= 0)
         groups = tuple(dict.fromkeys(known.groups.values()))
         flags = {"groups": ";".join(f"{name}:{group}" for name, group in known.groups.items())}
-        return Facts({"class": Axis(ids, known.names), "group": Axis(tuple(sorted(groups)))}, flags)
+        return Metadata({"class": Axis(ids, known.names), "group": Axis(tuple(sorted(groups)))}, flags)
 
     @cached_property
     def scan(self) -> Scan:

@@ -68,6 +68,6 @@ def _numbers(pairs: MapPairs, f1: Metric, level: str = "dataset") -> Mapping[str
         "miou": MeanIou(level=level), "mdice": MeanDice(level=level), "macc": MeanAccuracy(),
         "accuracy": PixelAccuracy(), "f1": f1,
     }  # fmt: skip
-    needs: dict[Any, None] = {need: None for metric in asked.values() for need in metric.needs()}
+    needs: dict[Any, None] = {statistic: None for metric in asked.values() for statistic in metric.needs()}
     totals = State.of(pairs, needs).totals(POINT)
     return {name: float(totals.of(metric)[0]) for name, metric in asked.items()}

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from steelyard.core.errors import InputError, nearest
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric
-from steelyard.core.need import Cells
 from steelyard.core.numerals import as_spec
 from steelyard.core.plan import POINT
-from steelyard.core.totals import Wanted
+from steelyard.core.statistic import Cells
+from steelyard.core.totals import Requirement
 from steelyard.core.weights import Array, Floats, ratio
 from steelyard.tasks.segmentation.counts import (
     HIT,
@@ -46,7 +46,7 @@ def mean_defined(values: Floats, kept: Any = None) -> Floats:
     return ratio(total, count)
 
 
-def class_place(facts: Facts, label: object) -> int:
+def class_place(facts: Metadata, label: object) -> int:
     """The place of a class on the axis; an error where there is none of that name."""
     axis = facts.axes["class"]
     place = axis.find(label)
@@ -77,7 +77,7 @@ class Overlap(Metric):
         """Where the pixels are kept."""
         return ClassPixels()
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Pixels by class; the confused classes are kept for tables."""
         return (self.cells(), Confusion(), PixelSums())
 
@@ -119,7 +119,7 @@ class OneClass(Overlap):
         """The title and the class."""
         return self.title if self.only is None else f"{self.title}: {self.only}"
 
-    def expand(self, facts: Facts) -> tuple[Metric, ...]:
+    def expand(self, facts: Metadata) -> tuple[Metric, ...]:
         """One metric for each class."""
         if self.only is not None:
             class_place(facts, self.only)
@@ -154,7 +154,7 @@ class MeanOfClasses(Overlap):
 
     without: str | int | None = None
 
-    def expand(self, facts: Facts) -> tuple[Metric, ...]:
+    def expand(self, facts: Metadata) -> tuple[Metric, ...]:
         """Itself; the class that is left out must exist."""
         if self.without is not None:
             class_place(facts, self.without)
@@ -184,9 +184,11 @@ class MeanOfClasses(Overlap):
         return float((np.isnan(values) & self.kept(totals, values))[0].sum()), "classes that have no pixel"
 
 
-def units_having(state: State, need: Cells, *columns: int) -> Floats:
+def units_having(state: State, statistic: Cells, *columns: int) -> Floats:
     """How many units, or clusters, have something in one of these columns of each class: cells are (class, column)."""
-    return state.once(("units having", need, columns), lambda: _units_having(state, state.blocks[need], columns))
+    return state.once(
+        ("units having", statistic, columns), lambda: _units_having(state, state.blocks[statistic], columns)
+    )
 
 
 def _units_having(state: State, block: Any, columns: tuple[int, ...]) -> Floats:

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from steelyard.core.errors import InputError
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of
-from steelyard.core.need import Cells
-from steelyard.core.totals import Wanted
+from steelyard.core.statistic import Cells
+from steelyard.core.totals import Requirement
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.segmentation.counts import HIT, TRUE, ClassPixels, GroupPixels, ImageScore
 from steelyard.tasks.segmentation.overlap import MeanOfClasses, OneClass, Overlap
@@ -136,7 +136,7 @@ class MeanIou(MeanOfClasses):
         """Pixels of classes or of their groups."""
         return GroupPixels() if self.groups == "category" else ClassPixels()
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Pixels by class, or the images' own means."""
         return (*super().needs(), ImageScore(self.figure)) if self.level == "image" else super().needs()
 
@@ -165,7 +165,7 @@ class MeanIou(MeanOfClasses):
         """Those of classes."""
         return super().notes(totals) if self.groups == "none" and self.level == "dataset" else ()
 
-    def expand(self, facts: Facts) -> tuple[Metric, ...]:
+    def expand(self, facts: Metadata) -> tuple[Metric, ...]:
         """Itself; categories must be known."""
         if self.groups == "category" and not facts.axes["group"].ids:
             raise InputError("the classes have no categories", remedy="Say --labels cityscapes.")
@@ -294,7 +294,7 @@ class Precision(OneClass):
     figure: ClassVar[str] = "precision"
     reference: ClassVar[str] = "mmsegmentation IoUMetric (mFscore)"
 
-    def expand(self, facts: Facts) -> tuple[Metric, ...]:
+    def expand(self, facts: Metadata) -> tuple[Metric, ...]:
         """Itself: without a class it is the mean."""
         return super().expand(facts) if self.only is not None else (self,)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from steelyard.checks.check import FEW, Checks, Data, Problem, evenly, some_rows
+from steelyard.checks.check import FEW, CheckData, Checks, Problem, evenly, some_rows
 from steelyard.checks.ids import with_ids
 from steelyard.checks.numbers import constant, copies, negative, unit_of_weight
 from steelyard.core.records import Array, factorize
@@ -30,7 +30,7 @@ MOST = 2000  # sequences whose frames are joined again
 RATES = (1000.0, 24.0, 25.0, 30.0, 50.0, 60.0)
 
 
-def _frames(data: Data) -> tuple[Array, Array, Array, Array, Array, Array] | None:
+def _frames(data: CheckData) -> tuple[Array, Array, Array, Array, Array, Array] | None:
     """Sequence, t and weight of both sides, of valid frames of some sequences."""
     if "frames" in data.read:
         frames: tuple[Array, Array, Array, Array, Array, Array] | None = data.read["frames"]
@@ -73,7 +73,7 @@ def _joined(frames: tuple[Array, ...], change: Callable[[Array, Array], Array]) 
     "time-shifted", "error", "frames are counted from another start: each has its neighbour's prediction",
     "Count t from 0 at the initial frame on both sides.", quick=False,
 )  # fmt: skip
-def time_shifted(data: Data) -> Problem | None:
+def time_shifted(data: CheckData) -> Problem | None:
     """Whether predictions fit, or meet, the frame one later or earlier."""
     frames = _frames(data)
     if frames is None:
@@ -97,7 +97,7 @@ def time_shifted(data: Data) -> Problem | None:
     "unit-of-time", "error", "seconds or milliseconds where the number of a frame is expected",
     "Give the frame's number, 0, 1, 2, ..., on both sides.", quick=False,
 )  # fmt: skip
-def unit_of_time(data: Data) -> Problem | None:
+def unit_of_time(data: CheckData) -> Problem | None:
     """Whether times of the predictions meet those of the truth after a division or a multiplication."""
     frames = _frames(data)
     if frames is None:
@@ -117,7 +117,7 @@ def unit_of_time(data: Data) -> Problem | None:
 @CHECKS.add(
     "time-reversed", "error", "the last frame stands first", "Sort frames by time before numbering them.", quick=False
 )
-def time_reversed(data: Data) -> Problem | None:
+def time_reversed(data: CheckData) -> Problem | None:
     """Whether predictions fit when each sequence is turned round."""
     frames = _frames(data)
     if frames is None:
@@ -138,7 +138,7 @@ def time_reversed(data: Data) -> Problem | None:
     "consumed-as-left", "error", "what was eaten stands where what is left is expected",
     "Give the weight that is left on the plate.",
 )  # fmt: skip
-def consumed_as_left(data: Data) -> Problem | None:
+def consumed_as_left(data: CheckData) -> Problem | None:
     """Whether predictions fit the initial weight minus the truth."""
     rows, places = data.kept
     if data.pairs is None or len(rows) < FEW:
@@ -166,7 +166,7 @@ def consumed_as_left(data: Data) -> Problem | None:
     "energy-density", "error", "kcal per 100 g, or kilojoules, where kcal per g is expected: no food has more than 9",
     "Divide kcal per 100 g by 100, kilojoules by 4.184.", side="truth",
 )  # fmt: skip
-def energy_density(data: Data) -> Problem | None:
+def energy_density(data: CheckData) -> Problem | None:
     """Densities that no food has."""
     density = data.truth.columns.get("kcal_per_g")
     if density is None:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.sequences.sums import SequenceSum
 from steelyard.tasks.shared.regression import INFINITY
@@ -27,11 +27,11 @@ class _Ratio(Metric):
 
     counted: ClassVar[tuple[str, ...]] = ()  # totals that remarks read
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Both totals, and what remarks count."""
         return tuple(map(SequenceSum, dict.fromkeys((self.numerator, self.denominator, *self.counted))))
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Numerator's total over denominator's total."""
         return self.factor * ratio(totals[SequenceSum(self.numerator)], totals[SequenceSum(self.denominator)])
 
@@ -39,12 +39,12 @@ class _Ratio(Metric):
 class _NeedsStart(_Ratio):
     counted = ("sequences", "initial")
 
-    def left_out(self, totals: Declared) -> tuple[float, str]:
+    def left_out(self, totals: TotalsView) -> tuple[float, str]:
         """Sequences without an initial frame."""
         every, started = (totals[SequenceSum(of)][0] for of in self.counted)
         return float(every - started), "sequences without a frame t = 0"
 
-    def why(self, totals: Declared) -> str:
+    def why(self, totals: TotalsView) -> str:
         """Tell data without initial frames from initial frames that weigh nothing."""
         return self.undefined_reason() if totals[SequenceSum("initial")][0] else "no sequence has a valid frame t = 0"
 
@@ -59,14 +59,14 @@ class _Consumed(_Ratio):
         """Check that the setting is true or false."""
         one_of(self, "exclude_single", True, False)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """As the base, without sequences of one frame where that is asked for: they add 0 to both sums."""
         below = totals[SequenceSum(self.denominator)]
         if self.exclude_single and self.denominator == "consumed":
             below = below - totals[SequenceSum("single")]
         return self.factor * ratio(totals[SequenceSum(self.numerator)], below)
 
-    def left_out(self, totals: Declared) -> tuple[float, str]:
+    def left_out(self, totals: TotalsView) -> tuple[float, str]:
         """Sequences whose first or last frame is not there."""
         every, complete, single = (totals[SequenceSum(of)][0] for of in self.counted)
         gone = float(every - complete)
@@ -76,13 +76,13 @@ class _Consumed(_Ratio):
             what += ", or of a single frame"
         return gone, what
 
-    def why(self, totals: Declared) -> str:
+    def why(self, totals: TotalsView) -> str:
         """Tell data without first or last frames from plates of which nothing was eaten."""
         if totals[SequenceSum("consumed")][0]:
             return self.undefined_reason()
         return "no sequence has a valid frame t = 0 and a prediction at the end"
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """Say how many sequences have one frame only."""
         single = int(totals[SequenceSum("single")][0])
         if not single or self.exclude_single:
@@ -96,13 +96,13 @@ class _Consumed(_Ratio):
 class _Energy(_Ratio):
     counted = ("rows", "kcal_frames")
 
-    def why(self, totals: Declared) -> str:
+    def why(self, totals: TotalsView) -> str:
         """Tell a missing column from a food without energy."""
         if not totals[SequenceSum("kcal_frames")][0]:
             return "no kcal_per_g is given"
         return "the foods hold no energy"
 
-    def left_out(self, totals: Declared) -> tuple[float, str]:
+    def left_out(self, totals: TotalsView) -> tuple[float, str]:
         """Frames without an energy density."""
         frames, known = (totals[SequenceSum(of)][0] for of in self.counted)
         return float(frames - known), "frames without kcal_per_g"

@@ -6,9 +6,9 @@ import numpy as np
 
 from steelyard.core.block import SumBlock
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Sum, Work
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.records import constant_in_unit, factorize
+from steelyard.core.statistic import SharedCache, Sum
 from steelyard.tasks.shared.rows import row_columns, rows_of
 
 
@@ -20,20 +20,20 @@ class SequenceSum(Sum):
 
     of: str
 
-    def measure(self, pairs: Pairs, work: Work) -> SumBlock:
+    def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
         """One of the columns that are made together."""
-        return SumBlock(sequence_columns(pairs, work)[self.of])
+        return SumBlock(sequence_columns(pairs, cache)[self.of])
 
 
-def sequence_columns(pairs: Pairs, work: Work) -> dict[str, Array]:
+def sequence_columns(pairs: Pairs, cache: SharedCache) -> dict[str, Array]:
     """Columns by sequence, by what they are of."""
-    return work.once("sequence columns", lambda: _columns(pairs, work))
+    return cache.once("sequence columns", lambda: _columns(pairs, cache))
 
 
-def _columns(pairs: Pairs, work: Work) -> dict[str, Array]:
-    truth, prediction = rows_of(pairs, work)
+def _columns(pairs: Pairs, cache: SharedCache) -> dict[str, Array]:
+    truth, prediction = rows_of(pairs, cache)
     units, owner, t = len(pairs.units), pairs.owner, pairs.truth_column("t")
-    columns = dict(row_columns(pairs, work))
+    columns = dict(row_columns(pairs, cache))
     frames = columns["rows"]
 
     columns["sequences"] = (frames > 0).astype(float)

@@ -8,9 +8,9 @@ import numpy as np
 
 from steelyard.core.figure import Array, Figure, Listing, Texts
 from steelyard.core.metric import Metric
-from steelyard.core.need import Work
 from steelyard.core.pairs import Pairs
 from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache
 from steelyard.tasks.sequences.sums import sequence_columns
 from steelyard.tasks.shared.agreement import agreement_figures, other_texts
 from steelyard.tasks.shared.rows import rows_of
@@ -20,13 +20,13 @@ MOST_TRACES = 6
 
 def figures(pairs: Pairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """Weights over time, and predicted against true grams."""
-    truth, prediction = rows_of(pairs, Work())
+    truth, prediction = rows_of(pairs, SharedCache())
     return {"traces": lambda: traces(pairs), **agreement_figures(truth, prediction, "frame")}
 
 
 def traces(pairs: Pairs) -> Figure:
     """The weight of some sequences over time, with its prediction: the worst, those in the middle, the best."""
-    work = Work()
+    work = SharedCache()
     columns_of = sequence_columns(pairs, work)
     truth, prediction = rows_of(pairs, work)
     errors, shown = columns_of["mean_error"], np.flatnonzero(columns_of["rows"] > 0)
@@ -55,7 +55,7 @@ def traces(pairs: Pairs) -> Figure:
 
 def listing(pairs: Pairs, state: State) -> Listing:
     """Every frame with its error, and the text columns of the truth beside it."""
-    truth, prediction = rows_of(pairs, Work())
+    truth, prediction = rows_of(pairs, SharedCache())
     columns: dict[str, Array | Texts] = {
         "sequence": Texts(pairs.owner, [str(u) for u in pairs.units.tolist()]),
         "frame": pairs.truth_column("t"),

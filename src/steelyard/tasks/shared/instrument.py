@@ -7,9 +7,9 @@ import numpy as np
 from steelyard.core.block import SumBlock
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, within_range
-from steelyard.core.need import Sum, Work, sum_by_unit
 from steelyard.core.pairs import Array, Pairs
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.statistic import SharedCache, Sum, sum_by_unit
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.shared.rows import ROWS, rows_of
 
@@ -61,11 +61,11 @@ class RoundNumbers(Metric):
         """Check that the round number is positive."""
         within_range(self, "step", 1e-9, 1e9)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Round numbers in excess, and rows."""
         return RoundExcess(float(self.step)), ROWS
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Round predictions less round truths, over rows."""
         return 100 * ratio(totals[RoundExcess(float(self.step))], totals[ROWS])
 
@@ -78,9 +78,9 @@ class RoundExcess(Sum):
 
     step: float
 
-    def measure(self, pairs: Pairs, work: Work) -> SumBlock:
+    def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
         """Their number in each unit."""
-        truth, prediction = (np.mod(side, self.step) == 0 for side in rows_of(pairs, work))
+        truth, prediction = (np.mod(side, self.step) == 0 for side in rows_of(pairs, cache))
         return sum_by_unit(prediction.astype(float) - truth, pairs.owner, len(pairs.units))
 
 
@@ -90,9 +90,9 @@ class Steps(Sum):
 
     name = "sequences.steps"
 
-    def measure(self, pairs: Pairs, work: Work) -> SumBlock:
+    def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
         """Their numbers in each unit."""
-        columns = step_columns(*rows_of(pairs, work), pairs.owner, len(pairs.units))
+        columns = step_columns(*rows_of(pairs, cache), pairs.owner, len(pairs.units))
         return SumBlock(np.stack([columns["steps"], columns["rises"]], axis=1))
 
 
@@ -120,15 +120,15 @@ class RisingSteps(Metric):
     range = (0, 100)
     measured_in = "%"
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Steps and rises."""
         return (Steps(),)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Rises over steps."""
         return 100 * ratio(*self.parts(totals))
 
-    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion: rises, of all steps."""
         counts = totals[Steps()]
         return counts[:, 1], counts[:, 0]

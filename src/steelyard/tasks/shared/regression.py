@@ -14,7 +14,7 @@ from steelyard.core.block import Pooled
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.shared.rows import ROWS, EpsilonError, RowMoments, RowSum, RowsWithin
 
@@ -45,11 +45,11 @@ class MeanAbsoluteError(Metric):
     measured_in = "g"
     reference = "sklearn.metrics.mean_absolute_error"
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Absolute errors and rows."""
         return RowSum("abs_error"), ROWS
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Sum of absolute errors over number of rows."""
         return ratio(totals[RowSum("abs_error")], totals[ROWS])
 
@@ -87,13 +87,13 @@ class MeanAbsolutePercentageError(Metric):
         """Check the policy for a true weight of 0."""
         one_of(self, "zero", "skip", "error", "eps")
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Relative errors, and the rows that have one."""
         if self.zero == "eps":
             return EpsilonError(), ROWS
         return RowSum("relative_error"), RowSum("positive_rows"), RowSum("zero_rows")
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Sum of relative errors over the rows that have one."""
         if self.zero == "eps":
             return 100 * ratio(totals[EpsilonError()], totals[ROWS])
@@ -105,7 +105,7 @@ class MeanAbsolutePercentageError(Metric):
             )
         return 100 * ratio(totals[RowSum("relative_error")], totals[RowSum("positive_rows")])
 
-    def left_out(self, totals: Declared) -> tuple[float, str]:
+    def left_out(self, totals: TotalsView) -> tuple[float, str]:
         """Rows without a relative error."""
         if self.zero == "eps":
             return 0, ""
@@ -135,11 +135,11 @@ class WeightedAbsolutePercentageError(Metric):
     range = (0, INFINITY)
     measured_in = "%"
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Absolute errors and true grams."""
         return RowSum("abs_error"), RowSum("truth")
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Sum of absolute errors over sum of true weights."""
         return 100 * ratio(totals[RowSum("abs_error")], totals[RowSum("truth")])
 
@@ -165,11 +165,11 @@ class Bias(Metric):
     range = (-INFINITY, INFINITY)
     measured_in = "g"
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Signed errors and rows."""
         return RowSum("error"), ROWS
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Sum of errors over number of rows."""
         return ratio(totals[RowSum("error")], totals[ROWS])
 
@@ -197,11 +197,11 @@ class RootMeanSquaredError(Metric):
     measured_in = "g"
     reference = "sklearn.metrics.root_mean_squared_error"
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Squared errors and rows."""
         return RowSum("squared_error"), ROWS
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Root of the sum of squared errors over number of rows."""
         return np.sqrt(ratio(totals[RowSum("squared_error")], totals[ROWS]))
 
@@ -241,15 +241,15 @@ class Within(Metric):
         """Name the percentage."""
         return f"Within {self.percent:g} percent"
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Rows within, and rows."""
         return RowsWithin(float(self.percent)), ROWS
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Number of rows within over number of rows."""
         return 100 * ratio(*self.parts(totals))
 
-    def parts(self, totals: Declared) -> tuple[Floats, Floats]:
+    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion: rows within, of all rows."""
         return totals[RowsWithin(float(self.percent))], totals[ROWS]
 
@@ -288,11 +288,11 @@ class CoefficientOfDetermination(Metric):
     range = (-INFINITY, 1)
     reference = "sklearn.metrics.r2_score"
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Squared errors and moments."""
         return RowSum("squared_error"), RowMoments()
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """One minus squared error over squared deviation from the mean."""
         variance = _variance(totals[RowMoments()], TRUTH)
         return np.asarray(1 - totals[RowSum("squared_error")] / variance)
@@ -320,11 +320,11 @@ class PearsonCorrelation(Metric):
     range = (-1, 1)
     reference = "scipy.stats.pearsonr"
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Moments."""
         return (RowMoments(),)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Covariance over the product of the deviations."""
         pooled = totals[RowMoments()]
         scale = np.sqrt(_variance(pooled, TRUTH) * _variance(pooled, PREDICTION))
@@ -354,11 +354,11 @@ class Slope(Metric):
     range = (-INFINITY, INFINITY)
     reference = "scipy.stats.linregress"
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Moments."""
         return (RowMoments(),)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Covariance over the variance of the truth."""
         pooled = totals[RowMoments()]
         return np.asarray(pooled.covariance(TRUTH, PREDICTION)[0] / _variance(pooled, TRUTH))

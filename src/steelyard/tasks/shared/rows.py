@@ -6,8 +6,8 @@ import numpy as np
 
 from steelyard.core.block import MomentsBlock, SumBlock
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Moments, Sum, Work, sum_by_unit
 from steelyard.core.pairs import Array, Pairs
+from steelyard.core.statistic import Moments, SharedCache, Sum, sum_by_unit
 
 
 def regression_columns(truth: Array, prediction: Array, owner: Array, units: int) -> dict[str, Array]:
@@ -33,14 +33,14 @@ def regression_columns(truth: Array, prediction: Array, owner: Array, units: int
     }
 
 
-def rows_of(pairs: Pairs, work: Work) -> tuple[Array, Array]:
+def rows_of(pairs: Pairs, cache: SharedCache) -> tuple[Array, Array]:
     """True and predicted grams, row by row. A missing prediction that the policy keeps counts as 0 g."""
-    return work.once("rows", lambda: (pairs.truth_column("weight"), pairs.prediction_column("weight", missing=0.0)))
+    return cache.once("rows", lambda: (pairs.truth_column("weight"), pairs.prediction_column("weight", missing=0.0)))
 
 
-def row_columns(pairs: Pairs, work: Work) -> dict[str, Array]:
+def row_columns(pairs: Pairs, cache: SharedCache) -> dict[str, Array]:
     """Sums of rows by unit, by what they are of."""
-    return work.once("row columns", lambda: regression_columns(*rows_of(pairs, work), pairs.owner, len(pairs.units)))
+    return cache.once("row columns", lambda: regression_columns(*rows_of(pairs, cache), pairs.owner, len(pairs.units)))
 
 
 @frozen
@@ -51,9 +51,9 @@ class RowSum(Sum):
 
     of: str = "rows"
 
-    def measure(self, pairs: Pairs, work: Work) -> SumBlock:
+    def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
         """One of the sums that are made together."""
-        return SumBlock(row_columns(pairs, work)[self.of])
+        return SumBlock(row_columns(pairs, cache)[self.of])
 
 
 @frozen
@@ -62,9 +62,9 @@ class RowMoments(Moments):
 
     name = "rows.moments"
 
-    def measure(self, pairs: Pairs, work: Work) -> MomentsBlock:
+    def measure(self, pairs: Pairs, cache: SharedCache) -> MomentsBlock:
         """The moments of both sides."""
-        return MomentsBlock.of(rows_of(pairs, work), pairs.owner, len(pairs.units))
+        return MomentsBlock.of(rows_of(pairs, cache), pairs.owner, len(pairs.units))
 
 
 ROWS = RowSum("rows")
@@ -76,9 +76,9 @@ class EpsilonError(Sum):
 
     name = "rows.relative_to_epsilon"
 
-    def measure(self, pairs: Pairs, work: Work) -> SumBlock:
+    def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
         """Their sum in each unit."""
-        truth, prediction = rows_of(pairs, work)
+        truth, prediction = rows_of(pairs, cache)
         relative = np.abs(prediction - truth) / np.maximum(np.abs(truth), np.finfo(np.float64).eps)
         return sum_by_unit(relative, pairs.owner, len(pairs.units))
 
@@ -91,8 +91,8 @@ class RowsWithin(Sum):
 
     percent: float
 
-    def measure(self, pairs: Pairs, work: Work) -> SumBlock:
+    def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
         """Their number in each unit."""
-        truth, prediction = rows_of(pairs, work)
+        truth, prediction = rows_of(pairs, cache)
         within = 100 * np.abs(prediction - truth) <= self.percent * truth
         return sum_by_unit(within.astype(float), pairs.owner, len(pairs.units))

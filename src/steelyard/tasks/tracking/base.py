@@ -10,14 +10,14 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from steelyard.core.errors import InputError, nearest
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of
-from steelyard.core.need import Cells, Sum
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.statistic import Cells, Sum
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.tracking.data import MOTS
-from steelyard.tasks.tracking.needs import REMOVED_ROWS, SEQUENCES
+from steelyard.tasks.tracking.statistics import REMOVED_ROWS, SEQUENCES
 
 FEW = 30  # sequences
 MOST_NAMED = 5  # classes in a remark
@@ -37,7 +37,7 @@ def defined_mean(values: Floats) -> Floats:
     return ratio(in_order(np.where(there, values, 0.0)), in_order(there.astype(float)))
 
 
-def class_code(facts: Facts, label: object) -> int:
+def class_code(facts: Metadata, label: object) -> int:
     """The place of a class that a setting names; an error where there is none of that name."""
     axis = facts.axes["class"]
     code = axis.find(label)
@@ -80,7 +80,7 @@ class TrackMetric(Metric):
         said = {"det": ", classes summed", "trackeval": ", all classes"}.get(self.over, "")
         return f"{self.title}{said}"
 
-    def combined(self, totals: Declared, sums: Floats, value: Callable[[Floats], Floats]) -> Floats:
+    def combined(self, totals: TotalsView, sums: Floats, value: Callable[[Floats], Floats]) -> Floats:
         """The value of each row of weights from sums (rows, classes, ...)."""
         if self.only is not None:
             return value(sums[:, class_code(totals.facts, self.only)])
@@ -97,7 +97,7 @@ class TrackMetric(Metric):
         """What TrackEval prints for a class whose value is undefined."""
         return np.zeros(len(sums))
 
-    def _without_value(self, totals: Declared) -> list[str]:
+    def _without_value(self, totals: TotalsView) -> list[str]:
         """Classes that have boxes and no value, which the mean leaves out."""
         axis = totals.facts.axes["class"]
         if self.only is not None or self.over != "class_mean" or self.total or len(axis) < 2:
@@ -107,7 +107,7 @@ class TrackMetric(Metric):
         names = [axis.shown[code] for code, value in enumerate(each) if np.isnan(value) and sums[code].any()]
         return names if len(names) < len(axis) else []
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """What was taken out before scoring, and what few sequences say."""
         distractor, region, small, other, truth = (round(v) for v in totals[REMOVED_ROWS][0].tolist())
         parts = [
@@ -136,7 +136,7 @@ class TrackMetric(Metric):
             notes.append(f"{sequences} sequences: {what} (the jackknife's, with Student's t).")
         return tuple(notes)
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Its own sums, and those of the notes."""
         return (*self.own_needs(), SEQUENCES, REMOVED_ROWS)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
-from steelyard.checks.check import FEW, Checks, Data, Problem, some_rows
+from steelyard.checks.check import FEW, CheckData, Checks, Problem, some_rows
 from steelyard.checks.ids import with_ids
 from steelyard.core.records import Array
 
@@ -18,7 +18,7 @@ MOST, QUICKLY = 20_000, 1_000  # rows of the truth that are looked at
 FAR = 5.0  # box sizes: no object moves so far from a frame to the next
 
 
-def fit(data: Data, change: Callable[[Array], Array] | None = None, shift: int = 0) -> float:
+def fit(data: CheckData, change: Callable[[Array], Array] | None = None, shift: int = 0) -> float:
     """The mean IoU of true boxes with the best predicted one of their frame, moved or read otherwise."""
     truth, prediction = data.pairs.sides
     most = QUICKLY if data.quick else MOST
@@ -41,7 +41,7 @@ def fit(data: Data, change: Callable[[Array], Array] | None = None, shift: int =
     return float(best.mean())
 
 
-def _is_boxes(data: Data) -> bool:
+def _is_boxes(data: CheckData) -> bool:
     pairs = data.pairs
     return pairs is not None and all(len(side.run) >= FEW and side.mask is None for side in pairs.sides)
 
@@ -68,7 +68,7 @@ READINGS: tuple[tuple[str, Callable[[Array], Array]], ...] = (
     "boxes-read-wrong", "error", "corners or centres where left, top, width and height are expected, or another scale",
     "Give left, top, width and height in the pixels of the truth.",
 )  # fmt: skip
-def boxes_read_wrong(data: Data) -> Problem | None:
+def boxes_read_wrong(data: CheckData) -> Problem | None:
     """Whether boxes fit far better under another reading."""
     if not _is_boxes(data):
         return None
@@ -91,7 +91,7 @@ def boxes_read_wrong(data: Data) -> Problem | None:
     "nothing-overlaps", "error", "hardly any box of the predictions touches a true one: every score is near 0",
     "Are these predictions of the same videos, in the same pixels?",
 )  # fmt: skip
-def nothing_overlaps(data: Data) -> Problem | None:
+def nothing_overlaps(data: CheckData) -> Problem | None:
     """Whether boxes hardly overlap, whatever the reading."""
     if not _is_boxes(data) or boxes_read_wrong(data) is not None or frames_shifted(data) is not None:
         return None
@@ -111,7 +111,7 @@ def nothing_overlaps(data: Data) -> Problem | None:
     "frames-shifted", "error", "frames are counted from another start: each has its neighbour's boxes",
     "Count frames alike on both sides; -O prediction.first_frame=0 moves those of files.",
 )  # fmt: skip
-def frames_shifted(data: Data) -> Problem | None:
+def frames_shifted(data: CheckData) -> Problem | None:
     """Whether predictions fit better one frame later or earlier."""
     if not _is_boxes(data):
         return None
@@ -134,7 +134,7 @@ def frames_shifted(data: Data) -> Problem | None:
     "frames-thinned", "warning", "half of the true frames have no prediction at all: was every second frame tracked?",
     "Track every frame, or score the frames that were tracked.",
 )  # fmt: skip
-def frames_thinned(data: Data) -> Problem | None:
+def frames_thinned(data: CheckData) -> Problem | None:
     """Whether one side has objects in at most half of the other's frames."""
     if data.pairs is None:
         return None
@@ -171,7 +171,7 @@ def _jumps(side: Any) -> Array:
     "Give every object an id of its own in the whole sequence, in the truth too.",
     quick=False,
 )  # fmt: skip
-def ids_reused(data: Data) -> Problem | None:
+def ids_reused(data: CheckData) -> Problem | None:
     """Tracks that jump, on either side."""
     if not _is_boxes(data):
         return None
@@ -196,7 +196,7 @@ _OF_KITTI = ("car", "van", "pedestrian", "person_sitting", "dontcare")
     "Name the benchmark, or the classes to score.",
     side="truth",
 )  # fmt: skip
-def benchmark_missing(data: Data) -> Problem | None:
+def benchmark_missing(data: CheckData) -> Problem | None:
     """Whether the truth has the classes of a benchmark that was not named."""
     truth, options = data.truth, data.options
     given = {} if options is None else options.values
@@ -229,7 +229,7 @@ def benchmark_missing(data: Data) -> Problem | None:
     "predictions that are the truth itself; rows of classes that are not scored count as false",
     "Are these predictions of a tracker?",
 )  # fmt: skip
-def copies_of_truth(data: Data) -> Problem | None:
+def copies_of_truth(data: CheckData) -> Problem | None:
     """Boxes that stand in the truth to the last digit."""
     if not _is_boxes(data):
         return None

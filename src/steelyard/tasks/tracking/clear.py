@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, within_range
-from steelyard.core.need import Cells, Sum
-from steelyard.core.totals import Declared
+from steelyard.core.statistic import Cells, Sum
+from steelyard.core.totals import TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.tracking.base import TrackMetric, added
-from steelyard.tasks.tracking.needs import CLEAR, IDENTITY, ClearCells, SequenceMotaCells
+from steelyard.tasks.tracking.statistics import CLEAR, IDENTITY, ClearCells, SequenceMotaCells
 
 INFINITY = float("inf")
 NAMES = (*CLEAR, *IDENTITY)
@@ -46,7 +46,7 @@ class ClearMetric(CountedMetric):
     reference = "trackeval.metrics.CLEAR"
     ways: ClassVar[tuple[str, ...]] = ("class_mean", "det", "trackeval")
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """The value from counts by class."""
         return self.combined(totals, totals[self.cells], lambda sums: self.of(named(sums)))
 
@@ -319,7 +319,7 @@ class SequenceMota(CountedMetric):
         """MOTA by sequence and class."""
         return (SequenceMotaCells(float(self.iou)),)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Sum over sequences by their number."""
         sums = totals[SequenceMotaCells(float(self.iou))]
         return self.combined(totals, sums, lambda one: ratio(one[:, 0], one[:, 1]))

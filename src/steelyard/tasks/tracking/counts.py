@@ -6,11 +6,11 @@ import numpy as np
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
-from steelyard.core.totals import Declared
+from steelyard.core.totals import TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.tracking.base import in_order
 from steelyard.tasks.tracking.clear import INFINITY, ClearMetric, CountedMetric, CountRatio, S, named
-from steelyard.tasks.tracking.needs import SEQUENCES
+from steelyard.tasks.tracking.statistics import SEQUENCES
 
 
 @frozen
@@ -26,7 +26,7 @@ class Total(ClearMetric):
         """Their number."""
         return s[self.name]
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """The count of all classes, or of one."""
         sums = totals[self.cells]
         if self.only is not None:
@@ -270,7 +270,7 @@ class FalsePerFrame(CountedMetric):
     range = (0, INFINITY)
     reference = "trackeval.metrics.CLEAR"
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Over all frames; of several classes the mean."""
         frames = totals[SEQUENCES][:, 1]
         return self.combined(totals, totals[self.cells], lambda sums: ratio(named(sums)["fp"], frames))

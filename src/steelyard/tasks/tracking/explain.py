@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.explanation import Explanation, Step
-from steelyard.core.need import Work
 from steelyard.core.pairs import Array
+from steelyard.core.statistic import SharedCache
 from steelyard.tasks.shared.tools import find_tools
-from steelyard.tasks.tracking.needs import Tracked, kept, tracked
 from steelyard.tasks.tracking.pairs import TrackPairs
+from steelyard.tasks.tracking.statistics import Tracked, kept, tracked
 
 TOOLS = {"py-motmetrics": "1.4.0", "trackeval": "1.3.0"}
 
 
 def explain(pairs: TrackPairs, names: Any) -> tuple[Explanation, ...]:
     """What each tool prints for these data, and which rule moves it."""
-    work = Work()
+    work = SharedCache()
     return tuple(
         _motmetrics(pairs, work) if name == "py-motmetrics" else _trackeval(pairs, work)
         for name in find_tools(names, TOOLS)
@@ -39,8 +39,8 @@ def _numbers(clear: Array, *, distance: bool = False) -> dict[str, float]:
     }
 
 
-def _motmetrics(pairs: TrackPairs, work: Work) -> Explanation:
-    ours, theirs = tracked(pairs, work), tracked(pairs, work, last_match=True)
+def _motmetrics(pairs: TrackPairs, cache: SharedCache) -> Explanation:
+    ours, theirs = tracked(pairs, cache), tracked(pairs, cache, last_match=True)
     plain, all_rules = _numbers(ours.clear), _numbers(theirs.clear, distance=True)
     keeps = {**_numbers(theirs.clear), "mt": plain["mt"]}
     steps = (
@@ -50,7 +50,7 @@ def _motmetrics(pairs: TrackPairs, work: Work) -> Explanation:
         ),
         Step(
             "mostly tracked", "more than 80 % of the frames", "at least 80 %",
-            "A track at exactly 80 % is counted.", {**plain, "mt": _at_least(pairs, work, ours)},
+            "A track at exactly 80 % is counted.", {**plain, "mt": _at_least(pairs, cache, ours)},
         ),
         Step(
             "motp", "a similarity", "a distance", "It prints 1 - IoU: lower is better.",
@@ -72,17 +72,17 @@ def _summed(pairs: TrackPairs) -> tuple[str, ...]:
     return ("Counts of all classes are summed here: mota(over=det).",) if pairs.facts.size("class") > 1 else ()
 
 
-def _at_least(pairs: TrackPairs, work: Work, ours: Tracked) -> float:
+def _at_least(pairs: TrackPairs, cache: SharedCache, ours: Tracked) -> float:
     """True tracks that are matched in 80 % of their frames or more."""
-    rows = kept(pairs, work)
+    rows = kept(pairs, cache)
     mine = np.flatnonzero(rows.scored[0])
     _, code = np.unique(rows.truth.run[mine] * (1 << 40) + rows.truth.track[mine], return_inverse=True)
     seen, matched = np.bincount(code), np.bincount(code, weights=ours.partner[mine] >= 0)
     return float(np.count_nonzero(matched / seen >= 0.8))
 
 
-def _trackeval(pairs: TrackPairs, work: Work) -> Explanation:
-    plain = _numbers(tracked(pairs, work).clear)
+def _trackeval(pairs: TrackPairs, cache: SharedCache) -> Explanation:
+    plain = _numbers(tracked(pairs, cache).clear)
     shown: Mapping[str, float] = {name: 0.0 if np.isnan(value) else value for name, value in plain.items()}
     return Explanation(
         "trackeval", TOOLS["trackeval"], plain, (), shown,

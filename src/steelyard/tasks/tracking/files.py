@@ -20,7 +20,7 @@ from steelyard.io.text import read_bytes
 from steelyard.tasks.tracking import rows as trackrows
 
 _ATTRIBUTES = {"framerate": "frame_rate", "imwidth": "image_width", "imheight": "image_height"}
-_READERS: dict[str, Callable[[bytes, str, trackrows.Reading], trackrows.Rows]] = {
+_READERS: dict[str, Callable[[bytes, str, trackrows.TrackReadOptions], trackrows.SequenceRows]] = {
     "motchallenge": trackrows.read_mot,
     "kitti": trackrows.read_kitti,
     "mots": trackrows.read_mots,
@@ -45,7 +45,7 @@ def read_files(
     """The rows of all sequences of a folder, an archive or a file."""
     files = _files(path, source)
     name = format_ if format_ != "auto" else _detect(files, source)
-    reading = trackrows.Reading(side, None if first_frame is None else int(first_frame), skip_untracked)
+    reading = trackrows.TrackReadOptions(side, None if first_frame is None else int(first_frame), skip_untracked)
     names: set[str] = set()
     for file in files:
         if file.sequence in names:
@@ -188,7 +188,7 @@ class _Gathered:
         self._empty: list[int] = []
         self._parts: list[_Sequence] = []
 
-    def add(self, file: File, part: trackrows.Rows) -> None:
+    def add(self, file: File, part: trackrows.SequenceRows) -> None:
         """One file more; one without rows has a row that only names its sequence."""
         count = len(part)
         self._parts.append(_Sequence(file, part.lines, part.frames))
@@ -204,7 +204,7 @@ class _Gathered:
             self._columns[key][self._rows : self._rows + count] = values
         self._rows += max(1, count)
 
-    def _reserve(self, part: trackrows.Rows) -> None:
+    def _reserve(self, part: trackrows.SequenceRows) -> None:
         """Room for the rows of a file, and of those behind it if they are like those before."""
         needed = self._rows + max(1, len(part))
         expected = int(1.02 * needed * self._bytes / max(1, self._read)) + len(self._files)

@@ -7,11 +7,11 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
-from steelyard.core.need import Work
 from steelyard.core.pairs import Array
 from steelyard.core.scene import BoxShape, LineShape, Scene, Steps
-from steelyard.tasks.tracking.needs import kept, tracked
-from steelyard.tasks.tracking.pairs import Side, TrackPairs
+from steelyard.core.statistic import SharedCache
+from steelyard.tasks.tracking.pairs import TrackPairs, TrackSide
+from steelyard.tasks.tracking.statistics import kept, tracked
 
 SMALL = 64.0  # pixels that a picture shows at least
 
@@ -20,7 +20,7 @@ def steps(pairs: TrackPairs, unit: int) -> Steps:
     """The frames that have a box, with what CLEAR says of each. The first to see is one with a switch, or else the one
     with the most mistakes.
     """
-    work = Work()
+    work = SharedCache()
     rows, clear = kept(pairs, work), tracked(pairs, work)
     mine, theirs = rows.rows(unit, max(1, pairs.facts.size("class")))
     true, predicted = rows.truth.frame[mine], rows.prediction.frame[theirs]
@@ -49,7 +49,7 @@ def scene(pairs: TrackPairs, unit: int, metric: Metric, step: int | None = None)
             f"sequence '{name}' has no box in frame {frame}",
             remedy=f"Its frames with boxes are {known.numbers[0]} to {known.numbers[-1]}.",
         )
-    work = Work()
+    work = SharedCache()
     rows, clear = kept(pairs, work), tracked(pairs, work)
     mine, theirs = rows.rows(unit, max(1, pairs.facts.size("class")))
     bounds = _bounds(_boxes(rows.truth, mine), _boxes(rows.prediction, theirs))
@@ -87,7 +87,7 @@ def _centre(box: Array) -> tuple[float, float]:
     return float(box[0] + box[2]) / 2, float(box[1] + box[3]) / 2
 
 
-def _boxes(side: Side, rows: Array) -> Array:
+def _boxes(side: TrackSide, rows: Array) -> Array:
     """The boxes of rows, or those around their masks, as left, top, right, low."""
     if side.mask is None:
         return side.box(rows)

@@ -10,11 +10,11 @@ import numpy as np
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
-from steelyard.core.need import Cells, Sum
-from steelyard.core.totals import Declared
+from steelyard.core.statistic import Cells, Sum
+from steelyard.core.totals import TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.tracking.base import TrackMetric, added, defined_mean, in_order
-from steelyard.tasks.tracking.needs import ALPHAS, HOTA, LOSSES, HotaCells, LossCells, SequenceHota
+from steelyard.tasks.tracking.statistics import ALPHAS, HOTA, LOSSES, HotaCells, LossCells, SequenceHota
 
 CELLS, LOST = HotaCells(), LossCells()
 
@@ -51,7 +51,7 @@ class HotaMetric(TrackMetric):
         """Counts and sums by threshold."""
         return (CELLS,)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """The mean over thresholds, or the value at one."""
         return self.combined(totals, totals[CELLS], self.one)
 
@@ -313,7 +313,7 @@ class SequenceMean(TrackMetric):
         """HOTA by sequence and class."""
         return (SequenceHota(),)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Sum over sequences by their number."""
         return self.combined(totals, totals[SequenceHota()], lambda sums: ratio(sums[:, 0], sums[:, 1]))
 
@@ -364,7 +364,7 @@ class AssociationLoss(TrackMetric):
         """Losses, and matches."""
         return LOST, CELLS
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """The mean over thresholds that have a match."""
         place = LOSSES.index(self.part)
         both = np.stack([totals[LOST][:, :, place], totals[CELLS][:, :, 0]], axis=2)

@@ -10,8 +10,8 @@ import numpy as np
 from steelyard import _native
 from steelyard.align.sets import SetPairs, join_sets
 from steelyard.core.errors import InputError, nearest
-from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.numerals import is_whole
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Coverage
@@ -21,7 +21,7 @@ from steelyard.tasks.tracking.data import MOTS, OUT, REGION, SCORED, TRUTH, Trac
 
 
 @frozen
-class Side:
+class TrackSide:
     """Rows of one side by run (sequence and class), frame, and as the source has them.
 
     `row` are places in the source, `run` is the unit times the number of classes plus the class; `track` counts the
@@ -36,10 +36,10 @@ class Side:
     mask: Array | None
     role: Array
 
-    def take(self, rows: Array) -> Side:
+    def take(self, rows: Array) -> TrackSide:
         """Some of the rows."""
         mask = None if self.mask is None else self.mask[rows]
-        return Side(
+        return TrackSide(
             self.source, self.row[rows], self.run[rows], self.frame[rows], self.track[rows], mask, self.role[rows]
         )
 
@@ -55,11 +55,11 @@ class TrackPairs:
     truth: TrackRecords
     prediction: TrackRecords
     units: Array
-    facts: Facts
+    facts: Metadata
     coverage: Coverage
     weight: Array | None
-    sides: tuple[Side, Side]
-    regions: Side
+    sides: tuple[TrackSide, TrackSide]
+    regions: TrackSide
     frames: Array
     joined: SetPairs
     out: Array
@@ -144,7 +144,7 @@ def _pair(truth: TrackRecords, prediction: TrackRecords, policy: Policy, names: 
     out = [np.bincount(side.out, minlength=len(joined.units)) for side in (true, predicted)]
     return TrackPairs(
         truth, prediction, joined.units,
-        Facts({"class": axis}, {}, frozenset({"label"} if axis.ids != ("object",) else ())),
+        Metadata({"class": axis}, {}, frozenset({"label"} if axis.ids != ("object",) else ())),
         joined.coverage, joined.weight, (true.rows, predicted.rows), true.regions, _frames(joined), joined,
         np.stack(out, axis=1).astype(np.float64),
     )  # fmt: skip
@@ -238,8 +238,8 @@ def _last_row(joined: SetPairs, unit: int, frame: float) -> str:
 class _Sorted:
     """One side: rows that are looked at, regions, and the units of rows that the options left out."""
 
-    rows: Side
-    regions: Side
+    rows: TrackSide
+    regions: TrackSide
     out: Array
 
 
@@ -256,9 +256,9 @@ def _side(records: TrackRecords, rows: Array, owner: Array, group: Array, classe
         rows, run, frames, whole = rows[order], run[order], frames[order], False
     mask = records["mask"][rows] if "mask" in records else None
     if whole:
-        every = Side(records, rows, run, frames, track, mask, records.role)
+        every = TrackSide(records, rows, run, frames, track, mask, records.role)
     else:
-        every = Side(records, rows, run, frames, track[rows], mask, records.role[rows])
+        every = TrackSide(records, rows, run, frames, track[rows], mask, records.role[rows])
     gone = every.role >= REGION
     side = every.take(np.flatnonzero(~gone)) if gone.any() else every
     codes, twice = _native.tracking_codes(side.frame, side.track, run_ends(side.run, distinct(side.run)))

@@ -21,7 +21,7 @@ IGNORED = 10  # the class of MOTS whose masks are regions
 
 
 @frozen
-class Reading:
+class TrackReadOptions:
     """How files of one side are read."""
 
     side: str
@@ -30,7 +30,7 @@ class Reading:
 
 
 @frozen
-class Rows:
+class SequenceRows:
     """Columns of one sequence, the line of each row, and how many frames it has where the file says so."""
 
     source: str
@@ -42,7 +42,7 @@ class Rows:
         return len(self.lines)
 
 
-def read_mot(text: bytes, source: str, reading: Reading) -> Rows:
+def read_mot(text: bytes, source: str, reading: TrackReadOptions) -> SequenceRows:
     """MOTChallenge: frame, id, left, top, width, height, then a flag and a class in the truth, a score elsewhere."""
     count, columns_of, fields, lines, wrong_line, wrong_field, wrong = _native.number_rows(text, 8)
     values, fields, lines = columns_of[:, :count], fields[:count], lines[:count]
@@ -55,7 +55,7 @@ def read_mot(text: bytes, source: str, reading: Reading) -> Rows:
             f"'{what}' is not a number", where=f"{source}, line {wrong_line}, column {wrong_field + 1}", remedy=remedy
         )
     if not len(lines):
-        return Rows(source, {})
+        return SequenceRows(source, {})
 
     def refuse(rows: Array, what: str, column: int, remedy: str) -> None:
         if rows.any():
@@ -113,7 +113,7 @@ def read_mot(text: bytes, source: str, reading: Reading) -> Rows:
             columns["label"] = _whole(label)
     first, last = int(lines[0]), int(lines[-1])
     every = range(first, last + 1) if last - first == count - 1 else lines.copy()  # no blank line between
-    return _tracked(Rows(source, columns, every), track, reading)
+    return _tracked(SequenceRows(source, columns, every), track, reading)
 
 
 def _no_whole(values: Array) -> Array:
@@ -126,7 +126,7 @@ def _whole(values: Array) -> Array:
     return values.astype(np.int8 if (np.abs(values) < 128).all() else np.int64)
 
 
-def _tracked(rows: Rows, track: Array, reading: Reading) -> Rows:
+def _tracked(rows: SequenceRows, track: Array, reading: TrackReadOptions) -> SequenceRows:
     """The rows with a track of their own; -1 is what detectors write that follow nothing."""
     untracked = track < 0
     if not untracked.any():
@@ -139,7 +139,7 @@ def _tracked(rows: Rows, track: Array, reading: Reading) -> Rows:
             remedy="Say -O untracked=skip to leave such rows out.",
         )
     kept = np.flatnonzero(~untracked)
-    return Rows(
+    return SequenceRows(
         rows.source,
         {name: column[kept] for name, column in rows.columns.items()},
         np.asarray(rows.lines)[kept],
@@ -147,7 +147,7 @@ def _tracked(rows: Rows, track: Array, reading: Reading) -> Rows:
     )
 
 
-def read_kitti(text: bytes, source: str, reading: Reading) -> Rows:
+def read_kitti(text: bytes, source: str, reading: TrackReadOptions) -> SequenceRows:
     """KITTI: frame, id, type, truncated, occluded, alpha, four corners, seven numbers, and a score in predictions."""
     names = ("frame", "track", "truncated", "occluded", "x", "y", "right", "bottom", "score")
     places = (0, 1, 3, 4, 6, 7, 8, 9, 17)
@@ -180,10 +180,10 @@ def read_kitti(text: bytes, source: str, reading: Reading) -> Rows:
     rows = {name: column[kept] for name, column in rows.items()}
     if reading.side == "truth":
         rows["track"] = np.where(rows["ignore"], 0, rows["track"])
-    return Rows(source, rows if lines else {}, np.array(lines, dtype=np.int64)[kept])
+    return SequenceRows(source, rows if lines else {}, np.array(lines, dtype=np.int64)[kept])
 
 
-def read_mots(text: bytes, source: str, reading: Reading) -> Rows:
+def read_mots(text: bytes, source: str, reading: TrackReadOptions) -> SequenceRows:
     """MOTS: frame, id, class, height, width, and the run lengths of the mask as COCO packs them."""
     numbers: list[list[float]] = []
     masks: list[bytes] = []
@@ -209,7 +209,7 @@ def read_mots(text: bytes, source: str, reading: Reading) -> Rows:
     if reading.side == "truth":
         rows["ignore"] = rows["label"] == IGNORED
     _refuse_overlaps(rows, source, lines)
-    return Rows(source, rows if lines else {}, np.array(lines, dtype=np.int64))
+    return SequenceRows(source, rows if lines else {}, np.array(lines, dtype=np.int64))
 
 
 def _refuse_overlaps(rows: Mapping[str, Array], source: str, lines: list[int]) -> None:
@@ -233,7 +233,7 @@ def _refuse_overlaps(rows: Mapping[str, Array], source: str, lines: list[int]) -
 
 
 def _whole_columns(
-    columns: dict[str, Array], source: str, lines: list[int], reading: Reading, counted_from: int
+    columns: dict[str, Array], source: str, lines: list[int], reading: TrackReadOptions, counted_from: int
 ) -> dict[str, Array]:
     """Frames, tracks and classes as whole numbers; frames moved where the user says that they count otherwise."""
     rows: dict[str, Array] = dict(columns)
@@ -284,7 +284,7 @@ def _number(text: str, what: str, where: str) -> float:
     return value
 
 
-def read_cvat(text: bytes, source: str, reading: Reading) -> Rows:
+def read_cvat(text: bytes, source: str, reading: TrackReadOptions) -> SequenceRows:
     """CVAT for video 1.1: the boxes of each track. One that is outside is no box; nothing is interpolated."""
     root = parse_xml(text, source)
     if root.name != "annotations" or (root.find("track") is None and root.find("image") is not None):
@@ -310,7 +310,7 @@ def read_cvat(text: bytes, source: str, reading: Reading) -> Rows:
     rows: dict[str, Array] = {name: np.array(values, dtype=np.float64) for name, values in columns.items()}
     rows |= {name: rows[name].astype(np.int64) for name in ("frame", "track")}
     rows["label"] = as_object(labels)
-    return Rows(source, rows if lines else {}, np.array(lines, dtype=np.int64), _cvat_frames(root))
+    return SequenceRows(source, rows if lines else {}, np.array(lines, dtype=np.int64), _cvat_frames(root))
 
 
 def _track(node: Node, place: int) -> int:

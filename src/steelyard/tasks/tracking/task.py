@@ -1,4 +1,4 @@
-"""Task `tracking`: objects followed through videos. Data: `data`, `pairs`; sums: `needs`.
+"""Task `tracking`: objects followed through videos. Data: `data`, `pairs`; sums: `statistics`.
 
 Metrics
     `hota` and its parts (`deta`, `assa`, `detre`, `detpr`, `assre`, `asspr`, `loca`), what association loses

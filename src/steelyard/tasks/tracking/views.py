@@ -8,9 +8,9 @@ import numpy as np
 
 from steelyard.core.figure import Array, Figure, Listing, Texts
 from steelyard.core.metric import Metric
-from steelyard.core.need import Work
 from steelyard.core.plan import POINT, UNITS
 from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache
 from steelyard.core.table import Table
 from steelyard.core.totals import Totals
 from steelyard.core.weights import LeaveOneOut
@@ -19,7 +19,8 @@ from steelyard.tasks.tracking.counts import Switches
 from steelyard.tasks.tracking.explain import explain
 from steelyard.tasks.tracking.frames import scene, steps
 from steelyard.tasks.tracking.hota import AssA, AssociationLoss, DetA, Hota, HotaMetric, LocA
-from steelyard.tasks.tracking.needs import (
+from steelyard.tasks.tracking.pairs import TrackPairs
+from steelyard.tasks.tracking.statistics import (
     ALPHAS,
     LOSSES,
     REMOVED_ROWS,
@@ -30,7 +31,6 @@ from steelyard.tasks.tracking.needs import (
     kept,
     tracked,
 )
-from steelyard.tasks.tracking.pairs import TrackPairs
 
 __all__ = ["class_metrics", "explain", "figures", "listing", "pictured", "scene", "steps", "tables"]
 
@@ -40,7 +40,7 @@ MOST_TRACKS, MOST_FRAMES = 40, 2000  # of a timeline
 
 
 def _has(state: State, metric: Metric) -> bool:
-    return all(need in state.blocks for need in metric.needs())
+    return all(statistic in state.blocks for statistic in metric.needs())
 
 
 def tables(pairs: TrackPairs, state: State) -> Mapping[str, Callable[[], Table]]:
@@ -81,7 +81,7 @@ def _by_class(state: State, metrics: Sequence[Metric]) -> Table:
 
 def figures(pairs: TrackPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """The figures that these data have."""
-    if not len(state) or not kept(pairs, Work()).scored[0].any():
+    if not len(state) or not kept(pairs, SharedCache()).scored[0].any():
         return {}
     measured = State.of(pairs, dict.fromkeys([HotaCells(), LossCells(), SEQUENCES, REMOVED_ROWS]))
     return {
@@ -152,7 +152,7 @@ def worst_unit(state: State) -> int:
 
 def timeline(pairs: TrackPairs, unit: int) -> Figure:
     """One sequence: a row per true track, coloured by the predicted track that CLEAR matches; switches as ticks."""
-    work = Work()
+    work = SharedCache()
     rows, clear = kept(pairs, work), tracked(pairs, work)
     mine, _ = rows.rows(unit, max(1, pairs.facts.size("class")))
     tracks, first = np.unique(rows.truth.run[mine] * (1 << 40) + rows.truth.track[mine], return_index=True)
@@ -189,7 +189,7 @@ def _pieces(pairs: TrackPairs, rows: Kept, partner: Array, event: Array, own: Ar
 
 def listing(pairs: TrackPairs, state: State) -> Listing:
     """Every switch: where, when, from which name to which, and of what kind."""
-    work = Work()
+    work = SharedCache()
     rows, clear = kept(pairs, work), tracked(pairs, work)
     classes = max(1, pairs.facts.size("class"))
     columns: dict[str, list[object]] = {

@@ -10,8 +10,8 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.block import CellsBlock, SumBlock
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Cells, Sum, Work
 from steelyard.core.pairs import Array
+from steelyard.core.statistic import Cells, SharedCache, Sum
 from steelyard.maps.each import for_each
 from steelyard.tasks.volumes.data import Case, Scanned, VolumePairs
 from steelyard.tasks.volumes.lesions import lesion_distance, lesion_score, part_quality
@@ -44,9 +44,9 @@ class CaseScore(Cells):
 
     name: ClassVar[str] = "volumes.cases"
 
-    def measure(self, pairs: VolumePairs, work: Work) -> CellsBlock:
+    def measure(self, pairs: VolumePairs, cache: SharedCache) -> CellsBlock:
         """Five numbers for each structure of a case."""
-        table = case_values(self, pairs, work)
+        table = case_values(self, pairs, cache)
         pair, place, column = np.nonzero(table)
         code = place * 5 + column
         return CellsBlock.of(("structure", 5), pairs.facts, pairs.owner[pair], code, table[pair, place, column])
@@ -68,9 +68,9 @@ class CaseMean(Sum):
 
     name: ClassVar[str] = "volumes.means"
 
-    def measure(self, pairs: VolumePairs, work: Work) -> SumBlock:
+    def measure(self, pairs: VolumePairs, cache: SharedCache) -> SumBlock:
         """Two numbers for each case."""
-        table = case_values(self, pairs, work)
+        table = case_values(self, pairs, cache)
         total, count = table[:, :, VALUE].sum(axis=1), table[:, :, COUNT].sum(axis=1)
         values = np.zeros((len(pairs.units), 2))
         values[pairs.owner, 0] = np.where(count > 0, total / np.maximum(count, 1), 0.0)
@@ -81,9 +81,9 @@ class CaseMean(Sum):
 Asked = CaseScore | CaseMean
 
 
-def case_values(asked: Asked, pairs: VolumePairs, work: Work) -> Array:
+def case_values(asked: Asked, pairs: VolumePairs, cache: SharedCache) -> Array:
     """(cases, structures, 5): value, 1 where there is one, and why there is none."""
-    return work.once(_key(asked), lambda: _case_values(asked, pairs, work))
+    return cache.once(_key(asked), lambda: _case_values(asked, pairs, cache))
 
 
 def _key(asked: Asked) -> tuple[object, ...]:
@@ -91,18 +91,18 @@ def _key(asked: Asked) -> tuple[object, ...]:
            asked.minimum, asked.percentile)  # fmt: skip
 
 
-def _case_values(asked: Asked, pairs: VolumePairs, work: Work) -> Array:
+def _case_values(asked: Asked, pairs: VolumePairs, cache: SharedCache) -> Array:
     listed = list(pairs.listed())
     table = np.zeros((len(pairs.owner), len(listed), 5))
-    counts = case_voxels(pairs, work)
-    extents = work.once("extents", lambda: case_extents(pairs)) if asked.figure in _SIZED else None
-    events = _events(pairs, work) if asked.figure in DISTANCES else None
+    counts = case_voxels(pairs, cache)
+    extents = cache.once("extents", lambda: case_extents(pairs)) if asked.figure in _SIZED else None
+    events = _events(pairs, cache) if asked.figure in DISTANCES else None
     for pair in range(len(pairs.owner)):
         for place, _ in listed:
             true, predicted, shared = counts[pair, place]
             row = table[pair, place]
             if asked.figure in LESIONS:
-                parts = work.once(("lesions", *_key(asked)), lambda: _lesions(pairs, asked))
+                parts = cache.once(("lesions", *_key(asked)), lambda: _lesions(pairs, asked))
                 value = float(parts[pair, place])
                 row[VALUE], row[COUNT], row[EMPTY] = np.nan_to_num(value), not np.isnan(value), np.isnan(value)
                 continue
@@ -148,9 +148,9 @@ def _overlap(figure: str, true: float, predicted: float, shared: float, voxel: f
     return shared / true if figure == "sensitivity" else abs(predicted - true) / true
 
 
-def case_voxels(pairs: VolumePairs, work: Work) -> Array:
+def case_voxels(pairs: VolumePairs, cache: SharedCache) -> Array:
     """Voxels of each structure in each case: true, predicted, both."""
-    return work.once("voxels", lambda: _voxels(pairs))
+    return cache.once("voxels", lambda: _voxels(pairs))
 
 
 def _voxels(pairs: VolumePairs) -> Array:
@@ -168,13 +168,15 @@ def case_extents(pairs: VolumePairs) -> Array:
     return np.array([(one.voxel, one.diagonal()) for one in pairs.scan]).reshape(-1, 2)
 
 
-def _events(pairs: VolumePairs, work: Work) -> dict[tuple[int, int, str], Directions]:
+def _events(pairs: VolumePairs, cache: SharedCache) -> dict[tuple[int, int, str], Directions]:
     """Distances between surfaces, by case, structure and kind of surface; all kinds that are wanted in one pass."""
     wanted = {
-        need.surface for need in work.needs if isinstance(need, CaseScore | CaseMean) and need.figure in DISTANCES
+        statistic.surface
+        for statistic in cache.needs
+        if isinstance(statistic, CaseScore | CaseMean) and statistic.figure in DISTANCES
     }
     kinds = tuple(sorted(wanted)) or ("elements", "voxels")
-    return work.once(("distances", kinds), lambda: _distances(pairs, kinds))
+    return cache.once(("distances", kinds), lambda: _distances(pairs, kinds))
 
 
 def _distances(pairs: VolumePairs, methods: tuple[str, ...]) -> dict[tuple[int, int, str], Directions]:

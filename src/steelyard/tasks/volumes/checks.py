@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.checks.check import Checks, Data, Problem
+from steelyard.checks.check import CheckData, Checks, Problem
 from steelyard.checks.ids import with_ids
 from steelyard.core.errors import InputError
 
@@ -13,7 +13,7 @@ BETTER = 0.3  # by how much reversed axes must fit better to be named
 
 
 @CHECKS.add("volumes-refused", "error", "evaluation refuses the volumes", "See the example.", quick=False)
-def refused(data: Data) -> Problem | None:
+def refused(data: CheckData) -> Problem | None:
     """What evaluation would refuse."""
     try:
         if data.pairs is not None:
@@ -27,7 +27,7 @@ def refused(data: Data) -> Problem | None:
 @CHECKS.add(
     "never-found", "warning", "a structure scores 0 in every case", "Are the labels of the model those of the truth?"
 )
-def never(data: Data) -> Problem | None:
+def never(data: CheckData) -> Problem | None:
     """Structures of the truth of which no prediction shares a voxel."""
     if data.pairs is None or data.read.get("refused"):
         return None
@@ -52,7 +52,7 @@ def never(data: Data) -> Problem | None:
     "the volumes of one side are read with their axes in the opposite order",
     "Write both sides in the same order: z, y, x.",
 )
-def axes_reversed(data: Data) -> Problem | None:
+def axes_reversed(data: CheckData) -> Problem | None:
     """Whether badly fitting cases fit far better once the axes of the prediction are reversed."""
     if data.pairs is None or data.read.get("refused"):
         return None
@@ -75,7 +75,7 @@ def axes_reversed(data: Data) -> Problem | None:
     "Write the right spacing into the whole header.",
     side="truth",
 )
-def spacing_differs(data: Data) -> Problem | None:
+def spacing_differs(data: CheckData) -> Problem | None:
     """Headers that say two sizes of a voxel, an unknown unit, or axes that are not perpendicular."""
     return _remarks(data, ("spacing", "units", "shear"))
 
@@ -87,12 +87,12 @@ def spacing_differs(data: Data) -> Problem | None:
     "Write one label for each voxel.",
     side="truth",
 )
-def channels_as_labels(data: Data) -> Problem | None:
+def channels_as_labels(data: CheckData) -> Problem | None:
     """Files whose channels were read as labels."""
     return _remarks(data, ("channels",))
 
 
-def _remarks(data: Data, kinds: tuple[str, ...]) -> Problem | None:
+def _remarks(data: CheckData, kinds: tuple[str, ...]) -> Problem | None:
     """The first remark of files that have one of some kinds, and how many files have one."""
     if data.pairs is None or data.read.get("refused"):
         return None

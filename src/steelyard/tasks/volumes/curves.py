@@ -9,8 +9,8 @@ import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.figure import Figure
-from steelyard.core.need import Work
 from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache
 from steelyard.tasks.shared.agreement import bland_altman
 from steelyard.tasks.volumes.cases import COUNT as CASES
 from steelyard.tasks.volumes.cases import DISTANCES, VALUE, CaseScore, case_extents, case_values, case_voxels
@@ -26,7 +26,11 @@ def case_figures(pairs: VolumePairs, state: State) -> Mapping[str, Callable[[], 
     makers: dict[str, Callable[[], Figure]] = {}
     if _has_sizes(pairs):
         makers["bland_altman"] = lambda: volumes(pairs)
-    kinds = {need.surface for need in state.blocks if isinstance(need, CaseScore) and need.figure in DISTANCES}
+    kinds = {
+        statistic.surface
+        for statistic in state.blocks
+        if isinstance(statistic, CaseScore) and statistic.figure in DISTANCES
+    }
     if kinds:
         makers["nsd_tolerance"] = lambda: nsd_by_tolerance(pairs, min(kinds))
     return makers
@@ -42,7 +46,7 @@ def _has_sizes(pairs: VolumePairs) -> bool:
 
 def volumes(pairs: VolumePairs) -> Figure:
     """Predicted less true volume against their mean, a point for each structure of a case that has any."""
-    counts = case_voxels(pairs, Work())
+    counts = case_voxels(pairs, SharedCache())
     millilitres = counts[:, :, :2] * case_extents(pairs)[:, np.newaxis, :1] / 1000.0
     truth, predicted = millilitres[counts[:, :, :2].sum(axis=2) > 0].T
     return bland_altman(truth, predicted, "structure", "ml")
@@ -50,7 +54,7 @@ def volumes(pairs: VolumePairs) -> Figure:
 
 def nsd_by_tolerance(pairs: VolumePairs, surface: str) -> Figure:
     """The mean over cases of NSD at each tolerance, by structure, and between which values half of the cases lie."""
-    work = Work((CaseScore("nsd", surface=surface),))
+    work = SharedCache((CaseScore("nsd", surface=surface),))
     farthest = case_values(CaseScore("hd", at=99.0, surface=surface, missed="skip"), pairs, work)
     far = farthest[:, :, VALUE][farthest[:, :, CASES] > 0]
     end = min(WIDEST, float(far.max())) if len(far) and far.max() > 0 else 1.0

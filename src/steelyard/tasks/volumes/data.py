@@ -12,8 +12,8 @@ import numpy as np
 from steelyard import _native
 from steelyard.align.join import join_rows
 from steelyard.core.errors import InputError
-from steelyard.core.facts import Axis, Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import SIDES, Option, Options
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.records import Column, Records, Schema
@@ -177,12 +177,12 @@ class VolumePairs(Pairs):
         return {str(value): (value,) for value in sorted(seen)}
 
     @cached_property
-    def facts(self) -> Facts:
+    def facts(self) -> Metadata:
         """The structures, in the order in which they are named, or of their labels."""
         if self.regions:
             names = tuple(sorted(self.regions))
-            return Facts({"structure": Axis(names)})
-        return Facts({"structure": Axis(tuple(int(name) for name in self.structures), whole=True)})
+            return Metadata({"structure": Axis(names)})
+        return Metadata({"structure": Axis(tuple(int(name) for name in self.structures), whole=True)})
 
     def listed(self) -> Iterator[tuple[int, tuple[int, ...]]]:
         """The place of each structure on the axis, and its labels."""

@@ -12,9 +12,9 @@ import numpy as np
 from steelyard.core.explanation import Explanation
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
-from steelyard.core.need import Work
 from steelyard.core.plan import POINT
 from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache
 from steelyard.tasks.shared.tools import Tool, explained, find_tools
 from steelyard.tasks.volumes.cases import case_voxels
 from steelyard.tasks.volumes.data import VolumePairs
@@ -24,7 +24,7 @@ NAMES = ("dice", "hd@95", "assd", "nsd")
 
 
 @frozen
-class Way:
+class VolumeConventions:
     """What is a surface, how a percentile is read, and what a structure counts as that a side lacks."""
 
     surface: str = field(default="elements", metadata={"title": "surface"})
@@ -45,18 +45,18 @@ TOOLS = {
     tool.name: tool
     for tool in (
         Tool(
-            "surface-distance", "0.1", Way(missed="inf"), WHY, NAMES,
+            "surface-distance", "0.1", VolumeConventions(missed="inf"), WHY, NAMES,
             ("HD of a structure that a side lacks is infinite there.",),
         ),
         Tool(
-            "monai", "1.6.1", Way("voxels", "linear", "skip", bare="skip", average="case"), WHY, NAMES,
+            "monai", "1.6.1", VolumeConventions("voxels", "linear", "skip", bare="skip", average="case"), WHY, NAMES,
             (
                 "HD95 of a structure that a side lacks is nan there and leaves the mean (MONAI#9095). Its numbers are "
                 "of single precision.",
             ),
         ),
         Tool(
-            "medpy", "0.5.2", Way("voxels", "pooled", "skip"), WHY, NAMES,
+            "medpy", "0.5.2", VolumeConventions("voxels", "pooled", "skip"), WHY, NAMES,
             ("It raises an error where a side lacks a structure.",),
         ),
     )
@@ -68,22 +68,22 @@ def explain(pairs: VolumePairs, names: Any) -> tuple[Explanation, ...]:
     return tuple(explained(tool, partial(_numbers, pairs)) for tool in find_tools(names, TOOLS).values())
 
 
-def _numbers(pairs: VolumePairs, way: Way) -> Mapping[str, float]:
-    surface, missed, average = way.surface, way.missed, way.average
+def _numbers(pairs: VolumePairs, conventions: VolumeConventions) -> Mapping[str, float]:
+    surface, missed, average = conventions.surface, conventions.missed, conventions.average
     asked: dict[str, Metric] = {
-        "hd@95": Hausdorff(percentile=95, surface=surface, rule=way.rule, missed=missed, average=average),
+        "hd@95": Hausdorff(percentile=95, surface=surface, rule=conventions.rule, missed=missed, average=average),
         "assd": SymmetricSurfaceDistance(surface=surface, missed=missed, average=average),
         "nsd": SurfaceDice(surface=surface, average=average),
     }
-    needs: dict[Any, None] = {need: None for metric in asked.values() for need in metric.needs()}
+    needs: dict[Any, None] = {statistic: None for metric in asked.values() for statistic in metric.needs()}
     totals = State.of(pairs, needs).totals(POINT)
     scores = {name: float(totals.of(metric)[0]) for name, metric in asked.items()}
-    return {"dice": _dice(pairs, average, way.bare), **scores}
+    return {"dice": _dice(pairs, average, conventions.bare), **scores}
 
 
 def _dice(pairs: VolumePairs, average: str, bare: str) -> float:
     """The mean over cases and structures that either side has, or that the truth has where `bare` is skip."""
-    true, predicted, shared = np.moveaxis(case_voxels(pairs, Work()), 2, 0)
+    true, predicted, shared = np.moveaxis(case_voxels(pairs, SharedCache()), 2, 0)
     kept = true > 0 if bare == "skip" else true + predicted > 0
     values = np.where(kept, 2 * shared / np.maximum(true + predicted, 1), 0.0)
     axis = 1 if average == "case" else 0

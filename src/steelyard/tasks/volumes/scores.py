@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from steelyard.core.errors import InputError, nearest
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
+from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.numerals import as_spec
-from steelyard.core.totals import Wanted
+from steelyard.core.totals import Requirement
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.segmentation.overlap import mean_defined, units_having
 from steelyard.tasks.volumes.cases import BARE, COUNT, EMPTY, MISSED, VALUE, CaseMean, CaseScore
@@ -55,7 +55,7 @@ class CaseMetric(Metric):
         """Means by case."""
         return CaseMean(self.figure, **self.settings())
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Figures by structure, and means by case where those are averaged."""
         return (self.need(), self.mean()) if self.average == "case" else (self.need(),)
 
@@ -65,7 +65,7 @@ class CaseMetric(Metric):
         said = f": {self.only}" if self.only is not None else ""
         return f"{self.title}{said}" + (", mean of cases" if self.average == "case" else "")
 
-    def expand(self, facts: Facts) -> tuple[Metric, ...]:
+    def expand(self, facts: Metadata) -> tuple[Metric, ...]:
         """One metric for each structure where that is asked for."""
         axis = facts.axes["structure"]
         if self.only == "each":

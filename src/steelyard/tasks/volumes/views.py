@@ -9,10 +9,10 @@ import numpy as np
 
 from steelyard.core.figure import Array, Figure, Listing, Texts
 from steelyard.core.metric import Metric
-from steelyard.core.need import Work
 from steelyard.core.numerals import as_spec
 from steelyard.core.plan import POINT, UNITS
 from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache
 from steelyard.core.table import Table
 from steelyard.core.weights import ratio
 from steelyard.maps.raster import MOST_SIDE, colour
@@ -33,15 +33,15 @@ def tables(pairs: VolumePairs, state: State) -> Mapping[str, Callable[[], Table]
 
 
 def _kept(state: State) -> list[CaseScore]:
-    return [need for need in state.blocks if isinstance(need, CaseScore)]
+    return [statistic for statistic in state.blocks if isinstance(statistic, CaseScore)]
 
 
 def structure_table(state: State) -> Table:
     """What was measured of every structure, the mean over its cases."""
     totals, columns = state.totals(POINT), {}
-    for need in _kept(state):
-        cells = totals[need][0]
-        columns[_title(need)] = ratio(cells[:, VALUE], cells[:, COUNT])
+    for statistic in _kept(state):
+        cells = totals[statistic][0]
+        columns[_title(statistic)] = ratio(cells[:, VALUE], cells[:, COUNT])
     first = totals[_kept(state)[0]][0]
     columns |= {"on one side only": first[:, MISSED], "on neither side": first[:, EMPTY]}
     names = state.facts.axes["structure"].shown
@@ -49,12 +49,16 @@ def structure_table(state: State) -> Table:
     return Table("structures", "Structures", "structure", names, tuple(columns), values)
 
 
-def _title(need: CaseScore) -> str:
-    if need.figure == "hd":
-        return f"hd@{need.at:g} ({need.surface}, {need.rule})"
-    if need.figure == "nsd":
-        return f"nsd at {need.at:g} mm ({need.surface})"
-    return need.figure if need.figure not in ("asd", "assd", "masd") else f"{need.figure} ({need.surface})"
+def _title(statistic: CaseScore) -> str:
+    if statistic.figure == "hd":
+        return f"hd@{statistic.at:g} ({statistic.surface}, {statistic.rule})"
+    if statistic.figure == "nsd":
+        return f"nsd at {statistic.at:g} mm ({statistic.surface})"
+    return (
+        statistic.figure
+        if statistic.figure not in ("asd", "assd", "masd")
+        else f"{statistic.figure} ({statistic.surface})"
+    )
 
 
 def figures(pairs: VolumePairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
@@ -97,7 +101,7 @@ def slices(pairs: VolumePairs) -> Figure:
 
 def dice_by_volume(pairs: VolumePairs) -> Figure:
     """Dice of structures by their true size, in ten groups of equal number."""
-    counts = case_voxels(pairs, Work()).reshape(-1, 3)
+    counts = case_voxels(pairs, SharedCache()).reshape(-1, 3)
     counts = counts[counts[:, 0] > 0]
     dice = 2 * counts[:, 2] / np.maximum(counts[:, 0] + counts[:, 1], 1)
     parts = [part for part in np.array_split(np.argsort(counts[:, 0], kind="stable"), 10) if len(part)]
@@ -127,9 +131,9 @@ def listing(pairs: VolumePairs, state: State) -> Listing | None:
         return None
     totals = state.totals(UNITS)
     columns: dict[str, Array | Texts] = {"case": Texts.of([str(unit) for unit in state.units.ids.tolist()])}
-    for need in kept:
-        cells = totals[need].sum(axis=1)
-        columns[_title(need)] = ratio(cells[:, VALUE], cells[:, COUNT])
+    for statistic in kept:
+        cells = totals[statistic].sum(axis=1)
+        columns[_title(statistic)] = ratio(cells[:, VALUE], cells[:, COUNT])
     columns["structures on one side only"] = totals[kept[0]].sum(axis=1)[:, MISSED]
     return Listing("cases", "Cases", columns, x=_title(kept[0]))
 

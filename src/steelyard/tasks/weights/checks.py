@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.checks.check import FEW, Checks, Data, Problem, some_rows
+from steelyard.checks.check import FEW, CheckData, Checks, Problem, some_rows
 from steelyard.checks.ids import with_ids
 from steelyard.checks.numbers import constant, copies, negative, rows_shifted, unit_of_weight
 from steelyard.core.records import factorize
@@ -34,7 +34,7 @@ CHECKS.add(
     "totals-as-items", "error", "every item has the weight of its whole dish",
     "Give the weight of each item, or leave 'item' out on both sides.", quick=False,
 )  # fmt: skip
-def totals_as_items(data: Data) -> Problem | None:
+def totals_as_items(data: CheckData) -> Problem | None:
     """Items of a dish that all have one prediction, which fits the sum of the dish and not the item."""
     if data.pairs is None or "item" not in data.pairs.truth:
         return None

@@ -22,13 +22,13 @@ from steelyard.core.block import SumBlock
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
-from steelyard.core.need import Sum, Work
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.plain import PlainPair, plain_pair
 from steelyard.core.records import LARGEST, Column, Records, Schema
+from steelyard.core.statistic import SharedCache, Sum
 from steelyard.core.task import Policy, Task
-from steelyard.core.totals import Declared, Wanted
+from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.shared.instrument import RoundNumbers
 from steelyard.tasks.shared.regression import INFINITY, ROW_METRICS, MeanAbsoluteError
@@ -61,14 +61,14 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     return join_rows(truth, prediction, TRUTH.key, policy, weight="sample_weight")
 
 
-def dish_columns(pairs: Pairs, work: Work) -> dict[str, Array]:
+def dish_columns(pairs: Pairs, cache: SharedCache) -> dict[str, Array]:
     """Sums by dish, by what they are of."""
-    return work.once("dish columns", lambda: _dish_columns(pairs, work))
+    return cache.once("dish columns", lambda: _dish_columns(pairs, cache))
 
 
-def _dish_columns(pairs: Pairs, work: Work) -> dict[str, Array]:
-    truth, prediction = rows_of(pairs, work)
-    rows = row_columns(pairs, work)
+def _dish_columns(pairs: Pairs, cache: SharedCache) -> dict[str, Array]:
+    truth, prediction = rows_of(pairs, cache)
+    rows = row_columns(pairs, cache)
     units, owner = len(pairs.units), pairs.owner
     weighted = np.bincount(owner, weights=np.abs(prediction - truth) * truth, minlength=units)
     positive = rows["truth"] > 0
@@ -92,15 +92,15 @@ class DishSum(Sum):
 
     of: str
 
-    def measure(self, pairs: Pairs, work: Work) -> SumBlock:
+    def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
         """One of the columns that are made together."""
-        return SumBlock(dish_columns(pairs, work)[self.of])
+        return SumBlock(dish_columns(pairs, cache)[self.of])
 
 
 ZERO_ROWS = RowSum("zero_rows")
 
 
-def _free_items(totals: Declared) -> tuple[str, ...]:
+def _free_items(totals: TotalsView) -> tuple[str, ...]:
     count = float(totals[ZERO_ROWS][0])
     if not count:
         return ()
@@ -150,18 +150,18 @@ class TotalWeightedError(Metric):
         """Say when incomplete dishes are in it."""
         return self.title if self.partial == "refuse" else f"{self.title}, with incomplete dishes"
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """The dishes' errors, and which dishes there are."""
         return (*map(DishSum, ("dish_error", "weighable", "partial", "dishes")), ZERO_ROWS)
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Mean of the dishes' weighted errors."""
         value = ratio(totals[DishSum("dish_error")], totals[DishSum("weighable")])
         if self.partial == "refuse":
             value = np.where(totals[DishSum("partial")] > 0, np.nan, value)
         return value
 
-    def why(self, totals: Declared) -> str:
+    def why(self, totals: TotalsView) -> str:
         """Name the incomplete dishes' number."""
         incomplete, dishes = (int(totals[DishSum(of)][0]) for of in ("partial", "dishes"))
         if self.partial == "refuse" and incomplete:
@@ -171,12 +171,12 @@ class TotalWeightedError(Metric):
             )
         return "no dish has a positive total"
 
-    def left_out(self, totals: Declared) -> tuple[float, str]:
+    def left_out(self, totals: TotalsView) -> tuple[float, str]:
         """Dishes that weigh nothing."""
         empty = totals[DishSum("dishes")] - totals[DishSum("weighable")]
         return float(empty[0]), "dishes whose true weights add up to 0"
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """Warn of items that are free."""
         return _free_items(totals)
 
@@ -208,15 +208,15 @@ class SampleWeightedError(Metric):
     measured_in = "g"
     reference = "sklearn.metrics.mean_absolute_error(sample_weight=truth)"
 
-    def needs(self) -> tuple[Wanted, ...]:
+    def needs(self) -> tuple[Requirement, ...]:
         """Weighted errors and true grams."""
         return DishSum("weighted_error"), RowSum("truth"), ZERO_ROWS
 
-    def reduce(self, totals: Declared) -> Floats:
+    def reduce(self, totals: TotalsView) -> Floats:
         """Sum of weighted errors over sum of true weights."""
         return ratio(totals[DishSum("weighted_error")], totals[RowSum("truth")])
 
-    def notes(self, totals: Declared) -> tuple[str, ...]:
+    def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """Warn of items that are free."""
         return _free_items(totals)
 

@@ -7,11 +7,11 @@ from typing import Any, Literal
 import numpy as np
 
 from steelyard.core.block import CellsBlock, SumBlock
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
 from steelyard.core.kinds import KindCells
-from steelyard.core.need import Cells, Curve, Sum, Work
+from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array
+from steelyard.core.statistic import Cells, RankingReader, SharedCache, Sum
 from steelyard.core.weights import Entries, Floats, Weights
 from steelyard.tasks.labels.rows import LabelRows, rows_of
 
@@ -26,9 +26,9 @@ class RowSum(Sum):
 
     of: Literal["rows", "right", "wrong"] = "rows"
 
-    def measure(self, pairs: Any, work: Work) -> SumBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> SumBlock:
         """Where a row has several labels, all must be right."""
-        rows = rows_of(pairs, work)
+        rows = rows_of(pairs, cache)
         if self.of == "rows":
             if rows.weight is None:
                 return SumBlock(np.bincount(rows.owner, minlength=rows.units).astype(np.float64))
@@ -44,9 +44,9 @@ class WeightedRows(Sum):
 
     name = "labels.weighted_rows"
 
-    def measure(self, pairs: Any, work: Work) -> SumBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> SumBlock:
         """Each counts 1."""
-        rows = rows_of(pairs, work)
+        rows = rows_of(pairs, cache)
         each = None if rows.weight is None else (rows.weight > 0).astype(np.float64)
         return SumBlock(np.bincount(rows.owner, weights=each, minlength=rows.units))
 
@@ -60,12 +60,12 @@ class TopHits(Sum):
     k: int = 5
     ties: Literal["first", "last"] = "first"
 
-    def measure(self, pairs: Any, work: Work) -> SumBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> SumBlock:
         """None where there is nothing to rank by, or a row has several labels."""
-        rows = rows_of(pairs, work)
+        rows = rows_of(pairs, cache)
         if rows.several or not rows.ranked_by:
             return SumBlock(np.zeros(rows.units))
-        ranks: Array = work.once(("ranks", self.ties), lambda: self._ranks(rows))
+        ranks: Array = cache.once(("ranks", self.ties), lambda: self._ranks(rows))
         return rows.sums(ranks < self.k)
 
     def _ranks(self, rows: LabelRows) -> Array:
@@ -86,9 +86,9 @@ class ProbabilitySum(Sum):
     of: Literal["surprise", "squared"] = "surprise"
     label: str | int | None = None
 
-    def measure(self, pairs: Any, work: Work) -> SumBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> SumBlock:
         """Where a row has several labels, only a single class has a value without its name."""
-        rows = rows_of(pairs, work)
+        rows = rows_of(pairs, cache)
         if pairs.probabilities is None:
             return SumBlock(np.zeros(rows.units))
         if self.label is not None:
@@ -110,9 +110,9 @@ class ClassProbabilitySum(Sum):
 
     of: Literal["surprise", "squared"] = "surprise"
 
-    def measure(self, pairs: Any, work: Work) -> SumBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> SumBlock:
         """A column for each class."""
-        rows = rows_of(pairs, work)
+        rows = rows_of(pairs, cache)
         if pairs.probabilities is None or not rows.classes:
             return SumBlock(np.zeros((rows.units, rows.classes)), "class")
         return rows.sums(np.stack([of_class(rows, self.of, place) for place in range(rows.classes)], axis=1))
@@ -125,9 +125,9 @@ class NoChance(Sum):
     name = "labels.no_chance"
     drawn = False
 
-    def measure(self, pairs: Any, work: Work) -> SumBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> SumBlock:
         """Each counts 1, whatever its weight."""
-        rows = rows_of(pairs, work)
+        rows = rows_of(pairs, cache)
         if pairs.probabilities is None or rows.several:
             return SumBlock(np.zeros(rows.units))
         return SumBlock(np.bincount(rows.owner, weights=true_probability(rows) < SMALLEST, minlength=rows.units))
@@ -163,9 +163,9 @@ class ClassCounts(Cells):
 
     threshold: float | None = None
 
-    def measure(self, pairs: Any, work: Work) -> CellsBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> CellsBlock:
         """An entry for each true and false positive and each false negative of a row."""
-        rows, axes = rows_of(pairs, work), (3, "class")
+        rows, axes = rows_of(pairs, cache), (3, "class")
         if pairs.counted is not None and self.threshold is None:
             matrix = pairs.counted.matrix
             return KindCells(axes, lambda: _label_entries(rows), lambda: _margins(matrix))
@@ -208,10 +208,10 @@ def _indicated(rows: LabelRows, truth: Array, predicted: Array) -> Entries:
 
 
 @frozen
-class Present(Curve):
+class Present(RankingReader):
     """The totals of counts or sums where every weight above 0 counts as 1: whole numbers, without rounding."""
 
-    def read(self, block: Any, weights: Weights, facts: Facts) -> Any:
+    def read(self, block: Any, weights: Weights, facts: Metadata) -> Any:
         """Of counts, how many entries have a weight."""
         if isinstance(block, SumBlock):
             return block.total(weights.present(), facts)
@@ -228,9 +228,9 @@ class Confusion(Cells):
     name = "labels.confusion"
     kinds = True
 
-    def measure(self, pairs: Any, work: Work) -> CellsBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> CellsBlock:
         """One entry for each row; none where a row has several labels."""
-        rows, axes = rows_of(pairs, work), (2, "class", "class")
+        rows, axes = rows_of(pairs, cache), (2, "class", "class")
         if pairs.counted is None:
             return CellsBlock(axes, _cell_entries(rows))
         matrix = pairs.counted.matrix
@@ -251,7 +251,7 @@ def _cell_entries(rows: LabelRows) -> Entries:
 
 
 @frozen
-class LabelDistance(Curve):
+class LabelDistance(RankingReader):
     """How far apart the two labels of each row are in the order of all classes, or the square of that, added up.
 
     Where a row has no prediction, it counts as one place before the first class.
@@ -259,7 +259,7 @@ class LabelDistance(Curve):
 
     squared: bool = False
 
-    def read(self, block: Any, weights: Weights, facts: Facts) -> Floats:
+    def read(self, block: Any, weights: Weights, facts: Metadata) -> Floats:
         """One value for each row of weights."""
         e, classes = block.entries, facts.size("class")
         lacking, cell = np.divmod(e.code.astype(np.int64), classes**2)
@@ -282,9 +282,9 @@ class ConfidenceBins(Cells):
     bins: int = 15
     label: str | int | None = None
 
-    def measure(self, pairs: Any, work: Work) -> CellsBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> CellsBlock:
         """Where a row has several labels, only a single class has bins without its name."""
-        rows = rows_of(pairs, work)
+        rows = rows_of(pairs, cache)
         return CellsBlock((3, self.bins), _bin_entries(rows, _confidences(pairs, rows, self.label), self.bins))
 
 
@@ -296,9 +296,9 @@ class ClassBins(Cells):
 
     bins: int = 15
 
-    def measure(self, pairs: Any, work: Work) -> CellsBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> CellsBlock:
         """Three sums for each class and bin."""
-        rows = rows_of(pairs, work)
+        rows = rows_of(pairs, cache)
         entries = _bin_entries(rows, _class_confidences(pairs, rows), self.bins, rows.classes)
         return CellsBlock(("class", 3, self.bins), entries)
 
@@ -312,9 +312,9 @@ class SquaredGaps(Cells):
     bins: int = 15
     label: str | int | None = None
 
-    def measure(self, pairs: Any, work: Work) -> CellsBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> CellsBlock:
         """In the bins of `ConfidenceBins`."""
-        rows = rows_of(pairs, work)
+        rows = rows_of(pairs, cache)
         return CellsBlock((self.bins,), _gap_entries(rows, _confidences(pairs, rows, self.label), self.bins))
 
 
@@ -326,9 +326,9 @@ class ClassSquaredGaps(Cells):
 
     bins: int = 15
 
-    def measure(self, pairs: Any, work: Work) -> CellsBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> CellsBlock:
         """In the bins of `ClassBins`."""
-        rows = rows_of(pairs, work)
+        rows = rows_of(pairs, cache)
         entries = _gap_entries(rows, _class_confidences(pairs, rows), self.bins, rows.classes)
         return CellsBlock(("class", self.bins), entries)
 

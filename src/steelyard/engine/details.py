@@ -1,4 +1,4 @@
-"""Live evidence: units, tables, figures and rows, made from pairs and states when they are asked for."""
+"""Lazy details: units, tables, figures and rows, made from pairs and states when they are asked for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from steelyard.core.table import Table
 from steelyard.core.task import Task
 from steelyard.engine.measure import listed, measured, unit_values
 from steelyard.engine.score import score
-from steelyard.results.evidence import Evidence
+from steelyard.results.details import Details
 from steelyard.results.score import Score
 from steelyard.results.unit_table import UnitTable
 
@@ -28,8 +28,8 @@ MOST_CELLS = 50_000_000  # units times classes: beyond, scores by class have no 
 
 
 @frozen
-class Live(Evidence):
-    """The evidence of a report. `pairs` is None where only the state was kept: then it has units alone."""
+class LazyDetails(Details):
+    """The details of a report. `pairs` is None where only the state was kept: then it has units alone."""
 
     live: ClassVar[bool] = True
     task: Task

@@ -1,4 +1,4 @@
-"""Facts: what holds for a whole measurement. Its classes, and what its data are like."""
+"""Metadata: what holds for a whole measurement, such as its classes."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _is_whole(text: str) -> bool:
 
 
 @frozen
-class Facts:
+class Metadata:
     """What holds for all units: `axes` by name, `flags` that must be equal in what is merged, and what the data hold.
 
     `holds` names what every part has: scores, labels. Merged facts hold what all parts do.
@@ -88,8 +88,8 @@ class Facts:
         return len(self.axes[axis])
 
     @staticmethod
-    def merge(parts: Sequence[Facts]) -> tuple[Facts, list[Mapping[str, Codes]]]:
-        """Facts of all parts, and for each part the new codes along each axis."""
+    def merge(parts: Sequence[Metadata]) -> tuple[Metadata, list[Mapping[str, Codes]]]:
+        """Metadata of all parts, and for each part the new codes along each axis."""
         first = parts[0]
         for part in parts[1:]:
             if part.axes.keys() != first.axes.keys():
@@ -107,4 +107,4 @@ class Facts:
             for mine, code in zip(moved, codes, strict=True):
                 mine[name] = code
         holds = frozenset.intersection(*(part.holds for part in parts))
-        return Facts(axes, first.flags, holds), list(moved)
+        return Metadata(axes, first.flags, holds), list(moved)

@@ -9,11 +9,11 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.block import SumBlock
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Curve, Ranking, Sum, Work
+from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import Grouped, RankingBlock
+from steelyard.core.statistic import Ranking, RankingReader, SharedCache, Sum
 from steelyard.core.weights import Floats, Role, Weights
 from steelyard.tasks.boxes3d.data import LEVELS, coded_column
 from steelyard.tasks.boxes3d.pairs import NOT_KNOWN, SolidPairs
@@ -35,22 +35,22 @@ def least_overlap(label: str, view: str, overlap: str | float) -> float:
     return STRICT.get(label.lower(), OTHERS) if loose is None else loose
 
 
-def can_view(facts: Facts, view: str, level: str) -> bool:
+def can_view(facts: Metadata, view: str, level: str) -> bool:
     """Whether the data hold what a view and a level look at."""
     return ("image" if view == "bbox" else "place") in facts.holds and (level == "all" or "levels" in facts.holds)
 
 
-def matched(pairs: SolidPairs, work: Work, view: str, overlap: str | float) -> Mapping[str, Array]:
+def matched(pairs: SolidPairs, cache: SharedCache, view: str, overlap: str | float) -> Mapping[str, Array]:
     """KITTI's events in a view, of all classes and levels."""
-    return work.once(
-        ("boxes3d", view, overlap), lambda: _matched(pairs, view, overlap, asked_levels(work, view, overlap))
+    return cache.once(
+        ("boxes3d", view, overlap), lambda: _matched(pairs, view, overlap, asked_levels(cache, view, overlap))
     )
 
 
-def asked_levels(work: Work, view: str, overlap: str | float) -> tuple[str, ...]:
-    """The levels that are measured in a view: those of all needs, in order."""
-    mine = [need for need in work.needs if isinstance(need, KittiEvents)]
-    asked = {need.level for need in mine if need.view == view and need.overlap == overlap}
+def asked_levels(cache: SharedCache, view: str, overlap: str | float) -> tuple[str, ...]:
+    """The levels that are measured in a view: those of all statistics, in order."""
+    mine = [statistic for statistic in cache.needs if isinstance(statistic, KittiEvents)]
+    asked = {statistic.level for statistic in mine if statistic.view == view and statistic.overlap == overlap}
     return tuple(level for level in LEVELS if level in asked) or LEVELS
 
 
@@ -99,13 +99,13 @@ class KittiEvents(Ranking):
         """Of events and of positives."""
         return EVENT, {"count": "f"}
 
-    def measure(self, pairs: SolidPairs, work: Work) -> RankingBlock:
+    def measure(self, pairs: SolidPairs, cache: SharedCache) -> RankingBlock:
         """The events of one level; none where the data do not hold what the view looks at."""
         classes = pairs.facts.size("class")
         if not classes or not can_view(pairs.facts, self.view, self.level):
             return _nothing(classes, EVENT)
-        matches = matched(pairs, work, self.view, self.overlap)
-        levels = asked_levels(work, self.view, self.overlap)
+        matches = matched(pairs, cache, self.view, self.overlap)
+        levels = asked_levels(cache, self.view, self.overlap)
         level, count = levels.index(self.level), len(levels)
         tables = []
         for cell, unit, names in (("cell", "unit", EVENT), ("count_cell", "count_unit", ("count",))):
@@ -126,12 +126,12 @@ def _nothing(classes: int, names: Mapping[str, str]) -> RankingBlock:
 
 
 @frozen
-class KittiAreas(Curve):
+class KittiAreas(RankingReader):
     """R11 and R40 of precision, then of similarity, in percent: (rows, classes, 4)."""
 
     ranking: KittiEvents
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
         """Not a number where a class has no truth that counts."""
         result = np.full((weights.rows, block.groups, 4), np.nan)
         for group in range(block.groups):
@@ -184,12 +184,12 @@ class CentreEvents(Ranking):
         """Of events and of positives."""
         return {"score": "f", "bits": "u", "errors": "f"}, {"count": "f"}
 
-    def measure(self, pairs: SolidPairs, work: Work) -> RankingBlock:
+    def measure(self, pairs: SolidPairs, cache: SharedCache) -> RankingBlock:
         """Events by class and falling score; none where boxes have no place in space."""
         classes = pairs.facts.size("class")
         if not classes or "place" not in pairs.facts.holds:
             return _nothing(classes, self.columns[0])
-        truth, predicted, bits, errors, _ = centres(pairs, work)
+        truth, predicted, bits, errors, _ = centres(pairs, cache)
         order = _in_order(predicted.group, predicted.column("score"), classes)
         group = predicted.group[order]
         events = {"score": predicted.column("score")[order], "bits": bits[order], "errors": errors[order]}
@@ -211,7 +211,7 @@ def _in_order(group: Array, score: Array, classes: int) -> Array:
     return order[np.argsort(group[order].astype(np.uint16), kind="stable")]
 
 
-def centres(pairs: SolidPairs, work: Work) -> tuple[Any, Any, Array, Array, Array]:
+def centres(pairs: SolidPairs, cache: SharedCache) -> tuple[Any, Any, Array, Array, Array]:
     """Both sides' rows of scored classes; of each prediction its bits, its errors and its truth at 2 m."""
 
     def make() -> tuple[Any, Any, Array, Array, Array]:
@@ -227,7 +227,7 @@ def centres(pairs: SolidPairs, work: Work) -> tuple[Any, Any, Array, Array, Arra
         )  # fmt: skip
         return truth, predicted, bits, errors, partner
 
-    return work.once(("boxes3d", "centres"), make)
+    return cache.once(("boxes3d", "centres"), make)
 
 
 def _attributes(truth: Any, predicted: Any) -> tuple[Array, Array]:
@@ -247,12 +247,12 @@ def _attributes(truth: Any, predicted: Any) -> tuple[Array, Array]:
 
 
 @frozen
-class CentreScores(Curve):
+class CentreScores(RankingReader):
     """Average precision at 0.5, 1, 2 and 4 m, then the five errors: (rows, classes, 9)."""
 
     ranking: CentreEvents
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Facts) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
         """Not a number where a class has no truth."""
         result = np.full((weights.rows, block.groups, len(DISTANCES) + len(ERRORS)), np.nan)
         for group in range(block.groups):
@@ -298,7 +298,7 @@ class DroppedSum(Sum):
     name = "boxes3d.dropped"
     drawn = False
 
-    def measure(self, pairs: SolidPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: SolidPairs, cache: SharedCache) -> SumBlock:
         """Too far, without a point and in a rack, of truths; too far and in a rack, of predictions."""
         given = dict(pairs.dropped)
         columns = [given.get(name, np.zeros(len(pairs.units))) for name in DROPPED_WORDS]

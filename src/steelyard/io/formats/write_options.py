@@ -1,4 +1,4 @@
-"""Loss and Manner: what a format cannot hold, and how it is written where it leaves a choice."""
+"""Loss and WriteOptions: what a format cannot hold, and how it is written where it leaves a choice."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Loss:
 
 
 @frozen
-class Manner:
+class WriteOptions:
     """How a data set is to be written, where a format leaves a choice."""
 
     pixels: str = "inclusive"

@@ -1,7 +1,7 @@
-"""Need: what a state must keep so that a metric can be computed later.
+"""Statistic: what a state must keep so that a metric can be computed later.
 
-A need is a value: its fields are settings and its text names it in saved states. There are five kinds, one for each
-kind of block, so that every path can plan by kind: sums, moments, cells, rankings and rows.
+A statistic is a value: its fields are settings and its text names it in saved states. There are five kinds, one for
+each kind of block, so that every path can plan by kind: sums, moments, cells, rankings and rows.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ import numpy as np
 
 from steelyard.core.block import Block, CellsBlock, MomentsBlock, SumBlock
 from steelyard.core.errors import InputError
-from steelyard.core.facts import Facts
 from steelyard.core.frozen import frozen
-from steelyard.core.ranking import RankingBlock, Reading
+from steelyard.core.metadata import Metadata
+from steelyard.core.ranking import BlockReader, RankingBlock
 from steelyard.core.spec import parse_spec, render_value
 from steelyard.core.weights import Role
 
 T = TypeVar("T")
-_BY_NAME: dict[str, type[Need]] = {}
+_BY_NAME: dict[str, type[Statistic]] = {}
 
 
-class Work:
-    """One measurement under way: what several needs share, made once. `needs` are all that it measures."""
+class SharedCache:
+    """What several statistics of one measurement share, computed once. `needs` are all statistics that are measured."""
 
-    def __init__(self, needs: tuple[Need, ...] = ()) -> None:
+    def __init__(self, needs: tuple[Statistic, ...] = ()) -> None:
         self.needs = needs
         self._made: dict[Hashable, Any] = {}
 
@@ -41,8 +41,8 @@ class Work:
 
 
 @frozen
-class Need(ABC):
-    """Base of the needs. `name` is the need's name in saved states, and `version` rises when what is kept changes.
+class Statistic(ABC):
+    """Base of the statistics. `name` identifies it in saved states, and `version` rises when what is kept changes.
 
     `drawn` is false where remarks alone read it (notes, what was left out): the pass over draws then goes without it.
     Fields are settings; `metadata={"spec": NAME}` keeps a setting's saved name where its Python name changes, and
@@ -58,15 +58,15 @@ class Need(ABC):
         if "name" in cls.__dict__:
             other = _BY_NAME.get(cls.name, cls)
             if other.__module__ != cls.__module__:  # a module may define its own again, as a notebook does
-                raise TypeError(f"a need '{cls.name}' is there already: {other.__module__}.{other.__qualname__}")
+                raise TypeError(f"a statistic '{cls.name}' is defined already: {other.__module__}.{other.__qualname__}")
             _BY_NAME[cls.name] = cls
 
     @abstractmethod
-    def measure(self, pairs: Any, work: Work) -> Block:
-        """Look at one unit at a time. `work.once` shares a matching between needs."""
+    def measure(self, pairs: Any, cache: SharedCache) -> Block:
+        """Look at one unit at a time. `cache.once` shares a matching between statistics."""
 
-    def earlier(self, kept: Iterable[Need]) -> tuple[Need, str] | None:
-        """Of the needs in a state that an earlier version saved, the one that answers for this one, and a remark."""
+    def earlier(self, kept: Iterable[Statistic]) -> tuple[Statistic, str] | None:
+        """The statistic of an earlier version's state that stands in for this one, and a remark."""
         return None
 
     def __str__(self) -> str:
@@ -78,8 +78,8 @@ class Need(ABC):
         return f"{self.name}/{self.version}" + (f"({', '.join(parts)})" if parts else "")
 
     @staticmethod
-    def parse(text: str) -> Need:
-        """The need that a text names. One of another version, or unknown, is an error."""
+    def parse(text: str) -> Statistic:
+        """The statistic that a text names. One of another version, or unknown, is an error."""
         call = parse_spec(text)
         name, _, version = call.name.partition("/")
         cls = _BY_NAME.get(name)
@@ -101,23 +101,23 @@ def _saved_name(field: dataclasses.Field[Any]) -> str:
     return str(field.metadata.get("spec", field.name))
 
 
-class Sum(Need):
+class Sum(Statistic):
     """Values that add up: `measure` gives a SumBlock, and totals are (rows,) or (rows, k)."""
 
     @abstractmethod
-    def measure(self, pairs: Any, work: Work) -> SumBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> SumBlock:
         """The values of each unit."""
 
 
-class Moments(Need):
+class Moments(Statistic):
     """Means and products of columns: `measure` gives a MomentsBlock, and totals are `Pooled`."""
 
     @abstractmethod
-    def measure(self, pairs: Any, work: Work) -> MomentsBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> MomentsBlock:
         """The moments of each unit."""
 
 
-class Cells(Need):
+class Cells(Statistic):
     """Counts in cells over named axes: `measure` gives a CellsBlock, and totals are (rows, *axes).
 
     `kinds` says that each unit has one cell and units of the same cell are alike in all that is measured: many of them
@@ -127,12 +127,12 @@ class Cells(Need):
     kinds: ClassVar[bool] = False
 
     @abstractmethod
-    def measure(self, pairs: Any, work: Work) -> CellsBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> CellsBlock:
         """The entries of each unit."""
 
 
-class Ranking(Need):
-    """Events by group and falling score: `measure` gives a RankingBlock, which a `Curve` reads.
+class Ranking(Statistic):
+    """Events by group and falling score: `measure` gives a RankingBlock, which a `RankingReader` reads.
 
     `columns` are those of its events and of its positives, with what numpy calls the kind of their numbers; None where
     a ranking does not say.
@@ -144,11 +144,11 @@ class Ranking(Need):
         return None
 
     @abstractmethod
-    def measure(self, pairs: Any, work: Work) -> RankingBlock:
+    def measure(self, pairs: Any, cache: SharedCache) -> RankingBlock:
         """The events of each unit."""
 
 
-class Rows(Need):
+class Rows(Statistic):
     """Rows that are looked at across units: `measure` gives a RowsBlock, and totals are those of what it finishes to.
 
     `columns` names the columns of its rows: "text", or what numpy calls the kind of their numbers.
@@ -166,12 +166,12 @@ class Rows(Need):
 
 
 @frozen
-class Curve(Reading):
+class RankingReader(BlockReader):
     """A reading of a ranking, or of cells: a base for those that tasks define. Equal ones are read once for all."""
 
-    ranking: Need
+    ranking: Statistic
 
-    def read_from(self, made: Mapping[Any, Any], role: Role, facts: Facts) -> Any:
+    def read_from(self, made: Mapping[Any, Any], role: Role, facts: Metadata) -> Any:
         """The same out of what other curves have read under these weights; None where it must be read itself."""
         return None
 

@@ -10,10 +10,10 @@ from steelyard import _native
 from steelyard.core.block import CellsBlock, SumBlock
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
-from steelyard.core.need import Cells, Sum, Work
 from steelyard.core.pairs import Array
+from steelyard.core.statistic import Cells, SharedCache, Sum
 from steelyard.tasks.tracking.data import DISTRACTOR, SCORED
-from steelyard.tasks.tracking.pairs import Side, TrackPairs, distinct, run_ends
+from steelyard.tasks.tracking.pairs import TrackPairs, TrackSide, distinct, run_ends
 
 EPSILON = float(np.finfo(np.float64).eps)
 ALPHAS: Array = np.arange(0.05, 0.99, 0.05)
@@ -42,8 +42,8 @@ class Kept:
     The overlaps are of all rows.
     """
 
-    truth: Side
-    prediction: Side
+    truth: TrackSide
+    prediction: TrackSide
     scored: tuple[Array, Array]
     runs: Array
     overlaps: Overlaps
@@ -70,14 +70,14 @@ class Tracked:
     event: Array
 
 
-def kept(pairs: TrackPairs, work: Work) -> Kept:
+def kept(pairs: TrackPairs, cache: SharedCache) -> Kept:
     """What is scored of the pairs, made once."""
-    return work.once("kept", lambda: _kept(pairs))
+    return cache.once("kept", lambda: _kept(pairs))
 
 
-def tracked(pairs: TrackPairs, work: Work, iou: float = 0.5, *, last_match: bool = False) -> Tracked:
+def tracked(pairs: TrackPairs, cache: SharedCache, iou: float = 0.5, *, last_match: bool = False) -> Tracked:
     """The sums of all runs at a threshold of CLEAR and Identity, made once for each."""
-    return work.once(("tracked", iou, last_match), lambda: _tracked(kept(pairs, work), iou, last_match))
+    return cache.once(("tracked", iou, last_match), lambda: _tracked(kept(pairs, cache), iou, last_match))
 
 
 def _tracked(rows: Kept, iou: float, last_match: bool) -> Tracked:
@@ -119,7 +119,7 @@ def _kept(pairs: TrackPairs) -> Kept:
     return Kept(truth, prediction, (scored, ~gone), runs, overlaps, removed)
 
 
-def _overlaps(truth: Side, prediction: Side, frames: tuple[Array, Array, Array, Array]) -> Overlaps:
+def _overlaps(truth: TrackSide, prediction: TrackSide, frames: tuple[Array, Array, Array, Array]) -> Overlaps:
     if truth.mask is None or prediction.mask is None:
         return _box_overlaps(truth, prediction, frames)
     rows: list[Array] = [np.zeros(0, np.int32)]
@@ -139,7 +139,7 @@ def _overlaps(truth: Side, prediction: Side, frames: tuple[Array, Array, Array, 
     return Overlaps(np.concatenate(rows), np.concatenate(columns), np.concatenate(values))
 
 
-def _refuse_sizes(one: Side, row: int, other: Side, place: int) -> None:
+def _refuse_sizes(one: TrackSide, row: int, other: TrackSide, place: int) -> None:
     """Raise the error of two masks of a frame whose sizes differ."""
     if one.mask is None or other.mask is None:
         return
@@ -152,7 +152,7 @@ def _refuse_sizes(one: Side, row: int, other: Side, place: int) -> None:
     )
 
 
-def _box_overlaps(truth: Side, prediction: Side, frames: tuple[Array, Array, Array, Array]) -> Overlaps:
+def _box_overlaps(truth: TrackSide, prediction: TrackSide, frames: tuple[Array, Array, Array, Array]) -> Overlaps:
     """Overlaps of boxes, some runs or frames of a run at a time: the corners of all rows need not be held at once."""
     frame, ends, other_frame, other_ends = _pieces(*frames)
     parts: list[list[Array]] = [[np.zeros(0, np.int32)], [np.zeros(0, np.int32)], [np.zeros(0)]]
@@ -190,14 +190,14 @@ def _pieces(frame: Array, ends: Array, other_frame: Array, other_ends: Array) ->
     return frame, np.sort(np.concatenate(cuts)), other_frame, np.sort(np.concatenate(other_cuts))
 
 
-def _at_most(side: Side, height: float) -> Array:
+def _at_most(side: TrackSide, height: float) -> Array:
     """Which boxes are at most so high."""
     box = side.box()
     low: Array = box[:, 3] - box[:, 1] <= height + EPSILON
     return low
 
 
-def _shared_frames(truth: Side, prediction: Side) -> list[tuple[int, int, int, int]]:
+def _shared_frames(truth: TrackSide, prediction: TrackSide) -> list[tuple[int, int, int, int]]:
     """Rows of the frames that both sides have: begin and end in the truth, then in the predictions."""
     keys = [[side.run, side.frame] for side in (truth, prediction)]
     if not len(truth.run) or not len(prediction.run):
@@ -215,7 +215,7 @@ def _shared_frames(truth: Side, prediction: Side) -> list[tuple[int, int, int, i
     return shared
 
 
-def _inside(prediction: Side, regions: Side, classes: int) -> Array:
+def _inside(prediction: TrackSide, regions: TrackSide, classes: int) -> Array:
     """Which predictions lie by more than half inside a region of their frame: one box, or all masks together."""
     inside = np.zeros(len(prediction.run), dtype=bool)
     if not len(regions.row):
@@ -269,9 +269,9 @@ class HotaCells(Cells):
 
     name = "tracking.hota"
 
-    def measure(self, pairs: TrackPairs, work: Work) -> CellsBlock:
+    def measure(self, pairs: TrackPairs, cache: SharedCache) -> CellsBlock:
         """Seven sums of 19 thresholds."""
-        return _cells(pairs, kept(pairs, work), tracked(pairs, work).hota)
+        return _cells(pairs, kept(pairs, cache), tracked(pairs, cache).hota)
 
 
 @frozen
@@ -280,9 +280,9 @@ class SequenceHota(Cells):
 
     name = "tracking.sequence_hota"
 
-    def measure(self, pairs: TrackPairs, work: Work) -> CellsBlock:
+    def measure(self, pairs: TrackPairs, cache: SharedCache) -> CellsBlock:
         """Two values."""
-        sums = tracked(pairs, work).hota
+        sums = tracked(pairs, cache).hota
         tp, fn, fp, assa = (sums[:, i] for i in (0, 1, 2, 4))
         every, matched = tp + fn + fp, tp > 0
         product = np.divide(tp, every, out=np.zeros_like(tp), where=every > 0)
@@ -291,7 +291,7 @@ class SequenceHota(Cells):
         for place in range(len(ALPHAS)):
             value += np.sqrt(product[:, place])
         there = (every[:, 0] > 0).astype(np.float64)
-        return _cells(pairs, kept(pairs, work), np.stack([value / len(ALPHAS), there], axis=1))
+        return _cells(pairs, kept(pairs, cache), np.stack([value / len(ALPHAS), there], axis=1))
 
 
 @frozen
@@ -300,9 +300,9 @@ class LossCells(Cells):
 
     name = "tracking.losses"
 
-    def measure(self, pairs: TrackPairs, work: Work) -> CellsBlock:
+    def measure(self, pairs: TrackPairs, cache: SharedCache) -> CellsBlock:
         """Four sums of 19 thresholds."""
-        return _cells(pairs, kept(pairs, work), tracked(pairs, work).losses)
+        return _cells(pairs, kept(pairs, cache), tracked(pairs, cache).losses)
 
 
 @frozen
@@ -313,10 +313,10 @@ class ClearCells(Cells):
 
     iou: float = 0.5
 
-    def measure(self, pairs: TrackPairs, work: Work) -> CellsBlock:
+    def measure(self, pairs: TrackPairs, cache: SharedCache) -> CellsBlock:
         """Nine sums of CLEAR and three of Identity."""
-        sums = tracked(pairs, work, self.iou)
-        return _cells(pairs, kept(pairs, work), np.concatenate([sums.clear, sums.identity], axis=1))
+        sums = tracked(pairs, cache, self.iou)
+        return _cells(pairs, kept(pairs, cache), np.concatenate([sums.clear, sums.identity], axis=1))
 
 
 @frozen
@@ -327,12 +327,12 @@ class SequenceMotaCells(Cells):
 
     iou: float = 0.5
 
-    def measure(self, pairs: TrackPairs, work: Work) -> CellsBlock:
+    def measure(self, pairs: TrackPairs, cache: SharedCache) -> CellsBlock:
         """Two values."""
-        tp, fn, fp, _, idsw = tracked(pairs, work, self.iou).clear.T[:5]
+        tp, fn, fp, _, idsw = tracked(pairs, cache, self.iou).clear.T[:5]
         there = tp + fn > 0
         value = np.divide(tp - fp - idsw, tp + fn, out=np.zeros(len(tp)), where=there)
-        return _cells(pairs, kept(pairs, work), np.stack([value, there.astype(np.float64)], axis=1))
+        return _cells(pairs, kept(pairs, cache), np.stack([value, there.astype(np.float64)], axis=1))
 
 
 @frozen
@@ -341,7 +341,7 @@ class SequenceSum(Sum):
 
     name = "tracking.sequences"
 
-    def measure(self, pairs: TrackPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: TrackPairs, cache: SharedCache) -> SumBlock:
         """One, and the length."""
         return SumBlock(np.stack([np.ones(len(pairs.units)), pairs.frames], axis=1))
 
@@ -353,9 +353,9 @@ class RemovedSum(Sum):
     name = "tracking.removed"
     drawn = False
 
-    def measure(self, pairs: TrackPairs, work: Work) -> SumBlock:
+    def measure(self, pairs: TrackPairs, cache: SharedCache) -> SumBlock:
         """Five counts."""
-        return SumBlock(kept(pairs, work).removed)
+        return SumBlock(kept(pairs, cache).removed)
 
 
 SEQUENCES, REMOVED_ROWS = SequenceSum(), RemovedSum()

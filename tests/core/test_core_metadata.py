@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from steelyard.core.errors import InputError
-from steelyard.core.facts import Axis, Facts
+from steelyard.core.metadata import Axis, Metadata
 
 
 def test_a_class_is_found_by_name_or_id() -> None:
@@ -67,27 +67,27 @@ def test_names_unite() -> None:
 
 
 def test_facts_merge() -> None:
-    first = Facts({"class": Axis(("b",)), "rater": Axis((1,))}, {"several": False}, frozenset({"score", "box"}))
-    second = Facts({"class": Axis(("a", "b")), "rater": Axis((0,))}, {"several": False}, frozenset({"box", "mask"}))
-    merged, codes = Facts.merge([first, second])
+    first = Metadata({"class": Axis(("b",)), "rater": Axis((1,))}, {"several": False}, frozenset({"score", "box"}))
+    second = Metadata({"class": Axis(("a", "b")), "rater": Axis((0,))}, {"several": False}, frozenset({"box", "mask"}))
+    merged, codes = Metadata.merge([first, second])
     assert {name: axis.ids for name, axis in merged.axes.items()} == {"class": ("a", "b"), "rater": (0, 1)}
     assert (merged.flags, merged.holds) == ({"several": False}, {"box"})
     assert [{n: c.tolist() for n, c in part.items()} for part in codes] == [
         {"class": [1], "rater": [1]},
         {"class": [0, 1], "rater": [0]},
     ]
-    assert (merged.size("class"), Facts().axes, Facts().flags, Facts().holds) == (2, {}, {}, frozenset())
+    assert (merged.size("class"), Metadata().axes, Metadata().flags, Metadata().holds) == (2, {}, {}, frozenset())
 
 
 def test_facts_that_do_not_merge() -> None:
     with pytest.raises(InputError) as caught:
-        Facts.merge([Facts({"class": Axis(())}), Facts({"class": Axis(())}), Facts()])
+        Metadata.merge([Metadata({"class": Axis(())}), Metadata({"class": Axis(())}), Metadata()])
     assert str(caught.value) == "measurements of different tasks cannot be merged"
     with pytest.raises(InputError) as caught:
-        Facts.merge([Facts(flags={"angle": "degrees"}), Facts(flags={"angle": "radians"})])
+        Metadata.merge([Metadata(flags={"angle": "degrees"}), Metadata(flags={"angle": "radians"})])
     message = (
         "measurements that differ in 'angle' cannot be merged: degrees and radians. Give all parts in the same form."
     )
     assert str(caught.value) == message
     with pytest.raises(InputError, match="differ in 'angle' cannot be merged: degrees and None"):
-        Facts.merge([Facts(flags={"angle": "degrees"}), Facts()])
+        Metadata.merge([Metadata(flags={"angle": "degrees"}), Metadata()])

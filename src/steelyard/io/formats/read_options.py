@@ -1,4 +1,4 @@
-"""Reading: what a user may say about a source that it cannot say itself."""
+"""ReadOptions: what a user states about a source that the source does not say itself."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from steelyard.core.frozen import frozen
 
 
 @frozen
-class Reading:
+class ReadOptions:
     """How a source is to be read.
 
     `images` is the folder of the pictures, `names` a file of class names, `pixels` how VOC counts, `verified` the file
