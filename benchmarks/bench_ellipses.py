@@ -90,7 +90,7 @@ IMAGES = """
 import numpy as np, steelyard as sy
 from steelyard.core.options import Options
 from steelyard.core.task import Policy
-from steelyard.core.totals import Totals
+from steelyard.core.state import Totals
 from steelyard.core.weights import Plain
 from steelyard.engine.measure import measured
 from steelyard.io.sources import read_sides

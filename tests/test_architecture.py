@@ -11,7 +11,8 @@ from pathlib import Path
 
 from steelyard.core import catalogue
 
-SOURCE = Path(__file__).parent.parent / "src" / "steelyard"
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "steelyard"
 
 # Packages from the ground up. A package imports only what is below it, or on its own floor without a circle.
 FLOORS: list[tuple[str, ...]] = [
@@ -103,10 +104,8 @@ def modules() -> list[Path]:
 class Source:
     """What the tests look at in a file, which is parsed once."""
 
+    pairs: tuple[tuple[str, str], ...]  # (module, name), inside functions too; name is "" for `import x`
     imports: frozenset[str]  # of modules and of names of modules
-    at_run_time: tuple[
-        tuple[str, str], ...
-    ]  # (module, name) but for what only a type checker reads; name is "" for `import x`
     texts: frozenset[str]
     docstring: bool
 
@@ -115,20 +114,16 @@ class Source:
 def read(path: Path) -> Source:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     nodes = list(ast.walk(tree))
-    unread: set[ast.AST] = set()
-    for node in nodes:
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            unread |= {inner for statement in node.body for inner in ast.walk(statement)}
-    imported: list[tuple[ast.AST, str, str]] = []
+    pairs: list[tuple[str, str]] = []
     for node in nodes:
         if isinstance(node, ast.Import):
-            imported += [(node, alias.name, "") for alias in node.names]
+            pairs += [(alias.name, "") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
-            imported += [(node, str(node.module), alias.name) for alias in node.names]
+            pairs += [(str(node.module), alias.name) for alias in node.names]
     return Source(
-        imports=frozenset(f"{module}.{name}" if name else module for _, module, name in imported),
-        at_run_time=tuple((module, name) for node, module, name in imported if node not in unread),
+        pairs=tuple(pairs),
+        imports=frozenset(f"{module}.{name}" if name else module for module, name in pairs),
         texts=frozenset(one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)),
         docstring=ast.get_docstring(tree) is not None,
     )
@@ -173,13 +168,12 @@ def module_of(path: Path) -> str:
     return ".".join(("steelyard", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
 
 
-def graph() -> dict[str, set[str]]:
-    """Which module imports which, inside functions too; what only a type checker reads is left out."""
-    names = {module_of(path): path for path in modules()}
+def graph(names: dict[str, Path]) -> dict[str, set[str]]:
+    """Which module imports which, inside functions and for type checkers too."""
     by_name = {}
     for name, path in names.items():
         targets = set()
-        for module, attribute in read(path).at_run_time:
+        for module, attribute in read(path).pairs:
             whole = f"{module}.{attribute}" if attribute else module
             targets.add(whole if whole in names or whole == "steelyard._native" else module)
         by_name[name] = (targets & set(names)) - {name}
@@ -199,7 +193,9 @@ def circles(imported: dict[str, set[str]]) -> list[str]:
 
 def test_no_import_circle() -> None:
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == ["a", "b", "c"]
-    assert circles(graph()) == []
+    assert circles(graph({module_of(path): path for path in modules()})) == []
+    for folder in ("tools", "benchmarks", "fuzz"):
+        assert circles(graph({path.stem: path for path in (ROOT / folder).glob("*.py")})) == []
 
 
 def test_the_api_holds_no_logic() -> None:

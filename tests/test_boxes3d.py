@@ -278,7 +278,7 @@ def test_large_weights_take_no_longer() -> None:
     """A unit of weight a million stands for a million: its places are jumped to, not counted out."""
     truth, predicted = draw_frames(np.random.default_rng(5), 12)
     state = State.of(pairs_of(truth, predicted), [KittiAp().events, EVENTS])
-    from steelyard.core.totals import Totals
+    from steelyard.core.state import Totals
     from steelyard.core.weights import Plain
     from steelyard.tasks.boxes3d.statistics import CentreScores, KittiAreas
 

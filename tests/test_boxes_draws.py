@@ -16,9 +16,8 @@ from steelyard.core import catalogue
 from steelyard.core.draws import BootstrapDraws, unit_keys
 from steelyard.core.options import Options
 from steelyard.core.request import Request
-from steelyard.core.state import State
+from steelyard.core.state import State, Totals
 from steelyard.core.task import Policy
-from steelyard.core.totals import Totals
 from steelyard.core.weights import Counts, Floats, Role, Weights
 from steelyard.engine.measure import needs_of
 from steelyard.engine.score import score

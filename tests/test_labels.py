@@ -24,9 +24,8 @@ from steelyard.core.metric import Metric
 from steelyard.core.options import Options
 from steelyard.core.plan import POINT, WeightPlan
 from steelyard.core.request import Request
-from steelyard.core.state import State
+from steelyard.core.state import State, Totals
 from steelyard.core.task import Policy
-from steelyard.core.totals import Totals
 from steelyard.core.weights import EachUnit, LeaveOneOut, Plain, Role
 from steelyard.engine.measure import measured
 from steelyard.engine.score import score

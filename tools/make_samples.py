@@ -10,7 +10,6 @@ import csv
 import json
 from pathlib import Path
 
-import make_labels_sample
 import make_maps_sample
 import numpy as np
 
@@ -110,6 +109,52 @@ def losses(rng: np.random.Generator) -> None:
     write(folder / "truth.csv", ["image", "item", "target", "value", "light"], truth)
     write(folder / "model_a.csv", ["image", "item", "logit", "value"], a)
     write(folder / "model_b.csv", ["image", "item", "logit", "value"], b)
+
+
+LOOKALIKES = ("bread", "pasta", "rice", "salad", "soup")
+SIMILARITY = np.array(
+    [
+        [3.0, 0.8, 0.3, 0.1, 0.0],
+        [0.8, 3.0, 1.4, 0.1, 0.3],
+        [0.3, 1.4, 3.0, 0.3, 0.4],
+        [0.1, 0.1, 0.3, 3.0, 0.5],
+        [0.0, 0.3, 0.4, 0.5, 3.0],
+    ]
+)
+
+
+def probabilities(rng: np.random.Generator, food: int, meal: np.ndarray, skill: float, heat: float) -> list[str]:
+    """Softmax of how alike the foods look in this photograph, rounded so that they add up to 1."""
+    seen = skill * SIMILARITY[food] + meal + rng.normal(0, 1.0, len(LOOKALIKES))
+    p = np.exp(heat * (seen - seen.max()))
+    thousandths = np.floor(1000 * p / p.sum()).astype(int)
+    thousandths[np.argmax(p)] += 1000 - thousandths.sum()
+    return [f"{n / 1000:.3f}" for n in thousandths]
+
+
+def labels(rng: np.random.Generator) -> None:
+    """Photographs of single foods, several of one meal; the meal is the unit.
+
+    Model A is sure of itself and mixes up what looks alike; model B is right more often and says how sure it is.
+    """
+    truth: list[list[object]] = []
+    a: list[list[object]] = []
+    b: list[list[object]] = []
+    for meal in range(70):
+        light = ("day", "lamp")[int(rng.random() < 0.4)]
+        hard_a, hard_b = rng.normal(0, 0.7, len(LOOKALIKES)), rng.normal(0, 0.5, len(LOOKALIKES))
+        for _ in range(int(rng.integers(2, 6))):
+            food = int(rng.choice(5, p=[0.30, 0.25, 0.20, 0.15, 0.10]))
+            name = f"photo{len(truth):03d}"
+            truth.append([name, LOOKALIKES[food], f"meal{meal:02d}", light])
+            dim = 0.75 if light == "lamp" else 1.0
+            a.append([name, *probabilities(rng, food, hard_a, 0.75 * dim, 2.0)])
+            b.append([name, *probabilities(rng, food, hard_b, 0.95 * dim, 1.0)])
+    folder = SAMPLES / "labels"
+    write(folder / "truth.csv", ["id", "label", "group", "light"], truth)
+    header = ["id", *(f"probability:{food}" for food in LOOKALIKES)]
+    write(folder / "model_a.csv", header, a)
+    write(folder / "model_b.csv", header, b)
 
 
 def rankings(rng: np.random.Generator) -> None:
@@ -357,7 +402,7 @@ def main() -> None:
     weights(np.random.default_rng(20260701))
     sequences(np.random.default_rng(20260702))
     losses(np.random.default_rng(20260706))
-    make_labels_sample.main()
+    labels(np.random.default_rng(20260703))
     rankings(np.random.default_rng(20260703))
     boxes(np.random.default_rng(20260705))
     masks(np.random.default_rng(20260707))

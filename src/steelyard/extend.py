@@ -24,12 +24,13 @@ from steelyard.core.plan import COUNT, JACKKNIFE, POINT, UNITS, WeightPlan
 from steelyard.core.ranking import RankingBlock
 from steelyard.core.records import Column, Records, Schema
 from steelyard.core.scene import BoxShape, EllipseShape, LineShape, PolygonShape, RasterShape, Scene
-from steelyard.core.state import State
+from steelyard.core.state import State, TotalsView
 from steelyard.core.statistic import (
     Cells,
     Moments,
     Ranking,
     RankingReader,
+    Requirement,
     Rows,
     SharedCache,
     Statistic,
@@ -38,7 +39,6 @@ from steelyard.core.statistic import (
 )
 from steelyard.core.table import Table
 from steelyard.core.task import Policy, Task
-from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Entries, Floats, ratio
 from steelyard.io.formats.dataset import Category, Dataset, Gatherer, Picture
 from steelyard.io.formats.format import Format

@@ -11,7 +11,7 @@ import steelyard as sy
 from steelyard.core import catalogue
 from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric
-from steelyard.core.totals import Totals
+from steelyard.core.state import Totals
 from steelyard.core.weights import Role
 from steelyard.extend import Floats, Requirement, frozen
 

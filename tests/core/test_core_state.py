@@ -17,7 +17,7 @@ from steelyard.core.metric import Metric
 from steelyard.core.plan import POINT, UNITS, WeightPlan
 from steelyard.core.ranking import Grouped, RankingBlock
 from steelyard.core.rows import RowsBlock, RowTable
-from steelyard.core.state import State
+from steelyard.core.state import State, Totals, TotalsView
 from steelyard.core.statistic import (
     Cells,
     Moments,
@@ -29,7 +29,6 @@ from steelyard.core.statistic import (
     Sum,
     sum_by_unit,
 )
-from steelyard.core.totals import Totals, TotalsView
 from steelyard.core.units import Units
 from steelyard.core.weights import Role
 

@@ -16,7 +16,7 @@ from steelyard.core.pairs import Coverage
 from steelyard.core.plan import JACKKNIFE, POINT
 from steelyard.core.records import Records
 from steelyard.core.request import Request
-from steelyard.core.totals import Totals
+from steelyard.core.state import Totals
 from steelyard.engine import groups, measure, report, sides, together
 from steelyard.engine.report import state_report
 from steelyard.engine.sides import KeptTotals, sides_of

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.spec import render_value
-from steelyard.core.totals import Requirement
+from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Array, Floats
 
 if TYPE_CHECKING:

@@ -180,6 +180,9 @@ class RankingReader(BlockReader):
         return f"{type(self).__name__}({', '.join(settings)})"
 
 
+Requirement = Statistic | RankingReader  # what a metric may declare
+
+
 def sum_by_unit(values: Any, owner: Any, units: int) -> SumBlock:
     """The sum of rows' values in each unit."""
     return SumBlock(np.bincount(owner, weights=values, minlength=units))

@@ -11,8 +11,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.plan import MOST_LEFT_OUT, coin_keys
-from steelyard.core.state import State
-from steelyard.core.totals import Totals
+from steelyard.core.state import State, Totals
 from steelyard.core.units import Units
 from steelyard.core.weights import Floats
 from steelyard.engine.flips import Coins, influence_of, with_coins

@@ -11,9 +11,8 @@ from steelyard.core.block import CellsBlock
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Countable
 from steelyard.core.plan import UNITS
-from steelyard.core.state import State
+from steelyard.core.state import State, Totals
 from steelyard.core.statistic import RankingReader, SharedCache, Statistic
-from steelyard.core.totals import Totals
 from steelyard.core.weights import Floats
 
 MOST_CELLS = 1 << 23  # numbers that the cells of some units may give at a time

@@ -21,9 +21,8 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.plan import COUNT, POINT, UNITS, coin_keys
 from steelyard.core.request import Request
-from steelyard.core.state import State
+from steelyard.core.state import State, Totals
 from steelyard.core.statistic import RankingReader
-from steelyard.core.totals import Totals
 from steelyard.core.units import Units
 from steelyard.core.weights import Array, Floats
 from steelyard.engine.flips import Influence

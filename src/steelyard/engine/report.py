@@ -13,9 +13,8 @@ from steelyard.core.progress import portion
 from steelyard.core.request import Request
 from steelyard.core.sketch import UnitSketch
 from steelyard.core.slice import Slice, slice_key
-from steelyard.core.state import State
+from steelyard.core.state import State, Totals
 from steelyard.core.task import Task
-from steelyard.core.totals import Totals
 from steelyard.engine.details import LazyDetails
 from steelyard.engine.groups import plan_notes, weight_notes
 from steelyard.engine.intervals import FEW_UNITS

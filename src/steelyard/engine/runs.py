@@ -30,9 +30,8 @@ from steelyard.core.metric import Metric
 from steelyard.core.plan import POINT
 from steelyard.core.request import Request, RunDesign
 from steelyard.core.slice import Slice, slice_key
-from steelyard.core.state import State
+from steelyard.core.state import State, Totals
 from steelyard.core.task import Task
-from steelyard.core.totals import Totals
 from steelyard.core.weights import Floats
 from steelyard.engine.common import joined_rows
 from steelyard.engine.compare import pair_of

@@ -17,8 +17,7 @@ from steelyard.core.metric import Metric, Placements
 from steelyard.core.plan import COUNT, JACKKNIFE, MOST_LEFT_OUT, POINT, UNITS, left_out_rows
 from steelyard.core.progress import steps
 from steelyard.core.request import Request
-from steelyard.core.state import State
-from steelyard.core.totals import Totals
+from steelyard.core.state import State, Totals
 from steelyard.core.units import Units
 from steelyard.core.weights import Array, Floats
 from steelyard.engine.intervals import (

@@ -10,8 +10,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.plan import POINT
 from steelyard.core.request import Request
-from steelyard.core.state import State
-from steelyard.core.totals import Totals
+from steelyard.core.state import Reducible, State, Totals
 from steelyard.core.weights import Floats
 from steelyard.engine.flips import Coins, Influence, influences
 from steelyard.engine.intervals import UnitSample
@@ -25,9 +24,9 @@ class KeptTotals(Totals):
 
     def __init__(self, totals: Totals, metrics: Sequence[Metric]) -> None:
         super().__init__(totals.state, totals.weights)
-        self._values = {metric: totals.of(metric) for metric in metrics}
+        self._values: dict[Reducible, Floats] = {metric: totals.of(metric) for metric in metrics}
 
-    def of(self, metric: Metric) -> Floats:
+    def of(self, metric: Reducible) -> Floats:
         """A metric's value for each row of weights."""
         return self._values[metric] if metric in self._values else super().of(metric)
 

@@ -17,10 +17,9 @@ from steelyard.core.counts import count_text
 from steelyard.core.metric import Metric
 from steelyard.core.plan import MOST_LEFT_OUT
 from steelyard.core.request import Request
-from steelyard.core.state import State
+from steelyard.core.state import State, Totals
 from steelyard.core.statistic import RankingReader
 from steelyard.core.task import Task
-from steelyard.core.totals import Totals
 from steelyard.core.weights import Array, Floats, LeaveOneOut
 from steelyard.results.score import ClusterVariance
 

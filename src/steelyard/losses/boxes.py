@@ -20,6 +20,7 @@ from steelyard.losses.arrays import (
     namespace,
     size,
 )
+from steelyard.losses.formula import QuadraticSettings
 from steelyard.losses.sums import count, divide, each, total
 
 
@@ -101,11 +102,8 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class Quadratic:
+class Quadratic(QuadraticSettings):
     """The formula. With c = min(|e|, δ) both branches are c (|e| - c/2), over δ for smooth L1."""
-
-    delta: float
-    huber: bool
 
     @staticmethod
     def checked(delta: float, huber: bool) -> Quadratic:

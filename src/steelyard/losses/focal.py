@@ -27,6 +27,7 @@ from steelyard.losses.arrays import (
     scalar,
     size,
 )
+from steelyard.losses.formula import FocalSettings
 from steelyard.losses.sums import count, divide, each, on_gpu, total
 
 IGNORED = -2
@@ -116,17 +117,12 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class Focal:
+class Focal(FocalSettings):
     """The formula, with e = exp(-|x|), so that nothing overflows and 1 - p is e / (1 + e), never 1 minus p.
 
     Every branch is analytic in x on its side of 0 and the two sides meet, so that automatic differentiation is right
     at 0 too.
     """
-
-    alpha: float
-    gamma: float
-    constant_alpha: bool
-    label_smoothing: float
 
     @staticmethod
     def checked(alpha: float, gamma: float, constant_alpha: bool, label_smoothing: float) -> Focal:

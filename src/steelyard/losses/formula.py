@@ -6,6 +6,7 @@ closed form, for eager PyTorch.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -27,6 +28,24 @@ class Formula(Protocol):
 
     def native_sum(self, x: Array, parts: Any, slope: Array | None, threads: int) -> float | None:
         """The sum over a NumPy array, and the derivative, into `slope`; None where native code does not serve them."""
+
+
+@dataclass(frozen=True)
+class FocalSettings:
+    """The settings of the focal loss; `focal.Focal` is its formula."""
+
+    alpha: float
+    gamma: float
+    constant_alpha: bool
+    label_smoothing: float
+
+
+@dataclass(frozen=True)
+class QuadraticSettings:
+    """The settings of smooth L1 and Huber's loss; `boxes.Quadratic` is their formula."""
+
+    delta: float
+    huber: bool
 
 
 def tiles_of(x: Array) -> list[Tile]:

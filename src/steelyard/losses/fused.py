@@ -9,17 +9,14 @@ scaled before it is rounded. What is not served here goes through `eager`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
 from steelyard.losses import kernels
 from steelyard.losses.arrays import Array
+from steelyard.losses.formula import FocalSettings, QuadraticSettings
 from steelyard.losses.layout import BLOCK, LEVELS, ROOM, TURNS, WIDTH, LaunchPlan, plan_of
-
-if TYPE_CHECKING:
-    from steelyard.losses.boxes import Quadratic
-    from steelyard.losses.focal import Focal
 
 SUM, MEAN, POSITIVES, GIVEN = range(4)  # what a sum is divided by
 MOST_COUNTS = 1024
@@ -29,8 +26,8 @@ Losses = tuple[Array, Array, Array]
 class Settings(NamedTuple):
     """What is computed: the formulas (None: no boxes), their weights, and what the sums are divided by."""
 
-    focal: Focal
-    boxes: Quadratic | None = None
+    focal: FocalSettings
+    boxes: QuadraticSettings | None = None
     class_weight: float = 1.0
     box_weight: float = 0.0
     nonzero: bool = False

@@ -10,9 +10,8 @@ import numpy as np
 
 from steelyard.core.metric import Metric
 from steelyard.core.options import Options
-from steelyard.core.state import State
+from steelyard.core.state import State, Totals
 from steelyard.core.task import Policy, Task
-from steelyard.core.totals import Totals
 from steelyard.core.weights import Floats, Plain, Weights
 from steelyard.engine.measure import measured
 from steelyard.io.sources import read_sides

@@ -15,9 +15,8 @@ from steelyard.core.errors import InputError
 from steelyard.core.metric import Metric, describe
 from steelyard.core.plan import JACKKNIFE, POINT, WeightPlan
 from steelyard.core.plan import UNITS as UNITS_ALONE
-from steelyard.core.state import State
+from steelyard.core.state import State, Totals
 from steelyard.core.statistic import RankingReader, Statistic
-from steelyard.core.totals import Totals
 from steelyard.core.weights import EachUnit, Floats, LeaveOneOut, Plain, Role, Weights
 from steelyard.testing.case import UNITS, Case
 from steelyard.testing.drawn import shuffled

@@ -22,8 +22,7 @@ from steelyard.core.errors import SteelyardError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.plan import UNITS
-from steelyard.core.state import State
-from steelyard.core.totals import Totals
+from steelyard.core.state import State, Totals
 from steelyard.engine.measure import listed
 from steelyard.engine.run import Measured
 from steelyard.gating.pairing import compare_many, compare_results

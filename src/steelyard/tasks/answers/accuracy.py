@@ -11,8 +11,8 @@ from typing import Literal
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.core.statistic import Sum
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Requirement, Sum
 from steelyard.core.weights import Floats, ratio
 from steelyard.language.answers import NORMS
 from steelyard.tasks.answers.sums import (

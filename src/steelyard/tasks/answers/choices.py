@@ -11,8 +11,8 @@ from steelyard.core.block import SumBlock
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.pairs import Array
-from steelyard.core.statistic import SharedCache, Sum
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Requirement, SharedCache, Sum
 from steelyard.core.weights import Floats, ratio
 from steelyard.language.replies import YES_NO
 from steelyard.tasks.answers.data import AnswerPairs

@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.core.totals import TotalsView
+from steelyard.core.state import TotalsView
 from steelyard.core.weights import Floats
 from steelyard.tasks.answers.shares import OfSum, ShareOf
 from steelyard.tasks.answers.sums import NumberErrors, NumberHits, Read

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
-from steelyard.core.statistic import Sum
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Requirement, Sum
 from steelyard.core.weights import Floats, ratio
 
 

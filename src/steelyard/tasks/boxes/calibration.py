@@ -16,8 +16,8 @@ from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import RankingBlock
-from steelyard.core.statistic import SharedCache, Statistic, Sum
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Requirement, SharedCache, Statistic, Sum
 from steelyard.core.weights import Floats, Weights, ratio
 from steelyard.tasks.boxes.along import Walk, class_means
 from steelyard.tasks.boxes.lrp import Located, located

@@ -10,7 +10,8 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.spec import Range, render_value
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.boxes.ranking import BestF1Search, RankingFigure, detections
 from steelyard.tasks.boxes.settings import MOST, STANDARD, check_ious, check_most, check_score, class_code

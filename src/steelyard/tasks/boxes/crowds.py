@@ -15,8 +15,8 @@ from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import RankingBlock
-from steelyard.core.statistic import SharedCache, Sum
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Requirement, SharedCache, Sum
 from steelyard.core.weights import Floats, Weights, ratio
 from steelyard.tasks.boxes.along import EQUAL, Walk, class_means, from_zero
 from steelyard.tasks.boxes.calibration import check_shares

@@ -17,8 +17,8 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import Grouped, RankingBlock
-from steelyard.core.statistic import Ranking, SharedCache
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Ranking, Requirement, SharedCache
 from steelyard.core.weights import Floats
 from steelyard.tasks.boxes.matches import UNCOUNTED, MatchInput, match_input, overlaps
 from steelyard.tasks.boxes.pairs import CLASS, BoxPairs

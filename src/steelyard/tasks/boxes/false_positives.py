@@ -6,7 +6,8 @@ import numpy as np
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.boxes.counts import WorkingPoint, by_threshold, mean_over_thresholds
 from steelyard.tasks.boxes.pairs import CLASS

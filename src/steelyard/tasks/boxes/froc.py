@@ -13,8 +13,8 @@ from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import Grouped, RankingBlock
-from steelyard.core.statistic import Ranking, SharedCache, Statistic
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Ranking, Requirement, SharedCache, Statistic
 from steelyard.core.weights import Floats, Weights
 from steelyard.tasks.boxes.along import EQUAL, Walk, class_means, from_zero
 from steelyard.tasks.boxes.matches import AREAS, UNCOUNTED, Matches, MatchInput, match_input, matches, overlaps

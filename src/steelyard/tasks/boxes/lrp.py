@@ -12,8 +12,8 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.ranking import Grouped, RankingBlock
-from steelyard.core.statistic import Ranking, SharedCache, Statistic
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Ranking, Requirement, SharedCache, Statistic
 from steelyard.core.weights import Floats, Weights
 from steelyard.tasks.boxes.along import Walk, class_means, from_zero
 from steelyard.tasks.boxes.matches import AREAS, Matches, matches

@@ -15,8 +15,8 @@ from steelyard.core.metric import Metric, one_of
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import RankingBlock
 from steelyard.core.spec import Range, render_value
-from steelyard.core.statistic import SharedCache
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Requirement, SharedCache
 from steelyard.core.weights import Floats
 from steelyard.tasks.boxes.class_groups import Classes, Frequency, check_group, class_group, titled
 from steelyard.tasks.boxes.matches import AREAS, IOUS, STANDARD_AREAS, match_input, match_objects

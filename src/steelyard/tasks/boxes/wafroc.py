@@ -15,8 +15,8 @@ from steelyard.core.metric import Metric, Placements
 from steelyard.core.pairs import Array
 from steelyard.core.plan import POINT
 from steelyard.core.ranking import Grouped, RankingBlock
-from steelyard.core.statistic import Ranking, SharedCache
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Ranking, Requirement, SharedCache
 from steelyard.core.weights import Floats, Weights
 from steelyard.tasks.boxes.along import MOST_CELLS, from_zero
 from steelyard.tasks.boxes.froc import repeated

@@ -13,7 +13,8 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, within_range
 from steelyard.core.ranking import RankingBlock
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats, Weights
 from steelyard.tasks.boxes.along import EQUAL, Walk
 from steelyard.tasks.boxes.ranking import Detections, detections

@@ -11,8 +11,8 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.ranking import RankingBlock
-from steelyard.core.statistic import RankingReader
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import RankingReader, Requirement
 from steelyard.core.weights import Floats, Weights
 from steelyard.tasks.boxes3d.data import LEVELS
 from steelyard.tasks.boxes3d.statistics import VIEWS, KittiAreas, KittiEvents, can_view, truths_of

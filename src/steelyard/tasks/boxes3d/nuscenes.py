@@ -9,7 +9,8 @@ import numpy as np
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats
 from steelyard.tasks.boxes3d.kitti import mean_of_defined
 from steelyard.tasks.boxes3d.statistics import (

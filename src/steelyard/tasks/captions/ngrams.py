@@ -14,8 +14,8 @@ import numpy as np
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
-from steelyard.core.statistic import Statistic
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Requirement, Statistic
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.captions.columns import (
     METEOR_COLUMNS,

@@ -11,7 +11,8 @@ from typing import ClassVar, Literal
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats, ratio
 from steelyard.language.scene import GRAPHS, Graph
 from steelyard.tasks.captions.graphs import (

@@ -9,7 +9,8 @@ from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.spec import Range
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats, ratio
 from steelyard.match.ellipses import WEIGHTS
 from steelyard.tasks.ellipses.pairing import DistanceName, check_pairing, pairing, take_own_distance, usual_threshold

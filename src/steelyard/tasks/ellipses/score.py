@@ -10,9 +10,8 @@ from steelyard.align.sets import SetPairs
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.plan import UNITS
-from steelyard.core.state import State
-from steelyard.core.statistic import SharedCache
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import State, TotalsView
+from steelyard.core.statistic import Requirement, SharedCache
 from steelyard.core.weights import Floats, ratio
 from steelyard.match.ellipses import WEIGHTS
 from steelyard.tasks.ellipses.matched import Matches, matches

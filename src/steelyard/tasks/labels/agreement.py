@@ -10,7 +10,8 @@ import numpy as np
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, UnitClasses, one_of
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Array, Floats, ratio
 from steelyard.tasks.labels.counts import (
     NO_LABELS,

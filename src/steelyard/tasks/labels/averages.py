@@ -19,7 +19,8 @@ from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.numerals import as_spec
 from steelyard.core.pairs import Array
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats, Role, ratio
 from steelyard.tasks.labels.counts import (
     ROWS,

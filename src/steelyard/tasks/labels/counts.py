@@ -21,7 +21,8 @@ from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, UnitClasses, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.plan import COUNT, POINT
-from steelyard.core.totals import Requirement, Totals, TotalsView
+from steelyard.core.state import Totals, TotalsView
+from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Entries, Floats, ratio
 from steelyard.tasks.labels.statistics import ClassCounts, Present, RowSum, WeightedRows
 

@@ -15,7 +15,8 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, Placements, UnitClasses, one_of, within_range
 from steelyard.core.ranking import RankingBlock
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Requirement
 from steelyard.core.units import Units
 from steelyard.core.weights import Array, Floats
 from steelyard.tasks.labels.counts import NO_SCORES, PerClass, class_truth, class_units, holds

@@ -11,10 +11,9 @@ import numpy as np
 from steelyard.core.errors import InputError
 from steelyard.core.pairs import Array
 from steelyard.core.plan import POINT
-from steelyard.core.state import State
-from steelyard.core.statistic import RankingReader, Statistic
+from steelyard.core.state import State, Totals
+from steelyard.core.statistic import RankingReader, Requirement, Statistic
 from steelyard.core.table import Table
-from steelyard.core.totals import Requirement, Totals
 from steelyard.core.weights import ratio
 from steelyard.tasks.labels.calibration import Bins
 from steelyard.tasks.labels.counts import class_counts, count_needs, holds, several

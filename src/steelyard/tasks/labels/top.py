@@ -9,7 +9,8 @@ import numpy as np
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.labels.counts import NO_SCORES, ROWS, holds, several
 from steelyard.tasks.labels.statistics import TopHits

@@ -26,8 +26,9 @@ from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.options import Options
 from steelyard.core.pairs import Pairs
 from steelyard.core.records import LARGEST, Column, Records, Schema
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Requirement
 from steelyard.core.task import Policy, Task
-from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.losses.sums import BOX_LOSSES, SIDES, BoxSum, FocalSum, LossRows, sides
 

@@ -16,8 +16,7 @@ from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.numerals import as_spec
 from steelyard.core.plan import POINT
-from steelyard.core.statistic import Cells, SharedCache
-from steelyard.core.totals import Requirement
+from steelyard.core.statistic import Cells, Requirement, SharedCache
 from steelyard.core.weights import Array, Floats, ratio
 from steelyard.tasks.panoptic.data import PanopticPairs
 from steelyard.tasks.panoptic.fits import Fits

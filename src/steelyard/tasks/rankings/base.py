@@ -9,8 +9,8 @@ from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.spec import render_value
-from steelyard.core.statistic import Sum
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Requirement, Sum
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.rankings.sums import ALL, Answerable, QueryCount, QueryValue
 

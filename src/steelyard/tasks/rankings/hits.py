@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
-from steelyard.core.totals import TotalsView
+from steelyard.core.state import TotalsView
 from steelyard.core.weights import Floats
 from steelyard.tasks.rankings.base import RelevantMetric
 from steelyard.tasks.rankings.sums import HitValue, PreferenceValue, QueryValue, RPrecisionValue

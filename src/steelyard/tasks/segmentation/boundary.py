@@ -12,8 +12,7 @@ from steelyard.core.block import CellsBlock
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, within_range
 from steelyard.core.pairs import Array
-from steelyard.core.statistic import Cells, SharedCache
-from steelyard.core.totals import Requirement
+from steelyard.core.statistic import Cells, Requirement, SharedCache
 from steelyard.core.weights import Floats, ratio
 from steelyard.maps.each import for_each
 from steelyard.tasks.segmentation.counts import UNCLASSED, BandPixels, coders

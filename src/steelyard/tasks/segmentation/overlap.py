@@ -16,8 +16,7 @@ from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric
 from steelyard.core.numerals import as_spec
 from steelyard.core.plan import POINT
-from steelyard.core.statistic import Cells
-from steelyard.core.totals import Requirement
+from steelyard.core.statistic import Cells, Requirement
 from steelyard.core.weights import Array, Floats, ratio
 from steelyard.tasks.segmentation.counts import (
     HIT,

@@ -10,8 +10,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of
-from steelyard.core.statistic import Cells
-from steelyard.core.totals import Requirement
+from steelyard.core.statistic import Cells, Requirement
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.segmentation.counts import HIT, TRUE, ClassPixels, GroupPixels, ImageScore
 from steelyard.tasks.segmentation.overlap import MeanOfClasses, OneClass, Overlap

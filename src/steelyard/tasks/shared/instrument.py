@@ -8,8 +8,8 @@ from steelyard.core.block import SumBlock
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, within_range
 from steelyard.core.pairs import Array, Pairs
-from steelyard.core.statistic import SharedCache, Sum, sum_by_unit
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Requirement, SharedCache, Sum, sum_by_unit
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.shared.rows import ROWS, rows_of
 

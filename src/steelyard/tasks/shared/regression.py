@@ -14,7 +14,8 @@ from steelyard.core.block import Pooled
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.shared.rows import ROWS, EpsilonError, RowMoments, RowSum, RowsWithin
 

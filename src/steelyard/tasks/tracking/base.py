@@ -13,8 +13,8 @@ from steelyard.core.errors import InputError, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of
-from steelyard.core.statistic import Cells, Sum
-from steelyard.core.totals import Requirement, TotalsView
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Cells, Requirement, Sum
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.tracking.data import MOTS
 from steelyard.tasks.tracking.statistics import REMOVED_ROWS, SEQUENCES

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, within_range
+from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Cells, Sum
-from steelyard.core.totals import TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.tracking.base import TrackMetric, added
 from steelyard.tasks.tracking.statistics import CLEAR, IDENTITY, ClearCells, SequenceMotaCells

@@ -6,7 +6,7 @@ import numpy as np
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
-from steelyard.core.totals import TotalsView
+from steelyard.core.state import TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.tracking.base import in_order
 from steelyard.tasks.tracking.clear import INFINITY, ClearMetric, CountedMetric, CountRatio, S, named

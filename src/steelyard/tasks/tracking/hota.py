@@ -10,8 +10,8 @@ import numpy as np
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
+from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Cells, Sum
-from steelyard.core.totals import TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.tracking.base import TrackMetric, added, defined_mean, in_order
 from steelyard.tasks.tracking.statistics import ALPHAS, HOTA, LOSSES, HotaCells, LossCells, SequenceHota

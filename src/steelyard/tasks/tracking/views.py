@@ -9,10 +9,9 @@ import numpy as np
 from steelyard.core.figure import Array, Figure, Listing, Texts
 from steelyard.core.metric import Metric
 from steelyard.core.plan import POINT, UNITS
-from steelyard.core.state import State
+from steelyard.core.state import State, Totals
 from steelyard.core.statistic import SharedCache
 from steelyard.core.table import Table
-from steelyard.core.totals import Totals
 from steelyard.core.weights import LeaveOneOut
 from steelyard.tasks.tracking.clear import IdF1, Mota
 from steelyard.tasks.tracking.counts import Switches

@@ -12,7 +12,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.numerals import as_spec
-from steelyard.core.totals import Requirement
+from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.segmentation.overlap import mean_defined, units_having
 from steelyard.tasks.volumes.cases import BARE, COUNT, EMPTY, MISSED, VALUE, CaseMean, CaseScore

@@ -26,9 +26,9 @@ from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.plain import PlainPair, plain_pair
 from steelyard.core.records import LARGEST, Column, Records, Schema
-from steelyard.core.statistic import SharedCache, Sum
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Requirement, SharedCache, Sum
 from steelyard.core.task import Policy, Task
-from steelyard.core.totals import Requirement, TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.shared.instrument import RoundNumbers
 from steelyard.tasks.shared.regression import INFINITY, ROW_METRICS, MeanAbsoluteError
