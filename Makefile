@@ -64,16 +64,16 @@ KILLS ?= 50
 SCALE_KILLS ?= 20
 
 kills: $(VENV)/test
-	STEELYARD_KILLS=$(KILLS) $(PY) -m pytest -m "" -n 2 --dist worksteal -rP -o junit_logging=system-out --junitxml=$(OUT)/kills.xml tests/test_kills*.py
-	STEELYARD_KILLS=$(SCALE_KILLS) $(PY) -m pytest -m "" -n 0 tests/test_scale_clusters.py -k killed_in
+	STEELYARD_KILLS=$(KILLS) $(PY) -m pytest -m "" -n 2 --dist worksteal -rP -o junit_logging=system-out --junitxml=$(OUT)/kills.xml tests/slow/test_kills*.py
+	STEELYARD_KILLS=$(SCALE_KILLS) $(PY) -m pytest -m "" -n 0 tests/slow/test_scale_clusters.py -k killed_in
 
 partitions: $(VENV)/test
-	STEELYARD_PARTITIONS=10000 $(PY) -m pytest -m "" -n 2 --dist worksteal tests/test_state.py -k partition
+	STEELYARD_PARTITIONS=10000 $(PY) -m pytest -m "" -n 2 --dist worksteal tests/core/test_state.py -k partition
 
 SETS ?= 400
 
 simulate: $(VENV)/test
-	STEELYARD_SETS=$(SETS) $(PY) -m pytest -m "" -n 2 -o junit_suite_name=sets-$(SETS) --junitxml=$(OUT)/simulate.xml tests/test_simulated*.py tests/test_families.py tests/test_stats.py
+	STEELYARD_SETS=$(SETS) $(PY) -m pytest -m "" -n 2 -o junit_suite_name=sets-$(SETS) --junitxml=$(OUT)/simulate.xml tests/slow/test_simulated*.py tests/engine/test_families.py tests/engine/test_stats.py
 
 gpu-test: $(VENV)/test
 	$(PY) -m pytest -n 0 gpu

@@ -157,7 +157,8 @@ def run(
 
     command = [sys.executable, "-c", ONE, str(folder), str(work), engine, str(workers), confidence, str(draws), task]
     if engine == "ray":  # it listens on all interfaces: in a network of its own, where the system allows one
-        head = f"import sys; sys.path.insert(0, {str(TESTS)!r}); import scale_ray; scale_ray.leave_the_network()\n"
+        head = f"import sys; sys.path.insert(0, {str(TESTS)!r}); from support import scale_ray\n"
+        head += "scale_ray.leave_the_network()\n"
         command[2] = head + ONE
     environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "PYTHONWARNINGS": "ignore"}
     environment |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(16)}
@@ -247,7 +248,7 @@ def overhead(place: Path) -> None:
 def sizes() -> None:
     """Bytes per unit of states and of sums, by task, for the drawn data of the tests."""
     sys.path.insert(0, str(TESTS))
-    from drawn import DRAW
+    from support.drawn import DRAW
 
     import steelyard as sy
     from steelyard.core import catalogue

@@ -2,7 +2,7 @@
 
     python benchmarks/growth.py [NAME ...] [--units 200] [--draws 1000] [--out out/growth.json]
 
-Data are those that the laws are tested on (tests/drawn*.py), 1, 10 and 100 times: copies with ids of their own. Each
+The data of the laws (tests/support/drawn*.py), 1, 10 and 100 times, as copies with ids of their own. Each
 size is scored with all default metrics and their intervals, with one thread and with two, in a process of its own.
 `power` is the growth of CPU seconds over the last tenfold step: 1 is in proportion, 1.1 about n log n, 2 quadratic.
 Shapes (benchmarks/growth_shapes.py) have much of one thing: classes, slices, ids that stand twice. What is measured is
@@ -34,7 +34,7 @@ from steelyard.core import catalogue
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from drawn import DRAWN  # noqa: E402
+from support.drawn import DRAWN  # noqa: E402
 
 PAGE, PICTURE = ROOT / "docs" / "growth.md", ROOT / "docs" / "images" / "growth.svg"
 STEPS = (1, 10, 100)

@@ -1,4 +1,4 @@
-"""Which target reaches each entry of the native core; tests/test_fuzz.py runs them and sees that none is missing."""
+"""Which target reaches each entry of the native core; tests/project/test_fuzz.py runs them and misses none."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
 sys.path.insert(0, str(Path(__file__).parent))
 import browser as browser_tools
 import latex
-from forked import CommandLine
+from support.forked import CommandLine
 
 pytest_plugins = ["pytester"]
 
@@ -131,7 +131,7 @@ def fast_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def frames(tmp_path: Path) -> Any:
     """Two sequences of three pictures."""
-    from vlm_help import frames_csv
+    from support.vlm_help import frames_csv
 
     from steelyard.vlm.frames import read_frames
 

@@ -54,7 +54,7 @@ def main(wheel: Path, python: str) -> None:
         print(f"steelyard demo: {pages} pages")
         run(*quiet, "pytest", "pytest-xdist", "hypothesis")
         shutil.copytree(ROOT / "tests", folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
-        said = run(inside, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", "tests/test_laws.py")
+        said = run(inside, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", "tests/laws/test_laws.py")
         print(f"laws on the installed package: {said.splitlines()[-1]}")
 
 

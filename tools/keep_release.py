@@ -4,7 +4,8 @@
 
 Writes tests/released/VERSION: a report and both states (rows, sums) of every task's sample, one result of each other
 kind, and public.json with the names, parameters, metrics and fields that are public. Run once when a version is
-released, and never again for that version: the files are what that version wrote. tests/test_promises.py reads them.
+released, and never again for that version: the files are what that version wrote.
+tests/results/test_promises.py reads them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ask every installed drop-in for pycocotools what tests/compat_probes.py asks; write the table of docs/compat.md.
+"""Ask every installed drop-in for pycocotools what tests/support/compat_probes.py asks, for docs/compat.md.
 
 Run: python tools/make_compat_table.py. Each question runs in a process of its own, so that a crash is an answer too.
 Peers: pip install hotcoco ultrafast-pycocotools faster-coco-eval vernier (requirements/bench.txt).
@@ -21,7 +21,7 @@ PAGE = ROOT / "docs" / "compat.md"
 BEGIN, END = "<!-- probes: begin -->", "<!-- probes: end -->"
 sys.path.insert(0, str(ROOT / "tests"))
 
-import compat_probes  # noqa: E402
+from support import compat_probes  # noqa: E402
 
 
 def _steelyard() -> Any:

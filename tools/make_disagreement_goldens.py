@@ -115,7 +115,7 @@ def main() -> None:
 
     version = importlib.metadata.version  # Ultralytics asks for torchvision's version when it is imported, and no more
     importlib.metadata.version = lambda name: "0.0" if name == "torchvision" else version(name)
-    from test_boxes_parity import draw
+    from support.coco_reference import draw
 
     cases: list[dict[str, Any]] = []
     for seed in SEEDS:

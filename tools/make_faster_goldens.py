@@ -21,8 +21,8 @@ SEEDS = range(12)
 
 def main() -> None:
     sys.path.append(sys.argv[1])
-    from compat_extended import boxes, crowd
     from faster_coco_eval import COCO, COCOeval_faster
+    from support.compat_extended import boxes, crowd
 
     sigmas = np.array([0.79, 0.79, 0.72, 0.72, 0.62, 0.62, 1.07, 1.07, 0.87, 0.87, 0.89, 0.89, 0.79, 0.79]) / 10.0
 

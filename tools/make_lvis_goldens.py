@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "tasks" / "boxes")]
 SEEDS = range(25)
 MASK_SEEDS = range(15)
 

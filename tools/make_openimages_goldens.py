@@ -30,9 +30,9 @@ def main() -> None:
     maps = sys.modules["object_detection.utils.label_map_util"]
     maps.create_category_index = lambda listed: {one["id"]: one for one in listed}  # type: ignore[attr-defined]
     np.float = float  # type: ignore[attr-defined]  # the package is older than numpy 1.24
-    from drawn_openimages import HIERARCHY, KINDS, drawn
     from object_detection.dataset_tools.oid_hierarchical_labels_expansion import OIDHierarchicalLabelsExpansion
     from object_detection.utils.object_detection_evaluation import OpenImagesChallengeEvaluator
+    from support.drawn_openimages import HIERARCHY, KINDS, drawn
 
     expansion = OIDHierarchicalLabelsExpansion(HIERARCHY)
     number = {name: i + 1 for i, name in enumerate(KINDS)}

@@ -4,7 +4,7 @@
 
 nanobind's stub generator reads the signatures out of the module; here they become shorter: an array is `NDArray[type]`,
 since shapes and order are checked by the bindings and said in their messages. The file is committed, and
-tests/test_stub.py compares it; `--check` does too.
+tests/native/test_stub.py compares it; `--check` does too.
 """
 
 from __future__ import annotations

@@ -259,8 +259,8 @@ def used() -> float:
 def run_commands_here() -> None:
     """Let tests run their commands in processes that are forked from their own."""
     sys.path.insert(0, str(Path("tests").absolute()))
-    import forked
     from hostile import child
+    from support import forked
 
     child.load()
 

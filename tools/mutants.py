@@ -9,7 +9,7 @@ Nothing is left out: a change of the words of a message counts as any other, and
 
     tools/mutants.py --sample 2000 --room tasks     a random sample, with the interval of the share
     tools/mutants.py 'steelyard.engine.judged.*'    what matches a pattern only
-    tools/mutants.py --tests tests/metrics          look at what no test noticed so far with these tests alone
+    tools/mutants.py --tests tests/tasks            look at what no test noticed so far with these tests alone
 
 A sample is drawn by file, in proportion to the mutants of each and at least five per file, by the digests of the seed
 and the names: with the same seed a file's mutants stay in it when other files change. The share of a room weighs the

@@ -65,7 +65,7 @@ def run(page: Path, steelyard: Command = fresh) -> str:
             os.chdir(before)
 
 
-def _block(match: re.Match[str], namespace: dict[str, Any], steelyard: Command) -> str:
+def _block(match: re.Match[str], namespace: dict[str, Any], steelyard: Command = fresh) -> str:
     if match["sample"]:
         shutil.copytree(ROOT / "src" / "steelyard" / "samples" / match["sample"], ".", dirs_exist_ok=True)
         return match[0]

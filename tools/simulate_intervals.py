@@ -3,7 +3,7 @@
     python tools/simulate_intervals.py [TASK...] [--units 30 60 150] [--sets 400] [--draws 200] [--seed 0]
                                        [--metrics SPEC...] [--population 2000] [--jobs 2] [--outside] [--page FILE]
 
-A population of units is drawn and measured once (tests/populations.py). Test sets are drawn from it, every metric is
+A population is drawn and measured once (tests/support/populations.py). Test sets are drawn from it, every metric is
 scored with its interval, and the table says by metric and number of units
 
 - coverage: the share of intervals that hold the mean of the metric over the sets, in percent,
@@ -25,8 +25,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from populations import of_task
-from sampling import Cell, coverage, measured
+from support.populations import of_task
+from support.sampling import Cell, coverage, measured
 
 from steelyard.core import catalogue
 

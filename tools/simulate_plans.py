@@ -2,7 +2,7 @@
 
     python tools/simulate_plans.py [--pilots 40] [--sets 300] [--draws 199] [--seed 0] [--page FILE]
 
-Two models of a population are measured once, one better than the other (tests/planning.py). Pilots are drawn from it,
+Two models of a population are measured once, one of them better (tests/support/planning.py). Pilots are drawn from it,
 and each plans how many units show the population's difference with 80 % power. Test sets of the median number say how
 often it is shown: p < 0.05. `--page` writes the table into a page, between its marks.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from planning import STUDIES, power_of
+from support.planning import STUDIES, power_of
 
 MARKS = ("<!-- plans: start -->", "<!-- plans: end -->")
 

@@ -45,7 +45,7 @@ def main() -> None:
             source = ROOT / name
             (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
         tests = [
-            *(f"tests/{name}" for name in TESTS),
+            *(next((folder / "tests").rglob(name)) for name in TESTS),
             "-k",
             "not schemas_are_up_to_date",
         ]  # which compares with sources

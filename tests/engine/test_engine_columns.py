@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engine_states import state_of
+from support.engine_states import state_of
 
 from steelyard.core import catalogue
 from steelyard.core.draws import unit_keys

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engine_states import Count, Endless, High, Long, Mean, NearOne, Share, state_of
+from support.engine_states import Count, Endless, High, Long, Mean, NearOne, Share, state_of
 
 from steelyard import _native
 from steelyard.core.draws import unit_keys

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engine_states import Count, Endless, Mean, state_of
+from support.engine_states import Count, Endless, Mean, state_of
 
 from steelyard.core.request import Request
 from steelyard.engine.compare import compare

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engine_states import Endless, High, Mean, state_of
+from support.engine_states import Endless, High, Mean, state_of
 from support.lazy import lazy
 
 import steelyard as sy

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engine_states import Count, High, Mean, state_of
+from support.engine_states import Count, High, Mean, state_of
 
 from steelyard.api import measure as measured
 from steelyard.core import catalogue

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engine_states import LOST, Count, Given, Mean, N, X, state_of
+from support.engine_states import LOST, Count, Given, Mean, N, X, state_of
 from support.lazy import lazy
 
 from steelyard.core.block import SumBlock

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engine_states import Count, Long, Mean, Share, state_of
+from support.engine_states import Count, Long, Mean, Share, state_of
 
 from steelyard.core.plan import COUNT, JACKKNIFE, MOST_LEFT_OUT, POINT
 from steelyard.core.request import Request

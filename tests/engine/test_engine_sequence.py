@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from engine_states import Count, Endless, High, Mean, N, NearOne, Share, X, state_of
+from support.engine_states import Count, Endless, High, Mean, N, NearOne, Share, X, state_of
 
 from steelyard.core import catalogue
 from steelyard.core.errors import InputError

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engine_states import Count, Mean, N, X, state_of
+from support.engine_states import Count, Mean, N, X, state_of
 
 from steelyard.core.block import SumBlock
 from steelyard.core.frozen import frozen

@@ -1,0 +1,205 @@
+"""Maps and volumes that few programs write, and folders of them: whole grids, or a whole message."""
+
+from __future__ import annotations
+
+import struct
+import sys
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.read_help import refused, write
+
+import steelyard as sy
+from steelyard.core import catalogue
+from steelyard.io.dialect import reading_notes
+from steelyard.io.sources import read_side
+from steelyard.maps.load import as_grid, open_map
+from steelyard.maps.nifti import nifti_volume
+from steelyard.maps.png import png_cells, png_file
+
+GREY, RGB, PALETTE, GREY_ALPHA, RGBA = 0, 2, 3, 4, 6
+
+
+def chunk(name: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+
+
+def png(width: int, bits: int, colour: int, rows: bytes, interlaced: int = 1) -> bytes:
+    """A PNG of height 1. Interlaced, its second pixel is a row of its own."""
+    head = struct.pack(">IIBBBBB", width, 1, bits, colour, 0, 0, interlaced)
+    palette = chunk(b"PLTE", bytes(12)) if colour == PALETTE else b""
+    parts = chunk(b"IHDR", head) + palette + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + parts
+
+
+INTERLACED: dict[str, tuple[bytes, list[list[int]]]] = {
+    "grey of 1 bit": (png(2, 1, GREY, b"\0\x80\0\0"), [[1, 0]]),
+    "grey of 2 bits": (png(2, 2, GREY, b"\0\xc0\0\x40"), [[3, 1]]),
+    "grey of 4 bits": (png(2, 4, GREY, b"\0\xf0\0\x20"), [[15, 2]]),
+    "grey of 8 bits": (png(2, 8, GREY, b"\0\5\0\7"), [[5, 7]]),
+    "grey of 16 bits": (png(2, 16, GREY, b"\0\1\5\0\0\7"), [[261, 7]]),
+    "palette of 2 bits": (png(2, 2, PALETTE, b"\0\xc0\0\x40"), [[3, 1]]),
+    "colours": (png(2, 8, RGB, b"\0\1\2\3\0\4\5\6"), [[1 + 2 * 256 + 3 * 65536, 4 + 5 * 256 + 6 * 65536]]),
+    "opaque colours": (png(1, 8, RGBA, b"\0\1\2\3\xff"), [[1 + 2 * 256 + 3 * 65536]]),
+    "opaque grey": (png(1, 8, GREY_ALPHA, b"\0\5\xff"), [[5]]),
+}
+
+
+@pytest.mark.parametrize("name", INTERLACED)
+def test_interlaced_files_give_their_values(name: str) -> None:
+    """As plain files do: grey of 2 bits has the values 0 to 3, not 0 to 255."""
+    data, expected = INTERLACED[name]
+    assert png_file(data, "a.png").map().tolist() == expected
+
+
+def test_png_files_that_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = "a.png: has colours of 16 bits. Write a PNG of 8 bits per channel."
+    for data, message in (
+        (png(1, 16, RGB, b"\0\0\1\0\2\0\3", 0), deep),
+        (png(1, 16, RGBA, b"\0\0\1\0\2\0\3\xff\xff", 0), deep),
+        (png(1, 8, RGBA, b"\0\1\2\3\x10"), "a.png: a pixel is transparent. Write it without transparency."),
+        (png(1, 8, GREY_ALPHA, b"\0\1\x10"), "a.png: a pixel is transparent. Write it without transparency."),
+    ):
+        assert refused(lambda data=data: png_file(data, "a.png").map()) == message
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    assert refused(lambda: png_file(INTERLACED["colours"][0], "a.png").map()) == (
+        "a.png: is interlaced. Install Pillow to read it, or write a plain PNG."
+    )
+
+
+def test_cells_of_an_interlaced_and_a_plain_file() -> None:
+    one = png_file(INTERLACED["grey of 2 bits"][0], "a.png")
+    two = png_file(png(2, 8, GREY, b"\0\x09\x08", 0), "b.png")
+    pairs = sorted(zip(*(column.tolist() for column in png_cells(one, two)), strict=True))
+    assert pairs == [(1, 8, 1), (3, 9, 1)]
+
+
+def test_maps_that_are_no_maps() -> None:
+    assert refused(lambda: open_map("a/b.jpg")) == "a/b.jpg: JPG changes labels. Write PNG."
+    assert refused(lambda: open_map("a/b.bmp")) == (
+        "a/b.bmp: '.bmp' is not a format of maps. Give .png, .npy, .npz, .tif, .tiff."
+    )
+    message = refused(lambda: open_map(b"no runs"))
+    assert message.startswith("a packed map: ")
+    assert message.endswith(". Make it again.")
+    grid = as_grid(np.array([[True, False]]), "x")
+    assert (grid.dtype, grid.tolist()) == (np.uint8, [[1, 0]])
+
+
+def nifti2(shape: tuple[int, ...], voxels: bytes, **more: Any) -> bytes:
+    """A NIfTI-2 file of bytes, with a quaternion where it is given."""
+    head = bytearray(540)
+    struct.pack_into("<i", head, 0, 540)
+    head[4:12] = b"n+2\0\r\n\x1a\n"
+    struct.pack_into("<h", head, 12, 2)
+    struct.pack_into("<8q", head, 16, len(shape), *shape, *[1] * (7 - len(shape)))
+    struct.pack_into("<8d", head, 104, more.get("sign", 1.0), 2.0, 3.0, 4.0, 1.0, 1.0, 1.0, 1.0)
+    struct.pack_into("<q", head, 168, 544)
+    struct.pack_into("<2d", head, 176, more.get("slope", 1.0), 0.0)
+    struct.pack_into("<2i", head, 344, int("quatern" in more), 0)
+    struct.pack_into("<6d", head, 352, *more.get("quatern", (0.0,) * 6))
+    return bytes(head) + bytes(4) + voxels
+
+
+def test_the_second_version_of_nifti() -> None:
+    """Axes of length 1 behind the third are none; the fastest axis is the last of the grid."""
+    volume = nifti_volume(nifti2((3, 1, 2, 1, 1), bytes(range(6))), "a.nii")
+    assert volume.grid.tolist() == [[[0, 1, 2]], [[3, 4, 5]]]
+    assert volume.spacing == (4.0, 3.0, 2.0)
+    assert volume.affine is None
+    assert nifti_volume(nifti2((1, 1, 1, 1, 2), bytes([3, 4])), "a.nii").grid.tolist() == [[[[3]]], [[[4]]]]
+    assert refused(lambda: nifti_volume(nifti2((1, 1, 1, 2, 2), bytes(4)), "a.nii")) == (
+        "a.nii: has 5 axes longer than 1. Give x, y, z and at most channels."
+    )
+    doubled = nifti_volume(nifti2((2, 1, 1), bytes([1, 2]), slope=2.0), "a.nii")
+    assert doubled.grid.tolist() == [[[2.0, 4.0]]]
+
+
+@pytest.mark.parametrize(("sign", "last"), [(1.0, 4.0), (-1.0, -4.0)])
+def test_a_place_by_a_quaternion(sign: float, last: float) -> None:
+    """A half turn about z: x and y change their signs, and z is turned by the sign of the first size."""
+    volume = nifti_volume(nifti2((1, 1, 1), bytes(1), sign=sign, quatern=(0.0, 0.0, 1.0, 10.0, 20.0, 30.0)), "a.nii")
+    assert volume.affine is not None
+    assert volume.affine.tolist() == [[-2, 0, 0, 10], [0, -3, 0, 20], [0, 0, last, 30], [0, 0, 0, 1]]
+
+
+def ids(path: Path) -> list[str]:
+    names: list[str] = read_side(catalogue.find_task("segmentation"), path, {}, "truth")["image"].tolist()
+    return names
+
+
+def test_folders_of_maps(tmp_path: Path) -> None:
+    """Hidden files say nothing; of Cityscapes' files those of labels are taken where others lie beside them."""
+    write(tmp_path, {"a/x.png": "", "a/.y.png": "", "a/b/z.npy": ""})
+    assert ids(tmp_path / "a") == ["b/z", "x"]
+    write(tmp_path, {"c/x_labelIds.png": "", "c/x_instanceIds.png": "", "d/x_labelIds.png": ""})
+    assert ids(tmp_path / "c") == ["x_labelIds"]
+    assert ids(tmp_path / "d") == ["x_labelIds"]
+    write(tmp_path, {"e/x.png": "", "e/x.npy": "", "f/x.JPG": "", "g/x.txt": ""})
+    for name, message in (
+        ("e", "{}: 'x' stands there as several files (.npy, .png). Keep one of them."),
+        ("f", "{}/x.JPG: JPEG changes labels. Write PNG."),
+        ("g", "{}: no file ends in .png, .npy, .npz, .tif, .tiff. Is it the right folder?"),
+    ):
+        folder = tmp_path / name
+        assert refused(lambda folder=folder: ids(folder)).replace("\\", "/") == message.format(folder.as_posix())
+
+
+@pytest.mark.parametrize(("task", "ending", "key"), [("segmentation", "png", "image"), ("volumes", "nii.gz", "case")])
+@pytest.mark.parametrize("name", ["probabilities", "softmax"])
+def test_scores_of_nnunet_beside_label_maps_are_ignored_with_a_note(
+    task: str, ending: str, key: str, name: str, tmp_path: Path
+) -> None:
+    """`case.npz` and `case.pkl` beside `case.nii.gz`, as --npz and --save_probabilities write them."""
+    for case in ("a", "b", "c"):
+        write(tmp_path, {f"{case}.{ending}": "", f"{case}.pkl": ""})
+        if case != "c":
+            np.savez_compressed(tmp_path / f"{case}.npz", **{name: np.zeros((2, 1, 1), np.float16)})
+    with reading_notes() as notes:
+        records = read_side(catalogue.find_task(task), tmp_path, {}, "prediction")
+    assert records[key].tolist() == ["a", "b", "c"]
+    assert all(file.endswith(ending) for file in records["map"])
+    said = "class probabilities beside a label map of the same name are ignored."
+    assert notes == [f"{tmp_path}: a.npz and 1 other: {said}"]
+
+
+def test_other_arrays_beside_label_maps_are_refused(tmp_path: Path) -> None:
+    """An .npz of labels may be the map that is meant."""
+    write(tmp_path, {"a.png": ""})
+    np.savez_compressed(tmp_path / "a.npz", labels=np.zeros((1, 1), np.uint8))
+    assert "'a' stands there as several files (.npz, .png)" in refused(lambda: ids(tmp_path))
+
+
+def test_a_suffix_in_other_letters(tmp_path: Path) -> None:
+    """A name ends in the suffix to the letter."""
+    grid = np.zeros((1, 1), np.uint8)
+    for name in ("x_mask", "y_MASK"):
+        (tmp_path / "t").mkdir(exist_ok=True)
+        np.save(tmp_path / "t" / f"{name}.npy", grid)
+    np.save(tmp_path / "p.npy", grid[None])
+    message = refused(
+        lambda: sy.evaluate(
+            "segmentation", tmp_path / "t", {"image": ["z"], "map": [grid]}, options={"suffix": "_mask"}
+        )
+    )
+    assert "'x'" in message
+    assert "y" not in message.partition("'x'")[2].partition(".")[0]
+
+
+def test_files_of_numpy_and_tables_without_maps(tmp_path: Path) -> None:
+    task = catalogue.find_task("segmentation")
+    write(tmp_path, {"a.npz": "no archive", "t.csv": "image,maps\na,b\n", "e.csv": "image,map\n"})
+    assert refused(lambda: ids(tmp_path / "a.npz")).startswith(f"{tmp_path / 'a.npz'}: cannot be unpacked: ")
+    with zipfile.ZipFile(tmp_path / "b.npz", "w") as packed:
+        packed.writestr("x.npy", b"")
+        packed.writestr("w.npy", b"")
+    assert ids(tmp_path / "b.npz") == ["w", "x"]
+    message = refused(lambda: read_side(task, tmp_path / "t.csv", {}, "truth"))
+    assert message.startswith(f"{tmp_path / 't.csv'}: column 'map' is missing")
+    assert refused(lambda: sy.evaluate("segmentation", tmp_path / "e.csv", {"image": ["a"], "map": [[[1]]]})) == (
+        f"{tmp_path / 'e.csv'}: there are no maps. The truth needs at least one."
+    )

@@ -1,0 +1,71 @@
+"""Drawn data of labels, in all their forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from steelyard.testing import Drawn
+from support.drawn_common import Data
+
+
+def draw_labels(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    """Two classes, groups as units, ties in the probabilities, weights by row; each group holds both classes."""
+    group = np.repeat([f"g{unit}" for unit in range(units)], rng.integers(2, 6, units))
+    label = np.where(rng.random(len(group)) < 0.4, "yes", "no")
+    first = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
+    label[first], label[first + 1] = "yes", "no"
+    probability = np.round(np.clip(rng.normal(0.35 + 0.3 * (label == "yes"), 0.2), 0.01, 0.99), 2)
+    ids = [f"r{i}" for i in range(len(group))]
+    truth = {"id": ids, "label": label, "group": group, "weight": np.round(rng.uniform(0.5, 2, len(group)), 2)}
+    return truth, {"id": ids, "probability": probability}
+
+
+def perfect_labels(truth: Data) -> Data:
+    return {"id": truth["id"], "probability": (np.asarray(truth["label"]) == "yes").astype(float)}
+
+
+def draw_multiclass(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    """One row per unit, four classes with probabilities, weights; every class has a row among any eight."""
+    names = np.array(["ant", "bee", "cat", "dog"])
+    label = np.where(np.arange(units) % 2 == 0, names[np.arange(units) // 2 % 4], rng.choice(names, units))
+    probability = rng.dirichlet(np.ones(4), units) + 0.8 * (label[:, np.newaxis] == names)
+    probability /= probability.sum(axis=1, keepdims=True)
+    ids = [f"r{i}" for i in range(units)]
+    truth = {"id": ids, "label": label, "weight": np.round(rng.uniform(0.5, 2, units), 2)}
+    return truth, {"id": ids, **{f"probability:{name}": probability[:, i] for i, name in enumerate(names)}}
+
+
+def draw_multilabel(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    """One row per unit with none to three of four classes on either side."""
+    names = np.array(["ant", "bee", "cat", "dog"])
+    has = rng.random((units, 4)) < 0.45
+    predicted = has ^ (rng.random((units, 4)) < 0.2)
+    ids = [f"r{i}" for i in range(units)]
+    truth, predictions = (["|".join(names[row]) for row in side] for side in (has, predicted))
+    return {"id": ids, "labels": truth}, {"id": ids, "labels": predictions}
+
+
+def draw_counted(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
+    """So many rows of labels alone that they are counted by cell, whatever the number of units asked for."""
+    names, rows = np.array(["ant", "bee", "cat"]), 10_001
+    label = rng.choice(names, rows)
+    ids = [f"r{i}" for i in range(rows)]
+    return {"id": ids, "label": label}, {
+        "id": ids,
+        "label": np.where(rng.random(rows) < 0.7, label, rng.choice(names, rows)),
+    }
+
+
+SKIP = {"missing": "skip", "extra": "skip"}
+DRAWN = {"labels": Drawn(draw_labels, perfect_labels, unit="group", weight="weight", policy=SKIP)}
+VARIANTS: dict[str, tuple[Callable[[np.random.Generator, int], tuple[Data, Data]], tuple[str, ...]]] = {
+    "labels:multiclass": (
+        draw_multiclass,
+        ("accuracy", "balanced_accuracy", "macro(f1)", "weighted(f1)", "micro(f1)", "mcc", "kappa", "f1(label=bee)",
+         "macro(roc_auc)", "macro(ap)", "micro(roc_auc)", "ovo(roc_auc)", "log_loss", "brier", "ece"),
+    ),
+    "labels:multilabel": (draw_multilabel, ("accuracy", "macro(f1)", "micro(f1)", "weighted(f1)", "macro(precision)")),
+    "labels:counted": (draw_counted, ("accuracy", "balanced_accuracy", "macro(f1)", "mcc", "kappa", "recall(label=cat)")),
+}  # fmt: skip

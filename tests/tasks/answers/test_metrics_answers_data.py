@@ -1,0 +1,305 @@
+"""Answers from what is given to questions with accepted answers: what is refused, in whole messages, and what is held."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from support.made import in_turn, pairs_of, refusal, refused
+
+from steelyard.core.metadata import Metadata
+from steelyard.core.statistic import SharedCache
+from steelyard.core.task import Policy
+from steelyard.tasks.answers import data
+from steelyard.tasks.answers.data import choices_of
+from steelyard.tasks.answers.task import defaults_for
+from steelyard.tasks.answers.texts import chosen, codes_of, said
+
+ASKED: dict[str, Any] = {"question": ["p", "q"], "answer": ["a", "b"]}
+LIST = 'Write JSON: ["two", "2"].'
+OPTIONS = 'Write JSON: ["a cat", "a dog"].'
+SAME = "It must be the same in all rows of a question."
+MAPPED = "Rename the column, or map it: --map answer=YOUR_COLUMN."
+BAD: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
+    "no truth": (
+        {"question": ["p"], "text": ["a"], "more": ["x"]}, {"question": ["p"], "answer": ["a"]},
+        ["column 'answer' is missing; the columns are 'question', 'text', 'more'", "truth", MAPPED],
+    ),
+    "no reply": (
+        ASKED, {"question": ["p", "q"], "text": ["a", "b"]},
+        ["column 'answer' is missing", "predictions", "Map it: --map prediction.answer=YOUR_COLUMN."],
+    ),
+    "no list": (
+        {"question": ["o", "p"], "answers": ['["x"]', "a, b" + "x" * 50]}, {"question": ["o", "p"], "answer": ["a", "b"]},
+        [f"'a, b{'x' * 36}' is no list of texts", "truth, row 1, column 'answers'", LIST],
+    ),
+    "no list but a text": (
+        {"question": ["p"], "answers": ['"a"']}, {"question": ["p"], "answer": ["a"]},
+        ["'\"a\"' is no list of texts", "truth, row 0, column 'answers'", LIST],
+    ),
+    "a list of truths": (
+        {"question": ["p"], "answers": ["[true]"]}, {"question": ["p"], "answer": ["a"]},
+        ["'[true]' is no list of texts", "truth, row 0, column 'answers'", LIST],
+    ),
+    "a list of lists": (
+        {"question": ["p"], "answers": ['[["a"]]']}, {"question": ["p"], "answer": ["a"]},
+        ["'[[\"a\"]]' is no list of texts", "truth, row 0, column 'answers'", LIST],
+    ),
+    "a list too deep": (
+        {"question": ["p"], "answers": ["[" * 100_000]}, {"question": ["p"], "answer": ["a"]},
+        [f"'{'[' * 40}' is no list of texts", "truth, row 0, column 'answers'", LIST],
+    ),
+    "an empty list": (
+        {"question": ["o", "p"], "answers": ['["x"]', "[]"]}, {"question": ["o", "p"], "answer": ["a", "b"]},
+        ["there is no accepted answer", "truth, row 1, column 'answers'", "Give at least one."],
+    ),
+    "nothing accepted": (
+        {"question": ["p"], "answers": [""]}, {"question": ["p"], "answer": ["a"]},
+        ["there is no accepted answer", "truth, row 0, column 'answers'", "Give at least one."],
+    ),
+    "two groups": (
+        {"question": ["p", "q", "p"], "answer": ["a", "b", "c"], "group": ["g", "g", "h"]}, ASKED,
+        ["question 'p' has 'h' here and 'g' at truth, row 0", "truth, row 2, column 'group'", SAME],
+    ),
+    "two weights": (
+        {"question": ["p", "p"], "answer": ["a", "b"], "sample_weight": [1.0, 2.0]}, {"question": ["p"], "answer": ["a"]},
+        ["question 'p' has '2.0' here and '1.0' at truth, row 0", "truth, row 1, column 'sample_weight'", SAME],
+    ),
+    "two lists of options": (
+        {"question": ["p", "p"], "answer": ["a", "b"], "choices": ["[1]", "[2]"]}, {"question": ["p"], "answer": ["a"]},
+        ["question 'p' has '[2]' here and '[1]' at truth, row 0", "truth, row 1, column 'choices'", SAME],
+    ),
+    "two verdicts": (
+        {"question": ["p", "p"], "answer": ["a", "b"], "verdict": [1.0, 0.5]}, {"question": ["p"], "answer": ["a"]},
+        ["question 'p' has '0.5' here and '1.0' at truth, row 0", "truth, row 1, column 'verdict'", SAME],
+    ),
+    "another truth": (
+        ASKED, {"question": ["q", "p"], "answer": ["b", "a"], "target": ["c" * 50, "a"]},
+        [f"question 'q': the logs disagree on the truth ('{'c' * 40}' against 'b')", "predictions, row 0",
+         "Compare runs over the same data."],
+    ),
+    "weights of a unit": (
+        {**ASKED, "group": ["g", "g"], "sample_weight": [1.0, 2.0]}, ASKED,
+        ["2 differs from 1, which the same unit has at truth, row 0", "truth, row 1, column 'sample_weight'",
+         "'sample_weight' must be the same in all rows of a unit."],
+    ),
+}  # fmt: skip
+
+
+@in_turn("case", BAD)
+def test_refused(case: str) -> None:
+    truth, predicted, what = BAD[case]
+    assert refused("answers", truth, predicted) == what
+
+
+def test_texts_that_are_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data, "LONGEST", 1200)
+    long = {"question": ["p", "q"], "answer": ["a" * 1200, "b" * 1201]}
+    said_of = "the answer has 1,201 characters"
+    assert refused("answers", long, ASKED) == [said_of, "truth, row 1, column 'answer'", "At most 1,200 are taken."]
+    assert refused("answers", ASKED, long) == [
+        said_of,
+        "predictions, row 1, column 'answer'",
+        "At most 1,200 are taken.",
+    ]
+    fits = {"question": ["p", "q"], "answer": ["a" * 1200, "b"]}
+    assert pairs_of("answers", fits, fits).held == {"answers"}
+    monkeypatch.undo()
+    assert (data.LONGEST, data.MANY, data.LETTERS[25]) == (1_048_576, 3, "Z")
+
+
+def test_questions_and_their_answers() -> None:
+    """Answers of a question stand in the order of the input, questions in that of their ids."""
+    truth = {
+        "question": ["q", "p", "q", "p"], "answer": ["a", "b", "c", "d"], "group": ["g", "h", "g", "h"],
+        "sample_weight": [2.0, 3.0, 2.0, 3.0],
+    }  # fmt: skip
+    pairs = pairs_of("answers", truth, {"question": ["q", "p"], "answer": ["c", "B"]})
+    assert pairs.accepted.tolist() == ["b", "d", "a", "c"]
+    assert pairs.begin.tolist() == [0, 2, 4]
+    assert pairs.truth["question"].tolist() == ["p", "q"]
+    assert (pairs.units.tolist(), pairs.owner.tolist(), pairs.weight.tolist()) == (["g", "h"], [1, 0], [2, 3])
+    assert (pairs.place.tolist(), pairs.prediction_row.tolist()) == ([0, 1], [1, 0])
+    assert (pairs.grouped, pairs.own_units) == (True, False)
+    assert pairs.facts == Metadata(holds=frozenset({"answers"}))
+    texts = said(pairs, SharedCache())
+    assert texts.distinct == ["B", "c", "b", "d", "a"]
+    assert (texts.reply.tolist(), texts.accepted.tolist()) == ([0, 1], [2, 3, 4, 1])
+    assert (texts.of.tolist(), texts.begin.tolist()) == ([0, 0, 1, 1], [0, 2, 4])
+    assert (texts.answered.tolist(), texts.blank.tolist()) == ([True, True], [False] * 5)
+    assert texts.best(np.array([0.25, 0.5, 1.0, 0.0])).tolist() == [0.5, 1]
+    assert texts.each(str.upper) == ["B", "C", "B", "D", "A"]
+    part = pairs.select(np.array([False, True]))
+    few = said(part, SharedCache())
+    assert (few.distinct, few.begin.tolist(), few.accepted.tolist()) == (["c", "a"], [0, 2], [1, 0])
+    none = said(pairs.select(np.array([False, False])), SharedCache())
+    assert none.best(np.zeros(0)).tolist() == []
+    assert none.answered.tolist() == []
+
+
+def test_lists_of_answers() -> None:
+    truth = {"question": ["p", "q"], "answers": ['["a", 2, {"answer": "c"}]', "[0.5]"], "kind": ["x", "y"]}
+    pairs = pairs_of("answers", truth, ASKED)
+    assert (pairs.accepted.tolist(), pairs.begin.tolist()) == (["a", "2", "c", "0.5"], [0, 3, 4])
+    assert pairs.slice_values("kind")[0].tolist() == ["x", "y"]
+
+
+def test_replies_that_are_none() -> None:
+    truth = {"question": list("abcdef"), "answer": ["x"] * 6}
+    predicted = {
+        "question": list("abcde"),
+        "answer": ["x", " \t", "x", "x", ""],
+        "outcome": ["ok", "ok", "refused", " ", ""],
+    }
+    pairs = pairs_of("answers", truth, predicted, Policy("worst", "skip"))
+    texts = said(pairs, SharedCache())
+    assert texts.answered.tolist() == [True, False, False, True, False, False]
+    assert [texts.distinct[k] for k in texts.reply] == ["x", "", "x", "x", "", ""]  # blanks are nothing
+    assert texts.best(np.ones(6)).tolist() == [1, 0, 0, 1, 0, 0]
+    nothing = pairs_of("answers", truth, {"question": [], "answer": []}, Policy("worst", "skip"))
+    assert said(nothing, SharedCache()).answered.tolist() == [False] * 6
+
+
+def test_logs_that_agree_on_the_truth() -> None:
+    truth = {"question": ["p", "p", "q"], "answer": ["a", "b", "c"]}
+    predicted = {"question": ["p", "q"], "answer": ["x", "y"], "target": ["b", ""]}
+    assert pairs_of("answers", truth, predicted).held == {"answers"}
+    one = {"question": ["p", "r"], "answer": ["x", "y"], "target": ["a", "z"]}
+    assert len(pairs_of("answers", truth, one, Policy("worst", "skip")).owner) == 2
+
+
+def test_texts_that_a_metric_needs() -> None:
+    judged = {"question": ["p"], "judge": [1.0]}
+    missing = "column 'answer' is missing, which the metric needs"
+    assert refused("answers", {"question": ["p"], "answer": ["a"]}, judged, ["exact"]) == [
+        missing, "predictions", "Map it: --map answer=YOUR_COLUMN.",
+    ]  # fmt: skip
+    assert refused("answers", {"question": ["p"], "kind": ["x"]}, {**judged, "answer": ["a"]}, ["exact"]) == [
+        missing, "truth", "Map it: --map answer=YOUR_COLUMN.",
+    ]  # fmt: skip
+    empty = {"question": ["o", "p"], "answer": ["x", " "]}
+    assert refused("answers", empty, {"question": ["o", "p"], "answer": ["a", "b"]}, ["exact"]) == [
+        "question 'p' has an accepted answer that is empty", "truth, row 1",
+        "Remove the row, or choose metrics that take an empty text: cer, wer.",
+    ]  # fmt: skip
+    work, pairs = SharedCache(), pairs_of("answers", empty, {"question": ["o", "p"], "answer": ["a", "b"]})
+    assert said(pairs, work, empty=True).blank.tolist() == [False, False, False, True]
+    assert refusal(said, pairs, work)[0] == "question 'p' has an accepted answer that is empty"
+
+
+def test_texts_made_alike() -> None:
+    truth = {"question": ["p", "q"], "answer": ["The  Dog", "café"]}
+    pairs, work = (
+        pairs_of("answers", truth, {"question": ["p", "q"], "answer": ["the dog", "cafe\u0301"]}),
+        SharedCache(),
+    )
+    for norm, form, same in (
+        ("space", "as_is", [True, False]), ("as_is", "nfc", [False, True]), ("squad", "nfkc", [True, True]),
+        ("lower", "as_is", [False, False]),
+    ):  # fmt: skip
+        reply, accepted = codes_of(pairs, work, norm, form)
+        assert (reply == accepted).tolist() == same
+
+
+@in_turn(
+    ("text", "read"),
+    [
+        ('["a cat", " a dog "]', {"A": "a cat", "B": "a dog"}), ('{"b": "x", "C": 3}', {"B": "x", "C": "3"}), ("[1]", {"A": "1"}),
+        (json.dumps(list(range(26))), {chr(65 + i): str(i) for i in range(26)}),
+    ],
+)  # fmt: skip
+def test_options(text: str, read: dict[str, str]) -> None:
+    assert choices_of(text, "there") == read
+
+
+@in_turn("text", ["a cat", "[]", "{}", '{"AB": "x"}', '{"1": "x"}', '"a"', json.dumps(list(range(27)))])
+def test_no_options(text: str) -> None:
+    assert refusal(choices_of, text, "there") == [f"'{text[:40]}' are no options", "there", OPTIONS]
+
+
+def test_what_is_chosen() -> None:
+    truth = {
+        "question": list("abcde"), "answer": ["B", "a dog", "a cat", "x", "c"],
+        "choices": ['["a cat", "a dog"]'] * 3 + ["", '{"c": "x", "d": "y", "e": "z"}'],
+    }  # fmt: skip
+    predicted = {"question": list("abcde"), "answer": ["B", "A", "neither", "x", ""]}
+    pairs, work = pairs_of("answers", truth, predicted), SharedCache()
+    made = chosen(pairs, work, "strict")
+    assert made.asked.tolist() == [True, True, True, False, True]
+    assert made.named.tolist() == [True, True, False, False, False]
+    assert made.right.tolist() == [True, False, False, False, False]
+    assert made.guess.tolist() == pytest.approx([1 / 2, 1 / 2, 1 / 2, 0, 1 / 3])
+    assert chosen(pairs, work, "strict") is made
+    first = {**predicted, "answer": ["", "B", "A", "x", "C"]}
+    silent = chosen(pairs_of("answers", truth, first), SharedCache(), "strict")
+    assert silent.right.tolist() == [False, True, True, False, True]
+
+
+def test_options_that_are_refused() -> None:
+    missing = refused("answers", ASKED, ASKED, ["choice"])
+    assert missing == [
+        "column 'choices' is missing, which the metric needs", "truth",
+        'Give the options of each question, as JSON: ["a cat", "a dog"].',
+    ]  # fmt: skip
+    offered = {"question": ["p", "q"], "answer": ["A", "z" * 50], "choices": ['["x", "y"]', '["x", "y"]']}
+    assert refused("answers", offered, ASKED, ["choice"]) == [
+        f"question 'q': the answer '{'z' * 40}' is not among A, B", "truth, row 1", "Give the letter or the text of one option.",
+    ]  # fmt: skip
+    twice = {**offered, "answer": ["x", "y"], "choices": ['["x", "X "]', '["x", "y"]']}
+    assert refused("answers", twice, ASKED, ["choice"])[0] == "question 'p': the answer 'x' is not among A, B"
+    assert refused("answers", {**offered, "choices": ["x or y", ""]}, ASKED, ["choice"]) == [
+        "'x or y' are no options", "truth, row 0, column 'choices'", OPTIONS,
+    ]  # fmt: skip
+
+
+@in_turn(
+    ("truth", "predicted", "held"),
+    [
+        ({"answer": ["Yes ", "no"]}, {}, {"answers", "yes or no"}),
+        ({"answer": ["yes", "maybe"]}, {}, {"answers"}),
+        ({"answer": ["3", "two"]}, {}, {"answers", "numbers"}),
+        ({"answer": ["3", "red"]}, {}, {"answers"}),
+        ({"answer": ["A", "B"], "choices": ["[1, 2]", "[1, 2]"]}, {}, {"answers", "choices"}),
+        ({"answers": ['["a", "b", "c"]', '["a", "b", "c", "d"]']}, {}, {"answers", "many"}),
+        ({"answers": ['["a", "b", "c"]', '["a", "b"]']}, {}, {"answers"}),
+        ({"answer": ["a", "b"], "verdict": [1.0, 0.0]}, {}, {"answers", "verdict"}),
+        ({"answer": ["a", "b"]}, {"judge": [1.0, 0.0], "logged:f1": [0.5, 0.5]}, {"answers", "judge", "logged:f1"}),
+    ],
+)  # fmt: skip
+def test_what_is_held(truth: dict[str, Any], predicted: dict[str, Any], held: set[str]) -> None:
+    pairs = pairs_of("answers", {"question": ["p", "q"], **truth}, {**ASKED, **predicted})
+    assert pairs.held == held
+
+
+def test_verdicts_alone() -> None:
+    judged = pairs_of("answers", {"question": ["p"]}, {"question": ["p"], "judge": [0.5]})
+    assert (judged.held, judged.accepted.tolist(), judged.begin.tolist()) == ({"judge"}, [], [0, 0])
+    people = pairs_of("answers", {"question": ["p"], "verdict": [0.5]}, {"question": ["p"], "kind": ["x"]})
+    assert people.held == {"verdict"}
+    silent = pairs_of("answers", {"question": ["p"], "answer": ["a"]}, {"question": ["p"], "judge": [0.5]})
+    assert silent.held == {"judge"}
+
+
+YES = ("yn_accuracy", "yn_precision", "yn_recall", "yn_f1", "yes_ratio", "yes_bias", "answered")
+TEXTS = ("exact", "anls@0.5", "relaxed@0.05", "word_f1", "cer", "wer", "answered")
+NUMBERS = ("number", "count_within@1", "mae", "bias", "rmse", "mape", "answered")
+LOGGED = ("logged(score=a)", "logged(score=b:c)")
+
+
+@in_turn(
+    ("held", "expected"),
+    [
+        ((), ()), (("judge",), ("judge",)), (("verdict",), ("judge",)), (("logged:b:c", "logged:a"), LOGGED),
+        (("answers",), TEXTS), (("answers", "many"), ("vqa", *TEXTS)), (("answers", "yes or no", "many"), YES),
+        (("answers", "choices", "numbers"), ("choice", "choice_all", "answered")), (("answers", "numbers"), NUMBERS),
+        (("answers", "numbers", "many"), ("vqa", *TEXTS)),
+        (("answers", "yes or no", "judge", "logged:a", "logged:b:c"), (*YES, "judge", *LOGGED)),
+        (("answers", "choices", "verdict", "logged:a"), ("choice", "choice_all", "answered", "judge", LOGGED[0])),
+        (("answers", "numbers", "judge", "logged:a"), (*NUMBERS, "judge", LOGGED[0])),
+        (("answers", "judge", "logged:a"), (*TEXTS, "judge", LOGGED[0])),
+    ],
+)  # fmt: skip
+def test_what_is_shown_if_nothing_is_asked(held: tuple[str, ...], expected: tuple[str, ...]) -> None:
+    assert defaults_for(Metadata(holds=frozenset(held))) == expected
