@@ -165,7 +165,7 @@ def fuzz_kernels(rng: random.Random) -> None:
         weights = draw.whole(3, draw.size(40), images, kind=np.float64)
         draw.call(_native.box_figures, *given, len(ious), 3, weights, kind, grid, threads)
         drawn, count = draw.whole(256, 2, images, 32, kind=np.uint8), rng.randrange(30, 66)
-        draw.call(_native.box_draws, *given, len(ious), 3, drawn, count, kind, grid, rng.random() < 0.5, threads)
+        draw.call(_native.box_draws, *given, len(ious), 3, drawn, count, kind, grid, threads)
         groups = rng.randrange(1 + images)
         group = draw.whole(groups + 1, images, kind=np.int32) - 1
         draw.call(_native.box_left_out, *given, len(ious), 3, group.astype(np.int32), groups, kind, grid, threads)

@@ -61,8 +61,7 @@ def numbers() -> bytes:
         for weights in (real, out[0]):
             out += _native.box_figures(*columns, thresholds, 100, weights, kind, grid)
     for kind in (0, 1, 3, 6):
-        for wide in (False, True):
-            out += _native.box_draws(*columns, thresholds, 100, drawn, 96, kind, grid, wide)
+        out += _native.box_draws(*columns, thresholds, 100, drawn, 96, kind, grid)
     last = numpy.append(score[1:] != score[:-1], True).astype(numpy.uint8)
     positive = (hit > 0).astype(numpy.uint8)
     for kind in range(5):

@@ -58,7 +58,7 @@ BoxFigure check_counted_figure(int code, View<double> grid) {
 Tuple<Out<double>, Out<double>> draws(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image, In1<double> score,
                 In1<std::uint16_t> rank, In1<Bits> hit, In1<Bits> ignored, In1<std::int64_t> truth_begin,
                 In1<std::int32_t> truth_image, In1<std::uint8_t> counts, std::size_t thresholds, std::size_t most,
-                Counted weights, std::size_t rows, int code, In1<double> grid, bool wide, long threads) {
+                Counted weights, std::size_t rows, int code, In1<double> grid, long threads) {
   const std::size_t groups = weights.shape(0);
   const Ranked in = check_ranked({view(begin), view(end), view(image), view(score), view(rank), view(hit), view(ignored),
                                   view(truth_begin), view(truth_image), view(counts)}, weights.shape(1), thresholds, most);
@@ -71,7 +71,7 @@ Tuple<Out<double>, Out<double>> draws(In1<std::int64_t> begin, In1<std::int64_t>
   auto recall = make_raw<double>({rows, thresholds}, r);
   {
     nb::gil_scoped_release release;
-    box_draws(in, weights.data(), rows, figure, view(grid), wide, threads, v, r);
+    box_draws(in, weights.data(), rows, figure, view(grid), threads, v, r);
   }
   return nb::make_tuple(value, recall);
 }
@@ -115,10 +115,8 @@ void bind_box_figures(nb::module_& m) {
         nb::arg("score").noconvert(), nb::arg("rank").noconvert(), nb::arg("hit").noconvert(),
         nb::arg("ignored").noconvert(), nb::arg("truth_begin").noconvert(), nb::arg("truth_image").noconvert(),
         nb::arg("counts").noconvert(), nb::arg("thresholds"), nb::arg("most"), nb::arg("weights").noconvert(),
-        nb::arg("rows"), nb::arg("figure"), nb::arg("grid").noconvert(), nb::arg("wide") = false,
-        nb::arg("threads") = 0,
-        "The same to 1.2e-7 for rows of counts, which lie as (groups, units, 32 rows); of four figures. `wide` counts in "
-        "64 bits, as is done for large classes anyway, with the same results.");
+        nb::arg("rows"), nb::arg("figure"), nb::arg("grid").noconvert(), nb::arg("threads") = 0,
+        "The same to 1.2e-7 for rows of counts, which lie as (groups, units, 32 rows); of four figures.");
   m.def("box_left_out", &left_out, nb::arg("begin").noconvert(), nb::arg("end").noconvert(), nb::arg("image").noconvert(),
         nb::arg("score").noconvert(), nb::arg("rank").noconvert(), nb::arg("hit").noconvert(),
         nb::arg("ignored").noconvert(), nb::arg("truth_begin").noconvert(), nb::arg("truth_image").noconvert(),

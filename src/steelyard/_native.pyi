@@ -26,9 +26,9 @@ def box_figures(begin: NDArray[numpy.int64], end: NDArray[numpy.int64], image: N
     A figure and the recall, mean over the classes with truth, for each row of weights and threshold.
     """
 
-def box_draws(begin: NDArray[numpy.int64], end: NDArray[numpy.int64], image: NDArray[numpy.int32], score: NDArray[numpy.float64], rank: NDArray[numpy.uint16], hit: NDArray[numpy.uint32], ignored: NDArray[numpy.uint32], truth_begin: NDArray[numpy.int64], truth_image: NDArray[numpy.int32], counts: NDArray[numpy.uint8], thresholds: int, most: int, weights: NDArray[numpy.uint8], rows: int, figure: int, grid: NDArray[numpy.float64], wide: bool = False, threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+def box_draws(begin: NDArray[numpy.int64], end: NDArray[numpy.int64], image: NDArray[numpy.int32], score: NDArray[numpy.float64], rank: NDArray[numpy.uint16], hit: NDArray[numpy.uint32], ignored: NDArray[numpy.uint32], truth_begin: NDArray[numpy.int64], truth_image: NDArray[numpy.int32], counts: NDArray[numpy.uint8], thresholds: int, most: int, weights: NDArray[numpy.uint8], rows: int, figure: int, grid: NDArray[numpy.float64], threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
     """
-    The same to 1.2e-7 for rows of counts, which lie as (groups, units, 32 rows); of four figures. `wide` counts in 64 bits, as is done for large classes anyway, with the same results.
+    The same to 1.2e-7 for rows of counts, which lie as (groups, units, 32 rows); of four figures.
     """
 
 def box_left_out(begin: NDArray[numpy.int64], end: NDArray[numpy.int64], image: NDArray[numpy.int32], score: NDArray[numpy.float64], rank: NDArray[numpy.uint16], hit: NDArray[numpy.uint32], ignored: NDArray[numpy.uint32], truth_begin: NDArray[numpy.int64], truth_image: NDArray[numpy.int32], counts: NDArray[numpy.uint8], thresholds: int, most: int, group: NDArray[numpy.int32], groups: int, figure: int, grid: NDArray[numpy.float64], threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:

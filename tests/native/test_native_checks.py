@@ -46,7 +46,7 @@ def with_score(*scores: float) -> tuple[np.ndarray, ...]:
 
 
 def drawn(rows: int) -> Any:
-    return _native.box_draws(*RANKED, 1, 100, np.zeros((0, 3, 32), np.uint8), rows, 0, GRID, False, 1)
+    return _native.box_draws(*RANKED, 1, 100, np.zeros((0, 3, 32), np.uint8), rows, 0, GRID, 1)
 
 
 def left_out(group: list[int], groups: int, kind: int = 0) -> Any:

@@ -24,9 +24,9 @@ void box_curves(const Ranked& in, View<double> weights, View<double> grid, long 
 void box_figures(const Ranked& in, Matrix<double> weights, BoxFigure figure, View<double> grid, long threads, double* value,
                  double* recall);
 // The same to 1.2e-7 for rows of counts, [groups][units][kCountedRows]; of coco, grid, step, best F1 (without
-// the score that it is reached at) and recall. `wide` counts in 64 bits, as is done for large classes anyway, with the same results.
-void box_draws(const Ranked& in, const std::uint8_t* counts, std::size_t rows, BoxFigure figure, View<double> grid, bool wide,
-               long threads, double* value, double* recall);
+// the score that it is reached at) and recall. See fast.hpp.
+void box_draws(const Ranked& in, const std::uint8_t* counts, std::size_t rows, BoxFigure figure, View<double> grid, long threads,
+               double* value, double* recall);
 // The same without each group of units, every other unit once, [groups][thresholds]; see box_left_out.cpp. `group` is by
 // unit; a unit in group -1 is never left out. To the second order of a group's share of a class, at most 1 in 8; of the
 // four figures that are counted.

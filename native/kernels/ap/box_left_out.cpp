@@ -15,10 +15,9 @@
 #include <vector>
 
 #include "ap/box_figures.hpp"
-#include "ap/counted_rows.hpp"
+#include "ap/count_table.hpp"
 #include "support/pool.hpp"
 #include "support/scratch.hpp"
-#include "wide/wide.hpp"
 
 namespace steelyard {
 namespace {
@@ -218,10 +217,8 @@ class OneClass {
     }
     const std::vector<std::int32_t> units = take_own_units();
     const ClassMarks marks(stream_, T);
-    const GridPoints points(figure_, grid_);
-    const Scratch scratch(job_scratch(in_.count, marks.runs()));
-    const WideKernels& kernels = wide_kernels();
-    const auto walk = std::max(in_.entries, in_.truths) > std::size_t{0x7FFFFFFF} / 255 ? kernels.count_class_wide : kernels.count_class;
+    const GridTables points(figure_, grid_);
+    const Scratch scratch(count_scratch(in_.count, marks.runs()));
     for (std::size_t first = 0; first < rows.size(); first += lanes) {
       const std::size_t here = std::min(lanes, rows.size() - first);
       std::vector<std::uint8_t> table(units.size() * lanes, 1);
@@ -232,12 +229,12 @@ class OneClass {
         if (g >= 0 && lane[static_cast<std::size_t>(g)] < lanes) table[u * lanes + lane[static_cast<std::size_t>(g)]] = 0;
       }
       std::vector<double> values(T * lanes), recalls(T * lanes), classes(lanes);
-      ClassJob job{in_, figure_, T, grid_.data(), grid_.size(), nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
-                   1, marks.marks(), nullptr, scratch.data(), values.data(), recalls.data(), classes.data()};
+      ClassJob job{in_, figure_, T, grid_.data(), grid_.size(), nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, 1,
+                   marks.marks(), nullptr, nullptr, scratch.data(), values.data(), recalls.data(), classes.data()};
       points.into(job);
-      const CountedRows counted(std::move(table));
+      const CountTable counted(std::move(table));
       counted.into(job);
-      walk(job);
+      count_rows(job, counted);
       auto put = [&](std::size_t l, std::size_t g) {
         for (std::size_t t = 0; t < T; ++t) {
           value[g * T + t] = classes[l] > 0 ? values[t * lanes + l] : kUndefined;

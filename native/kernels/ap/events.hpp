@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ap/event_view.hpp"
+#include "ap/figures.hpp"
 #include "boxes/bits.hpp"
 #include "support/views.hpp"
 

@@ -4,9 +4,27 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "ap/event_view.hpp"
+#include "boxes/bits.hpp"
 
 namespace steelyard {
+
+constexpr double kTiny = 2.220446049250313e-16;  // numpy.spacing(1), as the reference adds it
+
+// A class as a walk sees it; see events.hpp.
+constexpr std::uint32_t kEvent = 1u << 31;
+
+struct Events {
+  const std::uint32_t* stream;      // one entry per detection: its unit; the top bit marks an event
+  const std::uint8_t* last_of_tie;  // by entry: the next one has another score
+  std::size_t entries;
+  const Bits *hit, *ignored;    // by event
+  const std::int32_t* unit;     // by event
+  const std::uint8_t* closes;   // by event: the last one of its run of equal scores
+  const double* score;          // by event
+  std::size_t count;
+  const std::int32_t* truth_unit;
+  std::size_t truths;
+};
 
 // Of a class of detections. The three envelopes: on the grid as COCO has it, on the grid, its area.
 enum class BoxFigure : int { coco = 0, grid = 1, area = 2, step = 3, miss = 4, best_f1 = 5, recall = 6, curves = 7 };
@@ -45,7 +63,7 @@ struct Marks {
   Runs runs;
 };
 
-// One class under kRealLanes rows of real weights, or kCountedLanes rows of counts.
+// One class under kRealLanes rows of real weights (reference.hpp), or kCountedLanes rows of counts (fast.hpp).
 struct ClassJob {
   Events events;
   BoxFigure figure;
@@ -63,13 +81,18 @@ struct ClassJob {
   std::size_t heaviest;        // the largest of the counts, at least 1
   Marks marks;                 // where there are counts
   const double* images;        // [lanes], the sum of the weights
-  void* scratch;               // job_scratch bytes, on a multiple of 64
+  std::uint8_t* uncounted;     // [lanes], set to 1 where counts are too large, and nothing is added
+  void* scratch;               // real_scratch or count_scratch bytes, on a multiple of 64
   double *value, *recall;      // [thresholds][lanes], added to
   double* classes;             // [lanes], added to: 1 where the class has truth
 };
-// `runs`: their rows.
-constexpr std::size_t job_scratch(std::size_t events, std::size_t runs) {
-  return ((events + 1) * 3 * sizeof(std::int64_t) + runs * 2 * sizeof(float)) * kCountedLanes;
+// Three rows of reals by event, each on a multiple of 64 bytes.
+constexpr std::size_t real_scratch(std::size_t events) {
+  return (events + 1) * 3 * ((kRealLanes * sizeof(double) + 63) / 64 * 64);
+}
+// A row of bytes by event and two of floats by row of runs; or, by 32 events and two more, two rows of 32 bits and a place.
+constexpr std::size_t count_scratch(std::size_t events, std::size_t runs) {
+  return (events + 18 + runs * 2 * sizeof(float)) * kCountedLanes;
 }
 
 // Rows of one class under kRowLanes rows of weights.

@@ -2,7 +2,7 @@
 //
 // Precision on a recall grid is the highest precision at or after the hit that reaches a point. Going forward, hits fall
 // between two points of the grid; the highest precision between each two is enough, and is carried back in the end. Hits
-// between two points add a step of 0 to the mean, so the bits are those of Envelope (readings.hpp). For the area under the
+// between two points add a step of 0 to the mean, so the bits are those of Envelope (reference.hpp). For the area under the
 // envelope, its levels so far are kept as a falling stack with the number of hits of each; a higher precision takes the
 // lower ones off it.
 #pragma once
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "ap/readings.hpp"
+#include "ap/reference.hpp"
 
 namespace steelyard::STEELYARD_TARGET {
 namespace {

@@ -15,7 +15,7 @@
 #include <cmath>
 #include <vector>
 
-#include "ap/walk.hpp"
+#include "ap/reference.hpp"
 #include "support/checks.hpp"
 #include "support/pool.hpp"
 

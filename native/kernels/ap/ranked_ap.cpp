@@ -9,9 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "ap/figures.hpp"
-#include "ap/readings.hpp"
-#include "ap/walk.hpp"
+#include "ap/reference.hpp"
 #include "support/checks.hpp"
 #include "support/pool.hpp"
 

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <vector>
 
-#include "ap/constants.hpp"
+#include "ap/figures.hpp"
 #include "boxes/boxes.hpp"
 #include "support/checks.hpp"
 #include "support/pool.hpp"

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ap/constants.hpp"
+#include "ap/figures.hpp"
 #include "support/checks.hpp"
 
 namespace steelyard {

@@ -1,7 +1,5 @@
-// One class of detections under many rows of weights side by side: see ap/walk.hpp and its readings.
-#include "ap/readings.hpp"
-#include "ap/put.hpp"
-#include "ap/walk.hpp"
+// One class of detections under many rows of weights side by side: see ap/reference.hpp.
+#include "ap/reference.hpp"
 #include "wide/target.hpp"
 
 namespace steelyard::STEELYARD_TARGET {

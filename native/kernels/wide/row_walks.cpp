@@ -1,5 +1,5 @@
-// Rows of a class of labels under rows of weights side by side: see ap/row_walk.hpp.
-#include "ap/row_walk.hpp"
+// Rows of a class of labels under rows of weights side by side: see ap/reference.hpp.
+#include "ap/reference.hpp"
 #include "wide/target.hpp"
 
 namespace steelyard::STEELYARD_TARGET {

@@ -22,7 +22,6 @@ struct WideKernels {
   const char* name;
   void (*walk_class)(const ClassJob&);
   void (*count_class)(const ClassJob&);
-  void (*count_class_wide)(const ClassJob&);  // sums of 64 bits
   void (*walk_rows)(const RowJob&);
   void (*walk_drawn)(const DrawnJob&);
   // Poisson(1) weights [kWeightDraws][kWeightUnits] of draws from `first` on, one stream per unit.

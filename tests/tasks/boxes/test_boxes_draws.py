@@ -107,7 +107,7 @@ def measured(truth: Data, predictions: Data) -> State:
 @pytest.mark.parametrize("kind", ["coco", "voc11", "step", "recall"])
 @pytest.mark.parametrize("seed", range(5))
 def test_counting_agrees_with_adding_real_weights(kind: str, seed: int) -> None:
-    """Over many draws and images; 64 bits give what 32 do."""
+    """Over many draws and images."""
     state = measured(*draw_boxes(np.random.default_rng(seed), 250))
     drawn = BootstrapDraws(unit_keys(state.units.ids), state.units.own, seed, 70)
     real = Rows(np.concatenate(list(drawn.blocks())), drawn=False)
@@ -117,18 +117,37 @@ def test_counting_agrees_with_adding_real_weights(kind: str, seed: int) -> None:
     for one, other in zip(counted, exact, strict=True):
         assert one.shape == (70, 10)
         np.testing.assert_allclose(one, other, rtol=0, atol=0 if kind == "step" else SINGLE)
-    grid = np.linspace(0, 1, {"coco": 101, "voc11": 11}.get(kind, 2))
-    wide = [
-        _native.box_draws(*curve.columns(state.blocks[RANKING]), counts, 70, CODES[kind], grid, True)
-        for counts in drawn.counts() or ()
-    ]
-    assert len(wide) == 1
-    for one, other in zip(counted, wide[0], strict=True):
-        assert np.array_equal(one, other)
+
+
+def counted_by_hand(columns: tuple[Any, ...], rows: Floats, points: int) -> tuple[Floats, Floats]:
+    """The figure on the grid and the recall of one class, as rows of counts are read: precision is a quotient in single
+    precision, cut to a multiple of 2^-24, and a recall that lies on a point reaches it if the point is not rounded up."""
+    image, hit, ignored, truth_image, thresholds = columns[2], columns[5], columns[6], columns[8], columns[10]
+    figure, recall = np.full((2, len(rows), thresholds), np.nan)
+    last = points - 1
+    missed = np.array([r / last < r * (1 / last) for r in range(points)])
+    for i, row in enumerate(rows.astype(np.int64)):
+        positives = int(row[truth_image].sum())
+        if not positives:
+            continue
+        for t in range(thresholds):
+            hits, others = (hit >> t) & 1 == 1, (ignored >> t) & 1 == 0
+            found_weight = np.cumsum(np.where(hits, row[image], 0))[hits]
+            ranked = np.maximum(np.cumsum(np.where(hits | others, row[image], 0))[hits], 1)
+            precision = (found_weight.astype(np.float32) * np.float32(2**24) / ranked.astype(np.float32)).astype(
+                np.int64
+            )
+            best = np.maximum.accumulate(precision[::-1])[::-1]
+            nearest = found_weight * last // positives
+            reached = nearest + 1 - ((nearest * positives == found_weight * last) & missed[nearest])
+            steps = np.diff(reached, prepend=0)
+            figure[i, t] = int((best * steps).sum()) / (points * 2**24)
+            recall[i, t] = (int(found_weight[-1]) if len(found_weight) else 0) / positives
+    return figure, recall
 
 
 @pytest.mark.parametrize("truths", [1, 7, 20, 50, 100, 140, 400, 1000, 9_990, 10_010, 20_000])
-def test_one_pass_back_counts_as_two_do(truths: int) -> None:
+def test_counts_are_read_as_by_hand(truths: int) -> None:
     """To the bit: on points of the grid that a recall does not reach by their rounding, with ignored detections, with
     runs of hits short and long, under rows of which one half takes what the other leaves out, in a part that is not
     full, and where floats no longer tell the points of the grid apart."""
@@ -151,10 +170,37 @@ def test_one_pass_back_counts_as_two_do(truths: int) -> None:
     coins = rng.integers(0, 2, (2, truths, 16))
     counts[2:4] = np.concatenate([coins, 1 - coins], axis=2)
     counts[4] = np.where(rng.random((truths, 32)) < 0.01, 255, 1)  # heavy ones
+    rows = counts.transpose(0, 2, 1).reshape(160, truths)[:150]
+    some = np.arange(150) if truths <= 1000 else np.r_[0, 7, 32:36, 64, 80, 128:132]
     for code, points in ((0, 101), (1, 11), (6, 2)):
-        given = (*columns, counts, 150, code, np.linspace(0, 1, points))
-        for one, other in zip(_native.box_draws(*given), _native.box_draws(*given, wide=True), strict=True):
-            assert np.array_equal(one, other, equal_nan=True)
+        value, recall = _native.box_draws(*columns, counts, 150, code, np.linspace(0, 1, points))
+        by_hand = counted_by_hand(columns, rows[some], points)
+        if code != 6:
+            assert np.array_equal(value[some], by_hand[0], equal_nan=True)
+        assert np.array_equal(recall[some], by_hand[1], equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", ["coco", "recall"])
+def test_rows_that_cannot_be_counted_are_read_by_the_reference(kind: str) -> None:
+    """Sums above 2^24, and more hits than truths, beside rows whose numbers stay the same to the bit."""
+    rng = np.random.default_rng(3)
+    n, units = 70_000, 400
+    image, truths = np.append(rng.integers(0, units - 1, n - 1), units - 1), np.arange(units)  # the last is a hit
+    hit = np.zeros(n, bool)
+    hit[np.unique(image, return_index=True)[1]] = True
+    counts = rng.poisson(1.0, (2, units, 32)).astype(np.uint8)
+    grid, code = np.linspace(0, 1, 101 if kind == "coco" else 2), CODES[kind]
+    for heavy, more_hits in ((255, False), (3, True)):
+        columns = (*one_class(hit | (more_hits & (image == 0)), image, truths), 1, 100)
+        mixed = np.where(truths[:, np.newaxis] == 0, 0, counts).astype(np.uint8)
+        plain = _native.box_draws(*columns, mixed, 64, code, grid)
+        mixed[1, :, 5] = np.where((truths == 0) & (not more_hits), 0, heavy)
+        value = _native.box_draws(*columns, mixed, 64, code, grid)
+        row = mixed[1, :, 5].astype(float)[np.newaxis]
+        exact = _native.box_figures(*columns, row, CODES["tide"] if kind == "coco" else code, grid)
+        for one, before, alone in zip(value, plain, exact, strict=True):
+            assert np.array_equal(np.delete(one, 37, axis=0), np.delete(before, 37, axis=0))
+            np.testing.assert_allclose(one[37], alone[0], rtol=1e-15)
 
 
 @pytest.mark.parametrize("levels", [3, 100, 100_000])  # scores that differ: all are equal, some, or none
@@ -176,10 +222,9 @@ def test_the_best_f1_of_counted_rows_is_that_of_real_weights(levels: int, fall: 
     counts[1:, np.arange(truths), np.arange(truths) % 32] = 0  # few units are left out
     rows = counts.transpose(0, 2, 1).reshape(96, truths).astype(float)
     real = _native.box_figures(*columns, rows, CODES["best_f1"], np.linspace(0, 1, 2))[0]
-    for wide in (False, True):
-        for part, expected in ((counts[:1], real[:32]), (counts[1:], real[32:]), (counts, real)):
-            counted = _native.box_draws(*columns, part, 32 * len(part), CODES["best_f1"], np.linspace(0, 1, 2), wide)[0]
-            assert np.array_equal(counted, expected)
+    for part, expected in ((counts[:1], real[:32]), (counts[1:], real[32:]), (counts, real)):
+        counted = _native.box_draws(*columns, part, 32 * len(part), CODES["best_f1"], np.linspace(0, 1, 2))[0]
+        assert np.array_equal(counted, expected)
 
 
 def one_class(hit: Floats, image: Floats, truths: Floats, ignored: Floats | None = None) -> tuple[Any, ...]:

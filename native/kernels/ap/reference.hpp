@@ -1,15 +1,89 @@
-// Readings of a walk under rows of real weights. See walk.hpp for how they are fed.
+// The one walk down a ranking, from the highest score to the lowest.
 //
-// `plain` are the sums of detections on nothing, by event; where a source has none, it is one lane of zeros and `stride` 0.
+// Every average precision, AUC, best F1 and curve of Steelyard is this walk with a reading. A source says of each event
+// whether it is a hit, a miss or ignored, what it weighs in each row of weights, and where a run of equal scores ends. A
+// reading is fed `hit(weights, i)`, `miss(weights)` and, if it asks for ties, `tie(i)`; it keeps the sums that it needs.
+// The same walk goes over a class in memory, over parts that come from disk, over one unit and over a thousand draws.
+//
+// These readings are the reference: under rows of real weights, in doubles, any figure. fast.hpp reads most figures of boxes
+// under rows of counts several times faster; what it cannot count is read here.
 #pragma once
 
 #include <cmath>
 
-#include "ap/constants.hpp"
+#include "ap/figures.hpp"
 #include "ap/lanes.hpp"
 
 namespace steelyard::STEELYARD_TARGET {
 namespace {
+
+enum class Outcome { hit, miss, ignored };
+
+template <typename Source, typename Reading>
+void walk(const Source& source, Reading& reading) {
+  const std::size_t size = source.size();
+  for (std::size_t i = 0; i < size; ++i) {
+    const Outcome outcome = source.outcome(i);
+    if (outcome == Outcome::hit) reading.hit(source.weights(i), i);
+    else if (outcome == Outcome::miss) reading.miss(source.weights(i));
+    if constexpr (Reading::kByTie) {
+      if (source.closes(i)) reading.tie(i);
+    }
+  }
+}
+
+// The events of a class at one threshold. Detections on nothing are not among them: they are added up once for all
+// thresholds (plain_before, plain_to_tie), and a reading looks their sums up.
+template <typename W, std::size_t L>
+class ClassEvents {
+ public:
+  ClassEvents(const Events& in, std::size_t threshold, const W* table)
+      : hit_(in.hit), ignored_(in.ignored), unit_(in.unit), closes_(in.closes), count_(in.count), threshold_(threshold),
+        table_(table) {}
+
+  std::size_t size() const { return count_; }
+  Outcome outcome(std::size_t i) const {
+    if ((hit_[i] >> threshold_) & 1) return Outcome::hit;
+    return (ignored_[i] >> threshold_) & 1 ? Outcome::ignored : Outcome::miss;
+  }
+  const W* weights(std::size_t i) const { return table_ + static_cast<std::size_t>(unit_[i]) * L; }
+  bool closes(std::size_t i) const { return closes_[i]; }
+
+ private:
+  const Bits *hit_, *ignored_;
+  const std::int32_t* unit_;
+  const std::uint8_t* closes_;
+  std::size_t count_, threshold_;
+  const W* table_;  // [units][L]
+};
+
+// Detections on nothing before each event.
+template <typename T, typename W, std::size_t L>
+void plain_before(const Events& in, const W* table, Lanes<T, L>& sum, Lanes<T, L>* at) {
+  const std::uint32_t *entry = in.stream, *const end = entry + in.entries;
+  Lanes<T, L> plain = sum;
+  for (; entry != end; ++entry) {
+    if (*entry & kEvent) *at++ = plain;
+    else add(plain, table + static_cast<std::size_t>(*entry) * L);
+  }
+  sum = plain;
+}
+
+// Detections on nothing up to where the equal scores of an event end; only of events that are the last of theirs.
+template <typename T, typename W, std::size_t L>
+void plain_to_tie(const Events& in, const W* table, Lanes<T, L>& plain, Lanes<T, L>* at) {
+  std::size_t e = 0;
+  bool any = false;
+  for (std::size_t i = 0; i < in.entries; ++i) {
+    const std::uint32_t entry = in.stream[i];
+    if (entry & kEvent) any = true, ++e;
+    else add(plain, table + static_cast<std::size_t>(entry) * L);
+    if (any && in.last_of_tie[i]) at[e - 1] = plain, any = false;
+  }
+}
+
+// Readings. `plain` are the sums of detections on nothing, by event; where a source has none, it is one lane of zeros and
+// `stride` 0.
 
 template <std::size_t L>
 using Reals = Lanes<double, L>;
@@ -281,6 +355,65 @@ struct HitRate {
     }
   }
 };
+
+// The rows of a class of labels as a walk sees them, and the figures that it reads there.
+
+template <std::size_t L>
+struct RowEvents {
+  const RowJob& in;
+
+  std::size_t size() const { return in.size; }
+  Outcome outcome(std::size_t i) const { return in.positive[i] ? Outcome::hit : Outcome::miss; }
+  bool closes(std::size_t i) const { return in.last[i]; }
+  const double* weights(std::size_t i) const {
+    const double* w = in.weights + (in.owner ? static_cast<std::size_t>(in.owner[i]) * L : 0);
+    if (!in.value) return w;
+    for (std::size_t l = 0; l < L; ++l) product[l] = w[l] * in.value[i];
+    return product;
+  }
+
+  mutable double product[L] = {};
+};
+
+// One figure for each of L rows of weights.
+template <std::size_t L>
+void read_rows(const RowJob& job) {
+  const RowEvents<L> events{job};
+  const Reals<L> zero{};
+  const Plain<L> none{&zero, 0};
+  auto put = [&](const Reals<L>& tp, const Reals<L>& fp, bool both, auto value) {
+    for (std::size_t l = 0; l < L; ++l) {
+      job.out[l] = tp[l] > 0.0 && (!both || fp[l] > 0.0) ? value(l) : static_cast<double>(NAN);
+    }
+  };
+  if (job.figure == RowFigure::ap) {
+    Steps<L> reading{none};
+    walk(events, reading);
+    return put(reading.tp, reading.fp, false, [&](std::size_t l) { return reading.figure[l] / reading.tp[l]; });
+  }
+  if (job.figure == RowFigure::auc) {
+    RocArea<L> reading;
+    walk(events, reading);
+    reading.finish();
+    return put(reading.tp, reading.fp, true,
+               [&](std::size_t l) { return reading.figure[l] / (reading.tp[l] * reading.fp[l]); });
+  }
+  Reals<L> positives{}, negatives{};  // these are needed beforehand
+  for (std::size_t i = 0; i < job.size; ++i) add(job.positive[i] ? positives : negatives, events.weights(i));
+  if (job.figure == RowFigure::tpr) {
+    HitRate<L> reading{positives.v, negatives.v, job.limit};
+    walk(events, reading);
+    return put(reading.tp, reading.fp, true, [&](std::size_t l) { return reading.figure[l]; });
+  }
+  BestF1<L> reading(none, positives.v);
+  walk(events, reading);
+  const bool rank = job.figure == RowFigure::best_rank;
+  put(reading.tp, reading.fp, false,
+      [&](std::size_t l) {
+        if (!rank) return reading.figure[l];
+        return reading.at[l] == BestF1<L>::kNone ? 0.0 : static_cast<double>(reading.at[l]);
+      });
+}
 
 }  // namespace
 }  // namespace steelyard::STEELYARD_TARGET

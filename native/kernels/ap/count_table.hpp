@@ -12,9 +12,9 @@
 namespace steelyard {
 
 // Which points of a grid a recall reaches, with their memory.
-class GridPoints {
+class GridTables {
  public:
-  GridPoints(BoxFigure figure, View<double> grid)
+  GridTables(BoxFigure figure, View<double> grid)
       : reached_(on_grid(figure) ? reached_points(grid) : std::vector<double>(grid.size(), 1.0)) {
     for (double reached : reached_) missed_.push_back(reached == 0.0);
     const std::size_t last = grid.size() - 1;
@@ -97,9 +97,9 @@ class ClassMarks {
 };
 
 // One or two groups of rows of counts as they are walked, side by side. A group that is alone is there twice.
-class CountedRows {
+class CountTable {
  public:
-  CountedRows(const std::uint8_t* counts, std::size_t units, std::size_t groups) : table_(units * kCountedLanes) {
+  CountTable(const std::uint8_t* counts, std::size_t units, std::size_t groups) : table_(units * kCountedLanes) {
     for (std::size_t g = 0; g < kGroups; ++g) {
       const std::uint8_t* rows = counts + (groups > g ? g : 0) * units * kCountedRows;
       for (std::size_t u = 0; u < units; ++u) {
@@ -109,7 +109,7 @@ class CountedRows {
     look(units);
   }
   // A table of units x kCountedLanes.
-  explicit CountedRows(std::vector<std::uint8_t> table) : table_(std::move(table)) { look(table_.size() / kCountedLanes); }
+  explicit CountTable(std::vector<std::uint8_t> table) : table_(std::move(table)) { look(table_.size() / kCountedLanes); }
 
   void into(ClassJob& job) const {
     job.counts = table_.data();
@@ -117,6 +117,7 @@ class CountedRows {
     job.left = left_.data();
     job.heaviest = heaviest_;
   }
+  std::size_t units() const { return table_.size() / kCountedLanes; }
 
  private:
   static constexpr std::size_t kGroups = kCountedLanes / kCountedRows;
@@ -147,5 +148,8 @@ class CountedRows {
   std::vector<std::uint32_t> lacking_;
   std::size_t heaviest_;
 };
+
+// Adds the figures of a class under the rows of a table. Lanes that cannot be counted are read under real weights.
+void count_rows(ClassJob& job, const CountTable& table);
 
 }  // namespace steelyard
