@@ -107,17 +107,20 @@ void totals(const Draws& draws, Matrix<double> columns, const Maker& make_block,
         std::copy_n(x + (start + u) * k, k, rows.begin() + u * padded);
       }
       make_block(streams.data(), start, units, first + block * kDrawBlock, *weights);
-      for (std::size_t d = 0; d < kDrawBlock; ++d) {
-        const double* w = (*weights)[d].data();
+      for (std::size_t d = 0; d < kDrawBlock; d += 2) {  // two draws at a time: neither sum is waited for
+        const double *w = (*weights)[d].data(), *v = (*weights)[d + 1].data();
         for (std::size_t c = 0; c < padded; c += kColumnBlock) {
-          double acc[kColumnBlock];
+          double one[kColumnBlock], other[kColumnBlock];
           double* sum = sums.data() + d * padded + c;
-          std::copy_n(sum, kColumnBlock, acc);
+          std::copy_n(sum, kColumnBlock, one);
+          std::copy_n(sum + padded, kColumnBlock, other);
           const double* row = rows.data() + c;
           for (std::size_t u = 0; u < units; ++u, row += padded) {
-            for (std::size_t j = 0; j < kColumnBlock; ++j) acc[j] += w[u] * row[j];
+            for (std::size_t j = 0; j < kColumnBlock; ++j) one[j] += w[u] * row[j];
+            for (std::size_t j = 0; j < kColumnBlock; ++j) other[j] += v[u] * row[j];
           }
-          std::copy_n(acc, kColumnBlock, sum);
+          std::copy_n(one, kColumnBlock, sum);
+          std::copy_n(other, kColumnBlock, sum + padded);
         }
       }
     }
