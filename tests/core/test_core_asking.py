@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.refusal import refused
 
-from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, describe, one_of, within_range
 from steelyard.core.records import Column, Records, Schema
@@ -18,12 +18,6 @@ from steelyard.core.request import Request, takes_settings
 from steelyard.core.spec import Call, Range, parse_spec, parse_value, render_value
 from steelyard.core.task import Policy, Task
 from steelyard.core.weights import Role
-
-
-def refused(make: Any) -> str:
-    with pytest.raises(InputError) as caught:
-        make()
-    return str(caught.value)
 
 
 @pytest.mark.parametrize(

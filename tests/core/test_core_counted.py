@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.refusal import refused
 
 from steelyard.core import state as module
 from steelyard.core.block import CellsBlock, SumBlock
-from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.pairs import Countable
@@ -93,12 +93,6 @@ def listing(state: State) -> tuple[list[int], list[int] | None, list[float]]:
     return state.units.ids.tolist(), None if copies is None else copies.tolist(), column.values.tolist()
 
 
-def refused(parts: list[State]) -> str:
-    with pytest.raises(InputError) as caught:
-        State.merge(parts)
-    return str(caught.value)
-
-
 def test_countable_pairs_say_what_is_kept_and_of_which_kinds_units_are() -> None:
     pairs = CountablePairs([5, 6], [0, 1], [1.0, 2.0])
     listed = State.of(pairs, (Plain(),))
@@ -158,7 +152,7 @@ def test_kinds_merge_by_adding_their_copies() -> None:
 def test_kinds_do_not_merge_with_units_of_no_kind() -> None:
     many = measured([1, 2, 3, 4], [1, 0, 1, 1], [2.0, 9.0, 2.0, 2.0]).counted()
     odd = measured([5], [3], [1.0])
-    assert refused([many, odd]) == "units that are counted cannot be merged with some that are of no kind"
+    assert refused(State.merge, [many, odd]) == "units that are counted cannot be merged with some that are of no kind"
 
 
 def test_parts_of_which_only_some_know_kinds_forget_them() -> None:

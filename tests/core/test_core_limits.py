@@ -6,29 +6,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.refusal import refused
 
-from steelyard.core.errors import InputError
 from steelyard.core.letters import ALPHABET, compact_letters
 from steelyard.core.progress import advance, portion, steps, use_progress
 from steelyard.core.ranking import Grouped
 from steelyard.core.request import LONGEST_TAG, MOST_TAGS, Request, check_tags
 
 
-def refused(tags: Any) -> str:
-    with pytest.raises(InputError) as raised:
-        check_tags(tags)
-    return str(raised.value)
-
-
 def test_tags() -> None:
     check_tags({f"t{i}": "x" * LONGEST_TAG for i in range(MOST_TAGS)})
     many = {f"t{i}": "x" for i in range(MOST_TAGS + 1)}
-    assert refused(many) == f"there are {MOST_TAGS + 1} tags. Give {MOST_TAGS} at most."
+    assert refused(check_tags, many) == f"there are {MOST_TAGS + 1} tags. Give {MOST_TAGS} at most."
     said = "is no name of a tag. Begin with a letter; then letters, digits, '.', '-' and '_'."
-    assert refused({"1a": "x"}) == f"'1a' {said}"
-    assert refused({7: "x"}) == f"7 {said}"
+    assert refused(check_tags, {"1a": "x"}) == f"'1a' {said}"
+    assert refused(check_tags, {7: "x"}) == f"7 {said}"
     for value in ("", " ", "a\nb", 3, "x" * (LONGEST_TAG + 1)):
-        assert refused({"a": value}) == (
+        assert refused(check_tags, {"a": value}) == (
             f"the tag 'a' is {value!r}. Give a text of one line, at most {LONGEST_TAG} characters."
         )
 

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from support.refusal import refused
 
 from steelyard.core import registry
 from steelyard.core.errors import InputError
@@ -41,10 +42,8 @@ def install(site: Path, name: str, version: str, *points: str) -> None:
     (folder / "entry_points.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def refused(name: str, type_: type = float) -> str:
-    with pytest.raises(InputError) as caught:
-        load(GROUP, name, type_, "thing")
-    return str(caught.value)
+def refused_load(name: str, type_: type = float) -> str:
+    return refused(load, GROUP, name, type_, "thing")
 
 
 def test_entry_points_by_name(site: Path) -> None:
@@ -90,19 +89,19 @@ def test_what_cannot_be_loaded_is_said_with_its_package(site: Path) -> None:
     install(site, "first", "1.5", "tau = math:tau", "broken = core_test_broken:x", "text = math:__name__",
             "named = core_test_named:thing")  # fmt: skip
     install(site, "second", "2.0", "tau = math:pi")
-    claims = refused("tau")
+    claims = refused_load("tau")
     assert claims in (
         "thing 'tau' is claimed by first 1.5 and second 2.0. Remove one of them.",
         "thing 'tau' is claimed by second 2.0 and first 1.5. Remove one of them.",
     )
-    assert refused("broken") == (
+    assert refused_load("broken") == (
         "thing 'broken' of first 1.5 cannot be loaded from 'core_test_broken:x': RuntimeError: no luck. "
         "Update or remove the package."
     )
-    assert refused("text") == (
+    assert refused_load("text") == (
         "thing 'text' of first 1.5: 'math:__name__' is str, not float. Update or remove the package."
     )
-    assert refused("named", object) == (
+    assert refused_load("named", object) == (
         "thing 'named' of first 1.5 calls itself 'other'. The name of the entry point must be its own."
     )
 

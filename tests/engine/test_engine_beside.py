@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.refusal import refused_parts
 
 from steelyard.api import evaluate
 from steelyard.core import catalogue
-from steelyard.core.errors import InputError
 from steelyard.core.figure import Figure
 from steelyard.core.request import Request
 from steelyard.engine.details import LazyDetails, _without, class_figure, with_intervals
@@ -30,12 +30,6 @@ MAE = [catalogue.parse("mae", "weights")]
 IDS = [f"d{i}" for i in range(8)]
 TRUTH = {"dish": IDS, "weight": [10.0, 20, 30, 40, 50, 60, 70, 80]}
 FOUND = {"dish": IDS, "weight": [11.0, 22, 33, 44, 55, 66, 77, 88]}
-
-
-def refused(call: Any, *words: Any, **more: Any) -> tuple[str, str, str]:
-    with pytest.raises(InputError) as error:
-        call(*words, **more)
-    return error.value.what, error.value.where, error.value.remedy
 
 
 def beside(folder: Path, rows: list[str], head: str = "dish,site") -> str:
@@ -60,7 +54,7 @@ def test_slices_by_a_file_beside(tmp_path: Path) -> None:
     both = paired_slices([(data.pairs, data.state)] * 2, [name], lambda pairs: data.state, WEIGHTS)
     assert {part: [len(one) for one in states] for part, states in both.items()} == {("n",): [4, 4], ("s",): [4, 4]}
     assert (
-        refused(slices, data.pairs, data.state, [name], None)[0]
+        refused_parts(slices, data.pairs, data.state, [name], None)[0]
         == f"column '{name}' is missing, which the slices are by"
     )
 
@@ -79,7 +73,7 @@ def test_slices_by_a_file_beside(tmp_path: Path) -> None:
 def test_files_beside_that_are_refused(tmp_path: Path, rows: list[str], head: str, said: str, remedy: str) -> None:
     name = beside(tmp_path, rows, head)
     file = name.partition("@")[2]
-    assert refused(evaluate, "weights", TRUTH, FOUND, "mae", by=[name], confidence=None) == (said, file, remedy)
+    assert refused_parts(evaluate, "weights", TRUTH, FOUND, "mae", by=[name], confidence=None) == (said, file, remedy)
 
 
 def test_clusters_and_strata_by_a_file_beside(tmp_path: Path) -> None:
@@ -91,13 +85,13 @@ def test_clusters_and_strata_by_a_file_beside(tmp_path: Path) -> None:
         assert groups.tolist() == ["n"] * 4 + ["s"] * 4
     empty = beside(tmp_path, [f"{one},{'n' if i < 6 else ''}" for i, one in enumerate(IDS)])
     for option in ("cluster", "strata"):
-        assert refused(evaluate, "weights", TRUTH, FOUND, "mae", **{option: empty}) == (
+        assert refused_parts(evaluate, "weights", TRUTH, FOUND, "mae", **{option: empty}) == (
             f"dish 'd6' has no value in column 'site', which --{option} names (2 are so: 'd6', 'd7')", empty.partition("@")[2],
             "Give every dish one; a dish that stands alone takes its own id.",
         )  # fmt: skip
     lacking = beside(tmp_path, [f"{one},n" for one in IDS[:-1]])
     assert (
-        refused(evaluate, "weights", TRUTH, FOUND, "mae", cluster=lacking)[0]
+        refused_parts(evaluate, "weights", TRUTH, FOUND, "mae", cluster=lacking)[0]
         == "dish 'd7' has no row, which --cluster needs"
     )
 
@@ -183,7 +177,7 @@ def test_slices_of_truth_and_proxy() -> None:
     assert list(report.slices["site"]) == ["n", "s"]
     assert report.notes[-1] == "No dish of site 'u' has truth."
     other = {**cheap, "site": ["s", *sites[1:]]}
-    assert refused(evaluate_judged, request, truth, FOUND, other, "difference", lambda data, task: ()) == (
+    assert refused_parts(evaluate_judged, request, truth, FOUND, other, "difference", lambda data, task: ()) == (
         "dish 'd0' of truth lies in slice 'n', and in another one by the proxy", "truth", "Give both the same columns to slice by.",
     )  # fmt: skip
 
@@ -214,14 +208,14 @@ def test_clusters_of_truth_and_proxy() -> None:
         return evaluate_judged(request, truth, FOUND, cheap, "difference", lambda data, task: ())
 
     assert run(*data(list("ppqq"), list("ppqqrrss")))["mae"].few_labels.others == 4
-    assert refused(run, *data(list("ppqq"), list("pqqqrrss"))) == (
+    assert refused_parts(run, *data(list("ppqq"), list("pqqqrrss"))) == (
         "dish 'd1' is of cook 'p' by the truth, and of 'q' by the proxy", "truth", "Give both the same column.",
     )  # fmt: skip
     remedy = "Give all units of a cook their truth or none, or resample single units."
-    assert refused(run, *data(list("ppqq"), list("ppqqprrr"))) == (
+    assert refused_parts(run, *data(list("ppqq"), list("ppqqprrr"))) == (
         "cook 'p' has both units with truth and units without", "truth", remedy,
     )  # fmt: skip
-    assert refused(run, *data(list("ppqq"), list("ppqqpqrr"))) == (
+    assert refused_parts(run, *data(list("ppqq"), list("ppqqpqrr"))) == (
         "cook 'p' has both units with truth and units without (2 are so: 'p', 'q')", "truth", remedy,
     )  # fmt: skip
     for asked, said in (
@@ -232,7 +226,9 @@ def test_clusters_of_truth_and_proxy() -> None:
     ):  # fmt: skip
         rates = Request.of("weights", "mae", {"draws": 100, **asked})
         assert (
-            refused(evaluate_judged, rates, *data(list("ppqq"), list("ppqqrrss")), {}, "rates", lambda data, task: ())
+            refused_parts(
+                evaluate_judged, rates, *data(list("ppqq"), list("ppqqrrss")), {}, "rates", lambda data, task: ()
+            )
             == said
         )
 
@@ -337,7 +333,7 @@ def test_evidence_without_a_request_has_no_intervals() -> None:
 
 def test_tools_that_a_task_does_not_have() -> None:
     request = Request.of("weights", "mae", {"explain": ["sklearn"]})
-    what, _, remedy = refused(check_asked, WEIGHTS, request)
+    what, _, remedy = refused_parts(check_asked, WEIGHTS, request)
     assert what == "task 'weights' has no other tools to explain"
     have = [name for name, task in catalogue.loaded()[0].items() if task.explain is not None]
     assert "weights" not in have

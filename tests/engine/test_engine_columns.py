@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.engine_states import state_of
+from support.refusal import refused
 
 from steelyard.core import catalogue
 from steelyard.core.draws import unit_keys
@@ -55,12 +56,6 @@ def clusters(pairs: Any, **asked: str) -> Any:
     return grouped(WEIGHTS, request, pairs, state_of(np.ones(len(pairs.units)))).units
 
 
-def refused(pairs: Any, **asked: str) -> str:
-    with pytest.raises(InputError) as error:
-        clusters(pairs, **asked)
-    return str(error.value)
-
-
 def test_every_unit_has_the_value_of_its_rows() -> None:
     """Whole numbers have no point, and texts no spaces about them."""
     rows = {"video": [1.0, 2.0, 2.0, " v "], "site": ["n", "s", "s", "s"], "person": ["p", "q", "q", "r"]}
@@ -95,11 +90,11 @@ def test_rows_of_groups_are_found_by_their_group() -> None:
 
 def test_units_without_any_row_are_refused() -> None:
     lone = pairs_of(["a", "b"], [0], [0], None, video=["v"])
-    assert refused(lone) == (
+    assert refused(clusters, lone) == (
         "t.csv: dish 'b' has no row that says its 'video', which --cluster names. Give every dish a row with one."
     )
     many = pairs_of(["a", "b", "c"], [0], [1], ["b"], video=["v"])
-    assert refused(many, cluster="video") == (
+    assert refused(clusters, many, cluster="video") == (
         "t.csv: dish 'a' has no row that says its 'video', which --cluster names (2 are so: 'a', 'c'). Give every dish "
         "a row with one."
     )
@@ -107,19 +102,23 @@ def test_units_without_any_row_are_refused() -> None:
 
 def test_columns_that_are_missing_empty_or_torn() -> None:
     pairs = pairs_of(["a", "b"], [0, 1, 2], [0, 1, 1], ["a", "b", "b"], vidoe=list("vvw"), site=["n", "", None])
-    assert refused(pairs) == ("t.csv: column 'video' is missing, which --cluster names. Did you mean 'vidoe'?")
-    assert refused(pairs, cluster="dihs") == (
+    assert refused(clusters, pairs) == (
+        "t.csv: column 'video' is missing, which --cluster names. Did you mean 'vidoe'?"
+    )
+    assert refused(clusters, pairs, cluster="dihs") == (
         "t.csv: column 'dihs' is missing, which --cluster names. Did you mean 'dish'?"
     )
-    assert refused(pairs, cluster="vidoe", strata="site") == (
+    assert refused(clusters, pairs, cluster="vidoe", strata="site") == (
         "t.csv: dish 'b' has both 'v' and 'w' in column 'vidoe', which --cluster names. It must be the same in all rows "
         "of a dish."
     )
-    assert refused(pairs, cluster="dish", strata="site") == (
+    assert refused(clusters, pairs, cluster="dish", strata="site") == (
         "t.csv: dish 'b' has no value in column 'site', which --strata names. Give every dish one; a dish that stands "
         "alone takes its own id."
     )
-    assert refused(pairs_of(["a", "b"], [0, 1], [0, 1], None, video=["v", "v"], site=["n", "s"]), strata="site") == (
+    assert refused(
+        clusters, pairs_of(["a", "b"], [0, 1], [0, 1], None, video=["v", "v"], site=["n", "s"]), strata="site"
+    ) == (
         "video 'v' lies in two strata, 'n' and 's' of 'site'. A cluster must lie in one stratum: name a wider column as "
         "strata, or leave --strata out."
     )

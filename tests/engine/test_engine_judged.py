@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.refusal import refused
 
 from steelyard.core import catalogue
-from steelyard.core.errors import InputError
 from steelyard.core.request import Request
 from steelyard.engine.judged import Judged, evaluate_judged, measure_judged, report_of_judged
 from steelyard.engine.proxy import proxy_scores
@@ -48,12 +48,6 @@ def judged(
     correction = more.pop("judge_correction", "difference")
     request = Request.of(task, metrics, {"draws": 100, **more})
     return evaluate_judged(request, truth, predictions, proxy, correction, nothing)
-
-
-def refused(*data: Any, **more: Any) -> str:
-    with pytest.raises(InputError) as error:
-        judged(*data, **more)
-    return str(error.value)
 
 
 def test_a_report_of_truth_and_proxy() -> None:
@@ -180,7 +174,7 @@ def test_units_of_several_rows() -> None:
     assert score.few_labels is not None
     assert (score.few_labels.others, score.few_labels.proxy_alone) == (2, 0.75)
     torn = {**truth, "label": ["a", "", "", "", "b", ""]}
-    assert refused(torn, predictions, "judge", "labels", metrics="accuracy") == (
+    assert refused(judged, torn, predictions, "judge", "labels", metrics="accuracy") == (
         "truth: unit '1' has truth in some rows only. Give the truth of all rows of a unit, or of none."
     )
 
@@ -190,28 +184,28 @@ def test_lines_of_a_file_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "truth.csv"
     path.write_text("dish,weight,cheap\na,,1\nb,-2,2\nc,3,3\n", encoding="utf-8")
     predictions = {"dish": list("abc"), "weight": [1.0, 2.0, 3.0]}
-    assert refused(path, predictions, "cheap").startswith(f"{path}, line 3, column 'weight': ")
+    assert refused(judged, path, predictions, "cheap").startswith(f"{path}, line 3, column 'weight': ")
     path.write_text("dish,weight,cheap\na,,1\nb,2,2\nc,,-3\n", encoding="utf-8")
-    assert refused(path, predictions, "cheap").startswith(f"{path}, line 4, column 'weight': ")
+    assert refused(judged, path, predictions, "cheap").startswith(f"{path}, line 4, column 'weight': ")
 
 
 def test_the_units_with_truth_must_be_judged() -> None:
     truth, predictions, proxy = given()
     one = {name: column[:9] for name, column in proxy.items()}
-    assert refused(truth, predictions, one, extra="skip") == (
+    assert refused(judged, truth, predictions, one, extra="skip") == (
         "truth: dish 'd09' of truth has truth and no proxy. The proxy must hold every dish that has truth, by the same "
         "id."
     )
     two = {name: column[:6] for name, column in proxy.items()}
-    assert refused(truth, predictions, two, extra="skip") == (
+    assert refused(judged, truth, predictions, two, extra="skip") == (
         "truth: dish 'd07' of truth has truth and no proxy (2 of 4 are so: 'd07', 'd09'). The proxy must hold every "
         "dish that has truth, by the same id."
     )
     none = {name: column[:2] for name, column in proxy.items()}
-    assert refused(truth, predictions, none, extra="skip") == (
+    assert refused(judged, truth, predictions, none, extra="skip") == (
         "truth: no dish of truth is in the proxy. The proxy must hold every dish that has truth, by the same id."
     )
-    assert refused(truth, predictions, truth, extra="skip") == (
+    assert refused(judged, truth, predictions, truth, extra="skip") == (
         "truth: every dish of the proxy has truth, so the proxy adds nothing. Leave the proxy out, or let it judge more."
     )
 
@@ -237,12 +231,12 @@ def test_the_units_with_truth_must_be_judged() -> None:
     ],
 )
 def test_what_no_proxy_can_have(more: Columns, said: str) -> None:
-    assert refused(*given(), **more) == said
+    assert refused(judged, *given(), **more) == said
 
 
 def test_what_is_asked_for_is_checked_before_any_reading() -> None:
-    assert refused("none.csv", "none.csv", "none.csv", metrics=["mea"]).endswith("Did you mean 'mae'?")
-    assert refused("none.csv", "none.csv", None, judge_correction="rates") == (
+    assert refused(judged, "none.csv", "none.csv", "none.csv", metrics=["mea"]).endswith("Did you mean 'mae'?")
+    assert refused(judged, "none.csv", "none.csv", None, judge_correction="rates") == (
         "there is no judge to correct. Give its labels as the proxy."
     )
 
@@ -250,18 +244,18 @@ def test_what_is_asked_for_is_checked_before_any_reading() -> None:
 def test_a_proxy_that_is_no_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A name with an ending or a separator, or of a file that exists, is a file; any other is a column."""
     truth, predictions, _ = given()
-    assert refused(truth, predictions, "wieght") == (
+    assert refused(judged, truth, predictions, "wieght") == (
         "truth: the proxy 'wieght' is neither a file nor a column. Did you mean 'weight'?"
     )
     monkeypatch.chdir(tmp_path)
     for name in ("judge.CSV", "judge.jsonl", "no/such", os.path.join("no", "such")):
-        said = refused(truth, predictions, name)
+        said = refused(judged, truth, predictions, name)
         assert said.startswith(f"{name}: ")
         assert "neither" not in said
     (tmp_path / "here").write_text("dish,weight\n", encoding="utf-8")
-    assert refused(truth, predictions, "here").startswith("here: '' is no format that can be read. Known: .csv")
+    assert refused(judged, truth, predictions, "here").startswith("here: '' is no format that can be read. Known: .csv")
     boxes = {"image": [1], "label": ["a"], "x": [0], "y": [0], "w": [5], "h": [5], "score": [1]}
-    assert refused(boxes, boxes, "judge", "boxes", metrics="map") == (
+    assert refused(judged, boxes, boxes, "judge", "boxes", metrics="map") == (
         "the proxy 'judge' is not a file, and truth of task 'boxes' is not one column that a judge fills. Give a file "
         "like the truth that holds the judge's objects."
     )
@@ -293,7 +287,7 @@ ROWS = {"dish": ["a", "b", "c"], "weight": [10.0, None, 30.0], "cheap": [1.0, 2.
 )  # fmt: skip
 def test_columns_that_are_no_proxy(rows: Columns, column: str, said: str) -> None:
     predictions = {name: rows[name] for name in ("dish", "item") if name in rows} | {"weight": rows["cheap"]}
-    assert refused(rows, predictions, column) == said
+    assert refused(judged, rows, predictions, column) == said
 
 
 def test_both_sides_are_measured() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.engine_states import Count, High, Mean, state_of
+from support.refusal import refused_parts
 
 from steelyard.api import measure as measured
 from steelyard.core import catalogue
@@ -24,12 +25,6 @@ from steelyard.results.origin import SourceInfo, Sources
 
 WEIGHTS = catalogue.find_task("weights")
 SOURCES = Sources(SourceInfo("t", 4, "x"), SourceInfo("p", 4, "y"))
-
-
-def refused(call: Any, *words: Any, **more: Any) -> tuple[str, str, str]:
-    with pytest.raises(InputError) as error:
-        call(*words, **more)
-    return error.value.what, error.value.where, error.value.remedy
 
 
 def test_the_jackknife_of_a_report_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +80,7 @@ def test_sides_hand_their_totals_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(lone.drawn, KeptTotals)
     assert lone.drawn._values == {}
     for other in (state_of([1.0, 2, 4]), state_of([1.0, 2, 4, 8], weight=np.array([1.0, 1, 1, 2]))):
-        assert refused(sides_of, [states[0], other], [Mean()], request) == (
+        assert refused_parts(sides_of, [states[0], other], [Mean()], request) == (
             "the two predictions were not scored on the same units", "", "Use the same truth for both.",
         )  # fmt: skip
 
@@ -192,12 +187,12 @@ def test_units_without_a_row_of_their_own() -> None:
         "s",
         "s",
     ]
-    assert refused(groups.unit_column, WEIGHTS, pairs(truth, ["a", "b", "c", "d"], [0, 1], "site"), "site", "strata") == (
+    assert refused_parts(groups.unit_column, WEIGHTS, pairs(truth, ["a", "b", "c", "d"], [0, 1], "site"), "site", "strata") == (
         "dish 'd' has no row that says its 'site', which --strata names", "truth.csv", "Give every dish a row with one.",
     )  # fmt: skip
-    assert refused(groups.unit_column, WEIGHTS, pairs(truth, ["a", "d", "e"], [0], "site"), "site", "cluster")[0] == (
-        "dish 'd' has no row that says its 'site', which --cluster names (2 are so: 'd', 'e')"
-    )
+    assert refused_parts(groups.unit_column, WEIGHTS, pairs(truth, ["a", "d", "e"], [0], "site"), "site", "cluster")[
+        0
+    ] == ("dish 'd' has no row that says its 'site', which --cluster names (2 are so: 'd', 'e')")
     grouped = {"group": ["a", "b", "c"], **truth}
     assert groups.unit_column(
         WEIGHTS, pairs(grouped, ["a", "b", "c"], [0], "site", grouped=True), "site", "cluster"

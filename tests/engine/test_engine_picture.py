@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.refusal import refused
 
 from steelyard.core import catalogue
-from steelyard.core.errors import InputError
 from steelyard.core.request import Request
 from steelyard.engine.picture import scene_of
 from steelyard.engine.run import measure_sides
@@ -18,12 +18,6 @@ TRUTH: dict[str, Any] = {
     "x": [0.0, 20.0, 5.0], "y": [0.0, 0.0, 5.0], "w": [10.0, 10.0, 8.0], "h": [10.0, 10.0, 8.0],
 }  # fmt: skip
 FOUND: dict[str, Any] = {**TRUTH, "x": [3.0, 20.0, 5.0], "score": [0.9, 0.8, 0.7]}
-
-
-def refused(*given: Any) -> str:
-    with pytest.raises(InputError) as error:
-        scene_of(*given)
-    return str(error.value)
 
 
 @pytest.mark.parametrize("unit", [12, "12"])
@@ -72,18 +66,19 @@ def test_pictures_that_cannot_be_had() -> None:
     have = [name for name, task in catalogue.loaded()[0].items() if task.view("scene") is not None]
     assert {"boxes", "ellipses", "tracking"} <= set(have)
     assert "weights" not in have
-    assert refused(weights, Request("weights"), {}, {}, 1, None) == (
+    assert refused(scene_of, weights, Request("weights"), {}, {}, 1, None) == (
         f"task 'weights' has no pictures. Tasks that have: {', '.join(have)}."
     )
 
 
 def test_a_unit_that_there_is_not() -> None:
-    assert refused(BOXES, Request("boxes"), TRUTH, FOUND, 12, 0) == (
+    assert refused(scene_of, BOXES, Request("boxes"), TRUTH, FOUND, 12, 0) == (
         "a unit of task 'boxes' has one picture. Leave the step out."
     )
     assert (
-        refused(BOXES, Request("boxes"), TRUTH, FOUND, 8, None) == "there is no image '8' in the truth. Known: 12, 7."
+        refused(scene_of, BOXES, Request("boxes"), TRUTH, FOUND, 8, None)
+        == "there is no image '8' in the truth. Known: 12, 7."
     )
-    assert refused(BOXES, Request("boxes"), TRUTH, FOUND, "13", None) == (
+    assert refused(scene_of, BOXES, Request("boxes"), TRUTH, FOUND, "13", None) == (
         "there is no image '13' in the truth. Did you mean '12'?"
     )

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.refusal import refused
 
 import steelyard as sy
-from steelyard.core.errors import InputError
 from steelyard.gating.judge import Against, spec_of
 from steelyard.gating.pairing import compare_results
 from steelyard.gating.plan import plan
@@ -34,12 +33,6 @@ def three() -> sy.Lineup:
     return sy.compare_all("weights", TRUTH, [A, B, C], ["mae"], draws=100)
 
 
-def refusal(call: Callable[[], Any]) -> str:
-    with pytest.raises(InputError) as refused:
-        call()
-    return str(refused.value)
-
-
 def test_results_of_other_clusters_are_not_paired() -> None:
     one = report(A)
     other = replace(one, request=replace(one.request, cluster="hall"))
@@ -48,11 +41,11 @@ def test_results_of_other_clusters_are_not_paired() -> None:
 
 def test_slices_that_are_not_there() -> None:
     held = report(A, by=["hall"])
-    assert refusal(lambda: sy.gate(held, "mae[hall=xx] > 3")) == (
+    assert refused(lambda: sy.gate(held, "mae[hall=xx] > 3")) == (
         "rule 'mae[hall=xx] > 3': the result has no slice 'xx' by hall. Did you mean 'x'?"
     )
     less = replace(held, slices={"hall": {"y": held.slices["hall"]["y"]}})
-    assert refusal(lambda: sy.gate(held, "mae[hall=x] > baseline", baseline=less)) == (
+    assert refused(lambda: sy.gate(held, "mae[hall=x] > baseline", baseline=less)) == (
         "rule 'mae[hall=x] > baseline': the baseline has no slice 'x' by hall. Known: y."
     )
 
@@ -60,7 +53,7 @@ def test_slices_that_are_not_there() -> None:
 def test_no_slice_that_fits() -> None:
     held = report(A, by=[("hall", "day")])
     rule = "mae[hall=z,day=*] > 3"
-    assert refusal(lambda: sy.gate(held, rule)) == (
+    assert refused(lambda: sy.gate(held, rule)) == (
         f"rule '{rule}': no slice by hall, day fits 'z, *'. Did you mean 'y, t'?"
     )
     assert [verdict.value for verdict in sy.gate(held, "mae[hall=x,day=*] > 3").verdicts] == [1.5]
@@ -85,7 +78,7 @@ def test_the_size_of_a_score_without_an_interval() -> None:
 def test_a_metric_is_taken_by_each_of_its_spellings() -> None:
     rule = parse_rule("map(iou=0.50) > 0.3")
     assert spec_of(rule, "boxes", {"map(iou=0.5)": 1}, "the result") == "map(iou=0.5)"
-    assert refusal(lambda: spec_of(parse_rule("mea > 3"), "of somebody else", {"mae": 1}, "the result")) == (
+    assert refused(lambda: spec_of(parse_rule("mea > 3"), "of somebody else", {"mae": 1}, "the result")) == (
         "rule 'mea > 3': the result has no score 'mea'. Did you mean 'mae'? Or evaluate with -m 'mea'."
     )
 
@@ -118,7 +111,7 @@ def test_plans_of_one_comparison_are_the_same_however_it_is_held(three: sy.Lineu
 def test_plans_that_cannot_be_made(three: sy.Lineup) -> None:
     one, same = report(A), sy.compare("weights", TRUTH, A, A, ["mae"], draws=100)
     assert [
-        refusal(call)
+        refused(call)
         for call in (
             lambda: plan(same),
             lambda: plan(three, baseline=one),
@@ -145,7 +138,7 @@ def test_models_of_one_file_are_compared(three: sy.Lineup, tmp_path: Path) -> No
     made = compare_stored([path], names[2], names[1])
     assert (made.a.name, made.b.name) == (names[1], names[2])
     assert made["mae"].difference == pytest.approx(0.5 - 4.0)  # errors 0, 1, 1, 0 and 2, 3, 5, 6
-    assert refusal(lambda: compare_stored([path], names[0])) == (
+    assert refused(lambda: compare_stored([path], names[0])) == (
         f"{path}: the first model has none to beat. Name it with --baseline."
     )
 
@@ -155,10 +148,10 @@ def test_files_that_cannot_be_compared(tmp_path: Path) -> None:
     other = sy.evaluate("labels", labels, labels, ["accuracy"], draws=100)
     both = sy.compare("weights", TRUTH, A, B, ["mae"], draws=100)
     first, second, third, compared = stored(tmp_path, a=report(A), b=report(B), c=other, d=both)
-    assert refusal(lambda: compare_stored([first, second, third])) == (
+    assert refused(lambda: compare_stored([first, second, third])) == (
         f"{third}: is of task 'labels', and {first} of 'weights'. Give results of one task."
     )
-    assert refusal(lambda: compare_stored([first, compared])) == (
+    assert refused(lambda: compare_stored([first, compared])) == (
         f"{compared}: is a comparison, and two results of evaluate or vlm score are compared. Give a result."
     )
 
@@ -178,10 +171,10 @@ def test_prompts_that_were_not_compared_are_compared_by_their_reports() -> None:
     held = vlm(prompt_score("one", report(A)), prompt_score("two", report(B)))
     verdict = sy.gate(held, "mae > baseline", model="two", baseline="one").verdicts[0]
     assert (verdict.value, verdict.baseline) == (4.0, 2.5)  # errors 2, 3, 5, 6 and 1, 2, 3, 4
-    assert refusal(lambda: sy.gate(held, "mae > baseline", model="two", baseline="two")) == (
+    assert refused(lambda: sy.gate(held, "mae > baseline", model="two", baseline="two")) == (
         "a model is no baseline of itself. Name another one."
     )
 
 
 def test_a_score_without_an_answer_cannot_be_held_to_a_rule() -> None:
-    assert refusal(lambda: plan(vlm(prompt_score("one", None)))) == "holds no score: no reading gave an answer"
+    assert refused(lambda: plan(vlm(prompt_score("one", None)))) == "holds no score: no reading gave an answer"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.read_help import refused
+from support.refusal import refused
 
 from steelyard.io import excel, locks, parts, write
 

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow
 import pytest
 from support.lazy import lazy
-from support.read_help import refused, write
+from support.read_help import write
+from support.refusal import refused
 
 import steelyard as sy
 from steelyard.core import catalogue

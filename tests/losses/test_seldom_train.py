@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 from support.lazy import lazy
+from support.refusal import refused
 
 import steelyard as sy
-from steelyard.core.errors import InputError
 from steelyard.integrations.batches import as_batch
 from steelyard.integrations.ultralytics import Evaluation as OfUltralytics
 from steelyard.loggers import flat, huggingface, tensorboard
@@ -27,12 +27,6 @@ torch = lazy("torch")
 
 LOGITS = np.array([[[0.5, -1.0, 2.0], [0.0, 1.0, -0.5]]])
 LABELS = np.array([[0, 1]])
-
-
-def refusal(call: Any) -> str:
-    with pytest.raises(InputError) as refused:
-        call()
-    return str(refused.value)
 
 
 # --- losses
@@ -116,10 +110,10 @@ def without_value(report: sy.Report) -> sy.Report:
 
 def test_cards_of_scores_that_are_undefined(report: sy.Report) -> None:
     bare = without_value(report)
-    assert refusal(lambda: huggingface.model_index(bare, "m", **CARD)) == (
+    assert refused(lambda: huggingface.model_index(bare, "m", **CARD)) == (
         "no score of the result is defined. Evaluate data that have one."
     )
-    assert refusal(lambda: huggingface.model_index(bare, "m", metrics=["mae"], **CARD)) == (
+    assert refused(lambda: huggingface.model_index(bare, "m", metrics=["mae"], **CARD)) == (
         "'mae' is undefined: nothing was weighed. Leave it out."
     )
 
@@ -156,10 +150,10 @@ def test_batches_of_columns_and_of_arrays() -> None:
     state = Accumulator("labels")
     columns = {"id": [1], "label": ["a"]}
     assert as_batch(state, columns, columns, None, 0, 0) == (columns, columns)
-    assert refusal(lambda: as_batch(state, columns, columns, [1], 0, 0)) == (
+    assert refused(lambda: as_batch(state, columns, columns, [1], 0, 0)) == (
         "ids are for arrays. Columns have a column of ids."
     )
-    assert refusal(lambda: as_batch(Accumulator("captions"), ["a dog"], ["a cat"], None, 0, 0)) == (
+    assert refused(lambda: as_batch(Accumulator("captions"), ["a dog"], ["a cat"], None, 0, 0)) == (
         "these arrays cannot be taken. Give dicts of columns."
     )
 
@@ -168,6 +162,6 @@ def test_truth_of_another_format(tmp_path: Path) -> None:
     path = tmp_path / "truth.json"
     path.write_text(json.dumps({"images": []}))
     validator = SimpleNamespace(jdict=[{}], names={0: "a"})
-    assert refusal(lambda: OfUltralytics(path)(validator)) == (
+    assert refused(lambda: OfUltralytics(path)(validator)) == (
         f"{path}: is no file of COCO's format. It needs images, categories."
     )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.lazy import lazy
-from support.read_help import refused
+from support.refusal import refused
 
 import steelyard as sy
 from steelyard.align.gather_rankings import as_rows

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.read_help import refused
+from support.refusal import refused
 
 import steelyard as sy
 from steelyard import _native

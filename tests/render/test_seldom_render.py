@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.refusal import refused
 
 import steelyard as sy
-from steelyard.core.errors import InputError
 from steelyard.core.figure import Figure, Listing, Texts
 from steelyard.core.scene import RasterShape, Scene
 from steelyard.gating.plan import plan
@@ -61,17 +61,11 @@ def undefined(report: sy.Report) -> sy.Score:
     return replace(report.scores["mae"], value=math.nan, interval=None, why="nothing was weighed")
 
 
-def refusal(call: Any) -> str:
-    with pytest.raises(InputError) as refused:
-        call()
-    return str(refused.value)
-
-
 def test_one_pair_is_shown_as_a_comparison() -> None:
     two = sy.compare_all("weights", TRUTH, [A, B], ["mae"], draws=100)
     assert two.to_text() == two[0].to_text()
     assert two.to_markdown() == two[0].to_markdown()
-    assert refusal(lambda: latex.lineup_latex(two, marks="letters")) == (
+    assert refused(lambda: latex.lineup_latex(two, marks="letters")) == (
         "these models have no letters. Compare three models or more, or leave marks out."
     )
 
@@ -265,10 +259,10 @@ def test_slices_that_no_run_gives(report: sy.Report) -> None:
 
     remedy = "Write one with: steelyard evaluate TASK TRUTH PREDICTIONS -o result.json."
     assert parse_result(report.to_dict(), "r.json") == report
-    assert refusal(lambda: parse_result(changed(0, by=["hall", "day"]), "r.json")) == (
+    assert refused(lambda: parse_result(changed(0, by=["hall", "day"]), "r.json")) == (
         f'r.json: body.slices[0].value is ["x"] where a value for each of 2 columns is expected. {remedy}'
     )
-    assert refusal(lambda: parse_result(changed(1, value=["x"]), "r.json")) == (
+    assert refused(lambda: parse_result(changed(1, value=["x"]), "r.json")) == (
         f"r.json: 'body.slices[1]' gives a slice twice. {remedy}"
     )
 

@@ -14,24 +14,17 @@ import click
 import fsspec
 import numpy as np
 import pytest
+from support.refusal import refused
 
 from steelyard.cli import metrics, options, outputs, progress
 from steelyard.cli import vlm as vlm_command
 from steelyard.cli.parse import parse
 from steelyard.cli.streams import Output, OutputLost
 from steelyard.core import catalogue
-from steelyard.core.errors import InputError
 from steelyard.io.container import Container
 from steelyard.scale import engines, events, jobs, merge, reading, run, shards, walks
 from steelyard.scale.engines import Dask, Local, Ray
 from steelyard.vlm.run import Progress
-
-
-def refusal(call: Any) -> str:
-    with pytest.raises(InputError) as refused:
-        call()
-    return str(refused.value)
-
 
 # --- engines
 
@@ -129,7 +122,7 @@ def test_states_with_facts_of_another_kind() -> None:
         ({"repeated": -1}, "'repeated'"),
         ({"truth": 7}, "truth"),
     ):
-        assert named in refusal(lambda facts=facts: reading._summary(container(**facts), "s", "p"))  # type: ignore[misc]
+        assert named in refused(lambda facts=facts: reading._summary(container(**facts), "s", "p"))  # type: ignore[misc]
 
 
 def test_scores_of_a_state_that_are_no_numbers() -> None:
@@ -137,7 +130,7 @@ def test_scores_of_a_state_that_are_no_numbers() -> None:
     columns = {"unit": np.array([0]), "score": np.array([np.nan])}
     part.next, part.prefix, part.columns, part.place = 0, "", ("unit", "score"), np.array([5])
     part.reader = SimpleNamespace(rows=lambda name, start, stop: columns[name], path="p")
-    assert refusal(lambda: part._read(1)) == (
+    assert refused(lambda: part._read(1)) == (
         "p: a score is not a number. It is no state that Steelyard wrote, or it is damaged: make it again."
     )
     columns["score"] = np.array([0.5])
@@ -153,10 +146,10 @@ def test_a_part_without_classes_of_all_is_as_it_was() -> None:
 
 
 def test_runs_over_shards_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert refusal(
+    assert refused(
         lambda: run.evaluate_shards("boxes", ["t"], ["p"], work=tmp_path / "w", explain=["pycocotools"])
     ) == ("'explain' is not to be had from shards. Evaluate the whole data at once for it.")
-    assert refusal(lambda: run._some([SimpleNamespace(keys=())])) == (  # type: ignore[list-item]
+    assert refused(lambda: run._some([SimpleNamespace(keys=())])) == (  # type: ignore[list-item]
         "no shard holds a unit. The truth needs at least one."
     )
     held: Any = SimpleNamespace(
@@ -165,7 +158,7 @@ def test_runs_over_shards_that_cannot_be(tmp_path: Path, monkeypatch: pytest.Mon
         ),
         engine=SimpleNamespace(workers=1), every=lambda *given: [None, "s"],
     )  # fmt: skip
-    assert refusal(lambda: run._read(held, ["t"], ["p"], "hash", 1)) == (
+    assert refused(lambda: run._read(held, ["t"], ["p"], "hash", 1)) == (
         "no shard of one side could be read. See the messages of the shards."
     )
 
@@ -183,7 +176,7 @@ def test_a_file_system_of_no_known_package(monkeypatch: pytest.MonkeyPatch) -> N
         raise ImportError("install odd")
 
     monkeypatch.setattr(fsspec.core, "url_to_fs", missing)
-    assert refusal(lambda: shards._filesystem("odd://a")) == (
+    assert refused(lambda: shards._filesystem("odd://a")) == (
         "odd://a: cannot be opened: install odd. Install what fsspec needs for it."
     )
 
@@ -229,7 +222,7 @@ def test_the_width_of_a_terminal(columns: str, width: int, monkeypatch: pytest.M
 
 def test_a_folder_that_may_not_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outputs.os, "access", lambda folder, mode: False)
-    assert refusal(lambda: outputs._check_folder("a.json", str(tmp_path))) == (
+    assert refused(lambda: outputs._check_folder("a.json", str(tmp_path))) == (
         f"a.json: cannot be written: '{tmp_path}' may not be written to"
     )
 

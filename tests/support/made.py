@@ -17,6 +17,7 @@ from steelyard.core.statistic import RankingReader
 from steelyard.core.task import Policy
 from steelyard.core.weights import Role
 from steelyard.io.sources import read_sides
+from support.refusal import refused_parts
 
 
 def in_turn(names: Sequence[str] | str, cases: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[[], None]]:
@@ -47,9 +48,7 @@ def pairs_of(task: str, truth: Any, predictions: Any, policy: Policy | None = No
 
 def refusal(act: Callable[..., Any], *arguments: Any, **settings: Any) -> list[str]:
     """What an error says: what is wrong, where, and the remedy."""
-    with pytest.raises(sy.InputError) as raised:
-        act(*arguments, **settings)
-    return [raised.value.what, raised.value.where, raised.value.remedy]
+    return [*refused_parts(act, *arguments, **settings)]
 
 
 def refused(task: str, truth: Any, predictions: Any, metrics: Any = None, **settings: Any) -> list[str]:

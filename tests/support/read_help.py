@@ -3,20 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import pytest
-
-import steelyard as sy
-
-
-def refused(act: Callable[[], Any]) -> str:
-    """The message of an input that is refused."""
-    with pytest.raises(sy.InputError) as caught:
-        act()
-    return str(caught.value)
 
 
 def write(folder: Path, files: dict[str, str | bytes]) -> Path:

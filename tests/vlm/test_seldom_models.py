@@ -9,9 +9,9 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from support.refusal import refused
 from support.vlm_help import picture
 
-from steelyard.core.errors import InputError
 from steelyard.vlm import images, server
 from steelyard.vlm.backend import Conversation, ModelOptions, Reply
 from steelyard.vlm.hf import HuggingFace
@@ -19,12 +19,6 @@ from steelyard.vlm.hf_inputs import Inputs, _without_videos, open_inputs
 from steelyard.vlm.hf_load import greedy, load_model
 from steelyard.vlm.hf_share import Sharing, why_not
 from steelyard.vlm.wire import Wire
-
-
-def refusal(call: Any) -> str:
-    with pytest.raises(InputError) as refused:
-        call()
-    return str(refused.value)
 
 
 class Tokenizer:
@@ -62,7 +56,7 @@ def test_a_tokenizer_without_a_filling_token_fills_with_its_end() -> None:
 
 def test_a_template_that_places_no_picture_is_refused() -> None:
     assert Inputs(Processor(2)).render(["How many?"], 2) == "user: <image><image>"
-    assert refusal(lambda: Inputs(Processor(0)).render(["How many?"])) == (
+    assert refused(lambda: Inputs(Processor(0)).render(["How many?"])) == (
         "the chat template does not place the image. Such a model cannot be asked here."
     )
 
@@ -99,11 +93,11 @@ def gives(value: Any) -> Any:
 def test_processors_of_families_that_are_not_known(library: Any, tmp_path: Path) -> None:
     assert [_without_videos(tmp_path, family) for family in ("odd", "none")] == [None, None]
     library.AutoProcessor = gives(ValueError("no such processor\nmore"))
-    assert refusal(lambda: open_inputs(tmp_path, "none")) == (
+    assert refused(lambda: open_inputs(tmp_path, "none")) == (
         f"{tmp_path}: the processor cannot be loaded: no such processor"
     )
     library.AutoProcessor = gives(SimpleNamespace())
-    assert refusal(lambda: open_inputs(tmp_path, "none")) == (
+    assert refused(lambda: open_inputs(tmp_path, "none")) == (
         f"{tmp_path}: the processor cannot be loaded: 'types.SimpleNamespace' object has no attribute 'tokenizer'"
     )
 
@@ -163,7 +157,7 @@ def test_a_text_that_ends_with_its_picture_is_not_shared() -> None:
 def test_an_image_of_a_kind_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pillow_heif", None)
     (tmp_path / "a.heic").write_bytes(b"\0\0\0\x18ftypheic" + bytes(40))
-    assert refusal(lambda: images.read_picture(tmp_path / "a.heic")) == (
+    assert refused(lambda: images.read_picture(tmp_path / "a.heic")) == (
         f"{tmp_path / 'a.heic'}: HEIC images need pillow-heif. pip install pillow-heif."
     )
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.refusal import refused
 from support.vlm_help import Clock, Scripted, frames_csv, grey_of, picture
 
-from steelyard.core.errors import InputError
 from steelyard.vlm import images, ordinary
 from steelyard.vlm.answers import Answer, classify, parse_reply
 from steelyard.vlm.examples import _chosen, _example
@@ -33,12 +33,6 @@ from steelyard.vlm.shots import MOST, read_shots
 from steelyard.vlm.spending import Spending, Tally
 
 ASK = {"prompt": "How many?", "target": "count", "answer": "number"}
-
-
-def refusal(call: Any) -> str:
-    with pytest.raises(InputError) as refused:
-        call()
-    return str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -88,17 +82,17 @@ def test_titles_of_a_schema_are_passed_over_and_a_constant_holds() -> None:
 def test_questions_that_are_none(tmp_path: Path) -> None:
     path = tmp_path / "q.json"
     path.write_text(json.dumps({"questions": {"q": ASK}, "follow_up": 7}))
-    assert refusal(lambda: read_questions(path)) == f"{path}: follow_up is not a text. Write the text to be asked."
-    assert refusal(lambda: question(" ", ASK, "q.json")) == (
+    assert refused(lambda: read_questions(path)) == f"{path}: follow_up is not a text. Write the text to be asked."
+    assert refused(lambda: question(" ", ASK, "q.json")) == (
         "q.json: a question has no name. Give each a name below 'questions:'."
     )
-    assert refusal(lambda: question("q", ASK | {"follow_up": 7}, "q.json")) == (
+    assert refused(lambda: question("q", ASK | {"follow_up": 7}, "q.json")) == (
         "q.json: question 'q' has a follow_up that is no text. Write the text to be asked."
     )
 
 
 def test_a_run_without_a_prompt_is_refused(tmp_path: Path) -> None:
-    assert refusal(lambda: run((), Scripted(lambda c: "7"), (), tmp_path / "run")) == "no prompt is asked for"
+    assert refused(lambda: run((), Scripted(lambda c: "7"), (), tmp_path / "run")) == "no prompt is asked for"
 
 
 def test_rows_are_counted_and_an_image_must_be_named(tmp_path: Path) -> None:
@@ -108,7 +102,7 @@ def test_rows_are_counted_and_an_image_must_be_named(tmp_path: Path) -> None:
     frames = read_frames(tmp_path / "frames.csv", seen=lambda *counted: seen.append(counted))
     assert seen == [(1, 2), (2, 2)]
     assert [frame.problem for frame in frames] == ["", "no image is named"]
-    assert refusal(lambda: stored_frames(tmp_path / "frames.csv")) == (
+    assert refused(lambda: stored_frames(tmp_path / "frames.csv")) == (
         f"{tmp_path / 'frames.csv'}: these are not a run's frames. Give the folder of 'vlm run'."
     )
 
@@ -116,16 +110,16 @@ def test_rows_are_counted_and_an_image_must_be_named(tmp_path: Path) -> None:
 def test_an_image_that_changes_under_way_is_noticed(tmp_path: Path) -> None:
     shown = images.read_picture(picture(tmp_path / "a.png", 7))
     picture(tmp_path / "a.png", 8)
-    assert refusal(shown.load) == f"{tmp_path / 'a.png'}: the image changed while the run was under way"
+    assert refused(shown.load) == f"{tmp_path / 'a.png'}: the image changed while the run was under way"
 
 
 def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").write_bytes(b"abc")
     parts = [b"1234", b"56", b""]
     monkeypatch.setattr(ordinary.os, "read", lambda file, size: parts.pop(0))
-    text = refusal(lambda: ordinary.read_ordinary(tmp_path / "a", 5, "image"))
+    text = refused(lambda: ordinary.read_ordinary(tmp_path / "a", 5, "image"))
     (tmp_path / "b").write_bytes(b"123456")
-    assert text == refusal(lambda: ordinary.read_ordinary(tmp_path / "b", 5, "image")).replace("b:", "a:", 1)
+    assert text == refused(lambda: ordinary.read_ordinary(tmp_path / "b", 5, "image")).replace("b:", "a:", 1)
 
 
 def test_more_images_than_a_model_is_shown(tmp_path: Path) -> None:
@@ -154,7 +148,7 @@ def test_a_journal_is_read_by_keys_and_a_torn_line_is_dropped(tmp_path: Path) ->
     with (tmp_path / NAME).open("ab") as file:
         file.write(b"[7]\n")
     lines = kept.count(b"\n") + 1
-    assert refusal(lambda: read_journal(tmp_path)) == (
+    assert refused(lambda: read_journal(tmp_path)) == (
         f"{tmp_path / NAME}, line {lines}: the line is damaged (it begins like no reading). "
         "Remove that line; its reading will be asked again."
     )
@@ -169,7 +163,7 @@ def test_a_journal_of_one_torn_line_is_empty(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
 def test_a_journal_that_is_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / NAME)
-    assert refusal(lambda: Journal(tmp_path)) == (
+    assert refused(lambda: Journal(tmp_path)) == (
         f"{tmp_path / NAME}: the journal is no ordinary file. Give another --out."
     )
 
@@ -246,7 +240,7 @@ def test_examples_of_frames_whose_weight_nobody_knows() -> None:
 def test_two_prompts_of_one_file_name_are_refused(tmp_path: Path) -> None:
     every = tuple(taken(0, 7.0, 8.0, prompt=name) for name in ("a b", "a_b"))
     held = VlmRun(tmp_path, tuple(one.frame for one in every[:1]), (), every)
-    assert refusal(lambda: write_sides(held, tmp_path / "out")) == (
+    assert refused(lambda: write_sides(held, tmp_path / "out")) == (
         "two prompts would be written to m--a_b.csv. Rename one of them."
     )
     assert not (tmp_path / "out").exists()
@@ -296,7 +290,7 @@ def test_a_column_with_a_name_that_the_task_needs_is_refused(tmp_path: Path) -> 
     (tmp_path / "frames.csv").write_text("sequence,t,image,count,group\ns,0,a.png,7,x\n")
     asked = question("q", ASK | {"prompt": "How many of {group}?"}, "q.json")
     run(read_frames(tmp_path / "frames.csv"), Scripted(lambda c: "7"), [asked], tmp_path / "run")
-    assert refusal(lambda: score(tmp_path / "run", draws=100, by=["group"])) == (
+    assert refused(lambda: score(tmp_path / "run", draws=100, by=["group"])) == (
         "the column 'group' of the frames has a name that the task needs. "
         "Give it another name in the frames, and run the same command again."
     )

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.read_help import refused, write
+from support.read_help import write
+from support.refusal import refused
 
 import steelyard as sy
 from steelyard.core import catalogue

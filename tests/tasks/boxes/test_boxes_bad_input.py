@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.refusal import refused
 
 import steelyard as sy
 
@@ -116,18 +116,12 @@ BAD_TRUTH = {
 }  # fmt: skip
 
 
-def message(run: Callable[[], Any]) -> str:
-    with pytest.raises(sy.InputError) as caught:
-        run()
-    return str(caught.value)
-
-
 @pytest.mark.parametrize("name", BAD_RESULTS)
 def test_bad_results(name: str, tmp_path: Path) -> None:
     text, expected = BAD_RESULTS[name]
     (tmp_path / "truth.json").write_text(json.dumps(TRUTH))
     (tmp_path / "results.json").write_text(text)
-    said = message(lambda: sy.evaluate("boxes", tmp_path / "truth.json", tmp_path / "results.json"))
+    said = refused(lambda: sy.evaluate("boxes", tmp_path / "truth.json", tmp_path / "results.json"))
     for part in expected:
         assert part in said, said
     assert len(said) < 600
@@ -138,7 +132,7 @@ def test_bad_truth(name: str, tmp_path: Path) -> None:
     text, expected = BAD_TRUTH[name]
     (tmp_path / "truth.json").write_text(text)
     (tmp_path / "results.json").write_text(GOOD)
-    said = message(lambda: sy.evaluate("boxes", tmp_path / "truth.json", tmp_path / "results.json"))
+    said = refused(lambda: sy.evaluate("boxes", tmp_path / "truth.json", tmp_path / "results.json"))
     for part in expected:
         assert part in said, said
 
@@ -148,7 +142,7 @@ def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
     for garbage in (b"\xff\xfe", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf5\x80\x80\x80", b"\xe2\x82"):
         text = json.dumps(TRUTH).encode().replace(b'"cat"', b'"' + garbage + b'"')
         (tmp_path / "truth.json").write_bytes(text)
-        said = message(lambda: sy.evaluate("boxes", tmp_path / "truth.json", tmp_path / "results.json"))
+        said = refused(lambda: sy.evaluate("boxes", tmp_path / "truth.json", tmp_path / "results.json"))
         assert "not UTF-8" in said
         assert "category 0" in said
 
@@ -159,7 +153,7 @@ def test_the_place_is_named_by_line_and_column(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text(text)
     line = next(i for i, row in enumerate(text.splitlines(), 1) if "zero" in row)
     column = text.splitlines()[line - 1].index("zero") + 1
-    said = message(lambda: sy.evaluate("boxes", tmp_path / "truth.json", tmp_path / "results.json"))
+    said = refused(lambda: sy.evaluate("boxes", tmp_path / "truth.json", tmp_path / "results.json"))
     assert f"line {line}, column {column}" in said
 
 
@@ -169,7 +163,7 @@ def test_a_fault_far_into_a_large_file_is_counted_from_its_start(tmp_path: Path)
     rows[54_321] = rows[54_321].replace("bbox", "box")
     (tmp_path / "truth.json").write_text(json.dumps(TRUTH))
     (tmp_path / "results.json").write_text("[" + ", ".join(rows) + "]")
-    said = message(lambda: sy.evaluate("boxes", tmp_path / "truth.json", tmp_path / "results.json"))
+    said = refused(lambda: sy.evaluate("boxes", tmp_path / "truth.json", tmp_path / "results.json"))
     assert "record 54321, key 'bbox'" in said
 
 
@@ -207,7 +201,7 @@ BAD_SETTINGS = {
 
 @pytest.mark.parametrize("spec", BAD_SETTINGS)
 def test_bad_settings(spec: str) -> None:
-    assert BAD_SETTINGS[spec] in message(lambda: sy.evaluate("boxes", TRUTH, RESULTS, spec))
+    assert BAD_SETTINGS[spec] in refused(lambda: sy.evaluate("boxes", TRUTH, RESULTS, spec))
 
 
 BAD_BATCHES: dict[str, tuple[Any, Any, str]] = {
@@ -225,7 +219,7 @@ BAD_BATCHES: dict[str, tuple[Any, Any, str]] = {
 @pytest.mark.parametrize("name", BAD_BATCHES)
 def test_bad_batches(name: str) -> None:
     given, predictions, expected = BAD_BATCHES[name]
-    assert expected in message(lambda: sy.evaluate("boxes", given, predictions))
+    assert expected in refused(lambda: sy.evaluate("boxes", given, predictions))
 
 
 def test_changed_bytes_never_crash() -> None:

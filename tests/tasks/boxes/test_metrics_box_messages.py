@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.refusal import refused_evaluation
 
 import steelyard as sy
 
@@ -14,12 +15,6 @@ TRUTH: dict[str, list[Any]] = {
     "h": [5.0, 5, 5],
 }  # fmt: skip
 FOUND: dict[str, list[Any]] = {**TRUTH, "score": [0.5, 0.5, 0.5]}
-
-
-def refused(task: str, truth: Any, predicted: Any, metrics: Any = None, **settings: Any) -> str:
-    with pytest.raises(sy.InputError) as raised:
-        sy.evaluate(task, truth, predicted, metrics, confidence=None, **settings)
-    return str(raised.value)
 
 
 OTHER_IMAGE = "List every image in the truth, also those without objects, or choose --extra skip."
@@ -34,7 +29,7 @@ OTHER_IMAGES: list[tuple[Any, ...]] = [
 
 def test_images_that_the_truth_has_not() -> None:
     for images, said in OTHER_IMAGES:
-        assert refused("boxes", TRUTH, {**FOUND, "image": images}) == f"predictions, {said} {OTHER_IMAGE}"
+        assert refused_evaluation("boxes", TRUTH, {**FOUND, "image": images}) == f"predictions, {said} {OTHER_IMAGE}"
 
 
 def coco(image: int = 1, category: int = 1) -> dict[str, Any]:
@@ -48,19 +43,19 @@ def result(image: int, category: int) -> dict[str, Any]:
 
 def test_classes_that_the_truth_has_not() -> None:
     remedy = "List every class in the truth, or choose --extra skip."
-    assert refused("boxes", coco(), [result(1, 1), result(1, 2)]) == (
+    assert refused_evaluation("boxes", coco(), [result(1, 1), result(1, 2)]) == (
         f"predictions, record 1, column 'category_id': class '2' is not in truth. {remedy}"
     )
-    assert refused("boxes", coco(), [result(1, 3), result(2, 2)]) == (
+    assert refused_evaluation("boxes", coco(), [result(1, 3), result(2, 2)]) == (
         "predictions, record 0, column 'category_id': class '3' is not in truth; 2 rows name 2 unknown: '3', '2'. "
         f"{remedy}"
     )
-    both = refused("boxes", coco(), [result(1, 3), result(3, 1)])  # images come first
+    both = refused_evaluation("boxes", coco(), [result(1, 3), result(3, 1)])  # images come first
     assert both == f"predictions, record 1, column 'image_id': image '3' is not in truth. {OTHER_IMAGE}"
-    assert refused("boxes", coco(category=2), []) == (
+    assert refused_evaluation("boxes", coco(category=2), []) == (
         f"truth, annotation 0, column 'category_id': class '2' is not in truth. {remedy}"
     )
-    assert refused("boxes", coco(image=3), []) == (
+    assert refused_evaluation("boxes", coco(image=3), []) == (
         f"truth, annotation 0, column 'image_id': image '3' is not in truth. {OTHER_IMAGE}"
     )
 
@@ -86,7 +81,7 @@ OTHER_COLUMNS: list[tuple[Any, ...]] = [
 
 def test_columns_that_do_not_part_boxes() -> None:
     for light, by, said in OTHER_COLUMNS:
-        assert refused("boxes", {**TRUTH, "light": light}, FOUND, by=[by]) == said
+        assert refused_evaluation("boxes", {**TRUTH, "light": light}, FOUND, by=[by]) == said
 
 
 SHARES: list[tuple[Any, ...]] = [
@@ -98,7 +93,7 @@ SHARES: list[tuple[Any, ...]] = [
 def test_scores_that_are_no_shares() -> None:
     for metric, why in SHARES:
         for scores, shown in (([0.5, 1.5, 2], "1.5"), ([1, -0.25, 0], "-0.25")):
-            assert refused("boxes", TRUTH, {**FOUND, "score": scores}, [metric]) == (
+            assert refused_evaluation("boxes", TRUTH, {**FOUND, "score": scores}, [metric]) == (
                 f"predictions, row 1, column 'score': the score is {shown}, and {why}. Scores must be from 0 to 1."
             )
         ends = sy.evaluate("boxes", TRUTH, {**FOUND, "score": [0, 0.5, 1]}, [metric], confidence=None)
@@ -131,7 +126,10 @@ def test_angles() -> None:
         predicted = {**TURNED, "angle": angles, "score": [0.9, 0.8]}
         where = f"predictions, row {row}, column 'angle'"
         truth = {**TURNED, "angle": [0.1, 0.2]}
-        assert refused("oriented", truth, predicted, options={"prediction.angle": convention}) == f"{where}: {said}"
+        assert (
+            refused_evaluation("oriented", truth, predicted, options={"prediction.angle": convention})
+            == f"{where}: {said}"
+        )
 
 
 def test_a_few_angles_beyond_a_turn_are_taken() -> None:
@@ -150,7 +148,7 @@ def test_oriented_boxes_without_a_column() -> None:
     remedy = "Give centre, size and angle (cx, cy, w, h, angle), or four corners (x1, y1 to x4, y4)."
     for name in ("cx", "cy", "w", "h", "angle"):
         lacking = {key: column for key, column in TURNED.items() if key != name}
-        assert refused("oriented", lacking, {**TURNED, "score": [0.9, 0.8]}) == (
+        assert refused_evaluation("oriented", lacking, {**TURNED, "score": [0.9, 0.8]}) == (
             f"truth: column '{name}' is missing. {remedy}"
         )
 
@@ -164,7 +162,7 @@ def test_a_polygon_that_crosses_itself() -> None:
         **{name: [float(square[name]), float(crossed[name])] for name in square},
         "score": [0.9, 0.8],
     }
-    assert refused("oriented", truth, prediction) == (
+    assert refused_evaluation("oriented", truth, prediction) == (
         "predictions, row 1, column 'x1': the polygon crosses itself. List the corners in order around the box."
     )
 
@@ -207,7 +205,7 @@ def test_keypoints() -> None:
     for truth, prediction, sigmas, said in KEYPOINTS:
         options = {} if sigmas is None else {"sigmas": sigmas}
         sides = {**POINTS, "keypoints": truth}, {**PLACED, "keypoints": prediction}
-        assert refused("keypoints", *sides, options=options) == said
+        assert refused_evaluation("keypoints", *sides, options=options) == said
 
 
 def test_sigmas_at_the_ends_of_their_range() -> None:
@@ -227,17 +225,17 @@ def masks(*every: dict[str, Any]) -> dict[str, Any]:
 
 def test_masks() -> None:
     both = "All masks of an image are of its size: height × width."
-    assert refused("masks", masks(mask(2, 3)), {**masks(mask(2, 3), mask(3, 2)), "score": [0.9, 0.8]}) == (
+    assert refused_evaluation("masks", masks(mask(2, 3)), {**masks(mask(2, 3), mask(3, 2)), "score": [0.9, 0.8]}) == (
         f"predictions, row 1, column 'mask': the mask is 3 × 2 and another one of its image 2 × 3. {both}"
     )
-    assert refused("masks", masks(mask(2, 3), mask(2, 4)), {**masks(mask(2, 3)), "score": [0.9]}) == (
+    assert refused_evaluation("masks", masks(mask(2, 3), mask(2, 4)), {**masks(mask(2, 3)), "score": [0.9]}) == (
         f"truth, row 1, column 'mask': the mask is 2 × 4 and another one of its image 2 × 3. {both}"
     )
-    assert refused("masks", masks(mask(2, 3)), {**masks(mask(0, 3)), "score": [0.9]}) == (
+    assert refused_evaluation("masks", masks(mask(2, 3)), {**masks(mask(0, 3)), "score": [0.9]}) == (
         "predictions, row 0, column 'mask': the mask is of an image of size 0. Give the image's height and width in pixels."
     )
     many = {"overlap": "boundary", "dilation": 1.5}
-    assert refused("masks", masks(mask(2, 3)), {**masks(mask(2, 3)), "score": [0.9]}, options=many) == (
+    assert refused_evaluation("masks", masks(mask(2, 3)), {**masks(mask(2, 3)), "score": [0.9]}, options=many) == (
         "option dilation: 1.5 is out of range. It is a share: 0.02, say."
     )
     whole = {"overlap": "boundary", "dilation": 1}
@@ -250,6 +248,6 @@ def test_images_of_masks_without_a_pixel() -> None:
     truth["images"] = [{"id": 1, "height": 4, "width": 4}, {"id": 7, "height": 0, "width": 9}]
     truth["annotations"][0]["segmentation"] = [[0, 0, 4, 0, 4, 4, 0, 4]]
     prediction = [{"image_id": 1, "category_id": 1, "segmentation": mask(4, 4), "score": 0.9}]
-    assert refused("masks", truth, prediction) == (
+    assert refused_evaluation("masks", truth, prediction) == (
         "truth, image 7: the image is 0 × 9. Give its height and width in pixels."
     )

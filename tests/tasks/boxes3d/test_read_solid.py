@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.read_help import contents, refused, write
+from support.read_help import contents, write
+from support.refusal import refused
 from support.solid_files import nuscenes_box, write_nuscenes
 from support.solid_release import HEAD, LINE, release
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.read_help import contents, png, refused, write
+from support.read_help import contents, png, write
+from support.refusal import refused
 
 import steelyard as sy
 from steelyard.tasks.oriented.reader import detect

@@ -6,17 +6,11 @@ import math
 from typing import Any
 
 import pytest
+from support.refusal import refused_evaluation
 
 import steelyard as sy
 from steelyard.core import catalogue
 from steelyard.tasks.answers.data import LONGEST
-
-
-def refused(task: str, truth: Any, predicted: Any, metrics: Any = None, **settings: Any) -> str:
-    with pytest.raises(sy.InputError) as raised:
-        sy.evaluate(task, truth, predicted, metrics, confidence=None, **settings)
-    return str(raised.value)
-
 
 TRACK: dict[str, list[Any]] = {
     "sequence": ["s", "s"], "frame": [1, 2], "track": ["t", "t"], "x": [0.0, 0.0], "y": [0.0, 0.0], "w": [9.0, 9.0],
@@ -40,17 +34,17 @@ TRACKS: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("case", TRACKS)
 def test_tracks(case: str) -> None:
     changed, said = TRACKS[case]
-    assert refused("tracking", TRACK, {**TRACK, **changed}).endswith(said)
+    assert refused_evaluation("tracking", TRACK, {**TRACK, **changed}).endswith(said)
 
 
 def test_a_track_twice() -> None:
-    said = refused("tracking", TRACK, {**TRACK, "frame": [1, 1], "x": [0.0, 50.0]})
+    said = refused_evaluation("tracking", TRACK, {**TRACK, "frame": [1, 1], "x": [0.0, 50.0]})
     assert "track t stands twice in frame 1 of sequence 's', also at " in said
     assert said.endswith(". A track has one box per frame. Are ids given by class? Then name the label.")
 
 
 def test_tracks_without_a_column() -> None:
-    assert refused("tracking", TRACK, {name: TRACK[name] for name in TRACK if name != "w"}).endswith(
+    assert refused_evaluation("tracking", TRACK, {name: TRACK[name] for name in TRACK if name != "w"}).endswith(
         "column 'w' is missing; the columns are 'sequence', 'frame', 'track', 'x', 'y', 'h'. Map it: --map w=YOUR_COLUMN. An "
         "object is x, y, w, h, or x, y, right, bottom, or a mask."
     )
@@ -67,12 +61,12 @@ def test_tracks_without_a_column() -> None:
     ],
 )  # fmt: skip
 def test_slices_of_tracks(by: str, said: str) -> None:
-    assert refused("tracking", {**TRACK, "light": ["day", "night"]}, TRACK, by=[by]).endswith(said)
+    assert refused_evaluation("tracking", {**TRACK, "light": ["day", "night"]}, TRACK, by=[by]).endswith(said)
 
 
 def test_distractors_without_a_class() -> None:
     labelled = {**TRACK, "label": ["cow", "calf"]}
-    said = refused("tracking", labelled, labelled, options={"distractors": ["calf"]})
+    said = refused_evaluation("tracking", labelled, labelled, options={"distractors": ["calf"]})
     assert said == "distractors are of one class, and it is not named. Name it by the option classes."
 
 
@@ -101,32 +95,32 @@ ANSWERS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 @pytest.mark.parametrize("case", ANSWERS)
 def test_answers(case: str) -> None:
     truth, predicted, said = ANSWERS[case]
-    assert refused("answers", truth, predicted).endswith(said)
+    assert refused_evaluation("answers", truth, predicted).endswith(said)
 
 
 def test_an_answer_that_is_too_long() -> None:
     long = {"question": ["p"], "answer": ["a" * (LONGEST + 1)]}
-    assert refused("answers", {"question": ["p"], "answer": ["a"]}, long).endswith(
+    assert refused_evaluation("answers", {"question": ["p"], "answer": ["a"]}, long).endswith(
         f"the answer has {LONGEST + 1:,} characters. At most {LONGEST:,} are taken."
     )
 
 
 def test_choices_of_answers() -> None:
-    assert refused("answers", ASKED, ASKED, ["choice"]).endswith(
+    assert refused_evaluation("answers", ASKED, ASKED, ["choice"]).endswith(
         'column \'choices\' is missing, which the metric needs. Give the options of each question, as JSON: ["a cat", "a '
         'dog"].'
     )
     offered = {**ASKED, "choices": ['["x", "y"]', '["x", "y"]']}
-    assert refused("answers", {**offered, "answer": ["z", "x"]}, ASKED, ["choice"]).endswith(
+    assert refused_evaluation("answers", {**offered, "answer": ["z", "x"]}, ASKED, ["choice"]).endswith(
         "question 'p': the answer 'z' is not among A, B. Give the letter or the text of one option."
     )
-    assert refused("answers", {**offered, "choices": ["x or y", "[]"]}, ASKED, ["choice"]).endswith(
+    assert refused_evaluation("answers", {**offered, "choices": ["x or y", "[]"]}, ASKED, ["choice"]).endswith(
         '\'x or y\' are no options. Write JSON: ["a cat", "a dog"].'
     )
 
 
 def test_an_empty_truth() -> None:
-    assert refused("answers", {**ASKED, "answer": ["", "b"]}, ASKED, ["anls"]).endswith(
+    assert refused_evaluation("answers", {**ASKED, "answer": ["", "b"]}, ASKED, ["anls"]).endswith(
         "question 'p' has an accepted answer that is empty. Remove the row, or choose metrics that take an empty text: cer, "
         "wer."
     )
@@ -159,7 +153,7 @@ CAPTIONS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 @pytest.mark.parametrize("case", CAPTIONS)
 def test_captions(case: str) -> None:
     truth, predicted, said = CAPTIONS[case]
-    assert refused("captions", truth, predicted, ["bleu"]).endswith(said)
+    assert refused_evaluation("captions", truth, predicted, ["bleu"]).endswith(said)
 
 
 @pytest.mark.parametrize(

@@ -7,17 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.refusal import refused_evaluation
 from support.scene_pairs import pairs_of
 
 import steelyard as sy
 
 nan = math.nan
-
-
-def refused(task: str, truth: Any, predicted: Any, metrics: Any = None, **settings: Any) -> str:
-    with pytest.raises(sy.InputError) as raised:
-        sy.evaluate(task, truth, predicted, metrics, confidence=None, **settings)
-    return str(raised.value)
 
 
 PLACE: dict[str, list[Any]] = {
@@ -55,19 +50,19 @@ SOLID: list[tuple[dict[str, Any], str]] = [
 def test_boxes_in_space() -> None:
     for changed, said in SOLID:
         cars = {**PLACE, **IMAGE, "label": ["Car", "Car"]}
-        assert refused("boxes3d", cars, {**cars, "score": [0.5, 0.5], **changed}) == f"predictions, {said}"
+        assert refused_evaluation("boxes3d", cars, {**cars, "score": [0.5, 0.5], **changed}) == f"predictions, {said}"
 
 
 def test_boxes_in_the_image_alone() -> None:
     image = {"frame": ["f", "f"], "label": ["Car", "Car"], **IMAGE}
     place = {**PLACE, "label": ["Car", "Car"], "score": [0.5, 0.5]}
-    assert refused("boxes3d", image, place) == (
+    assert refused_evaluation("boxes3d", image, place) == (
         "truth: predictions has places in space and truth has boxes in the image. Give both sides the same columns."
     )
-    assert refused("boxes3d", {**place}, {**image, "score": [0.5, 0.5]}) == (
+    assert refused_evaluation("boxes3d", {**place}, {**image, "score": [0.5, 0.5]}) == (
         "predictions: truth has places in space and predictions has boxes in the image. Give both sides the same columns."
     )
-    assert refused("boxes3d", {"frame": ["f"], "label": ["Car"], "right": [1.0]}, place) == (
+    assert refused_evaluation("boxes3d", {"frame": ["f"], "label": ["Car"], "right": [1.0]}, place) == (
         "truth: column 'x' is missing; the columns are 'frame', 'label', 'right'. A box is x, y, z, length, width, height, "
         "yaw (or left, top, right, bottom in the image alone)."
     )
@@ -94,7 +89,7 @@ def test_names_of_nuscenes() -> None:
         known = {**PLACE, "vx": [0.0, 0.0], "vy": [0.0, 0.0], "attribute": ["", ""]}
         truth = known | (changed if side == "truth" else {})
         predicted = known | {"score": [0.5, 0.5]} | (changed if side == "predictions" else {})
-        assert refused("boxes3d", truth, predicted) == f"{side}, {said}"
+        assert refused_evaluation("boxes3d", truth, predicted) == f"{side}, {said}"
         assert sy.evaluate("boxes3d", truth, predicted, ["map"], options={"rules": "none"}, confidence=None)[
             "map"
         ].defined
@@ -139,11 +134,11 @@ TRACKS: list[tuple[Any, ...]] = [
 
 def test_tracks() -> None:
     for predicted, said in TRACKS:
-        assert refused("tracking", TRACK, predicted) == said
+        assert refused_evaluation("tracking", TRACK, predicted) == said
 
 
 def test_classes_of_the_truth_alone() -> None:
-    assert refused("tracking", {**TRACK, "label": ["cow", "cow"]}, TRACK) == (
+    assert refused_evaluation("tracking", {**TRACK, "label": ["cow", "cow"]}, TRACK) == (
         "predictions: truth has classes and predictions has none. Give both sides a label, or neither."
     )
 
@@ -159,7 +154,7 @@ def test_classes_of_benchmarks() -> None:
         named = {**TRACK, "track": [1, 1], "label": [1, 14]}
         plain = {**TRACK, "track": [1, 1]}
         options = {"benchmark": benchmark}
-        assert refused("tracking", plain, plain, options=options) == (
+        assert refused_evaluation("tracking", plain, plain, options=options) == (
             f"truth: the truth has no classes, which {benchmark} takes rows out by. Column 8 of a truth file is the class; -O "
             "benchmark=none looks at none."
         )
@@ -167,11 +162,13 @@ def test_classes_of_benchmarks() -> None:
             continue
         wrong = "Column 8 of the truth is the class, from 1 to 13; -O benchmark=none looks at none."
         for label in ([1, 14], [1, 0], ["pedestrian", "horse"], ["1", "14"]):
-            assert refused("tracking", {**named, "label": label}, plain, options=options) == (
+            assert refused_evaluation("tracking", {**named, "label": label}, plain, options=options) == (
                 f"truth, row 1, column 'label': class {label[1]} is none of the benchmark's. {wrong}"
             )
         for label in ([1, 2], ["", "car"], ["pedestrian", "13"]):
-            assert refused("tracking", {**named, "label": [1, 1]}, {**plain, "label": label}, options=options) == (
+            assert refused_evaluation(
+                "tracking", {**named, "label": [1, 1]}, {**plain, "label": label}, options=options
+            ) == (
                 f"predictions, row 1, column 'label': class {label[1]}, where the benchmark knows pedestrians only. Write -1 or 1 "
                 "in column 8, or score your own classes: -O benchmark=none."
             )
@@ -192,18 +189,18 @@ def test_masks_and_boxes_of_tracks() -> None:
         "mask": [{"size": [2, 2], "counts": [0, 4]}] * 2
     }
     remedy = "Give masks on both sides, or boxes on both."
-    assert refused("tracking", masks, TRACK) == f"truth has masks and predictions has none. {remedy}"
-    assert refused("tracking", TRACK, masks) == f"predictions has masks and truth has none. {remedy}"
+    assert refused_evaluation("tracking", masks, TRACK) == f"truth has masks and predictions has none. {remedy}"
+    assert refused_evaluation("tracking", TRACK, masks) == f"predictions has masks and truth has none. {remedy}"
 
 
 def test_frames_beyond_the_video() -> None:
     remedy = "Is it the same video, and do both sides count frames alike?"
     long = {**TRACK, "frame": [1, 7]}
     given = {**TRACK, "frames": [6, 6]}
-    assert refused("tracking", given, long) == (
+    assert refused_evaluation("tracking", given, long) == (
         f"predictions, row 1, column 'frame': sequence 's' has 6 frames, and a row is in frame 7. {remedy}"
     )
-    assert refused("tracking", {**long, "frames": [6, 6]}, TRACK) == (
+    assert refused_evaluation("tracking", {**long, "frames": [6, 6]}, TRACK) == (
         f"truth, row 1, column 'frame': sequence 's' has 6 frames, and a row is in frame 7. {remedy}"
     )
     report = sy.evaluate("tracking", given, {**TRACK, "x": [99.0, 99.0]}, ["fpf"], confidence=None)
@@ -211,7 +208,7 @@ def test_frames_beyond_the_video() -> None:
     from_zero = {**TRACK, "frame": [0, 4]}
     report = sy.evaluate("tracking", from_zero, {**from_zero, "x": [99.0, 99.0]}, ["fpf"], confidence=None)
     assert report["fpf"].value == pytest.approx(2 / 5)
-    assert refused("tracking", {**from_zero, "frames": [4, 4]}, from_zero) == (
+    assert refused_evaluation("tracking", {**from_zero, "frames": [4, 4]}, from_zero) == (
         f"predictions, row 1, column 'frame': sequence 's' has 4 frames, and a row is in frame 4. {remedy}"
     )
 
@@ -227,7 +224,7 @@ SLICES: list[tuple[Any, ...]] = [
 
 def test_slices_of_tracks() -> None:
     for by, said in SLICES:
-        assert refused("tracking", {**TRACK, "light": ["day", "night"]}, TRACK, by=[by]) == said
+        assert refused_evaluation("tracking", {**TRACK, "light": ["day", "night"]}, TRACK, by=[by]) == said
 
 
 ELLIPSE: dict[str, list[Any]] = {
@@ -257,14 +254,14 @@ ELLIPSES: list[tuple[Any, ...]] = [
 
 def test_ellipses() -> None:
     for changed, said in ELLIPSES:
-        assert refused("ellipses", ELLIPSE, {**ELLIPSE, **changed}) == f"predictions, {said}"
+        assert refused_evaluation("ellipses", ELLIPSE, {**ELLIPSE, **changed}) == f"predictions, {said}"
 
 
 def test_ellipses_without_a_column() -> None:
     for name in ("xc", "yc", "theta", "a", "b"):
         lacking = {key: column for key, column in ELLIPSE.items() if key != name}
         has = ", ".join(f"'{key}'" for key in ("image", "xc", "yc", "a", "b", "theta") if key != name)
-        assert refused("ellipses", lacking, ELLIPSE) == (
+        assert refused_evaluation("ellipses", lacking, ELLIPSE) == (
             f"truth: column '{name}' is missing; the columns are {has}. Map it: --map {name}=YOUR_COLUMN. Or give contours in a "
             "column 'points'."
         )
@@ -275,7 +272,7 @@ def test_contours() -> None:
     circle = np.array([[5 + 4 * math.cos(k), 5 + 4 * math.sin(k)] for k in range(6)])
     fine = {"image": ["i", "j"], "points": [circle, circle]}
     for points, why in ((circle[:4], None), (circle * 1e13, "a coordinate is larger than 1e+12")):
-        said = refused("ellipses", fine, {**fine, "points": [circle, points]})
+        said = refused_evaluation("ellipses", fine, {**fine, "points": [circle, points]})
         start = f"predictions, row 1, column 'points': no ellipse through {len(points)} points: "
         assert said.startswith(start)
         assert said.endswith(f". {remedy}")
@@ -291,10 +288,10 @@ def test_contours() -> None:
 def test_images_that_the_list_has_not() -> None:
     listed = {"images": ["i", "k"]}
     other = {**ELLIPSE, "image": ["i", "l"]}
-    assert refused("ellipses", {**ELLIPSE, "image": ["i", "i"]}, ELLIPSE, options=listed) == (
+    assert refused_evaluation("ellipses", {**ELLIPSE, "image": ["i", "i"]}, ELLIPSE, options=listed) == (
         "predictions, row 1, column 'image': image 'j' is not in the list images. The list must name every image."
     )
-    assert refused("ellipses", {**ELLIPSE, "image": ["l", "j"]}, other, options=listed) == (
+    assert refused_evaluation("ellipses", {**ELLIPSE, "image": ["l", "j"]}, other, options=listed) == (
         "truth, row 0, column 'image': image 'l' is not in the list images (2 images are so: 'j', 'l'). The list must name "
         "every image."
     )

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from support.lazy import lazy
-from support.read_help import refused, write
+from support.read_help import write
+from support.refusal import refused
 
 import steelyard as sy
 from steelyard import _native

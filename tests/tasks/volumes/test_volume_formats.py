@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.paths import TESTS
-from support.read_help import refused
+from support.refusal import refused
 from test_volumes import nifti
 
 import steelyard as sy
