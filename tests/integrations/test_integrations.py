@@ -17,9 +17,13 @@ from support.lazy import lazy
 os.environ.setdefault("KERAS_BACKEND", "torch")
 
 
+from collections.abc import Callable
+
 import steelyard as sy
 from steelyard.integrations import fiftyone, ultralytics
+from steelyard.integrations.evaluate import with_intervals
 from steelyard.integrations.sklearn import scorer
+from steelyard.integrations.ultralytics import Evaluation
 
 of_lightning = lazy("steelyard.integrations.lightning")
 of_torchmetrics = lazy("steelyard.integrations.torchmetrics")
@@ -358,3 +362,16 @@ def test_one_column_of_keras_is_one_number_per_row() -> None:
     logs: dict[str, Any] = {}
     callback.on_epoch_end(1, logs)
     assert logs == {"val_mae": 1.5}
+
+
+def refused(act: Callable[[], Any], message: str, kind: type[Exception] = sy.InputError) -> None:
+    with pytest.raises(kind, match=message):
+        act()
+
+
+def test_other_libraries(tmp_path: Path) -> None:
+    module = SimpleNamespace(compute=lambda predictions, references: {"a": 1.0})
+    refused(lambda: with_intervals(module, [1, 2], [1]), "there are 2 predictions and 1 references")
+    refused(lambda: with_intervals(module, [1], [1]), "1 rows and 500 draws make no interval")
+    refused(lambda: with_intervals(module, [1, 2], [1, 2], draws=9), "2 rows and 9 draws make no interval")
+    refused(lambda: Evaluation(tmp_path / "t.json")(SimpleNamespace(jdict=[])), "the validation kept no predictions")

@@ -11,6 +11,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.io.formats.convert import convert, read_dataset
+from steelyard.io.formats.detect import detect
 from steelyard.io.formats.read_options import ReadOptions
 
 SIZES = "image,width,height\na,100,50\n"
@@ -206,3 +207,28 @@ def test_broken_xml_never_crashes(kind: str, tmp_path: Path) -> None:
             read_dataset(path, ReadOptions(format=kind))
         except sy.InputError as error:
             assert "a.xml" in str(error)  # noqa: PT017
+
+
+def refused(act: Callable[[], Any], message: str, kind: type[Exception] = sy.InputError) -> None:
+    with pytest.raises(kind, match=message):
+        act()
+
+
+def write(path: Path, text: str | bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def test_formats(tmp_path: Path) -> None:
+    refused(lambda: detect(write(tmp_path / "a.tea", "x"), "a.tea"), "'.tea' is no ending of a known format")
+    refused(lambda: detect(write(tmp_path / "a.xml", "<tea/>"), "a.xml"), "the root element is 'tea'")
+    refused(lambda: detect(write(tmp_path / "b.xml", "tea"), "b.xml"), "not readable as XML")
+    refused(lambda: detect(tmp_path / "none.xyz", "none"), "no such file or folder")
+    write(tmp_path / "cvat" / "a.xml", "<annotations/>")
+    refused(lambda: detect(tmp_path / "cvat", "cvat"), "the folder holds a CVAT file")
+    write(tmp_path / "both" / "a.xml", "<annotation/>")
+    write(tmp_path / "both" / "labels" / "a.txt", "0 0.5 0.5 0.1 0.1\n")
+    refused(lambda: detect(tmp_path / "both", "both"), "both XML and text files")
+    (tmp_path / "empty").mkdir()
+    refused(lambda: detect(tmp_path / "empty", "empty"), "neither XML files")

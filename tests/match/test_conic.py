@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import cv2
 import numpy as np
 import pytest
 
+import steelyard as sy
 from steelyard.io.points import parse_points
 from steelyard.match.conic import fit_ellipse
 from steelyard.match.ellipses import distances
@@ -77,3 +81,14 @@ def test_forms_of_a_cell() -> None:
     for cell in ("1 2 3", "[[1, 2], [3]]", "[1, 2", "a b", [[1, 2, 3]], "nan 1", {"x": 1}, 7):
         with pytest.raises((ValueError, TypeError)):
             parse_points(cell)
+
+
+def refused(act: Callable[[], Any], message: str, kind: type[Exception] = sy.InputError) -> None:
+    with pytest.raises(kind, match=message):
+        act()
+
+
+def test_ellipses_that_no_points_have() -> None:
+    line = np.column_stack([np.arange(9.0), 2 * np.arange(9.0)])
+    refused(lambda: fit_ellipse(line[:3]), "different points", ValueError)
+    refused(lambda: fit_ellipse(line), "lie on a line|no ellipse fits", ValueError)

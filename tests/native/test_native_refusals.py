@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from steelyard import _native
+from steelyard.language import tables
+from steelyard.language.texts import pack
 
 NAN, INF = float("nan"), float("inf")
 
@@ -396,3 +398,57 @@ def test_taken(name: str) -> None:
 def test_refused(name: str, changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         getattr(_native, name)(**{**GOOD[name], **changed})
+
+
+STARTS = "begin at 0, grow and stay inside"
+
+
+TOGETHER: list[tuple[str, dict[str, Any], str]] = [
+    ("ngram_overlap", {"starts": i64(-1, 2)}, STARTS),
+    ("ngram_overlap", {"starts": i64(1, 2)}, STARTS),
+    ("ngram_overlap", {"starts": i64(0, 3)}, STARTS),
+    ("ngram_overlap", {"candidates": b"ab", "candidate_ends": i64(2, 1), "starts": i64(0, 1, 2)}, "ends must grow"),
+    ("tracking_codes", {"ends": i64(-1)}, "the ends of the runs must rise"),
+    ("ranked_each", {"starts": i64(-1, 2)}, "stay inside the events"),
+    ("ranked", {"owner": i64(0)}, "as many in every column"),
+    ("oks", {"t_box": ones(2, 4)}, "columns of the truth differ"),
+    ("oks", {"t_box": ones(1, 5)}, "columns of the truth differ"),
+    ("oks", {"t_area": f64()}, "columns of the truth differ"),
+    ("oks", {"sigmas": f64()}, "from 1 to 65536 sigmas"),
+    ("oks", {"sigmas": np.ones(65537)}, "from 1 to 65536 sigmas"),
+    ("oks", {"d_points": ones(1, 4)}, "a detection needs x, y and v"),
+    ("boxes_match", {"t_label": i32(-1)}, "out of range|label"),
+    ("boxes_match", {"d_image": i32(-1)}, "out of range|image"),
+    ("boxes_match", {"t_box": f64(0, 0, 1, -1).reshape(1, 4)}, "a negative width or height"),
+    ("boxes_match", {"t_box": f64(0, 0, -1, 1).reshape(1, 4)}, "a negative width or height"),
+    ("boxes_match", {"ious": f64(1.5)}, "above 0 and at most 1"),
+    ("boxes_match", {"ious": f64(0)}, "above 0 and at most 1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "changed", "message"), TOGETHER, ids=[f"{name}, {', '.join(changed)}" for name, changed, _ in TOGETHER]
+)
+def test_arguments_that_are_checked_together(name: str, changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        getattr(_native, name)(**{**GOOD[name], **changed})
+
+
+@pytest.mark.parametrize("head", ["x", "-1", "1000000", "9"])
+def test_a_head_is_the_number_of_a_word(head: str) -> None:
+    with pytest.raises(ValueError, match="a head must be the number of a word, or 0"):
+        _native.tree_tuples(tables.lemmas(), *pack([f"dog\tNN\t{head}\troot"]))
+
+
+def test_many_keypoints_are_added_up() -> None:
+    """All 200 points are where they belong: the similarity is 1."""
+    points = np.tile(f64(3, 4, 2), 200).reshape(1, 600)
+    one = _native.oks(points, points, ones(1, 4), f64(4), np.full(200, 0.1))
+    assert one.tolist() == [[1.0]]
+
+
+def changed(place: int, value: int) -> bytes:
+    """The packed mask (height, width, area, left, top, right, low, counts) with another number at a place."""
+    words = np.frombuffer(PACKED, np.uint32).copy()
+    words[place] = value
+    return words.tobytes()

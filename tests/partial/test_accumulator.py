@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from support.drawn import DRAW
 
 import steelyard as sy
 from steelyard.core import catalogue
+from steelyard.io.container import container_bytes, parse_container
 
 Data = dict[str, Any]
 
@@ -201,3 +203,18 @@ def test_metrics_are_said_to_the_report() -> None:
     with pytest.raises(TypeError) as raised:
         sy.Accumulator("weights", metrics=["mae"])  # type: ignore[call-arg]
     assert str(raised.value) == "metrics are said when the report is made: report(metrics), or compact(metrics) before"
+
+
+def refused(act: Callable[[], Any], message: str, kind: type[Exception] = sy.InputError) -> None:
+    with pytest.raises(kind, match=message):
+        act()
+
+
+def test_accumulators() -> None:
+    state = sy.Accumulator("labels")
+    state.update({"id": [1, 2], "label": ["a", "b"]}, {"id": [1, 2], "label": ["a", "a"]})
+    refused(lambda: state.report(missing="skip"), "'missing' is said when the accumulator is made", TypeError)  # type: ignore[call-arg]
+    kind, facts, arrays = parse_container(state.to_bytes(), "x")
+    other = container_bytes(kind, {**facts, "task": "tea"}, arrays)
+    refused(lambda: sy.Accumulator.from_bytes(other, "x.state"), "the state is of task 'tea', which is unknown")
+    refused(lambda: sy.Accumulator.from_bytes(container_bytes("tea", facts, arrays), "x"), "the state is one of 'tea'")

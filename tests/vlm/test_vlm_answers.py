@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.core.errors import InputError
-from steelyard.vlm.answers import MODES, OUTCOMES, check_mode, parse_reply
+from steelyard.vlm.answers import MODES, OUTCOMES, Answer, check_mode, classify, parse_reply
 
 # Replies that are one number of grams, and that number.
 OK: dict[str, float] = {
@@ -202,3 +202,15 @@ def test_a_long_reply_is_read_in_linear_time() -> None:
 def test_closed_thoughts_are_passed_over(text: str, rest: str) -> None:
     assert parse_reply(text) == parse_reply(rest)
     assert parse_reply(text).ok
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [("\"'`**__$7$__**`'\"", "ok"), ("²", "one_number_in_text"), ("- 5 g", "negative")],
+)
+def test_replies_of_seldom_forms(text: str, outcome: str) -> None:
+    assert parse_reply(text).outcome == outcome
+
+
+def test_a_sign_before_a_number_in_words_is_a_sign() -> None:
+    assert classify("- 5 of them", 1000.0) == Answer("negative")

@@ -10,10 +10,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.forked import started
 from support.paths import TESTS
+from support.refusal import refused
 from support.vlm_help import Scripted, frames_csv, grey_of, picture
 
 from steelyard.core.errors import InputError
@@ -225,3 +227,81 @@ def test_runs_of_before_are_held() -> None:
     assert (len(keys), keys[0]) == (63, "ddd0d956c0182c8be665071d404410cc")
     digest = hashlib.sha256("".join(keys).encode()).hexdigest()
     assert digest == "5fd4dcfc666f4a601b429119991567175c19d64044649903c4090d47d4c1e992"
+
+
+def short_reading(key: str, reply: str = "7", error: str = "") -> JournalEntry:
+    return JournalEntry(key * 32, "m", "p", "i", (Turn("how many?", reply, error=error),))
+
+
+def test_a_journal_is_read_by_keys_and_a_torn_line_is_dropped(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        journal.append([short_reading(key, f"reply {key}") for key in "ab"])
+    assert list(read_journal(tmp_path, ["b" * 32])) == ["b" * 32]
+    kept = (tmp_path / NAME).read_bytes()
+    with (tmp_path / NAME).open("ab") as file:
+        file.write(b"x" * 70_000)  # longer than a block that is looked through
+    with Journal(tmp_path) as journal:
+        assert journal.dropped == 70_000
+    assert (tmp_path / NAME).read_bytes() == kept
+    with (tmp_path / NAME).open("ab") as file:
+        file.write(b"[7]\n")
+    lines = kept.count(b"\n") + 1
+    assert refused(lambda: read_journal(tmp_path)) == (
+        f"{tmp_path / NAME}, line {lines}: the line is damaged (it begins like no reading). "
+        "Remove that line; its reading will be asked again."
+    )
+
+
+def test_a_journal_of_one_torn_line_is_empty(tmp_path: Path) -> None:
+    (tmp_path / NAME).write_bytes(b'{"key":"')
+    with Journal(tmp_path) as journal:
+        assert (journal.dropped, journal.done) == (8, set())
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+def test_a_journal_that_is_a_pipe_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / NAME)
+    assert refused(lambda: Journal(tmp_path)) == (
+        f"{tmp_path / NAME}: the journal is no ordinary file. Give another --out."
+    )
+
+
+TURN = {"reply": "7", "finish": "stop", "ask": "a", "latency": 1.0, "attempts": 1, "usage": {}}
+
+
+def line(**changed: Any) -> str:
+    whole = {"key": 32 * "0", "state": "d", "model": "m", "prompt": "p", "image": "i", "turns": [TURN], **changed}
+    return json.dumps({key: value for key, value in whole.items() if value is not None}, separators=(",", ":")) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("tea\n", "it begins like no reading"),
+        ('{"key":"a\n', "Invalid control character"),
+        ('{"text":"a"}\n', "it holds no text"),
+        (line(model=7), "a name is no text"),
+        (line(model=None), "'model' is missing"),
+        (line(turns=7), "its turns are no turns"),
+        (line(turns=[7]), "its turns are no turns"),
+        (line(turns=[{**TURN, "reply": 7}]), "a turn holds values of another kind"),
+        (line(turns=[{**TURN, "latency": "long"}]), "a turn holds values of another kind"),
+        (line(turns=[{**TURN, "usage": []}]), "a turn holds values of another kind"),
+    ],
+)
+def test_damaged_lines(text: str, why: str, tmp_path: Path) -> None:
+    (tmp_path / NAME).write_text(line() + text)
+    with pytest.raises(InputError, match=f"line 2: the line is damaged .*{why}"):
+        read_journal(tmp_path)
+
+
+def test_journals_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no journal"):
+        read_journal(tmp_path)
+    (tmp_path / NAME).write_text("tea\n")
+    with pytest.raises(InputError, match="it begins like no reading"):
+        Journal(tmp_path)
+    (tmp_path / NAME).unlink()
+    (tmp_path / NAME).mkdir()
+    with pytest.raises(InputError, match="the journal is no ordinary file"):
+        read_journal(tmp_path)

@@ -27,6 +27,7 @@ from steelyard.vlm.prompts import PROMPTS
 from steelyard.vlm.run import run
 from steelyard.vlm.server import _own_network
 from steelyard.vlm.usage import Tokens, tokens_of
+from steelyard.vlm.wire import Wire
 
 DIRECT = (PROMPTS["direct"],)
 SECRET = "sk-very-secret-0123456789"
@@ -486,3 +487,16 @@ def test_their_own_addresses() -> None:
     fresh.close()
     with pytest.raises(InputError, match="--limit-field n is not known"):
         open_backend("openai:m@https://h/v1", ModelOptions(limit_field="n"))
+
+
+def test_a_host_that_no_proxy_serves_is_asked_directly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "localhost")
+    wire = Wire("http://127.0.0.1:9/", {}, 1.0, 1)
+    try:
+        mounted = list(wire._client._mounts.values())
+        assert None in mounted
+        kinds = {type(one._pool._network_backend).__module__ for one in mounted if one is not None}
+        assert kinds == {"steelyard.vlm.wire"}
+    finally:
+        wire.close()

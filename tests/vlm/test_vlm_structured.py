@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -27,7 +29,7 @@ from steelyard.vlm.plan import questions, read_plans
 from steelyard.vlm.questions import check_table, read_questions
 from steelyard.vlm.readings import read_run
 from steelyard.vlm.run import run
-from steelyard.vlm.schema import read_json, schema_of, spelled, violation
+from steelyard.vlm.schema import DEEPEST, read_json, schema_of, spelled, violation
 from steelyard.vlm.score import score
 
 jsonschema = lazy("jsonschema")
@@ -62,7 +64,7 @@ def asked(folder: Path, answer, controls: bool = False, out: str = "run") -> Scr
     return model
 
 
-def refused(folder: Path) -> str:
+def refused_run(folder: Path) -> str:
     """What `vlm run` says before a model is opened."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -169,7 +171,7 @@ def test_json_is_scored(tmp_path: Path) -> None:
 def test_schemas_that_are_refused(spec, words: str, tmp_path: Path) -> None:
     base = {"prompt": "Read it.", "target": "bill", "answer": "json"}
     write(tmp_path, [{"bill": '{"total": 5}', "broken": '{"total": "5"}'}], {"bill": base | spec})
-    assert words in refused(tmp_path)
+    assert words in refused_run(tmp_path)
 
 
 # --- boxes -------------------------------------------------------------------------------------------------------
@@ -276,7 +278,7 @@ def test_boxes_that_are_refused(spec, words: str, tmp_path: Path) -> None:
     base = {"prompt": "Find all.", "target": "objects", "answer": "boxes"}
     row = {"objects": '[{"box": [1, 1, 9, 9], "label": "cup"}]', "bad": '[{"box": [9, 9, 1, 1], "label": "cup"}]'}
     write(tmp_path, [row], {"find": base | spec})
-    assert words in refused(tmp_path)
+    assert words in refused_run(tmp_path)
 
 
 def test_boxes_on_a_turned_picture(tmp_path: Path) -> None:
@@ -376,7 +378,7 @@ def test_several_pictures_where_one_is_shown(tmp_path: Path) -> None:
 )
 def test_pictures_that_are_refused(spec, words: str, tmp_path: Path) -> None:
     write(tmp_path, [{"darker": "A"}], {"pair": DIFFERENT | spec})
-    assert words in refused(tmp_path)
+    assert words in refused_run(tmp_path)
 
 
 def test_a_server_is_sent_all_pictures(tmp_path: Path) -> None:
@@ -444,7 +446,7 @@ def test_options_of_a_column(tmp_path: Path) -> None:
 def test_options_that_are_refused(cell: str, truth: str, spec, words: str, tmp_path: Path) -> None:
     base = {"prompt": "Which?\n{options}", "target": "animal", "answer": "choice", "options_column": "choices"}
     write(tmp_path, [{"choices": cell, "animal": truth}], {"which": base | spec})
-    assert words in refused(tmp_path)
+    assert words in refused_run(tmp_path)
 
 
 def test_checks_hold_for_tables(tmp_path: Path) -> None:
@@ -453,3 +455,35 @@ def test_checks_hold_for_tables(tmp_path: Path) -> None:
     write(tmp_path, [{"choices": '["a", "b"]', "animal": "A"}], {"which": DIFFERENT | {"target": "animal"}})
     check_table(list(read_questions(tmp_path / "q.json").values()), read_table(tmp_path / "frames.csv", "frames"), "q")
     assert math.isnan(read_frames(tmp_path / "frames.csv")[0].weight)
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"properties": 7}, "schema/properties is no object"),
+        ({"required": "a"}, "schema/required is no list of names"),
+        ({"required": [7]}, "schema/required is no list of names"),
+        ({"additionalProperties": "perhaps"}, "schema/additionalProperties is neither true nor false"),
+        ({"additionalProperties": 1}, "schema/additionalProperties is neither true nor false"),
+        ({"enum": []}, "schema/enum is no list of values"),
+        ({"enum": "a"}, "schema/enum is no list of values"),
+    ],
+)
+def test_schemas_with_parts_of_another_kind(schema: Any, text: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{re.escape(text)}$"):
+        schema_of(schema)
+
+
+def test_a_schema_is_nested_so_deep_and_no_deeper() -> None:
+    def nested(depth: int) -> dict[str, Any]:
+        return {"items": nested(depth - 1)} if depth else {"type": "string"}
+
+    assert schema_of(nested(DEEPEST)) == nested(DEEPEST)
+    with pytest.raises(ValueError, match=r"^the schema is nested too deep$"):
+        schema_of(nested(DEEPEST + 1))
+
+
+def test_titles_of_a_schema_are_passed_over_and_a_constant_holds() -> None:
+    schema = schema_of({"title": "a thing", "const": "tea"})
+    assert schema == {"const": "tea"}
+    assert [violation(value, schema) for value in ("tea", "cup")] == ["", "$"]

@@ -6,8 +6,10 @@ import math
 from typing import Any
 
 import pytest
+from support.refusal import refused_evaluation
 
 import steelyard as sy
+from steelyard.core import catalogue
 
 IDS = ["r0", "r1"]
 ONE = {"id": IDS, "label": ["a", "b"]}
@@ -174,3 +176,34 @@ def test_names_of_nuscenes(changed: dict[str, Any], said: str) -> None:
     with pytest.raises(sy.InputError) as raised:
         sy.evaluate("boxes3d", two | {"attribute": ["", ""]} | changed, two | {"score": [0.5, 0.5]}, confidence=None)
     assert str(raised.value).endswith(said)
+
+
+ASKED: dict[str, list[Any]] = {"question": ["p", "q"], "answer": ["a", "b"]}
+
+
+def test_an_empty_truth() -> None:
+    assert refused_evaluation("answers", {**ASKED, "answer": ["", "b"]}, ASKED, ["anls"]).endswith(
+        "question 'p' has an accepted answer that is empty. Remove the row, or choose metrics that take an empty text: cer, "
+        "wer."
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("mae@5", "metric 'mae' takes no '@'. It has no settings."),
+        ("mea", "task 'weights' has no metric 'mea'. Did you mean 'mae'?"),
+        ("mape(skip)", "metric 'mape' takes settings by name only. Its settings: zero."),
+        ("mape(zeros=skip)", "metric 'mape' has no setting 'zeros'. Its settings: zero."),
+    ],
+)
+def test_specs(spec: str, said: str) -> None:
+    with pytest.raises(sy.InputError) as raised:
+        catalogue.parse(spec, "weights")
+    assert str(raised.value) == said
+
+
+def test_a_task_that_there_is_not() -> None:
+    with pytest.raises(sy.InputError) as raised:
+        catalogue.find_task("wieghts")
+    assert str(raised.value) == "there is no task 'wieghts'. Did you mean 'weights'?"

@@ -1,4 +1,4 @@
-"""Bad input of single tasks that few people give: each is refused with its own message."""
+"""Bad input of single tasks: each is refused with its own message."""
 
 from __future__ import annotations
 
@@ -12,8 +12,14 @@ import pytest
 import steelyard as sy
 
 BOXES = {"image": ["a"], "label": ["x"], "cx": [5.0], "cy": [5.0], "w": [4.0], "h": [2.0], "angle": [0.5]}
+
+
 MAPS = {"image": [1, 2], "map": [np.zeros((2, 2), np.uint8)] * 2}
+
+
 CASES = {"case": ["a"], "map": [np.ones((2, 2, 2), np.uint8)]}
+
+
 LONG = "x" * 2_000_000
 
 

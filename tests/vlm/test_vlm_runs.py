@@ -1,10 +1,9 @@
-"""Model runs where few go: answers, schemas, journals, plans and frames, each with the whole of what they say."""
+"""Runs of models, part by part: frames, pictures, plans, prices, comparisons of two models."""
 
 from __future__ import annotations
 
 import json
 import math
-import os
 import re
 import threading
 from pathlib import Path
@@ -15,11 +14,11 @@ from support.refusal import refused
 from support.vlm_help import Clock, Scripted, frames_csv, grey_of, picture
 
 from steelyard.vlm import images, ordinary
-from steelyard.vlm.answers import Answer, classify, parse_reply
+from steelyard.vlm.answers import Answer
 from steelyard.vlm.examples import _chosen, _example
 from steelyard.vlm.export import write_sides
 from steelyard.vlm.frames import Frame, read_frames, stored_frames
-from steelyard.vlm.journal import NAME, Journal, JournalEntry, Turn, read_journal
+from steelyard.vlm.journal import JournalEntry, Turn
 from steelyard.vlm.pace import Pace
 from steelyard.vlm.plan import SWAPPED, RunPlan, _plan, _swapped
 from steelyard.vlm.prices import Price, Prices
@@ -27,56 +26,11 @@ from steelyard.vlm.prompts import PROMPTS, Prompt
 from steelyard.vlm.questions import question, read_questions
 from steelyard.vlm.readings import Taken, VlmRun, read_run
 from steelyard.vlm.run import run
-from steelyard.vlm.schema import DEEPEST, schema_of, violation
 from steelyard.vlm.score import score
 from steelyard.vlm.shots import MOST, read_shots
 from steelyard.vlm.spending import Spending, Tally
 
 ASK = {"prompt": "How many?", "target": "count", "answer": "number"}
-
-
-@pytest.mark.parametrize(
-    ("text", "outcome"),
-    [("\"'`**__$7$__**`'\"", "ok"), ("²", "one_number_in_text"), ("- 5 g", "negative")],
-)
-def test_replies_of_seldom_forms(text: str, outcome: str) -> None:
-    assert parse_reply(text).outcome == outcome
-
-
-def test_a_sign_before_a_number_in_words_is_a_sign() -> None:
-    assert classify("- 5 of them", 1000.0) == Answer("negative")
-
-
-@pytest.mark.parametrize(
-    ("schema", "text"),
-    [
-        ({"properties": 7}, "schema/properties is no object"),
-        ({"required": "a"}, "schema/required is no list of names"),
-        ({"required": [7]}, "schema/required is no list of names"),
-        ({"additionalProperties": "perhaps"}, "schema/additionalProperties is neither true nor false"),
-        ({"additionalProperties": 1}, "schema/additionalProperties is neither true nor false"),
-        ({"enum": []}, "schema/enum is no list of values"),
-        ({"enum": "a"}, "schema/enum is no list of values"),
-    ],
-)
-def test_schemas_with_parts_of_another_kind(schema: Any, text: str) -> None:
-    with pytest.raises(ValueError, match=rf"^{re.escape(text)}$"):
-        schema_of(schema)
-
-
-def test_a_schema_is_nested_so_deep_and_no_deeper() -> None:
-    def nested(depth: int) -> dict[str, Any]:
-        return {"items": nested(depth - 1)} if depth else {"type": "string"}
-
-    assert schema_of(nested(DEEPEST)) == nested(DEEPEST)
-    with pytest.raises(ValueError, match=r"^the schema is nested too deep$"):
-        schema_of(nested(DEEPEST + 1))
-
-
-def test_titles_of_a_schema_are_passed_over_and_a_constant_holds() -> None:
-    schema = schema_of({"title": "a thing", "const": "tea"})
-    assert schema == {"const": "tea"}
-    assert [violation(value, schema) for value in ("tea", "cup")] == ["", "$"]
 
 
 def test_questions_that_are_none(tmp_path: Path) -> None:
@@ -133,39 +87,6 @@ def test_more_images_than_a_model_is_shown(tmp_path: Path) -> None:
 
 def reading(key: str, reply: str = "7", error: str = "") -> JournalEntry:
     return JournalEntry(key * 32, "m", "p", "i", (Turn("how many?", reply, error=error),))
-
-
-def test_a_journal_is_read_by_keys_and_a_torn_line_is_dropped(tmp_path: Path) -> None:
-    with Journal(tmp_path) as journal:
-        journal.append([reading(key, f"reply {key}") for key in "ab"])
-    assert list(read_journal(tmp_path, ["b" * 32])) == ["b" * 32]
-    kept = (tmp_path / NAME).read_bytes()
-    with (tmp_path / NAME).open("ab") as file:
-        file.write(b"x" * 70_000)  # longer than a block that is looked through
-    with Journal(tmp_path) as journal:
-        assert journal.dropped == 70_000
-    assert (tmp_path / NAME).read_bytes() == kept
-    with (tmp_path / NAME).open("ab") as file:
-        file.write(b"[7]\n")
-    lines = kept.count(b"\n") + 1
-    assert refused(lambda: read_journal(tmp_path)) == (
-        f"{tmp_path / NAME}, line {lines}: the line is damaged (it begins like no reading). "
-        "Remove that line; its reading will be asked again."
-    )
-
-
-def test_a_journal_of_one_torn_line_is_empty(tmp_path: Path) -> None:
-    (tmp_path / NAME).write_bytes(b'{"key":"')
-    with Journal(tmp_path) as journal:
-        assert (journal.dropped, journal.done) == (8, set())
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
-def test_a_journal_that_is_a_pipe_is_refused(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / NAME)
-    assert refused(lambda: Journal(tmp_path)) == (
-        f"{tmp_path / NAME}: the journal is no ordinary file. Give another --out."
-    )
 
 
 def plan(**changed: Any) -> dict[str, Any]:

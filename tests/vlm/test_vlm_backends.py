@@ -1,4 +1,4 @@
-"""Models and servers of seldom kinds, by stand-ins: no library is loaded and nothing is sent."""
+"""Backends by stand-ins: no library is loaded and nothing is sent."""
 
 from __future__ import annotations
 

@@ -1,32 +1,23 @@
-"""Shards, engines and the command line's own parts where few go; no process is started."""
+"""Engines, states and runs over shards, each part alone; no process is started."""
 
 from __future__ import annotations
 
-import io
-import sys
 import threading
 from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import click
 import fsspec
 import numpy as np
 import pytest
 from support.refusal import refused
 
-from steelyard.cli import metrics, options, outputs, progress
-from steelyard.cli import vlm as vlm_command
-from steelyard.cli.parse import parse
-from steelyard.cli.streams import Output, OutputLost
 from steelyard.core import catalogue
+from steelyard.core.errors import InputError
 from steelyard.io.container import Container
-from steelyard.scale import engines, events, jobs, merge, reading, run, shards, walks
+from steelyard.scale import engines, events, jobs, merge, reading, reports, run, shards, walks
 from steelyard.scale.engines import Dask, Local, Ray
-from steelyard.vlm.run import Progress
-
-# --- engines
 
 
 def test_an_error_of_a_job_ends_a_run_of_processes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,9 +79,6 @@ def test_a_process_without_a_parent_goes_on(monkeypatch: pytest.MonkeyPatch) -> 
     assert set(threading.enumerate()) <= before
 
 
-# --- states
-
-
 def test_units_of_two_kinds_are_laid_out_as_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole numbers 2 and 10 beside the texts b and 1: as texts their order is 1, 10, 2, b."""
     ids = {"one": np.array([2, 10]), "two": np.array(["1", "b"], object)}
@@ -142,9 +130,6 @@ def test_a_part_without_classes_of_all_is_as_it_was() -> None:
     assert jobs.under_whole(part, SimpleNamespace(whole=None)) is part  # type: ignore[arg-type]
 
 
-# --- runs
-
-
 def test_runs_over_shards_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert refused(
         lambda: run.evaluate_shards("boxes", ["t"], ["p"], work=tmp_path / "w", explain=["pycocotools"])
@@ -181,84 +166,34 @@ def test_a_file_system_of_no_known_package(monkeypatch: pytest.MonkeyPatch) -> N
     )
 
 
-# --- the command line's own parts
+def test_rankings_that_no_histogram_bounds() -> None:
+    metric = catalogue.parse("map", "boxes")
+    assert reports._bounded("boxes", [metric], by_group=False, by_default=True) == []
+    with pytest.raises(InputError) as refused:
+        reports._bounded("boxes", [metric], by_group=False, by_default=False)
+    assert str(refused.value) == ("'map' has no approximate form. Leave the metric out, or the approximate mode.")
 
 
-def test_the_tree_of_a_caption(capsys: pytest.CaptureFixture[str]) -> None:
-    assert parse.callback is not None
-    parse.callback(("a red car",), graph="original", as_json=False, svg=None, tree=True)
-    tree, _, graph = capsys.readouterr().out.partition("\n\n")
-    rows = [line.split("\t") for line in tree.splitlines()]
-    assert [(row[0], row[1], row[3]) for row in rows] == [("1", "a", "3"), ("2", "red", "3"), ("3", "car", "0")]
-    assert "red" in graph
+def test_answers_of_groups_that_were_not_asked() -> None:
+    question: Any = object()
+    job: Any = SimpleNamespace(asked=[question], places=lambda one: (0, 1))
+    arrays = {"0.1.0": np.array([1.0]), "0.1.1": np.array([2.0])}
+    parts = list(walks._of_groups(arrays, job, question))
+    assert [[array.tolist() for array in part] for part in parts] == [[[1.0], [2.0]]]
 
 
-def test_all_metrics_of_a_task() -> None:
-    assert metrics._explain("weights", ["weights", "labels"]) == {"weights": list(catalogue.metrics("weights"))}
+def test_a_question_that_no_file_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walks, "_answers", lambda path, job: {})
+    monkeypatch.setattr(walks, "state_path", lambda *given: "p")
+    question: Any = SimpleNamespace(curve="curve", role="role")
+    job: Any = SimpleNamespace(number=0, asked=[question], places=lambda one: (0,))
+    data: Any = SimpleNamespace(work="w")
+    need: Any = "need"
+    block: Any = walks.read_answers(data, {need: (question,)}, ["s"], [job])[need]
+    assert block.answers == {}
 
 
-def test_a_result_without_a_chart_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    result: Any = SimpleNamespace(
-        to_json=lambda **named: "{}", write_figures=lambda folder, **look: (), to_text=lambda width, **named: "text"
-    )
-    with click.Context(click.Command("x")).scope():
-        options.put_out(result, False, [], figures="here")
-    assert capsys.readouterr() == ("text\n", "wrote nothing to here: this result has no chart\n")
-
-
-class Terminal(io.StringIO):
-    """A stream that somebody looks at."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize(("columns", "width"), [("40", 80), ("100", 100), ("300", 120)])
-def test_the_width_of_a_terminal(columns: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdout", Terminal())
-    monkeypatch.setenv("COLUMNS", columns)
-    assert options.terminal_width() == width
-
-
-def test_a_folder_that_may_not_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outputs.os, "access", lambda folder, mode: False)
-    assert refused(lambda: outputs._check_folder("a.json", str(tmp_path))) == (
-        f"a.json: cannot be written: '{tmp_path}' may not be written to"
-    )
-
-
-def test_a_line_of_progress_waits_a_little(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream, now = io.StringIO(), [0.0]
-    monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    line = progress.Line()
-    line("read", 1, 10)
-    assert (stream.getvalue(), line.shown) == ("", False)
-    now[0] = 100.0
-    line("read", 2, 10)
-    assert (stream.getvalue().startswith("\r\x1b[K"), line.shown) == (True, True)
-    before = stream.getvalue()
-    line("read", 3, 10)  # at the same moment
-    assert stream.getvalue() == before
-
-
-def test_an_output_that_is_closed_has_nothing_to_flush() -> None:
-    Output(None).flush()
-    with pytest.raises(OutputLost, match=r"^standard output cannot be written: Bad file descriptor$"):
-        Output(None).write("a")
-
-
-def test_a_line_of_a_run_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream, now = Terminal(), [100.0]
-    monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(vlm_command.time, "monotonic", lambda: now[0])
-    watch = vlm_command._watcher()
-    half = Progress(wanted=4, done=2, parsed=1, started=98.0)
-    watch(half)
-    first = stream.getvalue()
-    assert first.startswith("\r██████████░░░░░░░░░░ 2/4, ")
-    assert "50 % parsed, 0 failed" in first
-    watch(half)  # too soon
-    assert stream.getvalue() == first
-    watch(Progress(wanted=2, done=2, parsed=2, started=98.0))
-    assert stream.getvalue().endswith("\n")
+def test_a_curve_that_cannot_be_streamed_is_walked_whole() -> None:
+    question = SimpleNamespace(role=walks.Role.POINT, curve=SimpleNamespace(stream=lambda sizes, count: None))
+    job: Any = SimpleNamespace(asked=[question], memory=1 << 20, groups=(0,), places=lambda one: (0,))
+    assert walks._streamed(job, SimpleNamespace(readers=[], count=3)) is None  # type: ignore[arg-type]

@@ -1,10 +1,14 @@
-"""The replacement of pycocotools where few flows go, beside pycocotools itself."""
+"""COCO, COCOeval and mask of the drop-in, method by method, beside pycocotools itself."""
+
+from __future__ import annotations
 
 import contextlib
 import copy
 import gc
 import io
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pycocotools.coco as theirs_coco
@@ -12,13 +16,17 @@ import pycocotools.cocoeval as theirs_eval
 import pycocotools.mask as theirs_mask
 import pytest
 
+import steelyard as sy
 from steelyard.compat import install
 from steelyard.compat.pycocotools import coco as ours_coco
 from steelyard.compat.pycocotools import cocoeval as ours_eval
+from steelyard.compat.pycocotools import mask as coco_mask
 from steelyard.compat.pycocotools import mask as ours_mask
 from steelyard.core.errors import InputError
 
 SQUARE = [2.0, 2.0, 2.0, 6.0, 6.0, 6.0, 6.0, 2.0]
+
+
 TRUTH = {
     "info": {"year": 2026, "version": "one"},
     "images": [{"id": i, "height": 10, "width": 12, "file_name": f"{i}.png", "coco_url": f"there/{i}"} for i in (1, 2)],
@@ -28,6 +36,8 @@ TRUTH = {
         {"id": 2, "image_id": 2, "category_id": 1, "iscrowd": 0, "area": 16.0, "bbox": [2, 2, 4, 4], "segmentation": [SQUARE]},
     ],
 }  # fmt: skip
+
+
 SIDES = (ours_coco.COCO, theirs_coco.COCO)
 
 
@@ -359,3 +369,16 @@ def test_a_module_that_was_not_there_is_gone_again(monkeypatch):
     install.uninstall_pycocotools()
     assert "pycocotools.nowhere" not in sys.modules
     assert install._before == {}
+
+
+def refused(act: Callable[[], Any], message: str, kind: type[Exception] = sy.InputError) -> None:
+    with pytest.raises(kind, match=message):
+        act()
+
+
+def test_what_takes_the_place_of_pycocotools() -> None:
+    rle = {"size": [2, 2], "counts": [0, 4]}
+    refused(lambda: coco_mask.iou([[0, 0, 1, 1]], [rle], [0]), "detections are boxes and truths are masks")
+    refused(lambda: coco_mask.iou([rle], [rle], [0, 1]), "2 crowd flags for 1 truths")
+    refused(lambda: coco_mask.iou(["x"], ["x"], [0]), "are neither boxes nor masks")
+    assert coco_mask.iou([], [rle], [0]) == []

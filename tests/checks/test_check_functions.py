@@ -1,4 +1,4 @@
-"""Checks of data that few have: where there is nothing to say they stay silent, and else they say the whole of it."""
+"""Functions of the checks, each alone: findings, ids, the checks of single tasks."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ import numpy as np
 import pytest
 
 from steelyard.checks import ids, run
+from steelyard.checks import run as checking
 from steelyard.checks.check import CheckData, Problem
 from steelyard.checks.findings import CheckReport, Finding, _details
 from steelyard.core import catalogue
+from steelyard.core.errors import InputError
 from steelyard.core.records import Records
 from steelyard.tasks.answers import checks as answers
 from steelyard.tasks.boxes import check_pairs as pairs
 from steelyard.tasks.boxes import check_quick as objects
 from steelyard.tasks.boxes import check_run as run_boxes
+from steelyard.tasks.boxes import check_side as sides
 from steelyard.tasks.boxes.check_geometry import draw_sample
 from steelyard.tasks.boxes.check_side import CheckedSide
 from steelyard.tasks.captions import checks as captions
@@ -34,6 +37,8 @@ def side(**columns: Any) -> Records:
 
 
 NONE = side(image=[])
+
+
 ROWS = np.arange(60)
 
 
@@ -43,9 +48,6 @@ def joined(truth: Records, prediction: Records, rows: int) -> CheckData:
         truth=truth, prediction=prediction, truth_row=np.arange(rows), prediction_row=np.arange(rows)
     )
     return CheckData(truth, prediction, held)
-
-
-# --- what was found
 
 
 def report(*severities: str) -> CheckReport:
@@ -77,9 +79,6 @@ def test_findings_by_their_code() -> None:
     assert _details(held.findings[0], 80) == "note: code-0 (truth)\n  What."
 
 
-# --- ids
-
-
 def test_ids_of_nothing_differ_in_nothing() -> None:
     assert ids.explain("image", [], ["a"]) is ids.explain("image", ["a"], []) is None
     assert ids.ids_differ(CheckData(NONE)) is None
@@ -97,9 +96,6 @@ def test_rows_that_stand_again() -> None:
     problem = ids.repeated("truth")(CheckData(side(image=["a", "b", "a"]), read=read))
     assert problem is not None
     assert (problem.what, problem.count, problem.total) == ("Rows stand more than once by 'image'.", 1, 3)
-
-
-# --- single tasks
 
 
 def test_labels_that_true_answers_have_too_are_no_fault() -> None:
@@ -173,9 +169,6 @@ def test_maps_of_which_no_pixel_counts() -> None:
     assert segmentation.shifted(CheckData(NONE, NONE, SimpleNamespace(labelling=known), read={"scan": scan})) is None
 
 
-# --- boxes
-
-
 def boxes(score: Any = None, rows: int = 0) -> CheckedSide:
     return CheckedSide("predictions", "p.json", np.zeros(rows, int), np.zeros(rows, int), np.ones((rows, 4)), score)
 
@@ -210,9 +203,6 @@ def test_truth_that_is_no_data_set_of_coco() -> None:
     held = boxes()
     held.source = "truth.csv"
     assert run_boxes._like(None) is run_boxes._like((held, None)) is None
-
-
-# --- rankings
 
 
 def test_rankings_that_are_none() -> None:
@@ -263,9 +253,6 @@ def test_scores_that_are_not_the_relevance_are_no_copy() -> None:
     assert problem.what == "The run holds the judged documents alone, and its scores are their relevance."
 
 
-# --- reading
-
-
 def test_no_prediction_at_all() -> None:
     assert run._coverage(catalogue.find_task("weights"), None, NONE) == [
         Finding(
@@ -279,3 +266,36 @@ def test_no_prediction_at_all() -> None:
             "Is it the right file?",
         )
     ]
+
+
+def test_sides_that_can_be_read_alone_and_not_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = Records("t.csv", {"dish": np.array(["a"])})
+
+    def together(*given: Any) -> Any:
+        raise InputError("the two do not fit", where="p.csv, line 2", remedy="Give others.")
+
+    monkeypatch.setattr(checking, "read_sides", together)
+    monkeypatch.setattr(checking, "read_side", lambda *given: alone)
+    truth, prediction, findings = checking._read(catalogue.find_task("weights"), {}, {}, {}, {}, "t.csv", "p.csv")  # type: ignore[arg-type]
+    assert (truth, prediction) == (alone, None)
+    assert [(one.code, one.severity, one.side, one.what) for one in findings] == [
+        ("unreadable", "error", "predictions", "The data cannot be read.")
+    ]
+    assert "p.csv, line 2: the two do not fit" in findings[0].examples[0]
+
+
+def test_a_text_that_is_no_data_set_of_coco() -> None:
+    held = sides._record_by_record(None, b'{"images": 7}', "truth", "t.json", ())
+    assert (held.readable, [one.code for one in held.findings]) == (False, ["unreadable"])
+
+
+def test_few_objects_in_the_images_of_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 40 images two are looked at, and they hold too few objects to say anything."""
+    monkeypatch.setattr(objects, "IMAGES", 2)
+    columns = {name: np.arange(40.0) for name in "xywh"} | {"image": np.arange(40), "label": np.zeros(40, int)}
+    records = Records("t.json", columns)
+    pairs = SimpleNamespace(
+        truth=records, prediction=records, units=np.arange(40), truth_image=np.arange(40),
+        prediction_image=np.arange(40), truth_label=np.zeros(40, int), labels=np.array([0]),
+    )  # fmt: skip
+    assert objects.look(pairs) == []

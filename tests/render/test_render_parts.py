@@ -1,8 +1,7 @@
-"""Texts, tables and drawings of results that few have: nothing defined, nothing known, one model alone."""
+"""Texts, tables and drawings of results, part by part: undefined scores, empty figures, single models."""
 
 from __future__ import annotations
 
-import copy
 import math
 from dataclasses import replace
 from types import SimpleNamespace
@@ -15,7 +14,6 @@ from support.refusal import refused
 import steelyard as sy
 from steelyard.core.figure import Figure, Listing, Texts
 from steelyard.core.scene import RasterShape, Scene
-from steelyard.gating.plan import plan
 from steelyard.render import explanation, gate, latex, notebook, verdicts, vlm_parts
 from steelyard.render import vlm as vlm_text
 from steelyard.render.brief import score_brief
@@ -33,16 +31,15 @@ from steelyard.render.scene import as_svg
 from steelyard.render.svg_parts import Backdrop
 from steelyard.render.svg_rasters import rasters_svg
 from steelyard.results.comparison import Lineup
-from steelyard.results.forms import form_of
-from steelyard.results.read import parse_result
-from steelyard.results.result import with_stored
-from steelyard.results.same import same
-from steelyard.results.score import canonical
 from steelyard.results.unit_table import UnitTable
 from steelyard.results.vlm import Effort, PromptScore, VlmScore
 
 TRUTH = {"dish": list("abcd"), "weight": [10.0, 20.0, 30.0, 40.0], "hall": list("xxyy")}
+
+
 A = {"dish": list("abcd"), "weight": [11.0, 18.0, 33.0, 36.0]}
+
+
 B = {"dish": list("abcd"), "weight": [12.0, 17.0, 35.0, 46.0]}
 
 
@@ -240,54 +237,6 @@ def test_differences_that_were_not_corrected_and_flagged(both: sy.Comparison) ->
         "flagged: worth a look; one in ten of those flagged may be chance."
     )
     assert [verdicts.size_text(value) for value in (math.nan, 0.0, 0.0123, 12.3)] == ["0", "0", "0.012", "12"]
-
-
-# --- results
-
-
-def test_what_is_equal(report: sy.Report) -> None:
-    assert (report == 7, report == copy.copy(report), same(np.zeros(2), [0.0, 0.0])) == (False, True, False)
-    assert with_stored(report, None) is report
-    assert canonical("mae", "") == "mae"
-
-
-def test_slices_that_no_run_gives(report: sy.Report) -> None:
-    def changed(i: int, **entry: Any) -> dict[str, Any]:
-        data = copy.deepcopy(report.to_dict())
-        data["body"]["slices"][i] |= entry
-        return data
-
-    remedy = "Write one with: steelyard evaluate TASK TRUTH PREDICTIONS -o result.json."
-    assert parse_result(report.to_dict(), "r.json") == report
-    assert refused(lambda: parse_result(changed(0, by=["hall", "day"]), "r.json")) == (
-        f'r.json: body.slices[0].value is ["x"] where a value for each of 2 columns is expected. {remedy}'
-    )
-    assert refused(lambda: parse_result(changed(1, value=["x"]), "r.json")) == (
-        f"r.json: 'body.slices[1]' gives a slice twice. {remedy}"
-    )
-
-
-def test_types_that_no_result_holds() -> None:
-    with pytest.raises(TypeError, match=r"^a result cannot hold <class 'bytes'>$"):
-        form_of(bytes)
-
-
-def test_results_that_no_run_gives(both: sy.Comparison) -> None:
-    lineup = sy.compare_all("weights", TRUTH, [A, B], ["mae"], draws=100)
-    assert replace(lineup, comparisons=()).faults() == {"comparisons": "is empty"}
-    held = plan(both)
-    empty = replace(held, metrics=(replace(held.metrics[0], curve=()),))
-    assert (held.faults(), empty.faults()) == ({}, {"metrics": "holds a metric without a size"})
-
-
-def test_results_that_were_read_without_details(report: sy.Report, both: sy.Comparison) -> None:
-    bare = parse_result(both.to_dict(), "c.json")
-    with pytest.raises(ValueError, match=r"^this result holds no units: it was read from a file"):
-        bare.units()
-    alone = parse_result(report.to_dict(), "r.json")
-    assert list(report_sheets(alone)) == ["scores"]
-    assert list(report_sheets(report)) == ["scores", "units"]
-    assert len(figures.figures_of(alone)) <= len(figures.figures_of(report))
 
 
 def test_tables_are_sheets() -> None:

@@ -1,10 +1,8 @@
-"""Parts of the viewer where few go, each alone: no server is started and no page is drawn in a browser."""
+"""Entries, charts, units and runs of the viewer, each alone: no server is started."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import struct
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,61 +13,18 @@ import pytest
 import steelyard as sy
 from steelyard.core.errors import InputError
 from steelyard.core.records import Records
-from steelyard.view import folder as folders
+from steelyard.view import board, pages, units
 from steelyard.view import index as indexes
-from steelyard.view import pages, units
+from steelyard.view import server as viewing
 from steelyard.view.chart import Point, _mark, tick_texts
 from steelyard.view.entry import Entry, Shown, _number, _score, _text
 from steelyard.view.folder import Folder, Outside
 from steelyard.view.heads import NoHead, head_of
-from steelyard.view.images import ImageKind, image_kind
 from steelyard.view.index import Index
 from steelyard.view.runs import Runs, StoredRun
 from steelyard.view.server import Guard
 from steelyard.view.site import Site
 from steelyard.view.strips import Scale, strip
-
-# --- images
-
-
-def segment(marker: int, body: bytes) -> bytes:
-    return struct.pack(">BBH", 0xFF, marker, len(body) + 2) + body
-
-
-FRAME = segment(0xC0, b"\x08" + struct.pack(">HH", 30, 40) + bytes(9))
-
-
-def exif(*entries: tuple[int, int], order: str = ">") -> bytes:
-    body = struct.pack(f"{order}H", len(entries))
-    for tag, value in entries:
-        body += struct.pack(f"{order}HHIHH", tag, 3, 1, value, 0)
-    mark = b"MM" if order == ">" else b"II"
-    return segment(0xE1, b"Exif\0\0" + mark + struct.pack(f"{order}HI", 42, 8) + body)
-
-
-@pytest.mark.parametrize(
-    ("head", "size"),
-    [
-        (b"", (40, 30)),
-        (b"\xff", (40, 30)),  # a byte that fills up
-        (b"\xff\xd0", (40, 30)),  # a marker without a length
-        (exif((0x0112, 6)), (30, 40)),
-        (exif((0x010F, 1), (0x0112, 8), order="<"), (30, 40)),
-        (exif((0x0112, 1)), (40, 30)),
-        (exif((0x010F, 1)), (40, 30)),
-        (exif().replace(b"MM", b"XX"), (40, 30)),
-    ],
-)
-def test_the_size_of_a_jpeg(head: bytes, size: tuple[int, int]) -> None:
-    assert image_kind(b"\xff\xd8" + head + FRAME) == ImageKind("image/jpeg", *size)
-
-
-@pytest.mark.parametrize("head", [segment(0xE0, b"") + bytes(12), b"\xff\xe0\x00\x01" + bytes(12)])
-def test_bytes_that_are_no_jpeg(head: bytes) -> None:
-    assert image_kind(b"\xff\xd8" + head + FRAME) is None
-
-
-# --- files of the folder
 
 
 def outside(call: Any) -> str:
@@ -83,45 +38,6 @@ def held(tmp_path: Path) -> Folder:
     (tmp_path / "sub" / "deep").mkdir(parents=True)
     (tmp_path / "sub" / "a.json").write_bytes(b"abc")
     return Folder(tmp_path)
-
-
-def test_a_folder_behind_a_link_is_outside(held: Folder, tmp_path: Path) -> None:
-    (tmp_path / "way").symlink_to(tmp_path / "sub", target_is_directory=True)
-    assert outside(lambda: held.data("way/deep")) == "a link"
-    assert held.data("sub/deep") == Path(held.root) / "sub" / "deep"
-
-
-def test_a_file_that_resolves_elsewhere_is_outside(held: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folders.os.path, "realpath", lambda path: "/elsewhere")
-    assert outside(lambda: held.path("sub/a.json")) == "a link"
-
-
-def test_a_folder_of_too_many_files_is_outside(held: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [name for name, _ in held.entries(".json")] == ["sub/a.json"]
-    monkeypatch.setattr(folders, "MOST_FILES", 0)
-    assert outside(lambda: held.data("sub")) == "too many files"
-    assert list(held.entries(".json")) == []
-
-
-def test_folders_deeper_than_that_are_passed_over(held: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    (Path(held.root) / "sub" / "deep" / "b.json").write_bytes(b"abc")
-    monkeypatch.setattr(folders, "DEEPEST", 1)
-    assert [name for name, _ in held.entries(".json")] == ["sub/a.json"]
-
-
-def test_files_are_read_where_folders_cannot_be_anchors(held: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = held.read("sub/a.json", 9), held.head("sub/a.json", 2)
-    monkeypatch.setattr(folders, "ANCHORED", False)
-    monkeypatch.setattr("steelyard.core.opening.ANCHORED", False)
-    assert (held.read("sub/a.json", 9), held.head("sub/a.json", 2)) == before == (b"abc", b"ab")
-
-
-@pytest.mark.skipif(os.name == "nt", reason="a folder cannot be opened there")
-def test_a_folder_is_no_file(held: Folder) -> None:
-    assert outside(lambda: held.head("sub", 2)) == "not a plain file"
-
-
-# --- heads and entries
 
 
 @pytest.mark.parametrize(
@@ -166,9 +82,6 @@ def test_what_was_wrong_with_a_file_is_remembered_of_known_ones(held: Folder) ->
     assert [entry.problem for entry in listed.entries()] == ["cut off"]
 
 
-# --- charts and strips
-
-
 def shown(value: float, interval: tuple[float, float] | None = None) -> Shown:
     return Shown(value, interval, "lower", "g", "MAE")
 
@@ -191,9 +104,6 @@ def test_strips_of_what_cannot_be_drawn() -> None:
     assert [strip(shown(value), used) for value, used in ((1.0, None), (np.inf, scale))] == ["", ""]
     drawn = strip(shown(5.0), scale)
     assert drawn.count("<line") == drawn.count('<line class="axis"') == drawn.count('<circle cx="80.0"') == 1
-
-
-# --- units
 
 
 def data_of(values: dict[str, list[float]], names: str = "abc") -> Any:
@@ -252,9 +162,6 @@ def test_rows_of_sides_that_do_not_know_the_unit(monkeypatch: pytest.MonkeyPatch
     assert units.unit_rows(data, 1) == []
 
 
-# --- runs
-
-
 def test_results_without_units_say_so(held: Folder) -> None:
     truth = {"dish": ["a", "b"], "weight": [1.0, 2.0]}
     compared = sy.compare("weights", truth, truth, truth, ["mae"], draws=100)
@@ -294,3 +201,37 @@ def test_a_socket_is_refused() -> None:
     asyncio.run(ask("websocket"))
     assert sent == [{"type": "websocket.close", "code": 1008}]
     assert Entry("1", "a", 0.0).model == ""
+
+
+TRUTH = {"dish": list("abc"), "weight": [10.0, 20.0, 30.0]}
+
+
+GIVEN = {"dish": list("abc"), "weight": [11.0, 18.0, 33.0]}
+
+
+def test_a_metric_that_one_run_of_a_board_lacks() -> None:
+    full = sy.compare("weights", TRUTH, GIVEN, TRUTH, ["mae", "bias"], draws=100)
+    less = sy.compare("weights", TRUTH, GIVEN, TRUTH, ["mae"], draws=100)
+    runs = [StoredRun(str(i), f"run{i}.json", 0.0, None) for i in range(3)]
+    held: Any = SimpleNamespace(comparisons=(full, less))
+    rows = [board._block(runs, held, spec).partition("<tbody>")[2].count("<tr") for spec in ("mae", "bias")]
+    assert rows == [3, 2]
+
+
+def test_an_image_without_a_scene_is_shown_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("unit_steps", None), ("unit_scene", None), ("unit_rows", [])):
+        monkeypatch.setattr(pages, name, lambda *given, value=value: value)
+    site: Any = Site("/t", SimpleNamespace(of_unit=lambda *given: SimpleNamespace(kind=None)))  # type: ignore[arg-type]
+    data: Any = SimpleNamespace(units=np.array(["a<b"]))
+    run = StoredRun("1", "a.json", 0.0, None)
+    assert pages._shown(site, run, data, 0, None, "/here") == (
+        '<img class="picture" src="/t/run/1/image/0" alt="a&lt;b">'
+    )
+
+
+def test_two_runs_without_units_have_no_page_of_both() -> None:
+    view = viewing._View.__new__(viewing._View)
+    run = StoredRun("1", "a.json", 0.0, None)
+    view.runs = SimpleNamespace(get=lambda name: run, data=lambda one: (None, "none"))  # type: ignore[assignment]
+    with pytest.raises(viewing.Missing):
+        view._both(SimpleNamespace(path_params={"a": "1", "b": "1"}))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Arguments of the native core that do not fit, where several are checked in one breath, and values at their edges."""
+"""Masks and curves in the native core: every form, and what is refused."""
 
 from __future__ import annotations
 
@@ -6,55 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_native_refusals import GOOD, MASK, NAN, OBJECTS, PACKED, f64, i32, i64, ones, u8
+from test_native_refusals import MASK, NAN, OBJECTS, PACKED, f64, i64, u8
 
 from steelyard import _native
-from steelyard.language import tables
-from steelyard.language.texts import pack
-
-STARTS = "begin at 0, grow and stay inside"
-REFUSED: list[tuple[str, dict[str, Any], str]] = [
-    ("ngram_overlap", {"starts": i64(-1, 2)}, STARTS),
-    ("ngram_overlap", {"starts": i64(1, 2)}, STARTS),
-    ("ngram_overlap", {"starts": i64(0, 3)}, STARTS),
-    ("ngram_overlap", {"candidates": b"ab", "candidate_ends": i64(2, 1), "starts": i64(0, 1, 2)}, "ends must grow"),
-    ("tracking_codes", {"ends": i64(-1)}, "the ends of the runs must rise"),
-    ("ranked_each", {"starts": i64(-1, 2)}, "stay inside the events"),
-    ("ranked", {"owner": i64(0)}, "as many in every column"),
-    ("oks", {"t_box": ones(2, 4)}, "columns of the truth differ"),
-    ("oks", {"t_box": ones(1, 5)}, "columns of the truth differ"),
-    ("oks", {"t_area": f64()}, "columns of the truth differ"),
-    ("oks", {"sigmas": f64()}, "from 1 to 65536 sigmas"),
-    ("oks", {"sigmas": np.ones(65537)}, "from 1 to 65536 sigmas"),
-    ("oks", {"d_points": ones(1, 4)}, "a detection needs x, y and v"),
-    ("boxes_match", {"t_label": i32(-1)}, "out of range|label"),
-    ("boxes_match", {"d_image": i32(-1)}, "out of range|image"),
-    ("boxes_match", {"t_box": f64(0, 0, 1, -1).reshape(1, 4)}, "a negative width or height"),
-    ("boxes_match", {"t_box": f64(0, 0, -1, 1).reshape(1, 4)}, "a negative width or height"),
-    ("boxes_match", {"ious": f64(1.5)}, "above 0 and at most 1"),
-    ("boxes_match", {"ious": f64(0)}, "above 0 and at most 1"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("name", "changed", "message"), REFUSED, ids=[f"{name}, {', '.join(changed)}" for name, changed, _ in REFUSED]
-)
-def test_refused(name: str, changed: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        getattr(_native, name)(**{**GOOD[name], **changed})
-
-
-@pytest.mark.parametrize("head", ["x", "-1", "1000000", "9"])
-def test_a_head_is_the_number_of_a_word(head: str) -> None:
-    with pytest.raises(ValueError, match="a head must be the number of a word, or 0"):
-        _native.tree_tuples(tables.lemmas(), *pack([f"dog\tNN\t{head}\troot"]))
-
-
-def test_many_keypoints_are_added_up() -> None:
-    """All 200 points are where they belong: the similarity is 1."""
-    points = np.tile(f64(3, 4, 2), 200).reshape(1, 600)
-    one = _native.oks(points, points, ones(1, 4), f64(4), np.full(200, 0.1))
-    assert one.tolist() == [[1.0]]
 
 
 # Masks.
@@ -188,92 +142,3 @@ def test_masks_and_objects_are_as_many() -> None:
     for ratio in (-0.1, 1.1):
         with pytest.raises(ValueError, match="from 0 to 1"):
             _native.masks_match(objects, [PACKED], [PACKED], f64(4), ratio)
-
-
-# Ids and numbers of Python.
-class Text(str):
-    __slots__ = ()
-
-
-class Number(float):
-    pass
-
-
-def column(*ids: object) -> Any:
-    array = np.empty(len(ids), dtype=object)
-    array[:] = ids
-    return array
-
-
-def test_ids_and_numbers_of_their_own_kind() -> None:
-    (text, place, key), values, starts = _native.pack_nested({"q": {Text("a "): Number(2), "b": -1}})
-    plain = _native.pack_objects(column("a", "b"))
-    assert not isinstance(plain, int)
-    assert [part.tolist() for part in (text, place, key)] == [part.tolist() for part in plain]
-    assert (values.tolist(), starts.tolist()) == ([2, -1], [0, 2])
-
-
-@pytest.mark.parametrize(
-    ("documents", "wrong"),
-    [
-        ({"a": 10**400}, "a"), ({"a": True}, "a"), ({"a": NAN}, "a"), ({" ": 1}, " "), ({"\ud800": 1}, "\ud800"), ({7: 1}, 7),
-        ({"x" * 65536: 1}, "x" * 65536), ([1], None),
-    ],
-    ids=lambda value: str(value)[:12].encode("ascii", "replace").decode(),
-)  # fmt: skip
-def test_ids_and_numbers_that_are_none(documents: Any, wrong: Any) -> None:
-    assert _native.pack_nested({"p": {"a": 1}, "q": documents}) == ("q", wrong)
-
-
-def test_ids_one_after_the_other() -> None:
-    """Blanks around an id do not count; a row that holds nothing else has none."""
-    packed = _native.pack_offsets(u8(*b" a\tb"), i64(0, 3, 4))
-    plain = _native.pack_objects(column("a", "b"))
-    assert not isinstance(packed, int)
-    assert not isinstance(plain, int)
-    assert packed[1].tolist() == plain[2].tolist()
-    assert _native.pack_offsets(u8(*b"a  b"), i64(0, 1, 3, 4)) == 1
-    assert _native.pack_offsets(np.full(65537, 65, np.uint8), i64(0, 1, 65537)) == 1
-    assert _native.pack_objects(column("a", 7)) == _native.pack_runs(column("a", 7)) == 1
-    assert _native.factor_texts(["a", 7]) is None
-    for array in (np.array([1, 2]), column("a", "b").reshape(1, 2)):
-        with pytest.raises(ValueError, match="an array of objects with one dimension"):
-            _native.pack_objects(array)
-    with pytest.raises((TypeError, BufferError)):
-        _native.pack_objects(["a"])
-
-
-# Tracks.
-def test_codes_of_tracks_far_apart() -> None:
-    """Codes go by the size of the ids; of rows whose track their frame has already the first is named."""
-    frame, track = i64(0, 0, 1, 0, 0, 0), i64(1 << 40, 7, 1 << 40, 3, 3, 3)
-    codes, again = _native.tracking_codes(frame, track, i64(0, 3, 6))
-    assert (codes.tolist()[:5], again) == ([1, 0, 1, 0, 0], 4)
-    both = _native.tracking_codes(i64(0, 0, 0, 0), i64(1, 1, 2, 2), i64(2, 4))
-    assert (both[0].tolist(), both[1]) == ([0, 0, 0, 0], 1)
-    assert _native.tracking_codes(i64(0, 1), i64(5, 5), i64(2))[1] == -1
-
-
-# Tables for data frames.
-@pytest.mark.parametrize(
-    ("kind", "cell", "message"),
-    [
-        ("u", 1, "a text is expected"),
-        ("g", "a", "a number is expected"),
-        ("g", b"b", "a number is expected"),
-        ("l", "a", "a count of 64 bits is expected"),
-        ("l", 1 << 70, "a count of 64 bits is expected"),
-    ],
-)
-def test_cells_of_another_kind_are_refused(kind: str, cell: object, message: str) -> None:
-    with pytest.raises(TypeError, match=f"^{message}$"):
-        _native.arrow_stream(["a"], [kind], [[None, cell]])
-
-
-def test_names_and_kinds_are_texts() -> None:
-    for names, kinds in (([1], ["g"]), (["a"], [1])):
-        with pytest.raises(TypeError, match=r"^a text is expected$"):
-            _native.arrow_stream(names, kinds, [[1.0]])
-    for names, kinds in ((["\ud800"], ["g"]), (["a"], ["\ud800"])):
-        with pytest.raises(UnicodeEncodeError, match="surrogates not allowed"):
-            _native.arrow_stream(names, kinds, [[1.0]])
