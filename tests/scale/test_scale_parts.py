@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from concurrent.futures import Future
 from pathlib import Path
@@ -41,30 +42,32 @@ def finished(value: Any = None, error: Exception | None = None) -> Any:
     return SimpleNamespace(key=object(), exception=lambda: error, result=lambda: value, done=lambda: True)
 
 
-def test_jobs_that_were_blamed_run_alone() -> None:
+def test_jobs_that_were_blamed_run_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two jobs waited on a worker that died. The first gives a value by itself, the second dies again."""
     dead = KilledWorker("dead")
     futures = [finished(error=dead), finished(error=dead), finished("one"), finished(error=dead)]
-    engine = Dask.__new__(Dask)
-    engine._client = SimpleNamespace(submit=lambda *given, **named: futures.pop(0), loop=None)
-    engine._distributed = SimpleNamespace(as_completed=lambda many, loop: many)
-    results = dict(engine.run(len, ["a", "b"]))
+    client = SimpleNamespace(submit=lambda *given, **named: futures.pop(0), loop=None, ncores=lambda: {"one": 1})
+    distributed = SimpleNamespace(Client=lambda *given, **named: client, as_completed=lambda many, loop: many)
+    monkeypatch.setitem(sys.modules, "distributed", distributed)
+    results = dict(Dask(1, "tcp://127.0.0.1:9").run(len, ["a", "b"]))
     assert (results[0], type(results[1]).__name__) == ("one", "Failure")
     with pytest.raises(ValueError, match=r"^other$"):
         Dask._died(finished(error=ValueError("other")))
 
 
-def test_jobs_of_ray_that_nobody_waits_for_are_cancelled() -> None:
+def test_jobs_of_ray_that_nobody_waits_for_are_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     cancelled: list[Any] = []
-    engine = Ray.__new__(Ray)
-    engine._ray = SimpleNamespace(
+    ray = SimpleNamespace(
+        init=lambda **named: None,
+        cluster_resources=lambda: {"CPU": 1.0},
         remote=lambda **named: lambda job: SimpleNamespace(remote=lambda job, item, threads: item),
         wait=lambda waiting, num_returns: (waiting[:1], waiting[1:]),
         get=str.upper,
         cancel=cancelled.append,
         exceptions=SimpleNamespace(WorkerCrashedError=KilledWorker, OutOfMemoryError=KilledWorker),
     )
-    walk = engine.run(len, ["a", "b", "c"])
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    walk = Ray(1, None).run(len, ["a", "b", "c"])
     assert next(walk) == (0, "A")
     walk.close()
     assert cancelled == ["b", "c"]
@@ -114,15 +117,16 @@ def test_states_with_facts_of_another_kind() -> None:
 
 
 def test_scores_of_a_state_that_are_no_numbers() -> None:
-    part = merge.SortedEvents.__new__(merge.SortedEvents)
     columns = {"unit": np.array([0]), "score": np.array([np.nan])}
-    part.next, part.prefix, part.columns, part.place = 0, "", ("unit", "score"), np.array([5])
-    part.reader = SimpleNamespace(rows=lambda name, start, stop: columns[name], path="p")
-    assert refused(lambda: part._read(1)) == (
+    reader: Any = SimpleNamespace(rows=lambda name, start, stop: columns[name], path="p")
+    part = merge.SortedEvents(reader, "", ("unit", "score"), 0, 1, np.array([5]))
+    assert refused(part.fill, 1) == (
         "p: a score is not a number. It is no state that Steelyard wrote, or it is damaged: make it again."
     )
     columns["score"] = np.array([0.5])
-    assert {name: column.tolist() for name, column in part._read(1).items()} == {"unit": [5], "score": [0.5]}
+    part = merge.SortedEvents(reader, "", ("unit", "score"), 0, 1, np.array([5]))
+    part.fill(1)
+    assert {name: column.tolist() for name, column in part.held.items()} == {"unit": [5], "score": [0.5]}
 
 
 def test_a_part_without_classes_of_all_is_as_it_was() -> None:

@@ -230,8 +230,7 @@ def test_an_image_without_a_scene_is_shown_alone(monkeypatch: pytest.MonkeyPatch
 
 
 def test_two_runs_without_units_have_no_page_of_both() -> None:
-    view = viewing._View.__new__(viewing._View)
     run = StoredRun("1", "a.json", 0.0, None)
-    view.runs = SimpleNamespace(get=lambda name: run, data=lambda one: (None, "none"))  # type: ignore[assignment]
+    runs: Any = SimpleNamespace(get=lambda name: run, data=lambda one: (None, "none"))
     with pytest.raises(viewing.Missing):
-        view._both(SimpleNamespace(path_params={"a": "1", "b": "1"}))  # type: ignore[arg-type]
+        viewing._View(runs, Site("/t", runs))._both(SimpleNamespace(path_params={"a": "1", "b": "1"}))  # type: ignore[arg-type]
