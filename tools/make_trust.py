@@ -9,6 +9,7 @@ its result in out/. Nothing in either file is written by hand. Run by `make trus
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import platform
@@ -172,18 +173,19 @@ def take_kills() -> dict[str, Any]:
 
 
 def take_simulate() -> dict[str, Any]:
-    """The simulated tests, and the table of intervals that the page of statistics holds."""
-    text = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
-    table = text.split("<!-- simulated: start -->")[1].split("<!-- simulated: end -->")[0]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if "`" in line]
-    shares = [float(cell.strip("* ")) for row in rows for cell in row[2].split("/") if cell.strip("* –")]
+    """The simulated tests, and the table of coverage."""
+    with (ROOT / "docs" / "coverage.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    shares = [float(row["coverage"]) for row in rows if row["coverage"] != "nan"]
+    metrics = {(row["task"], row["population"], row["metric"]) for row in rows}
     inside = sum(93 <= share <= 97 for share in shares)
+    below = sum(row["outside"] == "below" for row in rows)
     suite = suite_of("simulate.xml")
     named = re.fullmatch(r"sets-(\d+)", suite.get("name", ""))  # as `make simulate` calls the suite
     if named is None:
         sys.exit("out/simulate.xml does not say how many test sets were drawn: run `make simulate`")
-    return {**counts_of(suite), "sets": int(named[1]), "metrics": len(rows), "shares": len(shares), "inside": inside,
-            "median": statistics.median(shares)}  # fmt: skip
+    return {**counts_of(suite), "sets": int(named[1]), "metrics": len(metrics), "shares": len(shares), "inside": inside,
+            "below": below, "median": statistics.median(shares)}  # fmt: skip
 
 
 def take_bench() -> dict[str, Any]:
@@ -323,7 +325,8 @@ def shown_simulate(record: dict[str, Any]) -> str:
         f"{record['passed']} simulated tests of intervals, p-values and plans passed, {record['failed']} failed, on "
         f"{record['sets']:,} test sets each.\nThe table of [How sure is a number](statistics.md) holds "
         f"{record['metrics']} metrics of populations at several numbers\nof units: of {record['shares']:,} coverages "
-        f"{record['inside'] / record['shares']:.0%} lie in 93 to 97 %, and their median is {record['median']} %."
+        f"{record['inside'] / record['shares']:.0%} lie in 93 to 97 %, their median is {record['median']} %, and "
+        f"{record['below']} lie below 93 % by more than two standard errors."
     )
 
 
