@@ -113,7 +113,7 @@ Out<std::uint64_t> ranking_sums(Words key, Doubles value, Int64s starts, long th
 void bind_ranking_join(nb::module_& m) {
   m.def("ranking_repeats", &ranking_repeats, nb::arg("text").noconvert(), nb::arg("place").noconvert(),
         nb::arg("key").noconvert(), nb::arg("value").noconvert(), nb::arg("starts").noconvert(),
-        nb::arg("threads") = 0, "The first id that stands twice in a query: (row, earlier row), or -1 twice.");
+        nb::arg("threads") = 0, "The first id that appears twice in a query: (row, earlier row), or -1 twice.");
   m.def("join_rankings", &join_columns, nb::arg("truth_text").noconvert(), nb::arg("truth_place").noconvert(),
         nb::arg("truth_key").noconvert(), nb::arg("relevance").noconvert(), nb::arg("truth_starts").noconvert(),
         nb::arg("run_text").noconvert(), nb::arg("run_place").noconvert(), nb::arg("run_key").noconvert(),

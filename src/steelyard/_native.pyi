@@ -439,7 +439,7 @@ def ranked_ap_by_unit(truths: NDArray[numpy.float64], owner: NDArray[numpy.int64
 
 def ranking_repeats(text: NDArray[numpy.uint8], place: NDArray[numpy.uint64], key: NDArray[numpy.uint64], value: NDArray[numpy.float64], starts: NDArray[numpy.int64], threads: int = 0) -> NDArray[numpy.int64]:
     """
-    The first id that stands twice in a query: (row, earlier row), or -1 twice.
+    The first id that appears twice in a query: (row, earlier row), or -1 twice.
     """
 
 def join_rankings(truth_text: NDArray[numpy.uint8], truth_place: NDArray[numpy.uint64], truth_key: NDArray[numpy.uint64], relevance: NDArray[numpy.float64], truth_starts: NDArray[numpy.int64], run_text: NDArray[numpy.uint8], run_place: NDArray[numpy.uint64], run_key: NDArray[numpy.uint64], score: NDArray[numpy.float64], run_starts: NDArray[numpy.int64], run_of: NDArray[numpy.int64], run_order: NDArray[numpy.int64], threads: int = 0) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.float64], NDArray[numpy.uint64], NDArray[numpy.int64]]:

@@ -140,6 +140,6 @@ def test_truth_that_stands_twice() -> None:
     truth = coco()
     truth["annotations"].append({**truth["annotations"][0], "id": 2})
     given = [{"image_id": 1, "category_id": 1, "bbox": [0, 0, 5, 5], "score": 0.5}]
-    assert "1 object of the truth stands twice" in scored("boxes", truth, given, "map")[1]
+    assert "1 object of the truth appears twice" in scored("boxes", truth, given, "map")[1]
     truth["annotations"][1]["bbox"] = [0, 0, 5, 6]
     assert not scored("boxes", truth, given, "map")[1]

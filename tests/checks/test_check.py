@@ -384,7 +384,7 @@ def test_command_line(steelyard: Callable[..., Any], tmp_path: Path) -> None:
 
 
 def test_big_files_are_looked_through_whole() -> None:
-    """Half a million detections, of which one stands twice."""
+    """Half a million detections, of which one appears twice."""
     rng = np.random.default_rng(5)
     n = 500_000
     predictions = {

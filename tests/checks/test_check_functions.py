@@ -196,7 +196,7 @@ def test_objects_of_one_box_and_two_shapes_are_two() -> None:
 
     assert objects.repeated_truth(held(["a", "b"])) == []
     (finding,) = objects.repeated_truth(held(["a", "a"]))
-    assert finding.what == "1 object of the truth stands twice, equal in all: the second of two is a sure miss."
+    assert finding.what == "1 object of the truth appears twice, equal in all: the second of two is a sure miss."
 
 
 def test_truth_that_is_no_data_set_of_coco() -> None:

@@ -172,7 +172,7 @@ def test_a_request_keeps_what_it_is_given() -> None:
         (None, {"margin": 0.5}, "margins are 0.5. Give a mapping: {'map': 0.005}."),
         (None, {"seed": -1}, "the seed -1 is negative. Choose a whole number from 0 up."),
         (None, {"seed": 1 << 63}, "the seed has more than 63 bits. Choose a smaller one."),
-        ([3], {}, "3 is no metric. Give its spec as a text, such as 'mae'."),
+        ([3], {}, "3 is not a metric. Give its spec as a text, such as 'mae'."),
         (None, {"by": [3]}, "3 names no column to slice by. Give names of columns as texts."),
         (None, {"by": [()]}, "() names no column to slice by. Give names of columns as texts."),
         (None, {"by": [("a", 3)]}, "('a', 3) names no column to slice by. Give names of columns as texts."),

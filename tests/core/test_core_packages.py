@@ -120,7 +120,7 @@ def test_choices_that_packages_bring(site: Path) -> None:
     assert (option.convert("pi"), option.convert("csv")) == ("pi", "csv")
     with pytest.raises(InputError) as caught:
         option.convert("tau")
-    assert str(caught.value) == "option format: 'tau' is no choice. Choose one of: csv."
+    assert str(caught.value) == "option format: 'tau' is not a valid choice. Choose one of: csv."
 
 
 def sample_of(site: Path, *files: str, about: dict[str, Any] | None = None) -> Path:

@@ -161,7 +161,7 @@ def test_options() -> None:
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        (ANGLE, "grad", "option angle: 'grad' is no choice. Choose one of: degrees, radians."),
+        (ANGLE, "grad", "option angle: 'grad' is not a valid choice. Choose one of: degrees, radians."),
         (SIGMAS, [], "option sigmas: no number is given. one for each point"),
         (SIGMAS, "1,x", "option sigmas: 'x' is not a number. one for each point"),
         (SIGMAS, "1,inf", "option sigmas: inf is out of range. It must be finite."),

@@ -61,6 +61,27 @@ def test_a_margin_in_text_markdown_page_json_and_junit(verdict: str, tmp_path: P
         assert "interval of the difference" in case.result[0].message
 
 
+def test_an_interval_without_zero_beside_no_difference_is_explained() -> None:
+    """B is right on 9 units on which A is wrong, and wrong on 1 more: p = 2 * 11 / 1024 = 0.021, and of 9 tests 0.19."""
+    names = [f"c{k}" for k in range(8)]
+    labels = np.array(names * 8, dtype="U8")[:60]
+    ids = {"id": np.arange(60)}
+    a, b = labels.copy(), labels.copy()
+    a[:9], b[9] = "none", "none"
+    sides = ({**ids, "label": column} for column in (labels, a, b))
+    remark = (
+        "Intervals are not corrected for multiple testing: accuracy would differ in a single test, but not after the"
+    )
+    truth, *models = sides
+    specs = ["accuracy", *(f"recall(label={name})" for name in names)]
+    family = sy.compare("labels", truth, *models, specs, adjust="holm")
+    assert family["accuracy"].p < 0.05 < family["accuracy"].p_adjusted
+    assert remark in " ".join(str(family).split())
+    alone = sy.compare("labels", truth, *models, "accuracy", adjust="holm")
+    assert alone["accuracy"].verdict == "better"
+    assert "multiple testing" not in str(alone)
+
+
 def share_or_bound(size: float, worlds: Any) -> float:
     """The share of worlds as extreme, or the bound of the tail."""
     sizes = np.abs(worlds.astype(float))

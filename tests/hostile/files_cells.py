@@ -79,7 +79,7 @@ ROWS: list[Row] = [
     arrow("labels of bytes", "pa.array([b'a', b'b', b'c'])", "row 0, column 'label'", "bytes"),
     arrow("labels of structs", "pa.array([{'x': 1}, {'x': 2}, {'x': 3}])", "row 0, column 'label'", "not one label"),
     arrow("labels of lists", "pa.array([['a'], ['b'], ['c']])", "row 0, column 'label'", "not one label"),
-    arrow("ids of lists", "pa.array([[1], [2], [3]])", "row 0, column 'id'", "is no id", what="id"),
+    arrow("ids of lists", "pa.array([[1], [2], [3]])", "row 0, column 'id'", "is not a valid id", what="id"),
     arrow("labels that are all null", "pa.nulls(3)", "row 0, column 'label'", "empty"),
     arrow("null in a list of labels", "pa.array([['a', None], ['c'], ['b']])", "column 'labels'", "empty", what="labels"),
     frames("NaT in ids", 'import pandas as pd\nt = pd.DataFrame({"id": pd.to_datetime(["2020-01-01", None]), "label": ["a", "b"]})\nsy.evaluate("labels", t, t)', "row 1, column 'id'", "id is empty"),

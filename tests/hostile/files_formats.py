@@ -74,7 +74,7 @@ XML: list[Row] = [
     convert("VOC, name of a file that climbs", {"d/a.xml": voc(thing()).replace("a.jpg", "../../../evil.jpg")}, "d", "cannot be a file", target="out --to yolo"),
     convert("CVAT, billion laughs", {"c.xml": LAUGHS + cvat("&i;")}, "c.xml --from cvat", "c.xml", "document type"),
     convert("CVAT, tracks of a video", {"c.xml": '<annotations><track id="0" label="a"/></annotations>'}, "c.xml", "c.xml", "tracks of a video"),
-    convert("CVAT, image twice", {"c.xml": cvat("")[:-14] + '<image name="a.jpg" width="1" height="1"/></annotations>'}, "c.xml", "c.xml", "stands twice"),
+    convert("CVAT, image twice", {"c.xml": cvat("")[:-14] + '<image name="a.jpg" width="1" height="1"/></annotations>'}, "c.xml", "c.xml", "appears twice"),
     convert("CVAT, box without a corner", {"c.xml": cvat('<box label="a" ytl="1" xbr="2" ybr="2"/>')}, "c.xml", "c.xml", "xtl"),
     convert("CVAT, box of nan", {"c.xml": cvat('<box label="a" xtl="nan" ytl="1" xbr="2" ybr="2"/>')}, "c.xml", "c.xml", "nan"),
     convert("CVAT, point that is none", {"c.xml": cvat('<polygon label="a" points="1,2;3"/>')}, "c.xml", "c.xml", "'3' is no point"),

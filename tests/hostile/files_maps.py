@@ -110,7 +110,7 @@ ROWS: list[Row] = [
     panoptic("a segment that the PNG does not have", "p.json, image 7", "segment 5 (car) has no pixel",
              segments=[*SEGMENTS, {"id": 5, "category_id": 1}]),
     panoptic("an id that the JSON does not have", "p.json, image 7", "id 2 in the map (2 pixels)", segments=SEGMENTS[:1]),
-    panoptic("an id that stands twice", "segment 1 is listed twice", segments=[*SEGMENTS, SEGMENTS[0]]),
+    panoptic("an id that appears twice", "segment 1 is listed twice", segments=[*SEGMENTS, SEGMENTS[0]]),
     panoptic("a category that is not listed", "p.json", "category 9", segments=[{"id": 1, "category_id": 9}]),
     panoptic("an id that is a text", "p.json, annotations[0]", "'id' is 'one'", segments=[{"id": "one", "category_id": 1}]),
     panoptic("segments that are null", "p.json", "annotations[0]", text=json.dumps({"annotations": [{"image_id": 7, "file_name": "a.png", "segments_info": None}]})),

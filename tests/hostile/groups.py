@@ -58,7 +58,7 @@ ROWS: list[Row] = [
     judged("that lacks a labelled unit", "--proxy judge.csv --extra skip", "judge.csv", "unit '3' of truth.csv",
            judge=JUDGE.replace("3,dog\n", "")),
     judged("that has no more than the truth", "--proxy truth.csv --extra skip", "adds nothing"),
-    judged("whose unit stands twice", "--proxy judge.csv", "judge.csv, line 8", "stands twice", judge=JUDGE + "1,cat\n"),
+    judged("whose unit appears twice", "--proxy judge.csv", "judge.csv, line 8", "appears twice", judge=JUDGE + "1,cat\n"),
     judged("that is the truth's own column", "--proxy label", "'label' replaces no true value"),
     judged("whose column has a gap", "--proxy judge", "truth.csv, line 3", "no value in 1 of 2 rows",
            truth="id,label,judge\n1,cat,cat\n2,,\n"),

@@ -63,7 +63,7 @@ ROWS: list[Row] = [
     option("a gate that is undecided about nothing", "gate r.json --fail-if 'mae > 1' --undecided maybe", "maybe"),
     option("a margin in two spellings", "compare weights truth.csv pred.csv pred.csv -m mae --margin mae=1 --margin MAE=2",
            "two margins for 'mae'"),
-    row("option: a name that is no metric, a task or a word", "metrics \u2603", "not a metric spec"),
+    row("option: an unknown metric, task or word", "metrics \u2603", "not a metric spec"),
     row("option: a mistyped task among metrics", "metrics bxoes", "Did you mean the task 'boxes'?"),
     program("name: a distance that raises no number", f'''
 from dataclasses import replace

@@ -166,7 +166,7 @@ def test_boxes_in_a_workbook(tmp_path: Path) -> None:
 BROKEN = {
     "a cell that is no number": ([*ROWS[:1], ["A", 1, "heavy"]], r"t\.xlsx, row 2, column 'weight': 'heavy' is not a number"),
     "an error of a formula": ([*ROWS[:1], ["A", 1, "#DIV/0!"]], r"row 2, column 'weight': '#DIV/0!' is not a number"),
-    "a name given twice": ([["dish", "item", "item"], ["A", 1, 2]], r"t\.xlsx, row 1: column 'item' stands twice"),
+    "a name given twice": ([["dish", "item", "item"], ["A", 1, 2]], r"t\.xlsx, row 1: column 'item' appears twice"),
     "a column without a name": ([["dish", None, "item"], ["A", 1, 2]], "row 1: column 2 has no name"),
     "nothing": ([], "the sheet is empty"),
 }  # fmt: skip

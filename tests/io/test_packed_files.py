@@ -205,10 +205,10 @@ def test_two_equal_columns() -> None:
     frame = pandas.DataFrame([["A", 1, 2.0, 3.0]], columns=["dish", "item", "weight", "weight"])
     table = pyarrow.table([["A"], [1], [2.0], [3.0]], names=["dish", "item", "weight", "weight"])
     for data in (frame, table):
-        with pytest.raises(sy.InputError, match=r"truth: column 'weight' stands twice\. Rename one of them\."):
+        with pytest.raises(sy.InputError, match=r"truth: column 'weight' appears twice\. Rename one of them\."):
             mae(data, data)
     frame.columns = ["query", "document", "relevance", "relevance"]
-    with pytest.raises(sy.InputError, match="column 'relevance' stands twice"):
+    with pytest.raises(sy.InputError, match="column 'relevance' appears twice"):
         sy.evaluate("rankings", frame, frame)
 
 

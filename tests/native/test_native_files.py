@@ -217,14 +217,14 @@ def test_boxes_of_nuscenes_that_lack_a_key(key: str) -> None:
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ('{"results": {}, "results": {}}', (False, "'results' stands twice", b"", "", -1)),
-        ('{"results": {"s": [], "s": []}}', (False, "the sample stands twice", b"s", "", -1)),
+        ('{"results": {}, "results": {}}', (False, "'results' appears twice", b"", "", -1)),
+        ('{"results": {"s": [], "s": []}}', (False, "the sample appears twice", b"s", "", -1)),
         ("{}", (False, "'results' is missing", b"", "results", -1)),
         ("{7: 1}", (True, "a key in quotes is expected", b"", "", -1)),
         ('{"results": {"s": [{7: 1}]}}', (True, "a key in quotes is expected", b"s", "", 0)),
         ('{"results": {"s": [{}]}}', (False, "the key is missing", b"s", "translation", 0)),
         ('{"results": {"s": [{"num_pts": Nan}]}}', (True, "an unknown word", b"s", "", 0)),
-        ('{"results": {"s": [{"num_pts": 1, "num_pts": 1}]}}', (False, "the key stands twice", b"s", "num_pts", 0)),
+        ('{"results": {"s": [{"num_pts": 1, "num_pts": 1}]}}', (False, "the key appears twice", b"s", "num_pts", 0)),
         ('{"results": {}} x', (True, "something stands behind the end", b"", "", -1)),
     ],
 )

@@ -89,7 +89,7 @@ def test_unlike_copies_are_an_error_or_kept_by_their_contents() -> None:
         assert any("1 of them came with other predictions" in note for note in report.notes)
         values.append(report["map50"].value)
     assert values[0] == values[1]
-    with pytest.raises(sy.InputError, match=r"on_conflict='kepe' is no choice\. Did you mean 'keep'"):
+    with pytest.raises(sy.InputError, match=r"on_conflict='kepe' is not a valid choice\. Did you mean 'keep'"):
         sy.Accumulator("boxes", on_conflict="kepe")
 
 

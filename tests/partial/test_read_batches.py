@@ -88,7 +88,7 @@ def test_groups_by_a_column_that_is_not_there() -> None:
 
 
 def test_rankings_from_plain_records() -> None:
-    """Whole numbers are texts as ids; what is no id is named by its row. The same records serve twice."""
+    """Whole numbers are texts as ids; an invalid id is named by its row. The same records serve twice."""
     numbers = Records("x", {"query": np.array([1, 1]), "doc": np.array([7, 8]), "relevance": np.array([1.0, 0.0])}, {})
     made = as_rankings(numbers, ("query", "doc"))
     assert ([made.documents[row] for row in (0, 1)], made.queries.tolist()) == (["7", "8"], ["1"])

@@ -91,7 +91,7 @@ def test_tables_of_prices(tmp_path: Path) -> None:
             '{"models": {"m": {"input": 1, "output": 2}, "n": {"input": 1, "output": 2, "currency": "EUR"}}}',
             "'m' is priced in USD and 'n' in EUR",
         ),
-        ('{"models": {"m": {"input": 1, "input": 1, "output": 2}}}', "'input' stands twice"),
+        ('{"models": {"m": {"input": 1, "input": 1, "output": 2}}}', "'input' appears twice"),
     ],
 )
 def test_bad_tables_of_prices(tmp_path: Path, text: str, message: str) -> None:

@@ -376,7 +376,7 @@ def test_bad_pictures_do_not_stop_the_rest(tmp_path: Path, steelyard) -> None:
 
 
 BAD: dict[str, tuple[str, list[str], list[str]]] = {
-    "duplicate frame": ("sequence,t,image\ns,0,a.png\ns,0,b.png\n", [], ["frames.csv, line 3", "sequence 's', t '0' stands twice, first at frames.csv, line 2"]),
+    "duplicate frame": ("sequence,t,image\ns,0,a.png\ns,0,b.png\n", [], ["frames.csv, line 3", "sequence 's', t '0' appears twice, first at frames.csv, line 2"]),
     "no image column": ("sequence,t\ns,0\n", [], ["frames.csv", "'image' is missing"]),
     "no rows": ("sequence,t,image\n", [], ["frames.csv", "no frames"]),
     "t is no number": ("sequence,t,image\ns,first,a.png\n", [], ["frames.csv, line 2", "'first' is not a number"]),

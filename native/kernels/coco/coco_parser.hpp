@@ -165,7 +165,7 @@ class Parser {
       state.phase = Phase::after_value;
       return;
     }
-    if (state.opened & (1u << section)) c.refuse(c.at(), std::string("'") + kNames[section] + "' stands twice");
+    if (state.opened & (1u << section)) c.refuse(c.at(), std::string("'") + kNames[section] + "' appears twice");
     if (c.peek() != '[') {
       try {
         c.wrong_type("an array is expected");
@@ -255,7 +255,7 @@ class Parser {
         continue;
       }
       const Key key = key_;
-      if (seen & key) c.refuse(c.at(), "the key stands twice");
+      if (seen & key) c.refuse(c.at(), "the key appears twice");
       seen |= key;
       switch (key) {
         case kId:

@@ -134,7 +134,7 @@ inline void Shapes::read_counts(Cursor& c, std::size_t start) {
       c.expect(':', "':' is expected");
       c.space();
       if (is_size) {
-        if (have_size) c.refuse(c.at(), "the mask's size stands twice");
+        if (have_size) c.refuse(c.at(), "the mask's size appears twice");
         have_size = true;
         if (c.peek() != '[') c.wrong_type("the mask's size, an array of height and width, is expected");
         c.step();
@@ -148,7 +148,7 @@ inline void Shapes::read_counts(Cursor& c, std::size_t start) {
         c.expect(']', "',' or ']' is expected");
         if (n != 2) c.refuse(start, "the mask's size has " + std::to_string(n) + " numbers, not 2");
       } else if (is_counts) {
-        if (have_counts) c.refuse(c.at(), "the mask's counts stand twice");
+        if (have_counts) c.refuse(c.at(), "the mask's counts appear twice");
         have_counts = true;
         if (c.peek() == '"') {
           const std::string_view text = c.text(&scratch_);

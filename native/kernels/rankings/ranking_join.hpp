@@ -26,7 +26,7 @@ void check_starts(View<std::int64_t> starts, std::size_t rows);
 // For each query of the run the query of the truth, or -1; `run_of` says it the other way round.
 std::vector<std::int64_t> turn_around(View<std::int64_t> run_of, std::size_t truth_queries, std::size_t run_queries);
 
-// The first id that stands twice in a query of a side: (row, earlier row), or -1 twice.
+// The first id that appears twice in a query of a side: (row, earlier row), or -1 twice.
 void find_repeats(const Side& side, long threads, std::int64_t* out);
 
 // What a join gives, zeroed, in memory of the caller.

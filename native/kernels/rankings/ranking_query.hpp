@@ -78,7 +78,7 @@ class JudgedTable {
   const Texts* ids_ = nullptr;
 };
 
-// Finds an id that stands twice in a query. Keys are marked in two small bit maps, where the second says which may
+// Finds an id that appears twice in a query. Keys are marked in two small bit maps, where the second says which may
 // repeat; only those few are sorted and compared.
 class Repeats {
  public:

@@ -29,7 +29,7 @@ class Reader {
     bool found = false;
     members([&](std::string_view key) {
       if (key == "results") {
-        if (found) wrong("'results' stands twice", "");
+        if (found) wrong("'results' appears twice", "");
         found = true;
         samples();
       } else if (key == "ego") {
@@ -89,7 +89,7 @@ class Reader {
     by_sample([&](std::string_view sample) {
       sample_ = sample;
       box_ = -1;
-      if (!seen_.emplace(sample_, 0).second) wrong("the sample stands twice", "");
+      if (!seen_.emplace(sample_, 0).second) wrong("the sample appears twice", "");
       out_.samples.push_back(sample_);
       out_.begin.push_back(rows());
       in_.space();
@@ -123,7 +123,7 @@ class Reader {
         continue;
       }
       ++guess;
-      if (found & (1u << which)) wrong("the key stands twice", kKeyNames[which]);
+      if (found & (1u << which)) wrong("the key appears twice", kKeyNames[which]);
       found |= 1u << which;
       value(static_cast<Key>(which));
     } while (in_.take(','));

@@ -74,7 +74,7 @@ class BoxOverlaps {
   std::vector<std::uint32_t> order_;
 };
 
-// Codes from 0 of the tracks of a run, in the order of their ids. Gives a row whose track stands twice in its frame, or -1.
+// Codes from 0 of the tracks of a run, in the order of their ids. Gives a row whose track appears twice in its frame, or -1.
 std::int64_t code_tracks(const std::int64_t* frame, const std::int64_t* track, std::size_t count, std::int32_t* code);
 
 // What scipy.optimize.linear_sum_assignment answers: the column of each row, or -1. `cost` is n x m.

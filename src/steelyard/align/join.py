@@ -124,10 +124,10 @@ def _refuse_duplicates(records: Records, key: tuple[str, ...], code: Array, orde
     second = int(order[repeated + 1].min())
     first = int(np.flatnonzero(code == code[second])[0])
     raise InputError(
-        f"{_named(records, key, second)} stands twice, first at {records.place(first)}"
+        f"{_named(records, key, second)} appears twice, first at {records.place(first)}"
         + (f" ({len(repeated)} rows repeat a key)" if len(repeated) > 1 else ""),
         where=records.place(second),
-        remedy="Each may stand once.",
+        remedy="Each may appear only once.",
     )
 
 

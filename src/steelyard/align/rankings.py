@@ -186,7 +186,7 @@ def _checked(nested: Mapping[Any, Any], source: str) -> dict[str, dict[str, floa
     for query, documents in nested.items():
         name = _id(query, f"{source}, query {query!r}")
         if name in result:
-            raise InputError(f"query '{name}' stands twice", where=source, remedy="Each may stand once.")
+            raise InputError(f"query '{name}' appears twice", where=source, remedy="Each may appear only once.")
         if not isinstance(documents, Mapping):
             raise InputError(
                 f"query '{name}' holds {type(documents).__name__}, where others hold documents",
@@ -198,7 +198,7 @@ def _checked(nested: Mapping[Any, Any], source: str) -> dict[str, dict[str, floa
             where = f"{source}, query '{name}', document '{document}'"
             text = _id(document, where)
             if text in row:
-                raise InputError(f"document '{text}' stands twice", where=where, remedy="Name each once per query.")
+                raise InputError(f"document '{text}' appears twice", where=where, remedy="Name each once per query.")
             row[text] = _number(value, where)
         result[name] = row
     return result
@@ -250,10 +250,10 @@ def _refuse_repeats(side: Rankings) -> None:
 def _refuse_repeated(side: Rankings, second: int, first: int) -> None:
     if second >= 0:
         raise InputError(
-            f"query '{side.query_of(second)}', document '{side.documents[second]}' stands twice, "
+            f"query '{side.query_of(second)}', document '{side.documents[second]}' appears twice, "
             f"first at {side.where(first)}",
             where=side.where(second),
-            remedy="Each document may stand once in a query.",
+            remedy="Each document may appear only once in a query.",
         )
 
 

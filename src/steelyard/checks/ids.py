@@ -1,4 +1,4 @@
-"""Checks of ids that do not meet: another case, zeros, folders, endings, prefixes; and rows that stand twice."""
+"""Checks of ids that do not meet: another case, zeros, folders, endings, prefixes; and rows that appear twice."""
 
 from __future__ import annotations
 

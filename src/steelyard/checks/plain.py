@@ -1,4 +1,4 @@
-"""Checks of a task that brings none of its own: ids that do not meet. Rows that may not stand twice are its join's."""
+"""Checks of a task that brings none of its own: ids that do not meet. Rows that may not appear twice are its join's."""
 
 from __future__ import annotations
 

@@ -286,7 +286,7 @@ def split_runs(files: Sequence[str], runs: str | None) -> tuple[Any, Any]:
 
 
 def _matching(file: str) -> list[str]:
-    """The files that a pattern matches, in the order of their names; what is no pattern as it is."""
+    """The files that a pattern matches, sorted by name; a path without wildcards is returned as it is."""
     if not glob.has_magic(file) or os.path.exists(file):
         return [file]
     return sorted(glob.glob(file)) or [file]

@@ -13,7 +13,7 @@ NEEDED = {".xlsx": ("openpyxl", "excel")}  # the package of an ending, and the e
 
 
 def check_targets(files: Sequence[str], folders: Sequence[str] = ()) -> None:
-    """Refuse what lacks a package, stands twice, or lies where nothing can be written."""
+    """Refuse what lacks a package, appears twice, or lies where nothing can be written."""
     seen: set[str] = set()
     for file in files:
         _check_package(file)

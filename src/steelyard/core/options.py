@@ -47,7 +47,7 @@ class Option:
         """The value as the task takes it; an `ids` option is left to the reader of files."""
         if self.type == "choice" and value not in self.choices and not self._is_brought(value):
             known = ", ".join(self.choices)
-            raise InputError(f"option {self.name}: '{value}' is no choice", remedy=f"Choose one of: {known}.")
+            raise InputError(f"option {self.name}: '{value}' is not a valid choice", remedy=f"Choose one of: {known}.")
         if self.type == "numbers":
             parts = value.split(",") if isinstance(value, str) else value if hasattr(value, "__len__") else [value]
             if not len(parts):

@@ -344,7 +344,7 @@ def _listed(metrics: Metrics) -> tuple[str | Metric, ...] | None:
     listed = (metrics,) if isinstance(metrics, Metric) else _several(metrics, "metrics")
     for name in listed:
         if not isinstance(name, str | Metric):
-            raise InputError(f"{name!r} is no metric", remedy="Give its spec as a text, such as 'mae'.")
+            raise InputError(f"{name!r} is not a metric", remedy="Give its spec as a text, such as 'mae'.")
     return listed
 
 

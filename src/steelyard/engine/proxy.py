@@ -270,7 +270,7 @@ class CorrectedParts:
 
 
 def _parts(metric: Metric, fit: Fit, judge: Judge) -> CorrectedParts | None:
-    """The proportions by truth and proxy; None where the metric is no mean of proportions, or has other classes by
+    """The proportions by truth and proxy; None where the metric is not a mean of proportions, or has other classes by
     truth than by the proxy.
     """
     shares = [part_shares(metric, one)[0] for one in judge.points]

@@ -187,7 +187,7 @@ def _records(read: Columns, source: str, truth: bool, what: str) -> BoxRecords:
     for ids, what in ((images, "image"), (categories, "category")):
         row = first_repeated(ids)
         if row >= 0:
-            raise InputError(f"id {ids[row]} stands twice", where=f"{source}, {what} {row}", remedy="Ids are unique.")
+            raise InputError(f"id {ids[row]} appears twice", where=f"{source}, {what} {row}", remedy="Ids are unique.")
     return BoxRecords(
         source,
         columns,
@@ -221,7 +221,7 @@ def _refuse_repeated(ids: Array, source: str) -> None:
     row = first_repeated(given)
     if row >= 0:
         where = f"{source}, annotation {rows[row]}, key 'id'"
-        raise InputError(f"id {given[row]} stands twice", where=where, remedy="Ids of annotations are unique.")
+        raise InputError(f"id {given[row]} appears twice", where=where, remedy="Ids of annotations are unique.")
 
 
 def _row_of_zero(ids: Array) -> int:

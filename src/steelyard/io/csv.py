@@ -126,5 +126,5 @@ def check_header(names: list[str], where: str) -> None:
         if not name:
             raise InputError(f"column {i + 1} has no name", where=where, remedy="Name every column.")
         if name in seen:
-            raise InputError(f"column '{name}' stands twice", where=where, remedy="Rename one of them.")
+            raise InputError(f"column '{name}' appears twice", where=where, remedy="Rename one of them.")
         seen.add(name)

@@ -145,7 +145,7 @@ def _refuse_equal(names: Iterable[Any], source: str) -> None:
     seen: set[str] = set()
     for name in map(str, names):
         if name in seen:
-            raise InputError(f"column '{name}' stands twice", where=source, remedy="Rename one of them.")
+            raise InputError(f"column '{name}' appears twice", where=source, remedy="Rename one of them.")
         seen.add(name)
 
 

@@ -74,7 +74,7 @@ class Twice(ValueError):
 
 
 def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object of these pairs; of a key that stands twice nobody knows which is meant."""
+    """The object of these pairs; of a key that appears twice nobody knows which is meant."""
     made = dict(pairs)
     if len(made) < len(pairs):
         keys = [key for key, _ in pairs]
@@ -87,7 +87,7 @@ def parse_json(text: str, where: str, remedy: str = "") -> Any:
     try:
         return json.loads(text, object_pairs_hook=unique)
     except Twice as twice:
-        raise InputError(f"key '{twice}' stands twice in an object", where=where, remedy="Keep one.") from None
+        raise InputError(f"key '{twice}' appears twice in an object", where=where, remedy="Keep one.") from None
     except json.JSONDecodeError as error:
         place = f"character {error.pos}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
         raise InputError(f"not valid JSON at {place}: {error.msg}", where=where, remedy=remedy) from None

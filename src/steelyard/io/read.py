@@ -350,7 +350,7 @@ def as_ids(table: Table, name: str, values: Array) -> Array:
         if is_empty(value):
             raise _problem(table, name, row, "the id is empty", "Give every row an id.")
         if isinstance(value, list | tuple | dict | set | np.ndarray):
-            raise _problem(table, name, row, f"{_shown(value)} is no id", "Give a text or a whole number.")
+            raise _problem(table, name, row, f"{_shown(value)} is not a valid id", "Give a text or a whole number.")
     _refuse_bytes(table, name, texts)
     return as_object([str(v) for v in texts])
 

@@ -121,7 +121,7 @@ def refuse_foreign(head: bytes, source: str) -> None:
 
 
 def check_blank(count: int, source: str) -> None:
-    """Raise where a table has so many blank lines that it is no table: reading them would take minutes."""
+    """Refuse a file that is mostly blank lines: reading it would take minutes."""
     if count > MOST_BLANK:
         raise InputError(
             f"holds more than {MOST_BLANK:,} blank lines", where=source, remedy="Remove them: is it a table?"

@@ -83,7 +83,9 @@ class Accumulator:
         if "metrics" in settings:
             raise TypeError("metrics are said when the report is made: report(metrics), or compact(metrics) before")
         if on_conflict not in ON_CONFLICT:
-            raise InputError(f"on_conflict='{on_conflict}' is no choice", remedy=nearest(on_conflict, ON_CONFLICT))
+            raise InputError(
+                f"on_conflict='{on_conflict}' is not a valid choice", remedy=nearest(on_conflict, ON_CONFLICT)
+            )
         self.request, self.on_conflict = Request.of(self.task.name, None, settings), on_conflict
         self.options = resolve_options(self.task, self.request.options)
         self.batches: list[Batch] = []

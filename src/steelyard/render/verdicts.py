@@ -72,6 +72,12 @@ def verdict_remarks(differences: Iterable[Difference], unit: str, name: str = "B
     if shown:
         more = f", and {len(shown) - _MOST_SHOWN} more" if len(shown) > _MOST_SHOWN else ""
         remarks.append(f"Minimum detectable difference (80 % power, per test): {', '.join(shown[:_MOST_SHOWN])}{more}.")
+    apart = [d.spec for d in listed if _corrected_away(d)]
+    if apart:
+        remarks.append(
+            f"Intervals are not corrected for multiple testing: {' and '.join(apart)} would differ in a single test, "
+            "but not after the correction."
+        )
     remarks += [margin_text(d, name, first) for d in listed if d.margin_verdict]
     if any(d.margin_verdict for d in listed):
         remarks.append("Margins are judged metric by metric, and hold only where they were named before the result.")
@@ -110,6 +116,12 @@ def size_text(value: float) -> str:
         return "0"
     digits = max(0, 1 - math.floor(math.log10(abs(value))))
     return f"{value:,.{digits}f}"
+
+
+def _corrected_away(d: Difference) -> bool:
+    """Whether the interval excludes 0 while the corrected p does not show a difference."""
+    outside = d.interval is not None and not d.interval[0] <= 0 <= d.interval[1]
+    return outside and d.verdict == "no difference shown" and d.p_adjusted > d.p
 
 
 def _in_unit(d: Difference) -> str:

@@ -101,9 +101,9 @@ def read_frames(
         key = (str(columns["sequence"][row]), int(columns["t"][row]))
         if key in first:
             raise InputError(
-                f"sequence '{key[0]}', t '{key[1]}' stands twice, first at {records.place(first[key])}",
+                f"sequence '{key[0]}', t '{key[1]}' appears twice, first at {records.place(first[key])}",
                 where=records.place(row),
-                remedy="Each frame may stand once.",
+                remedy="Each frame may appear only once.",
             )
         first[key] = row
         image = columns["image"][row]

@@ -1,4 +1,4 @@
-"""Files of questions and of prices as plain values: TOML, JSON, or YAML where PyYAML is there. No key may stand twice.
+"""Files of questions and of prices as plain values: TOML, JSON, or YAML where PyYAML is there. No key may appear twice.
 
 YAML is read by its texts: `yes`, `12:30` and `010` stay what they are. Anchors, aliases and tags are refused.
 """
@@ -50,7 +50,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     held: dict[str, Any] = {}
     for name, value in pairs:
         if name in held:
-            raise InputError(f"'{name}' stands twice", remedy="Give each its own name.")
+            raise InputError(f"'{name}' appears twice", remedy="Give each its own name.")
         held[name] = value
     return held
 

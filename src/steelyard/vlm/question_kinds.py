@@ -88,7 +88,7 @@ def _box_form(spec: Mapping[str, Any], refuse: Callable[[str, str], InputError])
         raise refuse("has labels that are no texts", "Write 'labels: [cup, plate]'.")
     names = tuple(" ".join(label.split()) for label in labels)
     if len({name.casefold() for name in names}) < len(names):
-        raise refuse("has a label twice", "Each may stand once.")
+        raise refuse("has a label twice", "Each may appear only once.")
     return BoxForm(orders[0], scale, names, orders[1])
 
 
@@ -132,7 +132,7 @@ def _options(spec: Mapping[str, Any], refuse: Callable[[str, str], InputError]) 
     ):
         twice = next((value for value in values if values.count(value) > 1), None)
         if twice is not None:
-            raise refuse(f"has the {what} '{twice}' twice", "Each may stand once.")
+            raise refuse(f"has the {what} '{twice}' twice", "Each may appear only once.")
     if len(options) < 2:
         raise refuse("is a choice of one option", "Give at least two.")
     return tuple(options)

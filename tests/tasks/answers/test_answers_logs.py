@@ -223,7 +223,7 @@ BROKEN: dict[str, tuple[str, Callable[[Path], Any], str]] = {
     "line that is no JSON": ("lm-eval", lambda path: path.write_text('{"doc_id": 1}\n{oops\n'), "line 2.*not valid JSON"),
     "no samples of a harness": ("lm-eval", lambda path: path.write_text('{"a": 1}\n'), "these are no samples of a harness"),
     "two filters": ("lm-eval", lambda path: lines(path, [{"doc_id": 1, "filtered_resps": ["a"], "filter": f, "target": "a"} for f in "xy"]), "several filters: x, y"),
-    "an id twice": ("lm-eval", lambda path: lines(path, [{"doc_id": 1, "filtered_resps": ["a"], "target": "a"}] * 2), "'1' stands twice"),
+    "an id twice": ("lm-eval", lambda path: lines(path, [{"doc_id": 1, "filtered_resps": ["a"], "target": "a"}] * 2), "'1' appears twice"),
     "no sheet": ("vlmevalkit", lambda path: path.write_text("index\tanswer\n1\tA\n"), "column 'prediction' is missing"),
     "no annotations": ("vqa", lambda path: path.write_text("{}"), "there are no annotations"),
     "truth alone": ("vqa", lambda path: path.write_text('{"annotations": [{"question_id": 1, "answers": [{"answer": "a"}]}]}'), "there are no replies"),

@@ -134,7 +134,7 @@ def test_car_without_a_place(tmp_path: Path) -> None:
     ("text", "message"),
     [("", "the file ends in the middle|is empty"), ('{"results": 1}', "a number where an object by sample"), ('{"meta": {}}', "'results' is missing"),
      ('{"results": {"s": [}}', r"no JSON"), ('{"results": {"s": []}} x', "something stands behind the end"),
-     ('{"results": {"s": [], "s": []}}', "sample 's': the sample stands twice")],
+     ('{"results": {"s": [], "s": []}}', "sample 's': the sample appears twice")],
 )  # fmt: skip
 def test_damaged_json(text: str, message: str, tmp_path: Path) -> None:
     truth, results = write_nuscenes(tmp_path / "d", *changed("truth"))

@@ -243,7 +243,7 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "no prediction at all": (GOOD, {"id": [1, 2]}, "no column of label or labels or score or probability"),
     "one side without ids": (GOOD, {"label": ["a", "b"]}, "column 'id' is missing, which truth has"),
     "no ids and other lengths": ({"label": ["a", "b"]}, {"label": ["a"]}, "has 1 rows and truth has 2; without ids"),
-    "a repeated id": (GOOD, {"id": [1, 1], "label": ["a", "b"]}, "id '1' stands twice"),
+    "a repeated id": (GOOD, {"id": [1, 1], "label": ["a", "b"]}, "id '1' appears twice"),
     "one label against several": (GOOD, {"id": [1, 2], "labels": [["a"], []]}, "several labels per row and the truth one"),
     "several labels against one": ({"id": [1, 2], "labels": [["a"], []]}, GOOD, "one label per row and the truth several"),
     "one score for three classes": (

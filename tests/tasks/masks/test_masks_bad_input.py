@@ -74,7 +74,7 @@ BAD: dict[str, tuple[str, Any, list[str]]] = {
     "no counts": ("masks", result(segmentation={"size": [20, 30]}), ["lacks 'counts'"]),
     "counts that are a number": ("masks", result(segmentation={"size": [20, 30], "counts": 7}), ["a number where"]),
     "counts with a fraction": ("masks", result(segmentation={"size": [20, 30], "counts": [1.5]}), ["whole number"]),
-    "counts twice": ("masks", '[{"segmentation": {"counts": [1], "counts": [1]}}]', ["counts stand twice"]),
+    "counts twice": ("masks", '[{"segmentation": {"counts": [1], "counts": [1]}}]', ["counts appear twice"]),
     "a mask that is null": ("masks", result(segmentation=None), ["record 1", "null where polygons"]),
     "a mask that is a text": ("masks", result(segmentation="abc"), ["a text where polygons"]),
     "no polygon": ("masks", result(segmentation=[]), ["there is no polygon"]),

@@ -380,7 +380,7 @@ FOUND = {**ROW, "score": [0.9]}
          [], {}, ["annotation 0, key 'obb'", "3 numbers where 5"]),
         ({"images": [{"id": 1}], "categories": [{"id": 1}], "annotations": [{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4]}]},
          [], {}, ["annotation 0", "no oriented box"]),
-        ({"images": [{"id": 1}, {"id": 1}], "categories": [], "annotations": []}, [], {}, ["image 1", "id 1 stands twice"]),
+        ({"images": [{"id": 1}, {"id": 1}], "categories": [], "annotations": []}, [], {}, ["image 1", "id 1 appears twice"]),
         (ROW, [{"image_id": "a", "category_id": "ship", "score": 0.5, "obb": [1, 1, "2", 2, 0]}], {}, ["record 0", "'2' is not a number"]),
     ],
 )  # fmt: skip

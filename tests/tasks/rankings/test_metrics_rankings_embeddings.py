@@ -179,7 +179,7 @@ BAD: list[tuple[Embeddings, Embeddings, list[str]]] = [
      ["array 'gallery' is missing; the arrays are 'query'", "predictions", "The labels have a gallery."]),
     (side(query_label=[0] * 4, query_id=[1, 2, 3, 4]), side("predictions", query=LINE, query_id=[1, 2, 3, 5]),
      ["'query_id' differs between truth and predictions", "", "Give it on one side."]),
-    (side(query_label=[0] * 4, query_id=[1, 2, 3, 2]), GIVEN, ["'query_id' names a vector twice", "truth", "Ids stand once."]),
+    (side(query_label=[0] * 4, query_id=[1, 2, 3, 2]), GIVEN, ["'query_id' names a vector twice", "truth", "Ids appear only once."]),
     (side(query_label=[0] * 4, query_id=[1, 2, 3, 4]), side("predictions", query=LINE, query_id=np.array(list("1234"), dtype=object)), []),
 ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Examples of every metric: each can be made, is its spec, and stands once."""
+"""Examples of every metric: each can be made, is its spec, and appears once."""
 
 from __future__ import annotations
 

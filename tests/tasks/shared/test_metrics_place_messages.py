@@ -122,7 +122,7 @@ TRACKS: list[tuple[Any, ...]] = [
     ),
     (
         {**TRACK, "frame": [1, 1], "x": [0.0, 50.0]},
-        "predictions, row 1, column 'track': track t stands twice in frame 1 of sequence 's', also at predictions, row 0. "
+        "predictions, row 1, column 'track': track t appears twice in frame 1 of sequence 's', also at predictions, row 0. "
         "A track has one box per frame. Are ids given by class? Then name the label.",
     ),
     (

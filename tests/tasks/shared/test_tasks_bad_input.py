@@ -124,5 +124,5 @@ def test_ids_that_stand_twice(tmp_path: Path) -> None:
     ):
         file = tmp_path / f"{key}.json"
         file.write_text(json.dumps({**truth, key: 2 * truth[key]}))
-        with pytest.raises(sy.InputError, match=f"id 1 stands twice.*{message}"):
+        with pytest.raises(sy.InputError, match=f"id 1 appears twice.*{message}"):
             sy.evaluate("boxes", file, results, "map", confidence=None)

@@ -70,7 +70,7 @@ def test_an_archive_of_sequences(tmp_path: Path) -> None:
     files = {"b/gt/gt.txt": MOT, "a.txt": MOT, "__MACOSX/a.txt": "\0", "notes.md": "", "c/": ""}
     assert columns(read(packed(tmp_path / "z.zip", files)))["sequence"] == ["a", "b"]
     assert refused(lambda: read(packed(tmp_path / "z.zip", {"a/s.txt": MOT, "b/s.txt": MOT}))) == (
-        "z.zip/b/s.txt: sequence 's' stands twice. Rename one of them."
+        "z.zip/b/s.txt: sequence 's' appears twice. Rename one of them."
     )
     assert refused(lambda: read(packed(tmp_path / "z.zip", {"notes.md": ""}))) == (
         "z.zip: holds no .txt files. Pack one <sequence>.txt for each sequence."

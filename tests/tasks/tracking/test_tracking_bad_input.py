@@ -31,9 +31,9 @@ def files(folder: Path, truth: str, predicted: str, frames: int | None = 2) -> t
 
 # What the reference's own goldens of faulty input come to: a part of the message, or None where they are accepted.
 REFUSED: dict[str, str | None] = {
-    "duplicate_prediction_id": "line 2, column 'track': track 1 stands twice in frame 1 of sequence",
-    "duplicate_truth_id": "line 2, column 'track': track 1 stands twice in frame 1 of sequence",
-    "duplicate_id_on_ignored_truth": "track 1 stands twice in frame 1",
+    "duplicate_prediction_id": "line 2, column 'track': track 1 appears twice in frame 1 of sequence",
+    "duplicate_truth_id": "line 2, column 'track': track 1 appears twice in frame 1 of sequence",
+    "duplicate_id_on_ignored_truth": "track 1 appears twice in frame 1",
     "frame_0": "line 1, column 1: frame 0, and frames count from 1. Are all frames of the file one lower",
     "frame_past_end": "has 2 frames, and a row is in frame 3",
     "prediction_class_2": "class 2, where the benchmark knows pedestrians only",

@@ -91,7 +91,7 @@ def _refuse_twice(pictures: list[Picture], source: str) -> None:
     seen: set[Any] = set()
     for picture in pictures:
         if picture.id in seen:
-            raise InputError(f"image '{picture.file}' stands twice", where=source, remedy="Names of images are unique.")
+            raise InputError(f"image '{picture.file}' appears twice", where=source, remedy="Image names are unique.")
         seen.add(picture.id)
 
 

@@ -129,5 +129,5 @@ def _scalar(text: str, where: str) -> str:
 def _checked(names: list[str], source: str) -> list[str]:
     for i, name in enumerate(names):
         if name in names[:i]:
-            raise InputError(f"class '{name}' stands twice", where=source, remedy="Names of classes are unique.")
+            raise InputError(f"class '{name}' appears twice", where=source, remedy="Names of classes are unique.")
     return names

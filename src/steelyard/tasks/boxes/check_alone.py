@@ -31,7 +31,7 @@ def places(known: Array, column: Array) -> Array:
 
 
 def check_ids(side: CheckedSide) -> None:
-    """Ids that stand twice, and rows of images or classes that are not listed."""
+    """Ids that appear twice, and rows of images or classes that are not listed."""
     for ids, what, listed in ((side.images, "image", "images"), (side.labels, "class", "classes")):
         if ids is None:
             continue

@@ -64,7 +64,7 @@ def _cut_off(score: Array) -> bool:
 
 
 def check_repeats(side: CheckedSide) -> None:
-    """Detections that stand twice, and boxes that no suppression has thinned."""
+    """Detections that appear twice, and boxes that no suppression has thinned."""
     score = side.score
     if score is None or not len(side):
         return

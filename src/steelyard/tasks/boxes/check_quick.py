@@ -94,7 +94,7 @@ def _judge(
 
 
 def repeated_truth(pairs: Any) -> list[Finding]:
-    """Objects that stand twice in an image, equal in class, box and shape; in at most 1,000 images."""
+    """Objects that appear twice in an image, equal in class, box and shape; in at most 1,000 images."""
     rows = np.arange(len(pairs.truth))
     if len(pairs.units) > 1000:
         kept = np.zeros(len(pairs.units), dtype=bool)

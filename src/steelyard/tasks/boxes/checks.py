@@ -63,7 +63,7 @@ CHECKS = _rows(
     axes-exchanged | error | x and y are exchanged
     fractions | error | boxes are fractions of the image
     score-range | error | scores outside 0 to 1: percent or logits, for which a threshold of 0.5 means something else
-    repeated | error | detections that stand twice, as after joining shards twice (a warning below 1 %)
+    repeated | error | detections that appear twice, as after joining shards twice (a warning below 1 %)
     images-without-predictions | warning | a fifth of the images with objects, or the last ones; else a note
     classes-without-predictions | warning | classes with ten objects or more that are never predicted
     nothing-fits | warning | under 5 % of objects have any prediction on them: other images, or another scale

@@ -195,7 +195,7 @@ def constant(data: CheckData) -> Problem | None:
 
 
 @CHECKS.add(
-    "repeated-references", "note", "a reference that stands twice weighs double in CIDEr", "Keep each reference once.",
+    "repeated-references", "note", "a reference that appears twice weighs double in CIDEr", "Keep each reference once.",
     side="truth", quick=False,
 )  # fmt: skip
 def repeated_references(data: CheckData) -> Problem | None:
@@ -210,5 +210,5 @@ def repeated_references(data: CheckData) -> Problem | None:
     if not rows:
         return None
     return Problem(
-        "References stand twice at an image.", len(rows), len(data.truth), some_rows(data.truth, rows, "caption")
+        "References appear twice at an image.", len(rows), len(data.truth), some_rows(data.truth, rows, "caption")
     )

@@ -278,7 +278,7 @@ def copies(data: CheckData) -> Problem | None:
 
 
 def repeated(side: str, data: CheckData) -> Problem | None:
-    """Ellipses that stand twice in an image, equal in all."""
+    """Ellipses that appear twice in an image, equal in all."""
     records = raw(data, side)
     if records is None or "xc" not in records or not all(name in records for name in PARAMETERS):
         return None
@@ -291,7 +291,7 @@ def repeated(side: str, data: CheckData) -> Problem | None:
     if not len(rows):
         return None
     return Problem(
-        "Ellipses stand twice in an image, equal in all.", len(rows), len(there), some_rows(records, rows, "xc")
+        "Ellipses appear twice in an image, equal in all.", len(rows), len(there), some_rows(records, rows, "xc")
     )
 
 

@@ -106,7 +106,7 @@ def _ids(items: list[Any], source: str, what: str) -> Array:
     ids = ids_of(item["id"] for item in items)
     row = first_repeated(ids)
     if row >= 0:
-        raise InputError(f"id {ids[row]} stands twice", where=f"{source}, {what} {row}", remedy="Ids are unique.")
+        raise InputError(f"id {ids[row]} appears twice", where=f"{source}, {what} {row}", remedy="Ids are unique.")
     return ids
 
 

@@ -146,7 +146,7 @@ class _Parts:
                 f"'{part}_id' differs between {given[0].source} and {given[1].source}", remedy="Give it on one side."
             )
         if len(set(ids.tolist())) < len(ids):
-            raise InputError(f"'{part}_id' names a vector twice", where=given[0].source, remedy="Ids stand once.")
+            raise InputError(f"'{part}_id' names a vector twice", where=given[0].source, remedy="Ids appear only once.")
         return ids
 
 

@@ -50,7 +50,7 @@ def read_files(
     for file in files:
         if file.sequence in names:
             raise InputError(
-                f"sequence '{file.sequence}' stands twice", where=file.source, remedy="Rename one of them."
+                f"sequence '{file.sequence}' appears twice", where=file.source, remedy="Rename one of them."
             )
         names.add(file.sequence)
     gathered = _Gathered(files)

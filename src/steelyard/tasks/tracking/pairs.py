@@ -244,7 +244,7 @@ class _Sorted:
 
 
 def _side(records: TrackRecords, rows: Array, owner: Array, group: Array, classes: int, track: Array) -> _Sorted:
-    """The rows of one side by run and frame. A track that stands twice in a frame is an error."""
+    """The rows of one side by run and frame. A track that appears twice in a frame is an error."""
     frame = records["frame"]
     if frame.dtype.kind not in "iu":
         frame = np.where(np.isnan(frame), -1, frame).astype(np.int64)
@@ -266,7 +266,7 @@ def _side(records: TrackRecords, rows: Array, owner: Array, group: Array, classe
         same = (side.run == side.run[twice]) & (side.frame == side.frame[twice]) & (side.track == side.track[twice])
         before, again = (int(side.row[i]) for i in np.flatnonzero(same)[:2])
         raise InputError(
-            f"track {records['track'][again]} stands twice in frame {side.frame[twice]} of sequence "
+            f"track {records['track'][again]} appears twice in frame {side.frame[twice]} of sequence "
             f"'{records['sequence'][again]}', also at {records.place(before)}",
             where=records.where(again, "track"),
             remedy="A track has one box per frame. Are ids given by class? Then name the label.",
