@@ -95,7 +95,7 @@ def test_rows_that_stand_again() -> None:
     )
     problem = ids.repeated("truth")(CheckData(side(image=["a", "b", "a"]), read=read))
     assert problem is not None
-    assert (problem.what, problem.count, problem.total) == ("Rows stand more than once by 'image'.", 1, 3)
+    assert (problem.what, problem.count, problem.total) == ("Rows appear more than once by 'image'.", 1, 3)
 
 
 def test_labels_that_true_answers_have_too_are_no_fault() -> None:

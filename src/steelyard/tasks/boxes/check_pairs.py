@@ -78,7 +78,7 @@ def check_repeats(side: CheckedSide) -> None:
     rows = np.flatnonzero(again)
     side.report(
         "repeated", "error" if len(rows) > 0.01 * len(side) else "warning",
-        "Detections that stand more than once, equal in all: each copy is a false positive.", rows,
+        "Detections that appear more than once, equal in all: each copy is a false positive.", rows,
         "Were shards or batches joined twice? Write each detection once.",
     )  # fmt: skip
     once = np.flatnonzero(~again)

@@ -120,7 +120,7 @@ def repeated_truth(pairs: Any) -> list[Finding]:
     ]
     if not again:
         return []
-    one = "1 object of the truth stands" if len(again) == 1 else f"{len(again)} objects of the truth stand"
+    one = "1 object of the truth appears" if len(again) == 1 else f"{len(again)} objects of the truth appear"
     what = f"{one} twice, equal in all: the second of two is a sure miss."
     examples = tuple(pairs.truth.place(row) for row in again[:3])
     return [Finding("near-duplicates", "warning", "truth", what, len(again), len(rows), examples, "Remove the copies.")]
