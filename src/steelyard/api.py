@@ -7,7 +7,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack
 
 from steelyard.core import catalogue
-from steelyard.core.errors import InputError
+from steelyard.core.errors import Conflict, InvalidValue
 from steelyard.core.metric import Metric
 from steelyard.core.request import NOT_OF_READING, Metrics, Request, Settings, takes_settings
 from steelyard.core.state import State
@@ -93,7 +93,7 @@ def compare(
     request = request.with_runs(runs, pair_runs, fixed, df, cov, like)
     if request.runs is not None:
         if proxy is not None:
-            raise InputError("several runs cannot be combined with a proxy", remedy="Leave one of them out.")
+            raise Conflict("several runs cannot be combined with a proxy", remedy="Leave one of them out.")
         from steelyard.engine.runs import compare_runs
 
         return compare_runs(request, truth, predictions_a, predictions_b, findings)
@@ -125,7 +125,7 @@ def compare_all(
     chosen = metrics_of(definition, request.metrics)
     each, names = named_models(predictions)
     if len(each) < 2:
-        raise InputError("a comparison needs two predictions or more", remedy="Name the one to beat first.")
+        raise InvalidValue("a comparison needs two predictions or more", remedy="Name the one to beat first.")
     request, models, judged = measure_compared(definition, request, truth, each, proxy)
     chosen = expanded(definition, chosen, metrics is None, State.unified([m.state for m in models])[0])
     margins_of(request.margin, chosen)
@@ -172,7 +172,7 @@ def score(task: str, truth: Any, predictions: Any, metric: str | Metric, **setti
     settings["confidence"] = None
     scores = evaluate(task, truth, predictions, [metric], **settings).scores
     if len(scores) != 1:
-        raise InputError(f"'{metric}' is {len(scores)} numbers", remedy="Ask for one, or call evaluate.")
+        raise InvalidValue(f"'{metric}' is {len(scores)} numbers", remedy="Ask for one, or call evaluate.")
     return float(next(iter(scores.values())))
 
 

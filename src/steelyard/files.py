@@ -9,7 +9,7 @@ from typing import Any
 from steelyard.checks.findings import CheckReport
 from steelyard.checks.run import run
 from steelyard.core import catalogue
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidSetting, UnknownTask
 from steelyard.io.formats import convert as converting
 from steelyard.io.formats.convert import Conversion
 from steelyard.io.formats.read_options import ReadOptions
@@ -35,7 +35,7 @@ def check(
     """
     if not isinstance(task, str) or catalogue.task_name(task) is None:
         shown = task if isinstance(task, str) else type(task).__name__
-        raise InputError(f"there is no task '{shown}'", remedy=f"Name the task first: {', '.join(catalogue.TASKS)}.")
+        raise UnknownTask(f"there is no task '{shown}'", remedy=f"Name the task first: {', '.join(catalogue.TASKS)}.")
     definition = catalogue.find_task(task)
     return run(definition, truth, predictions, columns or {}, resolve_options(definition, options or {}))
 
@@ -63,7 +63,7 @@ def convert(
     written where something would be lost; `force` writes over what exists.
     """
     if pixels not in ("inclusive", "edges"):
-        raise InputError(f"pixels cannot be '{pixels}'", remedy="Choose 'inclusive' or 'edges'.")
+        raise InvalidSetting(f"pixels cannot be '{pixels}'", remedy="Choose 'inclusive' or 'edges'.")
     if from_format in SOLID or to_format in SOLID:
         task = catalogue.find_task("boxes3d")
         return convert_solid(task, source, target, from_format, to_format, like=like, strict=strict, force=force)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.core.errors import InputError, MissingExtra
+from steelyard.core.errors import InputError, MissingExtra, ShapeMismatch, UnknownName
 from steelyard.partial.accumulator import Accumulator
 
 CHUNK = 1 << 26  # bytes of one message
@@ -33,7 +33,7 @@ def sync(accumulator: Accumulator, *, to: int | None = None, group: Any = None) 
         return Accumulator.from_bytes(accumulator.to_bytes())
     size, rank = dist.get_world_size(group), dist.get_rank(group)
     if to is not None and not 0 <= to < size:
-        raise InputError(f"there is no rank {to} among {size}")
+        raise UnknownName(f"there is no rank {to} among {size}")
     device = _device(group)
     mine, problem = b"", None
     try:
@@ -46,7 +46,9 @@ def sync(accumulator: Accumulator, *, to: int | None = None, group: Any = None) 
     if problem is not None:
         raise problem
     if min(lengths) < 0:
-        raise InputError(f"the accumulator of rank {lengths.index(-1)} cannot be gathered", remedy="See its message.")
+        raise ShapeMismatch(
+            f"the accumulator of rank {lengths.index(-1)} cannot be gathered", remedy="See its message."
+        )
     whole = accumulator.empty()
     for source in range(size):  # in the order of the ranks, one at a time: memory for one state more
         state = _broadcast(mine, lengths[source], source, rank, device, group)

@@ -62,12 +62,12 @@ def test_captions_that_are_none() -> None:
 
 def test_masked_arrays() -> None:
     truth = {"dish": [1, 2], "weight": np.ma.array([1.0, 999.0], mask=[False, True])}
-    with pytest.raises(sy.InputError, match="row 1, column 'weight': the cell is empty"):
+    with pytest.raises(sy.InputError, match="row 1, column 'weight': empty cell"):
         sy.evaluate("weights", truth, {"dish": [1, 2], "weight": [1, 2]}, "mae")
     whole = {"dish": [1, 2], "weight": np.ma.array([1.0, 3.0])}
     assert scored("weights", whole, {"dish": [1, 2], "weight": [1, 2]}, "mae")[0] == 0.5
     table = np.ma.array([[0.4, 0.6], [0.5, 0.5]], mask=[[False, False], [True, False]])
-    with pytest.raises(sy.InputError, match="row 1, column 'probability:0': the cell is empty"):
+    with pytest.raises(sy.InputError, match="row 1, column 'probability:0': empty cell"):
         sy.evaluate("labels", {"label": [0, 1]}, {"probability": table}, "log_loss")
     box = {
         "image": [1, 1],
@@ -77,7 +77,7 @@ def test_masked_arrays() -> None:
         "w": [1, 1],
         "h": [1, 1],
     }
-    with pytest.raises(sy.InputError, match="row 1, column 'x': the cell is empty"):
+    with pytest.raises(sy.InputError, match="row 1, column 'x': empty cell"):
         sy.evaluate("boxes", box, [], "map")
     masked = np.ma.array([[0, 0, 5, 5], [1, 1, 2, 2]], mask=[[0] * 4, [1] * 4])
     with pytest.raises(sy.InputError, match="item 0: row 1 of an array is masked"):

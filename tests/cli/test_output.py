@@ -200,7 +200,7 @@ def test_a_name_that_is_not_utf8(here: Path) -> None:
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "steelyard: 'caf\\udce9.csv' is not UTF-8. Rename the file: its name stands in the report.\n"
+        "steelyard: 'caf\\udce9.csv' is not UTF-8. Rename the file: its name is printed in the report. [E-invalid-text]\n"
     )
     with pytest.raises(sy.InputError, match="half a character"):
         sy.evaluate("weights", here / name, here / "a.csv").to_json(here / "out.json")
@@ -210,7 +210,7 @@ def test_a_name_that_is_not_utf8(here: Path) -> None:
 def test_a_folder_that_is_gone(here: Path) -> None:
     done = shell(f"mkdir gone; cd gone; rmdir ../gone; {COMMAND} evaluate weights t.csv a.csv", here)
     assert done.returncode == 2
-    assert done.stderr == "steelyard: the current folder is gone. Change to one that exists.\n"
+    assert done.stderr == "steelyard: the current folder is gone. Change to one that exists. [E-missing-file]\n"
 
 
 @pytest.mark.parametrize("line", ["evaluate weights {} a.csv", "check boxes {} bad.json", "report {}", "view {}"])

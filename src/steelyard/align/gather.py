@@ -15,7 +15,7 @@ import numpy as np
 from steelyard.align.codes import codes
 from steelyard.align.gather_rankings import as_rows, is_ranked, ranked_again
 from steelyard.align.unit_digest import unit_digests
-from steelyard.core.errors import InputError
+from steelyard.core.errors import DuplicateKey, InvalidValue, MissingColumn
 from steelyard.core.frozen import frozen
 from steelyard.core.records import Array, BoxRecords, Records, as_object, factorize
 
@@ -116,14 +116,14 @@ class _SideBatches:
         first = parts[0]
         for part in parts:
             if unit not in part:
-                raise InputError(
+                raise MissingColumn(
                     f"column '{unit}' is missing, which says what a unit is",
                     where=part.source,
                     remedy="Batches are joined by it: give every row an id.",
                 )
             odd = set(part.columns) ^ set(first.columns)
             if odd:
-                raise InputError(
+                raise InvalidValue(
                     f"column '{min(odd)}' is given in some batches only", remedy="Give it in all, or in none."
                 )
         others = set.intersection(*(set(part.other) for part in parts))
@@ -197,7 +197,7 @@ def _classes(parts: Sequence[Records]) -> tuple[Array | None, tuple[str, ...]]:
     for part in listed:
         for label, name in zip(part.labels.tolist() if part.labels is not None else [], part.label_names, strict=False):
             if shown.setdefault(str(label), name) != name:
-                raise InputError(
+                raise InvalidValue(
                     f"class '{label}' is called '{shown[str(label)]}' and '{name}'", remedy="Name each class alike."
                 )
     return labels, tuple(shown.get(str(label), "") for label in labels.tolist()) if shown else ()
@@ -246,7 +246,7 @@ def _refuse_unlike(entry: _Entries, digest: Array, units: Array, key: str, what:
     remedy = "Give every unit its own id"
     if what == "predictions":
         remedy += ", or choose on_conflict='keep' where a model gave one unit two answers"
-    raise InputError(
+    raise DuplicateKey(
         f"{key} '{units[entry.code[at]]}' came twice with different {what}, in {side.where(int(entry.batch[at - 1]))} "
         f"and in {side.where(int(entry.batch[at]))}" + (f" ({many} units did)" if many > 1 else ""),
         remedy=f"{remedy}.",

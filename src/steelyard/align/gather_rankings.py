@@ -6,7 +6,7 @@ import numpy as np
 
 from steelyard.align.rankings import as_rankings, unfolded
 from steelyard.core.embeddings import Embeddings
-from steelyard.core.errors import InputError
+from steelyard.core.errors import Unsupported
 from steelyard.core.rankings import Rankings
 from steelyard.core.records import Array, Records, as_object
 
@@ -21,7 +21,7 @@ def is_ranked(records: Records) -> bool:
 def as_rows(records: Records, key: tuple[str, ...]) -> Records:
     """Query, document and number as columns, in the order of the source inside each query."""
     if isinstance(records, Embeddings):
-        raise InputError(
+        raise Unsupported(
             "embeddings are searched as a whole and cannot be gathered batch by batch",
             where=records.source,
             remedy="Give them to evaluate() at once, or gather lists of query, document and score.",

@@ -7,7 +7,15 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.align.codes import codes
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import (
+    DuplicateKey,
+    InputError,
+    InvalidSetting,
+    InvalidValue,
+    MissingColumn,
+    Unmatched,
+    nearest,
+)
 from steelyard.core.pairs import Array, Coverage, Pairs
 from steelyard.core.records import Records, UnfilledRecords, constant_in_unit, distinct_values
 from steelyard.core.task import Policy
@@ -20,7 +28,7 @@ def check_policy(policy: Policy) -> None:
     """Raise where a policy has a name that does not exist."""
     for name, value, allowed in (("missing", policy.missing, MISSING), ("extra", policy.extra, EXTRA)):
         if value not in allowed:
-            raise InputError(f"{name}='{value}' is no policy", remedy=nearest(str(value), allowed))
+            raise InvalidSetting(f"{name}='{value}' is no policy", remedy=nearest(str(value), allowed))
 
 
 def join_rows(truth: Records, prediction: Records, key: tuple[str, ...], policy: Policy, weight: str = "") -> Pairs:
@@ -55,7 +63,7 @@ def join_rows(truth: Records, prediction: Records, key: tuple[str, ...], policy:
     used[prediction_row[matched]] = True
     missing, extra = truth_order[~matched], np.flatnonzero(~used)
     if len(missing) and policy.missing == "error" and isinstance(prediction, UnfilledRecords):
-        raise InputError(
+        raise Unmatched(
             "the cell is empty or nan, so the prediction is missing",
             where=prediction.unfilled,
             remedy="Give every row a value, or choose --missing worst or skip.",
@@ -108,7 +116,7 @@ def _common_key(truth: Records, prediction: Records, key: tuple[str, ...]) -> tu
     for name in key:
         if (name in truth) != (name in prediction):
             has, lacks = (truth, prediction) if name in truth else (prediction, truth)
-            raise InputError(
+            raise MissingColumn(
                 f"column '{name}' is missing, which {has.source} has",
                 where=lacks.source,
                 remedy=f"Both sides need '{name}' to be joined by it, or neither may have it.",
@@ -123,7 +131,7 @@ def _refuse_duplicates(records: Records, key: tuple[str, ...], code: Array, orde
         return
     second = int(order[repeated + 1].min())
     first = int(np.flatnonzero(code == code[second])[0])
-    raise InputError(
+    raise DuplicateKey(
         f"{_named(records, key, second)} appears twice, first at {records.place(first)}"
         + (f" ({len(repeated)} rows repeat a key)" if len(repeated) > 1 else ""),
         where=records.place(second),
@@ -143,7 +151,7 @@ def _one_sided(
 ) -> InputError:
     row = int(rows.min())
     share = f"{len(rows)} of {len(records)} rows of the {here} have no {there}"
-    return InputError(
+    return InvalidValue(
         f"{share} in {other}; the first is {_named(records, key, row)}",
         where=records.place(row),
         remedy=f"Add them, or choose --{option} {choice}.",

@@ -11,7 +11,16 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.align.join import check_policy
-from steelyard.core.errors import InputError, first_few, nearest
+from steelyard.core.errors import (
+    DuplicateKey,
+    EmptyCell,
+    InvalidText,
+    InvalidValue,
+    MissingColumn,
+    TooLarge,
+    first_few,
+    nearest,
+)
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array, Coverage
@@ -53,7 +62,7 @@ class RankedPairs:
         values = self.truth.find(name)
         if values is None:
             known = [*self.truth.columns, *self.truth.other]
-            raise InputError(
+            raise MissingColumn(
                 f"column '{name}' is missing, which the slices are by",
                 where=self.truth.source,
                 remedy=nearest(name, known) or "A TREC file or a nested dict has no such columns.",
@@ -139,7 +148,7 @@ def _packed(column: Array) -> Ids:
         return Ids(*_native.pack_integers(np.ascontiguousarray(column, dtype=np.int64)))
     packed = _native.pack_objects(np.ascontiguousarray(column))
     if isinstance(packed, int):
-        raise InputError(f"the id in row {packed} is no text, or too long", remedy="Give every row a short id.")
+        raise TooLarge(f"the id in row {packed} is no text, or too long", remedy="Give every row a short id.")
     return Ids(*packed)
 
 
@@ -186,9 +195,9 @@ def _checked(nested: Mapping[Any, Any], source: str) -> dict[str, dict[str, floa
     for query, documents in nested.items():
         name = _id(query, f"{source}, query {query!r}")
         if name in result:
-            raise InputError(f"query '{name}' appears twice", where=source, remedy="Each may appear only once.")
+            raise DuplicateKey(f"query '{name}' appears twice", where=source, remedy="Each may appear only once.")
         if not isinstance(documents, Mapping):
-            raise InputError(
+            raise InvalidValue(
                 f"query '{name}' holds {type(documents).__name__}, where others hold documents",
                 where=source,
                 remedy="Give {query: {document: number}}.",
@@ -198,7 +207,7 @@ def _checked(nested: Mapping[Any, Any], source: str) -> dict[str, dict[str, floa
             where = f"{source}, query '{name}', document '{document}'"
             text = _id(document, where)
             if text in row:
-                raise InputError(f"document '{text}' appears twice", where=where, remedy="Name each once per query.")
+                raise DuplicateKey(f"document '{text}' appears twice", where=where, remedy="Name each once per query.")
             row[text] = _number(value, where)
         result[name] = row
     return result
@@ -207,10 +216,10 @@ def _checked(nested: Mapping[Any, Any], source: str) -> dict[str, dict[str, floa
 def _id(value: Any, where: str) -> str:
     text = "" if value is None or value != value else str(value).strip()
     if not text:
-        raise InputError("the id is empty", where=where, remedy="Give every row an id.")
+        raise EmptyCell("the id is empty", where=where, remedy="Give every row an id.")
     raw = text.encode("utf-8", "replace")
     if len(raw) > 0xFFFF or raw.decode() != text:
-        raise InputError("the id is longer than 65,535 bytes, or no text that can be written as UTF-8", where=where)
+        raise InvalidText("the id is longer than 65,535 bytes, or no text that can be written as UTF-8", where=where)
     return text
 
 
@@ -221,7 +230,7 @@ def _number(value: Any, where: str) -> float:
         number = math.nan
     if not math.isfinite(number):
         shown = str(value) if not isinstance(value, int) or abs(value) < 1 << 64 else "an integer of so many digits"
-        raise InputError(f"'{shown[:40]}' is not allowed here", where=where, remedy="It must be a finite number.")
+        raise InvalidValue(f"'{shown[:40]}' is not allowed here", where=where, remedy="It must be a finite number.")
     return number
 
 
@@ -233,7 +242,7 @@ def _refuse_one_sided(truth: Rankings, run: Rankings, missing: Array, extra: Arr
         if wanted != "error" or not mask.any():
             continue
         choice = "--missing worst or skip" if side is truth else "--extra skip"
-        raise InputError(
+        raise InvalidValue(
             f"{mask.sum()} of {len(mask)} queries {words} {other.source}: "
             f"{first_few(sorted(side.queries[mask].tolist()))}",
             where=side.source,
@@ -249,7 +258,7 @@ def _refuse_repeats(side: Rankings) -> None:
 
 def _refuse_repeated(side: Rankings, second: int, first: int) -> None:
     if second >= 0:
-        raise InputError(
+        raise DuplicateKey(
             f"query '{side.query_of(second)}', document '{side.documents[second]}' appears twice, "
             f"first at {side.where(first)}",
             where=side.where(second),

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.align.join import check_policy
-from steelyard.core.errors import InputError, first_few, nearest
+from steelyard.core.errors import MissingColumn, Unmatched, first_few, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array, Coverage
@@ -50,7 +50,7 @@ class SetPairs:
         values = self.truth.find(name)
         if values is None:
             known = [*self.truth.columns, *self.truth.other]
-            raise InputError(
+            raise MissingColumn(
                 f"column '{name}' is missing, which the slices are by",
                 where=self.truth.source,
                 remedy=nearest(name, known),
@@ -64,7 +64,7 @@ class SetPairs:
             other = self.prediction.find(name)
             if other is None:
                 row = int(self.truth_row[same.index(False)])
-                raise InputError(
+                raise MissingColumn(
                     f"column '{name}' varies inside a unit, and the predictions in {self.prediction.source} lack it",
                     where=self.truth.place(row),
                     remedy="Add it to the predictions, or slice by a column of whole units.",
@@ -107,7 +107,7 @@ def join_sets(truth: Records, prediction: Records, key: str, value: str, policy:
     missing, extra = in_truth & ~in_prediction, in_prediction & ~in_truth
     if extra.any() and policy.extra == "error":
         row = int(np.argmax(extra[prediction_unit]))
-        raise InputError(
+        raise Unmatched(
             f"{key} '{prediction[key][row]}' is not in the truth {truth.source}" + _how_many(ids[extra], key),
             where=prediction.place(row),
             remedy=f"List every {key} in the truth (a row with nothing but its id says that nothing is there), "
@@ -115,7 +115,7 @@ def join_sets(truth: Records, prediction: Records, key: str, value: str, policy:
         )
     if missing.any() and policy.missing == "error":
         row = int(np.argmax(missing[truth_unit]))
-        raise InputError(
+        raise Unmatched(
             f"{key} '{truth[key][row]}' has no prediction in {prediction.source}" + _how_many(ids[missing], key),
             where=truth.place(row),
             remedy=f"Where nothing was found, list the {key} by a row with nothing but its id or by an option of the "

@@ -25,7 +25,7 @@ from steelyard.cli.options import (
     split_runs,
     task_argument,
 )
-from steelyard.core.errors import InputError
+from steelyard.core.errors import Conflict, InvalidSetting
 from steelyard.core.request import ADJUSTMENTS
 from steelyard.results.comparison import Lineup
 
@@ -154,7 +154,7 @@ def compare(
         from steelyard.gating.stored import compare_stored
 
         if superiority:
-            raise InputError(
+            raise InvalidSetting(
                 "--superiority needs what each model scores on each unit, which stored results do not hold",
                 remedy="Give the truth and both predictions.",
             )
@@ -163,13 +163,13 @@ def compare(
         put_out(stored, as_json, output, html=html, figures=figures, **held)
         return
     if model or baseline:
-        raise InputError("--model and --baseline are for stored results", remedy="Name models by NAME=FILE.")
+        raise Conflict("--model and --baseline are for stored results", remedy="Name models by NAME=FILE.")
     if truth is None or a is None or not (b or runs):
         lacking = next(name for name, given in (("TRUTH", truth), ("A", a), ("B...", b)) if not given)
         raise click.UsageError(f"Missing argument '{lacking}'.")
     level = parse_confidence(confidence)
     if level is None:
-        raise InputError("a comparison needs a confidence level", remedy="Leave --ci out, or write --ci 0.95.")
+        raise Conflict("a comparison needs a confidence level", remedy="Leave --ci out, or write --ci 0.95.")
     choices: dict[str, Any] = {
         "by": [tuple(name.strip() for name in names.split(",")) for names in by],
         "confidence": level,
@@ -190,9 +190,9 @@ def compare(
     }
     if runs is not None:
         if not against:
-            raise InputError("--runs needs the runs of B", remedy="Write them behind --against.")
+            raise Conflict("--runs needs the runs of B", remedy="Write them behind --against.")
         if runs == "annotators" and len(against) != 1:
-            raise InputError("--runs annotators compares two predictions", remedy="Give one file behind --against.")
+            raise InvalidSetting("--runs annotators compares two predictions", remedy="Give one file behind --against.")
         true, first = split_runs([truth, a, *b], runs)
         second = against[0] if runs == "annotators" else split_runs([truth, *against], runs)[1]
         compared = api.compare(
@@ -202,7 +202,7 @@ def compare(
         put_out(compared, as_json, output, html=html, figures=figures)
         return
     if against or pair_runs or fixed or like:
-        raise InputError("--against, --pair-runs, --fixed and --like are for several runs", remedy="Add --runs.")
+        raise Conflict("--against, --pair-runs, --fixed and --like are for several runs", remedy="Add --runs.")
     shown: dict[str, Any] = {"pairs": pairs} if pairs and len(b) > 1 else {}
     lineup = api.compare_all(task, truth, parse_models([a, *b]), list(metrics) or None, proxy=proxy, **choices)
     put_out(lineup if len(b) > 1 else lineup[0], as_json, output, html=html, figures=figures, **shown)

@@ -11,7 +11,7 @@ from steelyard import api
 from steelyard.cli.options import task_argument, terminal_width
 from steelyard.cli.say import say
 from steelyard.core import catalogue
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import UnknownName, nearest
 from steelyard.core.sample import Sample
 from steelyard.io.write import write_bytes
 
@@ -35,7 +35,7 @@ def demo(task: str, output: str) -> None:
     samples = catalogue.samples()
     sample = samples.get(task)
     if sample is None:
-        raise InputError(f"there is no sample for '{task}'", remedy=nearest(task, [*samples, "vlm"]))
+        raise UnknownName(f"there is no sample for '{task}'", remedy=nearest(task, [*samples, "vlm"]))
     folder = Path(output) / task
     copy_sample(sample, folder)
     truth, a, b = (folder / name for name in (sample.truth, sample.a, sample.b))

@@ -25,7 +25,7 @@ from steelyard.cli.options import (
     task_argument,
 )
 from steelyard.cli.shards import are_shards, evaluate_shards, shard_options, work_folder
-from steelyard.core.errors import InputError
+from steelyard.core.errors import Conflict, MissingData
 from steelyard.core.progress import advance
 from steelyard.core.request import CORRECTIONS
 
@@ -183,7 +183,7 @@ def evaluate(
     if runs is not None:
         beside = {"--units": units, "--tables": tables, "--details": details, "shards": sharded}
         if given := next((name for name, value in beside.items() if value), None):
-            raise InputError(f"--runs cannot be combined with {given}", remedy="Leave one of them out.")
+            raise Conflict(f"--runs cannot be combined with {given}", remedy="Leave one of them out.")
         choices |= {"runs": runs, "fixed": fixed, "like": like}
         true, predicted = split_runs([truth, *files], runs)
         report = api.evaluate(
@@ -195,11 +195,11 @@ def evaluate(
     with ExitStack() as held:
         if sharded or are_shards(truth, predictions):
             if proxy:
-                raise InputError("--proxy needs all data in one place", remedy="Evaluate one file.")
+                raise MissingData("--proxy needs all data in one place", remedy="Evaluate one file.")
             if says_dialect():
-                raise InputError("--delimiter and --decimal are for single files", remedy="Convert the files first.")
+                raise Conflict("--delimiter and --decimal are for single files", remedy="Convert the files first.")
             if explain:
-                raise InputError("--explain needs all data in one place", remedy="Evaluate one file.")
+                raise MissingData("--explain needs all data in one place", remedy="Evaluate one file.")
             folder = held.enter_context(work_folder(work))  # units, tables and figures are made from what lies there
             report = evaluate_shards(
                 task, truth, predictions, named, engine=engine or "local", address=address, workers=workers,

@@ -9,7 +9,7 @@ import click
 from steelyard.cli.options import terminal_width
 from steelyard.cli.say import say
 from steelyard.cli.streams import end_with
-from steelyard.core.errors import InputError
+from steelyard.core.errors import CannotWrite
 
 
 @click.command()
@@ -89,4 +89,4 @@ def _append(path: str, text: str) -> None:
         with open(path, "a", encoding="utf-8", newline="\n") as file:
             file.write(text + "\n")
     except OSError as error:
-        raise InputError(f"GITHUB_STEP_SUMMARY cannot be written: {error.strerror}", where=path) from None
+        raise CannotWrite(f"GITHUB_STEP_SUMMARY cannot be written: {error.strerror}", where=path) from None

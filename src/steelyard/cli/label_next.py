@@ -11,7 +11,7 @@ import click
 from steelyard import api
 from steelyard.cli.options import check_outputs
 from steelyard.cli.say import say
-from steelyard.core.errors import InputError
+from steelyard.core.errors import CannotWrite
 from steelyard.io.write import write_text
 
 
@@ -44,9 +44,9 @@ def label_next(
     steelyard evaluate labels labelled.csv predictions.csv -m accuracy --proxy judge.csv --label-probability probability
     """
     if Path(output).suffix.lower() != ".csv":
-        raise InputError(f"cannot write '{output}': the units are written as CSV", remedy="Use the ending .csv.")
+        raise CannotWrite(f"cannot write '{output}': the units are written as CSV", remedy="Use the ending .csv.")
     if Path(output).resolve() in (Path(predictions).resolve(), Path(proxy).resolve()):
-        raise InputError(f"cannot write '{output}': it is read as an input", remedy="Name another file.")
+        raise CannotWrite(f"cannot write '{output}': it is read as an input", remedy="Name another file.")
     check_outputs([output])
     chosen = api.label_next(
         predictions, proxy, budget, task=task, metric=metric, id_column=id_column,

@@ -12,7 +12,7 @@ import click
 from steelyard.cli.commands import Commands, list_texts
 from steelyard.cli.say import say
 from steelyard.cli.streams import OutputLost, drop_output, open_streams, outcome
-from steelyard.core.errors import InputError, SteelyardError, nearest
+from steelyard.core.errors import InvalidText, MissingFile, SteelyardError, nearest
 from steelyard.core.visible import visible
 from steelyard.version import __version__
 
@@ -61,7 +61,8 @@ def main() -> None:
         _check_arguments(sys.argv[1:])
         status = cli(standalone_mode=False)
     except SteelyardError as error:
-        _fail(str(error))
+        first, *more = str(error).split("\n")
+        _fail("\n".join([f"{first} [{error.code}]", *more]))
     except OutputLost as lost:  # help and version print before a command begins
         drop_output()
         _fail("" if lost.gone else str(lost), 0 if lost.gone else 2)
@@ -84,11 +85,11 @@ def _check_arguments(arguments: Sequence[str]) -> None:
     for argument in arguments:
         if any("\ud800" <= char <= "\udfff" for char in argument):
             shown = argument.encode("utf-8", "backslashreplace").decode()
-            raise InputError(f"'{shown}' is not UTF-8", remedy="Rename the file: its name stands in the report.")
+            raise InvalidText(f"'{shown}' is not UTF-8", remedy="Rename the file: its name is printed in the report.")
     try:
         os.getcwd()
     except OSError:
-        raise InputError("the current folder is gone", remedy="Change to one that exists.") from None
+        raise MissingFile("the current folder is gone", remedy="Change to one that exists.") from None
 
 
 def _fail(message: str, code: int = 2) -> None:

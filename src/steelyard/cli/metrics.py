@@ -9,7 +9,7 @@ import click
 from steelyard.cli.options import complete_metric, complete_task, terminal_width
 from steelyard.cli.say import say
 from steelyard.core import catalogue
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InputError, UnknownMetric
 from steelyard.core.metric import Metric
 from steelyard.core.spec import parse_spec
 from steelyard.render.catalogue import list_text, metric_dict, metric_text
@@ -69,4 +69,4 @@ def _explain(spec: str, tasks: list[str]) -> dict[str, list[Metric]]:
     if meant in named:
         return {meant: list(catalogue.metrics(meant))}
     remedy = catalogue.suggestion(name, named, or_task=True)
-    raise InputError(f"there is no metric '{spec}'", remedy=remedy or "'steelyard metrics' lists them all.")
+    raise UnknownMetric(f"there is no metric '{spec}'", remedy=remedy or "'steelyard metrics' lists them all.")

@@ -20,7 +20,15 @@ from steelyard.cli.outputs import check_targets
 from steelyard.cli.progress import listener
 from steelyard.cli.say import say
 from steelyard.core import catalogue
-from steelyard.core.errors import InputError
+from steelyard.core.errors import (
+    CannotWrite,
+    Conflict,
+    DuplicateKey,
+    InvalidNumber,
+    InvalidSetting,
+    MissingKey,
+    Unsupported,
+)
 from steelyard.core.options import Option
 from steelyard.core.progress import steps, use_progress
 from steelyard.core.request import FACTORS, FIXED, LIKE, SEQUENCES
@@ -78,7 +86,9 @@ def keep_options(ctx: click.Context, param: click.Parameter, value: Sequence[str
     for pair in value:
         name, equals, text = pair.partition("=")
         if not (name and equals and text):
-            raise InputError(f"--option '{pair}' is not NAME=VALUE", remedy="Example: --option truth.angle=radians.")
+            raise InvalidSetting(
+                f"--option '{pair}' is not NAME=VALUE", remedy="Example: --option truth.angle=radians."
+            )
         _keep(ctx, name, text)
 
 
@@ -91,7 +101,7 @@ def keep_weight(ctx: click.Context, param: click.Parameter, value: str | None) -
 def _keep(ctx: click.Context, name: str, value: str) -> None:
     given = ctx.meta.setdefault(_GIVEN, {})
     if name in given:
-        raise InputError(f"option {name} is given twice", remedy="Give it once.")
+        raise DuplicateKey(f"option {name} is given twice", remedy="Give it once.")
     given[name] = value
 
 
@@ -218,7 +228,7 @@ def keep_old_look(ctx: click.Context, param: click.Parameter, value: Any) -> Non
     """Take the formats of figures by the option's old name."""
     if value is not None:
         if "formats" in ctx.meta.get(_LOOK, {}):
-            raise InputError("--format and --figure-format both name the figures' formats", remedy="Give the latter.")
+            raise DuplicateKey("--format and --figure-format both name the figures' formats", remedy="Give the latter.")
         say("--format is deprecated for figures: write --figure-format.", err=True)
         ctx.meta.setdefault(_LOOK, {})["formats"] = value
 
@@ -247,7 +257,7 @@ def refuse_together(option: str, given: Any, others: Mapping[str, Any]) -> None:
     """Refuse an option with any of others that are given, by the names of both."""
     for name, value in others.items():
         if given and value:
-            raise InputError(f"{option} cannot be combined with {name}", remedy="Leave one of them out.")
+            raise Conflict(f"{option} cannot be combined with {name}", remedy="Leave one of them out.")
 
 
 def figure_options(function: Any) -> Any:
@@ -309,7 +319,7 @@ def check_figures(figures: str | None) -> None:
     look = figure_look()
     if look and not figures:
         name = {"formats": "figure-format"}.get(next(iter(look)), next(iter(look)))
-        raise InputError(f"--{name} says how figures look, and none are asked for", remedy="Add --figures DIR.")
+        raise InvalidSetting(f"--{name} says how figures look, and none are asked for", remedy="Add --figures DIR.")
     if figures:
         load(CHECK_FIGURES)(**look)
 
@@ -321,7 +331,7 @@ def parse_confidence(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
-        raise InputError(f"--ci '{text}' is not a level", remedy="Write 0.95, or none.") from None
+        raise InvalidNumber(f"--ci '{text}' is not a level", remedy="Write 0.95, or none.") from None
 
 
 def _named_values(
@@ -337,9 +347,9 @@ def _named_values(
     for pair in pairs:
         name, equals, value = split(pair, "=")
         if not (name and equals and value):
-            raise InputError(f"{option} '{pair}' is not {form}", remedy=f"Example: {option} {example}.")
+            raise InvalidSetting(f"{option} '{pair}' is not {form}", remedy=f"Example: {option} {example}.")
         if name in values:
-            raise InputError(f"{option} names '{name}' twice", remedy="Give each name once.")
+            raise DuplicateKey(f"{option} names '{name}' twice", remedy="Give each name once.")
         values[name] = value
     return values
 
@@ -351,7 +361,7 @@ def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
     if _WEIGHT in ctx.meta:
         name = _weight_name(str(ctx.params["task"]))
         if {name, f"truth.{name}"} & mapping.keys():
-            raise InputError("--weight and --map both name the weights", remedy="Give one of them.")
+            raise DuplicateKey("--weight and --map both name the weights", remedy="Give one of them.")
         mapping[f"truth.{name}"] = ctx.meta[_WEIGHT]
     return mapping
 
@@ -365,16 +375,16 @@ def parse_models(given: Sequence[str]) -> list[str] | dict[str, str]:
         if not equals or os.path.exists(text) or "/" in name or "\\" in name:
             name, path = "", text
         elif not (name and path):
-            raise InputError(f"'{text}' is not NAME=FILE", remedy="Example: ours=predictions.csv.")
+            raise InvalidSetting(f"'{text}' is not NAME=FILE", remedy="Example: ours=predictions.csv.")
         if name and name in models:
-            raise InputError(f"two models are called '{name}'", remedy="Give each another name.")
+            raise DuplicateKey(f"two models are called '{name}'", remedy="Give each another name.")
         models[name or f"\0{len(models)}"] = path
         named = named or bool(name)
     if not named:
         return list(models.values())
     lacking = [path for name, path in models.items() if name.startswith("\0")]
     if lacking:
-        raise InputError(f"'{lacking[0]}' has no name, and other models have", remedy="Name all models, or none.")
+        raise MissingKey(f"'{lacking[0]}' has no name, and other models have", remedy="Name all models, or none.")
     return models
 
 
@@ -391,7 +401,7 @@ def _weight_name(task: str) -> str:
     own = {column.name for column in catalogue.find_task(task).truth.columns if not column.required}
     name = next((name for name in WEIGHT_NAMES if name in own), None)
     if name is None:
-        raise InputError(f"task '{task}' takes no weights of units, which --weight names", remedy="Leave it out.")
+        raise Unsupported(f"task '{task}' takes no weights of units, which --weight names", remedy="Leave it out.")
     return name
 
 
@@ -407,7 +417,7 @@ def check_outputs(
     """Refuse, before any work is done, what cannot be written; `files` and `folders` are what else a command writes."""
     for output in outputs:
         if Path(output).suffix.lower() not in WRITERS:
-            raise InputError(
+            raise CannotWrite(
                 f"cannot write '{output}': the ending names no format",
                 remedy=f"Use one of {', '.join(WRITERS)}.",
             )

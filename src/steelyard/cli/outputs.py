@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import CannotWrite, NotInstalled
 
 NEEDED = {".xlsx": ("openpyxl", "excel")}  # the package of an ending, and the extra that brings it
 
@@ -19,7 +19,7 @@ def check_targets(files: Sequence[str], folders: Sequence[str] = ()) -> None:
         _check_package(file)
         whole = os.path.normcase(os.path.abspath(file))
         if whole in seen:
-            raise InputError(f"'{file}' is to be written twice", remedy="Give each output a name of its own.")
+            raise CannotWrite(f"'{file}' is to be written twice", remedy="Give each output a name of its own.")
         seen.add(whole)
         if not os.path.exists(file):  # what is there may be a device or a pipe, and is written as it is
             _check_folder(file, os.path.dirname(whole))
@@ -30,7 +30,7 @@ def check_targets(files: Sequence[str], folders: Sequence[str] = ()) -> None:
 def _check_package(file: str) -> None:
     package, extra = NEEDED.get(Path(file).suffix.lower(), ("", ""))
     if package and find_spec(package) is None:
-        raise InputError(
+        raise NotInstalled(
             f"cannot write '{file}': {package} is not installed",
             remedy=f"Install the extra: pip install 'steelyard[{extra}]'.",
         )
@@ -41,6 +41,6 @@ def _check_folder(given: str, folder: str) -> None:
     while not os.path.lexists(folder) and os.path.dirname(folder) != folder:
         folder = os.path.dirname(folder)
     if not os.path.isdir(folder):
-        raise InputError(f"cannot be written: '{folder}' is no folder", where=given, remedy="Choose another place.")
+        raise CannotWrite(f"cannot be written: '{folder}' is no folder", where=given, remedy="Choose another place.")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise InputError(f"cannot be written: '{folder}' may not be written to", where=given)
+        raise CannotWrite(f"cannot be written: '{folder}' may not be written to", where=given)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 from steelyard.cli.say import say
-from steelyard.core.errors import InputError
+from steelyard.core.errors import EmptyInput, InvalidSetting, InvalidText
 from steelyard.io.write import write_text
 from steelyard.language import scene, tokens
 from steelyard.render import scene as drawing
@@ -37,11 +37,11 @@ def parse(captions: tuple[str, ...], graph: scene.Graph, as_json: bool, svg: str
         texts = list(captions) or [line.strip() for line in sys.stdin if line.strip()]
         "".join(texts).encode()
     except UnicodeError:
-        raise InputError("a caption is not UTF-8 text", remedy="Give captions as UTF-8.") from None
+        raise InvalidText("a caption is not UTF-8 text", remedy="Give captions as UTF-8.") from None
     if not texts:
-        raise InputError("there is no caption", remedy='Example: steelyard parse "a red car beside a white house".')
+        raise EmptyInput("there is no caption", remedy='Example: steelyard parse "a red car beside a white house".')
     if svg and len(texts) > 1:
-        raise InputError(f"--svg draws one caption, and there are {len(texts)}", remedy="Give one.")
+        raise InvalidSetting(f"--svg draws one caption, and there are {len(texts)}", remedy="Give one.")
     tokenised = tokens.ptb(texts)
     graphs = [scene.tuples_of(lines) for lines in scene.tuple_lines(tokenised, graph)]
     if svg:

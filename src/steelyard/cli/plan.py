@@ -8,7 +8,7 @@ import click
 
 from steelyard.cli.options import check_outputs, parse_margins, terminal_width
 from steelyard.cli.say import say
-from steelyard.core.errors import InputError
+from steelyard.core.errors import CannotWrite, InvalidNumber, InvalidSetting
 
 WRITERS = {".json": "to_json", ".md": "to_markdown", ".html": "to_html"}
 
@@ -77,14 +77,14 @@ def plan(
 
     for name in output:
         if Path(name).suffix.lower() not in WRITERS:
-            raise InputError(f"cannot write '{name}': the ending names no format", remedy="Use .json, .md or .html.")
+            raise CannotWrite(f"cannot write '{name}': the ending names no format", remedy="Use .json, .md or .html.")
     check_outputs(output, html=html, figures=figures)
     targets = _sizes(target, "--target")
     widths: dict[str, float] | float | None = None
     if width:
         plain = [one for one in width if "=" not in one]
         if plain and len(width) > 1:
-            raise InputError(f"--width {plain[0]} is for all metrics, and stands alone", remedy="Name the metrics.")
+            raise InvalidSetting(f"--width {plain[0]} is for all metrics, and stands alone", remedy="Name the metrics.")
         widths = _size(plain[0], "--width", plain[0]) if plain else _sizes(width, "--width")
     study = make_plan(
         pilot, baseline=baseline, model=model, targets=targets, units=units, power=power, width=widths, family=family,
@@ -108,11 +108,11 @@ def _size(text: str, option: str, whole: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise InputError(f"{option} '{whole}' is not a size", remedy=f"Example: {option} map=0.02.") from None
+        raise InvalidNumber(f"{option} '{whole}' is not a size", remedy=f"Example: {option} map=0.02.") from None
 
 
 def _runs(text: str | None) -> list[int]:
     try:
         return [] if text is None else [int(one) for one in text.split(",")]
     except ValueError:
-        raise InputError(f"--runs '{text}' is not a list of numbers", remedy="Example: --runs 3,5,10.") from None
+        raise InvalidSetting(f"--runs '{text}' is not a list of numbers", remedy="Example: --runs 3,5,10.") from None

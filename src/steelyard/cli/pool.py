@@ -8,7 +8,7 @@ import click
 
 from steelyard.cli.options import check_outputs, terminal_width
 from steelyard.cli.say import say
-from steelyard.core.errors import InputError
+from steelyard.core.errors import CannotWrite
 from steelyard.results.result import Result
 
 WRITERS = {".json": "to_json", ".md": "to_markdown", ".html": "to_html"}
@@ -58,7 +58,7 @@ def check_written(output: tuple[str, ...], html: str | None) -> None:
     """Refuse outputs that cannot be written before any work is done."""
     for name in output:
         if Path(name).suffix.lower() not in WRITERS:
-            raise InputError(f"cannot write '{name}': unknown file extension", remedy="Use .json, .md or .html.")
+            raise CannotWrite(f"cannot write '{name}': unknown file extension", remedy="Use .json, .md or .html.")
     check_outputs(output, html=html, figures=None)
 
 

@@ -9,7 +9,7 @@ import click
 from steelyard import api
 from steelyard.cli.options import WRITERS, check_outputs, figure_look, figure_options, terminal_width
 from steelyard.cli.say import say
-from steelyard.core.errors import InputError
+from steelyard.core.errors import CannotWrite
 from steelyard.results.comparison import Lineup
 from steelyard.results.registry import renderer
 
@@ -36,7 +36,7 @@ def report(result: str, output: tuple[str, ...], figures: str | None, pairs: boo
     """
     check_outputs(output, figures=figures)
     if any(name.lower().endswith(".json") for name in output):
-        raise InputError("a report is not written as JSON again", remedy="Use .html, .md, .tex, .csv or .xlsx.")
+        raise CannotWrite("a report is not written as JSON again", remedy="Use .html, .md, .tex, .csv or .xlsx.")
     outcome = api.read(result)
     for name in output:  # before the first is written
         form = WRITERS[Path(name).suffix.lower()].removeprefix("to_")

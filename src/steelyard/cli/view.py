@@ -11,7 +11,7 @@ import sys
 import click
 
 from steelyard.cli.say import say
-from steelyard.core.errors import InputError, MissingExtra
+from steelyard.core.errors import InvalidSetting, MissingExtra
 from steelyard.view.folder import Folder
 
 
@@ -41,7 +41,7 @@ def view(folder: str, port: int, open_it: bool) -> None:
         listening.bind(("127.0.0.1", port))
         listening.listen(1024)  # whoever reads the address may ask at once, and waits until the server is there
     except OSError as error:
-        raise InputError(f"port {port} cannot be had: {error.strerror}", remedy="Leave --port out.") from None
+        raise InvalidSetting(f"port {port} cannot be had: {error.strerror}", remedy="Leave --port out.") from None
     address = listening.getsockname()[1]
     place = f"http://127.0.0.1:{address}/{token}/"
     say(place)

@@ -15,7 +15,7 @@ import click
 from steelyard.cli.options import parse_confidence, parse_mapping, terminal_width
 from steelyard.cli.say import say
 from steelyard.core.counts import count_text
-from steelyard.core.errors import InputError
+from steelyard.core.errors import CannotWrite, InvalidSetting
 from steelyard.io.write import write_bytes
 from steelyard.render.numbers import money_text
 from steelyard.vlm.answers import MODES, MOST_GRAMS
@@ -149,7 +149,7 @@ def run(
     """
     priced = read_prices(prices) if prices else None
     if budget is not None and priced is None:
-        raise InputError("a budget needs prices", remedy="Give them with --prices FILE.")
+        raise InvalidSetting("a budget needs prices", remedy="Give them with --prices FILE.")
     names = [name.strip() for name in (prompts or "").split(",") if name.strip()]
     chosen = choose_prompts(names, prompt_file, answer, questions)
     table = frame_table(frames, parse_mapping(mapping))
@@ -196,7 +196,7 @@ def _param(text: str) -> tuple[str, Any]:
     """A field and its value: JSON, a text, or None."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
-        raise InputError(f"--param '{text[:60]}' is no field", remedy="Write --param name=value.")
+        raise InvalidSetting(f"--param '{text[:60]}' is no field", remedy="Write --param name=value.")
     if value.strip().lower() == "none":
         return name.strip(), None
     try:
@@ -328,7 +328,7 @@ def score(
     writers = {".json": "to_json", ".md": "to_markdown", ".html": "to_html"}
     for name in output:
         if Path(name).suffix.lower() not in writers:
-            raise InputError(f"cannot write '{name}': the ending names no format", remedy="Use .json, .md or .html.")
+            raise CannotWrite(f"cannot write '{name}': the ending names no format", remedy="Use .json, .md or .html.")
     crossed = [tuple(name.strip() for name in names.split(",")) for names in by]
     level = parse_confidence(confidence)
     result = score_run(folders, metrics or None, task=task, confidence=level, by=crossed, **settings)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 from steelyard.core.block import Block
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InputError, Unsupported
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.ranking import BlockReader, RankingBlock
@@ -125,4 +125,4 @@ class AnsweredBlock(Block):
 
 def no_approximation(what: str) -> InputError:
     """What a metric says that a histogram cannot bound."""
-    return InputError(f"{what} has no approximate form", remedy="Leave the metric out, or the approximate mode.")
+    return Unsupported(f"{what} has no approximate form", remedy="Leave the metric out, or the approximate mode.")

@@ -12,7 +12,16 @@ from importlib import import_module
 from typing import Any
 
 from steelyard.core import registry
-from steelyard.core.errors import InputError, nearest, nearest_of
+from steelyard.core.errors import (
+    DuplicateKey,
+    InputError,
+    InvalidSpec,
+    InvalidValue,
+    UnknownMetric,
+    UnknownTask,
+    nearest,
+    nearest_of,
+)
 from steelyard.core.metric import Metric, spec_aliases, spec_name
 from steelyard.core.sample import Sample, find_sample
 from steelyard.core.spec import Call, folded, parse_spec, render_value
@@ -125,7 +134,7 @@ def find_task(name: str) -> Task:
     """The task of that name, or of that synonym."""
     meant = task_name(name)
     if meant is None:
-        raise InputError(
+        raise UnknownTask(
             f"there is no task '{name}'", remedy=_closest(str(name), _task_words(TASKS)) or nearest("", TASKS)
         )
     return TASKS[meant]
@@ -205,14 +214,14 @@ def _spelled(call: Call, task: Task) -> Call:
         return call
     specs = meanings(call.name, task)
     if not specs:
-        raise InputError(f"task '{task.name}' has no metric '{call.name}'", remedy=_suggestion(call.name, task))
+        raise UnknownMetric(f"task '{task.name}' has no metric '{call.name}'", remedy=_suggestion(call.name, task))
     if len(specs) > 1:
         listed = f"{', '.join(specs[:-1])} or {specs[-1]}"
-        raise InputError(f"'{call.name}' can mean {listed} in task '{task.name}'", remedy="Write one of these names.")
+        raise InvalidValue(f"'{call.name}' can mean {listed} in task '{task.name}'", remedy="Write one of these names.")
     meant = parse_spec(specs[0])
     own = meant.settings.keys() & call.settings.keys()
     if (meant.values and call.values) or (meant.at is not None and call.at is not None) or own:
-        raise InputError(
+        raise DuplicateKey(
             f"'{call.name}' is '{specs[0]}', which has that setting already",
             remedy=f"Write '{specs[0]}' and change it.",
         )
@@ -261,7 +270,7 @@ def _build(given: Call, task: Task) -> Metric:
     if call.at is not None:
         at = named.get(folded(call.at_key)) if call.at_key else cls.at or cls.also_at
         if at is None or at not in (cls.at, cls.also_at):
-            raise InputError(f"metric '{call.name}' takes no '@{call.at_key}'", remedy=_settings_of(cls))
+            raise InvalidSpec(f"metric '{call.name}' takes no '@{call.at_key}'", remedy=_settings_of(cls))
         own = task.spellings.get(f"{call.name}@{render_value(call.at)}")
         if own is not None:
             return _build(dataclasses.replace(call, name=own, at=None, at_key=""), task)
@@ -269,19 +278,19 @@ def _build(given: Call, task: Task) -> Metric:
     wrapped = [name for name, field in fields.items() if field.type in ("Metric", Metric)]
     values = call.values if wrapped else [value for value in call.values if not _same_metric(value, given, call, task)]
     if len(values) > len(wrapped):
-        raise InputError(f"metric '{call.name}' takes settings by name only", remedy=_settings_of(cls))
+        raise InvalidSpec(f"metric '{call.name}' takes settings by name only", remedy=_settings_of(cls))
     for name, value in zip(wrapped, values, strict=False):
         settings[name] = _build(value if isinstance(value, Call) else Call(str(value)), task)
     for name, value in call.settings.items():
         meant = named.get(folded(name))
         if meant is None:
-            raise InputError(f"metric '{call.name}' has no setting '{name}'", remedy=_settings_of(cls))
+            raise InvalidSpec(f"metric '{call.name}' has no setting '{name}'", remedy=_settings_of(cls))
         if meant in settings:
-            raise InputError(f"metric '{call.name}': '{name}' is given twice", remedy="Give it once.")
+            raise DuplicateKey(f"metric '{call.name}': '{name}' is given twice", remedy="Give it once.")
         settings[meant] = value
     lacking = [name for name in wrapped if name not in settings]
     if lacking:
-        raise InputError(
+        raise InvalidSpec(
             f"metric '{call.name}' wraps another metric", remedy=f"Example: {call.name}({task.defaults[0]})."
         )
     metric = cls(**settings)

@@ -1,20 +1,32 @@
 """Errors that a user can cause, and how they read.
 
-Every message says what is wrong, where (file, line or row, column, id), and the remedy. A programming mistake of
-our own is not an `InputError`: it raises whatever Python raises.
+Every message says what is wrong, where (file, line or row, column, id), and the remedy. Every kind of error is a class
+with a stable code: `DuplicateKey.code` is "E-duplicate-key". A programming mistake of our own is not an `InputError`:
+it raises whatever Python raises.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from typing import ClassVar
 
 
 class SteelyardError(Exception):
-    """Base of the errors that Steelyard raises on purpose."""
+    """Base of the errors that Steelyard raises on purpose. `code` names the kind of error and does not change."""
+
+    code: ClassVar[str] = "E-steelyard"
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.code = "E" + re.sub("[A-Z]", lambda letter: f"-{letter[0].lower()}", cls.__name__)
 
 
 class InputError(SteelyardError, ValueError):
-    """The user's input is wrong: data, a setting or a spec. The CLI prints it and exits with 2."""
+    """The user's input is wrong: data, a setting or a spec. The CLI prints it and exits with 2.
+
+    `what`, `where` and `remedy` are the parts of the message; the classes below say which kind of error it is.
+    """
 
     def __init__(self, what: str, *, where: str = "", remedy: str = "") -> None:
         what, where = _shortened(what, 1500), _shortened(where, 500).replace("\n", "\\n")
@@ -25,7 +37,123 @@ class InputError(SteelyardError, ValueError):
         super().__init__(text.encode("utf-8", "backslashreplace").decode())  # half a surrogate cannot be printed
 
 
-class WriteError(InputError):
+class MissingFile(InputError):
+    """A file or directory does not exist."""
+
+
+class UnreadableFile(InputError):
+    """A file exists but cannot be opened or unpacked: permissions, a truncated archive, a directory or a pipe."""
+
+
+class InvalidFile(InputError):
+    """The contents of a file are not valid in its format."""
+
+
+class UnknownFormat(InputError):
+    """The format of a file is not supported, or its name does not say it."""
+
+
+class InvalidText(InputError):
+    """Text that is not valid UTF-8."""
+
+
+class EmptyInput(InputError):
+    """There is nothing to score: no rows, images, classes or questions."""
+
+
+class MissingColumn(InputError):
+    """A table lacks a required column."""
+
+
+class MissingKey(InputError):
+    """A record lacks a required key or field."""
+
+
+class EmptyCell(InputError):
+    """A value is required where the cell is empty."""
+
+
+class DuplicateKey(InputError):
+    """An id, key, column, name or file is given more than once."""
+
+
+class InvalidNumber(InputError):
+    """A value is not a number, not finite or not whole where it must be."""
+
+
+class InvalidValue(InputError):
+    """A value is of the wrong kind."""
+
+
+class OutOfRange(InputError):
+    """A number lies outside of what is allowed."""
+
+
+class ShapeMismatch(InputError):
+    """Shapes, sizes, lengths or types of arrays, images or columns do not fit."""
+
+
+class UnknownName(InputError):
+    """A class, image, column, model or other name does not exist."""
+
+
+class Unmatched(InputError):
+    """Truth and predictions do not have the same units."""
+
+
+class UnknownTask(InputError):
+    """There is no such task."""
+
+
+class UnknownMetric(InputError):
+    """There is no such metric in the task."""
+
+
+class InvalidSpec(InputError):
+    """A metric's spec, its settings, or a rule of a gate is not valid."""
+
+
+class InvalidSetting(InputError):
+    """The value of a setting or option is not valid."""
+
+
+class Conflict(InputError):
+    """Settings, options or inputs that exclude each other."""
+
+
+class Unsupported(InputError):
+    """What is asked for is not supported for this task, metric or input."""
+
+
+class TooLarge(InputError):
+    """A limit of size, length, depth or memory is exceeded."""
+
+
+class Incompatible(InputError):
+    """Results, states or arrays that cannot be merged, pooled or compared."""
+
+
+class MissingData(InputError):
+    """A result or file lacks what is needed here, such as draws, influences, intervals or image sizes."""
+
+
+class InvalidResult(InputError):
+    """A stored result, state, journal or ledger is damaged, or of another kind."""
+
+
+class NotInstalled(InputError):
+    """An optional package is needed for this input or output."""
+
+
+class ServerFailure(InputError):
+    """A model server or a cluster does not answer as it should."""
+
+
+class CannotWrite(InputError):
+    """An output cannot be written under this name or in this place."""
+
+
+class WriteError(CannotWrite):
     """A file cannot be written, for lack of space or permission: never the fault of the data that were read."""
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidValue, MissingKey
 from steelyard.core.numerals import is_whole
 
 
 def json_field(entry: Any, key: str, where: str) -> Any:
     """What an object has under a key, which must be there."""
     if not isinstance(entry, dict):
-        raise InputError(
+        raise InvalidValue(
             f"{_shown(entry)} where an object is expected", where=where, remedy=f"It needs the key '{key}'."
         )
     if key not in entry:
-        raise InputError(f"the key '{key}' is missing", where=where, remedy="Add it.")
+        raise MissingKey(f"the key '{key}' is missing", where=where, remedy="Add it.")
     return entry[key]
 
 
@@ -27,7 +27,7 @@ def json_whole(value: Any, key: str, where: str) -> int:
         return int(value)
     if isinstance(value, str) and is_whole(value, 18, signed=True):
         return int(value)
-    raise InputError(f"'{key}' is {_shown(value)}", where=where, remedy="It must be a whole number.")
+    raise InvalidValue(f"'{key}' is {_shown(value)}", where=where, remedy="It must be a whole number.")
 
 
 def _shown(value: Any) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import Incompatible, InvalidValue
 from steelyard.core.frozen import frozen
 from steelyard.core.numerals import is_whole
 
@@ -60,7 +60,7 @@ class Axis:
         for part in parts:
             for label, name in zip(part.ids, part.shown, strict=True):
                 if shown.setdefault(str(label), name) != name:
-                    raise InputError(
+                    raise InvalidValue(
                         f"class '{label}' is called '{shown[str(label)]}' and '{name}'", remedy="Name each class alike."
                     )
         named = any(part.names for part in parts)
@@ -93,10 +93,10 @@ class Metadata:
         first = parts[0]
         for part in parts[1:]:
             if part.axes.keys() != first.axes.keys():
-                raise InputError("measurements of different tasks cannot be merged")
+                raise Incompatible("measurements of different tasks cannot be merged")
             for name, value in first.flags.items():
                 if part.flags.get(name) != value:
-                    raise InputError(
+                    raise Incompatible(
                         f"measurements that differ in '{name}' cannot be merged: {value} and {part.flags.get(name)}",
                         remedy="Give all parts in the same form.",
                     )

@@ -7,7 +7,7 @@ import re
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidSpec, InvalidValue
 from steelyard.core.frozen import frozen
 from steelyard.core.spec import render_value
 from steelyard.core.statistic import Requirement
@@ -187,11 +187,11 @@ def _check_range(cls: type[Metric]) -> None:
         return
     example = "Add `range = (0, 1)` for a share, or `range = (0, float('inf'))` for an error without an upper end."
     if not hasattr(cls, "range"):
-        raise InputError(f"metric class '{cls.__name__}' declares no range", remedy=example)
+        raise InvalidValue(f"metric class '{cls.__name__}' declares no range", remedy=example)
     ends = cls.range
     numbers = isinstance(ends, tuple) and len(ends) == 2 and all(isinstance(end, int | float) for end in ends)
     if not numbers or not ends[0] < ends[1]:
-        raise InputError(f"metric class '{cls.__name__}': {ends!r} is not a range", remedy=example)
+        raise InvalidValue(f"metric class '{cls.__name__}': {ends!r} is not a range", remedy=example)
 
 
 def spec_name(field: dataclasses.Field[Any]) -> str:
@@ -250,7 +250,7 @@ def one_of(metric: Metric, field: str, *allowed: Any) -> None:
     value = getattr(metric, field)
     if value not in allowed:
         known = ", ".join(render_value(a) for a in allowed)
-        raise InputError(
+        raise InvalidSpec(
             f"metric '{metric.name}': {field} cannot be {render_value(value)}",
             remedy=f"Choose one of: {known}.",
         )
@@ -262,7 +262,7 @@ def within_range(metric: Metric, field: str, low: float, high: float, *, open_lo
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not low <= value <= high or (open_low and value == low):
         bracket = "more than" if open_low else "from"
-        raise InputError(
+        raise InvalidSpec(
             f"metric '{metric.name}': {field} cannot be {render_value(value)}",
             remedy=f"It must be a number {bracket} {low:g}" + (f" to {high:g}." if high != float("inf") else " up."),
         )

@@ -32,7 +32,15 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import (
+    DuplicateKey,
+    InputError,
+    InvalidNumber,
+    InvalidResult,
+    MissingFile,
+    TooLarge,
+    UnreadableFile,
+)
 
 if TYPE_CHECKING:
     from zipfile import ZipInfo
@@ -74,7 +82,7 @@ def open_regular(path: Name, source: str = "", *, pipes: bool = False, most: int
         status = os.fstat(number)
         _check_kind(status.st_mode, path, source, pipes)
         if most is not None and status.st_size > most:
-            raise InputError(f"is larger than {_amount(most)}", where=source, remedy="Give a smaller file.")
+            raise TooLarge(f"is larger than {_amount(most)}", where=source, remedy="Give a smaller file.")
         if not stat.S_ISREG(status.st_mode):
             os.set_blocking(number, True)
         return open(number, "rb")
@@ -94,7 +102,7 @@ def read_regular(path: Name, source: str = "", *, most: int | None = None) -> by
         except OSError as error:
             raise _unreadable(error, source) from None
     if most is not None and len(data) > most:  # it grew meanwhile
-        raise InputError(f"is larger than {_amount(most)}", where=source, remedy="Give a smaller file.")
+        raise TooLarge(f"is larger than {_amount(most)}", where=source, remedy="Give a smaller file.")
     return data
 
 
@@ -108,12 +116,12 @@ def check_readable(path: Name, source: str = "", *, pipes: bool = True) -> None:
         raise _unreadable(error, source) from None
     except ValueError:
         what = "the path contains a null byte" if "\0" in os.fspath(path) else "the path is not valid text"
-        raise InputError(what, where=ascii(source), remedy="Check the path.") from None
+        raise UnreadableFile(what, where=ascii(source), remedy="Check the path.") from None
     if real:
         _steps_below(real, source)
     _check_kind(mode, path, source, pipes)
     if not os.access(path, os.R_OK):
-        raise InputError("cannot be read: Permission denied", where=source)
+        raise UnreadableFile("cannot be read: Permission denied", where=source)
 
 
 def is_entry(path: Name) -> bool:
@@ -150,7 +158,7 @@ def open_below(root: str, steps: list[str] | tuple[str, ...]) -> int:
 def _steps_below(real: str, source: str) -> list[str]:
     root = os.path.join(_ROOT.get(), "")
     if not real.startswith(root) or real == root:
-        raise InputError("lies outside the folder that is shown", where=source, remedy="Copy it into the folder.")
+        raise UnreadableFile("lies outside the folder that is shown", where=source, remedy="Copy it into the folder.")
     return real[len(root) :].split(os.sep)
 
 
@@ -158,13 +166,13 @@ def _check_kind(mode: int, path: Name, source: str, pipes: bool) -> None:
     if stat.S_ISREG(mode) or (pipes and stat.S_ISFIFO(mode) and not _ROOT.get() and _is_unnamed(os.fsdecode(path))):
         return
     if stat.S_ISDIR(mode):
-        raise InputError("is a folder, not a file", where=source)
+        raise UnreadableFile("is a folder, not a file", where=source)
     if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-        raise InputError("is a device, not a regular file", where=source, remedy="Some never end: give a file.")
+        raise UnreadableFile("is a device, not a regular file", where=source, remedy="Some never end: give a file.")
     if stat.S_ISFIFO(mode):
         remedy = f"It may wait without end: give {'<(command), or ' if pipes else ''}a file."
-        raise InputError("is a named pipe, not a regular file", where=source, remedy=remedy)
-    raise InputError("is a socket, not a regular file", where=source, remedy="Give a file.")
+        raise UnreadableFile("is a named pipe, not a regular file", where=source, remedy=remedy)
+    raise UnreadableFile("is a socket, not a regular file", where=source, remedy="Give a file.")
 
 
 def _is_unnamed(path: str) -> bool:
@@ -174,8 +182,8 @@ def _is_unnamed(path: str) -> bool:
 
 def _unreadable(error: OSError, source: str) -> InputError:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return InputError("there is no such file", where=source, remedy="Check the path.")
-    return InputError(f"cannot be read: {error.strerror or error}", where=source, remedy="Check the path.")
+        return MissingFile("there is no such file", where=source, remedy="Check the path.")
+    return UnreadableFile(f"cannot be read: {error.strerror or error}", where=source, remedy="Check the path.")
 
 
 def unpack_limit() -> int | None:
@@ -188,7 +196,7 @@ def unpack_limit() -> int | None:
     match = re.fullmatch(r"([0-9]{1,12})\s*([KMGT]?B?)", text.upper())
     unit = match[2] if match and match[2] in _UNITS else f"{match[2]}B" if match else ""
     if match is None or not int(match[1]):
-        raise InputError(f"'{text}' is not a size", where=VARIABLE, remedy='Write "2GB", "800MB" or "none".')
+        raise InvalidNumber(f"'{text}' is not a size", where=VARIABLE, remedy='Write "2GB", "800MB" or "none".')
     return int(match[1]) * _UNITS[unit]
 
 
@@ -207,7 +215,7 @@ def check_declared(declared: int, size: int, source: str) -> None:
 def too_much(size: int, source: str, condition: str = "") -> InputError:
     """The error for a file of `size` bytes that unpacks to more than it may."""
     most = most_unpacked(size)
-    return InputError(
+    return TooLarge(
         f"holds more than {_amount(most)} once unpacked, far more than its size says",
         where=source,
         remedy=f"Unpack it first{condition}, or set {VARIABLE}, to 2GB for instance.",
@@ -251,7 +259,9 @@ class Unpacked(io.RawIOBase):
         try:
             data = self.inner.read(len(buffer))
         except self.faults as error:
-            raise InputError(f"cannot be unpacked: {error}", where=self.source, remedy="Is the file whole?") from None
+            raise UnreadableFile(
+                f"cannot be unpacked: {error}", where=self.source, remedy="Is the file whole?"
+            ) from None
         self.count += len(data) + LINE * data.count(b"\n")
         if self.count > self.most:
             raise too_much(self.size, self.source)
@@ -273,7 +283,7 @@ class Archive:
         self.members: dict[str, ZipInfo] = {}
         for member in self.inner.infolist():
             if member.filename in self.members:
-                raise InputError(f"holds '{member.filename}' twice", where=source, remedy="Pack it again.")
+                raise DuplicateKey(f"holds '{member.filename}' twice", where=source, remedy="Pack it again.")
             self.members[member.filename] = member
         declared = sum(member.file_size for member in self.members.values())
         check_declared(declared, os.fstat(file.fileno()).st_size, source)
@@ -288,7 +298,7 @@ class Archive:
 
 def _broken(error: Exception, where: str) -> InputError:
     text = "it is encrypted" if "password required" in str(error) else str(error).splitlines()[0] if str(error) else ""
-    return InputError(f"cannot be unpacked: {text or 'it is damaged'}", where=where, remedy="Is the file whole?")
+    return InvalidResult(f"cannot be unpacked: {text or 'it is damaged'}", where=where, remedy="Is the file whole?")
 
 
 @contextmanager

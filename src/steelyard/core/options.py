@@ -13,7 +13,7 @@ from dataclasses import field
 from typing import Any, Literal
 
 from steelyard.core import registry
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import Conflict, InvalidNumber, InvalidSetting, OutOfRange, nearest
 from steelyard.core.frozen import frozen
 
 SIDES = ("truth", "prediction")
@@ -47,11 +47,13 @@ class Option:
         """The value as the task takes it; an `ids` option is left to the reader of files."""
         if self.type == "choice" and value not in self.choices and not self._is_brought(value):
             known = ", ".join(self.choices)
-            raise InputError(f"option {self.name}: '{value}' is not a valid choice", remedy=f"Choose one of: {known}.")
+            raise InvalidSetting(
+                f"option {self.name}: '{value}' is not a valid choice", remedy=f"Choose one of: {known}."
+            )
         if self.type == "numbers":
             parts = value.split(",") if isinstance(value, str) else value if hasattr(value, "__len__") else [value]
             if not len(parts):
-                raise InputError(f"option {self.name}: no number is given", remedy=self.meaning)
+                raise InvalidNumber(f"option {self.name}: no number is given", remedy=self.meaning)
             return tuple(self._number(part) for part in parts)
         return value if self.type != "number" else self._number(value)
 
@@ -62,11 +64,11 @@ class Option:
         try:
             number = float(value)
         except (TypeError, ValueError):
-            raise InputError(f"option {self.name}: '{value}' is not a number", remedy=self.meaning) from None
+            raise InvalidNumber(f"option {self.name}: '{value}' is not a number", remedy=self.meaning) from None
         low = -math.inf if self.minimum is None else self.minimum
         if isinstance(value, bool) or not math.isfinite(number) or number <= low:
             above = "finite" if self.minimum is None else f"more than {self.minimum:g}"
-            raise InputError(f"option {self.name}: {value} is out of range", remedy=f"It must be {above}.")
+            raise OutOfRange(f"option {self.name}: {value} is out of range", remedy=f"It must be {above}.")
         return number
 
 
@@ -94,7 +96,7 @@ def find_option(declared: Sequence[Option], key: str, task: str) -> Option:
     if chosen is None or (dot and side not in SIDES):
         known = [option.name for option in declared]
         remedy = nearest(name, known) if known else "It takes none."
-        raise InputError(f"task '{task}' has no option '{key}'", remedy=remedy)
+        raise InvalidSetting(f"task '{task}' has no option '{key}'", remedy=remedy)
     if dot and not chosen.sides:
-        raise InputError(f"option {chosen.name} is for both sides at once", remedy=f"Write {chosen.name}=...")
+        raise Conflict(f"option {chosen.name} is for both sides at once", remedy=f"Write {chosen.name}=...")
     return chosen

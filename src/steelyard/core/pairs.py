@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import MissingColumn, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.records import Records
@@ -127,7 +127,7 @@ class Pairs:
             if values is not None and (len(rows) == 0 or rows.min() >= 0):
                 return values[rows], self.owner
         known = [*self.truth.columns, *self.truth.other]
-        raise InputError(
+        raise MissingColumn(
             f"column '{name}' is missing, which the slices are by",
             where=self.truth.source,
             remedy=nearest(name, known),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidNumber, InvalidValue, MissingKey, ShapeMismatch
 from steelyard.core.records import as_object
 
 Array = NDArray[Any]
@@ -45,12 +45,12 @@ def plain_pair(truth: Any, predictions: Any) -> tuple[Array, Array] | None:
     if not all(plain):
         bare, other = ("truth", "predictions") if plain[0] else ("predictions", "truth")
         form = type(truth if plain[0] else predictions).__name__
-        raise InputError(
+        raise MissingKey(
             f"{form} has no names of columns, and {other} has", where=bare, remedy="Give both sides in the same form."
         )
     a, b = values_of(truth, "truth"), values_of(predictions, "predictions")
     if len(a) != len(b):
-        raise InputError(
+        raise ShapeMismatch(
             f"truth has {len(a):,} values and predictions have {len(b):,}",
             remedy="Arrays without ids are joined by position: give one prediction per row of truth.",
         )
@@ -63,21 +63,23 @@ def values_of(data: Any, source: str) -> Array:
     if hasattr(data, "__array__"):
         array = np.asarray(data)
     elif any(isinstance(value, dict) for value in data):
-        raise InputError("list of dicts is not data that can be read", where=source, remedy="Give a dict of columns.")
+        raise InvalidValue("list of dicts is not data that can be read", where=source, remedy="Give a dict of columns.")
     elif data and all(isinstance(value, list | tuple) for value in data):
         array = _matrix(data, source)
     else:
         numbers = set(map(type, data)) <= {int, float}
         array = np.asarray(data) if data and numbers else as_object(list(data))
     if array.ndim not in (1, 2):
-        raise InputError(f"the array has {array.ndim} dimensions", where=source, remedy="Give one value per row.")
+        raise ShapeMismatch(f"the array has {array.ndim} dimensions", where=source, remedy="Give one value per row.")
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
 def _matrix(rows: Any, source: str) -> Array:
     if len({len(row) for row in rows}) > 1:
-        raise InputError("rows have different lengths", where=source, remedy="Give one value per class in each row.")
+        raise ShapeMismatch("rows have different lengths", where=source, remedy="Give one value per class in each row.")
     try:
         return np.asarray(rows, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError("a row holds what is not a number", where=source, remedy="Give scores as numbers.") from None
+        raise InvalidNumber(
+            "a row holds what is not a number", where=source, remedy="Give scores as numbers."
+        ) from None

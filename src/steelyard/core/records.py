@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import Incompatible
 from steelyard.core.frozen import frozen
 
 Array = NDArray[Any]
@@ -237,7 +237,7 @@ def constant_in_unit(records: Records, name: str, owner: Array, rows: Array, uni
     if len(differs):
         row = int(differs[0])
         a, b = expected[row], values[row]
-        raise InputError(
+        raise Incompatible(
             f"{b:g} differs from {a:g}, which the same unit has at {records.place(int(rows[first[owner[row]]]))}",
             where=records.where(int(rows[row]), name),
             remedy=f"'{records.names.get(name, name)}' must be the same in all rows of a unit.",

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidValue
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -43,23 +43,23 @@ def load(group: str, name: str, type_: type[T], what: str) -> T:
     points = plugins(group)[name]
     if len(points) > 1:
         packages = " and ".join(package(point) for point in points)
-        raise InputError(f"{what} '{name}' is claimed by {packages}", remedy="Remove one of them.")
+        raise InvalidValue(f"{what} '{name}' is claimed by {packages}", remedy="Remove one of them.")
     (point,) = points
     try:
         thing = point.load()
     except Exception as error:  # whatever a foreign module raises when it is imported
         reason = f"{type(error).__name__}: {error}"
-        raise InputError(
+        raise InvalidValue(
             f"{what} '{name}' of {package(point)} cannot be loaded from '{point.value}': {reason}",
             remedy="Update or remove the package.",
         ) from error
     if not isinstance(thing, type_):
-        raise InputError(
+        raise InvalidValue(
             f"{what} '{name}' of {package(point)}: '{point.value}' is {type(thing).__name__}, not {type_.__name__}",
             remedy="Update or remove the package.",
         )
     if getattr(thing, "name", name) != name:
-        raise InputError(
+        raise InvalidValue(
             f"{what} '{name}' of {package(point)} calls itself '{thing.name}'",  # type: ignore[attr-defined]
             remedy="The name of the entry point must be its own.",
         )

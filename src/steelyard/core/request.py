@@ -9,7 +9,16 @@ from dataclasses import MISSING, field, fields, replace
 from numbers import Integral, Real
 from typing import Any, Literal, TypedDict, TypeVar
 
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import (
+    Conflict,
+    InvalidSetting,
+    InvalidValue,
+    MissingColumn,
+    OutOfRange,
+    UnknownMetric,
+    UnknownName,
+    nearest,
+)
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.plan import WeightPlan
@@ -88,9 +97,11 @@ class RunDesign:
         """Check what was given. `like` names a program of reader studies whose numbers are wanted."""
         if like is not None:
             if like not in LIKE:
-                raise InputError(f"like='{like}' is not a known preset", remedy=f"Choose one of: {', '.join(LIKE)}.")
+                raise InvalidSetting(
+                    f"like='{like}' is not a known preset", remedy=f"Choose one of: {', '.join(LIKE)}."
+                )
             if runs != "readers" or df is not None or cov is not None:
-                raise InputError(
+                raise InvalidSetting(
                     f"like='{like}' sets the covariance and the degrees of freedom of readers",
                     remedy="Use it with runs='readers', without df and cov.",
                 )
@@ -103,9 +114,11 @@ class RunDesign:
         }
         for name, (value, choices) in given.items():
             if value is not None and value not in choices:
-                raise InputError(f"{name}={value!r} is not a valid choice", remedy=f"Choose {' or '.join(choices)}.")
+                raise InvalidSetting(
+                    f"{name}={value!r} is not a valid choice", remedy=f"Choose {' or '.join(choices)}."
+                )
         if cov == "delong" and runs == "annotators":
-            raise InputError(
+            raise InvalidSetting(
                 "cov='delong' needs one truth for all runs, and annotators have a truth each", remedy="Leave cov out."
             )
         return cls(
@@ -197,7 +210,9 @@ class Request:
         given = {"pair_runs": pair_runs or None, "fixed": fixed, "df": df, "cov": cov, "like": like}
         for name, value in given.items():
             if value is not None:
-                raise InputError(f"{name} is only for several runs", remedy="Say what they are, such as runs='seeds'.")
+                raise InvalidSetting(
+                    f"{name} is only for several runs", remedy="Say what they are, such as runs='seeds'."
+                )
         return self
 
     def check(self) -> None:
@@ -209,82 +224,86 @@ class Request:
         ):
             if (value is not None or name != "confidence") and not isinstance(value, kind):
                 said = "a number" if kind is Real else "a whole number"
-                raise InputError(f"{name} is {value!r}", remedy=f"It must be {said}.")
+                raise InvalidValue(f"{name} is {value!r}", remedy=f"It must be {said}.")
         for name in ("missing", "extra", "adjust", "sequence", "judge_correction"):
             if getattr(self, name) is not None and not isinstance(getattr(self, name), str):
-                raise InputError(f"{name} is {getattr(self, name)!r}", remedy="Give a text.")
+                raise InvalidValue(f"{name} is {getattr(self, name)!r}", remedy="Give a text.")
         for name in ("save_draws", "save_influences", "superiority"):
             if not isinstance(getattr(self, name), bool):
-                raise InputError(f"{name} is {getattr(self, name)!r}", remedy="It is True or False.")
+                raise InvalidValue(f"{name} is {getattr(self, name)!r}", remedy="It is True or False.")
         if self.confidence is not None and not 0 < self.confidence < 1:
-            raise InputError(
+            raise OutOfRange(
                 f"a confidence of {self.confidence:g} is not between 0 and 1", remedy="For 95 % write 0.95."
             )
         if self.confidence is not None and not 100 <= self.draws <= 1_000_000:
-            raise InputError(f"{self.draws} draws are too few or too many", remedy="Choose from 100 to 1,000,000.")
+            raise OutOfRange(f"{self.draws} draws are too few or too many", remedy="Choose from 100 to 1,000,000.")
         if self.confidence is not None and (1 - self.confidence) * self.draws < 1:
-            raise InputError(
+            raise InvalidSetting(
                 f"{self.draws:,} draws cannot show a confidence of {self.confidence!r}",
                 remedy="Choose a lower level, or more draws: 1 / (1 - level) at least.",
             )
         if self.save_draws and self.confidence is None:
-            raise InputError("without intervals there are no draws to save", remedy="Leave --ci out, or --save-draws.")
+            raise Conflict("without intervals there are no draws to save", remedy="Leave --ci out, or --save-draws.")
         if self.save_influences and self.confidence is None:
-            raise InputError(
+            raise Conflict(
                 "without intervals there are no influences to save", remedy="Leave --ci out, or --save-influences."
             )
         if self.adjust not in ADJUSTMENTS:
-            raise InputError(f"'{self.adjust}' is no correction", remedy=f"Choose one of: {', '.join(ADJUSTMENTS)}.")
+            raise InvalidSetting(
+                f"'{self.adjust}' is no correction", remedy=f"Choose one of: {', '.join(ADJUSTMENTS)}."
+            )
         for name in ("cluster", "strata"):
             column = getattr(self, name)
             if column is not None and not (isinstance(column, str) and column):
-                raise InputError(f"{name} is {column!r}", remedy="Give the name of a column as a text.")
+                raise InvalidValue(f"{name} is {column!r}", remedy="Give the name of a column as a text.")
         if self.sequence is not None:
             self._check_sequence()
         check_tags(self.tags)
         if self.cluster is not None and self.cluster == self.strata:
-            raise InputError(
+            raise Conflict(
                 f"'{self.cluster}' cannot be both cluster and strata",
                 remedy="Clusters are drawn, strata are kept: name two columns.",
             )
         if self.judge_correction not in CORRECTIONS:
-            raise InputError(
+            raise InvalidSetting(
                 f"'{self.judge_correction}' is no correction of a judge", remedy=f"Choose {' or '.join(CORRECTIONS)}."
             )
         if self.label_probability is not None:
             self._check_label_probability()
         if self.judge_correction != "difference" and self.proxy is None:
-            raise InputError("there is no judge to correct", remedy="Give its labels as the proxy.")
+            raise UnknownName("there is no judge to correct", remedy="Give its labels as the proxy.")
         if self.seed < 0:
-            raise InputError(f"the seed {self.seed} is negative", remedy="Choose a whole number from 0 up.")
+            raise OutOfRange(f"the seed {self.seed} is negative", remedy="Choose a whole number from 0 up.")
         if self.seed >= 1 << 63:
-            raise InputError("the seed has more than 63 bits", remedy="Choose a smaller one.")
+            raise OutOfRange("the seed has more than 63 bits", remedy="Choose a smaller one.")
 
     def _check_label_probability(self) -> None:
         if not (isinstance(self.label_probability, str) and self.label_probability):
-            raise InputError(
+            raise InvalidSetting(
                 f"label_probability is {self.label_probability!r}", remedy="Give the name of a column as a text."
             )
         if self.proxy is None:
-            raise InputError(
+            raise InvalidSetting(
                 "labels chosen with probabilities need a proxy", remedy="Give a judge's labels as the proxy."
             )
         if self.judge_correction != "difference" or self.cluster is not None:
             other = "a judge's rates of error" if self.judge_correction != "difference" else "cluster"
-            raise InputError(f"label_probability cannot be combined with {other}", remedy="Leave one of them out.")
+            raise Conflict(f"label_probability cannot be combined with {other}", remedy="Leave one of them out.")
 
     def _check_sequence(self) -> None:
         if self.sequence not in SEQUENCES:
-            raise InputError(f"'{self.sequence}' is no sequence", remedy=f"Choose one of: {', '.join(SEQUENCES)}.")
+            raise InvalidSetting(f"'{self.sequence}' is no sequence", remedy=f"Choose one of: {', '.join(SEQUENCES)}.")
         if self.confidence is None:
-            raise InputError("without intervals there is no sequence", remedy="Leave --ci out, or --sequence.")
+            raise InvalidSetting("without intervals there is no sequence", remedy="Leave --ci out, or --sequence.")
         if self.superiority:
-            raise InputError("superiority cannot be combined with a sequence", remedy="Leave one of them out.")
+            raise Conflict("superiority cannot be combined with a sequence", remedy="Leave one of them out.")
         if self.cluster is not None or self.strata is not None or self.proxy is not None:
-            raise InputError("a sequence of clusters, strata or a proxy is not known", remedy="Leave one of them out.")
+            raise InvalidSetting(
+                "a sequence of clusters, strata or a proxy is not known", remedy="Leave one of them out."
+            )
         shares = [spec for spec, size in self.margin.items() if str(size).strip().endswith("%")]
         if shares:
-            raise InputError(
+            raise InvalidSetting(
                 f"the margin of '{shares[0]}' is a share, which a sequence does not know", remedy="Give it as a number."
             )
 
@@ -326,14 +345,14 @@ class Request:
 def check_tags(tags: Mapping[str, Any]) -> None:
     """Raise InputError where a tag cannot be written, shown and asked for."""
     if len(tags) > MOST_TAGS:
-        raise InputError(f"there are {len(tags)} tags", remedy=f"Give {MOST_TAGS} at most.")
+        raise InvalidSetting(f"there are {len(tags)} tags", remedy=f"Give {MOST_TAGS} at most.")
     for name, value in tags.items():
         if not isinstance(name, str) or not re.fullmatch(TAG, name):
-            raise InputError(
+            raise InvalidSetting(
                 f"{name!r} is no name of a tag", remedy="Begin with a letter; then letters, digits, '.', '-' and '_'."
             )
         if not isinstance(value, str) or not value.strip() or len(value) > LONGEST_TAG or not value.isprintable():
-            raise InputError(
+            raise InvalidSetting(
                 f"the tag '{name}' is {value!r}", remedy=f"Give a text of one line, at most {LONGEST_TAG} characters."
             )
 
@@ -344,7 +363,7 @@ def _listed(metrics: Metrics) -> tuple[str | Metric, ...] | None:
     listed = (metrics,) if isinstance(metrics, Metric) else _several(metrics, "metrics")
     for name in listed:
         if not isinstance(name, str | Metric):
-            raise InputError(f"{name!r} is not a metric", remedy="Give its spec as a text, such as 'mae'.")
+            raise UnknownMetric(f"{name!r} is not a metric", remedy="Give its spec as a text, such as 'mae'.")
     return listed
 
 
@@ -354,13 +373,13 @@ def _crossings(by: By) -> tuple[tuple[str, ...], ...]:
     columns = [(one,) if isinstance(one, str) else tuple(one) if isinstance(one, Sequence) else () for one in given]
     for one, names in zip(given, columns, strict=True):
         if not names or not all(isinstance(name, str) and name for name in names):
-            raise InputError(f"{one!r} names no column to slice by", remedy="Give names of columns as texts.")
+            raise MissingColumn(f"{one!r} names no column to slice by", remedy="Give names of columns as texts.")
     return tuple(columns)
 
 
 def _mapping(given: Any, name: str, example: str) -> dict[str, Any]:
     if given is not None and not isinstance(given, Mapping):
-        raise InputError(f"{name} are {given!r}", remedy=f"Give a mapping: {example}.")
+        raise InvalidSetting(f"{name} are {given!r}", remedy=f"Give a mapping: {example}.")
     return dict(given or {})
 
 
@@ -369,7 +388,7 @@ def _several(given: Any, name: str) -> tuple[Any, ...]:
     if given is None or isinstance(given, str):
         return () if given is None else (given,)
     if not isinstance(given, Iterable) or isinstance(given, type):
-        raise InputError(f"{name} is {given!r}", remedy="Give a text, or a list of texts.")
+        raise InvalidSetting(f"{name} is {given!r}", remedy="Give a text, or a list of texts.")
     return tuple(given)
 
 
@@ -378,7 +397,7 @@ def _tools(names: Sequence[str] | str) -> tuple[str, ...]:
     given = _several(names, "explain")
     for name in given:
         if not isinstance(name, str):
-            raise InputError(f"{name!r} names no tool to explain", remedy="Give its name as a text.")
+            raise InvalidSetting(f"{name!r} names no tool to explain", remedy="Give its name as a text.")
     parts = [part.strip() for name in given for part in name.split(",")]
     return tuple(dict.fromkeys(part for part in parts if part)) or given
 

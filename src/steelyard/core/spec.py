@@ -21,7 +21,7 @@ import unicodedata
 from dataclasses import field
 from typing import Any
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InputError, InvalidSpec, InvalidValue, TooLarge, UnknownMetric
 from steelyard.core.frozen import frozen
 
 _TOKEN = re.compile(
@@ -49,12 +49,12 @@ class Range:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.start) and math.isfinite(self.stop) and self.step > 0 and self.stop >= self.start):
-            raise InputError(
+            raise InvalidValue(
                 f"'{self.start}:{self.stop}:{self.step}' is not a range",
                 remedy="Write START:STOP or START:STOP:STEP with START <= STOP and STEP > 0.",
             )
         if (self.stop - self.start) / self.step > 100_000:
-            raise InputError(f"'{self}' has more than 100,000 values", remedy="Choose a larger step.")
+            raise InvalidSpec(f"'{self}' has more than 100,000 values", remedy="Choose a larger step.")
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -152,7 +152,7 @@ class _Parser:
 
     def error(self, why: str) -> InputError:
         shown = self.text if len(self.text) <= 80 else self.text[:77] + "..."
-        return InputError(f"'{shown}' is not a metric spec: {why}", remedy="Example: map(iou=0.5:0.95).")
+        return UnknownMetric(f"'{shown}' is not a metric spec: {why}", remedy="Example: map(iou=0.5:0.95).")
 
     def peek(self, mark: str = "") -> bool:
         if self.next >= len(self.tokens):
@@ -271,5 +271,5 @@ def _to_number(text: str) -> int | float:
         value = float(text)
     if abs(value) > LARGEST and "inf" not in text:
         shown = text if len(text) <= 40 else f"{text[:37]}..."
-        raise InputError(f"'{shown}' is too large a number for a setting", remedy=f"Numbers go up to {LARGEST:g}.")
+        raise TooLarge(f"'{shown}' is too large a number for a setting", remedy=f"Numbers go up to {LARGEST:g}.")
     return value

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from steelyard.core.block import Block, CellsBlock, MomentsBlock, SumBlock
-from steelyard.core.errors import InputError, first_few
+from steelyard.core.errors import DuplicateKey, Incompatible, InvalidSpec, first_few
 from steelyard.core.frozen import frozen
 from steelyard.core.kinds import KINDS_FROM
 from steelyard.core.metadata import Metadata
@@ -95,7 +95,7 @@ class Totals:
         low, high = metric.range
         outside = (values < low - NEAR * max(1.0, abs(low))) | (values > high + NEAR * max(1.0, abs(high)))
         if outside.any():
-            raise InputError(
+            raise InvalidSpec(
                 f"metric '{metric}' is {values[outside][0]:g}, which is outside its range from {low:g} to {high:g}",
                 remedy=f"Correct the metric, or the range that the class '{type(metric).__name__}' declares.",
             )
@@ -216,7 +216,9 @@ class State:
         first = parts[0]
         for part in parts[1:]:
             if part.blocks.keys() != first.blocks.keys():
-                raise InputError("measurements that keep different things cannot be merged", remedy="Ask for the same.")
+                raise Incompatible(
+                    "measurements that keep different things cannot be merged", remedy="Ask for the same."
+                )
         sizes = [len(part) for part in parts]
         blocks: dict[Statistic, Any] = {
             statistic: type(block).stack([part.blocks[statistic] for part in parts], sizes)
@@ -256,13 +258,13 @@ class State:
         if stacked.units.copies is not None:
             kinds = stacked._kinds()
             if kinds is None:
-                raise InputError("units that are counted cannot be merged with some that are of no kind")
+                raise Incompatible("units that are counted cannot be merged with some that are of no kind")
             return stacked._by_kind(kinds)
         order = np.argsort(stacked.units.ids, kind="stable")
         ordered = stacked.units.ids[order]
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
         if len(twice):
-            raise InputError(f"{len(twice)} units stand in more than one part: {first_few(twice)}")
+            raise DuplicateKey(f"{len(twice)} units stand in more than one part: {first_few(twice)}")
         blocks = {statistic: block.merged() for statistic, block in stacked.blocks.items()}
         return replace(stacked, blocks=blocks).take(order)
 

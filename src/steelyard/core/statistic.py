@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from steelyard.core.block import Block, CellsBlock, MomentsBlock, SumBlock
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidResult
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.ranking import BlockReader, RankingBlock
@@ -84,16 +84,16 @@ class Statistic(ABC):
         name, _, version = call.name.partition("/")
         cls = _BY_NAME.get(name)
         if cls is None:
-            raise InputError(f"the state keeps '{text}', which this version does not know", remedy="Make it again.")
+            raise InvalidResult(f"the state keeps '{text}', which this version does not know", remedy="Make it again.")
         if version != str(cls.version):
-            raise InputError(
+            raise InvalidResult(
                 f"the state keeps '{name}' of version {version}, and this is version {cls.version}",
                 remedy="Make it again with this version.",
             )
         fields = {_saved_name(field): field.name for field in dataclasses.fields(cls)}
         added = {_saved_name(field) for field in dataclasses.fields(cls) if field.metadata.get("added")}
         if not set(fields) - added <= set(call.settings) <= set(fields):
-            raise InputError(f"the state keeps '{text}', whose settings are not known here", remedy="Make it again.")
+            raise InvalidResult(f"the state keeps '{text}', whose settings are not known here", remedy="Make it again.")
         return cls(**{fields[key]: value for key, value in call.settings.items()})
 
 

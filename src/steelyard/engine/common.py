@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.align.cut import cut
 from steelyard.align.gather_rankings import is_ranked
 from steelyard.core.counts import count_text
-from steelyard.core.errors import InputError
+from steelyard.core.errors import Unmatched
 from steelyard.core.pairs import Array, Coverage, Pairs
 from steelyard.core.records import Records
 from steelyard.core.task import Task
@@ -37,7 +37,7 @@ def on_common_units(task: Task, request: Request, models: Sequence[Any], measure
         if one.coverage.missing
     )
     if not common:
-        raise InputError(f"no {task.item} has a prediction of every model: {lacking}", remedy="Choose --missing worst.")
+        raise Unmatched(f"no {task.item} has a prediction of every model: {lacking}", remedy="Choose --missing worst.")
     measured = []
     for one in models:
         again, matched = _measured_again(task, request, one, names, common, measure)

@@ -13,7 +13,16 @@ import numpy as np
 
 from steelyard.core.counts import count_text
 from steelyard.core.draws import unit_keys
-from steelyard.core.errors import InputError, first_few, nearest
+from steelyard.core.errors import (
+    Conflict,
+    EmptyCell,
+    InputError,
+    InvalidSetting,
+    MissingColumn,
+    Unsupported,
+    first_few,
+    nearest,
+)
 from steelyard.core.pairs import Array, Countable
 from steelyard.core.records import as_object
 from steelyard.core.request import Request
@@ -55,7 +64,7 @@ def check_nested(units: Units, request: Request) -> None:
     seen: dict[str, str] = {}
     for cluster, stratum in zip(units.cluster.tolist(), units.stratum.tolist(), strict=True):
         if seen.setdefault(cluster, stratum) != stratum:
-            raise InputError(
+            raise Unsupported(
                 f"{request.cluster} '{cluster}' lies in two strata, '{seen[cluster]}' and '{stratum}' of "
                 f"'{request.strata}'",
                 remedy="A cluster must lie in one stratum: name a wider column as strata, or leave --strata out.",
@@ -81,7 +90,7 @@ def unit_column(task: Task, pairs: Any, name: str, option: str) -> Array:
         return filled
     if values is None:
         known = [*truth.columns, *truth.other]
-        raise InputError(
+        raise MissingColumn(
             f"column '{name}' is missing, which --{option} names", where=truth.source, remedy=nearest(name, known)
         )
     rows, owner = _rows(task, pairs, name)
@@ -94,7 +103,7 @@ def unit_column(task: Task, pairs: Any, name: str, option: str) -> Array:
         if groups[i] is None:
             groups[i] = text
         elif groups[i] != text:
-            raise InputError(
+            raise Conflict(
                 f"{task.unit} '{pairs.units[i]}' has both '{groups[i]}' and '{text}' in column '{name}', which "
                 f"--{option} names",
                 where=truth.source,
@@ -102,7 +111,7 @@ def unit_column(task: Task, pairs: Any, name: str, option: str) -> Array:
             )
     lacking = [str(unit) for unit, text in zip(pairs.units.tolist(), groups.tolist(), strict=True) if text is None]
     if lacking:
-        raise InputError(
+        raise InvalidSetting(
             f"{task.unit} '{lacking[0]}' has no row that says its '{name}', which --{option} names" + _more(lacking),
             where=truth.source,
             remedy=f"Give every {task.unit} a row with one.",
@@ -113,7 +122,7 @@ def unit_column(task: Task, pairs: Any, name: str, option: str) -> Array:
 def _check_filled(task: Task, column: str, option: str, source: str, empty: Sequence[str]) -> None:
     """Raise where units have an empty cell."""
     if empty:
-        raise InputError(
+        raise EmptyCell(
             f"{task.unit} '{empty[0]}' has no value in column '{column}', which --{option} names" + _more(empty),
             where=source,
             remedy=f"Give every {task.unit} one; a {task.unit} that stands alone takes its own id.",

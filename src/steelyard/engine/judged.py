@@ -12,7 +12,7 @@ import numpy as np
 
 from steelyard.core import catalogue
 from steelyard.core.counts import count_text
-from steelyard.core.errors import InputError, first_few, nearest
+from steelyard.core.errors import Conflict, EmptyCell, InvalidValue, Unsupported, first_few, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.request import Correction, Request
@@ -112,7 +112,7 @@ def _sources(task: Task, request: Request, truth: Any, proxy: Any) -> tuple[Any,
         ("runs", request.runs, "each run would trust the proxy otherwise"),
     ):
         if given:
-            raise InputError(
+            raise Conflict(
                 f"a proxy cannot be combined with {setting}: {reason}", remedy=f"Leave the proxy or {setting} out."
             )
     for setting, asked, reason in (
@@ -120,7 +120,7 @@ def _sources(task: Task, request: Request, truth: Any, proxy: Any) -> tuple[Any,
         ("by", request.by, "slices have too few labels of both kinds"),
     ):
         if rates and asked:
-            raise InputError(
+            raise Conflict(
                 f"a judge's rates of error cannot be combined with {setting}: {reason}",
                 remedy=f"Leave {setting} out, or correct the judge's mean error.",
             )
@@ -278,7 +278,7 @@ def _places(task: Task, labelled: State, every: State, data: Judged, part: str =
     lacking = [unit for unit in units if unit not in place]
     truth, proxy = data.labelled.truth.source, data.every.truth.source
     if lacking and part:
-        raise InputError(
+        raise Unsupported(
             f"{task.unit} '{lacking[0]}' of {truth} lies in slice '{part}', and in another one by the proxy",
             where=proxy,
             remedy="Give both the same columns to slice by.",
@@ -286,7 +286,7 @@ def _places(task: Task, labelled: State, every: State, data: Judged, part: str =
     if lacking:
         none = len(lacking) == len(units)
         more = f" ({len(lacking)} of {len(units)} are so: {first_few(lacking)})" if len(lacking) > 1 else ""
-        raise InputError(
+        raise Unsupported(
             f"no {task.unit} of {truth} is in the proxy"
             if none
             else f"{task.unit} '{lacking[0]}' of {truth} has truth and no proxy{more}",
@@ -296,7 +296,7 @@ def _places(task: Task, labelled: State, every: State, data: Judged, part: str =
     same = np.array([place[unit] for unit in units], dtype=np.int64)
     others = np.setdiff1d(np.arange(len(every)), same)
     if not len(others) and not part:
-        raise InputError(
+        raise Unsupported(
             f"every {task.unit} of the proxy has truth, so the proxy adds nothing",
             where=proxy,
             remedy="Leave the proxy out, or let it judge more.",
@@ -311,7 +311,7 @@ def _check_clusters(task: Task, request: Request, labelled: Units, judged: Units
     where = data.every.truth.source
     for unit, own, by_proxy in zip(labelled.ids, labelled.cluster, judged.cluster, strict=True):
         if own != by_proxy:
-            raise InputError(
+            raise Unsupported(
                 f"{task.unit} '{unit}' is of {request.cluster} '{own}' by the truth, and of '{by_proxy}' by the proxy",
                 where=where,
                 remedy="Give both the same column.",
@@ -319,7 +319,7 @@ def _check_clusters(task: Task, request: Request, labelled: Units, judged: Units
     mixed = sorted(set(labelled.cluster) & set(others.cluster))
     if mixed:
         more = f" ({len(mixed)} are so: {first_few(mixed)})" if len(mixed) > 1 else ""
-        raise InputError(
+        raise Conflict(
             f"{request.cluster} '{mixed[0]}' has both units with truth and units without{more}",
             where=where,
             remedy=f"Give all units of a {request.cluster} their truth or none, or resample single units.",
@@ -333,13 +333,13 @@ def _is_file(name: str) -> bool:
 def _split(task: Task, truth: Any, column: str, columns: Mapping[str, str]) -> tuple[Table, Table]:
     """The rows with truth, and all rows with the judge's value for the true one."""
     if task.reader not in OF_ROWS:
-        raise InputError(
+        raise InvalidValue(
             f"the proxy '{column}' is not a file, and truth of task '{task.name}' is not one column that a judge fills",
             remedy="Give a file like the truth that holds the judge's objects.",
         )
     table = read_table(truth, "truth")
     if column not in table.columns:
-        raise InputError(
+        raise Conflict(
             f"the proxy '{column}' is neither a file nor a column",
             where=table.source,
             remedy=nearest(column, table.columns),
@@ -350,7 +350,7 @@ def _split(task: Task, truth: Any, column: str, columns: Mapping[str, str]) -> t
     value = held[0] if held else None
     key = named[task.truth.key[0]]
     if value is None or key not in table.columns or value == column:
-        raise InputError(
+        raise Unsupported(
             f"the proxy '{column}' replaces no true value: the columns are {', '.join(table.columns)}",
             where=table.source,
             remedy=f"The truth needs '{key}', a column with the truth of some rows, and the proxy's column.",
@@ -358,20 +358,20 @@ def _split(task: Task, truth: Any, column: str, columns: Mapping[str, str]) -> t
     has = np.array([not is_empty(one) for one in table.columns[value].tolist()], dtype=bool)
     judged = [is_empty(one) for one in table.columns[column].tolist()]
     if any(judged):
-        raise InputError(
+        raise EmptyCell(
             f"the proxy has no value in {sum(judged):,} of {len(table):,} rows",
             where=f"{table.place(judged.index(True))}, column '{column}'",
             remedy="It must judge every row; leave out the rows that it cannot.",
         )
     if not has.any():
-        raise InputError(
+        raise Unsupported(
             f"no row has a value in '{value}'", where=table.source, remedy="The truth of some rows must be known."
         )
     units = named["group"] if named.get("group") in table.columns else key
     ids = np.array(list(map(str, table.columns[units].tolist())), dtype=object)
     partly = set(ids[has].tolist()) & set(ids[~has].tolist())
     if partly:
-        raise InputError(
+        raise Unsupported(
             f"{task.unit} '{min(partly)}' has truth in some rows only",
             where=table.source,
             remedy=f"Give the truth of all rows of a {task.unit}, or of none.",

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import Unsupported
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.plan import MOST_LEFT_OUT, coin_keys
@@ -38,7 +38,7 @@ def kept_influences(
     """The influences of one model's units, which must be listed; None where fewer than two are resampled."""
     units = state.units
     if units.alike:
-        raise InputError(
+        raise Unsupported(
             "influences of counted units cannot be saved", remedy="Leave save_influences out, or evaluate in one place."
         )
     if units.drawn < 2:

@@ -16,7 +16,19 @@ import numpy as np
 from steelyard.core import catalogue
 from steelyard.core.counts import count_text
 from steelyard.core.draws import unit_keys
-from steelyard.core.errors import InputError, first_few, nearest
+from steelyard.core.errors import (
+    DuplicateKey,
+    EmptyInput,
+    InvalidNumber,
+    InvalidSetting,
+    InvalidValue,
+    MissingColumn,
+    TooLarge,
+    Unmatched,
+    Unsupported,
+    first_few,
+    nearest,
+)
 from steelyard.core.metric import Metric
 from steelyard.core.plan import JACKKNIFE, POINT
 from steelyard.core.request import Request
@@ -39,13 +51,13 @@ def label_next(
 ) -> dict[str, Array]:  # fmt: skip
     """The units to label, by id, and the probability of each; `steelyard.label_next` says it all."""
     if isinstance(budget, bool) or not isinstance(budget, int | float) or not 0 < budget < math.inf:
-        raise InputError(f"a budget of {budget!r} is not a number of labels", remedy="Give a number above 0.")
+        raise InvalidNumber(f"a budget of {budget!r} is not a number of labels", remedy="Give a number above 0.")
     if task is None:
         ids, unsure = _by_probability(predictions, proxy, id_column, judge_probability)
     else:
         ids, unsure = _by_scores(predictions, proxy, task, metric)
     if budget > len(ids):
-        raise InputError(f"a budget of {budget:g} exceeds the {len(ids):,} units", remedy="Label all of them.")
+        raise TooLarge(f"a budget of {budget:g} exceeds the {len(ids):,} units", remedy="Label all of them.")
     probability = label_probabilities(unsure, float(budget))
     chosen = unit_coins(ids, seed) < probability
     return {"id": ids[chosen], "probability": probability[chosen]}
@@ -77,7 +89,7 @@ def _by_probability(predictions: Any, proxy: Any, id_column: str, column: str) -
     ids, judged = (_ids(table, id_column) for table in tables)
     table = tables[1]
     if column not in table.columns:
-        raise InputError(
+        raise MissingColumn(
             f"column '{column}' is missing, how likely the judge takes a prediction to be right",
             where=table.source,
             remedy=f"{nearest(column, table.columns)} Or name a task and a metric, to score its labels.",
@@ -86,7 +98,7 @@ def _by_probability(predictions: Any, proxy: Any, id_column: str, column: str) -
     place = {one: i for i, one in enumerate(judged)}
     lacking = [one for one in ids if one not in place]
     if lacking:
-        raise InputError(
+        raise Unmatched(
             f"{len(lacking):,} of {len(ids):,} units have no row: {first_few(lacking)}",
             where=table.source,
             remedy="The judge must have seen every unit.",
@@ -97,14 +109,14 @@ def _by_probability(predictions: Any, proxy: Any, id_column: str, column: str) -
 
 def _ids(table: Table, column: str) -> list[str]:
     if column not in table.columns:
-        raise InputError(f"column '{column}' is missing", where=table.source, remedy=nearest(column, table.columns))
+        raise MissingColumn(f"column '{column}' is missing", where=table.source, remedy=nearest(column, table.columns))
     ids = list(map(str, table.columns[column].tolist()))
     if not ids:
-        raise InputError("there are no rows", where=table.source, remedy="Give the units that may be labelled.")
+        raise EmptyInput("there are no rows", where=table.source, remedy="Give the units that may be labelled.")
     seen: set[str] = set()
     for i, one in enumerate(ids):
         if one in seen:
-            raise InputError(f"id '{one}' is a duplicate", where=table.place(i), remedy="Give each unit one row.")
+            raise DuplicateKey(f"id '{one}' is a duplicate", where=table.place(i), remedy="Give each unit one row.")
         seen.add(one)
     return ids
 
@@ -124,7 +136,7 @@ def _shares(values: Array, table: Table, column: str) -> Floats:
         except (TypeError, ValueError):
             shares[i] = math.nan
         if not 0 <= shares[i] <= 1:
-            raise InputError(
+            raise InvalidValue(
                 f"'{value}' is not a probability", where=f"{table.place(i)}, column '{column}'",
                 remedy="Give a number from 0 to 1.",
             )  # fmt: skip
@@ -135,7 +147,9 @@ def _by_scores(predictions: Any, proxy: Any, task: str, metric: str | None) -> t
     """The units, and how far the score of each by the judge lies from the mean."""
     definition = catalogue.find_task(task)
     if metric is None:
-        raise InputError(f"task '{definition.name}' needs a metric to choose units by", remedy="Name one, as accuracy.")
+        raise InvalidSetting(
+            f"task '{definition.name}' needs a metric to choose units by", remedy="Name one, as accuracy."
+        )
     (chosen,) = metrics_of(definition, [metric])
     state = measure_sides(definition, Request(definition.name, (metric,), proxy="judge"), proxy, predictions).state
     values = unit_scores(chosen, state)
@@ -149,7 +163,7 @@ def unit_scores(metric: Metric, state: State) -> Floats:
     if not plain or not math.isclose(
         float(state.totals(POINT).of(metric)[0]), float(values.mean()), rel_tol=1e-9, abs_tol=1e-12
     ):
-        raise InputError(
+        raise Unsupported(
             f"'{metric}' is not a mean of unit scores, which is all that labels chosen with probabilities estimate",
             remedy="Name such a metric, as accuracy of labels or mae of weights.",
         )
@@ -166,13 +180,13 @@ def probabilities_of(texts: Sequence[str], units: Sequence[str], where: str) -> 
         except ValueError:
             value = math.nan
         if not 0 <= value <= 1:
-            raise InputError(
+            raise InvalidValue(
                 f"'{text}' of unit '{unit}' is not a probability", where=where, remedy="Give a number above 0, up to 1."
             )
         never += value == 0
         known[unit] = value
     if never:
-        raise InputError(
+        raise Unsupported(
             f"{count_text(never, 'unit')} could never be chosen",
             where=where,
             remedy="Their probability is 0, and no label speaks for them. Give every unit a probability above 0.",

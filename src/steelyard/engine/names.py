@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidValue, TooLarge
 
 LONGEST = 120
 IN_MEMORY = "predictions"  # the source of data that no file holds
@@ -26,9 +26,9 @@ def named_models(predictions: Sequence[Any] | Mapping[str, Any]) -> tuple[list[A
 def check_name(name: object) -> None:
     """Refuse what cannot stand as a name in a table."""
     if not isinstance(name, str) or not name.strip() or name != name.strip() or not name.isprintable():
-        raise InputError(f"{name!r} is not a name of a model", remedy="Give a text without line breaks: 'ours'.")
+        raise InvalidValue(f"{name!r} is not a name of a model", remedy="Give a text without line breaks: 'ours'.")
     if len(name) > LONGEST:
-        raise InputError(f"'{name[:40]}...' is too long for a name", remedy=f"Use at most {LONGEST} characters.")
+        raise TooLarge(f"'{name[:40]}...' is too long for a name", remedy=f"Use at most {LONGEST} characters.")
 
 
 def shown_names(sources: Sequence[str], given: Sequence[str] | None) -> list[str]:

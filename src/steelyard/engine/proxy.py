@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidValue, Unsupported
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.plan import COUNT, POINT, UNITS, coin_keys
@@ -346,7 +346,7 @@ def by_rates(metric: Metric, alone: Score, labelled: State, judged: State, other
         ((rest == 1).sum(), (rest == 0).sum()),
     ]
     if not right.any() or not wrong.any():
-        raise InputError(
+        raise InvalidValue(
             f"all {len(truth):,} labelled units are {'right' if right.any() else 'wrong'} by '{metric}', so one of the "
             "judge's rates of error cannot be known",
             remedy="Label units of both kinds, or correct the judge's mean error.",
@@ -357,7 +357,7 @@ def by_rates(metric: Metric, alone: Score, labelled: State, judged: State, other
     gain = percentile_interval(se + sp - 1, confidence)
     if gain is None or gain[0] <= 0:
         low, high = gain or (math.nan, math.nan)
-        raise InputError(
+        raise Unsupported(
             f"the judge may be no better than chance for '{metric}': sensitivity + specificity - 1 is from {low:.2f} "
             f"to {high:.2f}",
             remedy="Label more units, or correct the judge's mean error.",
@@ -378,7 +378,7 @@ def _verdicts(metric: Metric, state: State) -> Array:
     values = unit_values(state, [metric])[str(metric)]
     plain = bool(np.isin(values, (0.0, 1.0)).all()) and state.units.unweighted
     if not plain or not math.isclose(float(state.totals(POINT).of(metric)[0]), float(values.mean()), rel_tol=1e-9):
-        raise InputError(
+        raise Unsupported(
             f"'{metric}' is not the share of units that are right, which is all that a judge's rates correct",
             remedy="Name such a metric, as accuracy of labels, or correct the judge's mean error.",
         )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core import catalogue
-from steelyard.core.errors import InputError
+from steelyard.core.errors import EmptyInput, Unsupported
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.options import Options
@@ -99,7 +99,7 @@ def check_asked(task: Task, request: Request) -> None:
     metrics_of(task, request.metrics)
     if request.explain and task.explain is None:
         have = [name for name, other in catalogue.loaded()[0].items() if other.explain is not None]
-        raise InputError(
+        raise Unsupported(
             f"task '{task.name}' has no other tools to explain", remedy=f"Tasks that have: {', '.join(have)}."
         )
 
@@ -112,7 +112,7 @@ def metrics_of(task: Task, wanted: Sequence[str | Metric] | None) -> list[Metric
     for metric in chosen:
         metric.check()
     if not chosen:
-        raise InputError("no metric is asked for", remedy=f"Leave it out for the default set of '{task.name}'.")
+        raise EmptyInput("no metric is asked for", remedy=f"Leave it out for the default set of '{task.name}'.")
     return list(dict.fromkeys(chosen))
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from steelyard.core import catalogue
 from steelyard.core.counts import count_text
-from steelyard.core.errors import InputError, first_few
+from steelyard.core.errors import Conflict, Incompatible, InputError, InvalidSetting, Unmatched, Unsupported, first_few
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.plan import POINT
@@ -160,13 +160,13 @@ def _placement_influences(metric: Metric, state: State) -> Floats:
     placements = placements_of(metric, state)
     placed = None if placements is None else placements.values
     if placed is None:
-        raise InputError(
+        raise InvalidSetting(
             f"cov='delong' needs an area under the ROC curve of single units without weights, which '{metric}' is not",
             remedy="Ask for roc_auc alone, or leave cov out.",
         )
     n = sum(map(len, placed))
     if min(map(len, placed)) < 2:
-        raise InputError(f"cov='delong' of '{metric}' needs two units of each class", remedy="Leave cov out.")
+        raise Unsupported(f"cov='delong' of '{metric}' needs two units of each class", remedy="Leave cov out.")
     return np.concatenate([(v - v.mean()) * math.sqrt(n * (n - 1) / (len(v) * (len(v) - 1))) for v in placed])
 
 
@@ -426,12 +426,12 @@ def measure_runs(
     word, what = WORDS[design.factor], "truths" if by_truth else "predictions"
     given = truth if by_truth else predictions
     if not isinstance(given, list | tuple | Mapping):
-        raise InputError(
+        raise InvalidSetting(
             f"runs='{design.factor}' needs {what} of several {design.factor}", remedy=f"Give a list of {what}."
         )
     each, names = named_models(given)
     if len(each) < 2:
-        raise InputError(
+        raise InvalidSetting(
             f"runs='{design.factor}' needs at least 2 {design.factor}, and there is {len(each)}",
             remedy=f"Give more {what}, or leave runs out.",
         )
@@ -446,7 +446,7 @@ def measure_runs(
             try:
                 data.append(measure_sides(task, own, *((one, predictions) if by_truth else (truth, one))))
             except InputError as error:
-                raise InputError(f"{called}: {error.what}", where=error.where, remedy=error.remedy) from None
+                raise Unsupported(f"{called}: {error.what}", where=error.where, remedy=error.remedy) from None
             said += findings(data[-1], task.name)
     if names is None:
         sources = [(one.truth if by_truth else one.prediction).source for one in data]
@@ -463,7 +463,7 @@ def check_same(task: Task, request: Request, runs: Sequence[tuple[str, Measured]
     first_name, first = runs[0]
     for name, one in runs:
         if design.factor == "readers" and one.coverage.missing:
-            raise InputError(
+            raise Unmatched(
                 f"reader '{name}' lacks a reading of {count_text(one.coverage.missing, task.item)}",
                 where=one.prediction.source,
                 remedy="Every reader must read every case.",
@@ -476,14 +476,14 @@ def check_same(task: Task, request: Request, runs: Sequence[tuple[str, Measured]
         for lacking, (poor, rich) in ((sets[0] - keys, (name, first_name)), (keys - sets[0], (first_name, name))):
             if lacking:
                 shown = first_few(sorted("/".join(key) for key in lacking))
-                raise InputError(
+                raise Unmatched(
                     f"run '{poor}' lacks {count_text(len(lacking), word)} of run '{rich}': {shown}",
                     where=(one if poor == name else first).prediction.source,
                     remedy=f"All runs must be scored on the same {count_text(2, word).partition(' ')[2]}.",
                 )
         mine, theirs = one.state.units, first.state.units
         if not mine.alike and not theirs.alike and (mine.own != theirs.own).any():
-            raise InputError(
+            raise Incompatible(
                 f"run '{name}' has other weights of units than run '{first_name}'", remedy="Give both the same weights."
             )
 
@@ -504,7 +504,7 @@ def _check_request(request: Request) -> None:
     }
     for name, asked in together.items():
         if asked:
-            raise InputError(f"several runs cannot be combined with {name}", remedy="Leave one of them out.")
+            raise Conflict(f"several runs cannot be combined with {name}", remedy="Leave one of them out.")
 
 
 def _notes(design: RunDesign, counts: Sequence[int]) -> list[str]:
@@ -604,7 +604,7 @@ def compare_runs(request: Request, truth: Any, runs_a: Any, runs_b: Any, finding
     request = by_metric(request)
     chosen = metrics_of(task, request.metrics)
     if design.paired and design.factor != "annotators" and _count(runs_a) != _count(runs_b):
-        raise InputError(
+        raise Incompatible(
             f"runs cannot be paired: A has {_count(runs_a)} {design.factor} and B has {_count(runs_b)}",
             remedy="Give both models the same runs in the same order, or do not pair them.",
         )

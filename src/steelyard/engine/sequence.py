@@ -17,7 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import Unsupported
 from steelyard.core.metric import Metric
 from steelyard.core.plan import POINT, WeightPlan
 from steelyard.core.request import Request
@@ -169,12 +169,12 @@ def approximate_reach(metric: Metric, units: int, request: Request) -> float:
     """So many standard errors an approximate sequence reaches; refused where it was not asked for, or cannot hold."""
     assert request.confidence is not None
     if request.sequence != "approximate":
-        raise InputError(
+        raise Unsupported(
             f"'{metric}' is no mean of bounded unit scores, so it has no exact sequence",
             remedy="Choose other metrics with -m, or take --sequence approximate; or count the looks of a gate.",
         )
     if units < LEAST_UNITS:
-        raise InputError(
+        raise Unsupported(
             f"'{metric}' has no sequence with {units} units: an approximate one needs {LEAST_UNITS}",
             remedy="Count looks with --ledger, or add units.",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import Incompatible
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.plan import POINT
@@ -82,7 +82,7 @@ def sides_of(
             len(other) == len(units) and (other.units.ids == units.ids).all() and (other.units.own == units.own).all()
         )
         if not same:
-            raise InputError(
+            raise Incompatible(
                 "the two predictions were not scored on the same units", remedy="Use the same truth for both."
             )
     weights, coins = request.plan.bind(units), Coins.of(units, request.seed, request.draws)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import TooLarge
 from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array, Paired
 from steelyard.core.rows import RowsBlock
@@ -137,7 +137,7 @@ def _split(pairs: Any, by: Sequence[str], task: Task | None) -> _Split:
         used, codes = np.unique(crossed, return_inverse=True)
         names = [(*names[i // len(texts)], str(texts[i % len(texts)])) for i in used.tolist()] if len(texts) else []
     if len(names) > MOST_SLICES:
-        raise InputError(
+        raise TooLarge(
             f"'{', '.join(by)}' has {len(names)} different values", remedy=f"Slice by at most {MOST_SLICES}."
         )
     first = np.full(len(pairs.units), -1, dtype=np.int64)

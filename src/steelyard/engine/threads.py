@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 
 from steelyard import _native
-from steelyard.core.errors import InputError
+from steelyard.core.errors import OutOfRange
 
 MOST = 4096
 
@@ -14,7 +14,7 @@ def use_threads(count: int | None) -> Threads:
     """Hold the native core to so many threads: from here on, or while the block of a `with` runs. None: all of them."""
     if count is not None and not 1 <= count <= MOST:
         shown = count if abs(count) < 10**9 else "so many"
-        raise InputError(f"{shown} threads cannot work", remedy=f"Choose a whole number from 1 up to {MOST:,}.")
+        raise OutOfRange(f"{shown} threads cannot work", remedy=f"Choose a whole number from 1 up to {MOST:,}.")
     return Threads(_native.set_threads(count or 0))
 
 

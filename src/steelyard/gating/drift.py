@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.counts import count_text
-from steelyard.core.errors import InputError, first_few
+from steelyard.core.errors import Incompatible, InvalidResult, MissingData, first_few
 from steelyard.core.slice import Slice, slice_key, slice_text
 from steelyard.engine.differences import DifferenceEstimate, by_intervals, degrees_of_freedom, standard_error
 from steelyard.engine.families import UnjudgedDifference, judged
@@ -41,7 +41,7 @@ def drift(old: Source, new: Source, *, by: By = (), names: Sequence[str] = ("old
     _check(before, after, called)
     shared = [spec for spec in before.scores if spec in after.scores]
     if not shared:
-        raise InputError("the two results share no metric", remedy="Evaluate both with the same metrics.")
+        raise Incompatible("the two results share no metric", remedy="Evaluate both with the same metrics.")
     confidence = after.request.confidence or before.request.confidence or 0.95
     columns = (by,) if isinstance(by, str) and by else tuple(by)
     mix = _Mix(before, after, called, slice_key(columns)) if columns else None
@@ -54,7 +54,7 @@ def drift(old: Source, new: Source, *, by: By = (), names: Sequence[str] = ("old
         plain[spec] = b.value - a.value
         rest[spec] = plain[spec] - estimate.difference
     if mix is not None and all(math.isnan(one.difference.difference) for one in made):
-        raise InputError(
+        raise Incompatible(
             f"no metric can be weighed to the old mix: {made[0].difference.why}", where=called[1],
             remedy="Choose metrics that are means over units, or leave --by out.",
         )  # fmt: skip
@@ -69,7 +69,7 @@ def drift(old: Source, new: Source, *, by: By = (), names: Sequence[str] = ("old
 
 def _read(sources: tuple[Source, Source], names: Sequence[str]) -> tuple[list[Report], list[str], tuple[str, ...]]:
     if len(names) != 2:
-        raise InputError(f"there are {len(names)} names", remedy="Name the old and the new set.")
+        raise InvalidResult(f"there are {len(names)} names", remedy="Name the old and the new set.")
     held: list[Report] = []
     called = [
         fspath(one) if isinstance(one, str | PathLike) else name for one, name in zip(sources, names, strict=True)
@@ -77,31 +77,31 @@ def _read(sources: tuple[Source, Source], names: Sequence[str]) -> tuple[list[Re
     for one, name in zip(sources, called, strict=True):
         result = one if isinstance(one, Result) else read_result(one, name)
         if isinstance(result, Comparison | Lineup):
-            raise InputError(
+            raise InvalidResult(
                 f"is a {result.kind}, and drift is of one model", where=name, remedy="Give a result of evaluate."
             )
         if not isinstance(result, Report):
-            raise InputError(f"is a {result.kind}", where=name, remedy="Give a result of evaluate.")
+            raise InvalidResult(f"is a {result.kind}", where=name, remedy="Give a result of evaluate.")
         held.append(result)
     return held, called, edit_notes(zip(called, held, strict=True))
 
 
 def _check(before: Report, after: Report, called: Sequence[str]) -> None:
     if before.task != after.task:
-        raise InputError(
+        raise InvalidResult(
             f"is of task '{after.task}', and {called[0]} of '{before.task}'", where=called[1],
             remedy="Give results of one task.",
         )  # fmt: skip
     if before.sources.truth.digest == after.sources.truth.digest:
-        raise InputError(
+        raise Incompatible(
             f"has the same truth as {called[0]}, and drift is between two test sets", where=called[1],
             remedy="Compare two results on one truth with 'steelyard compare'.",
         )  # fmt: skip
     for report, name in ((before, called[0]), (after, called[1])):
         if report.request.confidence is None:
-            raise InputError("has no intervals", where=name, remedy="Evaluate it without --ci none.")
+            raise MissingData("has no intervals", where=name, remedy="Evaluate it without --ci none.")
         if report.request.sequence is not None:
-            raise InputError("was made with --sequence", where=name, remedy="Evaluate it without.")
+            raise MissingData("was made with --sequence", where=name, remedy="Evaluate it without.")
 
 
 def _notes(before: Report, after: Report, called: Sequence[str]) -> list[str]:
@@ -173,7 +173,7 @@ class _Mix:
         old, new = (self._units(report) for report in self.reports)
         both = [value for value in old if value in new]
         if not both:
-            raise InputError(
+            raise Incompatible(
                 f"no group of '{slice_text(by)}' is in both results", where=called[1],
                 remedy="Slice both by a column with the same values.",
             )  # fmt: skip
@@ -195,18 +195,18 @@ class _Mix:
     def _check(self, report: Report, name: str) -> None:
         by, request = slice_text(self.by, ","), report.request
         if report.influences is None:
-            raise InputError("has no influences", where=name, remedy="Make it with --save-influences.")
+            raise MissingData("has no influences", where=name, remedy="Make it with --save-influences.")
         if self.by not in report.slices or self.by not in (report.slice_influences or {}):
             have = ", ".join(f"'{slice_text(one, ',')}'" for one in report.slices) or "none"
-            raise InputError(f"has no slices by '{by}'; it has: {have}", where=name, remedy=f"Make it with --by {by}.")
+            raise MissingData(f"has no slices by '{by}'; it has: {have}", where=name, remedy=f"Make it with --by {by}.")
         if request.cluster is not None or request.strata is not None:
-            raise InputError(
+            raise MissingData(
                 "was made with clusters or strata, whose mix cannot be weighed", where=name,
                 remedy="Leave --by out, or make both results without them.",
             )  # fmt: skip
         units = self._units(report)
         if sum(units.values()) != report.influences.units:
-            raise InputError(
+            raise InvalidResult(
                 f"the groups of '{by}' hold {count_text(sum(units.values()), report.unit)} of "
                 f"{report.influences.units:,}", where=name,
                 remedy=f"Take a column with one value for every {report.unit}.",

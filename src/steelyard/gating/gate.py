@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import EmptyInput, Incompatible, InvalidResult, InvalidValue, MissingData
 from steelyard.gating.judge import Against, judge_comparison, judge_report, spec_of
 from steelyard.gating.looking import Held, check_looks, counted, subject_of, unknown_looks
 from steelyard.gating.models import alone, chosen, is_baseline, model_names
@@ -54,10 +54,10 @@ def gate(
     listed = [rules] if isinstance(rules, str) else list(rules) if isinstance(rules, Iterable) else [rules]
     for rule in listed:
         if not isinstance(rule, str):
-            raise InputError(f"{rule!r} is no rule", remedy='Give a text, such as "mae > 30", or several.')
+            raise InvalidValue(f"{rule!r} is no rule", remedy='Give a text, such as "mae > 30", or several.')
     wanted = [parse_rule(rule) for rule in listed]
     if not wanted:
-        raise InputError("a gate without rules lets everything pass", remedy='Example: --fail-if "mae > 30".')
+        raise EmptyInput("a gate without rules lets everything pass", remedy='Example: --fail-if "mae > 30".')
     check_looks(ledger, looks, fresh_units)
     whole, named = _read(result, "result")
     given, name, baseline, base = _one(whole, named, model, baseline)
@@ -81,7 +81,7 @@ def gate(
 
 def _of_comparison(given: Comparison, name: str, baseline: Result | None, base: str) -> Held:
     if baseline is not None:
-        raise InputError(
+        raise InvalidResult(
             "a comparison holds its own baseline, A", where=name, remedy="Leave the baseline out, or give results."
         )
     units = max((d.units for d in given.differences.values()), default=0)
@@ -132,15 +132,15 @@ def _one(
             return picked, f"{model} of {name}", None, base
         return picked[0], f"{model} of {name}", picked[1], base
     if model is not None:
-        raise InputError(f"is a {given.kind}, which holds no model by name", where=name, remedy="Leave --model out.")
+        raise MissingData(f"is a {given.kind}, which holds no model by name", where=name, remedy="Leave --model out.")
     if not isinstance(given, Report | Comparison):
-        raise InputError(f"is a {given.kind}: {REFUSED[given.kind]}", where=name, remedy=INSTEAD)
+        raise InvalidResult(f"is a {given.kind}: {REFUSED[given.kind]}", where=name, remedy=INSTEAD)
     return given, name, baseline, f"A of {name}" if isinstance(given, Comparison) else ""
 
 
 def _read(data: Result, side: str) -> tuple[Results, str]:
     if not isinstance(data, Results | Mapping | str | PathLike):
-        raise InputError(f"{data!r} is no result", where=side, remedy="Give a path, or what `to_dict` gave.")
+        raise InvalidResult(f"{data!r} is no result", where=side, remedy="Give a path, or what `to_dict` gave.")
     name = side if isinstance(data, Results | Mapping) else fspath(data)
     given = data if isinstance(data, Results) else read_result(data, side)
     return given, name
@@ -155,25 +155,25 @@ def _baseline(data: Result | None, model: str | None) -> tuple[Report | None, st
     if isinstance(given, Lineup | VlmScore) and model is not None:
         return alone(given, model, name), f"{model} of {name}", edited
     if isinstance(given, Comparison):
-        raise InputError(
+        raise InvalidResult(
             "is a comparison, and a baseline is one result", where=name, remedy="Give a result of evaluate."
         )
     if not isinstance(given, Report):
-        raise InputError(f"is a {given.kind}: {REFUSED[given.kind]}", where=name, remedy=INSTEAD)
+        raise InvalidResult(f"is a {given.kind}: {REFUSED[given.kind]}", where=name, remedy=INSTEAD)
     return given, name, edited
 
 
 def _against(result: Report, baseline: Report, name: str, base: str, other_truth: bool) -> tuple[Against, list[str]]:
     """The two together, where they may be held against each other."""
     if result.task != baseline.task:
-        raise InputError(
+        raise InvalidResult(
             f"{name} is of task '{result.task}' and {base} of '{baseline.task}'", remedy="Give results of one task."
         )
     a, b = baseline.request, result.request
     truths = baseline.sources.truth, result.sources.truth
     same = truths[0].digest == truths[1].digest
     if not same and not other_truth:
-        raise InputError(
+        raise Incompatible(
             f"the truth of {name} ('{truths[1].source}', {truths[1].rows:,} rows) is not that of {base} "
             f"('{truths[0].source}', {truths[0].rows:,} rows)",
             remedy="Score both on the same truth, or allow it with --other-truth.",

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core import catalogue
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import InputError, InvalidSpec, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.slice import Slice, slice_key, slice_parts, slice_text
 from steelyard.engine.differences import (
@@ -395,4 +395,4 @@ def spec_of(rule: Rule, task: str, have: Any, side: str) -> str:
 
 
 def _wrong(rule: Rule, what: str, remedy: str) -> InputError:
-    return InputError(f"rule '{rule.text}': {what}", remedy=remedy)
+    return InvalidSpec(f"rule '{rule.text}': {what}", remedy=remedy)

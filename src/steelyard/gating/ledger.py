@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.counts import count_text
-from steelyard.core.errors import InputError
+from steelyard.core.errors import Incompatible, InputError, InvalidResult, InvalidSpec, InvalidText, UnknownName
 from steelyard.core.frozen import frozen
 from steelyard.core.sketch import SAME_SET, SIZE, UnitSketch
 from steelyard.engine.looks import spent_at
@@ -105,7 +105,7 @@ class Ledger:
             before, now = (
                 f"{_percent(a)} over {_planned(k)}" for a, k in ((taken[-1].alpha, taken[-1].planned), (alpha, planned))
             )
-            raise InputError(
+            raise InvalidSpec(
                 f"rule '{rule.text}' was planned with {before}, and not with {now}",
                 where=self.source,
                 remedy="Continue as planned, or take fresh units: changing the plan midway voids the error guarantee.",
@@ -114,7 +114,7 @@ class Ledger:
             return same
         number = len(taken) + 1
         if planned is not None and number > planned:
-            raise InputError(
+            raise InvalidSpec(
                 f"the {_percent(alpha)} of this test set are spent after {len(taken)} looks by rule '{rule.text}'",
                 where=self.source,
                 remedy="Take fresh units: every further look at these would raise false alarms.",
@@ -134,7 +134,7 @@ class Ledger:
         if fresh and touched:
             (digest, _), share = next(iter(touched.items()))
             number = next(one.number for one in reversed(self.looks) if one.truth == digest)
-            raise InputError(
+            raise UnknownName(
                 f"units of look {number} are here: {_shared_text(share)}"
                 if share is not None
                 else f"whether units of look {number} are here is unknown",
@@ -146,7 +146,7 @@ class Ledger:
         if not touched:
             before = [one for one in self.looks if one.rule == text] or self.looks
             share = shares[before[-1].truth, before[-1].test_set]
-            raise InputError(
+            raise Incompatible(
                 f"{'no unit' if not share else f'only {_shared_text(share)}'} of look {before[-1].number} "
                 f"{'is' if not share else 'are'} here: is this another test set?",
                 where=self.source,
@@ -222,21 +222,21 @@ def _read(path: Path, source: str) -> list[Look]:
     try:
         data = parse_json(read_bytes(path, source).decode("utf-8"), source, RESTORE)
     except UnicodeDecodeError:
-        raise InputError("is not UTF-8 text", where=source, remedy=RESTORE) from None
+        raise InvalidText("is not UTF-8 text", where=source, remedy=RESTORE) from None
     if not isinstance(data, Mapping) or data.get("format") != FORMAT or not isinstance(data.get("looks"), list):
-        raise InputError("is not a ledger", where=source, remedy="Name a new file, or one that a gate wrote.")
+        raise InvalidResult("is not a ledger", where=source, remedy="Name a new file, or one that a gate wrote.")
     if data.get("version") not in VERSIONS:
-        raise InputError(
+        raise InvalidResult(
             f"is a ledger of version {data.get('version')!r}, and this Steelyard reads versions 1 and 2", where=source
         )
     check, looks = "", []
     for i, row in enumerate(data["looks"], start=1):
         check = _check(check, {k: v for k, v in row.items() if k != "check"}) if isinstance(row, Mapping) else ""
         if not isinstance(row, Mapping) or row.get("check") != check:
-            raise InputError(f"was edited by hand: look {i} does not fit its checksum", where=source, remedy=RESTORE)
+            raise InvalidResult(f"was edited by hand: look {i} does not fit its checksum", where=source, remedy=RESTORE)
         looks.append(_look(row, source, i))
     if data.get("seal") != _seal(check, len(looks)):
-        raise InputError("was edited by hand: looks are missing at its end", where=source, remedy=RESTORE)
+        raise InvalidResult("was edited by hand: looks are missing at its end", where=source, remedy=RESTORE)
     return looks
 
 
@@ -244,7 +244,7 @@ def _look(row: Mapping[str, Any], source: str, place: int) -> Look:
     try:
         made: Look = form_of(Look).decode(row, At(source, f"looks[{place - 1}]"))
     except InputError as error:
-        raise InputError(error.what, where=source, remedy=RESTORE) from None
+        raise InvalidResult(error.what, where=source, remedy=RESTORE) from None
     return made
 
 

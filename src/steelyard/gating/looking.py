@@ -10,7 +10,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from steelyard.core.counts import count_text
-from steelyard.core.errors import InputError
+from steelyard.core.errors import Conflict, DuplicateKey, InvalidResult, InvalidSpec, MissingData
 from steelyard.core.frozen import frozen
 from steelyard.core.request import Request
 from steelyard.gating.ledger import Look, Subject, open_ledger
@@ -58,15 +58,15 @@ def _digest(request: Request, sources: Sources) -> str:
 def check_looks(ledger: str | PathLike[str] | None, looks: int | None, fresh_units: bool = False) -> None:
     """Refuse a number of looks that is not valid, and settings of a ledger without one."""
     if fresh_units and ledger is None:
-        raise InputError("fresh units are only counted in a ledger", remedy="Name a ledger: --ledger looks.json.")
+        raise Conflict("fresh units are only counted in a ledger", remedy="Name a ledger: --ledger looks.json.")
     if looks is None:
         return
     if ledger is None:
-        raise InputError(
+        raise InvalidResult(
             f"{looks} looks are planned, and nobody counts them", remedy="Name a ledger: --ledger looks.json."
         )
     if isinstance(looks, bool) or not isinstance(looks, int) or not 1 <= looks <= MOST_LOOKS:
-        raise InputError(f"{looks!r} looks cannot be planned", remedy=f"Choose from 1 to {MOST_LOOKS:,}.")
+        raise InvalidResult(f"{looks!r} looks cannot be planned", remedy=f"Choose from 1 to {MOST_LOOKS:,}.")
 
 
 def unknown_looks(rules: Sequence[Rule]) -> list[str]:
@@ -85,12 +85,12 @@ def counted(
 ) -> tuple[list[Verdict], list[str]]:
     """The verdicts of rules at the levels that their looks may spend, and remarks. The looks are written."""
     if held.confidence is None:
-        raise InputError(
+        raise MissingData(
             "the result has no intervals, so a look has no level to spend", where=fspath(path),
             remedy="Score it again without --ci none, or leave the ledger out.",
         )  # fmt: skip
     if held.sequence:
-        raise InputError(
+        raise DuplicateKey(
             "the result was made with --sequence: it holds at every look already", where=fspath(path),
             remedy="Leave the ledger out.",
         )  # fmt: skip
@@ -122,7 +122,7 @@ def counted(
 def _check_level(rule: Rule, verdicts: Sequence[Verdict], where: str) -> None:
     for verdict in verdicts:
         if verdict.method == "value":
-            raise InputError(
+            raise InvalidSpec(
                 f"rule '{rule.text}': {verdict.metric} has no interval, so a look has no level to spend", where=where,
                 remedy="Leave the rule or the ledger out.",
             )  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import InvalidResult, InvalidValue, MissingData, UnknownName, nearest
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.report import Report
 from steelyard.results.score import Difference, Superiority
@@ -54,11 +54,11 @@ def alone(result: Several, model: str | None, source: str) -> Report:
 def _asked(result: Several, model: str | None, source: str) -> int:
     names = model_names(result)
     if not names:
-        raise InputError("holds no score: no reading gave an answer", where=source)
+        raise MissingData("holds no score: no reading gave an answer", where=source)
     if model is None and len(names) == 1:
         return 0
     if model is None:
-        raise InputError(
+        raise InvalidResult(
             f"holds several models: {', '.join(names)}", where=source, remedy="Name one with --model NAME."
         )
     return _place(model, names, source)
@@ -70,13 +70,13 @@ def _letters(lineup: Lineup) -> list[str]:
 
 def _place(name: str, names: tuple[str, ...], source: str) -> int:
     if name not in names:
-        raise InputError(f"has no model '{name}'", where=source, remedy=nearest(name, names))
+        raise UnknownName(f"has no model '{name}'", where=source, remedy=nearest(name, names))
     return names.index(name)
 
 
 def _of_lineup(lineup: Lineup, place: int, other: int | None) -> Comparison | Pair:
     if place == other:
-        raise InputError("a model is no baseline of itself", remedy="Name another one.")
+        raise InvalidValue("a model is no baseline of itself", remedy="Name another one.")
     if place and not other:
         return lineup.comparisons[place - 1]
     if other is None:
@@ -143,5 +143,5 @@ def _of_vlm(
             return _turned(pair.comparison)
     other = _place(baseline, names, source)
     if other == place:
-        raise InputError("a model is no baseline of itself", remedy="Name another one.")
+        raise InvalidValue("a model is no baseline of itself", remedy="Name another one.")
     return report, rows[other][1]

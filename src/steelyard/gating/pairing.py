@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import Incompatible, InvalidResult
 from steelyard.engine.compare import unjudged
 from steelyard.engine.differences import (
     DifferenceEstimate,
@@ -84,12 +84,12 @@ def _same_truth(a: Report, b: Report) -> bool:
 def _unjudged(a: Report, b: Report) -> tuple[list[UnjudgedDifference], tuple[str, ...], float]:
     """The differences of two results, how they were computed, and the level of their intervals."""
     if a.task != b.task:
-        raise InputError(
+        raise InvalidResult(
             f"one result is of task '{a.task}', the other of '{b.task}'", remedy="Choose two of the same task."
         )
     shared = [spec for spec in a.scores if spec in b.scores]
     if not shared:
-        raise InputError("the two results share no score", remedy="Evaluate both with the same metrics.")
+        raise Incompatible("the two results share no score", remedy="Evaluate both with the same metrics.")
     against = Against(b, a, _same_truth(a, b))
     confidence = b.request.confidence or a.request.confidence or 0.95
     left = [spec for spec in (*a.scores, *b.scores) if (spec in a.scores) != (spec in b.scores)]

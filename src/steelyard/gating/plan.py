@@ -8,7 +8,7 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any
 
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import Incompatible, InvalidResult, InvalidSpec, MissingData, OutOfRange, nearest
 from steelyard.core.slice import slice_key, slice_text
 from steelyard.engine.planning import (
     POWER,
@@ -66,14 +66,16 @@ def plan(
     what more labels and more judged units bring, for a result that was scored with a proxy.
     """
     if not 0.5 <= power < 1:
-        raise InputError(f"a power of {power:g} is not from 0.5 to 1", remedy="For 80 % write 0.8.")
+        raise OutOfRange(f"a power of {power:g} is not from 0.5 to 1", remedy="For 80 % write 0.8.")
     if family is not None and (
         isinstance(family, bool) or not isinstance(family, int) or not 1 <= family <= MOST_TESTS
     ):
-        raise InputError(f"a family of {family!r} tests cannot be planned", remedy=f"Choose from 1 to {MOST_TESTS:,}.")
+        raise InvalidResult(
+            f"a family of {family!r} tests cannot be planned", remedy=f"Choose from 1 to {MOST_TESTS:,}."
+        )
     for one in runs:
         if type(one) is not int or not 2 <= one <= MOST_TESTS:
-            raise InputError(f"{one!r} runs cannot be planned", remedy=f"Choose from 2 to {MOST_TESTS:,}.")
+            raise InvalidResult(f"{one!r} runs cannot be planned", remedy=f"Choose from 2 to {MOST_TESTS:,}.")
     held, edited = _held(pilot, baseline, model, alone=width is not None or labels or bool(runs))
     where = _named(pilot)
     request = held.request if isinstance(held, Report) else held.b.request
@@ -82,11 +84,11 @@ def plan(
         1.0 if slice is None else max(one.units for one in numbers.values()) / max(one.units for one in whole.values())
     )
     if cluster is not None and request.cluster != cluster:
-        raise InputError(
+        raise MissingData(
             f"the pilot was not resampled by '{cluster}'", where=where, remedy=f"Make it with --cluster {cluster}."
         )
     if isinstance(held, Report) and (targets or family):
-        raise InputError(
+        raise MissingData(
             "one result alone says nothing of a difference", where=where,
             remedy="Give the JSON of 'compare', or name a second result with --baseline.",
         )  # fmt: skip
@@ -97,7 +99,7 @@ def plan(
         if one.se > 0 and one.units > 1
     }
     if not pilots:
-        raise InputError(
+        raise Incompatible(
             f"no {'score' if isinstance(held, Report) else 'difference'} of the pilot has a standard error",
             where=where,
             remedy="Take a pilot whose two models differ somewhere.",
@@ -112,11 +114,11 @@ def plan(
         for spec, one in pilots.items()
     ]
     if runs and all(one.runs is None for one in numbers.values()):
-        raise InputError(
+        raise MissingData(
             "the pilot does not have several runs", where=where, remedy="Make it with --runs, or leave --runs out."
         )
     if labels and all(one.table is None for one in plans):
-        raise InputError(
+        raise MissingData(
             "no score of the pilot was made with a proxy",
             where=where,
             remedy="Make it with --proxy, or leave --labels out.",
@@ -215,16 +217,18 @@ def _numbers(
         return whole, whole
     pairs = [part.partition("=") for part in slice.split(",")]
     if not all(column.strip() and sign and value.strip() for column, sign, value in pairs):
-        raise InputError(f"'{slice}' does not name a slice", remedy="Example: weather=fog.")
+        raise InvalidResult(f"'{slice}' does not name a slice", remedy="Example: weather=fog.")
     by = slice_key([column.strip() for column, _, _ in pairs])
     value = slice_key([text.strip() for _, _, text in pairs])
     if by not in held.slices:
         named = slice_text(by, ",")
-        raise InputError(f"the pilot has no slices by '{named}'", where=where, remedy=f"Make it with --by {named}.")
+        raise MissingData(f"the pilot has no slices by '{named}'", where=where, remedy=f"Make it with --by {named}.")
     parts = held.slices[by]
     if value not in parts:
         known = nearest(slice_text(value), [slice_text(one) for one in parts])
-        raise InputError(f"the pilot has no slice '{slice_text(value)}' by {slice_text(by)}", where=where, remedy=known)
+        raise MissingData(
+            f"the pilot has no slice '{slice_text(value)}' by {slice_text(by)}", where=where, remedy=known
+        )
     return parts[value], whole
 
 
@@ -233,9 +237,9 @@ def _sizes(given: Mapping[str, float], what: str, task: str, pilots: Mapping[str
     sizes = {canonical(spec, task): size for spec, size in given.items()}
     for spec, size in sizes.items():
         if spec not in pilots:
-            raise InputError(f"the pilot has no '{spec}' to plan for", remedy=nearest(spec, list(pilots)))
+            raise MissingData(f"the pilot has no '{spec}' to plan for", remedy=nearest(spec, list(pilots)))
         if not (size > 0 and math.isfinite(size)):
-            raise InputError(f"the {what} of '{spec}' is {size:g}", remedy=f"Name a {what} above 0.")
+            raise InvalidSpec(f"the {what} of '{spec}' is {size:g}", remedy=f"Name a {what} above 0.")
     return sizes
 
 
@@ -256,30 +260,30 @@ def _held(
         first = first[0]
     if isinstance(first, Lineup | VlmScore):
         if baseline is not None and not isinstance(baseline, str):
-            raise InputError("a result of several models holds its own baselines", remedy="Name one of its models.")
+            raise InvalidResult("a result of several models holds its own baselines", remedy="Name one of its models.")
         picked = chosen(first, model, baseline, _named(pilot))
         if isinstance(picked, Comparison):
             return picked, edited
         first, baseline = picked
     elif model is not None:
-        raise InputError("holds one model alone", where=_named(pilot), remedy="Leave --model out.")
+        raise InvalidResult("holds one model alone", where=_named(pilot), remedy="Leave --model out.")
     if isinstance(first, Comparison):
         if baseline is not None:
-            raise InputError("a comparison holds its own baseline, A", remedy="Leave the baseline out.")
+            raise InvalidResult("a comparison holds its own baseline, A", remedy="Leave the baseline out.")
         return first, edited
     if not isinstance(first, Report):
-        raise InputError(
+        raise InvalidResult(
             "is neither a comparison nor a result", where=_named(pilot), remedy="Write one with: steelyard compare."
         )
     if baseline is None and alone:
         return first, edited
     if baseline is None:
-        raise InputError(
+        raise MissingData(
             "one result alone says nothing of a difference",
             where=_named(pilot),
             remedy="Give the JSON of 'compare', or name a second result with --baseline.",
         )
     second = baseline if isinstance(baseline, Result) else read_result(baseline)
     if not isinstance(second, Report):
-        raise InputError("is not a result of 'evaluate'", where=_named(baseline), remedy="Give a result.")
+        raise InvalidResult("is not a result of 'evaluate'", where=_named(baseline), remedy="Give a result.")
     return compare_results(second, first), (*edited, *edit_notes([(_named(baseline) or "baseline", second)]))

@@ -13,7 +13,17 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.counts import count_text
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import (
+    DuplicateKey,
+    Incompatible,
+    InvalidResult,
+    InvalidSetting,
+    InvalidValue,
+    MissingColumn,
+    MissingData,
+    UnknownName,
+    nearest,
+)
 from steelyard.core.weights import Floats
 from steelyard.engine.compare import null_hypothesis, unjudged
 from steelyard.engine.families import UnjudgedDifference, judged
@@ -49,16 +59,16 @@ def pool(
     least. `names` are those of the sets.
     """
     if isinstance(results, str | PathLike | Mapping | Result) or not isinstance(results, Sequence):
-        raise InputError("one result alone cannot be pooled", remedy="Give a list of two results or more.")
+        raise MissingData("one result alone cannot be pooled", remedy="Give a list of two results or more.")
     held, called, edited = _read(results, names)
     if sets not in ("fixed", "random"):
-        raise InputError(f"'{sets}' is not a valid choice of sets", remedy="Choose fixed or random.")
+        raise InvalidSetting(f"'{sets}' is not a valid choice of sets", remedy="Choose fixed or random.")
     _check(held, called, sets)
     specs, notes = _specs(held)
     units = [max((score.units for score in _own(one)[-1].values()), default=0) for one in held]
     weighed, weighing = _weights(weights, called, units)
     if sets == "random" and weighing != "equal":
-        raise InputError("random sets weigh the same", remedy="Leave the weights out, or take the sets as fixed.")
+        raise InvalidResult("random sets weigh the same", remedy="Leave the weights out, or take the sets as fixed.")
     joined = _joined(held, called, shared_units)
     if joined.shared:
         notes.append(f"{count_text(joined.shared, 'unit')} in more than one set: what they contribute is joined by id.")
@@ -108,9 +118,9 @@ def _scope(sets: Sets, count: int) -> tuple[str, ...]:
 
 def _read(results: Sequence[Source], names: Sequence[str]) -> tuple[list[Held], list[str], tuple[str, ...]]:
     if len(results) < 2:
-        raise InputError("one result alone cannot be pooled", remedy="Give two results or more.")
+        raise MissingData("one result alone cannot be pooled", remedy="Give two results or more.")
     if names and len(names) != len(results):
-        raise InputError(f"there are {len(names)} names for {len(results)} sets", remedy="Name every set, or none.")
+        raise InvalidResult(f"there are {len(names)} names for {len(results)} sets", remedy="Name every set, or none.")
     held: list[Held] = []
     called = [fspath(one) if isinstance(one, str | PathLike) else f"set {i + 1}" for i, one in enumerate(results)]
     called = list(names) or called
@@ -121,7 +131,7 @@ def _read(results: Sequence[Source], names: Sequence[str]) -> tuple[list[Held], 
         if isinstance(result, Lineup) and len(result) == 1:
             result = result[0]
         if not isinstance(result, Report | Comparison):
-            raise InputError(
+            raise DuplicateKey(
                 f"is a {result.kind}, and results of evaluate or of compare with two models are pooled", where=name,
                 remedy="Give one of those.",
             )  # fmt: skip
@@ -134,21 +144,21 @@ def _check(held: Sequence[Held], called: Sequence[str], sets: Sets) -> None:
     first = held[0]
     for one, name in zip(held, called, strict=True):
         if one.kind != first.kind:
-            raise InputError(
+            raise InvalidResult(
                 f"is a {one.kind}, and {called[0]} is a {first.kind}", where=name, remedy="Pool results of one kind."
             )
         if one.task != first.task:
-            raise InputError(
+            raise InvalidResult(
                 f"is of task '{one.task}', and {called[0]} of '{first.task}'", where=name,
                 remedy="Pool results of one task.",
             )  # fmt: skip
         if one.influences is None:
-            raise InputError("has no influences", where=name, remedy="Make it with --save-influences.")
+            raise MissingData("has no influences", where=name, remedy="Make it with --save-influences.")
     if len(set(called)) < len(called):
         twice = next(name for name in called if called.count(name) > 1)
-        raise InputError("is given twice", where=twice, remedy="Give every set once.")
+        raise DuplicateKey("is given twice", where=twice, remedy="Give every set once.")
     if sets == "random" and len(held) < LEAST_RANDOM:
-        raise InputError(
+        raise InvalidResult(
             f"{len(held)} sets are too few to stand for others",
             remedy=f"Give {LEAST_RANDOM} or more, or take them as fixed.",
         )
@@ -175,7 +185,7 @@ def _confidence(held: Sequence[Held], called: Sequence[str]) -> float:
     levels = [(one.request if isinstance(one, Report) else one.b.request).confidence or 0.95 for one in held]
     for name, level in zip(called, levels, strict=True):
         if level != levels[0]:
-            raise InputError(
+            raise Incompatible(
                 f"has intervals at {100 * level:g} %, and {called[0]} at {100 * levels[0]:g} %", where=name,
                 remedy="Make all results with the same --ci.",
             )  # fmt: skip
@@ -191,10 +201,10 @@ def _specs(held: Sequence[Held]) -> tuple[list[str], list[str]]:
     every = list(dict.fromkeys(spec for model in models for spec in model))
     shared = [spec for spec in every if all(spec in model for model in models)]
     if not shared:
-        raise InputError("the results share no metric", remedy="Evaluate all sets with the same metrics.")
+        raise Incompatible("the results share no metric", remedy="Evaluate all sets with the same metrics.")
     kept = [spec for spec in shared if not models[0][spec].total]
     if not kept:
-        raise InputError("the results share only counts, which have no mean", remedy="Evaluate other metrics.")
+        raise InvalidResult("the results share only counts, which have no mean", remedy="Evaluate other metrics.")
     notes = []
     if left := [spec for spec in every if spec not in shared]:
         notes.append(f"Not in every set: {', '.join(left)}.")
@@ -224,13 +234,13 @@ def _weights(weights: Weights, called: Sequence[str], units: Sequence[int]) -> t
         given = _by_name(_weight_file(fspath(weights)), called, fspath(weights))
     else:
         if len(weights) != len(called):
-            raise InputError(
+            raise InvalidResult(
                 f"there are {len(weights)} weights for {len(called)} sets", remedy="Give a weight for each set."
             )
         given = list(weights)
     values = np.array([_weight(weight, name) for weight, name in zip(given, called, strict=True)])
     if not values.sum() > 0:
-        raise InputError("all weights are 0", remedy="Give one set a weight above 0.")
+        raise InvalidResult("all weights are 0", remedy="Give one set a weight above 0.")
     return values / values.sum(), str(weighing)
 
 
@@ -240,7 +250,7 @@ def _weight(value: Any, name: str) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not (math.isfinite(number) and number >= 0):
-        raise InputError(f"the weight of {name} is {value!r}", remedy="Give a number from 0 up.")
+        raise InvalidValue(f"the weight of {name} is {value!r}", remedy="Give a number from 0 up.")
     return number
 
 
@@ -249,19 +259,19 @@ def _weight_file(path: str) -> dict[str, Any]:
     from steelyard.io.read import read_table
 
     if not Path(path).exists():
-        raise InputError(
+        raise InvalidSetting(
             f"'{path}' is neither a kind of weights nor a file", remedy="Choose equal, units, or name a CSV file."
         )
     table = read_table(path, "weights")
     for name in ("set", "weight"):
         if name not in table.columns:
-            raise InputError(
+            raise MissingColumn(
                 f"column '{name}' is missing", where=path,
                 remedy="Give the columns set and weight, with a row for each result.",
             )  # fmt: skip
     names = [str(name) for name in table.columns["set"].tolist()]
     if twice := next((name for name in names if names.count(name) > 1), ""):
-        raise InputError(f"set '{twice}' has two weights", where=path, remedy="Give every set one row.")
+        raise DuplicateKey(f"set '{twice}' has two weights", where=path, remedy="Give every set one row.")
     return dict(zip(names, table.columns["weight"].tolist(), strict=True))
 
 
@@ -271,7 +281,7 @@ def _by_name(given: Mapping[str, Any], called: Sequence[str], where: str) -> lis
     for name in called:
         keys = [key for key in (name, Path(name).name, Path(name).stem) if key in given]
         if not keys:
-            raise InputError(f"there is no weight of {name}", where=where, remedy=nearest(Path(name).stem, given))
+            raise UnknownName(f"there is no weight of {name}", where=where, remedy=nearest(Path(name).stem, given))
         in_order.append(given[keys[0]])
     return in_order
 
@@ -281,7 +291,7 @@ def _joined(held: Sequence[Held], called: Sequence[str], shared: bool) -> Joined
     if shared:
         kinds = list(dict.fromkeys(one.of for one in kept))
         if len(kinds) > 1:
-            raise InputError(
+            raise Incompatible(
                 f"one set is resampled by {kinds[0]}, another by {kinds[1]}, so their units cannot be joined",
                 remedy="Leave --shared-units out where no unit is in two sets.",
             )
@@ -303,7 +313,7 @@ def _check_apart(kept: Sequence[Influences], sources: Sequence[Sources], called:
     elif sources[0].truth.digest == sources[1].truth.digest:
         said = f"all units of {called[0]}"
     if said:
-        raise InputError(
+        raise InvalidResult(
             f"{said} {'is' if said.startswith('1 ') else 'are'} in {called[1]} too",
             remedy="Join them with --shared-units, or give other units ids of their own.",
         )

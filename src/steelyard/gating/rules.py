@@ -19,7 +19,7 @@ import math
 import re
 from dataclasses import replace
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InputError, InvalidSpec, TooLarge
 from steelyard.core.frozen import frozen
 from steelyard.core.spec import parse_spec
 
@@ -116,13 +116,13 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
         if len(text) > _LONGEST:
-            raise InputError(f"a rule of {len(text)} characters is too long", remedy=_EXAMPLES)
+            raise TooLarge(f"a rule of {len(text)} characters is too long", remedy=_EXAMPLES)
 
     def wrong(self, what: str, at: int | None = None, remedy: str = _EXAMPLES) -> InputError:
         """An error that points at a place in the rule."""
         at = self.at if at is None else at
         shown = re.sub(r"\s", " ", self.text)
-        return InputError(f"rule '{shown}': {what}", remedy=f"{remedy}\n  {shown}\n  {' ' * at}^")
+        return InvalidSpec(f"rule '{shown}': {what}", remedy=f"{remedy}\n  {shown}\n  {' ' * at}^")
 
     def next_text(self) -> str:
         """What stands at the place, for a message."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from os import PathLike, fspath
 from typing import TypeVar
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import Incompatible, InvalidResult, MissingData
 from steelyard.gating.models import alone, chosen
 from steelyard.gating.pairing import compare_many, compare_results
 from steelyard.results.comparison import Comparison, Lineup
@@ -49,13 +49,13 @@ def _several(files: Sequence[Path], model: str | None, baseline: str | None) -> 
     reports = [_report(one, file, name) for one, file, name in zip(held, files, asked, strict=True)]
     for file, report in zip(files[1:], reports[1:], strict=True):
         if report.task != reports[0].task:
-            raise InputError(
+            raise InvalidResult(
                 f"is of task '{report.task}', and {fspath(files[0])} of '{reports[0].task}'", where=fspath(file),
                 remedy="Give results of one task.",
             )  # fmt: skip
     shared = [spec for spec in reports[0].scores if all(spec in one.scores for one in reports)]
     if not shared:
-        raise InputError("the results share no score", remedy="Evaluate all with the same metrics.")
+        raise Incompatible("the results share no score", remedy="Evaluate all with the same metrics.")
     alike = [replace(one, scores={spec: one.scores[spec] for spec in shared}) for one in reports]
     return _said(compare_many(alike, [fspath(file) for file in files]), files, held)
 
@@ -67,18 +67,18 @@ def _named(comparison: Comparison, a: str, b: str) -> Comparison:
 
 def _within(held: AnyResult, file: Path, model: str | None, baseline: str | None) -> Comparison:
     if not isinstance(held, Lineup | VlmScore):
-        raise InputError(
+        raise MissingData(
             "one result alone cannot be compared", where=fspath(file), remedy="Give two, the one to beat first."
         )
     if isinstance(held, VlmScore) and baseline is None:
-        raise InputError(
+        raise InvalidResult(
             "holds a report for each prompt", where=fspath(file), remedy="Name two with --model and --baseline."
         )
     picked = chosen(held, model, baseline, fspath(file))
     if isinstance(picked, Comparison):
         return picked
     if picked[1] is None:
-        raise InputError("the first model has none to beat", where=fspath(file), remedy="Name it with --baseline.")
+        raise MissingData("the first model has none to beat", where=fspath(file), remedy="Name it with --baseline.")
     return compare_results(picked[1], picked[0])
 
 
@@ -86,7 +86,7 @@ def _report(held: AnyResult, file: Path, model: str | None) -> Report:
     if isinstance(held, Lineup | VlmScore):
         return alone(held, model, fspath(file))
     if not isinstance(held, Report):
-        raise InputError(
+        raise InvalidResult(
             f"is a {held.kind}, and two results of evaluate or vlm score are compared",
             where=fspath(file),
             remedy="Give a result.",

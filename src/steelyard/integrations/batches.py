@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import Conflict, Unsupported
 from steelyard.core.plain import is_plain, to_numpy
 from steelyard.partial.accumulator import Accumulator
 
@@ -15,15 +15,15 @@ def as_batch(state: Accumulator, truth: Any, predictions: Any, ids: Any, seen: i
     """Both sides as an accumulator takes them. Arrays without ids are numbered, by rank and by what was `seen`."""
     if not (is_plain(truth) and is_plain(predictions)):
         if ids is not None:
-            raise InputError("ids are for arrays", remedy="Columns have a column of ids.")
+            raise Conflict("ids are for arrays", remedy="Columns have a column of ids.")
         return truth, predictions
     if state.task.plain is None:
-        raise InputError(
+        raise Unsupported(
             f"task '{state.task.name}' takes no bare arrays", remedy="Give dicts of columns, with a column of ids."
         )
     given = state.task.plain(truth, predictions)
     if given is None:
-        raise InputError("these arrays cannot be taken", remedy="Give dicts of columns.")
+        raise Unsupported("these arrays cannot be taken", remedy="Give dicts of columns.")
     sides = given[:2]
     rows = len(to_numpy(next(iter(sides[0].values()))))
     numbers = [f"{rank}-{seen + i}" for i in range(rows)] if ids is None else np.asarray(to_numpy(ids))

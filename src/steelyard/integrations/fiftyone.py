@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import api
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import MissingData, MissingKey, UnknownName, nearest
 from steelyard.core.request import Metrics
 from steelyard.results.report import Report
 
@@ -34,7 +34,7 @@ def evaluate(
         ids.append(str(sample.id))
         size = getattr(sample, "metadata", None)
         if size is None or not size.width or not size.height:
-            raise InputError(
+            raise MissingData(
                 "the size of the image is not known", where=f"sample {sample.id}",
                 remedy="Call dataset.compute_metadata().",
             )  # fmt: skip
@@ -48,7 +48,7 @@ def evaluate(
                     side[name].append(value)
                 if side is sides[1]:
                     if one.confidence is None:
-                        raise InputError(
+                        raise MissingKey(
                             "a detection has no confidence", where=f"sample {sample.id}, field '{field}'",
                             remedy="Predictions need one.",
                         )  # fmt: skip
@@ -63,7 +63,7 @@ def write_back(samples: Iterable[Any], report: Report, prefix: str = "steelyard_
     for sample in samples:
         row = place.get(str(sample.id))
         if row is None:
-            raise InputError(f"the report has no image '{sample.id}'", remedy="Write back to what was evaluated.")
+            raise UnknownName(f"the report has no image '{sample.id}'", remedy="Write back to what was evaluated.")
         for spec, values in units.values.items():
             value = float(values[row])
             sample[prefix + "".join(c if c.isalnum() else "_" for c in spec).strip("_")] = (
@@ -77,5 +77,5 @@ def _detections(sample: Any, field: str) -> Any:
         held = sample[field]
     except (KeyError, AttributeError):
         remedy = nearest(field, getattr(sample, "field_names", ()))
-        raise InputError(f"there is no field '{field}'", where=f"sample {sample.id}", remedy=remedy) from None
+        raise UnknownName(f"there is no field '{field}'", where=f"sample {sample.id}", remedy=remedy) from None
     return () if held is None else held.detections

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard.core import catalogue
-from steelyard.core.errors import InputError, MissingPackage
+from steelyard.core.errors import InvalidValue, MissingPackage, Unsupported
 from steelyard.core.request import Metrics
 from steelyard.integrations.batches import as_batch
 from steelyard.partial.accumulator import Accumulator
@@ -72,7 +72,7 @@ class Scores(Metric):
     def merge_state(self, incoming_state: Any) -> None:
         """Take over what another one of the same settings has gathered."""
         if not isinstance(incoming_state, Scores):
-            raise InputError("only metrics of Steelyard can be merged into one", remedy="Give the metric itself.")
+            raise Unsupported("only metrics of Steelyard can be merged into one", remedy="Give the metric itself.")
         self.gathered.merge(incoming_state.gathered)
         self._computed = None
 
@@ -100,7 +100,7 @@ class Score(Scores):
 
 def _only(values: dict[str, Any]) -> Any:
     if len(values) != 1:
-        raise InputError(f"the metric is {len(values)} numbers", remedy="Use Scores, or ask for one.")
+        raise InvalidValue(f"the metric is {len(values)} numbers", remedy="Use Scores, or ask for one.")
     return next(iter(values.values()))
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import api
-from steelyard.core.errors import InputError, first_few
+from steelyard.core.errors import InvalidValue, Unmatched, Unsupported, first_few
 from steelyard.core.request import Metrics
 from steelyard.io.json import parse_json
 from steelyard.io.text import read_bytes
@@ -36,12 +36,12 @@ class Evaluation:
         """Evaluate what the validation predicted."""
         rows = validator.jdict
         if not rows:
-            raise InputError(
+            raise Unsupported(
                 "the validation kept no predictions", where="ultralytics", remedy="Validate with save_json=True."
             )
         data = parse_json(read_bytes(self.truth, str(self.truth)).decode("utf-8", "replace"), str(self.truth))
         if not isinstance(data, Mapping) or not {"images", "categories"} <= data.keys():
-            raise InputError(
+            raise InvalidValue(
                 "is no file of COCO's format", where=str(self.truth), remedy="It needs images, categories."
             )
         images = {Path(str(one.get("file_name", one["id"]))).stem: one["id"] for one in data["images"]}
@@ -54,11 +54,9 @@ class Evaluation:
             stem = Path(str(row.get("file_name", row["image_id"]))).stem
             name = classes.get(int(row["category_id"]))
             if stem not in images:
-                raise InputError(
-                    f"image '{stem}' is not in the truth", where=str(self.truth), remedy="Is it the split?"
-                )
+                raise Unmatched(f"image '{stem}' is not in the truth", where=str(self.truth), remedy="Is it the split?")
             if not coco and name not in labels:
-                raise InputError(
+                raise Unmatched(
                     f"class '{name}' is not in the truth, which has {first_few(labels)}", where=str(self.truth),
                     remedy="Name classes as the model does.",
                 )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import InputError, first_few, nearest
+from steelyard.core.errors import Conflict, InvalidSetting, MissingColumn, first_few, nearest
 from steelyard.core.task import Task
 from steelyard.io.table import Table
 from steelyard.io.text import ending, sheet_path
@@ -37,7 +37,7 @@ def values_beside(task: Task, units: Sequence[Any], name: str, option: str) -> A
     column, file = in_file(name) or ("", "")
     table = read_table(file, "groups")
     if column not in table.columns:
-        raise InputError(
+        raise MissingColumn(
             f"column '{column}' is missing, which --{option} names", where=file, remedy=nearest(column, table.columns)
         )
     ids, values = table.columns[_id_column(task, table, file, column)].tolist(), table.columns[column].tolist()
@@ -45,7 +45,7 @@ def values_beside(task: Task, units: Sequence[Any], name: str, option: str) -> A
     for row, one in enumerate(ids):
         first = known.setdefault(_text(one), row)
         if _text(values[first]) != _text(values[row]):
-            raise InputError(
+            raise Conflict(
                 f"{task.unit} '{_text(one)}' has both '{_text(values[first])}' and '{_text(values[row])}' in column "
                 f"'{column}', which --{option} names",
                 where=table.place(row),
@@ -54,7 +54,7 @@ def values_beside(task: Task, units: Sequence[Any], name: str, option: str) -> A
     lacking = [str(unit) for unit in units if str(unit) not in known]
     if lacking:
         more = f" ({len(lacking)} have none: {first_few(lacking)})" if len(lacking) > 1 else ""
-        raise InputError(
+        raise InvalidSetting(
             f"{task.unit} '{lacking[0]}' has no row, which --{option} needs{more}",
             where=file,
             remedy=f"Give every {task.unit} of the truth a row with its id.",
@@ -71,7 +71,7 @@ def _id_column(task: Task, table: Table, file: str, column: str) -> str:
     for name in names:
         if name in table.columns and name != column:
             return name
-    raise InputError(
+    raise MissingColumn(
         f"no column has the id of each {task.unit}", where=file, remedy=f"Call it {' or '.join(list(names)[:3])}."
     )
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import InputError
+from steelyard.core.errors import DuplicateKey, InputError, InvalidFile
 from steelyard.core.opening import open_regular
 from steelyard.core.quads import RECTANGLE
 from steelyard.core.records import Array, BoxRecords, Records, as_object
@@ -71,7 +71,7 @@ def _columns(path: str | PathLike[str], side: str, threads: int, what: str, trut
     try:
         columns = _native.coco_read(source, side == "truth", threads, WHAT[what], *_sizes(truth))
     except ValueError as error:
-        raise InputError(str(error), where=source) from None
+        raise InvalidFile(str(error), where=source) from None
     if isinstance(columns, tuple):
         raise _fault(columns, source, lambda byte: _head(path, byte), side == "truth", what)
     return columns
@@ -138,8 +138,8 @@ def _fault(fault: tuple[Any, ...], source: str, head: Any, truth: bool, what_of:
         else f'COCO results are an array of {{"image_id", "category_id", "{_KEYS[what_of]}", "score"}}.'
     )
     if syntax:
-        return InputError(f"not valid JSON at {place}: {what}", where=where, remedy=_mend(what))
-    return InputError(f"{what} (at {place})", where=where, remedy=expected)
+        return InvalidFile(f"not valid JSON at {place}: {what}", where=where, remedy=_mend(what))
+    return InvalidFile(f"{what} (at {place})", where=where, remedy=expected)
 
 
 def _mend(what: str) -> str:
@@ -187,7 +187,9 @@ def _records(read: Columns, source: str, truth: bool, what: str) -> BoxRecords:
     for ids, what in ((images, "image"), (categories, "category")):
         row = first_repeated(ids)
         if row >= 0:
-            raise InputError(f"id {ids[row]} appears twice", where=f"{source}, {what} {row}", remedy="Ids are unique.")
+            raise DuplicateKey(
+                f"id {ids[row]} appears twice", where=f"{source}, {what} {row}", remedy="Ids are unique."
+            )
     return BoxRecords(
         source,
         columns,
@@ -221,7 +223,7 @@ def _refuse_repeated(ids: Array, source: str) -> None:
     row = first_repeated(given)
     if row >= 0:
         where = f"{source}, annotation {rows[row]}, key 'id'"
-        raise InputError(f"id {given[row]} appears twice", where=where, remedy="Ids of annotations are unique.")
+        raise DuplicateKey(f"id {given[row]} appears twice", where=where, remedy="Ids of annotations are unique.")
 
 
 def _row_of_zero(ids: Array) -> int:

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InputError, InvalidResult, UnreadableFile, Unsupported
 from steelyard.core.opening import open_regular, read_regular
 from steelyard.core.records import Array, as_object
 from steelyard.io.write import write_durably
@@ -70,10 +70,10 @@ def read_container(path: str | PathLike[str]) -> Container:
 def parse_container(data: bytes, source: str) -> Container:
     """Take bytes apart; what does not fit is an error that names the source."""
     if not isinstance(data, bytes | bytearray):
-        raise InputError(f"{type(data).__name__} where bytes are expected", where=source)
+        raise InvalidResult(f"{type(data).__name__} where bytes are expected", where=source)
     header, begin = read_header(data, source)
     if hashlib.sha256(memoryview(data)[:-32]).digest() != data[-32:]:
-        raise InputError("the checksum does not fit the contents", where=source, remedy=_REMEDY)
+        raise InvalidResult("the checksum does not fit the contents", where=source, remedy=_REMEDY)
     view = memoryview(data)
     arrays: dict[str, Array] = {}
     try:
@@ -89,7 +89,7 @@ def parse_container(data: bytes, source: str) -> Container:
 
 def unfit(source: str, what: str) -> InputError:
     """The error of a state whose contents are not what Steelyard writes."""
-    return InputError(what, where=source, remedy=_REMEDY)
+    return InvalidResult(what, where=source, remedy=_REMEDY)
 
 
 def is_whole(path: str | PathLike[str]) -> bool:
@@ -113,7 +113,7 @@ def read_facts(path: str | PathLike[str]) -> Mapping[str, Any]:
             start = file.read(8)
         reader = Reader(path, 0 if start == MAGIC else 8)
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from None
+        raise UnreadableFile(f"cannot be read: {error.strerror}", where=str(path)) from None
     return reader.facts if isinstance(reader.facts, dict) else {}
 
 
@@ -151,10 +151,10 @@ def _entries(header: Mapping[str, Any], room: int) -> dict[str, Mapping[str, Any
 def read_header(data: bytes, source: str) -> tuple[dict[str, Any], int]:
     """The header, and where the arrays begin."""
     if len(data) < _HEAD.size + 32 or not data.startswith(MAGIC):
-        raise InputError("this is no state file", where=source, remedy=_REMEDY)
+        raise InvalidResult("this is no state file", where=source, remedy=_REMEDY)
     _, version, _, length = _HEAD.unpack_from(data)
     if version != VERSION:
-        raise InputError(
+        raise InvalidResult(
             f"the state has version {version}, and this Steelyard reads version {VERSION}",
             where=source,
             remedy="Read it with the version that wrote it, or make it again.",
@@ -164,7 +164,7 @@ def read_header(data: bytes, source: str) -> tuple[dict[str, Any], int]:
         if not isinstance(header, dict):
             raise ValueError("not an object")
     except (ValueError, RecursionError):
-        raise InputError("the header cannot be read", where=source, remedy=_REMEDY) from None
+        raise UnreadableFile("the header cannot be read", where=source, remedy=_REMEDY) from None
     return header, _padded(_HEAD.size + length)
 
 
@@ -181,7 +181,7 @@ class Reader:
                 length = _HEAD.unpack(head)[3] if len(head) == _HEAD.size and head.startswith(MAGIC) else 0
                 header, self.begin = read_header(head + file.read(min(length, whole)) + bytes(32), self.path)
         except OSError as error:
-            raise InputError(f"cannot be read: {error.strerror}", where=self.path) from None
+            raise UnreadableFile(f"cannot be read: {error.strerror}", where=self.path) from None
         try:
             self.facts = _plain(header["facts"])
             self.entries = _entries(header, whole - 32 - self.begin)
@@ -199,9 +199,9 @@ class Reader:
                 self.path, dtype=kind, count=stop - start, offset=self.begin + int(entry["at"]) + start * kind.itemsize
             )
         except OSError as error:
-            raise InputError(f"cannot be read: {error.strerror}", where=self.path) from None
+            raise UnreadableFile(f"cannot be read: {error.strerror}", where=self.path) from None
         if len(array) != stop - start:
-            raise InputError("the file ends before its contents", where=self.path, remedy=_REMEDY)
+            raise UnreadableFile("the file ends before its contents", where=self.path, remedy=_REMEDY)
         return array
 
     def whole(self, name: str) -> Array:
@@ -261,7 +261,7 @@ def _encoded(array: Array, where: str) -> tuple[str, Any]:
             "utf-8", "surrogatepass"
         )
     except (TypeError, ValueError) as error:
-        raise InputError(f"cannot be saved: {error}", where=where) from None
+        raise Unsupported(f"cannot be saved: {error}", where=where) from None
 
 
 def _in_a_row(texts: list[bytes]) -> bytes:

@@ -11,7 +11,7 @@ from typing import TextIO
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import Conflict, DuplicateKey, EmptyCell, EmptyInput, InvalidFile, UnreadableFile
 from steelyard.core.records import as_object
 from steelyard.io.dialect import asked, note
 from steelyard.io.table import Table
@@ -33,7 +33,7 @@ def read_csv(path: Path, source: str, delimiter: str = ",") -> Table:
         try:
             header = next((row for row in reader if row), None)
             if header is None:
-                raise InputError("the file is empty", where=source, remedy="It needs a header line and rows.")
+                raise EmptyInput("the file is empty", where=source, remedy="It needs a header line and rows.")
             names = [name.strip() for name in header]
             _check_separator(names, source, delimiter)
             check_header(names, f"{source}, line 1")
@@ -46,7 +46,7 @@ def read_csv(path: Path, source: str, delimiter: str = ",") -> Table:
                     check_blank(blank, source)
                     continue
                 if len(row) != len(names):
-                    raise InputError(
+                    raise InvalidFile(
                         f"the row has {len(row)} fields and the header {len(names)}",
                         where=f"{source}, line {reader.line_num}",
                         remedy=_remedy(row, len(names), delimiter),
@@ -54,7 +54,7 @@ def read_csv(path: Path, source: str, delimiter: str = ",") -> Table:
                 rows.append(row)
                 lines.append(reader.line_num)
         except csv.Error as error:
-            raise InputError(f"not readable as CSV: {error}", where=f"{source}, line {reader.line_num}") from None
+            raise UnreadableFile(f"not readable as CSV: {error}", where=f"{source}, line {reader.line_num}") from None
     columns = list(zip(*rows, strict=True)) if rows else [() for _ in names]
     return Table(
         source,
@@ -85,7 +85,7 @@ def _opened(file: TextIO, source: str, delimiter: str) -> tuple[Iterator[str], s
     elif delimiter == ",":
         bare = _QUOTED.sub("", head)
         if ";" in bare and "," in bare:
-            raise InputError(
+            raise Conflict(
                 "the header has both commas and semicolons",
                 where=f"{source}, line {len(lines)}",
                 remedy='Say which separate fields: --delimiter ";" or --delimiter ",".',
@@ -107,7 +107,7 @@ def _check_separator(names: list[str], source: str, delimiter: str) -> None:
     for other, remedy in remedies.items():
         if len(names) == 1 and other != delimiter and other in names[0]:
             shown = SHOWN.get(other, f"'{other}'")
-            raise InputError(f"the fields are separated by {shown}", where=f"{source}, line 1", remedy=remedy)
+            raise InvalidFile(f"the fields are separated by {shown}", where=f"{source}, line 1", remedy=remedy)
 
 
 def _remedy(row: list[str], count: int, delimiter: str) -> str:
@@ -124,7 +124,7 @@ def check_header(names: list[str], where: str) -> None:
     seen: set[str] = set()
     for i, name in enumerate(names):
         if not name:
-            raise InputError(f"column {i + 1} has no name", where=where, remedy="Name every column.")
+            raise EmptyCell(f"column {i + 1} has no name", where=where, remedy="Name every column.")
         if name in seen:
-            raise InputError(f"column '{name}' appears twice", where=where, remedy="Rename one of them.")
+            raise DuplicateKey(f"column '{name}' appears twice", where=where, remedy="Rename one of them.")
         seen.add(name)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidSetting
 from steelyard.core.frozen import frozen
 
 NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}
@@ -40,11 +40,11 @@ def use_csv(*, delimiter: str | None = None, decimal: str | None = None) -> Iter
         delimiter = NAMES.get(delimiter, delimiter)
         if len(delimiter) != 1 or delimiter in '"\r\n' or delimiter.isalnum():
             known = ", ".join(name for name in NAMES if name != "\\t")
-            raise InputError(
+            raise InvalidSetting(
                 f"'{delimiter}' cannot separate fields", remedy=f"Give one character, or its name: {known}."
             )
     if decimal is not None and decimal not in DECIMALS:
-        raise InputError(f"'{decimal}' is no mark of decimals", remedy="Say comma or point.")
+        raise InvalidSetting(f"'{decimal}' is no mark of decimals", remedy="Say comma or point.")
     before = _ASKED.set(Dialect(delimiter, None if decimal is None else DECIMALS[decimal]))
     try:
         yield

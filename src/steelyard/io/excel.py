@@ -16,7 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError, MissingExtra, WriteError, nearest
+from steelyard.core.errors import (
+    EmptyInput,
+    InputError,
+    InvalidFile,
+    MissingExtra,
+    NotInstalled,
+    UnknownName,
+    UnreadableFile,
+    WriteError,
+    nearest,
+)
 from steelyard.core.opening import RATIO, check_readable, open_archive
 from steelyard.core.records import as_object
 from steelyard.io.csv import check_header
@@ -51,7 +61,7 @@ def read_sheet(path: Path, source: str) -> Table:
             for sheet in book.worksheets:
                 sheet.reset_dimensions()  # the size that a sheet declares may be smaller than the sheet
             if wanted and wanted not in book.sheetnames:
-                raise InputError(
+                raise UnknownName(
                     f"there is no sheet '{wanted}'", where=str(path), remedy=nearest(wanted, book.sheetnames)
                 )
             sheets = {
@@ -68,12 +78,12 @@ def read_sheet(path: Path, source: str) -> Table:
     except InputError:
         raise
     except Exception as error:  # openpyxl raises what its parsers do
-        raise InputError(f"the workbook cannot be read: {error}", where=source, remedy="Save it again.") from None
+        raise UnreadableFile(f"the workbook cannot be read: {error}", where=source, remedy="Save it again.") from None
     filled = {name: rows for name, rows in sheets.items() if rows}
     if not filled:
-        raise InputError("the sheet is empty", where=source, remedy="It needs a header and rows.")
+        raise EmptyInput("the sheet is empty", where=source, remedy="It needs a header and rows.")
     if len(filled) > 1:
-        raise InputError(
+        raise InvalidFile(
             f"the workbook has several sheets: {', '.join(filled)}",
             where=source,
             remedy=f"Name one: {path.name}#{next(iter(filled))}.",
@@ -84,7 +94,7 @@ def read_sheet(path: Path, source: str) -> Table:
 def _check_workbook(path: Path, source: str) -> None:
     check_readable(path, source)
     if not zipfile.is_zipfile(path):
-        raise InputError("is not a workbook", where=source, remedy="Is the file whole? .xls is not read.")
+        raise InvalidFile("is not a workbook", where=source, remedy="Is the file whole? .xls is not read.")
     with open_archive(path, source):  # which holds no more than it may
         pass
 
@@ -110,7 +120,7 @@ def _check_cells(path: Path, source: str) -> None:
                 raise _misplaced(f"cell {place or column} is out of order in row {row}", sheet, source)
             cells, places = cells + 1, places + column - before
             if places > max(MOST_PLACES, RATIO * cells):
-                raise InputError(
+                raise InvalidFile(
                     f"{sheet} has {places:,} places for {cells:,} cells", where=source, remedy="Export it as CSV."
                 )
 
@@ -125,7 +135,7 @@ def _check_cells(path: Path, source: str) -> None:
                 with archive.open(sheet) as file:
                     parser.ParseFile(file)
             except (ExpatError, zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:
-                raise InputError(
+                raise UnreadableFile(
                     f"the workbook cannot be read: {error}", where=source, remedy="Save it again."
                 ) from None
 
@@ -145,7 +155,7 @@ def _column_number(letters: str) -> int:
 
 
 def _misplaced(what: str, sheet: str, source: str) -> InputError:
-    return InputError(f"{what} of {sheet}", where=source, remedy="Open the workbook in Excel and save it again.")
+    return InvalidFile(f"{what} of {sheet}", where=source, remedy="Open the workbook in Excel and save it again.")
 
 
 def _sheet_table(source: str, rows: list[tuple[int, tuple[Any, ...]]]) -> Table:
@@ -171,13 +181,13 @@ def write_workbook(path: str | os.PathLike[str], sheets: Mapping[str, Sheet]) ->
         from openpyxl import Workbook
         from openpyxl.cell import WriteOnlyCell
     except ImportError:
-        raise InputError(
+        raise NotInstalled(
             "a workbook needs openpyxl", remedy="Install it: pip install 'steelyard[excel]', or write .csv."
         ) from None
     lines = [[head, *rows] for head, rows in sheets.values()]
     for name, own in zip(sheets, lines, strict=True):  # before anything is written, which would stay open
         if len(own) > MOST_ROWS:
-            raise InputError(f"sheet '{name}' has more rows than a workbook holds", remedy="Write .csv instead.")
+            raise InvalidFile(f"sheet '{name}' has more rows than a workbook holds", remedy="Write .csv instead.")
     book, data = Workbook(write_only=True), BytesIO()
     try:
         for name, own in zip(sheet_names(sheets), lines, strict=True):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import DuplicateKey, InvalidValue, ShapeMismatch
 from steelyard.core.plain import to_numpy
 from steelyard.core.records import as_object
 from steelyard.io.table import Array, Table
@@ -30,7 +30,7 @@ def from_memory(data: Any, source: str) -> Table:
     if isinstance(data, Mapping):
         columns = {name: part for key, values in data.items() for name, part in _wide(str(key), to_numpy(values))}
         return _table({name: _array(values, name, source) for name, values in columns.items()}, source)
-    raise InputError(
+    raise InvalidValue(
         f"{type(data).__name__} is not data that can be read",
         where=source,
         remedy="Give a path, a data frame (pandas, polars, pyarrow) or a dict of arrays.",
@@ -145,7 +145,7 @@ def _refuse_equal(names: Iterable[Any], source: str) -> None:
     seen: set[str] = set()
     for name in map(str, names):
         if name in seen:
-            raise InputError(f"column '{name}' appears twice", where=source, remedy="Rename one of them.")
+            raise DuplicateKey(f"column '{name}' appears twice", where=source, remedy="Rename one of them.")
         seen.add(name)
 
 
@@ -160,13 +160,15 @@ def _array(values: Any, name: str, source: str) -> Array:
     elif hasattr(values, "__array__"):
         array = np.asarray(values)
     elif isinstance(values, str | bytes) or not hasattr(values, "__len__"):
-        raise InputError(f"column '{name}' is not an array", where=source, remedy="Give one value per row.")
+        raise InvalidValue(f"column '{name}' is not an array", where=source, remedy="Give one value per row.")
     elif len(values) and set(map(type, values)) <= {int, float}:
         array = np.asarray(values)
     else:
         array = as_object(list(values))
     if array.ndim != 1:
-        raise InputError(f"column '{name}' has {array.ndim} dimensions", where=source, remedy="Give one value per row.")
+        raise ShapeMismatch(
+            f"column '{name}' has {array.ndim} dimensions", where=source, remedy="Give one value per row."
+        )
     return _times_as_text(array, zoned=False)
 
 
@@ -174,7 +176,7 @@ def _table(columns: dict[str, Array], source: str) -> Table:
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         (a, n), (b, m) = sorted(lengths.items(), key=lambda pair: pair[1])[:: len(lengths) - 1]
-        raise InputError(f"column '{a}' has {n} rows and '{b}' has {m}", where=source)
+        raise ShapeMismatch(f"column '{a}' has {n} rows and '{b}' has {m}", where=source)
     return Table(source, columns)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import DuplicateKey, EmptyInput, InvalidFile, InvalidValue, TooLarge
 from steelyard.core.records import as_object
 from steelyard.io.table import Table
 from steelyard.io.text import check_blank, open_text
@@ -39,7 +39,7 @@ def read_json_lines(path: Path, source: str) -> Table:
             rows.append(_object(parse_json(line, f"{source}, line {number}"), f"{source}, line {number}"))
             lines.append(number)
     if not rows:
-        raise InputError("the file is empty", where=source, remedy="It needs one JSON object per line.")
+        raise EmptyInput("the file is empty", where=source, remedy="It needs one JSON object per line.")
     return Table(source, _columns(rows), np.array(lines, dtype=np.int64))
 
 
@@ -48,18 +48,18 @@ def read_json(path: Path, source: str) -> Table:
     with open_text(path, source) as file:
         text = file.read()
     if not text.strip():
-        raise InputError("the file is empty", where=source, remedy="It needs a JSON array of objects.")
+        raise EmptyInput("the file is empty", where=source, remedy="It needs a JSON array of objects.")
     data = parse_json(text, source)
     if isinstance(data, dict) and _has_captions(data.get("annotations")):
         data = data["annotations"]
     if not isinstance(data, list):
-        raise InputError(
+        raise InvalidFile(
             f"holds {_kind(data)}",
             where=source,
             remedy="A JSON array of objects is expected, or JSON lines (.jsonl).",
         )
     if not data:
-        raise InputError("there are no rows", where=source, remedy="It needs at least one object.")
+        raise EmptyInput("there are no rows", where=source, remedy="It needs at least one object.")
     return Table(source, _columns([_object(row, f"{source}, row {i}") for i, row in enumerate(data)]))
 
 
@@ -87,21 +87,21 @@ def parse_json(text: str, where: str, remedy: str = "") -> Any:
     try:
         return json.loads(text, object_pairs_hook=unique)
     except Twice as twice:
-        raise InputError(f"key '{twice}' appears twice in an object", where=where, remedy="Keep one.") from None
+        raise DuplicateKey(f"key '{twice}' appears twice in an object", where=where, remedy="Keep one.") from None
     except json.JSONDecodeError as error:
         place = f"character {error.pos}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
-        raise InputError(f"not valid JSON at {place}: {error.msg}", where=where, remedy=remedy) from None
+        raise InvalidFile(f"not valid JSON at {place}: {error.msg}", where=where, remedy=remedy) from None
     except RecursionError:
-        raise InputError("the JSON is nested too deeply", where=where, remedy=remedy) from None
+        raise TooLarge("the JSON is nested too deeply", where=where, remedy=remedy) from None
     except ValueError:
-        raise InputError("a whole number of more than 4,300 digits", where=where, remedy=remedy) from None
+        raise TooLarge("a whole number of more than 4,300 digits", where=where, remedy=remedy) from None
 
 
 def expect(value: Any, kind: str, name: str, where: str) -> Any:
     """The value under a name where it is of a kind of `KINDS`; else an error that says what stands there instead."""
     if isinstance(value, KINDS[kind]) and not isinstance(value, bool):
         return value
-    raise InputError(
+    raise InvalidValue(
         f"'{name}' is {_kind(value)} where {kind} is expected",
         where=where,
         remedy="Is the file whole, and of that format?",
@@ -110,7 +110,7 @@ def expect(value: Any, kind: str, name: str, where: str) -> Any:
 
 def _object(value: Any, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise InputError(f"{_kind(value)} where an object is expected", where=where, remedy='Example: {"dish": "A"}.')
+        raise InvalidFile(f"{_kind(value)} where an object is expected", where=where, remedy='Example: {"dish": "A"}.')
     return value
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import ShapeMismatch
 from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array
 from steelyard.io.dialect import note
@@ -28,7 +28,7 @@ def array_of(value: Any, where: str) -> Array:
             return grid
     except (ValueError, TypeError, RecursionError):
         pass
-    raise InputError("no map: rows are of different lengths, or hold no numbers", where=where)
+    raise ShapeMismatch("no map: rows are of different lengths, or hold no numbers", where=where)
 
 
 def map_column(table: Table, name: str, values: Array, volume: bool) -> Array:
@@ -59,7 +59,7 @@ def volume_cells(table: Table, name: str, values: Array, scores: bool) -> Array:
                 note(f"{table.source}: {said}.")
         if grid.ndim not in (2, 3):
             remedy = "Give z × y × x or y × x, with channels in front at most."
-            raise InputError(f"a volume of shape {shape_text(grid)}", where=where, remedy=remedy)
+            raise ShapeMismatch(f"a volume of shape {shape_text(grid)}", where=where, remedy=remedy)
         cells[row] = pack_map(as_grid(grid, where))
     return cells
 

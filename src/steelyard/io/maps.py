@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steelyard.core.counts import count_text
-from steelyard.core.errors import InputError
+from steelyard.core.errors import DuplicateKey, EmptyInput, InvalidFile, InvalidText, MissingFile, ShapeMismatch
 from steelyard.core.opening import check_readable
 from steelyard.core.options import Options
 from steelyard.core.plain import to_numpy
@@ -50,7 +50,7 @@ def read_sides(
 ) -> tuple[Records, Records]:
     """Truth and predictions; ids that have nothing in common lose what datasets put behind names."""
     if predictions is None:
-        raise InputError(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
+        raise InvalidFile(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     sides = [
         _side(task, data, columns, side, options) for data, side in ((truth, "truth"), (predictions, "prediction"))
     ]
@@ -60,7 +60,7 @@ def read_sides(
             note(said)
     key = task.truth.key[0]
     if not len(sides[0]):
-        raise InputError("there are no maps", where=sides[0].source, remedy="The truth needs at least one.")
+        raise EmptyInput("there are no maps", where=sides[0].source, remedy="The truth needs at least one.")
     if all(_is_map_file(data, task) for data in (truth, predictions)):
         return sides[0], replace(sides[1], columns={**sides[1].columns, key: sides[0][key]})
     return _joinable(sides[0], sides[1], key)
@@ -112,7 +112,7 @@ def _by_base_name(truth: Records, prediction: Records, key: str) -> tuple[Record
     twice = next((name for name in flat if name not in matched and len(nested.get(name, ())) > 1), None)
     if twice is not None and not matched:
         a, b = nested[twice][:2]
-        raise InputError(
+        raise DuplicateKey(
             f"'{twice}' may be '{a}' or '{b}'",
             where=(prediction if flat is ids else truth).source,
             remedy="Lay both sides out in the same subfolders.",
@@ -158,7 +158,7 @@ def _side(task: Task, data: Any, columns: Mapping[str, str], side: str, options:
             ending = next(e for e in ENDINGS[task.reader] if name.lower().endswith(e))
             return _records(key, path, [name[: -len(ending)]], [path], ["."])
         if not suffix and not os.path.exists(path):
-            raise InputError("there is no such folder", where=path)
+            raise MissingFile("there is no such folder", where=path)
     # Not before: a folder of files needs no reader of tables, which takes as long to load as many maps take to count.
     from pathlib import Path
 
@@ -218,15 +218,15 @@ def _folder(path: str, endings: Sequence[str], suffix: str) -> tuple[list[str], 
     if not ids:
         lossy = next((file for file in every if file.lower().endswith(_LOSSY)), "")
         if lossy:
-            raise InputError("JPEG changes labels", where=start + lossy, remedy="Write PNG.")
+            raise InvalidFile("JPEG changes labels", where=start + lossy, remedy="Write PNG.")
         what = f"no file ends in {', '.join(suffix + e for e in endings)}"
-        raise InputError(what, where=path, remedy="Is it the right folder?")
+        raise InvalidFile(what, where=path, remedy="Is it the right folder?")
     if len(set(ids)) < len(ids):
         ids, files, folders = _without_softmax(path, ids, files, folders)
     if len(set(ids)) < len(ids):
         twice = next(name for i, name in enumerate(ids) if name in ids[:i])
         kinds = sorted({os.path.splitext(file)[1] for file in files})
-        raise InputError(
+        raise DuplicateKey(
             f"'{twice}' stands there as several files ({', '.join(kinds)})", where=path, remedy="Keep one of them."
         )
     labelled = [i for i, name in enumerate(ids) if name.endswith("_labelIds")]
@@ -275,7 +275,7 @@ def _numpy(path: str, task: Task) -> tuple[list[str], list[str], list[str]]:
         array = numpy_file(path, "")
         if array.ndim < 3:
             remedy = "The first axis counts the maps: give 1 × height × width for one."
-            raise InputError(f"holds {'×'.join(map(str, array.shape))} values", where=path, remedy=remedy)
+            raise ShapeMismatch(f"holds {'×'.join(map(str, array.shape))} values", where=path, remedy=remedy)
         if array.ndim == 3 and len(array) > 1 and task.reader == "volumes":
             _note_flat_cases(array.shape, path)
         ids = [str(i) for i in range(len(array))]
@@ -312,7 +312,7 @@ def in_rows(data: Any, key: str, source: str) -> Any:
     if isinstance(maps, np.ndarray) and maps.dtype != object and maps.ndim < 3:
         from steelyard.maps.scores import shape_text
 
-        raise InputError(
+        raise ShapeMismatch(
             f"the maps have shape {shape_text(maps)}",
             where=source,
             remedy="Give one map per row: images × height × width.",
@@ -384,9 +384,9 @@ def _listed(task: Task, paths: Sequence[str], suffix: str) -> Records:
     twice = sorted(ids)
     again = next((a for a, b in pairwise(twice) if a == b), None)
     if again is not None:
-        raise InputError(f"'{again}' is in several files", where=paths[0], remedy="Keep one of them.")
+        raise InvalidFile(f"'{again}' is in several files", where=paths[0], remedy="Keep one of them.")
     if not ids:
-        raise InputError(f"no file ends in '{suffix}'", where=paths[0], remedy="Check the option suffix.")
+        raise InvalidFile(f"no file ends in '{suffix}'", where=paths[0], remedy="Check the option suffix.")
     return _records(task.truth.key[0], paths[0], ids, maps, folders)
 
 
@@ -403,7 +403,7 @@ def _write_table(folder: str, side: str, rows: Sequence[Sequence[str]]) -> str:
         data = text.getvalue().encode()
     except UnicodeEncodeError as error:
         name = error.object[max(0, error.start - 40) : error.end]
-        raise InputError(f"the name {name!a} of a file is not UTF-8", remedy="Rename the file.") from None
+        raise InvalidText(f"the name {name!a} of a file is not UTF-8", remedy="Rename the file.") from None
     path = os.path.join(folder, f"{side}-{hashlib.sha256(data).hexdigest()[:40]}.csv")
     if not os.path.exists(path):
         write_durably(path, [data])

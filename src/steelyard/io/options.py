@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import DuplicateKey, InvalidSetting
 from steelyard.core.options import Option, Options, find_option
 from steelyard.core.records import Column, Records, Schema, as_object
 from steelyard.core.task import Task
@@ -28,7 +28,7 @@ def resolve_options(task: Task, given: Mapping[str, Any]) -> Options:
         side, dot, _ = key.rpartition(".")
         name = f"{side}{dot}{option.name}"
         if name in values:
-            raise InputError(f"option {name} is given twice", remedy="Give it once.")
+            raise DuplicateKey(f"option {name} is given twice", remedy="Give it once.")
         if option.type == "ids":
             ids = read_ids(option, value)
             values[name], shown[name] = ids, ids.source
@@ -57,7 +57,9 @@ def read_ids(option: Option, value: Any) -> Records:
     try:
         ids = list(value)
     except TypeError:
-        raise InputError(f"option {option.name}: {value} is no list", remedy="Give ids, or a file of them.") from None
+        raise InvalidSetting(
+            f"option {option.name}: {value} is no list", remedy="Give ids, or a file of them."
+        ) from None
     return to_records(Table(option.name, {column: as_object(ids)}), schema, {}, "")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InputError, MissingExtra
+from steelyard.core.errors import MissingExtra, TooLarge, UnreadableFile
 from steelyard.core.opening import check_declared, check_readable
 from steelyard.io.frames import from_arrow
 from steelyard.io.table import Table
@@ -28,11 +28,9 @@ def open_parquet(path: Path, source: str) -> Any:
         _check_values(pyarrow.parquet.read_metadata(path), path, source)
         return pyarrow.parquet.read_table(path)
     except MemoryError:
-        raise InputError(
-            "there is not enough memory to read it", where=source, remedy="Split it into shards."
-        ) from None
+        raise TooLarge("there is not enough memory to read it", where=source, remedy="Split it into shards.") from None
     except (pyarrow.ArrowException, OSError) as error:
-        raise InputError(f"not readable as Parquet: {str(error).splitlines()[0]}", where=source) from None
+        raise UnreadableFile(f"not readable as Parquet: {str(error).splitlines()[0]}", where=source) from None
 
 
 def _check_values(metadata: Any, path: Path, source: str) -> None:

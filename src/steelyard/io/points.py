@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidFile
 from steelyard.core.records import Array
 from steelyard.io.table import Table
 
@@ -26,7 +26,7 @@ def points_column(table: Table, name: str, values: Array) -> Array:
         if problem:
             text = value if isinstance(value, str) else "the cell"
             shown = f"'{text if len(text) <= 40 else text[:37] + '...'}'" if isinstance(value, str) else text
-            raise InputError(
+            raise InvalidFile(
                 f"{shown} holds no points: {problem}", where=f"{table.place(row)}, column '{name}'", remedy=_REMEDY
             )
     return points

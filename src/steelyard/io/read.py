@@ -12,7 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError, nearest, nearest_of, shell_word
+from steelyard.core.errors import (
+    EmptyCell,
+    InputError,
+    InvalidNumber,
+    InvalidText,
+    InvalidValue,
+    MissingColumn,
+    OutOfRange,
+    ShapeMismatch,
+    UnknownFormat,
+    nearest,
+    nearest_of,
+    shell_word,
+)
 from steelyard.core.opening import is_entry
 from steelyard.core.records import LARGEST, Array, Column, ColumnType, Records, Schema, as_object
 from steelyard.io.dialect import note, with_points
@@ -52,7 +65,9 @@ def read_table(data: Any, side: str) -> Table:
         known = ", ".join(READERS)
         if is_entry(path):
             refuse_foreign(first_bytes(path, str(data)), str(data))
-        raise InputError(f"'{path.suffix}' is no format that can be read", where=str(data), remedy=f"Known: {known}.")
+        raise UnknownFormat(
+            f"'{path.suffix}' is no format that can be read", where=str(data), remedy=f"Known: {known}."
+        )
     module, function, *more = reader
     table: Table = getattr(import_module(f"steelyard.io.{module}"), function)(path, str(data), *more)
     return table
@@ -65,11 +80,11 @@ def check_mapping(mapping: Mapping[str, str], sides: Mapping[str, Schema], table
     for target, given in mapping.items():
         side, dot, name = target.rpartition(".")
         if (dot and side not in sides) or name.partition(":")[0] not in (*known, *weights):
-            raise InputError(f"column '{target}' cannot be mapped", remedy=nearest(name, dict.fromkeys(known)))
+            raise MissingColumn(f"column '{target}' cannot be mapped", remedy=nearest(name, dict.fromkeys(known)))
         looked = [tables[side]] if dot else list(tables.values())
         if not any(given in table.columns for table in looked):
             has = dict.fromkeys(name for table in looked for name in table.columns)
-            raise InputError(
+            raise MissingColumn(
                 f"column '{given}' is missing, which '{target}' is mapped to",
                 where=looked[0].source,
                 remedy=nearest(given, has),
@@ -241,7 +256,7 @@ def _missing(table: Table, *names: str) -> InputError:
     """All columns that are not there, each with the nearest of those that are."""
     wide = next((name for name in names if f"{name}:0" in table.columns), None)
     if wide is not None:
-        return InputError(f"column '{wide}' has 2 dimensions", where=table.source, remedy="Give one value per row.")
+        return ShapeMismatch(f"column '{wide}' has 2 dimensions", where=table.source, remedy="Give one value per row.")
     has = ", ".join(f"'{c}'" for c in table.columns) or "none"
     free = [name for name in table.columns if name not in names]
     near = {name: nearest_of(name, free) for name in names}
@@ -253,7 +268,7 @@ def _missing(table: Table, *names: str) -> InputError:
     else:
         listed = ", ".join(f"'{name}'" for name in names[:-1])
         what, verb = f"columns {listed} and '{names[-1]}' are missing", "Rename the columns, or map them"
-    return InputError(f"{what}; the columns are {has}", where=table.source, remedy=f"{guess}{verb}: {mapped}.")
+    return MissingColumn(f"{what}; the columns are {has}", where=table.source, remedy=f"{guess}{verb}: {mapped}.")
 
 
 def _convert(table: Table, name: str, column: Column, type_: ColumnType) -> Array:
@@ -298,7 +313,8 @@ def _texts(table: Table, name: str, values: Array) -> Array:
         "".join(texts).encode()
     except UnicodeEncodeError:
         row = next(i for i, text in enumerate(texts) if text.encode("utf-8", "replace").decode() != text)
-        raise _problem(table, name, row, "half a character, which no file can hold", "Write whole ones.") from None
+        what = "half a character, which no file can hold"
+        raise _problem(table, name, row, what, "Write whole ones.", InvalidText) from None
     return as_object(texts)
 
 
@@ -327,8 +343,10 @@ def is_empty(value: Any) -> bool:
         return True
 
 
-def _problem(table: Table, name: str, row: int, what: str, remedy: str) -> InputError:
-    return InputError(what, where=f"{table.place(row)}, column '{name}'", remedy=remedy)
+def _problem(
+    table: Table, name: str, row: int, what: str, remedy: str, kind: type[InputError] = InvalidValue
+) -> InputError:
+    return kind(what, where=f"{table.place(row)}, column '{name}'", remedy=remedy)
 
 
 def _refuse_bytes(table: Table, name: str, cells: list[Any]) -> None:
@@ -348,7 +366,7 @@ def as_ids(table: Table, name: str, values: Array) -> Array:
     texts = [v.strip() if isinstance(v, str) else v for v in raw]
     for row, value in enumerate(texts):
         if is_empty(value):
-            raise _problem(table, name, row, "the id is empty", "Give every row an id.")
+            raise _problem(table, name, row, "the id is empty", "Give every row an id.", EmptyCell)
         if isinstance(value, list | tuple | dict | set | np.ndarray):
             raise _problem(table, name, row, f"{_shown(value)} is not a valid id", "Give a text or a whole number.")
     _refuse_bytes(table, name, texts)
@@ -385,7 +403,7 @@ def _labels(table: Table, name: str, values: Array, column: Column) -> Array:
         return np.array(raw, dtype=np.int64)
     for row, value in enumerate(raw):
         if is_empty(value) and not column.empty:
-            raise _problem(table, name, row, "the label is empty", "Give every row a label.")
+            raise _problem(table, name, row, "the label is empty", "Give every row a label.", EmptyCell)
         if isinstance(value, list | tuple | set | dict | np.ndarray):
             raise _problem(
                 table, name, row, f"{_shown(value)} is not one label", "Several labels per row go in a column 'labels'."
@@ -463,7 +481,7 @@ def _numbers(table: Table, name: str, values: Array, column: Column) -> Array:
         remedy = f"It must be a whole number{'' if column.minimum is None else f' from {column.minimum:g} up'}."
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise _problem(table, name, row, f"{_shown(values[row])} is not allowed here", remedy)
+        raise _problem(table, name, row, f"{_shown(values[row])} is not allowed here", remedy, OutOfRange)
     return numbers.astype(np.int64) if column.type == "integer" and not empty.any() else numbers
 
 
@@ -477,7 +495,7 @@ def _parse_numbers(table: Table, name: str, values: Array, column: Column) -> Ar
         raw, (row, why) = with_points(raw, table.decimal, table.source, name)
         if why:
             remedy = "Say --decimal comma or --decimal point, and write nothing between thousands."
-            raise _problem(table, name, row, why, remedy)
+            raise _problem(table, name, row, why, remedy, InvalidNumber)
     plain = kinds <= {int, float} or (kinds == {str} and _are_ascii(raw))
     try:
         if plain:
@@ -488,7 +506,7 @@ def _parse_numbers(table: Table, name: str, values: Array, column: Column) -> Ar
     for row, value in enumerate(raw):
         if is_empty(value):
             if not column.empty:
-                raise _problem(table, name, row, "the cell is empty", "Give a number in every row.")
+                raise _problem(table, name, row, "empty cell: a number is required", "", EmptyCell)
             numbers[row] = math.nan
             continue
         try:
@@ -501,7 +519,7 @@ def _parse_numbers(table: Table, name: str, values: Array, column: Column) -> Ar
             remedy = "Write digits with a decimal point."
             if isinstance(value, str) and re.fullmatch(_COMMA, value.strip()):
                 remedy = "It has a comma: write a decimal point, and nothing between thousands."
-            raise _problem(table, name, row, f"{_shown(value)} is not a number", remedy) from None
+            raise _problem(table, name, row, f"{_shown(value)} is not a number", remedy, InvalidNumber) from None
     return numbers
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import EmptyInput, InvalidFile
 from steelyard.core.records import Records, Schema, UnfilledRecords
 from steelyard.core.task import Task
 from steelyard.io.read import check_mapping, filled_rows, key_names, read_table, to_records
@@ -24,7 +24,7 @@ def read_sides(task: Task, truth: Any, predictions: Any, columns: Mapping[str, s
             _predictions(task, tables["prediction"], columns),
         )
     if not len(sides[0]):
-        raise InputError("there are no rows", where=sides[0].source, remedy="The truth needs at least one.")
+        raise EmptyInput("there are no rows", where=sides[0].source, remedy="The truth needs at least one.")
     return sides
 
 
@@ -57,7 +57,7 @@ def _predictions(task: Task, table: Table, columns: Mapping[str, str], schema: S
 
 def _one_source(task: Task, data: Any, columns: Mapping[str, str]) -> tuple[Records, Records]:
     if not task.joined:
-        raise InputError(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
+        raise InvalidFile(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     table, schema = read_table(data, "truth"), task.both_sides()
     check_mapping(columns, {"truth": schema}, {"truth": table})
     return to_records(table, task.truth, columns, "truth"), _predictions(task, table, columns, schema)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import InvalidFile, MissingKey, ShapeMismatch, UnknownName, nearest
 from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array, as_object
 from steelyard.io.table import Table
@@ -37,7 +37,7 @@ def mask_column(table: Table, name: str, values: Array) -> Array:
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             problem = str(error) or "it cannot be read"
             where = f"{table.place(row)}, column '{name}'"
-            raise InputError(f"no mask: {problem}", where=where, remedy=_MASK) from None
+            raise InvalidFile(f"no mask: {problem}", where=where, remedy=_MASK) from None
     return masks
 
 
@@ -86,7 +86,7 @@ def numbers_column(table: Table, name: str, values: Array) -> Array:
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             problem = str(error) or "it cannot be read"
         if problem:
-            raise InputError(problem, where=f"{table.place(row)}, column '{name}'", remedy=_NUMBERS)
+            raise InvalidFile(problem, where=f"{table.place(row)}, column '{name}'", remedy=_NUMBERS)
     return np.stack(rows) if rows else np.zeros((0, 0))
 
 
@@ -100,15 +100,15 @@ def flattened(data: Sequence[Any], side: str, what: str, source: str) -> dict[st
     for i, item in enumerate(data):
         where = f"{source}, item {i}"
         if not isinstance(item, Mapping):
-            raise InputError(
+            raise InvalidFile(
                 f"{type(item).__name__} where a dict is expected", where=where, remedy="One dict per image."
             )
         for name in item:
             if name not in known:
-                raise InputError(f"an unknown key '{name}'", where=where, remedy=nearest(str(name), known))
+                raise UnknownName(f"an unknown key '{name}'", where=where, remedy=nearest(str(name), known))
         if not needed <= item.keys():
             lacking = min(needed - item.keys())
-            raise InputError(
+            raise MissingKey(
                 f"the key '{lacking}' is missing", where=where, remedy=f"It needs {', '.join(sorted(needed))}."
             )
         image = item["image"].item() if hasattr(item["image"], "item") else item["image"]
@@ -121,7 +121,7 @@ def flattened(data: Sequence[Any], side: str, what: str, source: str) -> dict[st
                 continue
             values = _listed(item[name])
             if len(values) != len(shapes):
-                raise InputError(
+                raise ShapeMismatch(
                     f"{len(shapes)} {key} and {len(values)} {name}", where=where, remedy="Give one for each."
                 )
             columns.setdefault(column, []).extend(v.item() if hasattr(v, "item") else v for v in values)
@@ -131,7 +131,9 @@ def flattened(data: Sequence[Any], side: str, what: str, source: str) -> dict[st
     rows = len(columns.get("image", ()))
     for name, values in columns.items():
         if len(values) != rows:
-            raise InputError(f"'{name}' is given for some images only", where=source, remedy="Give it for all or none.")
+            raise InvalidFile(
+                f"'{name}' is given for some images only", where=source, remedy="Give it for all or none."
+            )
     for name in ("image", _COLUMN[what], "label", *(("score",) if side == "prediction" else ())):
         columns.setdefault(name, [])
     flat: dict[str, Any] = {name: as_object(values) for name, values in columns.items()}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import DuplicateKey, EmptyCell, InvalidFile, InvalidText, UnreadableFile
 from steelyard.core.opening import Unpacked, open_regular
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def open_text(path: Path, source: str) -> Iterator[TextIO]:
         try:
             yield file
         except UnicodeDecodeError as error:
-            raise InputError(
+            raise InvalidText(
                 f"byte {error.object[error.start]:#04x} is not UTF-8 text",
                 where=source,
                 remedy="Save the file as UTF-8.",
@@ -71,13 +71,13 @@ def open_bytes(path: Path, source: str) -> Iterator[BinaryIO]:
                 with io.BufferedReader(Unpacked(file, source)) as unpacked:
                     inner = unpacked.peek(8)[:8]
                     if inner.startswith(GZIP):
-                        raise InputError("is packed twice", where=source, remedy="Unpack it once.")
+                        raise DuplicateKey("is packed twice", where=source, remedy="Unpack it once.")
                     refuse_foreign(inner, source)
                     yield unpacked
             else:
                 yield file
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", where=source) from None
+        raise UnreadableFile(f"cannot be read: {error.strerror or error}", where=source) from None
 
 
 def read_bytes(path: Path, source: str) -> bytes:
@@ -99,7 +99,7 @@ def first_bytes(path: Path, source: str) -> bytes:
         with open_regular(path, source, pipes=True) as file:
             return _head(file)
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=source) from None
+        raise UnreadableFile(f"cannot be read: {error.strerror}", where=source) from None
 
 
 def _head(file: BinaryIO) -> bytes:
@@ -115,14 +115,14 @@ def refuse_foreign(head: bytes, source: str) -> None:
     """Name what a file is by its first bytes, where it is no text that can be read."""
     for start, what, remedy in _FOREIGN:
         if head.startswith(start):
-            raise InputError(what, where=source, remedy=remedy)
+            raise InvalidFile(what, where=source, remedy=remedy)
     if len(head) >= 4 and (head[1] == head[3] == 0 != head[0] or head[0] == head[2] == 0 != head[1]):
-        raise InputError("is UTF-16 text", where=source, remedy="Save the file as UTF-8.")
+        raise InvalidFile("is UTF-16 text", where=source, remedy="Save the file as UTF-8.")
 
 
 def check_blank(count: int, source: str) -> None:
     """Refuse a file that is mostly blank lines: reading it would take minutes."""
     if count > MOST_BLANK:
-        raise InputError(
+        raise EmptyCell(
             f"holds more than {MOST_BLANK:,} blank lines", where=source, remedy="Remove them: is it a table?"
         )

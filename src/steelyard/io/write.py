@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InputError, WriteError
+from steelyard.core.errors import CannotWrite, WriteError
 from steelyard.io.parts import part_file, sweep
 
 
@@ -24,7 +24,7 @@ def write_text(path: str | PathLike[str], text: str) -> None:
         data = text.encode("utf-8")
     except UnicodeEncodeError as error:
         half = ascii(text[error.start])
-        raise InputError(
+        raise CannotWrite(
             f"cannot be written: the text holds half a character, {half}", where=str(path),
             remedy="A name of a file that is not UTF-8 brings it in: rename that file.",
         ) from None  # fmt: skip

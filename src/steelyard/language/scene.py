@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from steelyard import _native
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidValue
 from steelyard.core.frozen import frozen
 from steelyard.language import tables
 from steelyard.language.texts import pack, unpack
@@ -38,7 +38,7 @@ def tuple_lines(tokenised: Sequence[str], graph: Graph = "original") -> list[str
     """
     for text in tokenised:
         if text.count(" ") >= MOST_WORDS:
-            raise InputError(
+            raise InvalidValue(
                 f"a caption of {text.count(' ') + 1:,} words, '{_shown(text)}'",
                 remedy=f"A caption is a sentence: at most {MOST_WORDS:,} words are parsed.",
             )
@@ -61,13 +61,13 @@ def tuples_of(lines: str) -> Tuples:
 def lines_of(tuples: Sequence[Sequence[Any]], where: str = "") -> str:
     """Lines from tuples that a user gives; an error names the first that is none."""
     if not isinstance(tuples, list | tuple):
-        raise InputError(f"'{_shown(tuples)}' is no list of tuples", where=where, remedy=_EXAMPLE)
+        raise InvalidValue(f"'{_shown(tuples)}' is no list of tuples", where=where, remedy=_EXAMPLE)
     lines = []
     for entry in tuples:
         texts = isinstance(entry, list | tuple) and all(isinstance(part, str) for part in entry)
         parts = [" ".join(part.lower().split()) for part in entry] if texts else []
         if not 1 <= len(parts) <= 3 or not all(parts):
-            raise InputError(f"'{_shown(entry)}' is no tuple of one to three words", where=where, remedy=_EXAMPLE)
+            raise InvalidValue(f"'{_shown(entry)}' is no tuple of one to three words", where=where, remedy=_EXAMPLE)
         lines.append("\t".join(parts))
     return "\n".join(lines)
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from os import PathLike
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidResult, MissingData
 from steelyard.core.request import Request
 from steelyard.core.slice import Slice, slice_parts
 from steelyard.render.names import names_of
@@ -25,7 +25,7 @@ def result_of(result: Result) -> Scored:
     """A result as it is, or read from its JSON file."""
     given = result if isinstance(result, Report | Comparison | Lineup) else read_result(result)
     if not isinstance(given, Report | Comparison | Lineup):
-        raise InputError(
+        raise MissingData(
             f"is a {given.kind}, which has no scores to log", where=str(result),
             remedy="Give the JSON of 'evaluate' or 'compare'.",
         )  # fmt: skip
@@ -37,7 +37,7 @@ def report_of(result: Result) -> Report:
     given = result_of(result)
     if not isinstance(given, Report):
         where = "the result" if isinstance(result, Comparison | Lineup) else str(result)
-        raise InputError(f"is a {given.kind}, not a report", where=where, remedy="Give the JSON of 'evaluate'.")
+        raise InvalidResult(f"is a {given.kind}, not a report", where=where, remedy="Give the JSON of 'evaluate'.")
     return given
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import CannotWrite, InvalidResult, MissingData, nearest
 from steelyard.loggers.flat import Result, report_of
 from steelyard.render.numbers import interval_text, percent_text
 from steelyard.results.report import Report
@@ -33,7 +33,7 @@ def eval_results(
     """
     report = report_of(result)
     if not tasks:
-        raise InputError("no metric is to be written", remedy='Example: tasks={"map": "detection_map"}.')
+        raise CannotWrite("no metric is to be written", remedy='Example: tasks={"map": "detection_map"}.')
     lines = []
     for spec, task in tasks.items():
         score = _defined(report, spec)
@@ -53,7 +53,7 @@ def model_index(
     report = report_of(result)
     chosen = [_defined(report, spec) for spec in metrics] or [s for s in report.scores.values() if s.defined]
     if not chosen:
-        raise InputError("no score of the result is defined", remedy="Evaluate data that have one.")
+        raise InvalidResult("no score of the result is defined", remedy="Evaluate data that have one.")
     lines = ["model-index:", f"- name: {_text(model)}", "  results:"]
     lines += ["  - task:", f"      type: {_text(task_type)}", f"      name: {_text(report.task)}"]
     lines += [
@@ -73,10 +73,10 @@ def model_index(
 
 def _defined(report: Report, spec: str) -> Score:
     if spec not in report.scores:
-        raise InputError(f"the result has no score '{spec}'", remedy=nearest(spec, report.scores))
+        raise MissingData(f"the result has no score '{spec}'", remedy=nearest(spec, report.scores))
     score = report.scores[spec]
     if not score.defined:
-        raise InputError(f"'{spec}' is undefined: {score.why}", remedy="Leave it out.")
+        raise MissingData(f"'{spec}' is undefined: {score.why}", remedy="Leave it out.")
     return score
 
 

@@ -12,7 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError, MissingExtra, nearest
+from steelyard.core.errors import (
+    Incompatible,
+    InputError,
+    InvalidResult,
+    InvalidSetting,
+    MissingExtra,
+    ShapeMismatch,
+    nearest,
+)
 
 Array = Any
 Namespace = Any
@@ -34,7 +42,7 @@ def namespace(**arrays: Array) -> Namespace:
     given = {name: array for name, array in arrays.items() if array is not None}
     for name, array in given.items():
         if not hasattr(array, "shape") or not hasattr(array, "dtype"):
-            raise InputError(
+            raise InvalidResult(
                 f"{name} is a {type(array).__name__}, not an array",
                 remedy="Give an array of NumPy, PyTorch, JAX or another library of the array API standard.",
             )
@@ -66,7 +74,7 @@ def torch_namespace() -> Namespace:
 
 def _mixed(given: dict[str, Array]) -> InputError:
     kinds = ", ".join(f"{name} is {type(a).__module__}.{type(a).__name__}" for name, a in given.items())
-    return InputError(f"the arrays are of different libraries: {kinds}", remedy="Convert them to one library.")
+    return Incompatible(f"the arrays are of different libraries: {kinds}", remedy="Convert them to one library.")
 
 
 def cast(xp: Namespace, array: Array, dtype: Any) -> Array:
@@ -152,30 +160,34 @@ def check_number(name: str, value: float, low: float, high: float = math.inf, *,
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or math.isnan(value) or not low <= value <= high or (open_low and value == low) or value == math.inf:
         ends = f"{'more than' if open_low else 'from'} {low:g}" + (" up" if high == math.inf else f" to {high:g}")
-        raise InputError(f"{name}={value!r} is not allowed", remedy=f"{name} must be a number {ends}.")
+        raise InvalidSetting(f"{name}={value!r} is not allowed", remedy=f"{name} must be a number {ends}.")
 
 
 def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
     """Raise where a setting is none of the words it may be."""
     if value not in allowed:
-        raise InputError(f"{name}={value!r} is not allowed", remedy=nearest(str(value), allowed))
+        raise InvalidSetting(f"{name}={value!r} is not allowed", remedy=nearest(str(value), allowed))
 
 
 def check_floating(xp: Namespace, name: str, array: Array) -> None:
     """Raise where an array is not of a floating type."""
     if kind(xp, array) != "floating":
-        raise InputError(f"{name} has the type {array.dtype}", remedy=f"{name} must be of a floating type.")
+        raise ShapeMismatch(f"{name} has the type {array.dtype}", remedy=f"{name} must be of a floating type.")
 
 
 def check_shape(name: str, array: Array, allowed: tuple[tuple[int, ...], ...], of: str) -> None:
     """Raise where an array has none of the shapes it may have."""
     if tuple(array.shape) not in allowed:
         known = " or ".join(str(shape) for shape in dict.fromkeys(allowed))
-        raise InputError(f"{name} has the shape {tuple(array.shape)}", remedy=f"It must be {known}, to go with {of}.")
+        raise ShapeMismatch(
+            f"{name} has the shape {tuple(array.shape)}", remedy=f"It must be {known}, to go with {of}."
+        )
 
 
 def check_mask(xp: Namespace, name: str, array: Array, allowed: tuple[tuple[int, ...], ...], of: str) -> None:
     """Raise where a mask is not of booleans or has another shape."""
     if kind(xp, array) != "bool":
-        raise InputError(f"{name} has the type {array.dtype}", remedy=f"{name} must be of booleans, true = left out.")
+        raise ShapeMismatch(
+            f"{name} has the type {array.dtype}", remedy=f"{name} must be of booleans, true = left out."
+        )
     check_shape(name, array, allowed, of)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import MissingKey
 from steelyard.losses.arrays import (
     REDUCTIONS,
     Array,
@@ -73,7 +73,7 @@ def _loss(
 ) -> Array:
     check_choice("reduction", reduction, REDUCTIONS)
     if reduction == "positives" and positives is None:
-        raise InputError("positives is missing", remedy="reduction='positives' of a box loss needs their number.")
+        raise MissingKey("positives is missing", remedy="reduction='positives' of a box loss needs their number.")
     formula = Quadratic.checked(delta, huber)
     xp, prediction, parts = prepare(prediction, target, ignore)
     if reduction == "none":

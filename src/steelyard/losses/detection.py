@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidValue, ShapeMismatch
 from steelyard.losses import boxes as box_losses
 from steelyard.losses import focal
 from steelyard.losses.arrays import Array, Namespace, check_choice, check_number, check_shape, namespace
@@ -209,11 +209,11 @@ def detection_loss(
 def _check_planes(levels: list[tuple[Any, ...]], anchors: int) -> None:
     """Raise where planes are not those of so many anchors."""
     if isinstance(anchors, bool) or not isinstance(anchors, int) or anchors < 1:
-        raise InputError(f"anchors is {anchors!r}", remedy="It is how many anchors a cell has: 1 or more.")
+        raise InvalidValue(f"anchors is {anchors!r}", remedy="It is how many anchors a cell has: 1 or more.")
     for x, b, _, box_target, _ in levels:
         for name, array, axis in (("logits", x, 1), ("boxes", b, 1), ("box_targets", box_target, 3)):
             if len(array.shape) != 4 or array.shape[axis] % anchors:
-                raise InputError(
+                raise ShapeMismatch(
                     f"{name} has the shape {tuple(array.shape)}, and a cell has {anchors} anchors",
                     remedy="With anchors, arrays are (batch, anchors × numbers, height, width), and box_targets "
                     "(batch, height, width, anchors × coordinates).",
@@ -246,12 +246,12 @@ def _levels(**arguments: Any) -> list[tuple[Any, ...]]:
     first = arguments["logits"]
     number = len(first) if isinstance(first, list | tuple) else None
     if number == 0:
-        raise InputError("logits has no level", remedy="Give an array, or a list with one array for each level.")
+        raise ShapeMismatch("logits has no level", remedy="Give an array, or a list with one array for each level.")
     columns: list[Sequence[Any]] = []
     for name, value in arguments.items():
         listed = len(value) if isinstance(value, list | tuple) else None
         if value is not None and listed != number:
             here, there = (f"{n} levels" if n is not None else "one array" for n in (listed, number))
-            raise InputError(f"{name} is {here}", remedy=f"It must be {there}, as logits is.")
+            raise InvalidValue(f"{name} is {here}", remedy=f"It must be {there}, as logits is.")
         columns.append(value if listed is not None else [value] * (number or 1))
     return list(zip(*columns, strict=True))

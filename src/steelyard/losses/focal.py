@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import ShapeMismatch
 from steelyard.losses.arrays import (
     REDUCTIONS,
     Array,
@@ -261,7 +261,7 @@ def prepare(
     check_floating(xp, "logits", logits)
     shape = tuple(logits.shape)
     if not shape:
-        raise InputError("logits has no axis", remedy="logits must be of the shape (..., classes).")
+        raise ShapeMismatch("logits has no axis", remedy="logits must be of the shape (..., classes).")
     of = f"logits of the shape {shape}"
     check_shape("targets", targets, (shape, shape[:-1]), of)
     has_labels = len(targets.shape) < len(shape)
@@ -269,9 +269,9 @@ def prepare(
     if target_kind == "other" or (has_labels and target_kind != "integer"):
         wanted = "integers (the class, -1 background, -2 ignored), to go without the axis of classes"
         remedy = f"targets must be {wanted if has_labels else 'numbers from 0 to 1 or booleans'}."
-        raise InputError(f"targets has the type {targets.dtype}", remedy=remedy)
+        raise ShapeMismatch(f"targets has the type {targets.dtype}", remedy=remedy)
     if getattr(targets, "requires_grad", False):
-        raise InputError("targets requires a gradient", remedy="Gradients go to logits alone: detach targets.")
+        raise ShapeMismatch("targets requires a gradient", remedy="Gradients go to logits alone: detach targets.")
     if weight_by_class is not None:
         check_floating(xp, "weight_by_class", weight_by_class)
         check_shape("weight_by_class", weight_by_class, (shape[-1:],), of)
@@ -297,7 +297,7 @@ def _check_values(xp: Namespace, targets: Array, classes: int, has_labels: bool)
     first, last = (IGNORED, classes - 1) if has_labels else (0, 1)
     if not (first <= low and high <= last):
         meaning = f"a class from 0 to {last}, -1 for background or -2" if has_labels else "from 0 to 1"
-        raise InputError(f"targets has the value {high if first <= low else low:g}", remedy=f"It must be {meaning}.")
+        raise ShapeMismatch(f"targets has the value {high if first <= low else low:g}", remedy=f"It must be {meaning}.")
     return has_labels and low == IGNORED
 
 

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import InputError, first_few, nearest
+from steelyard.core.errors import InvalidFile, UnknownName, UnreadableFile, first_few, nearest
 from steelyard.core.opening import open_archive, open_regular
 
 Array = NDArray[Any]
@@ -42,7 +42,7 @@ def numpy_file(path: str, inside: str) -> Array:
     try:
         return np.asarray(array[int(inside)])
     except (ValueError, IndexError):
-        raise InputError(f"holds no array '{inside}'", where=path, remedy=f"It holds {len(array):,}.") from None
+        raise InvalidFile(f"holds no array '{inside}'", where=path, remedy=f"It holds {len(array):,}.") from None
 
 
 def _member(path: str, inside: str) -> Array:
@@ -52,10 +52,10 @@ def _member(path: str, inside: str) -> Array:
             if len(names) != 1:
                 what = f"holds {len(names)} arrays: {first_few(sorted(names))}" if names else "holds no array"
                 remedy = "Keep one per file, or name it in a table of paths: a.npz::NAME."
-                raise InputError(what, where=path, remedy=remedy)
+                raise InvalidFile(what, where=path, remedy=remedy)
             inside = next(iter(names))
         if inside not in names:
-            raise InputError(f"holds no array '{inside}'", where=path, remedy=nearest(inside, names))
+            raise InvalidFile(f"holds no array '{inside}'", where=path, remedy=nearest(inside, names))
         data = archive.read(names[inside])
     where = f"{path}::{inside}"
     file = io.BytesIO(data)
@@ -77,15 +77,17 @@ def _header(file: BinaryIO, where: str) -> tuple[tuple[int, ...], bool, np.dtype
         shape, fortran, dtype = (npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0)(file)
     except Exception as error:  # NumPy's parser raises what Python's does
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise InputError(f"cannot be read: {reason}", where=where, remedy=_WHOLE) from None
+        raise UnreadableFile(f"cannot be read: {reason}", where=where, remedy=_WHOLE) from None
     if dtype.hasobject:
-        raise InputError("cannot be read: it holds pickled objects", where=where, remedy="Save an array of numbers.")
+        raise UnreadableFile(
+            "cannot be read: it holds pickled objects", where=where, remedy="Save an array of numbers."
+        )
     return shape, fortran, dtype
 
 
 def _check(shape: tuple[int, ...], dtype: np.dtype[Any], size: int, where: str) -> None:
     if not dtype.itemsize:
-        raise InputError(f"holds {dtype}, which has no size", where=where, remedy="Save an array of numbers.")
+        raise UnknownName(f"holds {dtype}, which has no size", where=where, remedy="Save an array of numbers.")
     if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize > size:
         declared = "×".join(map(str, shape))
-        raise InputError(f"ends before its {declared} values of {dtype} do", where=where, remedy=_WHOLE)
+        raise UnreadableFile(f"ends before its {declared} values of {dtype} do", where=where, remedy=_WHOLE)

@@ -11,7 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard import _native
-from steelyard.core.errors import InputError
+from steelyard.core.errors import (
+    InputError,
+    InvalidFile,
+    InvalidValue,
+    MissingFile,
+    OutOfRange,
+    ShapeMismatch,
+    UnknownFormat,
+    UnknownName,
+    UnreadableFile,
+)
 from steelyard.core.frozen import frozen
 from steelyard.core.opening import read_regular
 from steelyard.core.records import MapRecords, Records
@@ -66,7 +76,7 @@ def open_map(
         try:
             return Held(_native.map_unpack(value))
         except ValueError as error:
-            raise InputError(str(error), where="a packed map", remedy="Make it again.") from None
+            raise InvalidFile(str(error), where="a packed map", remedy="Make it again.") from None
     if value[-4:].lower() == ".png" and INSIDE not in value:
         data = _bytes_of(value)
         if sums is not None and value not in sums:
@@ -82,12 +92,12 @@ def open_map(
 
         pages, colours = tiff_pages(_bytes_of(path), path)
         if len(pages) > 1:
-            raise InputError(f"has {len(pages)} pages", where=path, remedy="A label map is one page.")
+            raise InvalidFile(f"has {len(pages)} pages", where=path, remedy="A label map is one page.")
         page = pages[0] if reduce is None or colours else reduce(pages[0], value)
         return Held(as_grid(page, path), colours)
     if ending in _LOSSY:
-        raise InputError(f"{ending[1:].upper()} changes labels", where=path, remedy="Write PNG.")
-    raise InputError(f"'{ending}' is not a format of maps", where=path, remedy=f"Give {', '.join(MAPS)}.")
+        raise UnknownFormat(f"{ending[1:].upper()} changes labels", where=path, remedy="Write PNG.")
+    raise UnknownFormat(f"'{ending}' is not a format of maps", where=path, remedy=f"Give {', '.join(MAPS)}.")
 
 
 def open_row(records: Records, row: int, reduce: Callable[[Array, str], Array] | None = None) -> Opened:
@@ -108,7 +118,7 @@ def refuse_lost(records: Records, row: int) -> None:
     path = value.partition(INSIDE)[0] if isinstance(value, str) else ""
     if path and not os.path.exists(path):
         remedy = "Paths are meant from the folder of the file that names them."
-        raise InputError(f"there is no file '{path}'", where=records.place(row), remedy=remedy) from None
+        raise MissingFile(f"there is no file '{path}'", where=records.place(row), remedy=remedy) from None
 
 
 def load_map(value: str | bytes) -> Array:
@@ -138,13 +148,13 @@ def load_volume(value: str | bytes, scores: bool = False) -> Volume:
         remarks |= {"channels": said} if said else {}
     if grid.ndim not in (2, 3):
         what = f"has {sizes_text(grid.shape)} values"
-        raise InputError(what, where=value, remedy="A volume is z × y × x, or y × x, with channels in front at most.")
+        raise InvalidFile(what, where=value, remedy="A volume is z × y × x, or y × x, with channels in front at most.")
     if grid.dtype.kind == "f":
         with np.errstate(invalid="ignore"):  # which a signalling nan sets
             wrong = np.flatnonzero(~(grid == np.floor(grid)).ravel())
         if len(wrong):
             place = ", ".join(str(int(i)) for i in np.unravel_index(wrong[0], grid.shape))
-            raise InputError(
+            raise InvalidValue(
                 f"{len(wrong):,} voxels are not whole ({grid.ravel()[wrong[0]]:g} at {place})",
                 where=path,
                 remedy="Resample labels by nearest neighbour.",
@@ -172,7 +182,7 @@ def _stored(value: str, path: str, ending: str) -> Volume:
 
         pages, colours = tiff_pages(_bytes_of(path), path)
         if colours:
-            raise InputError("has three channels", where=path, remedy="Write one channel of labels.")
+            raise ShapeMismatch("has three channels", where=path, remedy="Write one channel of labels.")
         return Volume(pages[0] if len(pages) == 1 else np.stack(pages))
     if ending.startswith((".nii", ".hdr")):
         from steelyard.maps.nifti import nifti_volume
@@ -189,7 +199,7 @@ def _stored(value: str, path: str, ending: str) -> Volume:
         return meta_volume(_bytes_of(path), path, lambda name: _bytes_beside(path, name))
     opened = open_map(value)
     if isinstance(opened, PngFile) and opened.colours:
-        raise InputError("has three channels", where=path, remedy="Write one channel of labels.")
+        raise ShapeMismatch("has three channels", where=path, remedy="Write one channel of labels.")
     return Volume(opened.map())
 
 
@@ -205,12 +215,12 @@ def _bytes_beside(path: str, name: str) -> tuple[bytes, str]:
     """The bytes of a data file that a header names, which lies in its folder or below, and its path."""
     steps = name.replace("\\", "/").split("/")
     if os.path.isabs(name) or ".." in steps or ":" in steps[0]:
-        raise InputError(f"names the data file '{name}' outside its folder", where=path, remedy="Put it beside it.")
+        raise UnreadableFile(f"names the data file '{name}' outside its folder", where=path, remedy="Put it beside it.")
     if name.upper() == "LIST" or name.startswith("LIST ") or "%" in name:
-        raise InputError(f"names several data files ('{name}')", where=path, remedy="Write one file per volume.")
+        raise InvalidFile(f"names several data files ('{name}')", where=path, remedy="Write one file per volume.")
     beside = os.path.join(os.path.dirname(path), *steps)
     if not os.path.exists(beside):
-        raise InputError(f"there is no data file '{name}'", where=path, remedy="Put it beside the header.")
+        raise MissingFile(f"there is no data file '{name}'", where=path, remedy="Put it beside the header.")
     return _bytes_of(beside), beside
 
 
@@ -250,23 +260,23 @@ def as_grid(array: Any, source: str) -> Array:
         return np.ascontiguousarray(grid).view(np.uint8)
     if grid.dtype.kind not in "iuf" or not grid.size:
         what = "has no pixel" if not grid.size else f"holds {grid.dtype}, not numbers"
-        raise InputError(what, where=source, remedy="Give whole numbers, one for each pixel.")
+        raise InvalidFile(what, where=source, remedy="Give whole numbers, one for each pixel.")
     if grid.size > MOST_VOXELS:
-        raise InputError(f"has {grid.size:,} pixels", where=source, remedy=f"At most {MOST_VOXELS:,} are read.")
+        raise ShapeMismatch(f"has {grid.size:,} pixels", where=source, remedy=f"At most {MOST_VOXELS:,} are read.")
     if grid.dtype in _TYPES:
         return np.ascontiguousarray(grid)
     if grid.dtype.kind == "f":
         with np.errstate(invalid="ignore"):
             wrong = np.flatnonzero(~(grid == np.floor(grid)).ravel())
         if len(wrong):
-            raise InputError(
+            raise UnknownName(
                 f"value {grid.ravel()[wrong[0]]:g} is no class ({len(wrong):,} pixels)",
                 where=source,
                 remedy="Labels are whole numbers; scores need a class axis in front.",
             )
     low, high = grid.min(), grid.max()
     if low < 0 or high >= 1 << 32:
-        raise InputError(
+        raise OutOfRange(
             f"value {low if low < 0 else high} is out of range", where=source, remedy="Labels go from 0 to 2³² - 1."
         )
     smallest = next(kind for kind in _TYPES if high <= np.iinfo(kind).max)

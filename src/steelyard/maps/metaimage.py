@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidFile, ShapeMismatch
 from steelyard.maps.volume import DAMAGED, Volume, check_size, grid_of, inflated, placed
 
 Array = NDArray[Any]
@@ -27,27 +27,27 @@ def meta_volume(data: bytes, source: str, beside: Callable[[str], tuple[bytes, s
     axes = _numbers(fields, "NDims", source, whole=True)
     sizes = [int(size) for size in _numbers(fields, "DimSize", source, whole=True)]
     if len(axes) != 1 or len(sizes) != int(axes[0]) or len(sizes) not in (2, 3):
-        raise InputError(
+        raise ShapeMismatch(
             f"has {len(sizes)} sizes for {fields['NDims']} axes", where=source, remedy="Labels have 2 or 3 axes."
         )
     channels = int(_numbers(fields, "ElementNumberOfChannels", source, "1", whole=True)[0])
     kind = _TYPES.get(fields.get("ElementType", ""))
     if kind is None:
         known = ", ".join(_TYPES)
-        raise InputError(
+        raise InvalidFile(
             f"ElementType is '{fields.get('ElementType', '')}'", where=source, remedy=f"It is one of {known}."
         )
     big = _flag(fields, "BinaryDataByteOrderMSB", source) or _flag(fields, "ElementByteOrderMSB", source)
     dtype = np.dtype((">" if big else "<") + kind)
     if "BinaryData" in fields and not _flag(fields, "BinaryData", source):
-        raise InputError("holds its voxels as text", where=source, remedy="Write BinaryData = True.")
+        raise InvalidFile("holds its voxels as text", where=source, remedy="Write BinaryData = True.")
     shape = [channels, *sizes] if channels != 1 else sizes  # channels are fastest
     count = check_size(shape, source) * dtype.itemsize
     named = fields["ElementDataFile"]
     content, name = (data[start:], source) if named.upper() == "LOCAL" else beside(named)
     at = int(_numbers(fields, "HeaderSize", source, "0")[0])
     if at < -1:
-        raise InputError(f"HeaderSize is {at}", where=source, remedy="It is -1, or from 0 up.")
+        raise InvalidFile(f"HeaderSize is {at}", where=source, remedy="It is -1, or from 0 up.")
     if _flag(fields, "CompressedData", source):
         content, at = inflated(content[max(at, 0) :], count, name), 0
     elif at == -1:
@@ -67,13 +67,13 @@ def _fields(data: bytes, source: str) -> tuple[dict[str, str], int]:
         if not equals or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,60}", name):
             break
         if name in fields:
-            raise InputError(f"duplicate field '{name}'", where=source, remedy=DAMAGED)
+            raise InvalidFile(f"duplicate field '{name}'", where=source, remedy=DAMAGED)
         fields[name] = value.strip()
         if name == "ElementDataFile":
             return fields, match.end()
     if not {"ObjectType", "NDims", "DimSize"} & fields.keys():
-        raise InputError("is not a MetaImage file", where=source, remedy="It begins with ObjectType = Image.")
-    raise InputError("the header has no ElementDataFile", where=source, remedy=DAMAGED)
+        raise InvalidFile("is not a MetaImage file", where=source, remedy="It begins with ObjectType = Image.")
+    raise InvalidFile("the header has no ElementDataFile", where=source, remedy=DAMAGED)
 
 
 def _numbers(fields: dict[str, str], name: str, source: str, default: str = "", *, whole: bool = False) -> list[float]:
@@ -84,14 +84,14 @@ def _numbers(fields: dict[str, str], name: str, source: str, default: str = "", 
             raise ValueError
     except ValueError:
         what = "whole numbers from 1 up" if whole else "numbers"
-        raise InputError(f"{name} is '{fields.get(name, '')}'", where=source, remedy=f"Give {what}.") from None
+        raise InvalidFile(f"{name} is '{fields.get(name, '')}'", where=source, remedy=f"Give {what}.") from None
     return numbers
 
 
 def _flag(fields: dict[str, str], name: str, source: str) -> bool:
     text = fields.get(name, "False").lower()
     if text not in ("true", "false", "1", "0"):
-        raise InputError(f"{name} is '{fields[name]}'", where=source, remedy="It is True or False.")
+        raise InvalidFile(f"{name} is '{fields[name]}'", where=source, remedy="It is True or False.")
     return text in ("true", "1")
 
 
@@ -102,14 +102,16 @@ def _placed(grid: Array, fields: dict[str, str], axes: int, source: str) -> Volu
         return Volume(grid)
     sizes = [abs(size) for size in _numbers(fields, name, source)]
     if len(sizes) != axes:
-        raise InputError(f"{name} has {len(sizes)} numbers", where=source, remedy=f"Give one for each of {axes} axes.")
+        raise ShapeMismatch(
+            f"{name} has {len(sizes)} numbers", where=source, remedy=f"Give one for each of {axes} axes."
+        )
     turn = next((key for key in ("TransformMatrix", "Rotation", "Orientation") if key in fields), "")
     origin = next((key for key in ("Offset", "Position", "Origin") if key in fields), "")
     if axes != 3 or not turn or not origin:
         return placed(grid, sizes, None, {}, "", source)
     rows, offset = np.array(_numbers(fields, turn, source)), np.array(_numbers(fields, origin, source))
     if rows.shape != (9,) or offset.shape != (3,):
-        raise InputError(f"{turn} has {len(rows)} numbers and {origin} {len(offset)}", where=source, remedy=DAMAGED)
+        raise InvalidFile(f"{turn} has {len(rows)} numbers and {origin} {len(offset)}", where=source, remedy=DAMAGED)
     affine = np.eye(4)
     affine[:3, :3], affine[:3, 3] = rows.reshape(3, 3).T * np.array(sizes), offset
     affine[:2] *= -1

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard import _native
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidFile, TooLarge, UnreadableFile
 from steelyard.core.opening import check_declared, most_unpacked
 from steelyard.maps.volume import DAMAGED, Volume, check_size, grid_of, placed
 
@@ -53,7 +53,7 @@ def nifti_volume(data: bytes, source: str, image: tuple[bytes, str] | None = Non
     dtype = np.dtype(header.order + _TYPES[header.kind])
     least = (544 if header.second else 352) if single else 0
     if not (math.isfinite(header.offset) and header.offset == int(header.offset) and least <= header.offset < 1 << 40):
-        raise InputError(
+        raise InvalidFile(
             f"vox_offset is {header.offset:g}, and voxels begin at byte {least:,} or later",
             where=source,
             remedy=DAMAGED,
@@ -66,7 +66,7 @@ def nifti_volume(data: bytes, source: str, image: tuple[bytes, str] | None = Non
     if header.magic[:1] != b"n" or math.isnan(slope) or slope == 0.0:  # Analyze has no scale, and nan or 0 say none
         slope, inter = 1.0, 0.0
     if not (math.isfinite(slope) and math.isfinite(inter)):
-        raise InputError(f"scl_slope is {slope:g} and scl_inter {inter:g}", where=source, remedy=DAMAGED)
+        raise InvalidFile(f"scl_slope is {slope:g} and scl_inter {inter:g}", where=source, remedy=DAMAGED)
     if (slope, inter) != (1.0, 0.0):
         with np.errstate(over="ignore", invalid="ignore"):
             grid = grid * float(slope) + float(inter)
@@ -89,7 +89,7 @@ def _start(data: bytes, source: str) -> bytes:
     try:
         return zlib.decompressobj(31).decompress(data, _HEAD)
     except zlib.error:
-        raise InputError("cannot be unpacked", where=source, remedy=DAMAGED) from None
+        raise UnreadableFile("cannot be unpacked", where=source, remedy=DAMAGED) from None
 
 
 def _unpacked(data: bytes, declared: int, source: str) -> memoryview:
@@ -97,7 +97,7 @@ def _unpacked(data: bytes, declared: int, source: str) -> memoryview:
     try:
         return _native.gunzip(data, min(most_unpacked(len(data)), max(declared, 1) + (256 << 20))).data
     except ValueError:
-        raise InputError("cannot be unpacked", where=source, remedy=DAMAGED) from None
+        raise UnreadableFile("cannot be unpacked", where=source, remedy=DAMAGED) from None
 
 
 def _header(data: bytes, source: str) -> _Header:
@@ -107,9 +107,9 @@ def _header(data: bytes, source: str) -> _Header:
         if size in (348, 540):
             break
     else:
-        raise InputError("is not a NIfTI file", where=source, remedy="Give .nii, .nii.gz, or .hdr with .img.")
+        raise InvalidFile("is not a NIfTI file", where=source, remedy="Give .nii, .nii.gz, or .hdr with .img.")
     if len(data) < size:
-        raise InputError("the header is cut off", where=source, remedy=DAMAGED)
+        raise UnreadableFile("the header is cut off", where=source, remedy=DAMAGED)
 
     def unpack(form: str, at: int) -> tuple[Any, ...]:
         return struct.unpack_from(order + form, data, at)
@@ -144,30 +144,32 @@ def _check_magic(header: _Header, single: bool, source: str) -> None:
     size, least = _MAGIC.get(header.magic, (0, 0))
     if size != (540 if header.second else 348):
         shown = ascii(header.magic.rstrip(b"\0").decode("latin-1"))
-        raise InputError(f"the magic bytes of the header are {shown}, not those of NIfTI", where=source, remedy=DAMAGED)
+        raise InvalidFile(
+            f"the magic bytes of the header are {shown}, not those of NIfTI", where=source, remedy=DAMAGED
+        )
     if single and not least:
-        raise InputError(
+        raise InvalidFile(
             "is the header of a pair, without voxels", where=source, remedy="Name it .hdr, with the .img beside it."
         )
     if not single and least:
-        raise InputError("is a whole NIfTI file, not the header of a pair", where=source, remedy="Name it .nii.")
+        raise InvalidFile("is a whole NIfTI file, not the header of a pair", where=source, remedy="Name it .nii.")
 
 
 def _shape(header: _Header, source: str) -> list[int]:
     """The axes, x first; of those behind the third only one may be longer than 1: channels."""
     count = header.dims[0]
     if header.kind not in _TYPES or not 1 <= count <= 7 or any(d < 1 for d in header.dims[1 : count + 1]):
-        raise InputError(
+        raise InvalidFile(
             f"has {count} axes of type {header.kind}", where=source, remedy="Labels are whole numbers in 2D or 3D."
         )
     shape = list(header.dims[1 : count + 1])
     channels = [size for size in shape[3:] if size > 1]
     if len(channels) > 1:
-        raise InputError(
+        raise TooLarge(
             f"has {3 + len(channels)} axes longer than 1", where=source, remedy="Give x, y, z and at most channels."
         )
     if len(shape) < 2:
-        raise InputError("has one axis", where=source, remedy="Labels are whole numbers in 2D or 3D.")
+        raise InvalidFile("has one axis", where=source, remedy="Labels are whole numbers in 2D or 3D.")
     return shape[:3] + channels
 
 

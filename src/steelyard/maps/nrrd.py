@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidFile, ShapeMismatch
 from steelyard.maps.volume import DAMAGED, TO_MM, Volume, check_size, grid_of, inflated, placed
 
 Array = NDArray[Any]
@@ -45,15 +45,15 @@ def nrrd_volume(data: bytes, source: str, beside: Callable[[str], tuple[bytes, s
     fields, start = _fields(data, source)
     sizes = _whole(fields, "sizes", source)
     if len(sizes) != (dimension := _whole(fields, "dimension", source)[0]):
-        raise InputError(f"has {len(sizes)} sizes for {dimension} axes", where=source, remedy=DAMAGED)
+        raise ShapeMismatch(f"has {len(sizes)} sizes for {dimension} axes", where=source, remedy=DAMAGED)
     kind = _TYPES.get(fields.get("type", "").lower())
     if kind is None:
-        raise InputError(
+        raise InvalidFile(
             f"the type is '{fields.get('type', '')}'", where=source, remedy="Labels are whole numbers of 1 to 8 bytes."
         )
     endian = fields.get("endian", "").lower()
     if endian not in ("little", "big") and np.dtype(kind).itemsize > 1:
-        raise InputError(f"the endian is '{endian}'", where=source, remedy="It is little or big.")
+        raise InvalidFile(f"the endian is '{endian}'", where=source, remedy="It is little or big.")
     dtype = np.dtype((">" if endian == "big" else "<") + kind)
     directions = _directions(fields, len(sizes), source)
     spatial = _spatial(fields, directions, sizes, source)
@@ -70,18 +70,18 @@ def nrrd_volume(data: bytes, source: str, beside: Callable[[str], tuple[bytes, s
 def _fields(data: bytes, source: str) -> tuple[dict[str, str], int]:
     """The header's fields by name in small letters, and the byte behind its empty line."""
     if not re.match(rb"NRRD000[1-5]\r?\n", data):
-        raise InputError("is not an NRRD file", where=source, remedy="It begins with NRRD0004, or so.")
+        raise InvalidFile("is not an NRRD file", where=source, remedy="It begins with NRRD0004, or so.")
     end = re.search(rb"\r?\n\r?\n", data[:MOST_HEADER])
     header = data[: end.start()] if end else data[:MOST_HEADER]
     if end is None and b"data" not in header:
-        raise InputError("the header does not end", where=source, remedy=DAMAGED)
+        raise InvalidFile("the header does not end", where=source, remedy=DAMAGED)
     fields: dict[str, str] = {}
     for line in header.decode("utf-8", "replace").splitlines()[1:]:
         name, colon, value = line.partition(":")
         if line.startswith("#") or not colon or value.startswith("="):  # a comment, or a key of the writer's own
             continue
         if name.strip().lower() in fields:
-            raise InputError(f"duplicate field '{name.strip()}'", where=source, remedy=DAMAGED)
+            raise InvalidFile(f"duplicate field '{name.strip()}'", where=source, remedy=DAMAGED)
         fields[name.strip().lower()] = value.strip()
     return fields, end.end() if end else len(data)
 
@@ -89,7 +89,7 @@ def _fields(data: bytes, source: str) -> tuple[dict[str, str], int]:
 def _whole(fields: dict[str, str], name: str, source: str) -> list[int]:
     texts = fields.get(name, "").split()
     if not texts or not all(re.fullmatch(r"[0-9]{1,12}", text) for text in texts):
-        raise InputError(f"'{name}' is '{fields.get(name, '')}'", where=source, remedy="Give whole numbers.")
+        raise InvalidFile(f"'{name}' is '{fields.get(name, '')}'", where=source, remedy="Give whole numbers.")
     return [int(text) for text in texts]
 
 
@@ -102,13 +102,13 @@ def _spatial(fields: dict[str, str], directions: Directions, sizes: list[int], s
     elif len(kinds) == len(sizes):
         every = [axis for axis, kind in enumerate(kinds) if kind in _OF_SPACE]
     elif len(sizes) == 4:
-        raise InputError(
+        raise ShapeMismatch(
             "has 4 axes, and does not say which of them are channels",
             where=source,
             remedy="Give 'kinds' or 'space directions', or one label for each voxel.",
         )
     if len(every) not in (2, 3) or len(sizes) - len(every) > 1:
-        raise InputError(
+        raise ShapeMismatch(
             f"has {len(sizes)} axes, {len(every)} of them in space",
             where=source,
             remedy="Give 2 or 3 axes and at most one of channels.",
@@ -125,7 +125,7 @@ def _directions(fields: dict[str, str], axes: int, source: str) -> Directions:
     directions = [None if part == "none" else _vector(part, source) for part in parts]
     lengths = {len(direction) for direction in directions if direction is not None}
     if len(directions) != axes or len(lengths) != 1:
-        raise InputError(f"'space directions' is '{text}'", where=source, remedy=f"Give one vector for {axes} axes.")
+        raise InvalidFile(f"'space directions' is '{text}'", where=source, remedy=f"Give one vector for {axes} axes.")
     return directions
 
 
@@ -133,7 +133,7 @@ def _vector(text: str, source: str) -> list[float]:
     try:
         return [float(part) for part in text.strip("() ").split(",")]
     except ValueError:
-        raise InputError(f"'{text}' is not a vector", where=source, remedy="Example: (0.7,0,0).") from None
+        raise InvalidFile(f"'{text}' is not a vector", where=source, remedy="Example: (0.7,0,0).") from None
 
 
 def _decoded(content: bytes, fields: dict[str, str], count: int, source: str) -> tuple[bytes, int]:
@@ -141,20 +141,20 @@ def _decoded(content: bytes, fields: dict[str, str], count: int, source: str) ->
     lines, skip = fields.get("line skip", fields.get("lineskip", "0")), fields.get("byte skip", "")
     skip = skip or fields.get("byteskip", "0")
     if not re.fullmatch(r"[0-9]{1,9}", lines) or not re.fullmatch(r"-1|[0-9]{1,12}", skip):
-        raise InputError(f"skips {lines} lines and {skip} bytes", where=source, remedy="Give whole numbers from 0.")
+        raise InvalidFile(f"skips {lines} lines and {skip} bytes", where=source, remedy="Give whole numbers from 0.")
     start = 0
     for _ in range(int(lines)):
         start = content.find(b"\n", start) + 1
         if not start:
-            raise InputError(f"has fewer than the {lines} lines to skip", where=source, remedy=DAMAGED)
+            raise InvalidFile(f"has fewer than the {lines} lines to skip", where=source, remedy=DAMAGED)
     content = content[start:]
     encoding = fields.get("encoding", "").lower()
     if encoding == "raw":
         return content, len(content) - count if skip == "-1" else int(skip)
     if encoding not in ("gzip", "gz"):
-        raise InputError(f"the encoding is '{encoding}'", where=source, remedy="Write it as raw or gzip.")
+        raise InvalidFile(f"the encoding is '{encoding}'", where=source, remedy="Write it as raw or gzip.")
     if skip == "-1":
-        raise InputError("skips -1 bytes of packed data", where=source, remedy="Give whole numbers from 0.")
+        raise InvalidFile("skips -1 bytes of packed data", where=source, remedy="Give whole numbers from 0.")
     return inflated(content, int(skip) + count, source, gzip=True), int(skip)
 
 
@@ -168,7 +168,7 @@ def _placed(grid: Array, fields: dict[str, str], directions: Directions, spatial
         try:
             sizes = [abs(float(spacings[axis])) for axis in spatial]
         except (ValueError, IndexError):
-            raise InputError(
+            raise InvalidFile(
                 f"'spacings' is '{fields['spacings']}'", where=source, remedy="Give one number per axis."
             ) from None
         units = re.findall(r'"([^"]*)"', fields.get("units", ""))
@@ -180,14 +180,14 @@ def _placed(grid: Array, fields: dict[str, str], directions: Directions, spatial
     factor = np.array([_factor(units[row] if row < len(units) else "", remarks) for row in range(len(columns))])
     columns = columns * factor[:, np.newaxis]
     if not np.isfinite(columns).all():
-        raise InputError("'space directions' holds a number that is not finite", where=source, remedy=DAMAGED)
+        raise InvalidFile("'space directions' holds a number that is not finite", where=source, remedy=DAMAGED)
     lengths = np.sqrt((columns**2).sum(axis=0)).tolist()
     signs = _SPACES.get(fields.get("space", "").lower())
     if signs is None or columns.shape != (3, 3):
         return placed(grid, lengths, None, remarks, "", source)
     origin = _vector(fields.get("space origin", "(0,0,0)"), source)
     if len(origin) != 3:
-        raise InputError(f"'space origin' is '{fields['space origin']}'", where=source, remedy="Give three numbers.")
+        raise InvalidFile(f"'space origin' is '{fields['space origin']}'", where=source, remedy="Give three numbers.")
     affine = np.eye(4)
     affine[:3, :3], affine[:3, 3] = columns, np.array(origin) * factor
     affine[:2] *= np.array(signs)[:, np.newaxis]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard import _native
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidFile, InvalidValue, ShapeMismatch, UnreadableFile
 from steelyard.core.frozen import frozen
 from steelyard.core.opening import check_declared
 
@@ -50,7 +50,7 @@ class PngFile:
             remedy = "Write it without transparency."
         if "the data" in what:
             what = f"the data are not those of {self.shape[1]}×{self.shape[0]} pixels"
-        raise InputError(what, where=self.source, remedy=remedy)
+        raise InvalidFile(what, where=self.source, remedy=remedy)
 
 
 def png_cells(a: PngFile, b: PngFile) -> Cells:
@@ -68,13 +68,13 @@ def png_cells(a: PngFile, b: PngFile) -> Cells:
 def png_file(data: bytes, source: str) -> PngFile:
     """A file whose chunks have been looked at."""
     if not data.startswith(SIGNATURE):
-        raise InputError("is no PNG file", where=source, remedy="Is it a PNG in name only?")
+        raise InvalidValue("is no PNG file", where=source, remedy="Is it a PNG in name only?")
     native = _native.PngFile(data)
     if native.fault:
-        raise InputError(native.fault, where=source, remedy=_DAMAGED)
+        raise InvalidFile(native.fault, where=source, remedy=_DAMAGED)
     width, height = native.width, native.height
     if not 0 < width * height <= MOST_PIXELS:
-        raise InputError(
+        raise ShapeMismatch(
             f"has {width:,}×{height:,} pixels", where=source, remedy=f"From 1 to {MOST_PIXELS:,} pixels are read."
         )
     check_declared(width * height * native.channels * data[24] // 8, len(data), source)
@@ -84,18 +84,18 @@ def png_file(data: bytes, source: str) -> PngFile:
 def _by_pillow(data: bytes, source: str) -> Array:
     bits, colour = data[24], data[25]  # of the header, which stands first
     if bits == 16 and colour != 0:
-        raise InputError("has colours of 16 bits", where=source, remedy="Write a PNG of 8 bits per channel.")
+        raise InvalidFile("has colours of 16 bits", where=source, remedy="Write a PNG of 8 bits per channel.")
     try:
         from io import BytesIO
 
         from PIL import Image
     except ImportError:
-        raise InputError(
+        raise InvalidFile(
             "is interlaced", where=source, remedy="Install Pillow to read it, or write a plain PNG."
         ) from None
     width, height = int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
     if width * height > (Image.MAX_IMAGE_PIXELS or MOST_PIXELS):
-        raise InputError(
+        raise ShapeMismatch(
             f"is interlaced and has {width:,}×{height:,} pixels",
             where=source,
             remedy=f"Write a plain PNG: interlaced ones are read up to {Image.MAX_IMAGE_PIXELS:,} pixels.",
@@ -104,13 +104,13 @@ def _by_pillow(data: bytes, source: str) -> Array:
         with Image.open(BytesIO(data)) as image:
             grid = np.asarray(image)
     except (OSError, SyntaxError, ValueError) as error:
-        raise InputError(f"cannot be read: {error}", where=source, remedy=_DAMAGED) from None
+        raise UnreadableFile(f"cannot be read: {error}", where=source, remedy=_DAMAGED) from None
     if grid.ndim == 2:
         kind = np.uint8 if grid.dtype.itemsize == 1 else np.uint16
         spread = {2: 85, 4: 17}.get(bits, 1) if colour == 0 else 1  # grey of few bits reaches 255 there
         return np.ascontiguousarray(grid // spread, dtype=kind)
     channels = grid.shape[2]
     if channels % 2 == 0 and (grid[:, :, -1] != 255).any():
-        raise InputError("a pixel is transparent", where=source, remedy="Write it without transparency.")
+        raise InvalidFile("a pixel is transparent", where=source, remedy="Write it without transparency.")
     places = np.array([1, 256, 65536], dtype=np.uint32)
     return np.ascontiguousarray(grid[:, :, :3].astype(np.uint32) @ places if channels > 2 else grid[:, :, 0])

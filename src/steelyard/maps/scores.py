@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import Conflict, InvalidNumber, ShapeMismatch, UnknownName
 from steelyard.core.frozen import frozen
 
 Array = NDArray[Any]
@@ -43,7 +43,7 @@ class ScoreRules:
         """A true map without its channel axis of 1; a truth is never made from scores."""
         grid = _one_channel(array, where)
         if grid.ndim == 3:
-            raise InputError(
+            raise ShapeMismatch(
                 f"a true map of shape {shape_text(grid)}",
                 where=where,
                 remedy="Give the class of each pixel: height × width.",
@@ -60,7 +60,7 @@ class ScoreRules:
         if grid.ndim == 2 and grid.dtype.kind == "f" and grid.size and not _are_whole(grid):
             _refuse_infinite(grid, where)
             wrong = grid[grid != np.floor(grid)]
-            raise InputError(
+            raise UnknownName(
                 f"value {wrong[0]:g} is not a class ({wrong.size:,} pixels)",
                 where=where,
                 remedy="Labels are whole numbers. For one channel of scores set the option threshold: 0.5 for "
@@ -71,13 +71,13 @@ class ScoreRules:
     def check_channels(self, count: int, where: str) -> None:
         """Refuse predictions with several channels that the options do not allow."""
         if self.threshold is not None:
-            raise InputError(
+            raise Conflict(
                 f"{count} channels of scores, and the option threshold is for one",
                 where=where,
                 remedy="Leave threshold out: the class with the highest score is taken.",
             )
         if count < (self.channels or 0) or count > (self.most or count):
-            raise InputError(
+            raise ShapeMismatch(
                 f"{count} channels of scores, and the classes need {self.channels}",
                 where=where,
                 remedy="Give one channel per class: classes × height × width.",
@@ -85,20 +85,20 @@ class ScoreRules:
 
     def _best(self, grid: Array, where: str) -> Array:
         if self.colours:
-            raise InputError(
+            raise ShapeMismatch(
                 f"an array of shape {shape_text(grid)}, and the classes are colours",
                 where=where,
                 remedy="Give each pixel one number, red + 256 green + 65536 blue.",
             )
         last = grid.shape[2]
         if self.channels is None and last < min(grid.shape[:2]) and grid.shape[0] > 4 * last:
-            raise InputError(
+            raise ShapeMismatch(
                 f"scores of shape {shape_text(grid)}",
                 where=where,
                 remedy=f"Classes come first: {last}×{grid.shape[0]}×{grid.shape[1]}.",
             )
         if grid.dtype.kind != "f" and not (grid.dtype.kind in "biu" and _is_one_hot(grid)):
-            raise InputError(
+            raise ShapeMismatch(
                 f"{grid.shape[0]} channels of {grid.dtype} that are not one-hot",
                 where=where,
                 remedy="Give labels (height × width), or scores as floating-point numbers.",
@@ -111,7 +111,7 @@ class ScoreRules:
 
     def _above(self, grid: Array, where: str) -> Array:
         if grid.dtype.kind != "f":
-            raise InputError(
+            raise Conflict(
                 f"the predictions are labels ({grid.dtype}), and the option threshold is for scores",
                 where=where,
                 remedy="Leave threshold out, or give scores as floating-point numbers.",
@@ -123,7 +123,7 @@ class ScoreRules:
     def check_threshold(self, where: str) -> None:
         """Refuse a threshold where more than two classes are declared."""
         if self.channels is not None and self.channels > 2:
-            raise InputError(
+            raise ShapeMismatch(
                 f"one channel of scores, and the classes need {self.channels}",
                 where=where,
                 remedy="A threshold makes two classes, 0 and 1.",
@@ -133,7 +133,7 @@ class ScoreRules:
 def _one_channel(array: Array, where: str) -> Array:
     grid = array[0] if array.ndim == 3 and array.shape[0] == 1 else array
     if grid.ndim not in (2, 3):
-        raise InputError(f"a map of shape {shape_text(array)}", where=where, remedy="Give height × width.")
+        raise ShapeMismatch(f"a map of shape {shape_text(array)}", where=where, remedy="Give height × width.")
     return grid
 
 
@@ -149,7 +149,7 @@ def _refuse_infinite(grid: Array, where: str) -> None:
     wrong = ~np.isfinite(grid)
     if wrong.any():
         pixels = int((wrong.any(axis=0) if grid.ndim == 3 else wrong).sum())
-        raise InputError(
+        raise InvalidNumber(
             f"{pixels:,} pixels have a score that is not finite (nan or inf)",
             where=where,
             remedy="Every score must be a finite number.",

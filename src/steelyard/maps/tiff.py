@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import EmptyInput, InvalidFile, ShapeMismatch, UnreadableFile
 from steelyard.core.frozen import frozen
 from steelyard.core.opening import check_declared
 from steelyard.maps.volume import DAMAGED, check_size
@@ -55,11 +55,11 @@ def tiff_pages(data: bytes, source: str) -> tuple[list[Array], bool]:
     """The pages, all of one shape and type, and whether their pixels are colours; thumbnails are left out."""
     pages = [page for page in _pages(data, source) if not page.one(_KIND, 0) & 1]
     if not pages:
-        raise InputError("has no page", where=source, remedy=DAMAGED)
+        raise EmptyInput("has no page", where=source, remedy=DAMAGED)
     facts = [(p.one(_WIDTH, 0), p.one(_HEIGHT, 0), _dtype(p), p.one(_SAMPLES, 1)) for p in pages]
     for number, fact in enumerate(facts):
         if fact != facts[0]:
-            raise InputError(
+            raise InvalidFile(
                 f"page {number + 1} has {fact[0]}×{fact[1]} pixels of {fact[2]}, and page 1 {facts[0][0]}×{facts[0][1]}"
                 f" of {facts[0][2]}",
                 where=source,
@@ -77,7 +77,7 @@ def _pages(data: bytes, source: str) -> list[_Page]:
     order = {b"II": "<", b"MM": ">"}.get(data[:2], "")
     version = struct.unpack_from(f"{order}H", data, 2)[0] if order and len(data) >= 16 else 0
     if version not in (42, 43):
-        raise InputError("is not a TIFF file", where=source, remedy="Is it a TIFF in name only?")
+        raise InvalidFile("is not a TIFF file", where=source, remedy="Is it a TIFF in name only?")
     big = version == 43
     at = struct.unpack_from(f"{order}Q", data, 8)[0] if big else struct.unpack_from(f"{order}I", data, 4)[0]
     pages: list[_Page] = []
@@ -85,18 +85,18 @@ def _pages(data: bytes, source: str) -> list[_Page]:
     while at:
         if at in seen or len(pages) >= MOST_PAGES:
             what = "its pages form a loop" if at in seen else f"has more than {MOST_PAGES:,} pages"
-            raise InputError(what, where=source, remedy=DAMAGED)
+            raise InvalidFile(what, where=source, remedy=DAMAGED)
         seen.add(at)
         try:
             tags, at = _tags(data, at, order, big)
         except (struct.error, OverflowError):
-            raise InputError(f"page {len(pages) + 1} is cut off", where=source, remedy=DAMAGED) from None
+            raise UnreadableFile(f"page {len(pages) + 1} is cut off", where=source, remedy=DAMAGED) from None
         pages.append(_Page(source, order, tags))
     if not pages:
-        raise InputError("has no page", where=source, remedy=DAMAGED)
+        raise EmptyInput("has no page", where=source, remedy=DAMAGED)
     about = re.search(r"ImageJ=.*?images=(\d{1,9})\b", bytes(pages[0].tags.get(_ABOUT, ())).decode("latin-1"), re.S)
     if about and int(about[1]) != len(pages):
-        raise InputError(
+        raise InvalidFile(
             f"has {len(pages)} pages, and ImageJ wrote {about[1]} images into it",
             where=source,
             remedy="Save it as a TIFF with one page per image.",
@@ -134,25 +134,25 @@ def _dtype(page: _Page) -> np.dtype[Any]:
     letter = {1: "u", 2: "i", 3: "f"}.get(form, "")
     fits = bits in ((8, 16, 32, 64) if letter in "ui" else (16, 32, 64)) or (bits == 1 and letter == "u")
     if not letter or not fits:
-        raise InputError(
+        raise InvalidFile(
             f"has values of {page.tags.get(_BITS, (1,))} bits, format {form}",
             where=page.source,
             remedy="Write whole numbers of 8, 16 or 32 bits.",
         )
     if samples > 1 and (samples > 4 or samples == 2 or bits != 8 or page.one(_PLANAR, 1) != 1):
-        raise InputError(
+        raise ShapeMismatch(
             f"has {samples} channels of {bits} bits",
             where=page.source,
             remedy="Write one channel of labels, or colours of 8 bits.",
         )
     if page.one(_PHOTOMETRIC, 1) == 0:
-        raise InputError(
+        raise InvalidFile(
             "says that white is zero, so that values may be meant inverted",
             where=page.source,
             remedy="Write it with black as zero.",
         )
     if page.one(_PHOTOMETRIC, 1) not in (1, 2, 3):
-        raise InputError(
+        raise InvalidFile(
             f"has colours of kind {page.one(_PHOTOMETRIC, 1)}", where=page.source, remedy="Write grey or RGB."
         )
     return np.dtype(page.order + letter + str(max(bits, 8) // 8))
@@ -166,7 +166,7 @@ def _grid(page: _Page, data: bytes) -> Array:
     across, down = (page.one(_TILE_WIDTH, 0), page.one(_TILE_HEIGHT, 0)) if tiled else (width, page.one(_ROWS, height))
     down = down if tiled else min(max(down, 1), height)
     if not 0 < across <= max(width + 65536, 1) or not 0 < down <= height + 65536:
-        raise InputError(f"has parts of {across}×{down} pixels", where=page.source, remedy=DAMAGED)
+        raise ShapeMismatch(f"has parts of {across}×{down} pixels", where=page.source, remedy=DAMAGED)
     line = -(-across * samples * bits // 8)
     columns, rows = -(-width // across), -(-height // down)
     grid = np.empty((height, width, samples), dtype=dtype.newbyteorder("="))
@@ -190,16 +190,16 @@ def _grid(page: _Page, data: bytes) -> Array:
 def _parts(page: _Page, data: bytes, tiled: bool, count: int) -> Iterator[bytes]:
     """The strips or tiles, as they are packed."""
     if page.one(_PREDICTOR, 1) not in (1, 2) or (page.one(_PREDICTOR, 1) == 2 and _dtype(page).kind == "f"):
-        raise InputError(f"has predictor {page.one(_PREDICTOR, 1)}", where=page.source, remedy="Write it without one.")
+        raise InvalidFile(f"has predictor {page.one(_PREDICTOR, 1)}", where=page.source, remedy="Write it without one.")
     if page.one(_FILL, 1) != 1:
-        raise InputError("has the bits of a byte reversed", where=page.source, remedy="Write FillOrder 1.")
+        raise InvalidFile("has the bits of a byte reversed", where=page.source, remedy="Write FillOrder 1.")
     starts = page.tags.get(_TILES if tiled else _STRIPS, ())
     sizes = page.tags.get(_TILE_BYTES if tiled else _STRIP_BYTES, ())
     if len(starts) != count or len(sizes) != count:
-        raise InputError(f"has {len(starts)} parts, not {count}", where=page.source, remedy=DAMAGED)
+        raise InvalidFile(f"has {len(starts)} parts, not {count}", where=page.source, remedy=DAMAGED)
     for start, size in zip(starts, sizes, strict=True):
         if start < 0 or size < 0 or start + size > len(data):
-            raise InputError("ends before its pixels do", where=page.source, remedy=DAMAGED)
+            raise UnreadableFile("ends before its pixels do", where=page.source, remedy=DAMAGED)
         yield data[start : start + size]
 
 
@@ -216,14 +216,14 @@ def _unpacked(page: _Page, part: bytes, count: int) -> bytes:
         elif compression == _PACK_BITS:
             result = _pack_bits(part, count)
         elif compression in _LOSSY:
-            raise InputError("JPEG changes labels", where=page.source, remedy="Write it with deflate, LZW or none.")
+            raise InvalidFile("JPEG changes labels", where=page.source, remedy="Write it with deflate, LZW or none.")
         else:
             name = _NAMES.get(compression, str(compression))
-            raise InputError(f"is packed with {name}", where=page.source, remedy="Write it with deflate, LZW or none.")
+            raise InvalidFile(f"is packed with {name}", where=page.source, remedy="Write it with deflate, LZW or none.")
     except (zlib.error, IndexError):
-        raise InputError("cannot be unpacked", where=page.source, remedy=DAMAGED) from None
+        raise UnreadableFile("cannot be unpacked", where=page.source, remedy=DAMAGED) from None
     if len(result) < count:
-        raise InputError("ends before its pixels do", where=page.source, remedy=DAMAGED)
+        raise UnreadableFile("ends before its pixels do", where=page.source, remedy=DAMAGED)
     return result
 
 
@@ -279,6 +279,6 @@ def _lzw(part: bytes, count: int) -> bytes:
 def _colours(grid: Array, source: str) -> Array:
     """Colours as one number each; transparent ones are refused."""
     if grid.shape[2] == 4 and (grid[:, :, 3] != 255).any():
-        raise InputError("a pixel is transparent", where=source, remedy="Write it without transparency.")
+        raise InvalidFile("a pixel is transparent", where=source, remedy="Write it without transparency.")
     codes: Array = grid[:, :, :3].astype(np.uint32) @ np.array([1, 256, 65536], dtype=np.uint32)
     return codes

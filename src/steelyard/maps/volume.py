@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import DuplicateKey, InvalidFile, InvalidNumber, InvalidValue, ShapeMismatch, UnreadableFile
 from steelyard.core.frozen import frozen
 from steelyard.core.opening import check_declared
 
@@ -49,7 +49,7 @@ def check_size(shape: Sequence[int], source: str) -> int:
     """The number of voxels of a shape; an error where it is none or beyond what is read."""
     voxels = math.prod(shape)
     if min(shape, default=0) < 1 or voxels > MOST_VOXELS:
-        raise InputError(
+        raise ShapeMismatch(
             f"declares {sizes_text(shape) or 'no'} voxels", where=source, remedy=f"From 1 to {MOST_VOXELS:,} are read."
         )
     return voxels
@@ -59,7 +59,7 @@ def grid_of(data: bytes | memoryview, at: int, dtype: np.dtype[Any], shape: Sequ
     """The voxels from a byte on, with the first axis of `shape` fastest in memory: the grid has them reversed."""
     voxels = check_size(shape, source)
     if at < 0 or at + voxels * dtype.itemsize > len(data):
-        raise InputError(f"ends before its {voxels:,} voxels do", where=source, remedy=DAMAGED)
+        raise UnreadableFile(f"ends before its {voxels:,} voxels do", where=source, remedy=DAMAGED)
     grid: Array = np.frombuffer(data, dtype, voxels, at).reshape(tuple(shape)[::-1])
     return grid
 
@@ -72,10 +72,10 @@ def inflated(data: bytes | memoryview, count: int, source: str, *, gzip: bool = 
         result = engine.decompress(data, count)
         more = b"" if engine.eof else engine.decompress(engine.unconsumed_tail, 1)
     except zlib.error:
-        raise InputError("cannot be unpacked", where=source, remedy=DAMAGED) from None
+        raise UnreadableFile("cannot be unpacked", where=source, remedy=DAMAGED) from None
     if len(result) < count or more or not engine.eof:
         what = "more" if more else "less"
-        raise InputError(f"holds {what} than the {count:,} bytes it declares", where=source, remedy=DAMAGED)
+        raise InvalidFile(f"holds {what} than the {count:,} bytes it declares", where=source, remedy=DAMAGED)
     return result
 
 
@@ -87,7 +87,7 @@ def placed(
     if affine is None:
         return Volume(grid, tuple(map(float, sizes[::-1])), None, remarks)
     if not np.isfinite(affine).all():
-        raise InputError(f"the {named} holds a number that is not finite", where=source, remedy="Write it again.")
+        raise InvalidNumber(f"the {named} holds a number that is not finite", where=source, remedy="Write it again.")
     columns = affine[:3, : len(sizes)]
     with np.errstate(over="ignore"):
         lengths = np.sqrt((columns**2).sum(axis=0))
@@ -116,9 +116,9 @@ def labels_of_channels(grid: Array, source: str, scores: bool) -> tuple[Array, s
     if channels == 1:
         return grid[0], ""
     if grid.dtype.kind not in "biuf":
-        raise InputError(f"holds {grid.dtype}, not numbers", where=source, remedy="Give one label for each voxel.")
+        raise InvalidNumber(f"holds {grid.dtype}, not numbers", where=source, remedy="Give one label for each voxel.")
     if channels > 255:
-        raise InputError(
+        raise ShapeMismatch(
             f"has {channels:,} channels", where=source, remedy="Channels come first: channels × z × y × x."
         )
     total = np.zeros(grid.shape[1:], dtype=np.float64 if grid.dtype.kind == "f" else np.int64)
@@ -126,7 +126,7 @@ def labels_of_channels(grid: Array, source: str, scores: bool) -> tuple[Array, s
     binary = probable = True
     for number, channel in enumerate(grid):
         if channel.dtype.kind == "f" and not np.isfinite(channel).all():
-            raise InputError(
+            raise InvalidFile(
                 f"channel {number} holds numbers that are not finite", where=source, remedy="Write finite numbers."
             )
         binary &= bool(((channel == 0) | (channel == 1)).all())
@@ -136,7 +136,7 @@ def labels_of_channels(grid: Array, source: str, scores: bool) -> tuple[Array, s
     if binary:
         twice = int((total > 1).sum())
         if twice:
-            raise InputError(
+            raise DuplicateKey(
                 f"{twice:,} voxels belong to several of its {channels} channels",
                 where=source,
                 remedy="Give one label for each voxel, and join labels with the option regions.",
@@ -145,13 +145,13 @@ def labels_of_channels(grid: Array, source: str, scores: bool) -> tuple[Array, s
             return first - np.uint8(1), f"{channels} one-hot channels are read as labels, the first as background"
         return first, f"{channels} channels are read as labels 1 to {channels}, a voxel in none as background"
     if not (probable and grid.dtype.kind == "f" and np.abs(total - 1).max() <= SUMS_TO_ONE):
-        raise InputError(
+        raise InvalidValue(
             f"its {channels} channels are neither one-hot nor probabilities that add up to 1",
             where=source,
             remedy="Give one label for each voxel.",
         )
     if not scores:
-        raise InputError(
+        raise ShapeMismatch(
             f"its {channels} channels are probabilities, and a truth holds labels",
             where=source,
             remedy="Give one label for each voxel.",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import Unsupported
 
 Array = NDArray[Any]
 BLOCK_BYTES = 64 << 20
@@ -59,7 +59,7 @@ def _unit(matrix: Array, name: str, source: str) -> Array:
     length = np.sqrt((matrix**2).sum(axis=1))
     empty = np.flatnonzero(length == 0)
     if len(empty):
-        raise InputError(
+        raise Unsupported(
             "a vector of zeros has no direction",
             where=f"{source}, array '{name}', row {empty[0]}",
             remedy="Remove it, or choose --distance l2.",

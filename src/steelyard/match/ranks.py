@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard import _native
-from steelyard.core.errors import InputError
+from steelyard.core.errors import Unsupported
 from steelyard.core.frozen import frozen
 
 Array = NDArray[Any]
@@ -129,7 +129,7 @@ def power_below(largest: float) -> float:
 def refuse_zeros(rows: Any, name: str, source: str) -> None:
     """Raise where a vector is of zeros."""
     if len(rows):
-        raise InputError(
+        raise Unsupported(
             "a vector of zeros has no direction",
             where=f"{source}, array '{name}', row {int(rows[0])}",
             remedy="Remove it, or choose --distance l2.",

@@ -19,7 +19,17 @@ from steelyard.align.rankings import unfolded
 from steelyard.align.unit_digest import total_digest
 from steelyard.api import findings
 from steelyard.core import catalogue
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import (
+    DuplicateKey,
+    EmptyInput,
+    Incompatible,
+    InputError,
+    InvalidResult,
+    InvalidSetting,
+    InvalidValue,
+    Unsupported,
+    nearest,
+)
 from steelyard.core.rankings import Rankings
 from steelyard.core.records import Array, Records, factorize
 from steelyard.core.request import Metrics, Request, Settings, takes_settings
@@ -83,7 +93,7 @@ class Accumulator:
         if "metrics" in settings:
             raise TypeError("metrics are said when the report is made: report(metrics), or compact(metrics) before")
         if on_conflict not in ON_CONFLICT:
-            raise InputError(
+            raise InvalidSetting(
                 f"on_conflict='{on_conflict}' is not a valid choice", remedy=nearest(on_conflict, ON_CONFLICT)
             )
         self.request, self.on_conflict = Request.of(self.task.name, None, settings), on_conflict
@@ -103,7 +113,7 @@ class Accumulator:
             self._seen += 1
             return
         if self.compacted is not None:
-            raise InputError(
+            raise Unsupported(
                 "the accumulator is compacted and takes no more batches",
                 remedy="Gather them in another one, compact it alike, and merge.",
             )
@@ -117,17 +127,17 @@ class Accumulator:
     def merge(self, other: Accumulator) -> None:
         """Take over what another accumulator of the same task has gathered."""
         if other.task.name != self.task.name:
-            raise InputError(f"an accumulator of '{other.task.name}' cannot be merged into one of '{self.task.name}'")
+            raise Incompatible(f"an accumulator of '{other.task.name}' cannot be merged into one of '{self.task.name}'")
         if (self.compacted is None) != (other.compacted is None):
-            raise InputError(
+            raise Incompatible(
                 "one accumulator is compacted and the other is not", remedy="Compact both alike, or neither."
             )
         if other.request.measuring() != self.request.measuring():
-            raise InputError(
+            raise Incompatible(
                 "accumulators that were made with other settings cannot be merged", remedy="Make them alike."
             )
         if (self.counter is None) != (other.counter is None):
-            raise InputError("one accumulator counts on a device and the other does not", remedy="Make them alike.")
+            raise Incompatible("one accumulator counts on a device and the other does not", remedy="Make them alike.")
         if self.counter is not None:
             self.counter.merge(other.counter)
             self._seen += other._seen
@@ -154,9 +164,9 @@ class Accumulator:
     def gathered(self) -> Gathered:
         """All batches as one, every unit once, in the order of their ids; later calls start from there."""
         if self.counter is not None:
-            raise InputError("counts on a device have no rows to gather", remedy="Leave device out.")
+            raise EmptyInput("counts on a device have no rows to gather", remedy="Leave device out.")
         if not self.batches:
-            raise InputError("nothing was gathered", remedy="Call update() first.")
+            raise EmptyInput("nothing was gathered", remedy="Call update() first.")
         gathered = gather(self.batches, self.task.truth.key, self.on_conflict)
         self.batches = [(gathered.truth, gathered.prediction)]
         self._repeated = _once([*self._repeated, gathered.repeated])
@@ -178,7 +188,7 @@ class Accumulator:
             return self._report_sums(request)
         if self.counter is not None:
             if not self._seen:
-                raise InputError("nothing was gathered", remedy="Call update() first.")
+                raise EmptyInput("nothing was gathered", remedy="Call update() first.")
             return report_counts(self.task, request, self.options, self.counter)
         gathered = self.gathered()
         truth = replace(gathered.truth, source="gathered truth")
@@ -193,7 +203,7 @@ class Accumulator:
         The reports of these metrics, their intervals too, stay the same to the bit.
         """
         if self.compacted is not None:
-            raise InputError("the accumulator is compacted already")
+            raise DuplicateKey("the accumulator is compacted already")
         task, gathered = self.task, self.gathered()
         request = replace(self.request, metrics=Request.of(task.name, metrics).metrics)
         data = measure_records(task, request, self.options, gathered.truth, gathered.prediction)
@@ -228,7 +238,7 @@ class Accumulator:
         wanted = expanded(self.task, wanted, False, kept.state)
         for metric in wanted:
             if str(metric) not in kept.specs:
-                raise InputError(f"what '{metric}' needs was not kept", remedy=nearest(str(metric), kept.specs))
+                raise InvalidValue(f"what '{metric}' needs was not kept", remedy=nearest(str(metric), kept.specs))
         report = kept.report(wanted, request, ("gathered truth", "gathered predictions"))
         return replace(report, notes=(*report.notes, *self._notes()))
 
@@ -297,11 +307,11 @@ class Accumulator:
     @staticmethod
     def _unpacked(container: Container, source: str) -> Accumulator:
         if container.kind != KIND:
-            raise InputError(f"the state is one of '{container.kind}', not of '{KIND}'", where=source)
+            raise InvalidResult(f"the state is one of '{container.kind}', not of '{KIND}'", where=source)
         facts, arrays = container.facts, container.arrays
         check_stored(facts, StoredAccumulator, FACTS, source)
         if facts["task"] not in catalogue.TASKS:
-            raise InputError(f"the state is of task '{facts['task']}', which is unknown", where=source)
+            raise InvalidResult(f"the state is of task '{facts['task']}', which is unknown", where=source)
         try:
             state = Accumulator(facts["task"], on_conflict=facts["unlike"], **facts["request"])
             check_policy(state.request.policy(state.task))

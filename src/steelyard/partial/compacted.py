@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.align.unit_digest import digest_text, total_digest
 from steelyard.core import catalogue
-from steelyard.core.errors import InputError, first_few
+from steelyard.core.errors import DuplicateKey, Incompatible, InputError, first_few
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Coverage
@@ -101,7 +101,7 @@ def join_compacted(parts: Sequence[Compacted], key: str) -> tuple[Compacted, Arr
     first = parts[0]
     for part in parts[1:]:
         if part.settings() != first.settings():
-            raise InputError(
+            raise Incompatible(
                 "accumulators that were compacted for different metrics or settings cannot be merged",
                 remedy="Compact them alike.",
             )
@@ -168,7 +168,9 @@ def _once(parts: Sequence[Compacted], key: str) -> tuple[list[Compacted], Seen, 
             if before is digest:
                 continue
             if before != digest:
-                raise InputError(f"{key} '{text}' came twice with different data", remedy="Give every unit its own id.")
+                raise DuplicateKey(
+                    f"{key} '{text}' came twice with different data", remedy="Give every unit its own id."
+                )
             fresh[i] = False
             repeated.append(text)
         kept.append(part if fresh.all() else _without(part, mine, fresh))
@@ -201,7 +203,7 @@ def _without(part: Compacted, seen: Seen, fresh: Array) -> Compacted:
         elif covered[side] == units[side]:  # covers units
             left.append(covered[side] - gone_units[side])
     if part.state.units.copies is not None or part.coverage.missing or part.coverage.extra or len(left) < 2:
-        raise InputError(
+        raise DuplicateKey(
             f"{len(gone)} units stand in more than one compacted accumulator, and their share cannot be known: "
             f"{first_few(sorted(gone))}",
             remedy="Merge the accumulators first, then compact.",

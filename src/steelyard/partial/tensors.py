@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidNumber, InvalidValue, Unsupported
 from steelyard.core.plain import is_plain
 from steelyard.core.records import Records
 
@@ -78,7 +78,7 @@ def device_of(name: Any) -> torch.device:
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError, TypeError) as error:
         said = str(error).splitlines()[0]
-        raise InputError(f"device '{name}' cannot be used: {said}", remedy="Choose 'cuda' or 'cpu'.") from None
+        raise Unsupported(f"device '{name}' cannot be used: {said}", remedy="Choose 'cuda' or 'cpu'.") from None
     return device
 
 
@@ -87,13 +87,13 @@ def column(side: Any, name: str, where: str, beside: tuple[str, ...] = ()) -> An
     if not isinstance(side, Mapping):
         if side is not None and is_plain(side):
             return side
-        raise InputError(
+        raise Unsupported(
             f"{type(side).__name__} is not counted on a device", where=where, remedy=f"Give {{'{name}': a tensor}}."
         )
     other = [key for key in side if key not in (name, *beside)]
     if other or name not in side:
         what = f"column '{other[0]}' is not counted on a device" if other else f"column '{name}' is missing"
-        raise InputError(what, where=where, remedy="Leave device out to gather rows with all their columns.")
+        raise InvalidValue(what, where=where, remedy="Leave device out to gather rows with all their columns.")
     return side[name]
 
 
@@ -102,7 +102,7 @@ def tensor(values: Any, device: torch.device, where: str) -> torch.Tensor:
     if not isinstance(values, torch.Tensor):
         array = np.asarray(values)
         if array.dtype.kind not in "biuf":
-            raise InputError(
+            raise InvalidNumber(
                 "holds what is no number", where=where, remedy="A device counts classes that are whole numbers."
             )
         values = torch.from_numpy(np.ascontiguousarray(array.astype(np.int64) if array.dtype.kind == "u" else array))
@@ -112,7 +112,7 @@ def tensor(values: Any, device: torch.device, where: str) -> torch.Tensor:
 def whole(values: torch.Tensor, where: str) -> torch.Tensor:
     """Classes as 64-bit numbers."""
     if values.dtype not in WHOLE:
-        raise InputError(
+        raise InvalidValue(
             f"is of type {str(values.dtype).removeprefix('torch.')}", where=where, remedy="Classes are whole numbers."
         )
     return values.to(torch.int64)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidSetting, MissingData
 from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.render.board import Row, rows_of
 from steelyard.render.names import names_of
@@ -87,9 +87,9 @@ def lineup_latex(
     """
     _check(interval)
     if marks not in WAYS:
-        raise InputError(f"'{marks}' is no way to mark differences", remedy=f"Choose {' or '.join(WAYS)}.")
+        raise InvalidSetting(f"'{marks}' is no way to mark differences", remedy=f"Choose {' or '.join(WAYS)}.")
     if marks == "letters" and not any(one.letters for one in lineup.standings.values()):
-        raise InputError("these models have no letters", remedy="Compare three models or more, or leave marks out.")
+        raise MissingData("these models have no letters", remedy="Compare three models or more, or leave marks out.")
     first = lineup.comparisons[0]
     models = rows_of(lineup.comparisons)
     columns = {spec: _column(lineup, models, spec, d, interval, marks) for spec, d in first.differences.items()}
@@ -110,7 +110,7 @@ def lineup_latex(
 
 def _check(interval: str) -> None:
     if interval not in INTERVALS:
-        raise InputError(f"'{interval}' is no way to write an interval", remedy=f"Choose {', '.join(INTERVALS)}.")
+        raise InvalidSetting(f"'{interval}' is no way to write an interval", remedy=f"Choose {', '.join(INTERVALS)}.")
 
 
 def _column(lineup: Lineup, models: Sequence[Row], spec: str, d: Difference, interval: str, marks: str) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InputError, InvalidResult
 from steelyard.core.figure import Figure, Listing
 from steelyard.core.pairs import Coverage
 from steelyard.core.request import Request
@@ -70,7 +70,7 @@ class At:
 
     def error(self, what: str) -> InputError:
         """An error of the file."""
-        return InputError(what, where=self.source, remedy=HOW)
+        return InvalidResult(what, where=self.source, remedy=HOW)
 
 
 class Form(ABC):

@@ -8,7 +8,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidResult, InvalidText, MissingFile
 from steelyard.io.json import parse_json
 from steelyard.io.text import read_bytes
 from steelyard.results.codec import EDITED, decode
@@ -29,15 +29,15 @@ def read_result(data: str | PathLike[str] | Mapping[str, Any], source: str = "re
     if isinstance(data, Mapping):
         return parse_result(data, source)
     if not isinstance(data, str | PathLike):
-        raise InputError(f"{data!r} is no result", where=source, remedy="Give a path, or what `to_dict` gave.")
+        raise InvalidResult(f"{data!r} is no result", where=source, remedy="Give a path, or what `to_dict` gave.")
     source = fspath(data)
     path = Path(data)
     if not os.path.exists(path):
-        raise InputError("no such file", where=source, remedy=HOW)
+        raise MissingFile("no such file", where=source, remedy=HOW)
     try:
         text = read_bytes(path, source).decode("utf-8")
     except UnicodeDecodeError:
-        raise InputError("is not UTF-8 text", where=source, remedy=HOW) from None
+        raise InvalidText("is not UTF-8 text", where=source, remedy=HOW) from None
     return parse_result(parse_json(text, source, HOW), source)
 
 

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from steelyard.core import registry
-from steelyard.core.errors import InputError
+from steelyard.core.errors import Unsupported
 
 GROUP = "steelyard.renderers"
 RENDERERS: Mapping[str, str] = {
@@ -77,7 +77,7 @@ def renderer(kind: str, form: str) -> Callable[..., Any]:
         return made  # type: ignore[no-any-return]
     known = [one.partition(".") for one in (*RENDERERS, *registry.plugins(GROUP))]
     forms = [name for owner, _, name in known if owner == kind and name not in ("figures", "frame", "sheets")]
-    raise InputError(f"a {kind} has no form '{form}'", remedy=f"It has: {', '.join([*forms, 'json'])}.")
+    raise Unsupported(f"a {kind} has no form '{form}'", remedy=f"It has: {', '.join([*forms, 'json'])}.")
 
 
 def has_form(kind: str, form: str) -> bool:

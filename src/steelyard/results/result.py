@@ -8,7 +8,7 @@ from importlib import import_module
 from os import PathLike
 from typing import Any, ClassVar, Self
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import NotInstalled
 from steelyard.core.visible import visible
 from steelyard.results.details import NONE, Details, DetailsData, StoredDetails
 from steelyard.results.origin import TaskFacts
@@ -199,4 +199,4 @@ def _frame_library(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise InputError(f"{name} is not installed", remedy=f"Install it: pip install {name}.") from None
+        raise NotInstalled(f"{name} is not installed", remedy=f"Install it: pip install {name}.") from None

@@ -16,7 +16,16 @@ from concurrent.futures.process import BrokenProcessPool
 from types import TracebackType
 from typing import Any, Protocol
 
-from steelyard.core.errors import InputError, MissingExtra, SteelyardError, WriteError, nearest
+from steelyard.core.errors import (
+    MissingExtra,
+    OutOfRange,
+    ServerFailure,
+    SteelyardError,
+    UnknownName,
+    Unsupported,
+    WriteError,
+    nearest,
+)
 from steelyard.core.frozen import frozen
 from steelyard.engine.threads import use_threads
 from steelyard.scale.shards import damaged
@@ -160,7 +169,7 @@ class Dask:
                 )
             self._client = distributed.Client(self._cluster or address, set_as_default=False, timeout=20)
         except (OSError, ValueError) as error:
-            raise InputError(f"no Dask scheduler answers: {error}", where=str(address)) from None
+            raise ServerFailure(f"no Dask scheduler answers: {error}", where=str(address)) from None
         self.workers = max(1, len(self._client.ncores()))
 
     def run(self, job: Job, items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
@@ -222,7 +231,7 @@ class Ray:
             else:
                 ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
         except (ConnectionError, ValueError, RuntimeError) as error:
-            raise InputError(f"no Ray cluster answers: {error}", where=str(address)) from None
+            raise ServerFailure(f"no Ray cluster answers: {error}", where=str(address)) from None
         self.workers = max(1, int(ray.cluster_resources().get("CPU", 1)))
 
     def run(self, job: Job, items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
@@ -252,11 +261,11 @@ class Started:
 
     def __init__(self, name: str, workers: int | None, address: str | None) -> None:
         if name not in ENGINES:
-            raise InputError(f"there is no engine '{name}'", remedy=nearest(name, ENGINES))
+            raise UnknownName(f"there is no engine '{name}'", remedy=nearest(name, ENGINES))
         if workers is not None and workers < 1:
-            raise InputError(f"{workers} workers cannot run anything", remedy="Give at least 1.")
+            raise OutOfRange(f"{workers} workers cannot run anything", remedy="Give at least 1.")
         if name == "local" and address is not None:
-            raise InputError("the engine local has no address", remedy="Choose --engine dask or ray for a cluster.")
+            raise Unsupported("the engine local has no address", remedy="Choose --engine dask or ray for a cluster.")
         count = workers or os.cpu_count() or 1
         self.engine: Engine
         if name == "dask":

@@ -19,7 +19,7 @@ from steelyard.align.cut import cut, nothing_of
 from steelyard.align.gather import Gathered, RowLocation, gather
 from steelyard.align.unit_digest import id_keys, total_digest
 from steelyard.core import catalogue
-from steelyard.core.errors import InputError
+from steelyard.core.errors import UnreadableFile
 from steelyard.core.frozen import frozen
 from steelyard.core.opening import is_entry, open_regular
 from steelyard.core.records import Array, Records
@@ -134,7 +134,7 @@ def split(job: Split) -> str:
         with reading_notes() as said:
             records = read_side(job.data.definition, path, job.data.columns, job.side)
         if said:  # which a report of buckets could not say
-            raise InputError(said[0], remedy="Write commas and decimal points, or use --join pairs.")
+            raise UnreadableFile(said[0], remedy="Write commas and decimal points, or use --join pairs.")
     cuts = cut(records, job.data.definition.truth.key, bucket_of(job.buckets), job.buckets)
     parts = [container_bytes("part", *_packed_side(part, job.side)) for part in cuts]
     index = np.cumsum([0] + [len(part) for part in parts])
@@ -266,7 +266,7 @@ def _bucket(data: ShardJobs, name: str, bucket: int, side: str) -> Records:
             file.seek(8 + size + begin)
             part = file.read(max(0, end - begin))
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=path) from None
+        raise UnreadableFile(f"cannot be read: {error.strerror}", where=path) from None
     except (KeyError, TypeError, ValueError) as error:
         raise unfit(path, f"the index lacks {error}") from None
     schema = definition.truth if side == "truth" else definition.prediction

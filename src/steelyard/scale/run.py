@@ -18,7 +18,15 @@ import numpy as np
 from steelyard.align.unit_digest import digest_text
 from steelyard.checks.quick import notes_of_parts
 from steelyard.core import catalogue
-from steelyard.core.errors import InputError, first_few
+from steelyard.core.errors import (
+    EmptyInput,
+    Incompatible,
+    InvalidSetting,
+    OutOfRange,
+    UnreadableFile,
+    Unsupported,
+    first_few,
+)
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric
 from steelyard.core.request import Metrics, Request, Settings, takes_settings
@@ -77,16 +85,18 @@ def evaluate_shards(
     task = definition.name
     request = Request.of(task, metrics, settings)
     if request.explain:
-        raise InputError("'explain' is not to be had from shards", remedy="Evaluate the whole data at once for it.")
+        raise Unsupported("'explain' is not to be had from shards", remedy="Evaluate the whole data at once for it.")
     for name in filter(None, (request.cluster, request.strata, *(name for names in request.by for name in names))):
         if in_file(name) is not None:  # what a shard keeps is known by the shard alone
-            raise InputError(f"'{name}' lies in a file beside, which shards do not read", remedy="Add it to the truth.")
+            raise Unsupported(
+                f"'{name}' lies in a file beside, which shards do not read", remedy="Add it to the truth."
+            )
     chosen = metrics_of(definition, request.metrics)
     options = resolve_options(definition, request.options)  # what is wrong there is wrong before any work
     if join not in ("auto", "pairs", "hash"):
-        raise InputError(f"join='{join}' is no way to join", remedy="Choose auto, pairs or hash.")
+        raise InvalidSetting(f"join='{join}' is no way to join", remedy="Choose auto, pairs or hash.")
     if approximate is not None and not 2 <= approximate <= 1 << 20:
-        raise InputError(f"{approximate} bins are too few or too many", remedy="Choose from 2 to 1,048,576.")
+        raise OutOfRange(f"{approximate} bins are too few or too many", remedy="Choose from 2 to 1,048,576.")
     truths = find_shards(truth, "truth")
     predicted = None if predictions is None else find_shards(predictions, "predictions")
     folder = work_folder(work)
@@ -148,11 +158,11 @@ class _Run:
             if not isinstance(result, Failure):
                 results[index] = result
             elif not result.of_data:
-                raise InputError(result.reason, remedy="Make room, or choose another folder with --work.")
+                raise UnreadableFile(result.reason, remedy="Make room, or choose another folder with --work.")
             elif named is None:
-                raise InputError(result.reason)
+                raise UnreadableFile(result.reason)
             elif not self.skip:
-                raise InputError(
+                raise Unsupported(
                     f"the shard cannot be taken: {result.reason}",
                     where=named[index],
                     remedy="Repair or remove it, or leave such shards out with --skip-bad-shards.",
@@ -196,14 +206,14 @@ def _read(
             return _some(summaries)
         run.bad = []
     elif join == "pairs":
-        raise InputError(
+        raise Unsupported(
             f"{len(truths)} files of truth and {len(predicted or ())} of predictions make no pairs",
             remedy="Choose --join hash.",
         )
     reads = [option.name for option in run.data.definition.options if option.reads]
     asked = [name for name in run.data.request.options if name.rpartition(".")[2].replace("-", "_") in reads]
     if asked:
-        raise InputError(
+        raise InvalidSetting(
             f"option {asked[0]} is about how files are read, and files that are joined by hash are read one by one",
             remedy="Give shards that go in pairs, with --join pairs, or convert them first.",
         )
@@ -216,7 +226,7 @@ def _read(
         for wanted in ("truth", "prediction")
     ]
     if not kept[0] or not kept[1]:
-        raise InputError("no shard of one side could be read", remedy="See the messages of the shards.")
+        raise EmptyInput("no shard of one side could be read", remedy="See the messages of the shards.")
     joins = [reading.JoinBucket(run.data, kept[0], kept[1], bucket) for bucket in range(count)]
     return _some(run.every("join", reading.join_bucket, joins))
 
@@ -224,7 +234,7 @@ def _read(
 def _some(states: Sequence[reading.Summary]) -> list[reading.Summary]:
     filled = [state for state in states if len(state.keys)]
     if not filled:
-        raise InputError("no shard holds a unit", remedy="The truth needs at least one.")
+        raise EmptyInput("no shard holds a unit", remedy="The truth needs at least one.")
     return filled
 
 
@@ -247,7 +257,7 @@ def _states(summaries: Sequence[reading.Summary], measuring: jobs.Measuring, run
             if before is digest:
                 continue
             if before != digest:
-                raise InputError(
+                raise Incompatible(
                     f"{run.data.definition.truth.key[0]} '{unit}' stands in two shards with different data",
                     remedy="Give every unit its own id.",
                 )

@@ -12,7 +12,16 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InputError, MissingExtra, MissingPackage, WriteError
+from steelyard.core.errors import (
+    CannotWrite,
+    DuplicateKey,
+    InputError,
+    MissingExtra,
+    MissingFile,
+    MissingPackage,
+    UnreadableFile,
+    WriteError,
+)
 from steelyard.core.opening import open_regular
 from steelyard.core.records import Array
 from steelyard.io.container import is_whole, read_facts, write_container
@@ -43,19 +52,19 @@ def find_shards(pattern: Pattern, side: str) -> list[str]:
         except FileNotFoundError:
             paths = []
         except Exception as error:  # every file system has errors of its own
-            raise InputError(f"cannot be listed: {_said(error)}", where=f"{side} '{pattern}'") from None
+            raise UnreadableFile(f"cannot be listed: {_said(error)}", where=f"{side} '{pattern}'") from None
         paths = [filesystem.unstrip_protocol(one) for one in paths] if "::" not in str(pattern) else [str(pattern)]
     elif glob.has_magic(str(pattern)) and not os.path.exists(pattern):
         paths = sorted(glob.glob(str(pattern), recursive=True))
     else:
         paths = [str(pattern)]
     if not paths:
-        raise InputError(
+        raise MissingFile(
             "no file has such a name", where=f"{side} '{pattern}'", remedy="Quote the pattern: 'truth/*.csv'."
         )
     if len(set(paths)) < len(paths):
         twice = next(path for path in paths if paths.count(path) > 1)
-        raise InputError("the file is named twice", where=twice, remedy="Name every shard once.")
+        raise DuplicateKey("the file is named twice", where=twice, remedy="Name every shard once.")
     return paths
 
 
@@ -75,9 +84,11 @@ def _filesystem(url: str) -> tuple[Any, str]:
         package = PACKAGES.get(url.partition("://")[0])
         if package is not None:
             raise MissingPackage(url, package) from None
-        raise InputError(f"cannot be opened: {error}", where=url, remedy="Install what fsspec needs for it.") from None
+        raise UnreadableFile(
+            f"cannot be opened: {error}", where=url, remedy="Install what fsspec needs for it."
+        ) from None
     except Exception as error:  # every file system has errors of its own
-        raise InputError(f"cannot be opened: {_said(error)}", where=url) from None
+        raise UnreadableFile(f"cannot be opened: {_said(error)}", where=url) from None
     return filesystem, path
 
 
@@ -104,11 +115,11 @@ def local_copy(path: str) -> Iterator[Path]:
         except WriteError:
             raise
         except Exception as error:  # every file system has errors of its own
-            raise InputError(f"cannot be read: {_said(error)}", where=path) from None
+            raise UnreadableFile(f"cannot be read: {_said(error)}", where=path) from None
         try:
             yield copy
         except InputError as error:
-            raise InputError(str(error).replace(str(copy), path)) from None
+            raise UnreadableFile(str(error).replace(str(copy), path)) from None
 
 
 def _put(target: FileIO, chunk: bytes) -> None:
@@ -128,7 +139,7 @@ def content_hash(path: Path, shown: str) -> str:
             while chunk := file.read(1 << 20):
                 total.update(chunk)
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=shown) from None
+        raise UnreadableFile(f"cannot be read: {error.strerror}", where=shown) from None
     return total.hexdigest()
 
 
@@ -141,14 +152,14 @@ def state_name(kind: str, *parts: object) -> str:
 def work_folder(work: str | os.PathLike[str]) -> str:
     """The folder of a run's states, made where it is not there yet."""
     if is_remote(os.fspath(work)):
-        raise InputError(
+        raise UnreadableFile(
             "states cannot be kept behind a URL", where=f"work '{work}'", remedy="Name a folder that every worker sees."
         )
     folder = os.path.abspath(work)
     try:
         os.makedirs(os.path.join(folder, "states"), exist_ok=True)
     except OSError as error:
-        raise InputError(
+        raise CannotWrite(
             f"the folder cannot be made: {error.strerror}",
             where=f"work '{work}'",
             remedy="Name a folder that can be written to.",

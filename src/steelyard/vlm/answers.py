@@ -14,7 +14,7 @@ import math
 import re
 import unicodedata
 
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import InvalidSetting, nearest
 from steelyard.core.frozen import frozen
 
 PARSER_VERSION = 1
@@ -65,7 +65,7 @@ class Answer:
 def check_mode(mode: str) -> None:
     """Refuse a way of reading that does not exist."""
     if mode not in MODES:
-        raise InputError(f"replies cannot be read by '{mode}'", remedy=nearest(mode, MODES))
+        raise InvalidSetting(f"replies cannot be read by '{mode}'", remedy=nearest(mode, MODES))
 
 
 def parse_reply(text: str | None, finish: str = "stop", *, mode: str = "whole", most: float = MOST_GRAMS) -> Answer:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, Protocol
 
-from steelyard.core.errors import InputError, SteelyardError
+from steelyard.core.errors import OutOfRange, SteelyardError
 from steelyard.core.frozen import frozen
 from steelyard.vlm.images import MAX_SIDE, Picture
 
@@ -109,4 +109,4 @@ class ModelOptions:
         for name, (low, high) in limits.items():
             if not low <= getattr(self, name) <= high:
                 option = name.replace("_", "-")
-                raise InputError(f"--{option} {getattr(self, name):g} is out of range", remedy=f"{low:g} to {high:g}.")
+                raise OutOfRange(f"--{option} {getattr(self, name):g} is out of range", remedy=f"{low:g} to {high:g}.")

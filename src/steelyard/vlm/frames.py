@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import DuplicateKey, EmptyInput, InputError, InvalidSetting, InvalidValue
 from steelyard.core.frozen import frozen
 from steelyard.core.records import Column, Schema, as_object
 from steelyard.io.read import check_mapping, read_table, to_records
@@ -87,7 +87,7 @@ def read_frames(
     """
     records = to_records(table or frame_table(path), FRAMES, {}, "frames")
     if not len(records):
-        raise InputError("there are no frames", where=str(path), remedy="Give at least one row.")
+        raise EmptyInput("there are no frames", where=str(path), remedy="Give at least one row.")
     folder = Path(path) if Path(path).is_dir() else Path(path).parent
     rows = len(records)
     columns = {name: records[name].tolist() for name in FRAMES.names if name in records}
@@ -100,7 +100,7 @@ def read_frames(
     for row in range(rows):
         key = (str(columns["sequence"][row]), int(columns["t"][row]))
         if key in first:
-            raise InputError(
+            raise DuplicateKey(
                 f"sequence '{key[0]}', t '{key[1]}' appears twice, first at {records.place(first[key])}",
                 where=records.place(row),
                 remedy="Each frame may appear only once.",
@@ -163,7 +163,7 @@ def _folder_table(folder: Path) -> Table:
         remedy = f"Give a table of frames, or a folder of {', '.join(ENDINGS[:3])} and other pictures."
         if (folder / "frames.csv").is_file():
             remedy = f"Give the table: {folder / 'frames.csv'}."
-        raise InputError("the folder holds no picture", where=str(folder), remedy=remedy)
+        raise InvalidSetting("the folder holds no picture", where=str(folder), remedy=remedy)
     columns = zip(("sequence", "t", "image"), zip(*rows, strict=True), strict=True)
     return Table(str(folder), {name: as_object(values) for name, values in columns})
 
@@ -204,14 +204,14 @@ def stored_frames(path: Path) -> tuple[Frame, ...]:
     records = to_records(table, FRAMES, {}, "frames")
     extra = {name: [str(v) for v in table.columns[name].tolist()] for name in _STORED if name in table.columns}
     if len(extra) != len(_STORED):
-        raise InputError("these are not a run's frames", where=str(path), remedy="Give the folder of 'vlm run'.")
+        raise InvalidSetting("these are not a run's frames", where=str(path), remedy="Give the folder of 'vlm run'.")
     own = {name.removeprefix(_OWN): v.tolist() for name, v in records.other.items() if name.startswith(_OWN)}
     held = {name.removeprefix(_SHOTS): v.tolist() for name, v in records.other.items() if name.startswith(_SHOTS)}
     frames = []
     for row in range(len(records)):
         digest, width, height, problem = (extra[name][row] for name in _STORED)
         if digest and not (width.isdecimal() and height.isdecimal() and len(width + height) < 20):
-            raise InputError(f"'{width}' by '{height}' is no size of an image", where=records.place(row))
+            raise InvalidValue(f"'{width}' by '{height}' is no size of an image", where=records.place(row))
         picture = Picture(digest, int(width), int(height)) if digest else None
         frames.append(
             Frame(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidSetting, Unsupported
 from steelyard.vlm.hf_load import first_line
 
 
@@ -49,14 +49,16 @@ class Inputs:
         Without a template the turns stand in lines, the pictures' marks before them.
         """
         if self.mark and any(self.mark in text for text in texts):
-            raise InputError(f"the text holds '{self.mark}', which stands for a picture", remedy="Take it out.")
+            raise InvalidSetting(f"the text holds '{self.mark}', which stands for a picture", remedy="Take it out.")
         if not self.chats:
             return self.mark * pictures + "\n".join(texts)
         rendered: str = self.processor.apply_chat_template(
             messages_of(texts, pictures), add_generation_prompt=True, tokenize=False
         )
         if self.mark and rendered.count(self.mark) != pictures:
-            raise InputError("the chat template does not place the image", remedy="Such a model cannot be asked here.")
+            raise InvalidSetting(
+                "the chat template does not place the image", remedy="Such a model cannot be asked here."
+            )
         return rendered
 
     def cut(self, text: str) -> tuple[str, str]:
@@ -77,7 +79,7 @@ class Inputs:
                 text=list(texts), images=[list(shown) for shown in images], padding=True, return_tensors="pt"
             )
         except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
-            raise InputError(f"the model's processor does not take the question: {first_line(error)}") from None
+            raise Unsupported(f"the model's processor does not take the question: {first_line(error)}") from None
         encoded.pop("labels", None)
         return encoded
 
@@ -97,7 +99,7 @@ def open_inputs(folder: Path, family: str, trusted: bool = False) -> Inputs:
             processor = _without_videos(folder, family) or processor
         return Inputs(processor)
     except Exception as error:  # each part of the library has errors of its own
-        raise InputError(f"the processor cannot be loaded: {first_line(error)}", where=str(folder)) from None
+        raise InvalidSetting(f"the processor cannot be loaded: {first_line(error)}", where=str(folder)) from None
 
 
 class _NoVideos:

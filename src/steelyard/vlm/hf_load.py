@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidSetting, InvalidValue, MissingFile, UnknownName, Unsupported
 from steelyard.vlm.backend import ModelOptions
 
 DTYPES = ("float32", "bfloat16", "float16")
@@ -35,20 +35,22 @@ def model_folder(name: str, revision: str) -> tuple[Path, str]:
     if folder.is_dir():
         if revision:
             remedy = "Leave it out, or give the model's id."
-            raise InputError(f"a folder has no --revision '{revision}'", where=name, remedy=remedy)
+            raise UnknownName(f"a folder has no --revision '{revision}'", where=name, remedy=remedy)
         if not (folder / "config.json").exists():
-            raise InputError("the folder has no config.json", where=name, remedy="Give a folder of save_pretrained.")
+            raise MissingFile("the folder has no config.json", where=name, remedy="Give a folder of save_pretrained.")
         if not any(next(folder.glob(pattern), None) for pattern in _WEIGHTS):
-            raise InputError("the model's folder has no weights", where=name, remedy="Weights are *.safetensors files.")
+            raise MissingFile(
+                "the model's folder has no weights", where=name, remedy="Weights are *.safetensors files."
+            )
         return folder, ""
     if folder.exists() or not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
-        raise InputError("there is no such model folder", where=name, remedy="Give a folder, or an id as owner/name.")
+        raise MissingFile("there is no such model folder", where=name, remedy="Give a folder, or an id as owner/name.")
     from huggingface_hub import snapshot_download
 
     try:
         fetched = Path(snapshot_download(name, revision=revision or None))
     except Exception as error:  # the hub's many errors: offline, unknown, private
-        raise InputError(f"the model cannot be fetched: {first_line(error)}", where=name) from None
+        raise InvalidSetting(f"the model cannot be fetched: {first_line(error)}", where=name) from None
     return fetched, fetched.name if _COMMIT.fullmatch(fetched.name) else ""
 
 
@@ -59,7 +61,7 @@ def family_of(folder: Path, name: str, trusted: bool) -> str:
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=trusted)
     except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"config.json is not understood: {first_line(error)}", where=name) from None
+        raise InvalidValue(f"config.json is not understood: {first_line(error)}", where=name) from None
     family = str(config.model_type)
     known = type(config) in AutoModelForImageTextToText._model_mapping
     foreign = trusted and "AutoModelForImageTextToText" in (getattr(config, "auto_map", None) or {})
@@ -68,7 +70,7 @@ def family_of(folder: Path, name: str, trusted: bool) -> str:
             "The library has no image-text-to-text model of that type. "
             "A server may have one: openai:MODEL@URL. A model with code of its own needs --trust-code."
         )
-        raise InputError(f"a model of type '{family}' is not supported here", where=name, remedy=remedy)
+        raise Unsupported(f"a model of type '{family}' is not supported here", where=name, remedy=remedy)
     return family
 
 
@@ -79,7 +81,7 @@ def check_versions(*packages: Any) -> None:
         if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < least:
             name = f"{package.__name__} {'.'.join(map(str, least))} or later"
             what = f"an hf: model needs {name}, and {version} is installed"
-            raise InputError(what, remedy="Run: pip install --upgrade 'steelyard[vlm-local]'.")
+            raise InvalidSetting(what, remedy="Run: pip install --upgrade 'steelyard[vlm-local]'.")
 
 
 def place_of(torch: Any, options: ModelOptions) -> tuple[Any, str]:
@@ -91,12 +93,12 @@ def place_of(torch: Any, options: ModelOptions) -> tuple[Any, str]:
         device = torch.device(name)
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise InputError(f"--device {name} cannot be used: {first_line(error)}", remedy="Try cpu.") from None
+        raise Unsupported(f"--device {name} cannot be used: {first_line(error)}", remedy="Try cpu.") from None
     dtype = options.dtype
     if dtype == "auto":
         dtype = {"cuda": "bfloat16", "mps": "float16"}.get(device.type, "float32")
     if dtype not in DTYPES:
-        raise InputError(f"--dtype {dtype} is not known", remedy=f"Choose one of: auto, {', '.join(DTYPES)}.")
+        raise InvalidSetting(f"--dtype {dtype} is not known", remedy=f"Choose one of: auto, {', '.join(DTYPES)}.")
     return device, dtype
 
 
@@ -107,7 +109,7 @@ def load_model(folder: Path, name: str, options: ModelOptions, device: Any, dtyp
     settings: dict[str, Any] = {"dtype": dtype}
     if options.quantize and options.quantize not in QUANTIZED:
         remedy = f"Choose one of: {', '.join(QUANTIZED)}."
-        raise InputError(f"--quantize {options.quantize} is not known", remedy=remedy)
+        raise InvalidSetting(f"--quantize {options.quantize} is not known", remedy=remedy)
     if options.attention:
         settings["attn_implementation"] = options.attention
     if options.device_map:
@@ -121,7 +123,7 @@ def load_model(folder: Path, name: str, options: ModelOptions, device: Any, dtyp
         model = transformers.AutoModelForImageTextToText.from_pretrained(folder, **settings)
         return (model if "device_map" in settings else model.to(device)).eval()
     except Exception as error:  # each part of the library has errors of its own
-        raise InputError(f"the model cannot be loaded: {first_line(error)}", where=name) from None
+        raise InvalidSetting(f"the model cannot be loaded: {first_line(error)}", where=name) from None
 
 
 def greedy(config: Any, tokenizer: Any, max_tokens: int) -> Any:

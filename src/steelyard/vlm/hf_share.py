@@ -13,7 +13,7 @@ import inspect
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidSetting
 from steelyard.core.frozen import frozen
 from steelyard.vlm.hf_inputs import Inputs
 from steelyard.vlm.hf_load import first_line
@@ -170,7 +170,7 @@ def _tried(torch: Any, model: Any, inputs: Inputs) -> tuple[float, float]:
         batch = logits(sharing.encode(texts, shown))
         asked = sharing.inputs(texts, ["", ""], shown)
         if asked is None:
-            raise InputError("the text cannot be cut behind the picture")
+            raise InvalidSetting("the text cannot be cut behind the picture")
         shared = logits(asked)
     spread = float(alone.std()) or 1.0
     return float((shared - alone).abs().max()) / spread, float((batch - alone).abs().max()) / spread

@@ -19,7 +19,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InputError, MissingExtra
+from steelyard.core.errors import (
+    InputError,
+    InvalidFile,
+    InvalidResult,
+    InvalidSetting,
+    MissingExtra,
+    NotInstalled,
+    TooLarge,
+)
 from steelyard.core.frozen import frozen
 from steelyard.vlm.ordinary import read_ordinary
 
@@ -139,7 +147,7 @@ def _checked(path: Path, digest: str) -> bytes:
     """The bytes of a file that must be those of the digest."""
     data = _read(path)
     if hashlib.sha256(data).hexdigest() != digest:
-        raise InputError("the image changed while the run was under way", where=str(path))
+        raise InvalidSetting("the image changed while the run was under way", where=str(path))
     return data
 
 
@@ -161,9 +169,9 @@ def _open(data: bytes, where: str) -> Any:
         raise _too_large(where, f"{int(count[0]):,} pixels" if count else "too many pixels") from None
     except Exception:  # whatever a damaged header makes Pillow raise
         if data[4:8] == b"ftyp" and not heif:
-            raise InputError("HEIC images need pillow-heif", where=where, remedy="pip install pillow-heif.") from None
+            raise NotInstalled("HEIC images need pillow-heif", where=where, remedy="pip install pillow-heif.") from None
         remedy = "Known: JPEG, PNG, WebP, HEIC with pillow-heif."
-        raise InputError("the image does not decode", where=where, remedy=remedy) from None
+        raise InvalidFile("the image does not decode", where=where, remedy=remedy) from None
     width, height = image.size
     if width * height > MOST_PIXELS:
         raise _too_large(where, f"{width:,} × {height:,} pixels")
@@ -178,7 +186,7 @@ def _known(pil: Any) -> Any:
 
 def _too_large(where: str, what: str) -> InputError:
     remedy = f"At most {MOST_PIXELS // 1_000_000} million are opened."
-    return InputError(f"the image has {what}, which may be a decompression bomb", where=where, remedy=remedy)
+    return TooLarge(f"the image has {what}, which may be a decompression bomb", where=where, remedy=remedy)
 
 
 def _upright(data: bytes, where: str) -> Any:
@@ -195,4 +203,4 @@ def _upright(data: bytes, where: str) -> Any:
         return image.convert("RGB")
     except Exception as error:  # truncated or damaged pixels: Pillow raises many kinds
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"the image is damaged or truncated ({reason})", where=where) from None
+        raise InvalidResult(f"the image is damaged or truncated ({reason})", where=where) from None

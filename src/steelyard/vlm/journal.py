@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import CannotWrite, InputError, InvalidResult
 from steelyard.core.frozen import frozen
 from steelyard.core.opening import open_regular
 from steelyard.vlm.ordinary import reason
@@ -107,10 +107,12 @@ class Journal:
             folder.mkdir(parents=True, exist_ok=True)
             self._file = os.open(self.path, _FLAGS, 0o644)
         except (OSError, ValueError) as error:
-            raise InputError(f"the journal cannot be opened: {reason(error)}", where=str(self.path)) from None
+            raise InvalidResult(f"the journal cannot be opened: {reason(error)}", where=str(self.path)) from None
         try:
             if not stat.S_ISREG(os.fstat(self._file).st_mode):
-                raise InputError("the journal is no ordinary file", where=str(self.path), remedy="Give another --out.")
+                raise InvalidResult(
+                    "the journal is no ordinary file", where=str(self.path), remedy="Give another --out."
+                )
             _lock(self._file, self.path)
             self.dropped = _drop_torn_line(self._file)
             self.done, self._texts = _index(self.path)
@@ -140,7 +142,7 @@ class Journal:
             with contextlib.suppress(OSError):  # what stays is cut off when the journal is next opened
                 os.ftruncate(self._file, size)
             remedy = "What was read before is kept; make room and run the same command again."
-            raise InputError(
+            raise CannotWrite(
                 f"the journal cannot be written: {reason(error)}", where=str(self.path), remedy=remedy
             ) from None
         self._texts |= texts
@@ -182,9 +184,9 @@ def every_reading(folder: Path) -> Iterator[JournalEntry]:
     """Every reading that was ever written, also what failed and was asked again."""
     path = folder / NAME
     if not path.exists():
-        raise InputError("there is no journal", where=str(folder), remedy="Give the folder of 'steelyard vlm run'.")
+        raise InvalidResult("there is no journal", where=str(folder), remedy="Give the folder of 'steelyard vlm run'.")
     if not path.is_file():
-        raise InputError("the journal is no ordinary file", where=str(path))
+        raise InvalidResult("the journal is no ordinary file", where=str(path))
     texts: dict[str, str] = {}
     for number, line in _lines(path):
         if line.startswith(_TEXT):
@@ -228,7 +230,7 @@ def _decode(line: bytes, path: Path, number: int) -> dict[str, Any]:
 
 def _damaged(path: Path, number: int, why: str) -> InputError:
     remedy = "Remove that line; its reading will be asked again."
-    return InputError(f"the line is damaged ({why})", where=f"{path}, line {number}", remedy=remedy)
+    return InvalidResult(f"the line is damaged ({why})", where=f"{path}, line {number}", remedy=remedy)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -297,4 +299,4 @@ def _lock(file: int, path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         remedy = "Wait for it to end, or give another folder with --out."
-        raise InputError("another run is writing this journal", where=str(path), remedy=remedy) from None
+        raise InvalidResult("another run is writing this journal", where=str(path), remedy=remedy) from None

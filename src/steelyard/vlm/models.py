@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidSetting
 from steelyard.vlm.backend import Backend, ModelOptions
 from steelyard.vlm.interfaces import INTERFACES
 
@@ -19,6 +19,6 @@ def open_backend(spec: str, options: ModelOptions) -> Backend:
         from steelyard.vlm.server import Server
 
         return Server(kind, rest, options)
-    raise InputError(
+    raise InvalidSetting(
         f"'{spec}' is no model", remedy="Write hf:FOLDER_OR_ID, openai:MODEL@URL, anthropic:MODEL or gemini:MODEL."
     )

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidFile, InvalidNumber, InvalidSetting
 from steelyard.core.frozen import frozen
 from steelyard.io.text import open_text
 from steelyard.io.write import csv_text, write_text
@@ -45,20 +45,20 @@ def _dish(row: list[str], source: str) -> Dish:
     where = f"{source}, dish '{row[0]}'"
     if len(row) < 6:
         remedy = "A dish has an id, kcal, mass, fat, carb and protein."
-        raise InputError(f"the row has {len(row)} fields", where=where, remedy=remedy)
+        raise InvalidFile(f"the row has {len(row)} fields", where=where, remedy=remedy)
     start = 6 if len(row) == 6 or row[6].startswith("ingr_") else 7
     rest = row[start:]
     while rest and not rest[-1].strip():
         rest.pop()
     if len(rest) % 7:
-        raise InputError(f"{len(rest)} fields of ingredients do not divide by seven", where=where)
+        raise InvalidSetting(f"{len(rest)} fields of ingredients do not divide by seven", where=where)
     try:
         kcal, mass = float(row[1]), float(row[2])
         ingredients = tuple((rest[i + 1], float(rest[i + 2])) for i in range(0, len(rest), 7))
     except ValueError as error:
-        raise InputError(f"not a number: {error}", where=where) from None
+        raise InvalidNumber(f"not a number: {error}", where=where) from None
     if not (0 <= kcal < 1e6 and 0 <= mass < 1e6):
-        raise InputError(f"{kcal:g} kcal and {mass:g} g are not a dish's", where=where)
+        raise InvalidSetting(f"{kcal:g} kcal and {mass:g} g are not a dish's", where=where)
     return Dish(row[0], kcal, mass, ingredients)
 
 
@@ -83,6 +83,6 @@ def write_frames(
         rows.append([dish.id, 0, shown.as_posix(), food, dish.mass, dish.kcal_per_g])
     if not rows:
         remedy = f"Each dish has its image at {Path(images) / 'DISH' / name}; --name gives another name."
-        raise InputError("no dish has an image", where=str(metadata), remedy=remedy)
+        raise InvalidSetting("no dish has an image", where=str(metadata), remedy=remedy)
     write_text(output, csv_text(["sequence", "t", "image", "food", "weight", "kcal_per_g"], rows))
     return len(rows), without

@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import InvalidSetting, MissingKey, OutOfRange, UnknownName, nearest
 from steelyard.core.frozen import frozen
 from steelyard.vlm.question_file import read_file
 
@@ -57,7 +57,7 @@ class Prices:
                 return self.models[name]
         asked = label or model
         free = "A model that costs nothing has input: 0 and output: 0."
-        raise InputError(
+        raise UnknownName(
             f"there is no price of the model '{asked}'",
             where=self.source,
             remedy=f"{nearest(asked, self.models)} {free}",
@@ -70,17 +70,17 @@ def read_prices(path: str | PathLike[str]) -> Prices:
     data = read_file(Path(path), "prices", "Begin it with 'models:'.")
     unknown = next((name for name in data if name != "models"), None)
     if unknown is not None:
-        raise InputError(f"'{unknown}' is not known", where=where, remedy=nearest(unknown, ["models"]))
+        raise InvalidSetting(f"'{unknown}' is not known", where=where, remedy=nearest(unknown, ["models"]))
     models = data.get("models")
     if not isinstance(models, dict) or not models:
-        raise InputError("holds no prices", where=where, remedy=EXAMPLE)
+        raise InvalidSetting("holds no prices", where=where, remedy=EXAMPLE)
     prices, currencies = {}, {}
     for name, given in models.items():
         prices[name], currencies[name] = _price(name, given, where)
     first = next(iter(currencies))
     other = next((name for name in currencies if currencies[name] != currencies[first]), None)
     if other is not None:
-        raise InputError(
+        raise InvalidSetting(
             f"'{first}' is priced in {currencies[first]} and '{other}' in {currencies[other]}",
             where=where,
             remedy="Give all prices in one currency.",
@@ -90,20 +90,20 @@ def read_prices(path: str | PathLike[str]) -> Prices:
 
 def _price(name: str, given: Any, where: str) -> tuple[Price, str]:
     if not isinstance(given, dict):
-        raise InputError(f"the price of '{name}' is {given!r}", where=where, remedy=EXAMPLE)
+        raise InvalidSetting(f"the price of '{name}' is {given!r}", where=where, remedy=EXAMPLE)
     for key in given:
         if key not in KEYS:
-            raise InputError(f"the price of '{name}' has '{key}'", where=where, remedy=nearest(key, KEYS))
+            raise InvalidSetting(f"the price of '{name}' has '{key}'", where=where, remedy=nearest(key, KEYS))
     for key in ("input", "output"):
         if key not in given:
-            raise InputError(f"the price of '{name}' has no '{key}'", where=where, remedy=EXAMPLE)
+            raise MissingKey(f"the price of '{name}' has no '{key}'", where=where, remedy=EXAMPLE)
     amounts = {key: _amount(name, key, given[key], where) for key in AMOUNTS if key in given}
     amounts.setdefault("cached", amounts["input"])
     if amounts.get("per") == 0:
-        raise InputError(f"the price of '{name}' is for 0 tokens", where=where, remedy="Write per: 1000000.")
+        raise OutOfRange(f"the price of '{name}' is for 0 tokens", where=where, remedy="Write per: 1000000.")
     currency = given.get("currency", "USD")
     if not isinstance(currency, str) or not (currency.isprintable() and 0 < len(currency.strip()) <= 12):
-        raise InputError(f"the price of '{name}' is in {currency!r}", where=where, remedy="Write currency: USD.")
+        raise InvalidSetting(f"the price of '{name}' is in {currency!r}", where=where, remedy="Write currency: USD.")
     return Price(**amounts), currency.strip()
 
 
@@ -113,5 +113,7 @@ def _amount(name: str, key: str, given: Any, where: str) -> float:
     except (TypeError, ValueError, OverflowError):
         amount = math.nan
     if not 0 <= amount < math.inf:
-        raise InputError(f"the price of '{name}' has {key} {given!r}", where=where, remedy="Give a number from 0 up.")
+        raise InvalidSetting(
+            f"the price of '{name}' has {key} {given!r}", where=where, remedy="Give a number from 0 up."
+        )
     return amount

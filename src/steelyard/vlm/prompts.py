@@ -12,7 +12,16 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import (
+    DuplicateKey,
+    EmptyInput,
+    InputError,
+    InvalidFile,
+    InvalidSetting,
+    InvalidText,
+    InvalidValue,
+    nearest,
+)
 from steelyard.vlm.ordinary import read_ordinary
 from steelyard.vlm.questions import Prompt, read_questions
 
@@ -40,7 +49,7 @@ def choose_prompts(
         own = read_questions(Path(questions))
         for name, one in own.items():
             if name in known and not (one.weighs and one.text == known[name].text):
-                raise InputError(
+                raise DuplicateKey(
                     f"question '{name}' has the name of another prompt",
                     where=str(questions),
                     remedy="Give it a name of its own.",
@@ -50,7 +59,7 @@ def choose_prompts(
     chosen = []
     for name in names or default:
         if name not in known:
-            raise InputError(f"there is no prompt '{name}'", remedy=nearest(name, known))
+            raise EmptyInput(f"there is no prompt '{name}'", remedy=nearest(name, known))
         chosen.append(known[name])
     return tuple(dict.fromkeys(chosen))
 
@@ -64,13 +73,13 @@ def read_prompts(path: Path, answer: str = "") -> dict[str, Prompt]:
         text = read_ordinary(path, MOST_BYTES, "file of prompts").decode("utf-8-sig")
         data = json.loads(text) if path.suffix.lower() == ".json" else {path.stem: text}
     except UnicodeDecodeError:
-        raise InputError("the prompts are not UTF-8 text", where=str(path), remedy="Save the file as UTF-8.") from None
+        raise InvalidText("the prompts are not UTF-8 text", where=str(path), remedy="Save the file as UTF-8.") from None
     except (ValueError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"not valid JSON: {error}", where=str(path)) from None
+        raise InvalidFile(f"not valid JSON: {error}", where=str(path)) from None
     if not isinstance(data, dict) or not data:
-        raise InputError("holds no prompts", where=str(path), remedy='Example: {"short": "How many grams are left?"}.')
+        raise EmptyInput("holds no prompts", where=str(path), remedy='Example: {"short": "How many grams are left?"}.')
     return {name: _own(name, value, answer, str(path)) for name, value in data.items()}
 
 
@@ -79,14 +88,14 @@ def _own(name: str, value: object, answer: str, where: str) -> Prompt:
         answer = value.get("answer", "") or answer
         value = value.get("text")
     if not isinstance(value, str):
-        raise InputError(f"prompt '{name}' is not a text", where=where, remedy="Give each name a text.")
+        raise InvalidValue(f"prompt '{name}' is not a text", where=where, remedy="Give each name a text.")
     if not value.strip():
-        raise InputError(f"prompt '{name}' is empty", where=where, remedy="Write the text to be asked.")
+        raise EmptyInput(f"prompt '{name}' is empty", where=where, remedy="Write the text to be asked.")
     if not answer:
         remedy = "If it asks for a weight in grams, add --answer grams. Replies are read as grams, and as nothing else."
-        raise InputError(f"prompt '{name}' does not say how its answer is read", where=where, remedy=remedy)
+        raise InvalidSetting(f"prompt '{name}' does not say how its answer is read", where=where, remedy=remedy)
     if answer not in ANSWERS:
-        raise InputError(
+        raise InvalidValue(
             f"prompt '{name}' asks for '{answer}', which is not read",
             where=where,
             remedy=f"Known: {', '.join(ANSWERS)}.",

@@ -10,7 +10,16 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InputError, MissingExtra
+from steelyard.core.errors import (
+    DuplicateKey,
+    InputError,
+    InvalidSetting,
+    InvalidText,
+    InvalidValue,
+    MissingExtra,
+    UnknownFormat,
+    UnreadableFile,
+)
 from steelyard.vlm.ordinary import read_ordinary
 
 MOST_BYTES = 2**20
@@ -24,12 +33,12 @@ def read_file(path: Path, what: str = "questions", begin: str = "Begin it with '
     where = str(path)
     if ending not in ENDINGS:
         known = ", ".join(ENDINGS)
-        raise InputError(f"'{path.suffix}' is no format of {what}", where=where, remedy=f"Known: {known}.")
+        raise UnknownFormat(f"'{path.suffix}' is no format of {what}", where=where, remedy=f"Known: {known}.")
     data = read_ordinary(path, MOST_BYTES, f"file of {what}")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError(f"the {what} are not UTF-8 text", where=where, remedy="Save the file as UTF-8.") from None
+        raise InvalidText(f"the {what} are not UTF-8 text", where=where, remedy="Save the file as UTF-8.") from None
     try:
         if ending == ".toml":
             held: Any = tomllib.loads(text)
@@ -40,9 +49,9 @@ def read_file(path: Path, what: str = "questions", begin: str = "Begin it with '
     except (InputError, RecursionError, ValueError) as error:
         why = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
         remedy = "" if isinstance(error, InputError) else "Correct the file; docs/vlm.md shows one."
-        raise InputError(f"the {what} are not readable: {why}", where=where, remedy=remedy) from None
+        raise UnreadableFile(f"the {what} are not readable: {why}", where=where, remedy=remedy) from None
     if not isinstance(held, dict):
-        raise InputError(f"holds no {what}", where=where, remedy=begin)
+        raise InvalidSetting(f"holds no {what}", where=where, remedy=begin)
     return held
 
 
@@ -50,7 +59,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     held: dict[str, Any] = {}
     for name, value in pairs:
         if name in held:
-            raise InputError(f"'{name}' appears twice", remedy="Give each its own name.")
+            raise DuplicateKey(f"'{name}' appears twice", remedy="Give each its own name.")
         held[name] = value
     return held
 
@@ -69,7 +78,7 @@ def _yaml(text: str, what: str) -> Any:
                 raise RecursionError
             if isinstance(token, yaml.AnchorToken | yaml.AliasToken | yaml.TagToken):
                 line = token.start_mark.line + 1
-                raise InputError(f"line {line} has an anchor, an alias or a tag", remedy="Write the text out.")
+                raise InvalidSetting(f"line {line} has an anchor, an alias or a tag", remedy="Write the text out.")
         node = yaml.compose(text, yaml.BaseLoader)
     except yaml.YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from None
@@ -86,6 +95,6 @@ def _plain(node: Any) -> Any:
     for key, value in node.value:
         if key.id != "scalar":
             line = key.start_mark.line + 1
-            raise InputError(f"line {line} has a key that is no text", remedy="Give each entry a name.")
+            raise InvalidValue(f"line {line} has a key that is no text", remedy="Give each entry a name.")
         pairs.append((key.value, _plain(value)))
     return _once(pairs)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import InputError, InvalidSetting, nearest
 from steelyard.vlm.box_answers import FORMATS, SCALES, BoxForm
 from steelyard.vlm.kinds import KINDS, Kind
 from steelyard.vlm.schema import read_json, schema_of, spelled
@@ -142,15 +142,15 @@ def options_of(cell: str) -> tuple[tuple[str, str], ...]:
     """The options that a cell holds."""
 
     def refuse(what: str, remedy: str) -> InputError:
-        return InputError(f"'{cell[:40]}' {what}", remedy=remedy)
+        return InvalidSetting(f"'{cell[:40]}' {what}", remedy=remedy)
 
     try:
         given = read_json(cell)
     except ValueError:
         given = None
     if not isinstance(given, list | dict):
-        raise InputError(f"'{cell[:40]}' holds no options")
+        raise InvalidSetting(f"'{cell[:40]}' holds no options")
     try:
         return _options({"options": given}, refuse)
     except InputError as error:
-        raise InputError(str(error).partition(". ")[0]) from None
+        raise InvalidSetting(str(error).partition(". ")[0]) from None

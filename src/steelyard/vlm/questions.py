@@ -13,7 +13,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import (
+    EmptyInput,
+    InputError,
+    InvalidSetting,
+    InvalidValue,
+    MissingColumn,
+    MissingKey,
+    UnknownName,
+    nearest,
+)
 from steelyard.core.frozen import frozen
 from steelyard.io.table import Table
 from steelyard.vlm.answers import MOST_GRAMS, Answer
@@ -74,7 +83,7 @@ class Prompt:
         if self.kind.name == "boxes" and picture is not None:
             if picture.turned:
                 remedy = "Save it upright."
-                raise InputError("the image is turned by its EXIF data, so that boxes are ambiguous", remedy=remedy)
+                raise InvalidSetting("the image is turned by its EXIF data, so that boxes are ambiguous", remedy=remedy)
             form = replace(self.kind.boxes, width=picture.width, height=picture.height, max_side=max_side)
             return replace(self, kind=replace(self.kind, boxes=form))
         return self
@@ -147,12 +156,12 @@ def read_questions(path: Path) -> dict[str, Prompt]:
     for key in held:
         if key not in ("questions", "follow_up"):
             remedy = nearest(key, ["questions", "follow_up"])
-            raise InputError(f"'{key}' is not known in a file of questions", where=where, remedy=remedy)
+            raise InvalidSetting(f"'{key}' is not known in a file of questions", where=where, remedy=remedy)
     questions, follow_up = held.get("questions"), held.get("follow_up", "")
     if not isinstance(questions, dict) or not questions:
-        raise InputError("holds no questions", where=where, remedy="Give each a name below 'questions:'.")
+        raise EmptyInput("holds no questions", where=where, remedy="Give each a name below 'questions:'.")
     if not isinstance(follow_up, str):
-        raise InputError("follow_up is not a text", where=where, remedy="Write the text to be asked.")
+        raise InvalidValue("follow_up is not a text", where=where, remedy="Write the text to be asked.")
     return {name: question(name, spec, where, follow_up) for name, spec in questions.items()}
 
 
@@ -160,10 +169,10 @@ def question(name: str, spec: object, where: str, follow_up: str = "") -> Prompt
     """One question of a file, checked as far as it can be without the table."""
 
     def refuse(what: str, remedy: str) -> InputError:
-        return InputError(f"question '{name}' {what}", where=where, remedy=remedy)
+        return InvalidSetting(f"question '{name}' {what}", where=where, remedy=remedy)
 
     if not name.strip():
-        raise InputError("a question has no name", where=where, remedy="Give each a name below 'questions:'.")
+        raise MissingKey("a question has no name", where=where, remedy="Give each a name below 'questions:'.")
     if not isinstance(spec, dict):
         raise refuse("is no question", "Give it a prompt, a target and an answer.")
     for key in spec:
@@ -220,7 +229,7 @@ def check_table(prompts: Sequence[Prompt], table: Table, where: str) -> None:
         start = f"question '{prompt.name}'"
         for column in prompt.columns:
             if column not in table.columns:
-                raise InputError(
+                raise UnknownName(
                     f"{start} asks for the column '{column}', which {table.source} has not",
                     where=where,
                     remedy=f"{nearest(column, table.columns)} For a brace in the text write '{{{{'.",
@@ -228,13 +237,13 @@ def check_table(prompts: Sequence[Prompt], table: Table, where: str) -> None:
         for column in (*filter(None, (prompt.options_column,)), *(prompt.images if prompt.shots else ())):
             if column not in table.columns:
                 what = "its options" if column == prompt.options_column else "its images"
-                raise InputError(
+                raise UnknownName(
                     f"{start} has {what} in the column '{column}', which {table.source} has not",
                     where=where,
                     remedy=nearest(column, table.columns),
                 )
         if prompt.target not in table.columns:
-            raise InputError(
+            raise MissingColumn(
                 f"{start} has the target '{prompt.target}', which is no column of {table.source}",
                 where=where,
                 remedy=nearest(prompt.target, table.columns),
@@ -248,7 +257,7 @@ def _check_truth(prompt: Prompt, table: Table, where: str) -> None:
         try:
             asked = prompt.about(lambda name, row=row: cell_text(table.columns[name][row]))  # type: ignore[misc]
         except InputError as error:
-            raise InputError(
+            raise InvalidSetting(
                 f"{error}, and question '{prompt.name}' of {where} has its options there",
                 where=f"{table.place(row)}, column '{prompt.options_column}'",
                 remedy='Write a JSON list, as ["a cat", "a dog"], or {"A": "a cat", "B": "a dog"}.',
@@ -258,14 +267,14 @@ def _check_truth(prompt: Prompt, table: Table, where: str) -> None:
             wanted = KINDS[prompt.kind.name]
             if asked.kind.options:
                 wanted += f" ({json.dumps(dict(asked.kind.options), ensure_ascii=False)})"
-            raise InputError(
+            raise InvalidValue(
                 f"'{cell_text(value)[:40]}' is not {wanted}, which question '{prompt.name}' of {where} wants",
                 where=f"{table.place(row)}, column '{prompt.target}'",
                 remedy="Correct it, leave it empty where it is not known, or give the question another kind.",
             )
         known += bool(truth)
     if not known and len(table):
-        raise InputError(
+        raise EmptyInput(
             f"question '{prompt.name}' has the target '{prompt.target}', which is empty in every row of {table.source}",
             where=where,
             remedy="Fill in the true answers that are known.",

@@ -14,7 +14,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import DuplicateKey, EmptyInput, InvalidSetting, InvalidValue, MissingColumn
 from steelyard.vlm.answers import MOST_GRAMS, check_mode
 from steelyard.vlm.backend import Backend, Conversation, PermanentError, Reply
 from steelyard.vlm.frames import FRAMES as KNOWN
@@ -83,12 +83,12 @@ def run(
     """
     check_mode(mode)
     if budget is not None and prices is None:
-        raise InputError("a budget needs prices", remedy="Give them with --prices FILE.")
+        raise InvalidSetting("a budget needs prices", remedy="Give them with --prices FILE.")
     if not prompts:
-        raise InputError("no prompt is asked for")
+        raise EmptyInput("no prompt is asked for")
     _check_prompts(prompts, frames)
     if not 0 < most < math.inf:
-        raise InputError(f"the most that a meal can weigh is {most:g}", remedy="Choose grams above 0.")
+        raise InvalidValue(f"the most that a meal can weigh is {most:g}", remedy="Choose grams above 0.")
     folder = Path(out)
     plan = RunPlan(
         model=model or backend.label,
@@ -142,10 +142,10 @@ def _check_prompts(prompts: Sequence[Prompt], frames: Sequence[Frame]) -> None:
     names = [prompt.name for prompt in prompts]
     for prompt in prompts:
         if names.count(prompt.name) > 1:
-            raise InputError(f"two prompts are called '{prompt.name}'", remedy="Give each its own name.")
+            raise DuplicateKey(f"two prompts are called '{prompt.name}'", remedy="Give each its own name.")
         for column in prompt.needs if prompt.fills else ():
             if column not in KNOWN.names and any(column not in frame.columns for frame in frames):
-                raise InputError(
+                raise MissingColumn(
                     f"question '{prompt.name}' needs the column '{column}', which the frames have not",
                     remedy="Add the column to the frames.",
                 )

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from steelyard import api
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import InvalidSetting, nearest
 from steelyard.core.request import By, Request
 from steelyard.results.comparison import Comparison
 from steelyard.results.vlm import Effort, Pair, PromptScore, RunSource, VlmScore
@@ -76,13 +76,13 @@ def score(
     frames that both have.
     """
     if task not in METRICS:
-        raise InputError(f"a run cannot be scored as '{task}'", remedy=nearest(task, METRICS))
+        raise InvalidSetting(f"a run cannot be scored as '{task}'", remedy=nearest(task, METRICS))
     design = {"cluster": cluster, "strata": strata}
     comparison = {"confidence": confidence, "draws": draws, "seed": seed, **design}
     report = {**comparison, "by": by, "save_draws": save_draws, "save_influences": save_influences}
     request = Request.of(task, metrics, {**report, "missing": missing})  # type: ignore[arg-type]
     if missing not in MISSING:
-        raise InputError(f"missing='{missing}' is not a choice", remedy=nearest(str(missing), MISSING))
+        raise InvalidSetting(f"missing='{missing}' is not a choice", remedy=nearest(str(missing), MISSING))
     named = {name: "by" for names in request.by for name in names}
     named |= {name: option for option, name in design.items() if name}
     priced = read_prices(prices) if isinstance(prices, str | Path) else prices
@@ -164,7 +164,7 @@ def _effort(taken: Sequence[Taken], prices: Prices | None, labels: Mapping[str, 
 def _truth(run: VlmRun) -> dict[Key, Frame]:
     known = {(f.sequence, f.t): f for f in run.frames if f.valid and not math.isnan(f.weight)}
     if not known:
-        raise InputError(
+        raise InvalidSetting(
             "no frame has a true weight",
             where=str(run.folder),
             remedy="Add a column 'weight' to the frames and run again.",

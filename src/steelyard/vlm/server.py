@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from steelyard.core.errors import InputError, MissingExtra
+from steelyard.core.errors import InputError, InvalidSetting, InvalidValue, MissingExtra, Unsupported
 from steelyard.core.visible import visible
 from steelyard.vlm.backend import Conversation, ModelOptions, PermanentError, Reply
 from steelyard.vlm.completions import error_detail
@@ -80,7 +80,7 @@ class Server:
         match = re.match(r"(.*?)@(https?://.*)", spec, re.S)
         model, url = match.groups() if match else (spec, speaks.url) if speaks.url else spec.rpartition("@")[::2]
         if not model or not url:
-            raise InputError(f"'{kind}:{spec}' is no model", remedy=f"Write {kind}:MODEL@http://host:port/v1.")
+            raise InvalidSetting(f"'{kind}:{spec}' is no model", remedy=f"Write {kind}:MODEL@http://host:port/v1.")
         self.label, self.url = model, _checked(url)
         self.fingerprint = f"{kind}:{model}@{self.url}"
         self._variable = options.key_variable or speaks.key_variable
@@ -88,7 +88,7 @@ class Server:
         self._params = _params(options.params, speaks.reserved, self._secret)
         self._field = _field(options.limit_field, self.url)
         if options.image not in IMAGES:
-            raise InputError(f"--image {options.image} is not known", remedy=f"Choose one of: {', '.join(IMAGES)}.")
+            raise InvalidSetting(f"--image {options.image} is not known", remedy=f"Choose one of: {', '.join(IMAGES)}.")
         self.settings: Mapping[str, Any] = {
             "temperature": self._params.get("temperature"), "max_tokens": options.max_tokens,
             "max_side": options.max_side, "image": options.image,
@@ -100,15 +100,15 @@ class Server:
         key = self._secret.key
         if len(key) >= SHORT and key in spec:
             remedy = f"Both are written down: give the key by the variable {self._variable} alone."
-            raise InputError("the model's name or URL holds the key", remedy=remedy)
+            raise InvalidSetting("the model's name or URL holds the key", remedy=remedy)
         if options.http_proxy not in PROXIES:
-            raise InputError(
+            raise InvalidSetting(
                 f"--http-proxy {options.http_proxy} is not known", remedy=f"Choose one of: {', '.join(PROXIES)}."
             )
         near = _own_network(self.url)
         if key and not options.insecure and not near and urlsplit(self.url).scheme != "https":
             remedy = "Write https://, or say --insecure."
-            raise InputError(f"{self.url} would be sent the key unencrypted", remedy=remedy)
+            raise InvalidSetting(f"{self.url} would be sent the key unencrypted", remedy=remedy)
         direct = options.http_proxy == "never" or (near and options.http_proxy == "auto")
         self._wire = Wire(
             f"{self.url}{speaks.path(model)}", speaks.headers(key), options.timeout, options.concurrency, direct=direct
@@ -215,7 +215,7 @@ class Server:
             failure = _Unreachable if error.unreachable else _Passing
             raise failure(self._clean(str(error))) from None
         except InputError as error:
-            raise InputError(self._clean(str(error))) from None
+            raise InvalidSetting(self._clean(str(error))) from None
         self._pace.heard(answer.headers)
         if answer.status != 200:
             self._refuse(answer)
@@ -275,10 +275,12 @@ def _params(given: Sequence[tuple[str, Any]], reserved: Sequence[str], secret: S
     for name, value in given:
         if name in reserved:
             remedy = "Use --max-tokens and --limit-field." if "ax" in name else "It is filled in from the questions."
-            raise InputError(f"--param {name} cannot be set", remedy=remedy)
+            raise Unsupported(f"--param {name} cannot be set", remedy=remedy)
         text = json.dumps([name, value])
         if secret.key and secret.scrub(text) != text:
-            raise InputError(f"--param {secret.scrub(name)} holds the key, and is written down", remedy="Leave it out.")
+            raise InvalidSetting(
+                f"--param {secret.scrub(name)} holds the key, and is written down", remedy="Leave it out."
+            )
         params[name] = value
     return params
 
@@ -286,7 +288,7 @@ def _params(given: Sequence[tuple[str, Any]], reserved: Sequence[str], secret: S
 def _field(wanted: str, url: str) -> str:
     """By which name the longest reply is sent first."""
     if wanted not in FIELDS:
-        raise InputError(f"--limit-field {wanted} is not known", remedy=f"Choose one of: {', '.join(FIELDS)}.")
+        raise InvalidSetting(f"--limit-field {wanted} is not known", remedy=f"Choose one of: {', '.join(FIELDS)}.")
     if wanted != "auto":
         return wanted
     return MAX_COMPLETION_TOKENS if urlsplit(url).hostname == "api.openai.com" else MAX_TOKENS
@@ -310,7 +312,7 @@ def _key(variable: str) -> str:
     key = os.environ.get(variable, "").strip()
     if not key.isascii() or not key.isprintable():
         remedy = "Set it again, without line ends, quotes or letters beyond ASCII."
-        raise InputError(f"the key in the environment variable {variable} holds what no key can", remedy=remedy)
+        raise InvalidSetting(f"the key in the environment variable {variable} holds what no key can", remedy=remedy)
     return key
 
 
@@ -322,10 +324,10 @@ def _checked(url: str) -> str:
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InputError(f"'{url}' is no URL of a server", remedy="Write http://host:port/v1 behind the @.")
+        raise InvalidValue(f"'{url}' is no URL of a server", remedy="Write http://host:port/v1 behind the @.")
     if parts.username or parts.password or parts.query or parts.fragment:
         shown = f"{parts.scheme}://{parts.hostname}{parts.path}"
-        raise InputError(
+        raise InvalidSetting(
             f"the URL of {shown} holds a name, a password or a query",
             remedy="URLs are written to the journal: give the key by the environment variable.",
         )

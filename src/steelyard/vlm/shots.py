@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import EmptyInput, InputError, InvalidSetting, InvalidValue, UnreadableFile
 from steelyard.core.frozen import frozen
 from steelyard.vlm.images import Picture, read_picture
 
@@ -53,7 +53,7 @@ def stored_shots(cell: str, where: str) -> Shots:
         pictures = tuple(Picture(_text(digest), int(width), int(height)) for digest, width, height in held["pictures"])
         return Shots(pictures, _text(held.get("problem", "")))
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
-        raise InputError(f"'{cell[:40]}' are no pictures of a run", where=where) from None
+        raise InvalidValue(f"'{cell[:40]}' are no pictures of a run", where=where) from None
 
 
 def _text(value: Any) -> str:
@@ -69,14 +69,14 @@ def several(cell: str) -> bool:
 
 def _paths(folder: Path, cell: str) -> list[Path]:
     if not cell:
-        raise InputError("no image is named")
+        raise EmptyInput("no image is named")
     if cell.startswith("["):
         try:
             names = json.loads(cell)
         except (ValueError, RecursionError):
             names = None
         if not isinstance(names, list) or not names or not all(isinstance(name, str) and name for name in names):
-            raise InputError(f"'{cell[:60]}' is no list of images", remedy='Write ["a.jpg", "b.jpg"].')
+            raise InvalidValue(f"'{cell[:60]}' is no list of images", remedy='Write ["a.jpg", "b.jpg"].')
         return [folder / name for name in names]
     place = folder / cell
     try:
@@ -84,9 +84,9 @@ def _paths(folder: Path, cell: str) -> list[Path]:
             return [place]
         paths = sorted(path for path in place.iterdir() if path.suffix.lower() in ENDINGS)
     except (OSError, ValueError) as error:
-        raise InputError(f"the folder cannot be read: {error}", where=str(place)) from None
+        raise UnreadableFile(f"the folder cannot be read: {error}", where=str(place)) from None
     if not paths:
-        raise InputError("the folder holds no images", where=str(place), remedy=f"Known: {', '.join(ENDINGS)}.")
+        raise EmptyInput("the folder holds no images", where=str(place), remedy=f"Known: {', '.join(ENDINGS)}.")
     return paths
 
 
@@ -96,7 +96,7 @@ def _even(paths: list[Path], count: int) -> list[Path]:
         return [paths[(2 * i * last + count - 1) // (2 * (count - 1))] for i in range(count)]
     if len(paths) > MOST:
         remedy = f"At most {MOST} are shown: say 'frames: 8' in the question."
-        raise InputError(f"there are {len(paths)} images", where=str(paths[0].parent), remedy=remedy)
+        raise InvalidSetting(f"there are {len(paths)} images", where=str(paths[0].parent), remedy=remedy)
     return paths
 
 

@@ -9,7 +9,7 @@ from dataclasses import field
 from typing import Any
 
 from steelyard.core import catalogue
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import InputError, InvalidNumber, InvalidSetting, MissingColumn, nearest
 from steelyard.core.frozen import frozen
 from steelyard.io.beside import in_file, values_beside
 from steelyard.vlm.answers import Answer
@@ -74,7 +74,7 @@ def check_columns(run: VlmRun, columns: Sequence[str]) -> None:
     for name in columns:
         if name not in known:
             remedy = f"{nearest(name, known)} A run keeps the columns of its frames: run the same command again."
-            raise InputError(f"the frames of this run have no column '{name}'", where=str(run.folder), remedy=remedy)
+            raise MissingColumn(f"the frames of this run have no column '{name}'", where=str(run.folder), remedy=remedy)
 
 
 def columns_beside(runs: Sequence[VlmRun], named: Mapping[str, str]) -> dict[str, dict[str, str]]:
@@ -156,7 +156,7 @@ def _with_columns(side: SideColumns, frames: Sequence[Frame], asked: Asked, same
     """The truth with the frames' columns that settings name; `same` are those that it has by the same name."""
     for name in asked.columns:
         if name in side and name not in same:
-            raise InputError(
+            raise InvalidSetting(
                 f"the column '{name}' of the frames has a name that the task needs",
                 remedy="Give it another name in the frames, and run the same command again.",
             )
@@ -174,7 +174,7 @@ def _weight(frame: Frame, column: str) -> float:
     except ValueError:
         weight = math.nan
     if not 0 <= weight < math.inf:
-        raise InputError(
+        raise InvalidNumber(
             f"the weight '{text}' in the column '{column}' is no number from 0 up",
             where=f"frame {frame.t} of sequence '{frame.sequence}'",
             remedy="Correct the frames, and run the same command again.",

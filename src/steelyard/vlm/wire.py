@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from steelyard.core.errors import InputError, MissingExtra
+from steelyard.core.errors import CannotWrite, MissingExtra, ServerFailure, TooLarge
 from steelyard.core.frozen import frozen
 
 MOST_BYTES = 4 * 2**20  # of an answer: a reply of 100,000 tokens is far below
@@ -87,7 +87,7 @@ class Wire:
                 limit = MOST_BYTES if answer.status_code == 200 else MOST_ERROR_BYTES
                 encoding = answer.headers.get("content-encoding", "identity").strip().lower()
                 if encoding not in ("", "identity"):
-                    raise InputError("the server's answer is compressed, which was not asked for")
+                    raise ServerFailure("the server's answer is compressed, which was not asked for")
                 data = _read(answer.iter_raw(), limit, whole=answer.status_code == 200)
                 return Answer(answer.status_code, dict(answer.headers), data)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
@@ -97,7 +97,7 @@ class Wire:
         except httpx.TransportError as error:
             raise Lost(f"the connection broke: {error or type(error).__name__}") from None
         except (httpx.InvalidURL, httpx.HTTPError, httpx.StreamError) as error:
-            raise InputError(f"the request cannot be made: {error}") from None
+            raise CannotWrite(f"the request cannot be made: {error}") from None
         except RuntimeError:
             if self.closed.is_set():  # the client was closed while this thread was about to ask
                 raise Lost("the run ended") from None
@@ -111,7 +111,7 @@ def _read(chunks: Iterable[bytes], limit: int, whole: bool) -> bytes:
         data += chunk
         if len(data) > limit:
             if whole:
-                raise InputError(f"the server's answer is longer than {limit / 2**20:g} MB, and was not read further")
+                raise TooLarge(f"the server's answer is longer than {limit / 2**20:g} MB, and was not read further")
             break
     return bytes(data[:limit])
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard import _native
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InputError, ShapeMismatch
 
 Array = NDArray[Any]
 Ann = dict[str, Any]
@@ -84,7 +84,7 @@ def table_column(anns: Sequence[Ann], key: str, width: int) -> Array:
         good = False
     if not good:
         row = next((i for i, ann in enumerate(anns) if not _has_numbers(ann[key], width)), 0)
-        raise InputError(
+        raise ShapeMismatch(
             f"{width} numbers are expected", where=f"annotation with id {anns[row].get('id')}, key '{key}'"
         )
     return table

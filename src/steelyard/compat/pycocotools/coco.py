@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.compat.pycocotools import mask as masks
-from steelyard.core.errors import InputError, first_few
+from steelyard.core.errors import InputError, InvalidFile, Unsupported, first_few
 
 Ann = dict[str, Any]
 
@@ -48,7 +48,7 @@ def _read_json(path: Any) -> Any:
         with open(path, encoding="utf-8") as file, many_objects():
             return json.load(file)
     except ValueError as error:
-        raise InputError(f"not valid JSON: {error}", where=os.fspath(path)) from None
+        raise InvalidFile(f"not valid JSON: {error}", where=os.fspath(path)) from None
 
 
 class COCO:
@@ -257,7 +257,7 @@ class COCO:
 
             return show(self, anns, draw_bbox)
         if "caption" not in anns[0]:
-            raise InputError("annotations without segmentation, keypoints or caption cannot be shown")
+            raise Unsupported("annotations without segmentation, keypoints or caption cannot be shown")
         for ann in anns:
             print(ann["caption"])
         return None

@@ -35,7 +35,7 @@ from steelyard.compat.pycocotools.matching import iou_table, listed, match_all, 
 from steelyard.compat.pycocotools.oks import oks_table
 from steelyard.compat.pycocotools.params import Params
 from steelyard.compat.pycocotools.rows import CellRows, Listed
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidValue, Unsupported
 
 __all__ = ["COCOeval", "Params"]
 
@@ -167,7 +167,7 @@ class COCOeval:
             return []
         dts = self._ranked(dts, p.maxDets[-1])
         if p.iouType in _POINTS:
-            raise InputError("keypoints have no IoU", remedy="computeOks gives their similarity.")
+            raise Unsupported("keypoints have no IoU", remedy="computeOks gives their similarity.")
         key = "bbox" if p.iouType == "bbox" else "segmentation"
         detected, truth = [dt[key] for dt in dts], [gt[key] for gt in gts]
         crowd = [int(gt.get("iscrowd", 0)) for gt in gts]
@@ -281,7 +281,7 @@ class COCOeval:
     def summarize(self) -> None:
         """Print the summary and keep it in `stats`: twelve numbers, or ten of keypoints; -1 where there is none."""
         if not self.eval:
-            raise InputError("Please run accumulate() first")
+            raise Unsupported("Please run accumulate() first")
         p = self.params
         if p.iouType == "keypoints_crowd":
             rows = [(ap, iou, "all", p.maxDets[-1]) for ap in (1, 0) for iou in (None, 0.5, 0.75)]
@@ -307,7 +307,7 @@ class COCOeval:
         for image in self.cocoGt.loadImgs(self.cocoGt.getImgIds()):
             index = image.get("crowdIndex")
             if isinstance(index, bool) or not isinstance(index, int | float):
-                raise InputError(
+                raise InvalidValue(
                     f"'crowdIndex' is {index!r}", where=f"image {image.get('id')}",
                     remedy="keypoints_crowd needs a number from 0 to 1 in every image.",
                 )  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import InputError
+from steelyard.core.errors import ShapeMismatch, Unsupported
 
 T = TypeVar("T")
 _MASK = 'A mask is {"size": [height, width], "counts": ...}; the counts add up to height times width.'
@@ -23,7 +23,7 @@ def _native_call(function: Callable[..., T], *arguments: Any) -> T:
     try:
         return function(*arguments)
     except ValueError as error:
-        raise InputError(str(error), where="mask", remedy=_MASK) from None
+        raise Unsupported(str(error), where="mask", remedy=_MASK) from None
 
 
 def _regions(objects: Any, what: str) -> tuple[str, Any]:
@@ -31,15 +31,17 @@ def _regions(objects: Any, what: str) -> tuple[str, Any]:
     if isinstance(objects, np.ndarray):
         boxes = objects.reshape(1, -1) if objects.ndim == 1 else objects
         if boxes.ndim != 2 or boxes.shape[1] != 4:
-            raise InputError(f"{what} of shape {objects.shape}", remedy="Boxes are n × 4: x, y, width, height.")
+            raise ShapeMismatch(f"{what} of shape {objects.shape}", remedy="Boxes are n × 4: x, y, width, height.")
         return "boxes", np.ascontiguousarray(boxes, dtype=np.float64)
     if not isinstance(objects, list | tuple):
-        raise InputError(f"{what} of type {type(objects).__name__}", remedy="Give a list of boxes, or of masks.")
+        raise ShapeMismatch(f"{what} of type {type(objects).__name__}", remedy="Give a list of boxes, or of masks.")
     if all(isinstance(o, dict) for o in objects):
         return "masks", list(objects)
     if all(isinstance(o, list | tuple | np.ndarray) and len(o) == 4 for o in objects):
         return "boxes", np.array([[float(v) for v in o] for o in objects], dtype=np.float64)
-    raise InputError(f"{what} are neither boxes nor masks", remedy="Give a list of boxes (four numbers), or of masks.")
+    raise ShapeMismatch(
+        f"{what} are neither boxes nor masks", remedy="Give a list of boxes (four numbers), or of masks."
+    )
 
 
 def iou(dt: Any, gt: Any, pyiscrowd: Sequence[int]) -> Any:
@@ -48,10 +50,10 @@ def iou(dt: Any, gt: Any, pyiscrowd: Sequence[int]) -> Any:
         return []
     (kind, detected), (other, truth) = _regions(dt, "detections"), _regions(gt, "truths")
     if kind != other:
-        raise InputError(f"detections are {kind} and truths are {other}", remedy="Give both in one form.")
+        raise ShapeMismatch(f"detections are {kind} and truths are {other}", remedy="Give both in one form.")
     crowd = np.asarray(pyiscrowd, dtype=np.uint8)
     if crowd.shape != (len(truth),):
-        raise InputError(f"{crowd.size} crowd flags for {len(truth)} truths", remedy="Give one for each.")
+        raise ShapeMismatch(f"{crowd.size} crowd flags for {len(truth)} truths", remedy="Give one for each.")
     if kind == "boxes":
         return _native.boxes_iou(detected, truth, crowd)
     return _native_call(_native.mask_iou, detected, truth, crowd)
@@ -70,7 +72,7 @@ def frPyObjects(pyobj: Any, h: int, w: int) -> Any:
     if isinstance(pyobj, dict):
         return _native_call(_native.mask_copy, _filled(pyobj))
     if not isinstance(pyobj, list | tuple) or not len(pyobj):
-        raise InputError("neither boxes, polygons nor masks", where="mask", remedy="Give a list that is not empty.")
+        raise ShapeMismatch("neither boxes, polygons nor masks", where="mask", remedy="Give a list that is not empty.")
     first = pyobj[0]
     if isinstance(first, dict):
         return [_native_call(_native.mask_copy, _filled(mask)) for mask in pyobj]
@@ -120,7 +122,7 @@ def encode(bimask: Any) -> Any:
     if pixels.dtype == bool:
         pixels = pixels.view(np.uint8)
     if pixels.dtype != np.uint8 or pixels.ndim not in (2, 3):
-        raise InputError(
+        raise ShapeMismatch(
             f"pixels of type {pixels.dtype} with {pixels.ndim} dimensions",
             where="mask",
             remedy="Give height × width, or height × width × masks, of uint8.",

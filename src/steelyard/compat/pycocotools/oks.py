@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidNumber, OutOfRange
 
 _TINY = np.spacing(1)  # what the reference adds to the area
 _LARGEST = 1e12
@@ -21,9 +21,11 @@ def check_points(points: Any, sigmas: Any, what: str) -> None:
     """Refuse points and sigmas that would make numbers of nothing."""
     wrong = np.flatnonzero(~(np.abs(points) <= _LARGEST).all(axis=1))
     if len(wrong):
-        raise InputError("a keypoint is not finite, or beyond 1e12", where=f"{what} {int(wrong[0])}, key 'keypoints'")
+        raise InvalidNumber(
+            "a keypoint is not finite, or beyond 1e12", where=f"{what} {int(wrong[0])}, key 'keypoints'"
+        )
     if not len(sigmas) or not ((sigmas >= 1e-6) & (sigmas <= 1e6)).all():
-        raise InputError("a sigma is out of range", remedy="Each of params.kpt_oks_sigmas must be from 1e-6 to 1e6.")
+        raise OutOfRange("a sigma is out of range", remedy="Each of params.kpt_oks_sigmas must be from 1e-6 to 1e6.")
 
 
 def oks_table(detected: Any, truth: Any, box: Any, area: Any, sigmas: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import Unsupported
 
 KINDS = ("segm", "bbox", "keypoints", "keypoints_crowd", "boundary")
 CROWD_SIGMAS = (79, 79, 72, 72, 62, 62, 107, 107, 87, 87, 89, 89, 79, 79)  # of the 14 points of CrowdPose
@@ -21,7 +21,7 @@ class Params:
 
     def __init__(self, iouType: str = "segm", kpt_oks_sigmas: Any = None, use_area: bool | None = None) -> None:
         if iouType not in KINDS:
-            raise InputError(f"iouType '{iouType}' is not supported", remedy=f"Choose one of {', '.join(KINDS)}.")
+            raise Unsupported(f"iouType '{iouType}' is not supported", remedy=f"Choose one of {', '.join(KINDS)}.")
         self.iouType = iouType
         self.useSegm = None
         crowd = iouType == "keypoints_crowd"

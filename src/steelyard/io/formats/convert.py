@@ -7,7 +7,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import (
+    CannotWrite,
+    EmptyInput,
+    InvalidFile,
+    InvalidSetting,
+    MissingFile,
+    UnknownFormat,
+    UnknownName,
+)
 from steelyard.core.frozen import frozen
 from steelyard.core.numerals import is_whole
 from steelyard.core.opening import is_entry
@@ -58,10 +66,10 @@ def read_dataset(
     source, file = os.fspath(path), Path(path)
     known = find_format(detect(file, source) if reading.format == "auto" else reading.format)
     if known.folder and not file.exists():
-        raise InputError("there is no such folder", where=source, remedy="Check the path.")
+        raise MissingFile("there is no such folder", where=source, remedy="Check the path.")
     dataset = known.read(file, source, side, reading, like)
     if not dataset.pictures and side != "prediction":
-        raise InputError("there is no image", where=source, remedy="It needs at least one.")
+        raise EmptyInput("there is no image", where=source, remedy="It needs at least one.")
     if reading.images and known.name not in ("yolo", "yolo-obb"):
         _measure(dataset, Path(reading.images))
     if reading.names and known.name not in ("yolo", "yolo-obb"):
@@ -72,12 +80,12 @@ def read_dataset(
 def _measure(dataset: Dataset, folder: Path) -> None:
     """Sizes that the file does not give, from the pictures."""
     if not folder.is_dir():
-        raise InputError("there is no such folder", where=str(folder), remedy="Give the folder of the pictures.")
+        raise MissingFile("there is no such folder", where=str(folder), remedy="Give the folder of the pictures.")
     for picture in dataset.pictures:
         if picture.width is None or picture.height is None:
             file = folder / (picture.file or str(picture.id))
             if not is_entry(file):
-                raise InputError(f"there is no picture '{file.name}'", where=str(folder), remedy="Check the folder.")
+                raise MissingFile(f"there is no picture '{file.name}'", where=str(folder), remedy="Check the folder.")
             picture.width, picture.height = picture_size(file)
 
 
@@ -87,7 +95,7 @@ def _in_order(dataset: Dataset, names: str) -> Dataset:
     like = replace(dataset, categories=[Category(n if dataset.by_name else i, n) for i, n in enumerate(listed)])
     for c in dataset.categories:
         if c.shown not in listed and not (c.name == "" and is_whole(str(c.id)) and int(c.id) < len(listed)):
-            raise InputError(f"class '{c.shown}' is not in the list of names", where=names, remedy="Add it there.")
+            raise UnknownName(f"class '{c.shown}' is not in the list of names", where=names, remedy="Add it there.")
     fitted = fit(replace(dataset, numbered=False), like)
     return replace(fitted, pictures=dataset.pictures, picture=dataset.picture)
 
@@ -98,8 +106,8 @@ def target_format(target: Path) -> str:
     if name := ending_of(ending):
         return name
     if ending in TABLES:
-        raise InputError(f"'{ending}' cannot be written", where=str(target), remedy="Tables are written as .csv.")
-    raise InputError(
+        raise CannotWrite(f"'{ending}' cannot be written", where=str(target), remedy="Tables are written as .csv.")
+    raise UnknownFormat(
         "the name does not say a format", where=str(target), remedy="Say it: --to voc, yolo, cvat, csv, coco or lvis."
     )
 
@@ -119,7 +127,7 @@ def convert(
     goal = Path(target)
     form = find_format(target_format(goal) if to == "auto" else to)
     if form.render is None:
-        raise InputError(f"the format '{form.name}' is read only", where=os.fspath(target), remedy="Choose another.")
+        raise InvalidFile(f"the format '{form.name}' is read only", where=os.fspath(target), remedy="Choose another.")
     if form.folder:
         recover(goal)
     check_target(goal, form.folder, os.fspath(target), force)
@@ -142,7 +150,7 @@ def refuse_losses(changes: Iterable[Loss], target: str) -> None:
     """Raise where anything would be lost, before anything is written."""
     lost = [loss for loss in changes if loss.kind == "lost"]
     if lost:
-        raise InputError(
+        raise InvalidFile(
             f"{len(lost)} kinds of things would be lost; {lost[0].text()}", where=target,
             remedy="Nothing was written. Leave --strict out to write it all the same.",
         )  # fmt: skip
@@ -152,13 +160,13 @@ def check_target(goal: Path, folder: bool, target: str, force: bool) -> None:
     """Refuse a target that is of another kind, or that holds something already."""
     if folder:
         if goal.is_file():
-            raise InputError("is a file, and the format needs a folder", where=target, remedy="Name a folder.")
+            raise InvalidSetting("is a file, and the format needs a folder", where=target, remedy="Name a folder.")
         if goal.is_dir() and next(goal.iterdir(), None) is not None and not force:
-            raise InputError("the folder is not empty", where=target, remedy="Name a new one, or say --force.")
+            raise CannotWrite("the folder is not empty", where=target, remedy="Name a new one, or say --force.")
     elif goal.is_dir():
-        raise InputError("is a folder, and the format is one file", where=target, remedy="Name a file.")
+        raise InvalidFile("is a folder, and the format is one file", where=target, remedy="Name a file.")
     elif goal.exists() and not force:
-        raise InputError("the file exists", where=target, remedy="Name a new one, or say --force.")
+        raise CannotWrite("the file exists", where=target, remedy="Name a new one, or say --force.")
 
 
 def _write(rendered: str | Iterable[tuple[str, str]], goal: Path, source: str) -> None:
@@ -179,11 +187,11 @@ def _checked(files: Iterable[tuple[str, str]], source: str) -> Iterator[tuple[st
     for name, text in files:
         parts = PurePosixPath(name).parts
         if name.startswith("/") or ".." in parts or "\\" in name or "\0" in name or (parts and ":" in parts[0]):
-            raise InputError(
+            raise InvalidFile(
                 f"an image named '{name}' cannot be a file of the target", where=source, remedy="Rename it."
             )
         if name.lower() in seen:
-            raise InputError(
+            raise InvalidFile(
                 f"two images would be written to '{name}'", where=source, remedy="Give their files different names."
             )
         seen.add(name.lower())

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidValue
 from steelyard.core.quads import Floats, corners_of, extents_of
 from steelyard.core.records import Array
 from steelyard.io.formats.dataset import Category, Dataset, Picture
@@ -29,7 +29,7 @@ def corners_of_dataset(dataset: Dataset) -> Floats:
         if five is not None:
             corners[row] = corners_of(np.array([five]))[0]
         elif "segmentation" in extra:
-            raise InputError(
+            raise InvalidValue(
                 "an object that is not one polygon of four corners", where=dataset.place(row),
                 remedy="Give four corners, or leave 'segmentation' out to take the box.",
             )  # fmt: skip
@@ -70,7 +70,7 @@ class Quads:
     ) -> None:  # fmt: skip
         """Take one object."""
         if not all(-1e12 <= v <= 1e12 for v in corners):
-            raise InputError(
+            raise InvalidValue(
                 f"{list(corners)} are no corners", where=where, remedy="They are finite numbers up to 1e12."
             )
         self.image(image)

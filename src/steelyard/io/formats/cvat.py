@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import DuplicateKey, InvalidFile, InvalidNumber, InvalidValue, MissingData, MissingKey
 from steelyard.core.numerals import is_whole
 from steelyard.io.formats import rle
 from steelyard.io.formats.dataset import Category, Dataset, Gatherer, Picture
@@ -30,9 +30,9 @@ def read(path: Path, source: str, side: str = "") -> Dataset:
     """All images of a file."""
     root = read_xml(path, source)
     if root.name != "annotations":
-        raise InputError(f"<{root.name}> where <annotations> is expected", where=source, remedy="Is it a CVAT file?")
+        raise InvalidFile(f"<{root.name}> where <annotations> is expected", where=source, remedy="Is it a CVAT file?")
     if root.find("track") is not None:
-        raise InputError(
+        raise InvalidFile(
             "tracks of a video", where=source, remedy="Export it as 'CVAT for images 1.1', with one image per frame."
         )  # fmt: skip
     gathered = Gatherer()
@@ -72,13 +72,13 @@ def _labels(root: Node) -> list[str]:
 def _picture(node: Node, where: str, place: int) -> Picture:
     name = node.attributes.get("name", "")
     if not name:
-        raise InputError("an image without a name", where=where, remedy="Every <image> needs a name.")
+        raise MissingKey("an image without a name", where=where, remedy="Every <image> needs a name.")
     size = []
     for side in ("width", "height"):
         text = node.attributes.get(side, "")
         pixels = whole_pixels(text)
         if not pixels:
-            raise InputError(f"{side} is '{text[:40]}'", where=where, remedy="It must be a whole number of pixels.")
+            raise InvalidValue(f"{side} is '{text[:40]}'", where=where, remedy="It must be a whole number of pixels.")
         size.append(pixels)
     extra: dict[str, Any] = {k: v for k, v in node.attributes.items() if k not in ("id", "name", "width", "height")}
     number = node.attributes.get("id", "")
@@ -91,14 +91,14 @@ def _refuse_twice(pictures: list[Picture], source: str) -> None:
     seen: set[Any] = set()
     for picture in pictures:
         if picture.id in seen:
-            raise InputError(f"image '{picture.file}' appears twice", where=source, remedy="Image names are unique.")
+            raise DuplicateKey(f"image '{picture.file}' appears twice", where=source, remedy="Image names are unique.")
         seen.add(picture.id)
 
 
 def _shape(gathered: Gatherer, node: Node, where: str, picture: Picture) -> None:
     label = node.attributes.get("label", "")
     if not label:
-        raise InputError(f"a <{node.name}> without a label", where=where, remedy="Every shape needs a label.")
+        raise MissingKey(f"a <{node.name}> without a label", where=where, remedy="Every shape needs a label.")
     extra: dict[str, Any] = {}
     for name, text in node.attributes.items():
         if name not in _OWN:
@@ -124,7 +124,7 @@ def _polygon(node: Node, where: str) -> tuple[tuple[float, float, float, float],
     for pair in node.attributes.get("points", "").split(";"):
         x, comma, y = pair.partition(",")
         if not comma:
-            raise InputError(f"'{pair}' is no point", where=where, remedy="Points are written x,y;x,y;x,y.")
+            raise InvalidValue(f"'{pair}' is no point", where=where, remedy="Points are written x,y;x,y;x,y.")
         xs.append(coordinate(x, "x of a point", where))
         ys.append(coordinate(y, "y of a point", where))
     flat = [float(v) for pair in zip(xs, ys, strict=True) for v in pair]
@@ -135,13 +135,15 @@ def _mask(node: Node, where: str, picture: Picture) -> tuple[tuple[float, float,
     texts = [node.attributes.get(name, "") for name in ("left", "top", "width", "height")]
     runs = [text.strip() for text in node.attributes.get("rle", "").split(",")]
     if not all(text.isascii() and text.isdigit() and len(text) <= 9 for text in [*texts, *runs]):
-        raise InputError("a mask with a value that is no whole number", where=where, remedy="See the format of CVAT.")
+        raise InvalidNumber(
+            "a mask with a value that is no whole number", where=where, remedy="See the format of CVAT."
+        )
     left, top, width, height = map(int, texts)
     size = picture.width or 0, picture.height or 0
     try:
         counts = rle.from_rows([int(run) for run in runs], (left, top, width, height), size)
     except ValueError as error:
-        raise InputError(
+        raise InvalidFile(
             f"a mask {error}", where=where, remedy="Was the file cut, or is it of another image?"
         ) from None
     return (float(left), float(top), float(width), float(height)), {
@@ -162,7 +164,7 @@ def render(dataset: Dataset) -> str:
         rows[i].append(row)
     for number, (picture, own) in enumerate(zip(dataset.pictures, rows, strict=True)):
         if picture.width is None or picture.height is None:
-            raise InputError(
+            raise MissingData(
                 f"the size of image '{picture.id}' is not known, and CVAT needs it",
                 where=dataset.source,
                 remedy="Give the folder of the pictures (--images FOLDER), or a data set that knows it (--like FILE).",

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidFile, InvalidValue, MissingKey, OutOfRange
 from steelyard.core.records import Array, BoxRecords, as_object
 from steelyard.io.coco import image_fields
 
@@ -178,12 +178,12 @@ def one_side(scores: list[float | None], places: list[str], source: str, side: s
     given = [score is not None for score in scores]
     if side == "prediction" or (not side and any(given)):
         if not all(given):
-            raise InputError(
+            raise MissingKey(
                 "a prediction without a score", where=places[given.index(False)], remedy="Give every box a score."
             )
         return np.array(scores, dtype=np.float64)
     if side == "truth" and any(given):
-        raise InputError(
+        raise InvalidFile(
             "a score where truth is expected",
             where=places[given.index(True)],
             remedy="Truth comes first, then predictions.",
@@ -194,8 +194,10 @@ def one_side(scores: list[float | None], places: list[str], source: str, side: s
 def check_box(box: tuple[float, float, float, float], where: str) -> None:
     """Refuse what is not finite, too large, or of negative size."""
     if not all(-LARGEST <= v <= LARGEST for v in box):  # nan is in no range
-        raise InputError(f"{list(box)} is not a box", where=where, remedy="Coordinates are finite numbers up to 1e12.")
+        raise InvalidValue(
+            f"{list(box)} is not a box", where=where, remedy="Coordinates are finite numbers up to 1e12."
+        )
     if box[2] < 0 or box[3] < 0:
-        raise InputError(
+        raise OutOfRange(
             f"a box of negative size: {box[2]:g} × {box[3]:g}", where=where, remedy="Are two corners exchanged?"
         )

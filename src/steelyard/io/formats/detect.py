@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InputError, InvalidFile, MissingFile, UnreadableFile
 from steelyard.core.opening import check_readable, is_entry
 from steelyard.io.formats import voc, yolo
 from steelyard.io.formats.known import brought_for, names
@@ -34,12 +34,12 @@ def detect(path: Path, source: str) -> str:
         root = root_name(path)
         if root in ROOTS:
             return ROOTS[root]
-        raise InputError(
+        raise UnreadableFile(
             f"the root element is '{root}'" if root else "not readable as XML", where=source,
             remedy="VOC files begin with <annotation>, CVAT files with <annotations>.",
         )  # fmt: skip
     if not path.exists():
-        raise InputError("there is no such file or folder", where=source, remedy="Check the path.")
+        raise MissingFile("there is no such file or folder", where=source, remedy="Check the path.")
     other = brought_for(path)
     if other:
         return other
@@ -53,7 +53,7 @@ def _folder(path: Path, source: str) -> str:
     if xml:
         root = root_name(xml[0])
         if ROOTS.get(root) == "cvat":
-            raise InputError("the folder holds a CVAT file", where=source, remedy=f"Give the file itself: {xml[0]}.")
+            raise InvalidFile("the folder holds a CVAT file", where=source, remedy=f"Give the file itself: {xml[0]}.")
         formats.append("voc")
     if _any(yolo.files_of(path)) or (path / "labels").is_dir() or is_entry(path / yolo.SIZES):
         formats.append("yolo")
@@ -71,4 +71,4 @@ def _any(items: Iterable[object]) -> bool:
 
 
 def _unknown(source: str, what: str) -> InputError:
-    return InputError(what, where=source, remedy=f"Say the format; known are {', '.join(names())}.")
+    return InvalidFile(what, where=source, remedy=f"Say the format; known are {', '.join(names())}.")

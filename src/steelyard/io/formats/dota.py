@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import EmptyInput, InvalidFile, InvalidValue
 from steelyard.core.opening import is_entry
 from steelyard.io.formats.corners import Quads, corners_of_dataset
 from steelyard.io.formats.dataset import Dataset
@@ -52,18 +52,18 @@ def read(path: Path, source: str, side: str, reading: ReadOptions, like: Dataset
     """Truth or results, as the names of the files say unless `side` demands one."""
     files = files_of(path)
     if not files:
-        raise InputError("the folder holds no text files", where=source, remedy="DOTA has one per image, or per class.")
+        raise EmptyInput("the folder holds no text files", where=source, remedy="DOTA has one per image, or per class.")
     results = [file.name.startswith(RESULTS) for file in files]
     if side == "prediction" or (not side and all(results)):
         wrong = next((file for file, named in zip(files, results, strict=True) if not named), None)
         if wrong is not None:
-            raise InputError(
+            raise InvalidValue(
                 "is no file of results", where=str(wrong), remedy="They are called Task1_{class}.txt, one per class."
             )
         return _results(files, source)
     if side == "truth" and any(results):
         wrong = files[results.index(True)]
-        raise InputError("results where truth is expected", where=str(wrong), remedy="Truth is a file per image.")
+        raise InvalidFile("results where truth is expected", where=str(wrong), remedy="Truth is a file per image.")
     return _truth(files, source, side)
 
 
@@ -73,10 +73,12 @@ def _truth(files: list[Path], source: str, side: str) -> Dataset:
         gathered.image(file.stem)
         for where, words in _lines(file):
             if len(words) not in (9, 10):
-                raise InputError(f"the line has {len(words)} fields; {FIELDS}", where=where, remedy="Correct the line.")
+                raise InvalidFile(
+                    f"the line has {len(words)} fields; {FIELDS}", where=where, remedy="Correct the line."
+                )
             difficult = words[9] if len(words) == 10 else "0"
             if _number(difficult) is None:
-                raise InputError(f"difficult is '{difficult}'", where=where, remedy="It is 0 or 1.")
+                raise InvalidValue(f"difficult is '{difficult}'", where=where, remedy="It is 0 or 1.")
             gathered.add(file.stem, words[8], _coordinates(words[:8], where), where, difficult=float(difficult) != 0)
     return gathered.dataset(source, "dota", side, by_name=True)
 
@@ -87,14 +89,14 @@ def _results(files: list[Path], source: str) -> Dataset:
         label = file.stem.removeprefix(RESULTS)
         for where, words in _lines(file):
             if len(words) != 10:
-                raise InputError(
+                raise InvalidFile(
                     f"the line has {len(words)} fields; 10 are expected: image, score, 8 coordinates", where=where,
                     remedy="Upright boxes (Task2) are read by the task 'boxes', from a table." if len(words) == 6
                     else "Correct the line.",
                 )  # fmt: skip
             score = _number(words[1])
             if score is None or score - score != 0:
-                raise InputError(f"the score is '{words[1]}'", where=where, remedy="It must be a finite number.")
+                raise InvalidValue(f"the score is '{words[1]}'", where=where, remedy="It must be a finite number.")
             gathered.add(words[0], label, _coordinates(words[2:], where), where, score=score)
     return gathered.dataset(source, "dota", "prediction", by_name=True)
 
@@ -118,7 +120,7 @@ def _coordinates(words: list[str], where: str) -> list[float]:
     numbers = [_number(word) for word in words]
     if None in numbers:
         wrong = words[numbers.index(None)]
-        raise InputError(f"a coordinate is '{wrong}'", where=where, remedy="Eight numbers: x and y of four corners.")
+        raise InvalidValue(f"a coordinate is '{wrong}'", where=where, remedy="Eight numbers: x and y of four corners.")
     return [number for number in numbers if number is not None]
 
 
@@ -127,7 +129,7 @@ def render(dataset: Dataset, options: WriteOptions) -> Iterator[tuple[str, str]]
     corners = corners_of_dataset(dataset)
     for kind in dataset.categories:
         if not kind.shown or any(c.isspace() or c in "/\\" for c in kind.shown):
-            raise InputError(
+            raise InvalidFile(
                 f"class '{kind.shown}' cannot stand in a line of DOTA", where=dataset.source,
                 remedy="Its words are separated by spaces: name it without.",
             )  # fmt: skip
@@ -152,7 +154,7 @@ def render(dataset: Dataset, options: WriteOptions) -> Iterator[tuple[str, str]]
 def _stem(dataset: Dataset, row: int) -> str:
     stem: str = dataset.pictures[dataset.picture[row]].stem
     if any(c.isspace() for c in stem):
-        raise InputError(
+        raise InvalidFile(
             f"image '{stem}' cannot stand in a line of DOTA", where=dataset.source, remedy="It has spaces."
         )
     return stem

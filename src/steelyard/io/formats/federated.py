@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidSetting, InvalidValue, MissingKey
 from steelyard.core.frozen import frozen
 from steelyard.core.records import Array, BoxRecords, Records
 from steelyard.io.coco import read_coco, read_federated
@@ -59,7 +59,7 @@ class Results:
 def by_rules_of_lvis(truth: Dataset, prediction: Dataset) -> tuple[BoxRecords, BoxRecords]:
     """Both sides as the rules have them; `prediction` has the images and classes of `truth`."""
     if prediction.score is None:
-        raise InputError("predictions without scores", where=prediction.source, remedy="Give every box a score.")
+        raise MissingKey("predictions without scores", where=prediction.source, remedy="Give every box a score.")
     width, pictures = len(truth.categories), len(truth.pictures)
     looked, unsure = (_pairs(truth, key, width) for key in FEDERATED)
     picture = np.where(prediction.picture < pictures, prediction.picture, -1)
@@ -99,7 +99,7 @@ def read_lvis_masks(truth: str, predictions: str) -> tuple[BoxRecords, BoxRecord
         whole = all(not len(column) or column.dtype.kind == "i" for column in ids)
         listed = _listed(columns.get(key), labels) if whole else None
         if listed is None:
-            raise InputError(
+            raise InvalidSetting(
                 f"the truth is not one of LVIS: '{name}' is not a list of category ids in every image",
                 where=first.source,
                 remedy="Leave the format out to score by COCO's rules.",
@@ -109,7 +109,7 @@ def read_lvis_masks(truth: str, predictions: str) -> tuple[BoxRecords, BoxRecord
     for name, column, places in (("image", first["image"], picture), ("label", first["label"], category)):
         if (places < 0).any():
             row = int(np.flatnonzero(places < 0)[0])
-            raise InputError(
+            raise InvalidValue(
                 f"{ {'image': 'image', 'label': 'category'}[name] } {column[row]} is not listed in the file",
                 where=first.where(row, name),
             )
@@ -127,7 +127,7 @@ def _whole_images(truth: BoxRecords, picture: Array) -> Array:
         height, width = (-1, -1) if sizes is None else sizes[place].tolist()
         if height < 0 or width < 0:
             image = truth.images[place] if truth.images is not None else place
-            raise InputError(
+            raise MissingKey(
                 "the image has no height and width", where=f"{truth.source}, image {image}", remedy="LVIS has both."
             )
         masks[row] = _native.mask_pack({"size": [height, width], "counts": [0, height * width]}, height, width)
@@ -200,7 +200,7 @@ def _pairs(truth: Dataset, key: str, width: int) -> Array:
     for i, picture in enumerate(truth.pictures):
         listed = picture.extra.get(key)
         if not isinstance(listed, list) or not all(isinstance(v, int | str) and v in place for v in listed):
-            raise InputError(
+            raise InvalidValue(
                 f"'{key}' is not a list of category ids",
                 where=f"{truth.source}, image {picture.id}",
                 remedy="LVIS has it for every image.",

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import CannotWrite, InvalidFile
 from steelyard.io.parts import part_folder, sweep
 
 _HERE = -100  # AT_FDCWD of Linux
@@ -40,7 +40,7 @@ def write_folder(files: Iterable[tuple[str, str]], goal: Path) -> None:
                 new.chmod(0o777 & ~_umask())
             _take_place(new, place)
     except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", where=str(goal)) from None
+        raise CannotWrite(f"cannot be written: {error.strerror}", where=str(goal)) from None
 
 
 def recover(goal: Path) -> None:
@@ -54,7 +54,7 @@ def recover(goal: Path) -> None:
         else:
             os.rename(aside, goal)
     except OSError as error:
-        raise InputError(f"cannot be moved back: {error.strerror}", where=str(aside)) from None
+        raise InvalidFile(f"cannot be moved back: {error.strerror}", where=str(aside)) from None
 
 
 def exchange(a: Path, b: Path) -> bool:

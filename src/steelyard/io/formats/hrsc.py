@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidFile, OutOfRange, Unsupported
 from steelyard.core.quads import corners_of
 from steelyard.io.formats.corners import Quads
 from steelyard.io.formats.dataset import Dataset
@@ -25,12 +25,12 @@ CLASS = "ship"  # as papers report it: one class, whatever Class_ID says
 def read(path: Path, source: str, side: str, reading: ReadOptions, like: Dataset | None) -> Dataset:
     """All images of a folder, or the one of a file."""
     if side == "prediction":
-        raise InputError("HRSC has no form for results", where=source, remedy="Give a table, JSON, or DOTA's files.")
+        raise Unsupported("HRSC has no form for results", where=source, remedy="Give a table, JSON, or DOTA's files.")
     gathered = Quads()
     for file in files_of(path):
         root = read_xml(file, str(file))
         if root.name != "HRSC_Image":
-            raise InputError(
+            raise InvalidFile(
                 f"<{root.name}> where <HRSC_Image> is expected", where=str(file), remedy="Is it an HRSC2016 file?"
             )
         width, height = (whole_pixels(root.value(name)) or None for name in ("Img_SizeWidth", "Img_SizeHeight"))
@@ -44,9 +44,9 @@ def read(path: Path, source: str, side: str, reading: ReadOptions, like: Dataset
 def _object(gathered: Quads, image: str, node: Node, where: str) -> None:
     cx, cy, w, h, angle = (float(coordinate(node.value(name), f"<{name}>", where)) for name in NUMBERS)
     if w < 0 or h < 0:
-        raise InputError(f"a box of negative size: {w:g} × {h:g}", where=where, remedy="Sizes are 0 or more.")
+        raise OutOfRange(f"a box of negative size: {w:g} × {h:g}", where=where, remedy="Sizes are 0 or more.")
     if abs(angle) > 2 * math.pi:
-        raise InputError(f"angle {angle:g} looks like degrees", where=where, remedy="HRSC writes radians.")
+        raise InvalidFile(f"angle {angle:g} looks like degrees", where=where, remedy="HRSC writes radians.")
     corners = corners_of(np.array([[cx, cy, w, h, angle]]))[0].tolist()
     gathered.add(image, CLASS, corners, where, difficult=node.value("difficult") not in ("", "0"))
 

@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 
 from steelyard.core import registry
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import UnknownFormat, nearest
 from steelyard.io.formats.format import Format
 
 # One line per format: where its Format is. A module is imported when its format is first asked for.
@@ -37,7 +37,7 @@ def find_format(name: str) -> Format:
         return form
     if name in registry.plugins(registry.FORMATS):
         return registry.load(registry.FORMATS, name, Format, "format")
-    raise InputError(f"there is no format '{name}'", remedy=nearest(name, names()))
+    raise UnknownFormat(f"there is no format '{name}'", remedy=nearest(name, names()))
 
 
 def brought_for(path: Path) -> str:

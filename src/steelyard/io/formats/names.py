@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import DuplicateKey, EmptyCell, InvalidNumber, InvalidSetting, InvalidValue, MissingKey
 from steelyard.core.numerals import is_whole
 from steelyard.io.text import open_text
 
@@ -56,7 +56,7 @@ def _block(lines: list[str], start: int, source: str) -> list[str]:
         elif lines[number][0] in " \t":
             key, colon, value = line.partition(":")
             if not colon:
-                raise InputError(f"'{line}' is no name of a class", where=where, remedy="Write '0: name'.")
+                raise InvalidSetting(f"'{line}' is no name of a class", where=where, remedy="Write '0: name'.")
             _put(mapped, key, value, where)
         else:
             break
@@ -65,7 +65,7 @@ def _block(lines: list[str], start: int, source: str) -> list[str]:
 
 def _inline(text: str, where: str) -> list[str]:
     if text[0] not in "[{" or text[-1] != {"[": "]", "{": "}"}[text[0]]:
-        raise InputError(f"'names' is '{text}'", where=where, remedy="It must be a list or a mapping from 0 up.")
+        raise InvalidValue(f"'names' is '{text}'", where=where, remedy="It must be a list or a mapping from 0 up.")
     parts = _split(text[1:-1])
     if text[0] == "[":
         return [_scalar(part, where) for part in parts]
@@ -73,7 +73,7 @@ def _inline(text: str, where: str) -> list[str]:
     for part in parts:
         key, colon, value = part.partition(":")
         if not colon:
-            raise InputError(f"'{part}' is no name of a class", where=where, remedy="Write '0: name'.")
+            raise InvalidSetting(f"'{part}' is no name of a class", where=where, remedy="Write '0: name'.")
         _put(mapped, key, value, where)
     return _in_order(mapped, where)
 
@@ -89,16 +89,16 @@ def _split(text: str) -> list[str]:
 def _put(mapped: dict[int, str], key: str, value: str, where: str) -> None:
     key = key.strip().strip("'\"")
     if not is_whole(key, 9):
-        raise InputError(f"class '{key}' is not a number", where=where, remedy="Classes count from 0.")
+        raise InvalidNumber(f"class '{key}' is not a number", where=where, remedy="Classes count from 0.")
     if int(key) in mapped:
-        raise InputError(f"class {key} is named twice", where=where, remedy="Name each once.")
+        raise DuplicateKey(f"class {key} is named twice", where=where, remedy="Name each once.")
     mapped[int(key)] = _scalar(value, where)
 
 
 def _in_order(mapped: dict[int, str], source: str) -> list[str]:
     for i in range(len(mapped)):
         if i not in mapped:
-            raise InputError(f"class {i} has no name", where=source, remedy="Names count from 0 without a gap.")
+            raise MissingKey(f"class {i} has no name", where=source, remedy="Names count from 0 without a gap.")
     return [mapped[i] for i in range(len(mapped))]
 
 
@@ -122,12 +122,12 @@ def _scalar(text: str, where: str) -> str:
     if len(text) >= 2 and text[0] == text[-1] == '"':
         return text[1:-1].replace('\\"', '"').replace("\\\\", "\\")
     if not text:
-        raise InputError("an empty name of a class", where=where, remedy="Name every class.")
+        raise EmptyCell("an empty name of a class", where=where, remedy="Name every class.")
     return text
 
 
 def _checked(names: list[str], source: str) -> list[str]:
     for i, name in enumerate(names):
         if name in names[:i]:
-            raise InputError(f"class '{name}' appears twice", where=source, remedy="Names of classes are unique.")
+            raise DuplicateKey(f"class '{name}' appears twice", where=source, remedy="Names of classes are unique.")
     return names

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import EmptyInput, InvalidFile, MissingData
 from steelyard.io.formats.corners import Quads, corners_of_dataset
 from steelyard.io.formats.dataset import Category, Dataset
 from steelyard.io.formats.format import Format
@@ -44,7 +44,7 @@ def read(path: Path, source: str, side: str, reading: ReadOptions, like: Dataset
     files = {file.relative_to(folder).with_suffix("").as_posix(): file for file in files_of(path)}
     listed = {*files, *(() if side == "prediction" else (*pictures, *table))}
     if not listed:
-        raise InputError("the folder holds no label files", where=source, remedy="YOLO-OBB has one per image.")
+        raise EmptyInput("the folder holds no label files", where=source, remedy="YOLO-OBB has one per image.")
     gathered = Quads()
     for name in sorted(listed):
         lines = label_lines(files[name]) if name in files else []
@@ -68,7 +68,7 @@ def _object(
     if count not in (9, 10) or (side == "truth" and count == 10) or (side == "prediction" and count == 9):
         remedy = "A tenth number is the score of a prediction." if count in (9, 10) else "Is it a YOLO-OBB label file?"
         expected = {"truth": "9", "prediction": "10"}.get(side, "9 or 10")
-        raise InputError(
+        raise InvalidFile(
             f"{count} numbers where {expected} are expected: class, four corners{', score' if expected != '9' else ''}",
             where=where, remedy=remedy,
         )  # fmt: skip
@@ -86,7 +86,7 @@ def render(dataset: Dataset, options: WriteOptions) -> Iterator[tuple[str, str]]
     sizes = []
     for picture, own in zip(dataset.pictures, rows, strict=True):
         if own and (picture.width is None or picture.height is None):
-            raise InputError(
+            raise MissingData(
                 f"the size of image '{picture.id}' is not known, and YOLO has fractions of it", where=dataset.source,
                 remedy="Give the folder of the pictures (--images FOLDER), or a data set that knows it (--like FILE).",
             )  # fmt: skip

@@ -15,7 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import (
+    EmptyCell,
+    InvalidFile,
+    InvalidValue,
+    MissingColumn,
+    MissingData,
+    MissingFile,
+    UnknownName,
+)
 from steelyard.core.records import Array, BoxRecords
 from steelyard.io.formats.dataset import Category, Dataset, Picture, check_box
 from steelyard.io.formats.format import Format
@@ -43,23 +51,23 @@ def read(path: Path, source: str, side: str, reading: ReadOptions, like: Dataset
     needed = ("ImageID", "LabelName", *ENDS, *(("Score",) if scored else ()))
     _check_columns(table, needed, "boxes")
     if side == "truth" and "Score" in table.columns:
-        raise InputError("a column 'Score' where truth is expected", where=source, remedy="Truth comes first.")
+        raise InvalidFile("a column 'Score' where truth is expected", where=source, remedy="Truth comes first.")
     if not side and not reading.images:
-        raise InputError(
+        raise MissingData(
             "boxes are fractions, and sizes of the pictures are not known", where=source, remedy="Say --images FOLDER."
         )
     ends = np.stack([_numbers(table, name) for name in ENDS], axis=1) if len(table) else np.zeros((0, 4))
     box = np.concatenate([ends[:, :2], ends[:, 2:] - ends[:, :2]], axis=1)
     for row in np.flatnonzero((box[:, 2:] < 0).any(axis=1) | (np.abs(ends) > 2).any(axis=1))[:1].tolist():
         check_box(tuple(box[row].tolist()), table.place(row))
-        raise InputError(
+        raise InvalidValue(
             f"{ends[row].tolist()} is not a box of fractions", where=table.place(row),
             remedy="OpenImages writes fractions of width and height, from 0 to 1.",
         )  # fmt: skip
     images, labels = (list(map(str.strip, map(str, table.columns[name].tolist()))) for name in ("ImageID", "LabelName"))
     for name, ids in (("ImageID", images), ("LabelName", labels)):
         if "" in ids:
-            raise InputError(f"{name} is empty", where=table.place(ids.index("")), remedy="Fill it in.")
+            raise EmptyCell(f"{name} is empty", where=table.place(ids.index("")), remedy="Fill it in.")
     group = _flags(table, "IsGroupOf") if "IsGroupOf" in table.columns and not scored else None
     rows = np.arange(len(table))
     above: Mapping[str, tuple[str, ...]] = {}
@@ -87,7 +95,7 @@ def read(path: Path, source: str, side: str, reading: ReadOptions, like: Dataset
 def _check_columns(table: Table, needed: tuple[str, ...], what: str) -> None:
     for name in needed:
         if name not in table.columns:
-            raise InputError(
+            raise MissingColumn(
                 f"column '{name}' is missing; the columns are {', '.join(table.columns)}", where=table.source,
                 remedy=f"A file of {what} has {', '.join(needed)}.",
             )  # fmt: skip
@@ -101,7 +109,7 @@ def _numbers(table: Table, name: str) -> Array:
         except (TypeError, ValueError):
             values[row] = math.nan
         if not math.isfinite(values[row]):
-            raise InputError(f"{name} is '{text}'", where=table.place(row), remedy="Give a finite number.")
+            raise InvalidValue(f"{name} is '{text}'", where=table.place(row), remedy="Give a finite number.")
     return values
 
 
@@ -111,7 +119,7 @@ def _flags(table: Table, name: str) -> Array:
     wrong = np.flatnonzero(~np.isin(values, (-1, 0, 1)))
     if len(wrong):
         where = table.place(int(wrong[0]))
-        raise InputError(f"{name} is {values[wrong[0]]:g}", where=where, remedy="It is 0, 1, or -1 for not known.")
+        raise InvalidValue(f"{name} is {values[wrong[0]]:g}", where=where, remedy="It is 0, 1, or -1 for not known.")
     return np.asarray(values == 1)
 
 
@@ -127,13 +135,15 @@ def _hierarchy(path: Path) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[
         name: Any = node.get("LabelName") if isinstance(node, dict) else None
         under = node.get("Subcategory", []) if isinstance(node, dict) else None
         if not isinstance(under, list) or not (isinstance(name, str) or outermost):
-            raise InputError(
+            raise InvalidValue(
                 "a node is no object with 'LabelName' and a list 'Subcategory'", where=str(path),
                 remedy="Give the hierarchy as OpenImages has it.",
             )  # fmt: skip
         if not outermost:
             if name in path_to:
-                raise InputError(f"class '{name}' stands below itself", where=str(path), remedy="Repair the hierarchy.")
+                raise InvalidFile(
+                    f"class '{name}' stands below itself", where=str(path), remedy="Repair the hierarchy."
+                )
             above.setdefault(name, {}).update(dict.fromkeys(path_to))
             below.setdefault(name, {})
             for other in path_to:
@@ -146,7 +156,7 @@ def _hierarchy(path: Path) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[
 def _refuse_unlisted(labels: list[str], known: Mapping[str, Any], hierarchy: str, table: Table) -> None:
     for row, label in enumerate(labels):
         if label not in known:
-            raise InputError(
+            raise UnknownName(
                 f"class '{label}' is not in {hierarchy}", where=table.place(row), remedy="Give the data's hierarchy."
             )
 
@@ -160,7 +170,7 @@ def _verified(
     sure = _numbers(table, "Confidence")
     wrong = np.flatnonzero((sure != 0) & (sure != 1))
     if len(wrong):
-        raise InputError(
+        raise InvalidValue(
             f"Confidence is {sure[wrong[0]]:g}", where=table.place(int(wrong[0])),
             remedy="Verified labels have 0 or 1; labels of a machine are not verified.",
         )  # fmt: skip
@@ -180,7 +190,7 @@ def _in_pixels(box: Array, picture: Array, pictures: list[Picture], reading: Rea
     files = pictures_of(Path(reading.images), reading.images)
     for one in pictures:
         if str(one.id) not in files:
-            raise InputError(f"there is no picture '{one.id}'", where=reading.images, remedy="Check the folder.")
+            raise MissingFile(f"there is no picture '{one.id}'", where=reading.images, remedy="Check the folder.")
         one.width, one.height = picture_size(files[str(one.id)])
     size = np.array([[p.width, p.height] * 2 for p in pictures], dtype=np.float64).reshape(-1, 4)
     return np.asarray(box * size[picture])

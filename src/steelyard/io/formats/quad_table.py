@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidFile, OutOfRange
 from steelyard.core.quads import CORNERS, RECTANGLE, corners_of, extents_of
 from steelyard.core.records import Array
 from steelyard.io.formats.corners import corners_of_dataset
@@ -32,13 +32,13 @@ def upright(numbers: Array, names: tuple[str, ...], place: Callable[[int], str])
         return extents_of(numbers), [{"segmentation": [row]} for row in numbers.tolist()]
     far = np.flatnonzero(np.abs(numbers[:, 4]) > 2 * math.pi + 1e-6)
     if len(far) > 0.01 * len(numbers):
-        raise InputError(
+        raise InvalidFile(
             f"angle {numbers[far[0], 4]:g} looks like degrees", where=place(int(far[0])),
             remedy="Write radians, from x towards y.",
         )  # fmt: skip
     wrong = np.flatnonzero((numbers[:, 2:4] < 0).any(axis=1))
     if len(wrong):
-        raise InputError("a box of negative size", where=place(int(wrong[0])), remedy="Sizes are 0 or more.")
+        raise OutOfRange("a box of negative size", where=place(int(wrong[0])), remedy="Sizes are 0 or more.")
     return extents_of(corners_of(numbers)), [{"obb": row} for row in numbers.tolist()]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidFile, ShapeMismatch, UnreadableFile
 from steelyard.core.opening import open_regular
 
 ENDINGS = (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".bmp", ".dib", ".gif")
@@ -31,12 +31,12 @@ def picture_size(path: str | Path) -> Size:
         with open_regular(path) as file:
             width, height = _size(file)
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from None
+        raise UnreadableFile(f"cannot be read: {error.strerror}", where=str(path)) from None
     except (_Wrong, struct.error) as error:
         what = str(error) if isinstance(error, _Wrong) else "ends in the middle of its header"
-        raise InputError(what, where=str(path), remedy="Is it a whole JPEG, PNG, WebP, BMP or GIF file?") from None
+        raise InvalidFile(what, where=str(path), remedy="Is it a whole JPEG, PNG, WebP, BMP or GIF file?") from None
     if not (0 < width < LARGEST and 0 < height < LARGEST):
-        raise InputError(f"a picture of {width} × {height} pixels", where=str(path), remedy="Is the file whole?")
+        raise ShapeMismatch(f"a picture of {width} × {height} pixels", where=str(path), remedy="Is the file whole?")
     return width, height
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidFile, InvalidNumber, InvalidValue, MissingColumn
 from steelyard.core.records import Array
 from steelyard.io.formats.dataset import Category, Dataset, Id, Picture, check_box, ids_of
 from steelyard.io.formats.format import Format
@@ -35,7 +35,7 @@ def read(path: Path, source: str, side: str = "") -> Dataset:
     for name in ("image", "label", *shape):
         if name not in table.columns:
             has = ", ".join(f"'{c}'" for c in table.columns)
-            raise InputError(
+            raise MissingColumn(
                 f"column '{name}' is missing; the columns are {has}",
                 where=source,
                 remedy="A table of boxes needs image, label, x, y, w, h (and score for predictions).",
@@ -57,9 +57,9 @@ def read(path: Path, source: str, side: str = "") -> Dataset:
         check_box(tuple(values), table.place(int(rows[i])))
     scored = "score" in table.columns if not side else side == "prediction"
     if scored and "score" not in table.columns:
-        raise InputError("column 'score' is missing", where=source, remedy="Predictions need one.")
+        raise MissingColumn("column 'score' is missing", where=source, remedy="Predictions need one.")
     if side == "truth" and "score" in table.columns:
-        raise InputError("a column 'score' where truth is expected", where=source, remedy="Truth comes first.")
+        raise InvalidFile("a column 'score' where truth is expected", where=source, remedy="Truth comes first.")
     others = [name for name in table.columns if name not in _KNOWN and name not in shape]
     extra = _extra(table, rows, others) if others else []
     if shapes:
@@ -115,7 +115,7 @@ def _pictures(table: Table, images: list[Id]) -> list[Picture]:
         if picture is None:
             pictures[id_] = Picture(id_, file, size[0], size[1])
         elif (picture.file, picture.width, picture.height) != (file, *size):
-            raise InputError(
+            raise InvalidFile(
                 f"image '{id_}' has another file or size than in a row before", where=table.place(row),
                 remedy="file, width and height must be the same in all rows of an image.",
             )  # fmt: skip
@@ -128,7 +128,7 @@ def _size(columns: dict[str, list[Any]], name: str, row: int, table: Table) -> i
         return None
     whole = text.removesuffix(".0")
     if not whole_pixels(whole):
-        raise InputError(
+        raise InvalidNumber(
             f"'{text}' is not a size", where=f"{table.place(row)}, column '{name}'", remedy="Give whole pixels."
         )  # fmt: skip
     return int(whole)
@@ -140,7 +140,7 @@ def _categories(table: Table, rows: Array, labels: list[Id]) -> list[Category]:
     for row, label in zip(rows.tolist(), labels, strict=True):
         name = _text(names[row]) if names is not None else ""
         if categories.setdefault(label, Category(label, name)).name != name:
-            raise InputError(
+            raise InvalidFile(
                 f"class '{label}' is called '{categories[label].name}' and '{name}'", where=table.place(row),
                 remedy="Name each class alike.",
             )  # fmt: skip
@@ -159,7 +159,7 @@ def _column(table: Table, rows: Array, name: str, *, empty: bool = False) -> Arr
             good = False
         if not good:
             where = f"{table.place(row)}, column '{name}'"
-            raise InputError(
+            raise InvalidNumber(
                 f"'{text}' is not a finite number", where=where, remedy="Write digits with a decimal point."
             )
     return numbers
@@ -174,7 +174,7 @@ def _flags(table: Table, rows: Array, name: str) -> Array | None:
         text = _text(values[row]).lower()
         if text not in _FLAGS:
             where = f"{table.place(row)}, column '{name}'"
-            raise InputError(f"'{text}' is neither true nor false", where=where, remedy="Write true or false.")
+            raise InvalidValue(f"'{text}' is neither true nor false", where=where, remedy="Write true or false.")
         flags.append(_FLAGS[text])
     return np.array(flags, dtype=bool)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidFile, InvalidValue, MissingKey, OutOfRange, ShapeMismatch
 from steelyard.core.opening import is_entry
 from steelyard.io.formats.dataset import Dataset, Gatherer, Picture
 from steelyard.io.formats.format import Format
@@ -46,7 +46,7 @@ def read(path: Path, source: str, side: str = "", pixels: str = "inclusive") -> 
     for file in files:
         root = read_xml(file, str(file))
         if root.name != "annotation":
-            raise InputError(
+            raise InvalidFile(
                 f"<{root.name}> where <annotation> is expected", where=str(file), remedy="Is it a Pascal VOC file?"
             )
         name = file.relative_to(base).with_suffix("").as_posix()
@@ -69,7 +69,7 @@ def _picture(root: Node, name: str, where: str) -> Picture:
             text = size.value(side)
             pixels = whole_pixels(text)
             if pixels is None:
-                raise InputError(
+                raise InvalidFile(
                     f"<{side}> is '{text[:40]}'", where=f"{where}, line {size.line}", remedy="Give whole pixels."
                 )
             numbers[i] = pixels or None  # some tools write 0 for a size that they do not know
@@ -87,23 +87,23 @@ def _picture(root: Node, name: str, where: str) -> Picture:
 def _object(gathered: Gatherer, node: Node, where: str, pixels: str) -> None:
     label = node.value("name")
     if not label:
-        raise InputError("an object without a name", where=where, remedy="Every <object> needs a <name>.")
+        raise MissingKey("an object without a name", where=where, remedy="Every <object> needs a <name>.")
     box = node.find("bndbox")
     if box is None:
-        raise InputError("an object without a box", where=where, remedy="Every <object> needs a <bndbox>.")
+        raise MissingKey("an object without a box", where=where, remedy="Every <object> needs a <bndbox>.")
     left, top, right, low = (
         coordinate(box.value(name), f"<{name}>", where) for name in ("xmin", "ymin", "xmax", "ymax")
     )
     if pixels == "inclusive":
         for name, value in (("xmin", left), ("ymin", top)):
             if value < 1 and value == value.to_integral_value():
-                raise InputError(
+                raise OutOfRange(
                     f"{name} is {value}, and VOC counts pixels from 1",
                     where=where,
                     remedy="Say pixels=edges if these are edges (x from 0 to the width), as many tools write them.",
                 )
             if value != value.to_integral_value():
-                raise InputError(
+                raise InvalidValue(
                     f"{name} is {value}, a fraction of a pixel",
                     where=where,
                     remedy="Say pixels=edges if these are edges (x from 0 to the width), as many tools write them.",
@@ -129,7 +129,7 @@ def _object(gathered: Gatherer, node: Node, where: str, pixels: str) -> None:
 def _flag(text: str, where: str) -> bool:
     known = {"": False, "0": False, "1": True, "unspecified": False, "false": False, "true": True}
     if text.lower() not in known:
-        raise InputError(f"<difficult> is '{text}'", where=where, remedy="Write 0 or 1.")
+        raise InvalidValue(f"<difficult> is '{text}'", where=where, remedy="Write 0 or 1.")
     return known[text.lower()]
 
 
@@ -137,7 +137,7 @@ def render(dataset: Dataset, pixels: str = "inclusive", whole: bool = False) -> 
     """File name and text of every image."""
     split = np.flatnonzero((dataset.box[:, :2] != np.floor(dataset.box[:, :2])).any(axis=1))
     if len(split) and pixels == "inclusive" and not whole:
-        raise InputError(
+        raise ShapeMismatch(
             f"{len(split)} boxes begin inside a pixel, and VOC names whole pixels",
             where=dataset.place(int(split[0])),
             remedy="Say --pixels edges to keep the fractions, or --round.",

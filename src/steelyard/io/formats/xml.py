@@ -13,7 +13,7 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape as _escape
 from xml.sax.saxutils import quoteattr as _quoted
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import EmptyInput, InputError, InvalidFile, InvalidValue, TooLarge, UnreadableFile
 from steelyard.core.opening import open_regular
 
 DEEPEST = 50
@@ -91,16 +91,18 @@ class _Builder:
 
     def feed(self, text: bytes, *, whole: bool = True) -> None:
         if not text.strip():
-            raise InputError("the file is empty", where=self.source, remedy="It needs an XML document.")
+            raise EmptyInput("the file is empty", where=self.source, remedy="It needs an XML document.")
         try:
             self.parser.Parse(text, whole)
         except expat.ExpatError as error:
             what = expat.ErrorString(error.code)
-            raise InputError(
+            raise InvalidFile(
                 f"not valid XML: {what}", where=f"{self.source}, line {error.lineno}, column {error.offset + 1}"
             ) from None
         except (LookupError, ValueError) as error:  # an encoding that Python does not know
-            raise InputError(f"not readable as XML: {error}", where=self.source, remedy="Save it as UTF-8.") from None
+            raise UnreadableFile(
+                f"not readable as XML: {error}", where=self.source, remedy="Save it as UTF-8."
+            ) from None
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         node = Node(name, attributes, self.parser.CurrentLineNumber)
@@ -111,7 +113,7 @@ class _Builder:
             if self.names_only:
                 raise _Found
         if len(self.stack) >= DEEPEST:
-            raise InputError("the elements are nested too deeply", where=f"{self.source}, line {node.line}")
+            raise TooLarge("the elements are nested too deeply", where=f"{self.source}, line {node.line}")
         self.stack.append(node)
         self.parts.append([])
 
@@ -122,7 +124,7 @@ class _Builder:
         self.parts[-1].append(text)
 
     def _refuse(self, *_: Any) -> int:
-        raise InputError(
+        raise InvalidValue(
             "a document type or an entity is declared, which is not taken",
             where=f"{self.source}, line {self.parser.CurrentLineNumber}",
             remedy="Annotations need none: remove the lines from <!DOCTYPE to its end.",
@@ -144,5 +146,5 @@ def _allowed(text: str) -> str:
     for character in text:
         code = ord(character)
         if (code < 32 and character not in "\t\n\r") or 0xD800 <= code <= 0xDFFF or code in (0xFFFE, 0xFFFF):
-            raise InputError(f"{text!r} holds a character that XML cannot hold", remedy="Rename it.")
+            raise InvalidFile(f"{text!r} holds a character that XML cannot hold", remedy="Rename it.")
     return text

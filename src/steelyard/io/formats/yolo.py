@@ -12,7 +12,16 @@ from decimal import Decimal
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import (
+    Incompatible,
+    InputError,
+    InvalidFile,
+    InvalidValue,
+    MissingColumn,
+    MissingData,
+    MissingFile,
+    MissingKey,
+)
 from steelyard.core.opening import is_entry
 from steelyard.io.csv import read_csv
 from steelyard.io.formats.dataset import Category, Dataset, Gatherer, Picture
@@ -114,13 +123,13 @@ def read_sizes(file: Path) -> dict[str, Size]:
     table = read_csv(file, str(file))
     for name in ("image", "width", "height"):
         if name not in table.columns:
-            raise InputError(f"column '{name}' is missing", where=str(file), remedy="It needs image, width, height.")
+            raise MissingColumn(f"column '{name}' is missing", where=str(file), remedy="It needs image, width, height.")
     sizes = {}
     for row in range(len(table)):
         width, height = (str(table.columns[name][row]).strip() for name in ("width", "height"))
         if not (whole_pixels(width) and whole_pixels(height)):
             shown = f"'{width[:40]}' × '{height[:40]}'"
-            raise InputError(f"a size of {shown}", where=table.place(row), remedy="Give whole pixels.")
+            raise InvalidFile(f"a size of {shown}", where=table.place(row), remedy="Give whole pixels.")
         sizes[str(table.columns["image"][row]).strip()] = (int(width), int(height))
     return sizes
 
@@ -130,7 +139,7 @@ def image_folder(folder: Path, images: str | None) -> Path:
     if images:
         given = Path(images)
         if not given.is_dir():
-            raise InputError("there is no such folder", where=images, remedy="Give the folder of the pictures.")
+            raise MissingFile("there is no such folder", where=images, remedy="Give the folder of the pictures.")
         return given
     parts = list(folder.parts)
     for i in range(len(parts) - 1, -1, -1):
@@ -151,7 +160,7 @@ def pictures_of(folder: Path, images: str | None) -> dict[str, Path]:
                 stem = file.relative_to(base).with_suffix("").as_posix()
                 if stem in by_stem:
                     other = by_stem[stem].name
-                    raise InputError(f"'{other}' and '{name}' differ only in their endings", where=str(base))
+                    raise Incompatible(f"'{other}' and '{name}' differ only in their endings", where=str(base))
                 by_stem[stem] = file
     return by_stem
 
@@ -162,7 +171,7 @@ def _file_name(picture: Path | None, folder: Path, images: str | None, name: str
 
 def no_size(name: str, folder: Path, images: str | None) -> InputError:
     """An error about an image whose size nothing says."""
-    return InputError(
+    return MissingFile(
         f"the size of image '{name}' is not known: there is no such picture in {image_folder(folder, images)}",
         where=str(folder),
         remedy=f"Give the folder of the pictures (images=FOLDER), or a file {SIZES} with image, width, height.",
@@ -183,7 +192,7 @@ def share(text: str, where: str) -> Decimal:
     """A coordinate as a share of the picture; a little outside is a box that is cut off, far outside are pixels."""
     value = coordinate(text, "a coordinate", where)
     if abs(value) > MOST_SHARE:
-        raise InputError(
+        raise InvalidValue(
             f"a coordinate is '{text}', {MOST_SHARE} pictures away",
             where=where,
             remedy="YOLO's numbers are shares of the picture, from 0 to 1: divide pixels by its size.",
@@ -197,7 +206,7 @@ def _box(
     count = len(numbers)
     if count < 5 or (polygons and count < 7):
         expected = "a class and at least three points" if polygons else "class, x, y, width, height (and score)"
-        raise InputError(
+        raise InvalidFile(
             f"{count} numbers where {expected} are expected", where=where, remedy="Is it a YOLO label file?"
         )
     label = class_number(numbers[0], where, classes)
@@ -221,9 +230,9 @@ def class_number(text: str, where: str, classes: list[str]) -> int:
     """A class, counted from 0."""
     whole = text.removesuffix(".0") if text.endswith(".0") else text
     if not (whole.isascii() and whole.isdigit() and len(whole) <= 9):
-        raise InputError(f"the class is '{text}'", where=where, remedy="It must be a whole number from 0 up.")
+        raise InvalidValue(f"the class is '{text}'", where=where, remedy="It must be a whole number from 0 up.")
     if classes and int(whole) >= len(classes):
-        raise InputError(
+        raise MissingKey(
             f"class {whole} has no name: there are {len(classes)} names, from 0 to {len(classes) - 1}",
             where=where,
             remedy="Classes of YOLO count from 0. Is the list of names the right one?",
@@ -247,7 +256,7 @@ def render(dataset: Dataset, polygons: bool = False) -> Iterator[tuple[str, str]
     sizes = []
     for picture, own in zip(dataset.pictures, rows, strict=True):
         if own and (picture.width is None or picture.height is None):
-            raise InputError(
+            raise MissingData(
                 f"the size of image '{picture.id}' is not known, and YOLO has fractions of it",
                 where=dataset.source,
                 remedy="Give the folder of the pictures (--images FOLDER), or a data set that knows it (--like FILE).",
@@ -294,7 +303,7 @@ def _rounded(value: Decimal, digits: int) -> Decimal:
 def _polygon(dataset: Dataset, row: int, size: Size) -> str:
     flat = polygon_of(dataset.extra_of(row).get("segmentation"))
     if flat is None:
-        raise InputError(
+        raise InvalidValue(
             "an object that is not one polygon",
             where=dataset.place(row),
             remedy="YOLO's polygons need exactly one for each object; leave --polygons out to write boxes.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidSetting, InvalidValue, OutOfRange, UnknownName
 from steelyard.core.frozen import frozen
 from steelyard.render.charts.theme import FONT
 
@@ -43,12 +43,14 @@ def paper_of(
     named = tuple(dict.fromkeys(name.strip().lower().removeprefix(".") for name in listed if name.strip()))
     wrong = [name for name in named if name not in FORMATS]
     if wrong:
-        raise InputError(f"there is no figure in the format '{wrong[0]}'", remedy=f"Choose {', '.join(FORMATS)}.")
+        raise UnknownName(f"there is no figure in the format '{wrong[0]}'", remedy=f"Choose {', '.join(FORMATS)}.")
     fine = plain.dpi if dpi is None else dpi
     if not FINENESS[0] <= fine <= FINENESS[1]:
-        raise InputError(f"{fine} dots per inch are too few or too many", remedy="Choose from 72 to 2400, such as 300.")
+        raise OutOfRange(f"{fine} dots per inch are too few or too many", remedy="Choose from 72 to 2400, such as 300.")
     if font and not _FONT.fullmatch(font):
-        raise InputError(f"'{font[:40]}' is no name of a font", remedy="Write its family, such as 'Times New Roman'.")
+        raise InvalidSetting(
+            f"'{font[:40]}' is no name of a font", remedy="Write its family, such as 'Times New Roman'."
+        )
     return Paper(named or FORMATS, _millimetres(width) if width else plain.width, fine, font or FONT)
 
 
@@ -59,13 +61,13 @@ def _millimetres(width: str | float) -> float:
         return COLUMNS[asked]
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(mm|cm|in|pt)", asked)
     if match is None:
-        raise InputError(
+        raise InvalidValue(
             f"'{text[:40]}' is no width of a figure",
             remedy=f"Write a length such as 85mm, 8.5cm, 3.35in or 241pt, or {', '.join(COLUMNS)}.",
         )
     length = float(match[1]) * UNITS[match[2]]
     if not NARROWEST <= length <= WIDEST:
-        raise InputError(
+        raise OutOfRange(
             f"a figure of {text.strip()} is too narrow or too wide",
             remedy=f"Choose from {NARROWEST:g}mm to {WIDEST:g}mm.",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import NotInstalled
 
 REMEDY = "Install it: pip install 'steelyard[report]'."
 
@@ -23,7 +23,7 @@ def altair() -> Any:
     try:
         import altair
     except ImportError:
-        raise InputError("charts need the package altair", remedy=REMEDY) from None
+        raise NotInstalled("charts need the package altair", remedy=REMEDY) from None
     altair.data_transformers.disable_max_rows()
     return altair
 
@@ -34,5 +34,5 @@ def vl_convert() -> Any:
     try:
         import vl_convert
     except ImportError:
-        raise InputError("charts need the package vl-convert-python", remedy=REMEDY) from None
+        raise NotInstalled("charts need the package vl-convert-python", remedy=REMEDY) from None
     return vl_convert

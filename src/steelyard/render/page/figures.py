@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import MissingData
 from steelyard.core.figure import Figure, are_near
 from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.render.charts.library import available
@@ -150,7 +150,7 @@ def _drawn(figure: Figure) -> str:
     try:
         return inline_charts(figure)
     except Exception as error:  # a result that was changed by hand: its figures may hold anything
-        raise InputError(
+        raise MissingData(
             f"figure '{figure.name}' cannot be drawn: {str(error).splitlines()[0] if str(error) else error!r}",
             remedy="Score the data again, and write the result with --details.",
         ) from error

@@ -21,7 +21,7 @@ import numpy as np
 
 from steelyard.align.codes import codes
 from steelyard.align.join import join_rows
-from steelyard.core.errors import InputError
+from steelyard.core.errors import EmptyInput, InvalidSetting, InvalidValue, MissingColumn, ShapeMismatch
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.options import Option, Options
@@ -183,7 +183,7 @@ def prepared(truth: Records, prediction: Records, options: Options) -> tuple[Rec
     truth = _listed(truth)
     if "answer" not in truth and "verdict" not in truth and "judge" not in prediction:
         has = ", ".join(f"'{name}'" for name in [*truth.columns, *truth.other])
-        raise InputError(
+        raise MissingColumn(
             f"column 'answer' is missing; the columns are {has}",
             where=truth.source,
             remedy="Rename the column, or map it: --map answer=YOUR_COLUMN.",
@@ -192,13 +192,13 @@ def prepared(truth: Records, prediction: Records, options: Options) -> tuple[Rec
         if "answer" in records:
             lengths = np.fromiter(map(len, records["answer"].tolist()), np.int64, len(records))
             if len(lengths) and lengths.max() > LONGEST:
-                raise InputError(
+                raise ShapeMismatch(
                     f"the answer has {lengths.max():,} characters",
                     where=records.where(int(lengths.argmax()), "answer"),
                     remedy=f"At most {LONGEST:,} are taken.",
                 )
     if "answer" not in prediction and "judge" not in prediction and "verdict" not in truth:
-        raise InputError(
+        raise MissingColumn(
             "column 'answer' is missing", where=prediction.source, remedy="Map it: --map prediction.answer=YOUR_COLUMN."
         )
     return truth, prediction
@@ -213,7 +213,7 @@ def _listed(truth: Records) -> Records:
         lists.append(_texts_of(text, truth.where(row, "answers")))
     many = np.fromiter(map(len, lists), np.int64, len(lists))
     if (many == 0).any():
-        raise InputError(
+        raise EmptyInput(
             "there is no accepted answer",
             where=truth.where(int(np.argmin(many)), "answers"),
             remedy="Give at least one.",
@@ -224,7 +224,7 @@ def _listed(truth: Records) -> Records:
 
 
 def _texts_of(text: str, where: str) -> list[str]:
-    problem = InputError(f"'{text[:40]}' is no list of texts", where=where, remedy='Write JSON: ["two", "2"].')
+    problem = InvalidValue(f"'{text[:40]}' is no list of texts", where=where, remedy='Write JSON: ["two", "2"].')
     try:
         listed = json.loads(text) if text else []
     except (ValueError, RecursionError):
@@ -242,7 +242,7 @@ def _texts_of(text: str, where: str) -> list[str]:
 
 def choices_of(text: str, where: str) -> dict[str, str]:
     """The options of a multiple choice by letter."""
-    problem = InputError(f"'{text[:40]}' are no options", where=where, remedy='Write JSON: ["a cat", "a dog"].')
+    problem = InvalidSetting(f"'{text[:40]}' are no options", where=where, remedy='Write JSON: ["a cat", "a dog"].')
     try:
         given = json.loads(text)
     except (ValueError, RecursionError):
@@ -264,7 +264,7 @@ def _refuse_two(truth: Records, code: Array, first: Array) -> None:
         differs = np.flatnonzero(values != own)
         if len(differs):
             row = int(differs[0])
-            raise InputError(
+            raise InvalidValue(
                 f"question '{truth['question'][row]}' has '{values[row]}' here and '{own[row]}' at "
                 f"{truth.place(int(first[code[row]]))}",
                 where=truth.where(row, name),
@@ -282,7 +282,7 @@ def _refuse_other_targets(truth: Records, prediction: Records, joined: Pairs, or
             continue
         accepted = {str(answers[place]) for place in order[begin[question] : begin[question + 1]].tolist()}
         if targets[row] not in accepted:
-            raise InputError(
+            raise InvalidValue(
                 f"question '{joined.truth['question'][question]}': the logs disagree on the truth "
                 f"('{targets[row][:40]}' against '{min(accepted)[:40]}')",
                 where=prediction.place(row),

@@ -19,7 +19,17 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import (
+    EmptyInput,
+    InvalidFile,
+    InvalidResult,
+    InvalidSetting,
+    InvalidText,
+    InvalidValue,
+    MissingColumn,
+    MissingKey,
+    UnreadableFile,
+)
 from steelyard.core.opening import check_declared, check_readable, is_entry, read_regular
 from steelyard.core.records import as_object
 from steelyard.io.csv import read_csv
@@ -67,7 +77,7 @@ def read_log(path: Path, source: str, form: str) -> Table:
             files = [one for one in files if ending(one) != ".json" or _begins(one, b"[")]
         if not files:
             remedy = "Was the run made with --log_samples?" if "eval" in form else f"A log ends in {endings[0]}."
-            raise InputError(f"there are no samples of {form}", where=source, remedy=remedy)
+            raise EmptyInput(f"there are no samples of {form}", where=source, remedy=remedy)
     else:
         check_readable(path, source)
     read = {file: list(reader(file, source if file == path else str(file))) for file in files}
@@ -81,7 +91,7 @@ def read_log(path: Path, source: str, form: str) -> Table:
                 row["file"] = _name(file)
             rows.append(row)
     if not rows:
-        raise InputError("the log holds no sample", where=source, remedy="Was the run finished?")
+        raise InvalidValue("the log holds no sample", where=source, remedy="Was the run finished?")
     names = dict.fromkeys(name for row in rows for name in row)
     return Table(source, {name: as_object([row.get(name) for row in rows]) for name in names})
 
@@ -139,12 +149,12 @@ def _harness(file: Path, source: str) -> Iterator[Row]:
     table = read_json_lines(file, source)
     names = list(table.columns)
     if "doc_id" not in names or "filtered_resps" not in names:
-        raise InputError(
+        raise InvalidValue(
             "these are no samples of a harness", where=source, remedy="A line needs doc_id and filtered_resps."
         )
     filters = sorted({str(one) for one in table.columns["filter"].tolist()}) if "filter" in names else []
     if len(filters) > 1:
-        raise InputError(
+        raise InvalidValue(
             f"there are rows of several filters: {', '.join(filters)}",
             where=source,
             remedy="Keep the lines of one of them.",
@@ -189,7 +199,7 @@ def _inspect(file: Path, source: str) -> Iterator[Row]:
         members = _members(file, source)
         header = members.get("header.json", members.get("_journal/start.json"))
         if header is None:
-            raise InputError("there is no header in the archive", where=source, remedy="Was the run started?")
+            raise InvalidFile("there is no header in the archive", where=source, remedy="Was the run started?")
         log = _json(header(), f"{source}, header.json")
         names = sorted(n for n in members if n.startswith("samples/") and n.endswith(".json") and _is_sample(n))
         samples: Iterator[Any] = (_json(members[name](), f"{source}, {name}") for name in names)
@@ -198,7 +208,7 @@ def _inspect(file: Path, source: str) -> Iterator[Row]:
         samples = iter((log.get("samples") if isinstance(log, dict) else None) or [])
     if not isinstance(log, dict) or log.get("version", INSPECT_VERSION) != INSPECT_VERSION:
         version = log.get("version") if isinstance(log, dict) else None
-        raise InputError(
+        raise InvalidSetting(
             f"version {version} of inspect's logs is not known ({INSPECT_VERSION} is)",
             where=source,
             remedy="Convert it with a version of inspect_ai that writes that one.",
@@ -216,7 +226,7 @@ def _is_sample(name: str) -> bool:
 
 def _sample(sample: Any, source: str) -> Row:
     if not isinstance(sample, dict) or "id" not in sample or "target" not in sample:
-        raise InputError("a sample has no id or no target", where=source, remedy="Is it a log of inspect_ai?")
+        raise MissingKey("a sample has no id or no target", where=source, remedy="Is it a log of inspect_ai?")
     where = f"{source}, sample '{sample['id']}'"
     output = expect(sample.get("output") or {}, "an object", "output", where)
     choices = expect(output.get("choices") or [{}], "an array", "choices", where)
@@ -251,7 +261,7 @@ def _json(data: bytes, where: str) -> Any:
     try:
         return parse_json(data.decode("utf-8"), where)
     except UnicodeDecodeError:
-        raise InputError("the text is not UTF-8", where=where, remedy="Is the file whole?") from None
+        raise InvalidText("the text is not UTF-8", where=where, remedy="Is the file whole?") from None
 
 
 def _members(file: Path, source: str) -> dict[str, Callable[[], bytes]]:
@@ -261,7 +271,7 @@ def _members(file: Path, source: str) -> dict[str, Callable[[], bytes]]:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             listed = archive.infolist()
     except Exception:  # zipfile raises what its parsers do
-        raise InputError(
+        raise UnreadableFile(
             "the archive cannot be read", where=source, remedy="Was the run ended while it was written?"
         ) from None
     check_declared(sum(one.file_size for one in listed), len(data), source)
@@ -270,12 +280,12 @@ def _members(file: Path, source: str) -> dict[str, Callable[[], bytes]]:
 
 def _unpacked(data: bytes, member: zipfile.ZipInfo, source: str) -> bytes:
     where = f"{source}, {member.filename}"
-    broken = InputError("the member is damaged", where=where, remedy="Copy the file again.")
+    broken = InvalidResult("the member is damaged", where=where, remedy="Copy the file again.")
     head = data[member.header_offset : member.header_offset + 30]
     if len(head) < 30 or head[:4] != b"PK\x03\x04":
         raise broken
     if member.flag_bits & 1:
-        raise InputError("the member is encrypted", where=where, remedy="Write it without a password.")
+        raise InvalidValue("the member is encrypted", where=where, remedy="Write it without a password.")
     name, extra = struct.unpack("<HH", head[26:30])
     begin = member.header_offset + 30 + name + extra
     packed = data[begin : begin + member.compress_size]
@@ -287,7 +297,9 @@ def _unpacked(data: bytes, member: zipfile.ZipInfo, source: str) -> bytes:
         elif member.compress_type == ZSTANDARD:
             made = _zstandard(packed, member.file_size, where)
         else:
-            raise InputError(f"method {member.compress_type} is not known", where=where, remedy="Write it as .json.")
+            raise InvalidSetting(
+                f"method {member.compress_type} is not known", where=where, remedy="Write it as .json."
+            )
     except (zlib.error, EOFError):
         raise broken from None
     if len(made) != member.file_size or zlib.crc32(made) != member.CRC:
@@ -299,7 +311,7 @@ def _zstandard(packed: bytes, size: int, where: str) -> bytes:
     try:
         import zstandard
     except ImportError:
-        raise InputError(
+        raise InvalidValue(
             "inspect packs its logs with Zstandard", where=where, remedy='Install it: pip install "steelyard[logs]".'
         ) from None
     try:
@@ -318,7 +330,7 @@ def _vlmevalkit(file: Path, source: str) -> Iterator[Row]:
         table = read_json(file, source) if suffix == ".json" else read_csv(file, source, "\t")
     lacking = [name for name in ("index", "answer", "prediction") if name not in table.columns]
     if lacking:
-        raise InputError(f"column '{lacking[0]}' is missing", where=source, remedy="Is it a result of VLMEvalKit?")
+        raise MissingColumn(f"column '{lacking[0]}' is missing", where=source, remedy="Is it a result of VLMEvalKit?")
     letters = [name for name in "ABCDEFGHIJ" if name in table.columns]
     others = [n for n in ("category", "l2-category", "split", "type") if n in table.columns]
     for i in range(len(table)):
@@ -359,7 +371,7 @@ def _vqa(file: Path, source: str) -> Iterator[Row]:
     data = _json(read_bytes(file, source), source)
     notes = data.get("annotations") if isinstance(data, dict) else None
     if not isinstance(notes, list) or not all(isinstance(one, dict) and "question_id" in one for one in notes):
-        raise InputError("there are no annotations of questions", where=source, remedy="An array of rows is read, too.")
+        raise EmptyInput("there are no annotations of questions", where=source, remedy="An array of rows is read, too.")
     for one in notes:
         where = f"{source}, question {one['question_id']}"
         answers = expect(one.get("answers") or [], "an array", "answers", where)

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import EmptyInput
 from steelyard.core.frozen import frozen
 from steelyard.core.options import Options
 from steelyard.core.records import Records, as_object
@@ -39,7 +39,7 @@ def read_sides(
     if predictions is None:
         tables[1] = tables[0]
         if tables[0] is not None and "prediction" not in tables[0].columns:
-            raise InputError(
+            raise EmptyInput(
                 "there are no replies", where=tables[0].source, remedy="Give the file of replies behind it."
             )
     sides = [
@@ -47,7 +47,7 @@ def read_sides(
         for side, data, table in zip(("truth", "prediction"), (truth, predictions), tables, strict=True)
     ]
     if not len(sides[0]):
-        raise InputError("there are no rows", where=sides[0].source, remedy="The truth needs at least one.")
+        raise EmptyInput("there are no rows", where=sides[0].source, remedy="The truth needs at least one.")
     return sides[0], sides[1]
 
 
@@ -85,7 +85,7 @@ def _side(task: Task, table: Table, side: str) -> Records:
         if name in ("question", "outcome") or name.startswith("logged:")
     }
     if "prediction" not in columns:
-        raise InputError("there are no replies", where=table.source, remedy="It holds the truth alone.")
+        raise EmptyInput("there are no replies", where=table.source, remedy="It holds the truth alone.")
     kept["answer"] = columns["prediction"]
     kept["target"] = as_object([answers[0] if answers else "" for answers in columns["answers"].tolist()])
     return to_records(replace(table, columns=kept), task.prediction, {}, side)

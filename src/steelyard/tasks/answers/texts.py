@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import InputError
+from steelyard.core.errors import EmptyCell, InvalidSetting, MissingColumn
 from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array
 from steelyard.core.statistic import SharedCache
@@ -56,7 +56,7 @@ def said(pairs: AnswerPairs, cache: SharedCache, *, empty: bool = False) -> Said
 def _said(pairs: AnswerPairs) -> Said:
     if "answer" not in pairs.prediction or not len(pairs.accepted):
         side = pairs.prediction if len(pairs.accepted) else pairs.truth
-        raise InputError(
+        raise MissingColumn(
             "column 'answer' is missing, which the metric needs",
             where=side.source,
             remedy="Map it: --map answer=YOUR_COLUMN.",
@@ -101,7 +101,7 @@ def _refuse_empty(pairs: AnswerPairs, texts: Said) -> bool:
     wrong = np.flatnonzero(texts.blank[texts.accepted])
     if len(wrong):
         row = int(pairs.truth_row[texts.of[wrong[0]]])
-        raise InputError(
+        raise EmptyCell(
             f"question '{pairs.truth['question'][row]}' has an accepted answer that is empty",
             where=pairs.truth.place(row),
             remedy="Remove the row, or choose metrics that take an empty text: cer, wer.",
@@ -144,7 +144,7 @@ def _chosen(pairs: AnswerPairs, cache: SharedCache, extract: str) -> Chosen:
     n = len(texts.reply)
     asked, named, right, guess = np.zeros(n, bool), np.zeros(n, bool), np.zeros(n, bool), np.zeros(n)
     if "choices" not in pairs.truth:
-        raise InputError(
+        raise MissingColumn(
             "column 'choices' is missing, which the metric needs",
             where=pairs.truth.source,
             remedy='Give the options of each question, as JSON: ["a cat", "a dog"].',
@@ -181,7 +181,7 @@ def _option(answer: str, options: dict[str, str], pairs: AnswerPairs, row: int) 
     alike_text = [key for key, option in options.items() if alike.spaced(option) == alike.spaced(answer)]
     if len(alike_text) == 1:
         return alike_text[0]
-    raise InputError(
+    raise InvalidSetting(
         f"question '{pairs.truth['question'][row]}': the answer '{answer[:40]}' is not among {', '.join(options)}",
         where=pairs.truth.place(row),
         remedy="Give the letter or the text of one option.",

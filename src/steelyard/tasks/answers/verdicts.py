@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import EmptyInput, InvalidValue
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
@@ -29,7 +29,7 @@ class JudgeSum(QuestionSum):
         elif "judge" in pairs.prediction:
             values = pairs.prediction_column("judge", missing=0.0)
         else:
-            raise InputError(
+            raise EmptyInput(
                 "there is no verdict",
                 where=pairs.prediction.source,
                 remedy="Give a column 'judge' in the predictions, or 'verdict' in the truth.",
@@ -50,7 +50,7 @@ class LoggedSum(QuestionSum):
         name = f"logged:{self.of}"
         if name not in pairs.prediction:
             names = [one.partition(":")[2] for one in pairs.prediction.columns if one.startswith("logged:")]
-            raise InputError(
+            raise InvalidValue(
                 f"no score '{self.of}' is logged",
                 where=pairs.prediction.source,
                 remedy=f"There are: {', '.join(names)}." if names else "Only logs of a harness have some.",

@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.core.block import SumBlock
 from steelyard.core.by_group import Arrays, GroupCurve
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidSpec, InvalidValue
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of, within_range
@@ -45,7 +45,7 @@ def check_shares(pairs: BoxPairs, why: str) -> None:
     score = np.asarray(pairs.prediction["score"])
     wrong = np.flatnonzero((score < 0) | (score > 1))
     if len(wrong):
-        raise InputError(
+        raise InvalidValue(
             f"the score is {score[wrong[0]]:g}, and {why}",
             where=pairs.prediction.where(int(wrong[0]), "score"),
             remedy="Scores must be from 0 to 1.",
@@ -76,7 +76,7 @@ class CalibrationError(Metric):
         one_of(self, "edges", "left", "right")
         within_range(self, "bins", 1, 1000)
         if not isinstance(self.bins, int):
-            raise InputError(f"metric '{self.name}': bins cannot be {self.bins}", remedy="Give a whole number.")
+            raise InvalidSpec(f"metric '{self.name}': bins cannot be {self.bins}", remedy="Give a whole number.")
         check_most(self, "max_dets")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from steelyard.core.errors import InputError, first_few
+from steelyard.core.errors import Conflict, InvalidSpec, first_few
 from steelyard.core.metric import one_of
 
 Frequency = Literal["r", "c", "f"]
@@ -27,10 +27,10 @@ def check_group(metric: Any) -> None:
     if metric.frequency is not None:
         one_of(metric, "frequency", "r", "c", "f")
     if metric.frequency is not None and metric.classes is not None:
-        raise InputError(f"'{metric}': frequency and classes both say which classes", remedy="Give one of them.")
+        raise Conflict(f"'{metric}': frequency and classes both say which classes", remedy="Give one of them.")
     listed = metric.classes if isinstance(metric.classes, tuple) else (metric.classes,)
     if metric.classes is not None and not (listed and all(isinstance(v, str | int) for v in listed)):
-        raise InputError(f"metric '{metric.name}': classes cannot be {metric.classes}", remedy="Give [name, name].")
+        raise InvalidSpec(f"metric '{metric.name}': classes cannot be {metric.classes}", remedy="Give [name, name].")
 
 
 def titled(title: str, metric: Any) -> str:

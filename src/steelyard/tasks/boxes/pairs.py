@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.align.join import check_policy
-from steelyard.core.errors import InputError, first_few, nearest
+from steelyard.core.errors import InvalidValue, MissingColumn, UnknownName, first_few, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import Options
@@ -116,7 +116,7 @@ class BoxPairs:
         values = self.truth.find(name)
         if values is None or name in TRUTH.names:
             known = ["label", *self.truth.other, *self.image_fields]
-            raise InputError(
+            raise MissingColumn(
                 f"there is no column '{name}' to slice by",
                 where=self.truth.source,
                 remedy=f"{nearest(name, known)} For a column of another file, which has the ids of the images, write "
@@ -127,7 +127,7 @@ class BoxPairs:
         first[self.truth_image[::-1]] = codes[::-1]
         varies = np.flatnonzero(first[self.truth_image] != codes)
         if len(varies):
-            raise InputError(
+            raise InvalidValue(
                 f"'{name}' varies inside image '{self.units[self.truth_image[varies[0]]]}'",
                 where=self.truth.place(int(varies[0])),
                 remedy="A column to slice by must be constant in each image.",
@@ -185,7 +185,7 @@ def _weights(truth: Records, truth_image: Array, units: Array) -> Array | None:
     own = constant_in_unit(truth, "sample_weight", truth_image.astype(np.int64), rows, len(units))
     unknown = np.flatnonzero(np.isnan(own))
     if len(unknown):
-        raise InputError(
+        raise UnknownName(
             f"image '{units[unknown[0]]}' has no object, so its weight is unknown",
             where=truth.source,
             remedy="Leave out the column of weights, or the images without objects.",
@@ -225,7 +225,7 @@ def _refuse_unknown(records: Records, column: str, codes: Array, truth: str) -> 
         "image": "List every image in the truth, also those without objects, or choose --extra skip.",
         "label": "List every class in the truth, or choose --extra skip.",
     }[column]
-    raise InputError(
+    raise UnknownName(
         f"{what} '{ids[0]}' is not in {truth}{more}", where=records.where(int(rows[0]), column), remedy=remedy
     )
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidSpec
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.pairs import Array
@@ -85,7 +85,7 @@ class _Averaged(Metric):
         one_of(self, "ties", *get_args(Ties))
         one_of(self, "reduction", *get_args(Reduction))
         if given.ties == "order" and given.kind not in ("step", "loop"):
-            raise InputError(
+            raise InvalidSpec(
                 f"metric '{self.name}': ties cannot be order with kind={given.kind}",
                 remedy="The kinds coco, voc and voc11 always take equal scores in order: leave ties out.",
             )

@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import (
+    EmptyInput,
+    InputError,
+    InvalidSetting,
+    InvalidValue,
+    MissingKey,
+    ShapeMismatch,
+    UnknownName,
+    Unsupported,
+    nearest,
+)
 from steelyard.core.options import Options
 from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array, BoxRecords, Records, Schema, as_object
@@ -41,14 +51,16 @@ def read_sides(
 ) -> tuple[Records, Records]:
     """Truth and predictions; neither can hold the other."""
     if predictions is None:
-        raise InputError(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
+        raise InvalidValue(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     readings = [reading_of(options, side) for side in ("truth", "prediction")]
     own = readings[0].format
     if own in ("lvis", "openimages") and not isinstance(truth, str | PathLike):
-        raise InputError(f"format={own} is about a file, and the truth is in memory", remedy="Give the file's path.")
+        raise InvalidSetting(
+            f"format={own} is about a file, and the truth is in memory", remedy="Give the file's path."
+        )
     if task.reader == "masks" and own == "lvis":
         if not isinstance(predictions, str | PathLike) or columns:
-            raise InputError("format=lvis is about two JSON files of LVIS", remedy="Give both paths, and no columns.")
+            raise InvalidValue("format=lvis is about two JSON files of LVIS", remedy="Give both paths, and no columns.")
         from steelyard.io.formats.federated import read_lvis_masks
 
         sides: tuple[Records, Records] = read_lvis_masks(str(truth), str(predictions))
@@ -58,7 +70,7 @@ def read_sides(
     else:
         sides = _fitted(task, truth, predictions, columns, readings)
     if not len(sides[0]) and not _images(sides[0]):
-        raise InputError("there is no image", where=sides[0].source, remedy="The truth needs at least one.")
+        raise EmptyInput("there is no image", where=sides[0].source, remedy="The truth needs at least one.")
     return sides
 
 
@@ -176,7 +188,7 @@ def _unmasked(values: Any, where: str) -> Array:
     """An array of an image; what lies below a mask is no value."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         row = int(np.argwhere(np.ma.getmaskarray(values))[0][0])
-        raise InputError(f"row {row} of an array is masked", where=where, remedy="Leave masked rows out.")
+        raise InvalidValue(f"row {row} of an array is masked", where=where, remedy="Leave masked rows out.")
     return np.asarray(to_numpy(values))
 
 
@@ -193,7 +205,7 @@ def _dumps(data: Any, source: str) -> bytes:
     try:
         return json.dumps(data, default=_plain).encode()
     except (TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise InputError(f"cannot be taken as COCO data: {error}", where=source) from None
+        raise Unsupported(f"cannot be taken as COCO data: {error}", where=source) from None
 
 
 def _plain(value: Any) -> Any:
@@ -241,7 +253,7 @@ def _from_images(data: Sequence[Any], schema: Schema, columns: Mapping[str, str]
             if boxes.size:
                 shape = " × ".join(map(str, boxes.shape))
                 where = f"{source}, item {i}"
-                raise InputError(f"boxes are {shape}", where=where, remedy="Give n × 4: x, y, width, height.")
+                raise ShapeMismatch(f"boxes are {shape}", where=where, remedy="Give n × 4: x, y, width, height.")
             boxes = np.zeros((0, 4))
         image, count = item["image"], len(boxes)
         images.append(image.item() if hasattr(image, "item") else image)
@@ -254,12 +266,16 @@ def _from_images(data: Sequence[Any], schema: Schema, columns: Mapping[str, str]
             array = _unmasked(values, f"{source}, item {i}")
             if array.shape != (count,) and not array.size == count == 0:
                 where = f"{source}, item {i}"
-                raise InputError(f"{count} boxes and {array.size} {name}", where=where, remedy="Give one for each box.")
+                raise InvalidValue(
+                    f"{count} boxes and {array.size} {name}", where=where, remedy="Give one for each box."
+                )
             if count:
                 parts[name].append(array)
     for name in ("crowd", "area"):
         if parts[name] and len(parts[name]) != len(parts["boxes"]):
-            raise InputError(f"'{name}' is given for some images only", where=source, remedy="Give it for all or none.")
+            raise InvalidValue(
+                f"'{name}' is given for some images only", where=source, remedy="Give it for all or none."
+            )
     whole = bool(images) and all(type(v) is int for v in images)
     ids = np.array(images, dtype=np.int64) if whole else as_object(list(map(str, images)))
     box = np.concatenate(parts["boxes"], dtype=np.float64) if parts["boxes"] else np.zeros((0, 4))
@@ -298,9 +314,9 @@ def _plainly_right(flat: Mapping[str, Array], box: Array) -> bool:
 def _wrong_item(item: Any, needed: frozenset[str], where: str) -> InputError:
     if not isinstance(item, Mapping):
         kind = type(item).__name__
-        return InputError(f"{kind} where a dict is expected", where=where, remedy="Give one dict per image.")
+        return InvalidValue(f"{kind} where a dict is expected", where=where, remedy="Give one dict per image.")
     for name in item:
         if name not in _PER_IMAGE:
-            return InputError(f"an unknown key '{name}'", where=where, remedy=nearest(str(name), _PER_IMAGE))
+            return UnknownName(f"an unknown key '{name}'", where=where, remedy=nearest(str(name), _PER_IMAGE))
     lacking = min(needed - item.keys())
-    return InputError(f"the key '{lacking}' is missing", where=where, remedy=f"It needs {', '.join(sorted(needed))}.")
+    return MissingKey(f"the key '{lacking}' is missing", where=where, remedy=f"It needs {', '.join(sorted(needed))}.")

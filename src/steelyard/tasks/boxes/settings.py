@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import EmptyInput, InvalidSpec, InvalidValue, nearest
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, within_range
 from steelyard.core.spec import Range, render_value
@@ -30,7 +30,7 @@ def check_ious(metric: Metric, iou: Any) -> None:
     values = iou.values if isinstance(iou, Range) else (iou,)
     good = all(isinstance(v, int | float) and not isinstance(v, bool) and 0 < v <= 1 for v in values)
     if not good or len(values) > MOST_THRESHOLDS:
-        raise InputError(
+        raise InvalidSpec(
             f"metric '{metric.name}': iou cannot be {render_value(iou)}",
             remedy=f"Give a number above 0 and at most 1, or a range of at most {MOST_THRESHOLDS}: 0.5:0.95.",
         )
@@ -42,7 +42,7 @@ def check_area(metric: Metric, area: Any) -> None:
         return
     ends = isinstance(area, tuple) and len(area) == 2 and all(isinstance(v, int | float) for v in area)
     if not ends or not 0 <= area[0] <= area[1]:
-        raise InputError(
+        raise InvalidSpec(
             f"metric '{metric.name}': area cannot be {render_value(area)}",
             remedy=f"Choose one of {', '.join(AREAS)}, or two ends in square pixels: [0, 1024].",
         )
@@ -52,7 +52,7 @@ def check_most(metric: Metric, field: str) -> None:
     """Check a number of detections."""
     value = getattr(metric, field)
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST:
-        raise InputError(
+        raise InvalidSpec(
             f"metric '{metric.name}': {field} cannot be {render_value(value)}",
             remedy="It must be a whole number from 1 to 65535.",
         )
@@ -97,7 +97,7 @@ def class_codes(facts: Metadata, group: tuple[Any, ...]) -> list[int]:
         return sorted({class_code(facts, label) for label in members})
     listed = str(facts.flags.get("frequency", ""))
     if not listed:
-        raise InputError(
+        raise InvalidValue(
             "categories have no 'frequency'",
             remedy="LVIS's truth has r, c or f for each: say --format lvis; or name the classes, classes=[a, b].",
         )
@@ -109,7 +109,7 @@ def class_code(facts: Metadata, label: str | int) -> int:
     """The class that a setting names, by its name or its id."""
     code = facts.axes[CLASS].find(label)
     if code < 0:
-        raise InputError(f"there is no class '{label}'", remedy=nearest(str(label), class_names(facts)))
+        raise EmptyInput(f"there is no class '{label}'", remedy=nearest(str(label), class_names(facts)))
     return code
 
 

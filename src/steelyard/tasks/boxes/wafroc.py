@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from steelyard.core.by_group import Arrays, GroupCurve
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidValue
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, Placements
@@ -79,7 +79,7 @@ def _shares(pairs: BoxPairs, s: MatchInput) -> tuple[Array, Floats, Array]:
     empty = np.flatnonzero(counted & (total <= 0))
     if len(empty):
         row = int(empty[0])
-        raise InputError(
+        raise InvalidValue(
             f"image '{pairs.units[s.image[row]]}': the lesion weights of class "
             f"'{pairs.facts.axes[CLASS].shown[s.label[row]]}' add up to 0",
             where=pairs.truth.source,

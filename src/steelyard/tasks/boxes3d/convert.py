@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import CannotWrite, InvalidValue, MissingColumn, MissingKey
 from steelyard.core.opening import open_regular
 from steelyard.core.records import Array
 from steelyard.core.task import Task
@@ -55,7 +55,7 @@ def convert_solid(
     if to == "auto":
         to = {".csv": "csv", ".json": "nuscenes"}.get(goal.suffix.lower(), "kitti")
     if to not in (*FORMATS, "csv"):
-        raise InputError(
+        raise CannotWrite(
             f"boxes in space cannot be written as '{to}'", where=str(target), remedy="Choose kitti, nuscenes or csv."
         )
     if to == "kitti":
@@ -84,14 +84,14 @@ def _from_release(
     path: Path, goal: Path, to: str, like: str | os.PathLike[str] | None, source: str, target: str
 ) -> Conversion:
     if to != "nuscenes":
-        raise InputError("tables of a release become a .json file", where=target, remedy="Convert that one further.")
+        raise InvalidValue("tables of a release become a .json file", where=target, remedy="Convert that one further.")
     wanted = None
     if like is not None:
         with open_text(Path(like), os.fspath(like)) as file:
             given = parse_json(file.read(), os.fspath(like))
         results = given.get("results") if isinstance(given, dict) else None
         if not isinstance(results, dict):
-            raise InputError("has no 'results'", where=os.fspath(like), remedy="Give the JSON of a submission.")
+            raise MissingKey("has no 'results'", where=os.fspath(like), remedy="Give the JSON of a submission.")
         wanted = set(results)
     made = read_release(path, wanted)
     write_text(goal, json.dumps(made, ensure_ascii=False) + "\n")
@@ -172,7 +172,7 @@ def _place(records: SolidRecords, camera: bool, to_camera: bool) -> dict[str, Ar
     """The place and size of every box, in the axes of the target."""
     for name in PLACE:
         if name not in records:
-            raise InputError(
+            raise MissingColumn(
                 f"column '{name}' is missing", where=records.source, remedy=f"A box in space is {', '.join(PLACE)}."
             )
     place = {name: records[name] for name in PLACE}
@@ -203,7 +203,9 @@ def _kitti(records: SolidRecords, camera: bool) -> Iterator[tuple[str, str]]:
             continue
         name = str(labels[row])
         if any(one.isspace() for one in name):
-            raise InputError(f"class '{name}' has a space", where=records.place(row), remedy="KITTI's names have none.")
+            raise InvalidValue(
+                f"class '{name}' has a space", where=records.place(row), remedy="KITTI's names have none."
+            )
         mine.append(" ".join([name, *map(_number, rows[row])]))
     for frame, mine in lines.items():
         yield f"{frame}.txt", "".join(f"{line}\n" for line in mine)

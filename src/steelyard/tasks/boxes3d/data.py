@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import EmptyCell, InvalidValue, MissingColumn, MissingKey, UnknownName, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array
@@ -160,7 +160,7 @@ def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Rule
         if not holds(records, PLACE) and not holds(records, IMAGE):
             lacking = next(one for one in PLACE if one not in records)
             has = ", ".join(f"'{column}'" for column in [*records.names.values(), *records.other])
-            raise InputError(
+            raise MissingColumn(
                 f"column '{lacking}' is missing; the columns are {has}",
                 where=records.source,
                 remedy="A box is x, y, z, length, width, height, yaw (or left, top, right, bottom in the image alone).",
@@ -224,7 +224,7 @@ def _refuse_labels(records: Records, labels: list[str], code: Array, side: str, 
     wrong = np.array([one not in known for one in labels] or [False])[code] & present
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise InputError(
+        raise UnknownName(
             f"'{labels[code[row]]}' is no class of nuScenes",
             where=records.place(row),
             remedy=nearest(labels[code[row]], NUSCENES) + " Other classes: --option classes=..., or rules=none.",
@@ -238,7 +238,7 @@ def _check(records: Records, rows: Array, side: str, rules: str) -> None:
             wrong = rows & np.isnan(records[name])
             if wrong.any():
                 row = int(np.argmax(wrong))
-                raise InputError(
+                raise EmptyCell(
                     f"'{name}' is empty or nan",
                     where=records.where(row, name),
                     remedy="Give a finite number, or no row.",
@@ -247,7 +247,7 @@ def _check(records: Records, rows: Array, side: str, rules: str) -> None:
         wrong = rows & ~np.isfinite(records["score"])
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise InputError("the score is empty or nan", where=records.where(row, "score"), remedy="Give a number.")
+            raise EmptyCell("the score is empty or nan", where=records.where(row, "score"), remedy="Give a number.")
     if holds(records, PLACE):
         for name in ("length", "width", "height"):
             wrong = rows & ~(records[name] > 0)
@@ -258,7 +258,7 @@ def _check(records: Records, rows: Array, side: str, rules: str) -> None:
             wrong = rows & (records[high] < records[low])
             if wrong.any():
                 row = int(np.argmax(wrong))
-                raise InputError(
+                raise InvalidValue(
                     f"the {what} in the image is {records[high][row] - records[low][row]:g}",
                     where=records.where(row, high),
                     remedy="A box in the image is left, top, right, bottom.",
@@ -270,12 +270,12 @@ def _check(records: Records, rows: Array, side: str, rules: str) -> None:
 def _refuse_size(records: Records, row: int, name: str, rules: str) -> None:
     value = records[name][row]
     if rules == "kitti" and records["x"][row] <= -999:
-        raise InputError(
+        raise MissingKey(
             f"a {records['label'][row]} without a place in space",
             where=records.where(row, name),
             remedy="Only DontCare has none. Give its size and place, or leave the columns of the place out.",
         )
-    raise InputError(
+    raise InvalidValue(
         f"the {name} is {value:g}", where=records.where(row, name), remedy="Sizes are metres, and more than 0."
     )
 
@@ -298,7 +298,7 @@ def _refuse_attributes(records: Records, rows: Array) -> None:
             known = [one for some in ATTRIBUTES.values() for one in some]
             given = names[code[row]]
             what = f"attribute '{given}' is not one of {text}" if given in known else f"'{given}' is no attribute"
-            raise InputError(
+            raise InvalidValue(
                 what,
                 where=records.where(row, "attribute"),
                 remedy=nearest(given, allowed) if allowed else f"A {text} has none: leave it empty.",

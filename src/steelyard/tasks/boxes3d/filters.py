@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidValue
 from steelyard.core.pairs import Array
 from steelyard.core.records import Records
 from steelyard.tasks.boxes3d.data import PLACE, RACK, RANGES, Prepared, Rules, coded_column
@@ -22,7 +22,7 @@ def check_limit(side: Prepared) -> None:
     if (many > MOST_RESULTS).any():
         worst = int(np.argmax(many > MOST_RESULTS))
         row = int(np.argmax((code == worst) & side.keep))
-        raise InputError(
+        raise InvalidValue(
             f"sample '{frames[worst]}' has {many[worst]} results, and nuScenes allows {MOST_RESULTS}",
             where=side.records.place(row),
             remedy="Keep those of highest score.",
@@ -68,7 +68,7 @@ def _distance(side: Prepared, truth: Prepared) -> Array | None:
     lacking = side.keep & np.isnan(at[:, 0])
     if lacking.any():
         row = int(np.argmax(lacking))
-        raise InputError(
+        raise InvalidValue(
             f"sample '{records['frame'][row]}' has boxes and no place of the car",
             where=records.place(row),
             remedy='Add "ego" {sample: [x, y, z]} to the truth.',

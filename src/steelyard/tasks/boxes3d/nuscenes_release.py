@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidValue, MissingKey, UnknownName
 from steelyard.core.opening import is_entry
 from steelyard.io.json import expect, parse_json
 from steelyard.io.text import open_text
@@ -40,7 +40,7 @@ def read_release(folder: Path, wanted: set[str] | None) -> Row:
     if wanted is not None:
         lacking = min(wanted - samples.keys(), default=None)
         if lacking is not None:
-            raise InputError(f"sample '{lacking}' is not in the release", where=str(folder), remedy="Is it that one?")
+            raise UnknownName(f"sample '{lacking}' is not in the release", where=str(folder), remedy="Is it that one?")
     scenes, kinds = _table(folder, "scene", "name"), _table(folder, "category", "name")
     objects, states = _table(folder, "instance", "category_token"), _table(folder, "attribute", "name")
     boxes = _table(
@@ -59,7 +59,7 @@ def read_release(folder: Path, wanted: set[str] | None) -> Row:
             continue
         states_of = box["attribute_tokens"]
         if len(states_of) > 1:
-            raise InputError(f"{len(states_of)} attributes", where=where, remedy="A box has one at most.")
+            raise InvalidValue(f"{len(states_of)} attributes", where=where, remedy="A box has one at most.")
         results[sample].append({
             "sample_token": sample, "translation": box["translation"], "size": box["size"],
             "rotation": box["rotation"], "velocity": _velocity(box, boxes, samples, where), "detection_name": name,
@@ -77,7 +77,7 @@ def _table(folder: Path, name: str, *needed: str) -> dict[str, Row]:
     """The rows of a table by their tokens."""
     path = folder / f"{name}.json"
     if not is_entry(path):
-        raise InputError(
+        raise UnknownName(
             f"there is no {name}.json",
             where=str(folder),
             remedy="Give the folder of a release's tables: v1.0-trainval.",
@@ -85,26 +85,28 @@ def _table(folder: Path, name: str, *needed: str) -> dict[str, Row]:
     with open_text(path, str(path)) as file:
         rows = parse_json(file.read(), str(path))
     if not isinstance(rows, list):
-        raise InputError("is no list of rows", where=str(path), remedy="Give a table as nuScenes has it.")
+        raise InvalidValue("is no list of rows", where=str(path), remedy="Give a table as nuScenes has it.")
     made: dict[str, Row] = {}
     for i, row in enumerate(rows):
         where = f"{path}, row {i}"
         for key in ("token", *needed):
             if not isinstance(row, dict) or key not in row:
-                raise InputError(f"the key '{key}' is missing", where=where, remedy="Is the file whole?")
+                raise MissingKey(f"the key '{key}' is missing", where=where, remedy="Is the file whole?")
             kind, count = KINDS.get(key, ("a text", None))
             values = [row[key]] if count is None else expect(row[key], "an array", key, where)
             for value in values:
                 expect(value, kind, key, where)
             if count is not None and count != len(values) and count:
-                raise InputError(f"'{key}' has {len(values)} numbers, not {count}", where=where, remedy="Is it whole?")
+                raise InvalidValue(
+                    f"'{key}' has {len(values)} numbers, not {count}", where=where, remedy="Is it whole?"
+                )
         made[row["token"]] = row
     return made
 
 
 def _find(table: Mapping[str, Row], token: Any, where: str, name: str) -> Row:
     if token not in table:
-        raise InputError(f"there is no {name} '{token}'", where=where, remedy="Are the tables of one release?")
+        raise UnknownName(f"there is no {name} '{token}'", where=where, remedy="Are the tables of one release?")
     return table[token]
 
 
@@ -128,7 +130,7 @@ def _places(folder: Path, kept: Mapping[str, Any]) -> dict[str, list[float]]:
             places[row["sample_token"]] = _find(poses, row["ego_pose_token"], where, "ego_pose")["translation"]
     lacking = next((token for token in kept if token not in places), None)
     if lacking is not None:
-        raise InputError(
+        raise UnknownName(
             f"sample '{lacking}' has no sample_data of LIDAR_TOP", where=str(folder), remedy="Is the table whole?"
         )
     return places

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.align.sets import SetPairs, join_sets
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidValue
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import Options
@@ -197,7 +197,7 @@ def _value(truth: Records, prediction: Records) -> str:
         if name in truth and name in prediction:
             return name
     has, lacks = (truth, prediction) if "x" in truth else (prediction, truth)
-    raise InputError(
+    raise InvalidValue(
         f"{has.source} has places in space and {lacks.source} has boxes in the image",
         where=lacks.source,
         remedy="Give both sides the same columns.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import UnknownName
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
 from steelyard.core.scene import LineShape, PolygonShape, Scene
@@ -19,7 +19,7 @@ ROOM = 4.0  # metres around what is shown
 def scene(pairs: SolidPairs, unit: int, metric: Metric) -> Scene:
     """The frame at place `unit`: pairs are those below 2 m, ahead is up."""
     if "place" not in pairs.facts.holds:
-        raise InputError(
+        raise UnknownName(
             "boxes have no place in space, so that there is no view from above", remedy="Give x, y, z, ..."
         )
     truth, predicted, _, errors, partner = centres(pairs, SharedCache())

@@ -12,7 +12,18 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import (
+    EmptyInput,
+    InputError,
+    InvalidFile,
+    InvalidNumber,
+    InvalidSetting,
+    InvalidValue,
+    ShapeMismatch,
+    UnknownName,
+    UnreadableFile,
+    nearest,
+)
 from steelyard.core.frozen import frozen
 from steelyard.core.opening import check_readable, open_regular
 from steelyard.core.options import Options
@@ -48,7 +59,7 @@ def read_sides(
 ) -> tuple[Records, Records]:
     """Truth and predictions; neither can hold the other."""
     if predictions is None:
-        raise InputError(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
+        raise InvalidValue(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     options = options or Options(task.options)
     given = (("truth", truth), ("prediction", predictions))
     forms = {side: _form(data, options.of("format", side)) for side, data in given}
@@ -61,7 +72,7 @@ def read_sides(
     check_mapping(columns, schemas, tables or {"truth": Table("truth", {})})
     sides = [_records(task, data, tables.get(side), columns, side, forms[side]) for side, data in given]
     if not len(sides[0]):
-        raise InputError("there is no frame", where=sides[0].source, remedy="The truth needs at least one.")
+        raise EmptyInput("there is no frame", where=sides[0].source, remedy="The truth needs at least one.")
     return sides[0], sides[1]
 
 
@@ -150,17 +161,17 @@ def _label_files(path: Path, source: str) -> tuple[str, list[str]]:
     """The folder that holds the label files, and their names in order."""
     if not path.is_dir():
         check_readable(path, source)
-        raise InputError("is a file", where=source, remedy="Give the folder: label_2 with one .txt per frame.")
+        raise InvalidValue("is a file", where=source, remedy="Give the folder: label_2 with one .txt per frame.")
     for inner in ("", "label_2", "data"):
         folder = path / inner if inner else path
         if folder.is_dir():
             try:
                 names = sorted(name for name in os.listdir(folder) if name.endswith(".txt"))
             except OSError as error:
-                raise InputError(f"cannot be read: {error.strerror}", where=source) from None
+                raise UnreadableFile(f"cannot be read: {error.strerror}", where=source) from None
             if names:
                 return str(folder), names
-    raise InputError(
+    raise EmptyInput(
         "holds no label files", where=source, remedy="Give label_2, or the results' data: one 000000.txt per frame."
     )
 
@@ -169,18 +180,18 @@ def _kitti_error(fault: tuple[Any, ...], shown: str, side: str) -> InputError:
     _, line, number, count, raw = fault
     text, where = raw.decode("utf-8", "replace"), f"{shown}, line {line}" if line else shown
     if not line:
-        return InputError(text, where=where, remedy="Check the file.")
+        return InvalidValue(text, where=where, remedy="Check the file.")
     if number >= 0:
         name = NUMBERS[number] if number < 13 else ("rotation_y", "score")[number - 13]
-        return InputError(f"'{text}' is no number", where=f"{where}, field '{name}'", remedy="Write a number.")
+        return InvalidNumber(f"'{text}' is no number", where=f"{where}, field '{name}'", remedy="Write a number.")
     expected = 15 if side == "truth" else 16
     if side != "truth" and count == 15:
-        return InputError("15 columns are truth; a result needs a 16th, the score", where=where, remedy="Add it.")
+        return InvalidSetting("15 columns are truth; a result needs a 16th, the score", where=where, remedy="Add it.")
     if side == "truth" and count == 16:
-        return InputError(
+        return InvalidValue(
             "16 columns are a result, with a score at the end", where=where, remedy="Give label_2 as the truth."
         )
-    return InputError(
+    return InvalidValue(
         f"{count} columns where {expected} are expected",
         where=where,
         remedy="A line is: type truncated occluded alpha left top right bottom height width length x y z rotation_y"
@@ -216,7 +227,7 @@ def _nuscenes(path: Path, source: str, side: str) -> SolidRecords:
         if not np.isnan(got["points"]).all():
             row = int(np.argmax(~np.isnan(got["points"])))
             if got["points"][row] >= 0:  # -1 is what the development kit writes for results
-                raise InputError(
+                raise InvalidValue(
                     "a result with 'num_pts', which nuScenes would drop it by where it is 0",
                     where=_box_place(source, samples, begin, row),
                     remedy="Leave the key out: points are counted in the truth.",
@@ -251,7 +262,7 @@ def _scenes(got: Mapping[str, Any], samples: list[str], lengths: Array, source: 
     scene = {a.decode(): b.decode() for a, b in zip(got["scene_samples"], got["scenes"], strict=True)}
     lacking = next((one for one in samples if one not in scene), None)
     if lacking is not None:
-        raise InputError(f"sample '{lacking}' has no scene", where=source, remedy="Name all samples in 'scene'.")
+        raise UnknownName(f"sample '{lacking}' has no scene", where=source, remedy="Name all samples in 'scene'.")
     return {"scene": np.repeat(as_object([scene[one] for one in samples]), lengths)}
 
 
@@ -265,7 +276,7 @@ def _yaw(rotation: Array, source: str, samples: list[str], begin: Array) -> Arra
     length = np.sqrt((rotation**2).sum(axis=1))
     if not (length > 0).all():
         row = int(np.argmin(length > 0))
-        raise InputError(
+        raise ShapeMismatch(
             "the quaternion 'rotation' has length 0",
             where=_box_place(source, samples, begin, row),
             remedy="It is w, x, y, z; no turn is [1, 0, 0, 0].",
@@ -279,10 +290,10 @@ def _nuscenes_error(fault: tuple[Any, ...], source: str) -> InputError:
     name = sample.decode("utf-8", "replace")
     where = source + (f", sample '{name}'" if name else "") + (f", box {box}" if box >= 0 else "")
     if syntax:
-        return InputError(f"{what} (byte {at})", where=where, remedy="It is no JSON.")
+        return InvalidFile(f"{what} (byte {at})", where=where, remedy="It is no JSON.")
     remedy = 'The file is {"meta": ..., "results": {sample: [box, ...]}}.'
     if key in _LIST:
         remedy = f"'{key}' is a list: {_LIST[key]}."
     elif box >= 0:
         remedy = nearest(key, ("detection_score", "detection_name", "attribute_name", "sample_token", "num_pts"))
-    return InputError(what, where=where + (f", key '{key}'" if key else ""), remedy=remedy)
+    return InvalidValue(what, where=where + (f", key '{key}'" if key else ""), remedy=remedy)

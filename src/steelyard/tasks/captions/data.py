@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.align.join import check_policy
-from steelyard.core.errors import InputError, first_few, nearest
+from steelyard.core.errors import EmptyCell, InvalidFile, InvalidValue, MissingColumn, Unmatched, first_few, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.options import Options
@@ -79,7 +79,7 @@ class CaptionPairs:
         if values is not None and (len(self.units) == 0 or self.prediction_row.min() >= 0):
             return values[self.prediction_row], np.arange(len(self.units))
         known = [*self.truth.columns, *self.truth.other]
-        raise InputError(
+        raise MissingColumn(
             f"column '{name}' is missing, which the slices are by", where=self.truth.source, remedy=nearest(name, known)
         )
 
@@ -95,7 +95,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     for records in (truth, prediction):
         if "caption" not in records and "tuples" not in records:
             has = ", ".join(f"'{name}'" for name in [*records.columns, *records.other])
-            raise InputError(
+            raise MissingColumn(
                 f"column 'caption' is missing; the columns are {has}",
                 where=records.source,
                 remedy="Rename the column, or map it: --map caption=YOUR_COLUMN.",
@@ -105,7 +105,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     twice = np.flatnonzero(of_prediction[order][1:] == of_prediction[order][:-1])
     if len(twice):
         first, second = int(order[twice[0]]), int(order[twice[0] + 1])
-        raise InputError(
+        raise InvalidValue(
             f"image '{units[of_prediction[second]]}' has two candidates, the first at {prediction.place(first)}",
             where=prediction.place(second),
             remedy="Give one caption per image.",
@@ -116,13 +116,13 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     referenced[of_truth] = True
     missing, extra = np.flatnonzero(referenced & (row_of < 0)), np.flatnonzero(~referenced)
     if len(missing) and policy.missing == "error":
-        raise InputError(
+        raise Unmatched(
             f"{len(missing)} of {int(referenced.sum())} images have no candidate: {first_few(units[missing])}",
             where=prediction.source,
             remedy="Add them, or choose --missing worst or skip.",
         )
     if len(extra) and policy.extra == "error":
-        raise InputError(
+        raise InvalidValue(
             f"{len(extra)} images have a candidate and no reference: {first_few(units[extra])}",
             where=truth.source,
             remedy="Add references, or choose --extra skip.",
@@ -190,13 +190,13 @@ def _side(records: Records, rows: Array, *, reference: bool) -> tuple[list[str],
         text = "" if row < 0 or captions is None else str(captions[row])
         graph = "" if row < 0 or graphs is None else str(graphs[row])
         if len(text) > LONGEST_CAPTION:
-            raise InputError(
+            raise InvalidValue(
                 f"the caption has {len(text):,} characters",
                 where=records.where(row, "caption"),
                 remedy=f"At most {LONGEST_CAPTION:,} are taken.",
             )
         if reference and not text.strip() and not graph:
-            raise InputError(
+            raise EmptyCell(
                 "the reference caption is empty", where=records.where(row, "caption"), remedy="Remove the row."
             )
         texts.append(text)
@@ -208,6 +208,6 @@ def _graph(text: str, where: str) -> str:
     try:
         return scene.lines_of(json.loads(text), where)
     except (json.JSONDecodeError, RecursionError):
-        raise InputError(
+        raise InvalidFile(
             "the scene graph is not valid JSON", where=where, remedy='Example: [["car"], ["car", "red"]].'
         ) from None

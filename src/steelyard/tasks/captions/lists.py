@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidValue
 from steelyard.core.options import Options
 from steelyard.core.records import Records, as_object
 
@@ -55,7 +55,7 @@ def _candidates(records: Records) -> Records:
     captions = records["caption"].tolist()
     for row, texts in lists.items():
         if len(texts) > 1:
-            raise InputError(
+            raise InvalidValue(
                 f"the caption is a list of {len(texts)}",
                 where=records.where(row, "caption"),
                 remedy="Give one caption per image.",

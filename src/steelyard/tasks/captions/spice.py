@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidSpec
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.state import TotalsView
@@ -295,7 +295,7 @@ class SpiceWeighted(Metric):
         for kind in CATEGORIES[1:]:
             within_range(self, kind, 0, float("inf"))
         if not any(getattr(self, kind) > 0 for kind in CATEGORIES[1:]):
-            raise InputError(f"metric '{self.name}': all weights are 0", remedy="Give at least one kind a weight.")
+            raise InvalidSpec(f"metric '{self.name}': all weights are 0", remedy="Give at least one kind a weight.")
 
     @property
     def _of(self) -> tuple[tuple[float, ...], Graph, str, bool]:

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.align.sets import SetPairs, join_sets
-from steelyard.core.errors import InputError, first_few
+from steelyard.core.errors import EmptyCell, InvalidValue, MissingColumn, OutOfRange, Unmatched, first_few
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array
 from steelyard.core.records import Column, Records, Schema, as_object, factorize
@@ -103,7 +103,7 @@ def _from_columns(records: Records) -> Array:
     for name in PARAMETERS:
         if name not in records:
             has = ", ".join(f"'{c}'" for c in [*records.names.values(), *records.other])
-            raise InputError(
+            raise MissingColumn(
                 f"column '{name}' is missing; the columns are {has}",
                 where=records.source,
                 remedy=f"Map it: --map {name}=YOUR_COLUMN. Or give contours in a column 'points'.",
@@ -114,7 +114,7 @@ def _from_columns(records: Records) -> Array:
     if half.any():
         row = int(np.argmax(half))
         blank = PARAMETERS[int(np.argmax(empty[row]))]
-        raise InputError(
+        raise EmptyCell(
             f"'{records.names.get(blank, blank)}' is empty or nan, and other columns of the row are not",
             where=records.where(row, blank),
             remedy="Give all five numbers, or none for an image without ellipses.",
@@ -126,12 +126,12 @@ def _from_columns(records: Records) -> Array:
             outside = (np.abs(column) > LARGEST) | ((column < SMALLEST) if axis else False)
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise InputError(
+            raise InvalidValue(
                 f"the axis is {column[row]:g}", where=records.where(row, name), remedy="An axis must be more than 0."
             )
         if outside.any():
             row = int(np.argmax(outside))
-            raise InputError(
+            raise OutOfRange(
                 f"{column[row]:g} is out of range",
                 where=records.where(row, name),
                 remedy=f"It must be {f'from {SMALLEST:g} ' if axis else ''}up to {LARGEST:g} in size.",
@@ -149,7 +149,7 @@ def _from_points(records: Records) -> Array:
                 raise ValueError(f"a coordinate is larger than {LARGEST:g}")
             rows[row] = fit_ellipse(points)
         except ValueError as error:
-            raise InputError(
+            raise InvalidValue(
                 f"no ellipse through {len(points)} points: {error}",
                 where=records.where(row, "points"),
                 remedy="Give at least five points of the contour, not all on a line.",
@@ -164,7 +164,7 @@ def _check_scores(records: Records, there: Array) -> None:
     lacking = there & np.isnan(records["score"])
     if lacking.any():
         row = int(np.argmax(lacking))
-        raise InputError(
+        raise EmptyCell(
             "the score is empty or nan",
             where=records.where(row, "score"),
             remedy="Give every ellipse a score, or leave the column out.",
@@ -181,7 +181,7 @@ def _with_images(records: Records, images: Records) -> Records:
     if not known[own_code].all():
         row = int(np.argmin(known[own_code]))
         unknown = distinct[has & ~known]
-        raise InputError(
+        raise Unmatched(
             f"image '{records['image'][row]}' is not in the list {images.source}"
             + (f" ({len(unknown)} images are so: {first_few(unknown.tolist())})" if len(unknown) > 1 else ""),
             where=records.where(row, "image"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidSetting, InvalidSpec
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.spec import Range
@@ -48,9 +48,9 @@ class _Counted(Metric):
         check_pairing(self)
         within_range(self, "iou", 0, 1, open_low=True)
         if self.distance == "iou" and self.t is not None:
-            raise InputError(f"metric '{self.name}': t is for other distances", remedy=f"Write {self.name}(iou=0.8).")
+            raise InvalidSpec(f"metric '{self.name}': t is for other distances", remedy=f"Write {self.name}(iou=0.8).")
         if self.distance != "iou" and self.iou != type(self).iou:
-            raise InputError(
+            raise InvalidSpec(
                 f"metric '{self.name}': iou and distance={self.distance} exclude each other",
                 remedy=f"Write {self.name}(iou=0.8), or {self.name}(distance={self.distance}, t=5).",
             )
@@ -202,7 +202,7 @@ class AveragePrecision(Metric):
         one_of(self, "kind", *KINDS)
         if isinstance(self.iou, Range):
             if not 0 < self.iou.start <= self.iou.stop <= 1:
-                raise InputError(f"metric 'ap': iou cannot be {self.iou}", remedy="It must be above 0, up to 1.")
+                raise InvalidSetting(f"metric 'ap': iou cannot be {self.iou}", remedy="It must be above 0, up to 1.")
         else:
             within_range(self, "iou", 0, 1, open_low=True)
 

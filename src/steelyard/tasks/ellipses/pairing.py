@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidSpec
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.spec import render_value
 from steelyard.match.assign import MATCHINGS
@@ -36,7 +36,7 @@ def take_own_distance(metric: Metric) -> None:
 def usual_threshold(metric: Metric, distance: str) -> float:
     """The threshold where none is given; a distance of the user's has no usual one."""
     if isinstance(distance, OwnDistance):
-        raise InputError(
+        raise InvalidSpec(
             f"metric '{metric.name}': the distance '{distance}' has no usual threshold", remedy="Give t, such as t=5."
         )
     return DISTANCES[distance].threshold
@@ -65,7 +65,7 @@ def check_threshold(metric: Metric, name: str, distance: str) -> None:
     within_range(metric, name, 0, math.inf)
     value = getattr(metric, name)
     if distance in DISTANCES and not DISTANCES[distance].pixels and value >= 1:
-        raise InputError(
+        raise InvalidSpec(
             f"metric '{metric.name}': with distance={distance} every pair is within {name}={render_value(value)}",
             remedy="That distance goes from 0 to 1.",
         )
@@ -75,7 +75,7 @@ def check_weights(metric: Metric, weights: object) -> None:
     """Five numbers, none negative, not all 0."""
     five = weights if isinstance(weights, tuple) and len(weights) == 5 else ()
     if not any(five) or not all(isinstance(w, int | float) and 0 <= w <= 1e12 for w in five):
-        raise InputError(
+        raise InvalidSpec(
             f"metric '{metric.name}': weights cannot be {render_value(weights)}",
             remedy="Give five numbers from 0 up: of xc, yc, theta, a, b. Example: weights=[1, 1, 0.1, 1, 1].",
         )

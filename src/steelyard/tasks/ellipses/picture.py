@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.align.sets import SetPairs
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidSpec
 from steelyard.core.metric import Metric
 from steelyard.core.scene import EllipseShape, LineShape, Scene
 from steelyard.core.statistic import SharedCache
@@ -15,7 +15,7 @@ from steelyard.tasks.ellipses.score import Scored
 def scene(pairs: SetPairs, unit: int, metric: Metric) -> Scene:
     """The image at place `unit`, paired as the metric pairs."""
     if not isinstance(metric, Scored):
-        raise InputError(
+        raise InvalidSpec(
             f"metric '{metric}' makes no pairs with distances",
             remedy="Draw by score or score_truths, such as score(distance=wasserstein).",
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidNumber, InvalidValue
 from steelyard.core.plain import PlainPair, to_numpy
 from steelyard.tasks.ellipses.data import PARAMETERS
 
@@ -21,7 +21,7 @@ def plain_sides(truth: Any, predictions: Any) -> PlainPair | None:
     if not (_by_image(truth) and _by_image(predictions)):
         return None
     if len(truth) != len(predictions):
-        raise InputError(
+        raise InvalidValue(
             f"truth has {len(truth):,} images and predictions have {len(predictions):,}",
             remedy="Lists are joined by position: give one list per image on both sides, empty where there is none.",
         )
@@ -56,12 +56,12 @@ def _rows(image: Any, number: int, side: str, most: int) -> list[tuple[int, list
         )
         if not numbers or not 5 <= len(values) <= most:
             more = ", and in predictions a score behind them" if most > 5 else ""
-            raise InputError(
+            raise InvalidValue(
                 f"{values!r} is not an ellipse", where=f"{side}, image {number}, ellipse {place}",
                 remedy=f"Give five numbers: xc, yc, theta, a, b{more}.",
             )  # fmt: skip
         if not all(math.isfinite(value) for value in values):
-            raise InputError(
+            raise InvalidNumber(
                 f"{values!r} has a value that is not finite", where=f"{side}, image {number}, ellipse {place}",
                 remedy="Give five finite numbers, or leave the ellipse out.",
             )  # fmt: skip

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import EmptyCell, InvalidValue, OutOfRange, ShapeMismatch
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
@@ -91,19 +91,19 @@ def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Reco
     for records in (truth, prediction):
         numbers = records["keypoints"].shape[1]
         if len(records) and not width:
-            raise InputError(
+            raise EmptyCell(
                 "the list of keypoints is empty",
                 where=records.where(0, "keypoints"),
                 remedy="Give x, y and v of each point.",
             )
         if len(records) and numbers % 3:
-            raise InputError(
+            raise ShapeMismatch(
                 f"{numbers} numbers per row are not x, y and v of points",
                 where=records.where(0, "keypoints"),
                 remedy="Give x, y and v of each point.",
             )
         if len(records) and numbers != width:
-            raise InputError(
+            raise ShapeMismatch(
                 f"{numbers} numbers per row, where the other side has {width}",
                 where=records.where(0, "keypoints"),
                 remedy="Give x, y and v of the same points on both sides.",
@@ -115,7 +115,7 @@ def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Reco
 def _sigmas(given: Any, points: int) -> tuple[float, ...]:
     if given is None:
         if points not in (0, len(BODY)):
-            raise InputError(
+            raise ShapeMismatch(
                 f"there are {points} keypoints, and sigmas are known for COCO's {len(BODY)} only",
                 remedy="Give the option sigmas: one number for all (0.05), or one for each.",
             )
@@ -123,9 +123,9 @@ def _sigmas(given: Any, points: int) -> tuple[float, ...]:
     sigmas = tuple(given) * (max(1, points) if len(given) == 1 else 1)
     wrong = [sigma for sigma in sigmas if not 1e-6 <= sigma <= 1e6]
     if wrong:
-        raise InputError(f"a sigma of {wrong[0]:g} is out of range", remedy="It must be from 1e-6 to 1e6.")
+        raise OutOfRange(f"a sigma of {wrong[0]:g} is out of range", remedy="It must be from 1e-6 to 1e6.")
     if len(sigmas) != points and points:
-        raise InputError(f"{len(sigmas)} sigmas for {points} keypoints", remedy="Give one number, or one for each.")
+        raise ShapeMismatch(f"{len(sigmas)} sigmas for {points} keypoints", remedy="Give one number, or one for each.")
     return sigmas
 
 
@@ -136,7 +136,7 @@ def _measured(records: Records, sigmas: tuple[float, ...], truth: bool) -> BoxRe
         points = np.zeros((0, 3 * len(sigmas)))
     far = np.flatnonzero((np.abs(points) > LARGEST).any(axis=1))
     if len(far):
-        raise InputError("a keypoint is beyond 1e12", where=records.where(int(far[0]), "keypoints"))
+        raise InvalidValue("a keypoint is beyond 1e12", where=records.where(int(far[0]), "keypoints"))
     columns["shape"] = points
     seen = points[:, 2::3] > 0
     if not truth or "x" not in columns:

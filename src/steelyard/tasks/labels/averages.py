@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidSpec
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of
@@ -74,7 +74,7 @@ class Wrapper(Metric):
     def inner(self) -> PerClass:
         """The metric inside."""
         if not isinstance(self.of, PerClass):
-            raise InputError(f"metric '{self.of}' is not one that every class has", remedy="Example: macro(f1).")
+            raise InvalidSpec(f"metric '{self.of}' is not one that every class has", remedy="Example: macro(f1).")
         return self.of
 
     @classmethod
@@ -85,7 +85,7 @@ class Wrapper(Metric):
     def check(self) -> None:
         """Check that the metric inside is one that every class has, and names none."""
         if self.inner.only is not None:
-            raise InputError(
+            raise InvalidSpec(
                 f"metric '{self}' wraps a metric of one class", remedy=f"Write {self.name}({self.of.name})."
             )
         self.of.check()
@@ -255,7 +255,7 @@ class Micro(Wrapper):
         super().check()
         one_of(self, "undefined", "skip", "zero")
         if not isinstance(self.of, CountMetric | RankedMetric):
-            raise InputError(f"metric '{self.of}' has no micro form", remedy=f"Use macro({self.of}).")
+            raise InvalidSpec(f"metric '{self.of}' has no micro form", remedy=f"Use macro({self.of}).")
 
     def needs(self) -> tuple[Requirement, ...]:
         """What the metric of all decisions reads."""
@@ -367,13 +367,13 @@ class OneVersusOne(Wrapper):
         super().check()
         one_of(self, "weighted", True, False)
         if not isinstance(self.of, RankedMetric):
-            raise InputError(f"metric '{self.of}' is not one of a ranking", remedy="Example: ovo(roc_auc).")
+            raise InvalidSpec(f"metric '{self.of}' is not one of a ranking", remedy="Example: ovo(roc_auc).")
 
     @property
     def ranked(self) -> RankedMetric:
         """The metric inside."""
         if not isinstance(self.of, RankedMetric):
-            raise InputError(f"metric '{self.of}' is not one of a ranking", remedy="Example: ovo(roc_auc).")
+            raise InvalidSpec(f"metric '{self.of}' is not one of a ranking", remedy="Example: ovo(roc_auc).")
         return self.of
 
     def needs(self) -> tuple[Requirement, ...]:

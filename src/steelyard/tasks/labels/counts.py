@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import EmptyInput, InvalidSpec, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, UnitClasses, within_range
@@ -186,7 +186,7 @@ def place_of(metric: Metric, label: str | int | None, facts: Metadata) -> int:
         return positive(facts)
     classes = classes_of(facts)
     if str(label) not in classes:
-        raise InputError(f"metric '{metric}': there is no class '{label}'", remedy=nearest(str(label), classes))
+        raise EmptyInput(f"metric '{metric}': there is no class '{label}'", remedy=nearest(str(label), classes))
     return classes.index(str(label))
 
 
@@ -245,7 +245,7 @@ class PerClass(Metric):
 
     def pooled(self, totals: TotalsView) -> Floats:
         """The value of all classes' decisions in one."""
-        raise InputError(f"metric '{self.name}' has no micro average", remedy=f"Use macro({self.name}).")
+        raise InvalidSpec(f"metric '{self.name}' has no micro average", remedy=f"Use macro({self.name}).")
 
     def has_overall(self, facts: Metadata) -> bool:
         """Whether there is a value of all classes together."""

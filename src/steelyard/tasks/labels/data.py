@@ -22,7 +22,16 @@ import numpy as np
 from steelyard import _native
 from steelyard.align.codes import codes
 from steelyard.align.join import check_policy, join_rows
-from steelyard.core.errors import InputError, first_few, nearest
+from steelyard.core.errors import (
+    Conflict,
+    EmptyCell,
+    EmptyInput,
+    InvalidValue,
+    MissingColumn,
+    Unmatched,
+    first_few,
+    nearest,
+)
 from steelyard.core.frozen import frozen
 from steelyard.core.kinds import KINDS_FROM, KindUnits
 from steelyard.core.metadata import Axis, Metadata
@@ -94,7 +103,7 @@ def declared_by_columns(pairs: LabelPairs) -> tuple[str, ...] | None:
             continue
         if classes is not None and set(classes) != set(columns):
             odd = sorted(set(classes) ^ set(columns))
-            raise InputError(
+            raise MissingColumn(
                 f"columns of '{name}' and others are not of the same classes: {first_few(odd)} is missing in one",
                 where=side.source,
                 remedy="Give one column for each class wherever there is one per class.",
@@ -143,7 +152,7 @@ def _refuse_empty(side: Records, names: Sequence[str], code: Array) -> None:
     for empty in (i for i, name in enumerate(names) if not name):
         rows = np.flatnonzero(code == empty)
         if len(rows):
-            raise InputError(
+            raise EmptyCell(
                 "the label is empty", where=side.where(int(rows[0]), "label"), remedy="Give every row a label."
             )
 
@@ -156,7 +165,7 @@ def _refuse_undeclared(
     wrong = np.flatnonzero(recode[code] < 0)
     if len(wrong):
         label = names[int(code[wrong[0]])]
-        raise InputError(
+        raise InvalidValue(
             f"label '{label}' was never declared; the classes are {first_few(classes, 5)}",
             where=side.where(int(wrong[0]), "label"),
             remedy=nearest(label, classes),
@@ -172,7 +181,7 @@ def code_several(pairs: LabelPairs) -> Coded:
     truth = _indicators(pairs.truth, known)
     predicted = _indicators(pairs.prediction, known)
     if truth is None:  # cannot be: the truth was checked to hold labels
-        raise InputError("there are no labels", where=pairs.truth.source)
+        raise EmptyInput("there are no labels", where=pairs.truth.source)
     if predicted is not None:
         rows = pairs.prediction_rows
         missing = rows < 0
@@ -191,7 +200,7 @@ def _indicators(side: Records, classes: tuple[str, ...]) -> Array | None:
     for row, labels in enumerate(side["labels"].tolist()):
         for name in labels:
             if name not in place:
-                raise InputError(
+                raise InvalidValue(
                     f"label '{name}' was never declared; the classes are {first_few(classes, 5)}",
                     where=side.where(row, "labels"),
                     remedy=nearest(name, classes),
@@ -205,12 +214,12 @@ def scored(pairs: LabelPairs, kind: str) -> Scored | None:
     side, classes = pairs.prediction, pairs.classes
     columns = class_columns(side, kind)
     if kind in side and columns:
-        raise InputError(
+        raise Conflict(
             f"there are both '{kind}' and '{kind}:{columns[0]}'", where=side.source, remedy="Keep one of them."
         )
     if kind in side:
         if pairs.several or len(classes) > 2:
-            raise InputError(
+            raise Conflict(
                 f"one column '{kind}' is for two classes, and there are {len(classes)}: {first_few(classes, 5)}",
                 where=side.source,
                 remedy=f"Give a column for each class: {kind}:CLASS.",
@@ -222,14 +231,14 @@ def scored(pairs: LabelPairs, kind: str) -> Scored | None:
             odd = sorted({*classes} ^ {*columns})
             if odd:
                 column = f"'{kind}:{odd[0]}'"
-                raise InputError(
+                raise MissingColumn(
                     f"there is no column {column}" if odd[0] in classes else f"column {column} is of no class",
                     where=side.source,
                     remedy="Every class needs one, and only classes.",
                 )
             columns = list(classes)
         elif len(classes) > 2:
-            raise InputError(
+            raise InvalidValue(
                 f"there is one column of {kind} and {len(classes)} classes: {first_few(classes, 5)}",
                 where=side.source,
                 remedy=f"Give a column for each class: {kind}:CLASS.",
@@ -252,7 +261,7 @@ def _refuse_sums(side: Records, values: Array) -> None:
     wrong = np.flatnonzero(np.abs(sums - 1) > SUM_TOLERANCE)
     if len(wrong):
         row = int(wrong[0])
-        raise InputError(
+        raise InvalidValue(
             f"the probabilities add up to {sums[row]:.6g}, not to 1 (within {SUM_TOLERANCE:g})"
             + (f"; so do {len(wrong) - 1} other rows'" if len(wrong) > 1 else ""),
             where=side.place(row),
@@ -397,7 +406,7 @@ def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Reco
         return truth, prediction
     classes = tuple(dict.fromkeys(str(name) for name in given["label"].tolist()))
     if not classes:
-        raise InputError("no class is declared", where=given.source, remedy="Name at least one.")
+        raise EmptyInput("no class is declared", where=given.source, remedy="Name at least one.")
     declared = DeclaredRecords(truth.source, truth.columns, truth.other, truth.place, truth.names, classes)
     return declared, prediction
 
@@ -472,7 +481,7 @@ class LabelPairs(Countable):
             if values is not None and (len(rows) == 0 or rows.min() >= 0):
                 return values[rows], self.owned[1]
         known = [*self.truth.columns, *self.truth.other]
-        raise InputError(
+        raise MissingColumn(
             f"column '{name}' is missing, which the slices are by", where=self.truth.source, remedy=nearest(name, known)
         )
 
@@ -606,7 +615,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     else:
         check_policy(policy)
         if len(truth) != len(prediction):
-            raise InputError(
+            raise Unmatched(
                 f"has {len(prediction)} rows and {truth.source} has {len(truth)}; without ids they cannot be joined",
                 where=prediction.source,
                 remedy="Give both sides a column 'id'.",
@@ -637,27 +646,27 @@ def _require_labels(truth: Records, prediction: Records) -> None:
         given = [k for k in kinds if k in records or class_columns(records, k)]
         has = ", ".join(f"'{c}'" for c in (*records.names.values(), *records.other)) or "none"
         if not given:
-            raise InputError(
+            raise MissingColumn(
                 f"there is no column of {' or '.join(kinds)}; the columns are {has}",
                 where=records.source,
                 remedy="Rename the column, or map it: --map label=YOUR_COLUMN.",
             )
         if "labels" in records and ("label" in records or class_columns(records, "label")):
-            raise InputError(
+            raise Conflict(
                 "there are both 'label' and 'labels'", where=records.source, remedy="Keep 'labels' for several per row."
             )
         if "label" in records and class_columns(records, "label"):
-            raise InputError(
+            raise Conflict(
                 "there are both 'label' and a column per class", where=records.source, remedy="Keep one of them."
             )
     if "label" in truth and ("labels" in prediction or class_columns(prediction, "label")):
-        raise InputError(
+        raise InvalidValue(
             "the predictions hold several labels per row and the truth one",
             where=prediction.source,
             remedy="Give the truth in a column 'labels' too.",
         )
     if "label" not in truth and "label" in prediction:
-        raise InputError(
+        raise InvalidValue(
             "the predictions hold one label per row and the truth several",
             where=prediction.source,
             remedy="Give the predictions in a column 'labels' too.",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidNumber, InvalidValue, ShapeMismatch, UnknownName
 from steelyard.core.kinds import KINDS_FROM
 from steelyard.core.numerals import is_whole
 from steelyard.core.options import Options
@@ -37,12 +37,12 @@ def _declared(options: Options) -> tuple[int, ...] | None:
     names = list(dict.fromkeys(str(name) for name in given["label"].tolist()))
     wrong = [name for name in names if not (is_whole(name) and str(int(name)) == name and int(name) < 1 << 24)]
     if wrong:
-        raise InputError(
+        raise InvalidNumber(
             f"class '{wrong[0]}' is no whole number from 0 up", where=given.source,
             remedy="A device counts whole numbers: declare the numbers that the tensors hold.",
         )  # fmt: skip
     if not 0 < len(names) <= MOST_IN_A_TABLE:
-        raise InputError(
+        raise InvalidValue(
             f"{len(names):,} classes are declared", where=given.source,
             remedy=f"A device counts from 1 to {MOST_IN_A_TABLE:,}; leave device out for more.",
         )  # fmt: skip
@@ -77,18 +77,18 @@ class LabelCounter(Counter):
         ]
         right, given = sides
         if right.ndim != 1:
-            raise InputError(f"has {right.ndim} dimensions", where=named[0], remedy="Give one class per row.")
+            raise ShapeMismatch(f"has {right.ndim} dimensions", where=named[0], remedy="Give one class per row.")
         unready = None
         if given.ndim == 2 and given.dtype.is_floating_point:
             if given.shape[1] != self.size and self.classes is not None:
-                raise InputError(
+                raise ShapeMismatch(
                     f"has {given.shape[1]} scores per row, and {self.size} classes are declared", where=named[1],
                     remedy="Give one score per class, in the order of the classes.",
                 )  # fmt: skip
             places, unready = best(given, 1)
             given = places if self._values is None else self._values[places]
         if given.shape != right.shape:
-            raise InputError(
+            raise ShapeMismatch(
                 f"has shape {tuple(given.shape)}, and the truth {tuple(right.shape)}", where=named[1],
                 remedy="Give one class per row, or one score per row and class.",
             )  # fmt: skip
@@ -132,12 +132,12 @@ class LabelCounter(Counter):
             said = wrong.text()
             if said:
                 known = f"0 to {ROOM - 1:,}" if self.classes is None else f"the {self.size:,} that are declared"
-                raise InputError(
+                raise UnknownName(
                     f"{int(wrong.count):,} labels are no class: {said}", where=source,
                     remedy=f"Classes are {known}; declare others with options={{'classes': ...}}.",
                 )  # fmt: skip
         if int(self.unready):
-            raise InputError(
+            raise InvalidNumber(
                 f"{int(self.unready):,} rows hold a score that is not finite", where=SOURCES[1],
                 remedy="Every score must be finite.",
             )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import ShapeMismatch
 from steelyard.core.plain import Array, PlainPair, plain_pair
 
 NEAR = 1e-3  # how far a row's probabilities may add up beside 1; half precision is so near
@@ -29,7 +29,7 @@ def plain_sides(truth: Any, predictions: Any) -> PlainPair | None:
         return None
     classes, predicted = pair
     if classes.ndim != 1:
-        raise InputError(
+        raise ShapeMismatch(
             f"truth has {classes.shape[1]} columns", where="truth",
             remedy="Several labels per row need names: {'label': {'cat': [...], 'dog': [...]}}.",
         )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidValue
 from steelyard.core.pairs import Array
 from steelyard.core.plan import POINT
 from steelyard.core.state import State, Totals
@@ -57,7 +57,7 @@ def confusion(pairs: LabelPairs, name: str = "confusion") -> Table:
     """The confusion matrix: truth by prediction, raw or as shares. A row that has no prediction is in none."""
     classes = pairs.classes
     if len(classes) > MOST_CLASSES:
-        raise InputError(
+        raise InvalidValue(
             f"the table '{name}' of {len(classes):,} classes has {len(classes) ** 2:.1e} cells",
             remedy=f"It is made of up to {MOST_CLASSES:,} classes; the scores, and the table 'classes', know no limit.",
         )

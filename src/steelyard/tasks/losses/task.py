@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 
 from steelyard.align.join import join_rows
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidValue, MissingColumn, Unsupported
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.options import Options
@@ -87,14 +87,14 @@ PREDICTION = Schema(
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> Pairs:
     """Join rows by image and item. A loss has no worst value, so a missing row cannot be given one."""
     if policy.missing == "worst":
-        raise InputError("missing='worst' cannot be had: a loss has no upper end", remedy="Choose error or skip.")
+        raise Unsupported("missing='worst' cannot be had: a loss has no upper end", remedy="Choose error or skip.")
     if "target" not in truth and "value" not in truth:
-        raise InputError(
+        raise MissingColumn(
             "there is neither a column 'target' nor 'value'", where=truth.source, remedy="Give one of them, or both."
         )
     for name, other in SIDES:
         if name in truth and other not in prediction:
-            raise InputError(
+            raise MissingColumn(
                 f"column '{other}' is missing, which column '{name}' of the truth goes with",
                 where=prediction.source,
                 remedy=f"Rename the column, or map it: --map prediction.{other}=YOUR_COLUMN.",
@@ -114,7 +114,7 @@ def _refuse_one_sided(pairs: Pairs, name: str, other: str) -> None:
         here, there = "empty", "has a number"
         if np.isnan(prediction[row]):
             here, there = there, here
-        raise InputError(
+        raise InvalidValue(
             f"the cell {'is ' if here == 'empty' else ''}{here}, but '{other}' of the same row of the predictions "
             f"{'is ' if there == 'empty' else ''}{there}",
             where=pairs.truth.where(int(pairs.truth_row[row]), name),

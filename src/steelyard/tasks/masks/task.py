@@ -18,7 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidValue, OutOfRange, ShapeMismatch, Unsupported
 from steelyard.core.options import Option, Options
 from steelyard.core.records import Array, BoxRecords, Column, Records, Schema, with_similarity
 from steelyard.core.task import Policy
@@ -56,9 +56,9 @@ def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Reco
     if options.of("overlap") == "boundary":
         ratio = float(options.of("dilation"))
         if ratio > 1:
-            raise InputError(f"option dilation: {ratio:g} is out of range", remedy="It is a share: 0.02, say.")
+            raise OutOfRange(f"option dilation: {ratio:g} is out of range", remedy="It is a share: 0.02, say.")
         if options.of("format", "truth") == "lvis":
-            raise InputError(
+            raise Unsupported(
                 "overlap=boundary is not supported with the rules of LVIS", remedy="Leave out overlap, or format=lvis."
             )
     return _measured(truth, ratio), _measured(prediction, ratio)
@@ -70,14 +70,14 @@ def _refuse_empty_images(records: Records) -> None:
         bare = np.flatnonzero((np.asarray(records.sizes) == 0).any(axis=1))
         if len(bare):
             height, width = np.asarray(records.sizes)[bare[0]].tolist()
-            raise InputError(
+            raise ShapeMismatch(
                 f"the image is {height} × {width}",
                 where=f"{records.source}, image {records.images[bare[0]]}",
                 remedy="Give its height and width in pixels.",
             )
     bare = np.flatnonzero((_native.mask_sizes(records["mask"].tolist()) == 0).any(axis=1))
     if len(bare):
-        raise InputError(
+        raise InvalidValue(
             "the mask is of an image of size 0",
             where=records.where(int(bare[0]), "mask"),
             remedy="Give the image's height and width in pixels.",
@@ -115,7 +115,7 @@ def _refuse_other_size(records: Records, image: Array, size: Array, known: Array
     if len(odd):
         row = int(odd[0])
         (h, w), (a, b) = size[row].tolist(), known[image[row]].tolist()
-        raise InputError(
+        raise ShapeMismatch(
             f"the mask is {h} × {w} and another one of its image {a} × {b}",
             where=records.where(row, "mask"),
             remedy="All masks of an image are of its size: height × width.",

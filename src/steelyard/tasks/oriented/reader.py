@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import EmptyInput, InvalidValue, MissingFile, UnknownFormat
 from steelyard.core.options import Options
 from steelyard.core.quads import CORNERS
 from steelyard.core.records import Array, BoxRecords, Records, Schema
@@ -36,14 +36,14 @@ def read_sides(
 ) -> tuple[Records, Records]:
     """Truth and predictions; neither can hold the other."""
     if predictions is None:
-        raise InputError(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
+        raise InvalidValue(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     options = options or Options(task.options)
     first = _read(truth, task.truth, columns, "truth", options, None)
     second = _read(predictions, task.prediction, columns, "prediction", options, first)
     sides = _fitted(first, second)
     images = sides[0].images if isinstance(sides[0], BoxRecords) else None
     if not len(sides[0]) and (images is None or not len(images)):
-        raise InputError("there is no image", where=sides[0].source, remedy="The truth needs at least one.")
+        raise EmptyInput("there is no image", where=sides[0].source, remedy="The truth needs at least one.")
     return sides
 
 
@@ -96,10 +96,10 @@ def detect(path: Path, source: str) -> str:
     if suffix in READERS:
         return "csv"
     if not path.exists():
-        raise InputError("there is no such file or folder", where=source, remedy="Check the path.")
+        raise MissingFile("there is no such file or folder", where=source, remedy="Check the path.")
     if suffix in (".xml", ".txt"):
         return "hrsc" if suffix == ".xml" else "dota"
-    raise InputError(
+    raise UnknownFormat(
         f"'{path.suffix}' is no ending of a known format", where=source,
         remedy="Say the format: --format coco, dota, hrsc, yolo-obb or csv.",
     )  # fmt: skip

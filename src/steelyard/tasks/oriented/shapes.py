@@ -12,7 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import (
+    Conflict,
+    DuplicateKey,
+    EmptyInput,
+    InvalidValue,
+    MissingKey,
+    ShapeMismatch,
+    TooLarge,
+    UnknownName,
+    UnreadableFile,
+    nearest,
+)
 from steelyard.core.frozen import frozen
 from steelyard.core.plain import to_numpy
 from steelyard.core.quads import CORNERS, RECTANGLE, corners_of, from_convention
@@ -43,7 +54,7 @@ def records_of_json(data: Any, schema: Schema, side: str, source: str) -> BoxRec
     truth = side == "truth"
     rows = _section(data, "annotations", source) if truth else data
     if not isinstance(rows, list):
-        raise InputError(
+        raise InvalidValue(
             "results are no array",
             where=source,
             remedy="They are an array of objects with image_id, category_id, score.",
@@ -51,7 +62,7 @@ def records_of_json(data: Any, schema: Schema, side: str, source: str) -> BoxRec
     word = "annotation" if truth else "record"
     for i, row in enumerate(rows):
         if not isinstance(row, Mapping):
-            raise InputError("an object is expected", where=f"{source}, {word} {i}", remedy="See the format.")
+            raise InvalidValue("an object is expected", where=f"{source}, {word} {i}", remedy="See the format.")
     columns: dict[str, Array] = {
         "image": as_object(_values(rows, "image_id", source, word)),
         "label": as_object(_values(rows, "category_id", source, word)),
@@ -76,7 +87,7 @@ def records_of_json(data: Any, schema: Schema, side: str, source: str) -> BoxRec
 def _section(data: Any, name: str, source: str) -> list[Any]:
     section = data.get(name) if isinstance(data, Mapping) else None
     if not isinstance(section, list):
-        raise InputError(
+        raise UnknownName(
             f"there is no array '{name}'", where=source,
             remedy="A COCO truth file is an object with the arrays images, annotations and categories.",
         )  # fmt: skip
@@ -88,7 +99,7 @@ def _values(rows: Sequence[Mapping[str, Any]], key: str, source: str, word: str)
         return [row[key] for row in rows]
     except KeyError:
         row = next(i for i, row in enumerate(rows) if key not in row)
-        raise InputError(f"the key '{key}' is missing", where=f"{source}, {word} {row}", remedy="Give it.") from None
+        raise MissingKey(f"the key '{key}' is missing", where=f"{source}, {word} {row}", remedy="Give it.") from None
 
 
 def _ids(items: list[Any], source: str, what: str) -> Array:
@@ -99,14 +110,14 @@ def _ids(items: list[Any], source: str, what: str) -> Array:
             or isinstance(given, bool)
             or abs(given if isinstance(given, int) else 0) >= 1 << 62
         ):
-            raise InputError(
+            raise Conflict(
                 "the id is missing, or neither a whole number nor a text", where=f"{source}, {what} {i}",
                 remedy="Give every one an id.",
             )  # fmt: skip
     ids = ids_of(item["id"] for item in items)
     row = first_repeated(ids)
     if row >= 0:
-        raise InputError(f"id {ids[row]} appears twice", where=f"{source}, {what} {row}", remedy="Ids are unique.")
+        raise DuplicateKey(f"id {ids[row]} appears twice", where=f"{source}, {what} {row}", remedy="Ids are unique.")
     return ids
 
 
@@ -116,7 +127,7 @@ def shape_columns(rows: Sequence[Mapping[str, Any]], source: str, word: str) -> 
         return {name: np.zeros(0) for name in CORNERS}
     key = next((key for key in SHAPES if _holds(rows[0], key)), "")
     if not key:
-        raise InputError(
+        raise EmptyInput(
             "there is no oriented box", where=f"{source}, {word} 0",
             remedy="Give obb (5 numbers), rbox (5), poly (8), a bbox of 5 numbers, or a segmentation of four points.",
         )  # fmt: skip
@@ -128,11 +139,11 @@ def shape_columns(rows: Sequence[Mapping[str, Any]], source: str, word: str) -> 
         numbers = np.array(values, dtype=np.float64)
     except OverflowError:
         row = next(i for i, value in enumerate(values) if any(abs(v) > 1e308 for v in value))
-        raise InputError("a number is too large", where=f"{source}, {word} {row}, key '{key}'") from None
+        raise TooLarge("a number is too large", where=f"{source}, {word} {row}, key '{key}'") from None
     if key == "bbox":
         if not np.isfinite(numbers).all() or (numbers[:, 2:4] < 0).any():
             row = int(np.argmax(~np.isfinite(numbers).all(axis=1) | (numbers[:, 2:4] < 0).any(axis=1)))
-            raise InputError(
+            raise InvalidValue(
                 f"{numbers[row].tolist()} is no box", where=f"{source}, {word} {row}, key 'bbox'",
                 remedy="Sizes are 0 or more, all numbers finite.",
             )  # fmt: skip
@@ -158,7 +169,7 @@ def _refuse(values: list[list[Any]], key: str, count: int, source: str, word: st
     row = next(i for i, value in enumerate(values) if len(value) != count or others[i])
     few = len(values[row]) != count
     what = f"{len(values[row])} numbers where {count} are expected" if few else f"'{others[row][0]}' is not a number"
-    raise InputError(what, where=f"{source}, {word} {row}, key '{key}'", remedy=f"Give {SPOKEN[count]}.")
+    raise InvalidValue(what, where=f"{source}, {word} {row}, key '{key}'", remedy=f"Give {SPOKEN[count]}.")
 
 
 def columns_of_images(data: Sequence[Any], side: str, source: str) -> dict[str, Any]:
@@ -169,14 +180,14 @@ def columns_of_images(data: Sequence[Any], side: str, source: str) -> dict[str, 
     for i, item in enumerate(data):
         where = f"{source}, item {i}"
         if not isinstance(item, Mapping):
-            raise InputError(f"{type(item).__name__} where a dict is expected", where=where, remedy="One per image.")
+            raise InvalidValue(f"{type(item).__name__} where a dict is expected", where=where, remedy="One per image.")
         for name in item:
             if name not in PER_IMAGE:
-                raise InputError(f"an unknown key '{name}'", where=where, remedy=nearest(str(name), PER_IMAGE))
+                raise UnknownName(f"an unknown key '{name}'", where=where, remedy=nearest(str(name), PER_IMAGE))
         key, count = ("corners", 8) if "corners" in item else ("boxes", 5)
         for name in ("image", key, "labels", *(("scores",) if side == "prediction" else ())):
             if name not in item:
-                raise InputError(f"the key '{name}' is missing", where=where, remedy="See the keys of one image.")
+                raise MissingKey(f"the key '{name}' is missing", where=where, remedy="See the keys of one image.")
         shape = _array(item[key], count, key, where)
         image = item["image"].item() if hasattr(item["image"], "item") else item["image"]
         images.append(image)
@@ -187,16 +198,18 @@ def columns_of_images(data: Sequence[Any], side: str, source: str) -> dict[str, 
             if name in item:
                 values = list(to_numpy(item[name]))
                 if len(values) != len(shape):
-                    raise InputError(
+                    raise ShapeMismatch(
                         f"{len(shape)} {key} and {len(values)} {name}", where=where, remedy="One for each."
                     )
                 columns.setdefault(column, []).extend(v.item() if hasattr(v, "item") else v for v in values)
     if len({shape.shape[1] for shape in shapes}) > 1:
-        raise InputError("some images have boxes and others corners", where=source, remedy="Give one of them in all.")
+        raise InvalidValue("some images have boxes and others corners", where=source, remedy="Give one of them in all.")
     rows = len(columns.get("image", ()))
     for name, values in columns.items():
         if len(values) != rows:
-            raise InputError(f"'{name}' is given for some images only", where=source, remedy="Give it for all or none.")
+            raise InvalidValue(
+                f"'{name}' is given for some images only", where=source, remedy="Give it for all or none."
+            )
     for name in ("image", "label", *(("score",) if side == "prediction" else ())):
         columns.setdefault(name, [])
     flat: dict[str, Any] = {name: as_object(values) for name, values in columns.items()}
@@ -211,9 +224,9 @@ def _array(values: Any, count: int, key: str, where: str) -> Array:
     try:
         array = np.asarray(to_numpy(values), dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{key} cannot be read: {error}", where=where, remedy=f"Give n × {count}.") from None
+        raise UnreadableFile(f"{key} cannot be read: {error}", where=where, remedy=f"Give n × {count}.") from None
     array = array.reshape(-1, 8) if key == "corners" and array.ndim == 3 and array.shape[1:] == (4, 2) else array
     if array.size and (array.ndim != 2 or array.shape[1] != count):
         shape = " × ".join(map(str, array.shape))
-        raise InputError(f"{key} are {shape}", where=where, remedy=f"Give n × {count}: {SPOKEN[count]}.")
+        raise ShapeMismatch(f"{key} are {shape}", where=where, remedy=f"Give n × {count}: {SPOKEN[count]}.")
     return array if array.size else np.zeros((0, count))

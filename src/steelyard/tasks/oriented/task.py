@@ -19,7 +19,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidValue, MissingColumn
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
@@ -129,7 +129,7 @@ def _measured(records: Records, side: str, options: Options) -> BoxRecords:
     corners = corners_of_records(records, side, options)
     crossed = np.flatnonzero(_native.quad_shapes(corners) == 2)
     if len(crossed):
-        raise InputError(
+        raise InvalidValue(
             "the polygon crosses itself",
             where=records.where(int(crossed[0]), "x1"),
             remedy="List the corners in order around the box.",
@@ -156,7 +156,7 @@ def corners_of_records(records: Records, side: str, options: Options) -> Floats:
         return np.ascontiguousarray(np.stack([records[name] for name in CORNERS], axis=1), dtype=np.float64)
     lacking = [name for name in RECTANGLE if name not in records]
     if lacking:
-        raise InputError(
+        raise MissingColumn(
             f"column '{lacking[0]}' is missing", where=records.source,
             remedy="Give centre, size and angle (cx, cy, w, h, angle), or four corners (x1, y1 to x4, y4).",
         )  # fmt: skip
@@ -177,7 +177,7 @@ def _check_angles(rows: Floats, name: str, records: Records) -> None:
         if len(wrong):
             row = int(wrong[0])
             what = f"angle {angle[row]:g}, width {rows[row, 2]:g} and height {rows[row, 3]:g} are not of '{name}'"
-            raise InputError(
+            raise InvalidValue(
                 f"{what}; {len(wrong)} of {len(rows)} rows are not", where=records.where(row, "angle"),
                 remedy="Say the convention that they are in: --angle radians or degrees take every range.",
             )  # fmt: skip
@@ -189,7 +189,7 @@ def _check_angles(rows: Floats, name: str, records: Records) -> None:
         what = f"angle {angle[row]:g} is more than a full turn"
         if not CONVENTIONS[name].degrees:
             what, remedy = f"angle {angle[row]:g} looks like degrees", "Say --angle degrees."
-        raise InputError(
+        raise InvalidValue(
             f"{what}; {len(beyond)} of {len(rows)} rows are beyond", where=records.where(row, "angle"), remedy=remedy
         )
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.align.join import join_rows
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidValue, ShapeMismatch, UnknownName
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import Option, Options
@@ -74,7 +74,7 @@ class PanopticPairs(Pairs):
                 raise two_kinds(category, other, said, self.prediction.source)
             name, thing = kind
             if thing is None:
-                raise InputError(
+                raise InvalidValue(
                     f"the segments of category {category} have no 'isthing'",
                     where=(self.truth if category in first else self.prediction).source,
                     remedy='Give them "isthing": 1 for a thing, or 0 for stuff.',
@@ -133,7 +133,7 @@ class PanopticPairs(Pairs):
             return truth, Held(np.zeros(truth.shape, dtype=np.uint8))
         prediction = _opened(self.prediction, other)
         if truth.shape != prediction.shape:
-            raise InputError(
+            raise ShapeMismatch(
                 f"{_size(truth.shape)} pixels, and the prediction has {_size(prediction.shape)}",
                 where=self.truth["map"][row] if isinstance(self.truth["map"][row], str) else self.truth.place(row),
                 remedy="Resize the predictions.",
@@ -169,7 +169,7 @@ class PanopticPairs(Pairs):
 def _opened(records: Records, row: int) -> Opened:
     grid = open_row(records, row)
     if len(grid.shape) != 2:
-        raise InputError(f"has {len(grid.shape)} axes", where=records.place(row), remedy="A map is height × width.")
+        raise ShapeMismatch(f"has {len(grid.shape)} axes", where=records.place(row), remedy="A map is height × width.")
     return grid
 
 
@@ -178,20 +178,20 @@ def _refuse(records: Records, row: int, pixels: Mapping[int, int], sizes: bool) 
     where, segments = records.place(row), row_segments(records, row)
     for number, many in pixels.items():
         if number != VOID and number not in segments:
-            raise InputError(
+            raise UnknownName(
                 f"id {number} in the map ({many:,} pixels) is not in segments_info",
                 where=where,
                 remedy="Give every id of the map a segment.",
             )
     for number, segment in segments.items():
         if number not in pixels:
-            raise InputError(
+            raise UnknownName(
                 f"segment {number} ({segment.name}) has no pixel in the map",
                 where=where,
                 remedy="Leave it out of segments_info.",
             )
         if sizes and segment.area >= 0 and segment.area != pixels[number]:
-            raise InputError(
+            raise ShapeMismatch(
                 f"segment {number} has an area of {segment.area:,} in the JSON and {pixels[number]:,} pixels "
                 "in the map",
                 where=where,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from steelyard.core.block import CellsBlock
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import EmptyInput, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of, within_range
@@ -112,7 +112,7 @@ class Quality(Metric):
             return tuple(replace(self, of="all", only=as_spec(name)) for name in names)
         if self.only is not None and facts.axes["class"].find(self.only) < 0:
             known = facts.axes["class"].shown
-            raise InputError(f"there is no class '{self.only}'", remedy=nearest(str(self.only), known))
+            raise EmptyInput(f"there is no class '{self.only}'", remedy=nearest(str(self.only), known))
         return (self,)
 
     def need(self) -> SegmentCounts:

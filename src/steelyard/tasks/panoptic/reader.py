@@ -13,7 +13,17 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import (
+    Conflict,
+    DuplicateKey,
+    EmptyInput,
+    InputError,
+    InvalidFile,
+    InvalidValue,
+    MissingFile,
+    MissingKey,
+    nearest,
+)
 from steelyard.core.json_fields import json_field, json_whole
 from steelyard.core.options import Options
 from steelyard.core.records import MapRecords, Records, as_object
@@ -31,7 +41,7 @@ def read_sides(
 ) -> tuple[Records, Records]:
     """Truth and predictions. Predictions that list no categories have those of the truth."""
     if predictions is None:
-        raise InputError(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
+        raise InvalidValue(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     options = options or Options(task.options)
     given = options.of("categories")
     known = {} if given is None else _categories_file(Path(given), str(given))
@@ -40,7 +50,7 @@ def read_sides(
         _side(task, predictions, columns, "prediction", known, options),
     )
     if not len(sides[0]):
-        raise InputError("there are no images", where=sides[0].source, remedy="The truth needs at least one.")
+        raise EmptyInput("there are no images", where=sides[0].source, remedy="The truth needs at least one.")
     return sides
 
 
@@ -63,7 +73,7 @@ def _side(
         return _coco(Path(data), str(data), known, side, options)
     for option in ("categories", "folder"):
         if options.of(option, side) is not None:
-            raise InputError(
+            raise Conflict(
                 f"the option {option} is for COCO's panoptic JSON files",
                 where=str(data) if isinstance(data, str | PathLike) else name,
                 remedy="In tables and arrays, segments have name and isthing, and maps have their paths.",
@@ -74,7 +84,7 @@ def _side(
 def _coco(path: Path, source: str, known: dict[int, tuple[str, int]], side: str, options: Options) -> Records:
     content = _json(path, source)
     if not isinstance(content, dict) or "annotations" not in content:
-        raise InputError(
+        raise MissingKey(
             "is not a panoptic JSON: the key 'annotations' is missing",
             where=source,
             remedy="Give a COCO panoptic file: annotations with segments_info, and categories.",
@@ -83,7 +93,7 @@ def _coco(path: Path, source: str, known: dict[int, tuple[str, int]], side: str,
     if options.of("categories") is None:
         listed = _categories(content["categories"], source) if content.get("categories") else {}
         if not listed and side == "truth":
-            raise InputError(
+            raise MissingKey(
                 "the key 'categories' is missing, which says what is a thing and what is stuff",
                 where=source,
                 remedy='Add [{"id": 1, "name": "car", "isthing": 1}], or name a file of them by the option categories.',
@@ -102,7 +112,7 @@ def _coco(path: Path, source: str, known: dict[int, tuple[str, int]], side: str,
         listed_segments = expect(json_field(one, "segments_info", where), "an array", "segments_info", where)
         entries = [_segment(entry, categories, named, where) for entry in listed_segments]
         if image in seen:
-            raise InputError(f"duplicate image {image}", where=where, remedy="List each image once.")
+            raise InvalidValue(f"duplicate image {image}", where=where, remedy="List each image once.")
         seen.add(image)
         ids.append(image)
         segments.append(f"[{', '.join(entries)}]")
@@ -122,7 +132,7 @@ def _json(path: Path, source: str) -> Any:
         if isinstance(error, InputError):
             raise
         what = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise InputError(f"is not valid JSON: {what}", where=source, remedy="Is the file whole?") from None
+        raise InvalidFile(f"is not valid JSON: {what}", where=source, remedy="Is the file whole?") from None
 
 
 def _categories_file(path: Path, source: str) -> dict[int, tuple[str, int]]:
@@ -130,7 +140,7 @@ def _categories_file(path: Path, source: str) -> dict[int, tuple[str, int]]:
     content = _json(path, source)
     listed = _categories(content.get("categories") if isinstance(content, dict) else content, source)
     if not listed:
-        raise InputError("lists no categories", where=source, remedy="Each has id, name and isthing.")
+        raise InvalidValue("lists no categories", where=source, remedy="Each has id, name and isthing.")
     return listed
 
 
@@ -141,9 +151,9 @@ def _categories(content: Any, source: str) -> dict[int, tuple[str, int]]:
         category, thing = (json_whole(json_field(one, key, where), key, where) for key in ("id", "isthing"))
         name = expect(json_field(one, "name", where), "a text", "name", where)
         if thing not in (0, 1):
-            raise InputError(f"'isthing' is {thing}", where=where, remedy="It must be 1 for a thing, 0 for stuff.")
+            raise InvalidValue(f"'isthing' is {thing}", where=where, remedy="It must be 1 for a thing, 0 for stuff.")
         if categories.setdefault(category, (name, thing)) != (name, thing):
-            raise InputError(f"category {category} is listed twice", where=where, remedy="List each category once.")
+            raise DuplicateKey(f"category {category} is listed twice", where=where, remedy="List each category once.")
     return categories
 
 
@@ -154,7 +164,7 @@ def _folder(path: Path, source: str, given: str | None, files: list[str], side: 
         return folder
     if given is None and (path.parent / files[0]).is_file():
         return path.parent
-    raise InputError(
+    raise MissingFile(
         f"there is no folder '{folder}' with the PNG files",
         where=source,
         remedy=f"Name it by the option folder: -O {side}.folder=DIR.",
@@ -171,7 +181,7 @@ def _segment(entry: Any, categories: Categories, named: dict[int, str], where: s
     """A segment as JSON, with the name of its category; `named` keeps names as JSON."""
     number, category = (json_whole(json_field(entry, key, where), key, where) for key in ("id", "category_id"))
     if categories and category not in categories:
-        raise InputError(
+        raise InvalidValue(
             f"segment {number} is of category {category}, which is not listed",
             where=where,
             remedy=nearest(str(category), map(str, categories)),

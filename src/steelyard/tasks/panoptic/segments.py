@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InputError, InvalidValue, TooLarge
 from steelyard.core.frozen import frozen
 from steelyard.core.json_fields import json_field, json_whole
 from steelyard.core.pairs import Array
@@ -138,7 +138,7 @@ def joined_kind(one: Kind, other: Kind) -> Kind | None:
 
 def two_kinds(category: int, kind: Kind, other: Kind, where: str) -> InputError:
     """A category that is called two names, or is a thing and stuff."""
-    return InputError(
+    return InvalidValue(
         f"category {category} is '{kind[0] or category}' and '{other[0] or category}', or a thing and stuff",
         where=where,
         remedy="Name each category alike on both sides.",
@@ -154,7 +154,7 @@ def row_segments(records: Records, row: int) -> dict[int, Segment]:
     except (ValueError, RecursionError):
         listed = None
     if not isinstance(listed, list):
-        raise InputError(
+        raise InvalidValue(
             "the segments are not a list in JSON",
             where=where,
             remedy='Example: [{"id": 7, "category_id": 1, "name": "car", "isthing": 1}].',
@@ -163,13 +163,13 @@ def row_segments(records: Records, row: int) -> dict[int, Segment]:
         number, category = (json_whole(json_field(one, key, where), key, where) for key in ("id", "category_id"))
         if number in segments or not 0 < number < 1 << BITS:
             what = "is listed twice" if number in segments else "is not an id from 1 to 2²⁴ - 1"
-            raise InputError(f"segment {number} {what}", where=where, remedy="Give each segment an id of its own.")
+            raise InvalidValue(f"segment {number} {what}", where=where, remedy="Give each segment an id of its own.")
         name, thing = one.get("name"), one.get("isthing")
         if thing not in (0, 1, None):
-            raise InputError(f"'isthing' is {thing!r}", where=where, remedy="It must be 1 for a thing, 0 for stuff.")
+            raise InvalidValue(f"'isthing' is {thing!r}", where=where, remedy="It must be 1 for a thing, 0 for stuff.")
         area, crowd = (json_whole(one.get(key, none), key, where) for key, none in (("area", -1), ("iscrowd", 0)))
         if max(abs(category), abs(area)) >= LARGEST:
-            raise InputError(
+            raise TooLarge(
                 f"segment {number} has a category or an area that is too large",
                 where=where,
                 remedy="Both must be below 2⁶².",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Literal
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidSpec
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.spec import render_value
@@ -45,7 +45,7 @@ class QueryMetric(Metric):
         one_of(self, "ties", "id", "input", "single")
         k = getattr(self, "k", None)
         if k is not None and (isinstance(k, bool) or not isinstance(k, int) or not 1 <= k < ALL):
-            raise InputError(
+            raise InvalidSpec(
                 f"metric '{self.name}': k cannot be {render_value(k)}", remedy="It must be a whole number from 1 up."
             )
         if hasattr(self, "level"):

@@ -11,7 +11,7 @@ from steelyard import _native
 from steelyard.align.join import check_policy
 from steelyard.align.rankings import RankedPairs
 from steelyard.core.embeddings import DeviceEmbeddings, Embeddings
-from steelyard.core.errors import InputError
+from steelyard.core.errors import DuplicateKey, Incompatible, InvalidValue, TooLarge, UnknownName
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array, Coverage
 from steelyard.core.plain import to_numpy
@@ -134,26 +134,30 @@ class _Parts:
         sizes = {side.source: len(side[n]) for side in self.sides for n in side.columns if n.split("_")[0] == part}
         if len(set(sizes.values())) > 1:
             said = " and ".join(f"{size} in {source}" for source, size in sizes.items())
-            raise InputError(f"the sides differ in the number of {part} vectors: {said}", remedy="Give the same ones.")
+            raise Incompatible(
+                f"the sides differ in the number of {part} vectors: {said}", remedy="Give the same ones."
+            )
         if not sizes:
-            raise InputError(f"there is no '{part}'", where=self.sides[0].source, remedy="Give it on both sides.")
+            raise UnknownName(f"there is no '{part}'", where=self.sides[0].source, remedy="Give it on both sides.")
         given = [side for side in self.sides if f"{part}_id" in side]
         if not given:
             return np.arange(next(iter(sizes.values())))
         ids = given[0][f"{part}_id"]
         if len(given) > 1 and [str(x) for x in ids.tolist()] != [str(x) for x in given[1][f"{part}_id"].tolist()]:
-            raise InputError(
+            raise Incompatible(
                 f"'{part}_id' differs between {given[0].source} and {given[1].source}", remedy="Give it on one side."
             )
         if len(set(ids.tolist())) < len(ids):
-            raise InputError(f"'{part}_id' names a vector twice", where=given[0].source, remedy="Ids appear only once.")
+            raise DuplicateKey(
+                f"'{part}_id' names a vector twice", where=given[0].source, remedy="Ids appear only once."
+            )
         return ids
 
 
 def _need(side: Embeddings, name: str, remedy: str) -> None:
     if name not in side:
         has = ", ".join(f"'{column}'" for column in side.columns) or "none"
-        raise InputError(f"array '{name}' is missing; the arrays are {has}", where=side.source, remedy=remedy)
+        raise InvalidValue(f"array '{name}' is missing; the arrays are {has}", where=side.source, remedy=remedy)
 
 
 def _packed(ids: Array) -> Ids:
@@ -161,7 +165,7 @@ def _packed(ids: Array) -> Ids:
         return Ids(*_native.pack_integers(np.ascontiguousarray(ids, dtype=np.int64)))
     packed: Any = _native.pack_objects(ids)
     if isinstance(packed, int):
-        raise InputError(f"the id in row {packed} is no text, or too long", remedy="Give every vector a short id.")
+        raise TooLarge(f"the id in row {packed} is no text, or too long", remedy="Give every vector a short id.")
     return Ids(*packed)
 
 
@@ -185,7 +189,7 @@ def _alike_rows(truth: Embeddings, parts: _Parts) -> tuple[Array, Array]:
     first = np.searchsorted(gallery[by_label], query, side="left")
     count = np.searchsorted(gallery[by_label], query, side="right") - first
     if int(count.sum()) > MOST_ROWS:
-        raise InputError(
+        raise TooLarge(
             f"{int(count.sum()):,} pairs have the same label, more than {MOST_ROWS:,}",
             where=truth.source,
             remedy="Score a sample of the queries.",

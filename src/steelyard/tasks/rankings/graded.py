@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidValue
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.tasks.rankings.base import QueryMetric, RelevantMetric
@@ -104,7 +104,7 @@ class RankBiasedPrecision(RelevantMetric):
         one_of(self, "gain", "binary", "graded")
         within_range(self, "p", 0, 1, open_low=True)
         if self.p == 1:
-            raise InputError("metric 'rbp': p cannot be 1", remedy="It must be below 1: such a reader never stops.")
+            raise InvalidValue("metric 'rbp': p cannot be 1", remedy="It must be below 1: such a reader never stops.")
 
     def value(self) -> QueryValue:
         """Discounted hits."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.embeddings import Embeddings
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import EmptyInput, InvalidText, InvalidValue, MissingColumn, UnknownFormat, nearest
 from steelyard.core.rankings import Ids, Rankings
 from steelyard.core.records import Array, Schema, as_object
 from steelyard.core.task import Task
@@ -32,13 +32,13 @@ RankedSide = Rankings | Embeddings
 def read_sides(task: Task, truth: Any, predictions: Any, mapping: Mapping[str, str]) -> tuple[RankedSide, RankedSide]:
     """Read both sides. A schema's key is the query and the document; `mapping` renames columns of tables."""
     if predictions is None:
-        raise InputError(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
+        raise InvalidValue(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     schemas = {"truth": task.truth, "prediction": task.prediction}
     known = [name for schema in schemas.values() for name in schema.names]
     for target in mapping:
         side, dot, name = target.rpartition(".")
         if (dot and side not in schemas) or name not in known:
-            raise InputError(f"column '{target}' cannot be mapped", remedy=nearest(name, dict.fromkeys(known)))
+            raise InvalidValue(f"column '{target}' cannot be mapped", remedy=nearest(name, dict.fromkeys(known)))
     read: dict[str, RankedSide] = {
         "truth": _read_side(truth, task.truth, mapping, "truth"),
         "prediction": _read_side(predictions, task.prediction, mapping, "prediction"),
@@ -48,13 +48,13 @@ def read_sides(task: Task, truth: Any, predictions: Any, mapping: Mapping[str, s
         looked = [read[side]] if side else list(read.values())
         if not any(given in (*records.names.values(), *records.other) for records in looked):
             has = [name for records in looked for name in (*records.names.values(), *records.other)]
-            raise InputError(
+            raise MissingColumn(
                 f"column '{given}' is missing, which '{target}' is mapped to",
                 where=looked[0].source,
                 remedy=nearest(given, dict.fromkeys(has)),
             )
     if not len(read["truth"]):
-        raise InputError("there are no rows", where=read["truth"].source, remedy="The truth needs at least one.")
+        raise EmptyInput("there are no rows", where=read["truth"].source, remedy="The truth needs at least one.")
     return read["truth"], read["prediction"]
 
 
@@ -83,7 +83,7 @@ def _read_side(data: Any, schema: Schema, mapping: Mapping[str, str], side: str)
             return trec.read_trec(path, shown, side)
         else:
             known = ", ".join([*READERS, ".npz", *(ending for ending in trec.ENDINGS if ending)])
-            raise InputError(f"'{suffix}' is no format that can be read", where=shown, remedy=f"Known: {known}.")
+            raise UnknownFormat(f"'{suffix}' is no format that can be read", where=shown, remedy=f"Known: {known}.")
     if is_embeddings(data):
         return to_embeddings(data, shown)
     if isinstance(data, Mapping) and isinstance(next(iter(data.values()), {}), Mapping):
@@ -149,7 +149,7 @@ def _ids(table: Table, name: str, frame: Any) -> Ids:
         return Ids(*_native.pack_integers(np.ascontiguousarray(values)))
     packed = _native.pack_objects(values)
     if isinstance(packed, int):
-        raise InputError(
+        raise InvalidText(
             "the id is longer than 65,535 bytes, or no text that can be written as UTF-8",
             where=f"{table.place(packed)}, column '{name}'",
             remedy="Give a shorter one.",

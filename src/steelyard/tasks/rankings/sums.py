@@ -11,7 +11,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.align.rankings import RankedPairs
 from steelyard.core.block import SumBlock
-from steelyard.core.errors import InputError
+from steelyard.core.errors import OutOfRange, TooLarge
 from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array
 from steelyard.core.records import LARGEST
@@ -209,7 +209,7 @@ class GainValue(QueryValue):
         k, exponential = ALL if self.k is None else self.k, self.gain == "exponential"
         highest, most = pairs.relevance.max(initial=0.0), MOST_EXPONENTIAL if exponential else LARGEST
         if highest > most:
-            raise InputError(
+            raise TooLarge(
                 f"metric 'ndcg': a relevance of {highest:g} is above {most:g}, the largest for gain={self.gain}",
                 remedy="Give degrees of relevance, such as 0 to 4.",
             )
@@ -250,7 +250,7 @@ class ExpectedValue(QueryValue):
         """As the formula says. A degree above the highest is refused."""
         highest = pairs.relevance.max(initial=0.0)
         if highest > self.max:
-            raise InputError(
+            raise OutOfRange(
                 f"metric 'err': a relevance of {highest:g} is above max={self.max}",
                 remedy=f"Set max to the highest degree: err(max={int(np.ceil(highest))}).",
             )

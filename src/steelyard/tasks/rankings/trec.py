@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import InputError
+from steelyard.core.errors import EmptyCell, InputError, InvalidText, InvalidValue, UnreadableFile
 from steelyard.core.rankings import Ids, Rankings
 from steelyard.core.records import Array
 from steelyard.io.text import is_plain, read_bytes
@@ -35,7 +35,7 @@ def read_trec(path: Path, source: str, side: str) -> Rankings:
     if wrong[0]:
         raise _problem(text, source, side, *wrong)
     if not len(values):
-        raise InputError("the file is empty", where=source, remedy=f"It needs lines of: {' '.join(fields)}.")
+        raise EmptyCell("the file is empty", where=source, remedy=f"It needs lines of: {' '.join(fields)}.")
 
     def where(row: int) -> str:
         return f"{source}, line {_line(text, int(place[row]) >> 16)}"
@@ -50,7 +50,7 @@ def _bytes(path: Path, source: str) -> Array:
     try:
         return np.fromfile(path, dtype=np.uint8)
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", where=source) from None
+        raise UnreadableFile(f"cannot be read: {error.strerror or error}", where=source) from None
 
 
 def _line(text: Array, place: int) -> int:
@@ -62,7 +62,7 @@ def _decoded(text: Array, place: int, source: str) -> str:
     try:
         return bytes(text[begin : begin + size]).decode()
     except UnicodeDecodeError:
-        raise InputError(
+        raise InvalidText(
             "a query is not UTF-8 text", where=f"{source}, line {_line(text, begin)}", remedy="Save the file as UTF-8."
         ) from None
 
@@ -79,4 +79,4 @@ def _problem(text: Array, source: str, side: str, kind: int, place: int, number:
         3: lambda: f"the {fields[_VALUE[side]]} '{line.split()[number][:40]}' is not allowed here: it must be finite",
         4: lambda: "an id is longer than 65,535 bytes",
     }
-    return InputError(what[kind](), where=where, remedy=remedy)
+    return InvalidValue(what[kind](), where=where, remedy=remedy)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.embeddings import DeviceEmbeddings, Embeddings
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import Incompatible, InvalidNumber, InvalidValue, ShapeMismatch, UnknownName, nearest
 from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array
 from steelyard.io.read import as_ids
@@ -54,7 +54,7 @@ def to_embeddings(data: Mapping[str, Any], source: str) -> Embeddings:
     columns: dict[str, Array] = {}
     for name in map(str, data):
         if name not in VECTORS + TEXTS:
-            raise InputError(
+            raise UnknownName(
                 f"there is no array '{name}' in embeddings", where=source, remedy=nearest(name, VECTORS + TEXTS)
             )
     stay = _stay([data[name] for name in VECTORS if name in data])
@@ -66,7 +66,7 @@ def to_embeddings(data: Mapping[str, Any], source: str) -> Embeddings:
             values = to_numpy(data[name])
             array = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
             if array.ndim != 1:
-                raise InputError(
+                raise ShapeMismatch(
                     f"array '{name}' has {array.ndim} dimensions", where=source, remedy="Give one value a vector."
                 )
             if array.dtype.kind in "US":
@@ -74,12 +74,12 @@ def to_embeddings(data: Mapping[str, Any], source: str) -> Embeddings:
             columns[name] = as_ids(Table(source, {name: array}), name, array)
     if len({columns[name].shape[1] for name in VECTORS if name in columns}) > 1:
         sizes = " and ".join(f"{columns[name].shape[1]} in '{name}'" for name in VECTORS)
-        raise InputError(f"the vectors differ in length: {sizes}", where=source, remedy="Both come from one model.")
+        raise Incompatible(f"the vectors differ in length: {sizes}", where=source, remedy="Both come from one model.")
     for part in VECTORS:
         lengths = {name: len(column) for name, column in columns.items() if name.startswith(part)}
         if len(set(lengths.values())) > 1:
             said = ", ".join(f"'{name}' {length}" for name, length in lengths.items())
-            raise InputError(f"arrays of one part differ in length: {said}", where=source)
+            raise Incompatible(f"arrays of one part differ in length: {said}", where=source)
     return (DeviceEmbeddings if stay else Embeddings)(source, columns)
 
 
@@ -101,7 +101,7 @@ def _tensor(values: Any, name: str, source: str) -> Any:
 
 
 def _refuse_shape(name: str, shape: tuple[int, ...], dtype: Any, source: str) -> None:
-    raise InputError(
+    raise ShapeMismatch(
         f"array '{name}' has shape {shape} and type {dtype}",
         where=source,
         remedy="Vectors are a matrix of numbers, one per row.",
@@ -122,14 +122,14 @@ def _refuse_wrong(finite: Array, near: Array, name: str, source: str) -> None:
     """Raise where a vector is not finite, or too large."""
     wrong = np.flatnonzero(~finite)
     if len(wrong):
-        raise InputError(
+        raise InvalidNumber(
             f"a vector holds a number that is not finite ({len(wrong)} vectors do)",
             where=f"{source}, array '{name}', row {wrong[0]}",
             remedy="Every number must be finite.",
         )
     far = np.flatnonzero(~near)
     if len(far):
-        raise InputError(
+        raise InvalidValue(
             f"a vector holds a number beyond {LARGEST:g} ({len(far)} vectors do)",
             where=f"{source}, array '{name}', row {far[0]}",
             remedy="Its square must be a number too.",

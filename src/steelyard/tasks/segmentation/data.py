@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.align.join import join_rows
-from steelyard.core.errors import InputError
+from steelyard.core.errors import Conflict, InvalidValue, ShapeMismatch, UnknownName
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import SIDES, Options
@@ -120,7 +120,7 @@ class MapPairs(Pairs):
         """Both maps of a pair, which are of one size; None where there is no prediction."""
         row, other = int(self.truth_row[pair]), int(self.prediction_row[pair])
         if isinstance(self.truth, CountedMaps):
-            raise InputError(
+            raise InvalidValue(
                 "outlines and pictures need the maps, and only their counts were kept",
                 where=self.truth.source,
                 remedy="Leave device out, or ask for metrics of whole classes, such as miou.",
@@ -130,13 +130,13 @@ class MapPairs(Pairs):
             return truth, None
         prediction = self._open(1, other, self.scores.prediction)
         if self.scores.threshold is not None and isinstance(prediction, PngFile):
-            raise InputError(
+            raise Conflict(
                 "the predictions are labels, and the option threshold is for scores",
                 where=_name(self.prediction, other),
                 remedy="Leave threshold out, or give scores as .npy files of floating-point numbers.",
             )
         if truth.shape != prediction.shape:
-            raise InputError(
+            raise ShapeMismatch(
                 f"{_size(truth.shape)} pixels, and {_name(self.prediction, other)} has {_size(prediction.shape)}",
                 where=_name(self.truth, row),
                 remedy="Resize the predictions to the size of the truth.",
@@ -151,18 +151,18 @@ class MapPairs(Pairs):
         records, colours = (self.truth, self.prediction)[side], self.labelling.colours[side]
         grid = open_row(records, row, reduce)
         if len(grid.shape) != 2:
-            raise InputError(
+            raise ShapeMismatch(
                 f"has {len(grid.shape)} axes", where=_name(records, row), remedy="A label map is height × width."
             )
         if grid.colours != colours and isinstance(records["map"][row], str):
             if colours:
-                raise InputError(
+                raise UnknownName(
                     "has no colours",
                     where=_name(records, row),
                     remedy=f"Its values are classes: leave --palette out, or give -O {SIDES[1 - side]}.palette=FILE.",
                 )
             if records["map"][row].lower().endswith((".png", ".tif", ".tiff")):
-                raise InputError(
+                raise ShapeMismatch(
                     "has three channels",
                     where=_name(records, row),
                     remedy=f"Give --palette, or -O {SIDES[side]}.palette=FILE where the other side has none.",
@@ -269,7 +269,7 @@ def _refuse(pairs: MapPairs, scan: Scan, bad: Array, side: int) -> None:
         else f"value {value}"
     )
     more = f"; {images} images hold such values" if images > 1 else ""
-    raise InputError(
+    raise UnknownName(
         f"{shown} at row {row}, column {column} ({pixels:,} pixels) is no class{more}",
         where=pairs.place(at_pair, side),
         remedy=_remedy(pairs.labelling, value, side),

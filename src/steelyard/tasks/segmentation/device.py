@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import (
+    Conflict,
+    DuplicateKey,
+    InvalidNumber,
+    InvalidValue,
+    MissingColumn,
+    ShapeMismatch,
+    Unsupported,
+)
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array
 from steelyard.core.records import Records, as_object
@@ -25,7 +33,7 @@ def counter(options: Options, device: Any) -> MapCounter:
     known = labelling_of(options)
     if known.ids is None or any(known.colours):
         what = "colours are not counted on a device" if any(known.colours) else "the classes are not declared"
-        raise InputError(what, remedy="Say how many there are: options={'classes': 19}.")
+        raise InvalidValue(what, remedy="Say how many there are: options={'classes': 19}.")
     return MapCounter(device_of(device), known, known.ids, score_rules(options))
 
 
@@ -56,7 +64,7 @@ class MapCounter(Counter):
         given = [_one_channel(maps) for maps in given]
         given[1], unready = self._classes(given[1], named[1])
         if given[0].ndim != 3 or given[1].shape != given[0].shape:
-            raise InputError(
+            raise ShapeMismatch(
                 f"has shape {tuple(given[1].shape)}, and the truth {tuple(given[0].shape)}", where=named[1],
                 remedy="Maps are images × height × width, of one size on both sides.",
             )  # fmt: skip
@@ -80,7 +88,7 @@ class MapCounter(Counter):
         if maps.ndim == 4:
             self.rules.check_channels(maps.shape[1], where)
             if not maps.is_floating_point():
-                raise InputError(
+                raise ShapeMismatch(
                     f"{maps.shape[1]} channels of {str(maps.dtype).removeprefix('torch.')}", where=where,
                     remedy="Give labels (images × height × width), or scores as floating-point numbers.",
                 )  # fmt: skip
@@ -88,7 +96,7 @@ class MapCounter(Counter):
         if self.rules.threshold is None:
             return maps, None
         if not maps.is_floating_point():
-            raise InputError(
+            raise Conflict(
                 "the predictions are labels, and the option threshold is for scores", where=where,
                 remedy="Leave threshold out, or give scores as floating-point numbers.",
             )  # fmt: skip
@@ -124,11 +132,11 @@ class MapCounter(Counter):
             values = wrong.text()
             if values and (side == 0 or self.known.unknown == "error"):
                 more = "ignore it, or relabel it" if side == 0 else "options={'unknown': 'wrong'} counts it as wrong"
-                raise InputError(
+                raise ShapeMismatch(
                     f"{int(wrong.count):,} pixels are no class: value {values}", where=source, remedy=f"Or {more}."
                 )
         if int(self.unready):
-            raise InputError(
+            raise InvalidNumber(
                 f"{int(self.unready):,} pixels have a score that is not finite", where=SOURCES[1],
                 remedy="Every score must be finite.",
             )  # fmt: skip
@@ -154,7 +162,7 @@ def _places(known: Labelling, ids: tuple[int, ...], side: int) -> Array:
     table, shift = known.tables[side], known.shift[side]
     most = max([*(table or ()), *known.ignore, max(ids) - shift if table is None else 0], default=0)
     if most >= MOST_VALUES:
-        raise InputError(f"a value of {most:,} is not counted on a device", remedy="Leave device out.")
+        raise Unsupported(f"a value of {most:,} is not counted on a device", remedy="Leave device out.")
     place = {label: i for i, label in enumerate(ids)} | ({IGNORED: len(ids)} if side == 0 else {})
     last = len(ids) + 1 - side
     return np.array([place.get(known.class_of(value, side), last) for value in range(most + 2)], dtype=np.int64)
@@ -172,11 +180,11 @@ def _images(sides: tuple[Any, Any], named: list[str], many: int) -> list[Any]:
     given = [list(side["image"]) if isinstance(side, dict) and "image" in side else None for side in sides]
     for where, images in zip(named, given, strict=True):
         if images is None:
-            raise InputError("column 'image' is missing", where=where, remedy="Name each map's image.")
+            raise MissingColumn("column 'image' is missing", where=where, remedy="Name each map's image.")
         if len(images) != many:
-            raise InputError(f"names {len(images)} images and has {many} maps", where=where)
+            raise InvalidValue(f"names {len(images)} images and has {many} maps", where=where)
     if list(map(str, given[0] or ())) != list(map(str, given[1] or ())):
-        raise InputError(
+        raise InvalidValue(
             "the images are not those of the truth, in its order", where=named[1], remedy="Give both sides alike."
         )
     return given[0] or []
@@ -188,5 +196,5 @@ def _once(images: list[Any], counts: Array) -> Array:
     for i, image in enumerate(map(str, images)):
         at = first.setdefault(image, i)
         if at != i and (counts[at] != counts[i]).any():
-            raise InputError(f"image '{image}' came twice with different data", remedy="Give every image its own id.")
+            raise DuplicateKey(f"image '{image}' came twice with different data", remedy="Give every image its own id.")
     return np.array(list(first.values()), dtype=np.int64)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import EmptyInput, InvalidNumber, InvalidSetting, InvalidValue, UnknownName, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.numerals import is_whole
 from steelyard.core.options import Option, Options
@@ -95,7 +95,7 @@ def labelling_of(options: Options) -> Labelling:
     classes = options.of("classes")
     if classes is not None and (classes != int(classes) or (names and len(names) != classes)):
         what = f"{len(names)} names" if names else "no whole number"
-        raise InputError(f"option classes: {classes:g}, and {what}", remedy="Give as many as there are names.")
+        raise InvalidSetting(f"option classes: {classes:g}, and {what}", remedy="Give as many as there are names.")
     ids = preset.ids
     tables = list(preset.tables)
     if names or classes is not None:
@@ -110,7 +110,7 @@ def labelling_of(options: Options) -> Labelling:
                 tables[side] = {colour: names.index(name) for name, colour in palette.items()}
     names = names or preset.names
     if len(set(names)) < len(names):
-        raise InputError("two classes have one name", where="option names", remedy="Name each otherwise.")
+        raise InvalidValue("two classes have one name", where="option names", remedy="Name each otherwise.")
     for side, name in enumerate(SIDES):
         given = options.of("relabel", name)
         if given is not None:
@@ -165,7 +165,7 @@ def _listed(records: Any) -> tuple[str, ...]:
 
 def _whole(value: float, name: str) -> int:
     if value != int(value):
-        raise InputError(f"option {name}: {value:g} is no whole number", remedy="Values of maps are whole.")
+        raise InvalidNumber(f"option {name}: {value:g} is no whole number", remedy="Values of maps are whole.")
     return int(value)
 
 
@@ -174,7 +174,7 @@ def _palette(given: Any) -> dict[str, int]:
     colours: dict[str, int] = {}
     lines = _listed(given)
     if given is not None and not lines:
-        raise InputError("no colour is given", where="option palette", remedy="Example: road=804080.")
+        raise InvalidValue("no colour is given", where="option palette", remedy="Example: road=804080.")
     for line in lines:
         try:
             if "=" in line:
@@ -187,12 +187,14 @@ def _palette(given: Any) -> dict[str, int]:
             if len(rgb) != 3 or not all(0 <= v <= 255 for v in rgb) or not name.strip():
                 raise ValueError
         except ValueError:
-            raise InputError(f"'{line}' is no colour", where="option palette", remedy="Example: road=804080.") from None
+            raise InvalidValue(
+                f"'{line}' is no colour", where="option palette", remedy="Example: road=804080."
+            ) from None
         value = rgb[0] + 256 * rgb[1] + 65536 * rgb[2]
         if value in colours.values():
-            raise InputError(f"'{line}': another class has this colour", where="option palette")
+            raise InvalidValue(f"'{line}': another class has this colour", where="option palette")
         if name.strip() in colours:
-            raise InputError(
+            raise InvalidValue(
                 f"'{line}': '{name.strip()}' has another colour too",
                 where="option palette",
                 remedy="Give each class one.",
@@ -211,7 +213,7 @@ def _coloured_names(palettes: Sequence[Mapping[str, int]], names: Sequence[str])
     if first and second:
         other = sorted(set(first) ^ set(second))
         if other:
-            raise InputError(
+            raise InvalidValue(
                 f"class '{other[0]}' has a colour on one side only",
                 where="option palette",
                 remedy="Name the same classes in truth.palette and prediction.palette.",
@@ -220,7 +222,7 @@ def _coloured_names(palettes: Sequence[Mapping[str, int]], names: Sequence[str])
     lines = first or second
     other = [name for name in lines if names and name not in names]
     if other:
-        raise InputError(
+        raise UnknownName(
             f"class '{other[0]}' is not among the names", where="option palette", remedy=nearest(other[0], names)
         )
     return tuple(names) or lines
@@ -233,7 +235,9 @@ def _relabelled(
     for line in lines:
         value, equals, label = (part.strip() for part in line.partition("="))
         if not equals or not is_whole(value):
-            raise InputError(f"'{line}' is not VALUE=CLASS", where="option relabel", remedy="Example: 7=0, or 7=road.")
+            raise InvalidValue(
+                f"'{line}' is not VALUE=CLASS", where="option relabel", remedy="Example: 7=0, or 7=road."
+            )
         if label == "ignore":
             meant = IGNORED if side == 0 else UNKNOWN
         elif label in names:
@@ -242,11 +246,11 @@ def _relabelled(
             meant = int(label)
         else:
             known = [*names, "ignore"] if names else [*map(str, ids or ()), "ignore"]
-            raise InputError(
+            raise EmptyInput(
                 f"'{line}': there is no class '{label}'", where="option relabel", remedy=nearest(label, known)
             )
         if table.setdefault(int(value), meant) != meant:
-            raise InputError(
+            raise InvalidValue(
                 f"'{line}': value {int(value)} means another class too", where="option relabel", remedy="Give it one."
             )
     return table

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidSpec, InvalidValue
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of
@@ -117,7 +117,7 @@ class MeanIou(MeanOfClasses):
         one_of(self, "classes", "union", "truth")
         one_of(self, "groups", "none", "category")
         if self.level == "image" and (self.classes, self.groups, self.without) != ("union", "none", None):
-            raise InputError(f"'{self}': level=image has no other settings", remedy="Leave the others out.")
+            raise InvalidSpec(f"'{self}': level=image has no other settings", remedy="Leave the others out.")
 
     @property
     def label(self) -> str:
@@ -167,7 +167,7 @@ class MeanIou(MeanOfClasses):
     def expand(self, facts: Metadata) -> tuple[Metric, ...]:
         """Itself; categories must be known."""
         if self.groups == "category" and not facts.axes["group"].ids:
-            raise InputError("the classes have no categories", remedy="Say --labels cityscapes.")
+            raise InvalidValue("the classes have no categories", remedy="Say --labels cityscapes.")
         return super().expand(facts)
 
 

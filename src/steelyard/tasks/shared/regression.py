@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from steelyard.core.block import Pooled
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidSpec
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.state import TotalsView
@@ -100,7 +100,7 @@ class MeanAbsolutePercentageError(Metric):
             return 100 * ratio(totals[EpsilonError()], totals[ROWS])
         zero_rows = totals[RowSum("zero_rows")]
         if self.zero == "error" and (zero_rows > 0).any():
-            raise InputError(
+            raise InvalidSpec(
                 f"metric '{self}': {zero_rows.max():.0f} rows have a true weight of 0",
                 remedy="Remove them, or use mape, which leaves them out and counts them.",
             )

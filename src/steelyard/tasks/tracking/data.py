@@ -16,7 +16,7 @@ from dataclasses import field, replace
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import EmptyCell, InvalidValue, MissingColumn, UnknownName
 from steelyard.core.frozen import frozen
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array
@@ -172,7 +172,7 @@ def _groups(
         return _kitti_roles(records, side, texts, codes, role)
     scored, distractors = chosen
     if distractors and len(scored) != 1:
-        raise InputError("distractors are of one class, and it is not named", remedy="Name it by the option classes.")
+        raise InvalidValue("distractors are of one class, and it is not named", remedy="Name it by the option classes.")
     for code, text in enumerate(texts):
         mine = (codes == code) & (role == SCORED)
         if side == "truth" and text in distractors:
@@ -190,7 +190,7 @@ def _mot_roles(records: Records, benchmark: str, role: Array) -> None:
         role[(role == SCORED) & zero] = PRESENT
         return
     if "label" not in records:
-        raise InputError(
+        raise UnknownName(
             f"the truth has no classes, which {benchmark} takes rows out by",
             where=records.source,
             remedy="Column 8 of a truth file is the class; -O benchmark=none looks at none.",
@@ -210,7 +210,7 @@ def _mot_classes(records: Records, role: Array) -> Array:
     wrong = (role == SCORED) & ((kind < 1) | (kind > max(MOT)))
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise InputError(
+        raise UnknownName(
             f"class {labels[row]} is none of the benchmark's",
             where=records.where(row, "label"),
             remedy="Column 8 of the truth is the class, from 1 to 13; -O benchmark=none looks at none.",
@@ -230,7 +230,7 @@ def _refuse_classes(records: Records, there: Array) -> None:
         wrong = np.array([str(label) not in fine for label in labels.tolist()], dtype=bool) & there
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise InputError(
+        raise InvalidValue(
             f"class {labels[row]}, where the benchmark knows pedestrians only",
             where=records.where(row, "label"),
             remedy="Write -1 or 1 in column 8, or score your own classes: -O benchmark=none.",
@@ -261,7 +261,7 @@ def _check_boxes(records: Records, there: Array, keep: bool) -> None:
         empty = np.array([value == "" for value in tracks.tolist()], dtype=bool) & there
         if empty.any():
             row = int(np.argmax(empty))
-            raise InputError("the track is empty", where=records.where(row, "track"), remedy="Name every object.")
+            raise EmptyCell("the track is empty", where=records.where(row, "track"), remedy="Name every object.")
     if "mask" in records:
         return
     corners = "right" in records and "bottom" in records
@@ -269,7 +269,7 @@ def _check_boxes(records: Records, there: Array, keep: bool) -> None:
     for name in names:
         if name not in records:
             has = ", ".join(f"'{column}'" for column in [*records.names.values(), *records.other])
-            raise InputError(
+            raise MissingColumn(
                 f"column '{name}' is missing; the columns are {has}",
                 where=records.source,
                 remedy=f"Map it: --map {name}=YOUR_COLUMN. An object is x, y, w, h, or x, y, right, bottom, or a mask.",
@@ -277,7 +277,7 @@ def _check_boxes(records: Records, there: Array, keep: bool) -> None:
         wrong = there & np.isnan(records[name])
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise InputError(
+            raise EmptyCell(
                 f"'{name}' is empty or nan", where=records.where(row, name), remedy="Give a finite number, or no row."
             )
     if keep:
@@ -289,7 +289,7 @@ def _check_boxes(records: Records, there: Array, keep: bool) -> None:
         wrong = there & ~(size > 0)
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise InputError(
+            raise InvalidValue(
                 f"the {what} is {size[row]:g}",
                 where=records.where(row, name),
                 remedy="It must be more than 0; -O degenerate=keep keeps such boxes, which fit nothing.",

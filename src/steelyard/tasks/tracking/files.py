@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import DuplicateKey, EmptyInput, InvalidValue, ShapeMismatch, UnreadableFile
 from steelyard.core.frozen import frozen
 from steelyard.core.numerals import is_whole
 from steelyard.core.opening import check_readable, is_entry, open_archive
@@ -49,7 +49,7 @@ def read_files(
     names: set[str] = set()
     for file in files:
         if file.sequence in names:
-            raise InputError(
+            raise DuplicateKey(
                 f"sequence '{file.sequence}' appears twice", where=file.source, remedy="Rename one of them."
             )
         names.add(file.sequence)
@@ -63,7 +63,7 @@ def _files(path: Path, source: str) -> list[File]:
     if path.is_dir():
         files = _in_folder(path)
         if not files:
-            raise InputError(
+            raise EmptyInput(
                 "holds no files of tracks", where=source,
                 remedy="Known are <sequence>/gt/gt.txt, <sequence>.txt, data/<sequence>.txt, label_02/<sequence>.txt.",
             )  # fmt: skip
@@ -107,11 +107,11 @@ def _info(folder: Path) -> dict[str, str]:
     try:
         parser.read_string(read_bytes(path, str(path)).decode("utf-8", "replace"))
     except IniError as error:
-        raise InputError(f"cannot be read: {str(error).splitlines()[0]}", where=str(path)) from None
+        raise UnreadableFile(f"cannot be read: {str(error).splitlines()[0]}", where=str(path)) from None
     facts = dict(parser["Sequence"]) if parser.has_section("Sequence") else {}
     length = facts.get("seqlength", "")
     if length and not is_whole(length.strip(), 15):
-        raise InputError(f"seqLength is '{length}'", where=str(path), remedy="It must be a whole number.")
+        raise ShapeMismatch(f"seqLength is '{length}'", where=str(path), remedy="It must be a whole number.")
     return facts
 
 
@@ -134,7 +134,7 @@ def _in_zip(path: Path, source: str) -> list[File]:
         name = place.parts[-3] if inside else place.stem
         files.append(File(name, f"{source}/{entry}", reader(entry), {}, about.file_size))
     if not files:
-        raise InputError("holds no .txt files", where=source, remedy="Pack one <sequence>.txt for each sequence.")
+        raise InvalidValue("holds no .txt files", where=source, remedy="Pack one <sequence>.txt for each sequence.")
     return files
 
 
@@ -198,7 +198,7 @@ class _Gathered:
         elif self._columns and self._columns.keys() != part.columns.keys():
             odd = min(self._columns.keys() ^ part.columns.keys())
             what = f"has {odd}, and other files have none" if odd in part.columns else f"has no {odd}, and others have"
-            raise InputError(what, where=part.source, remedy="Write all files alike.")
+            raise InvalidValue(what, where=part.source, remedy="Write all files alike.")
         self._reserve(part)
         for key, values in part.columns.items() if count else ():
             self._columns[key][self._rows : self._rows + count] = values

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import InputError
+from steelyard.core.errors import UnknownName
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
 from steelyard.core.scene import BoxShape, LineShape, Scene, Steps
@@ -45,7 +45,7 @@ def scene(pairs: TrackPairs, unit: int, metric: Metric, step: int | None = None)
         return Scene(f"Sequence {name}", "nothing is there", ())
     frame = known.start if step is None else step
     if frame not in known.numbers:
-        raise InputError(
+        raise UnknownName(
             f"sequence '{name}' has no box in frame {frame}",
             remedy=f"Its frames with boxes are {known.numbers[0]} to {known.numbers[-1]}.",
         )

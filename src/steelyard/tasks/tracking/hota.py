@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidSpec
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.state import TotalsView
@@ -33,7 +33,7 @@ class HotaMetric(TrackMetric):
         """Check that the threshold is one of the 19."""
         TrackMetric.check(self)
         if self.alpha is not None and self._place() is None:
-            raise InputError(
+            raise InvalidSpec(
                 f"metric '{self.name}': {self.alpha:g} is none of its thresholds",
                 remedy="They go from 0.05 to 0.95 in steps of 0.05.",
             )

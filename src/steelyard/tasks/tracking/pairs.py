@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.align.sets import SetPairs, join_sets
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import DuplicateKey, InvalidValue, MissingData, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.numerals import is_whole
@@ -75,13 +75,13 @@ class TrackPairs:
         own = {column.name for column in TRUTH.columns}
         if values is None or (name in own and name != "sequence"):
             if name in own and values is not None:
-                raise InputError(
+                raise InvalidValue(
                     f"'{name}' varies inside a sequence, and slicing by it would cut tracks",
                     where=self.truth.source,
                     remedy="Slice by what holds for whole sequences (camera, light), or by label.",
                 )
             known = [*(["label"] if "label" in self.facts.holds else []), *self.truth.other]
-            raise InputError(
+            raise InvalidValue(
                 f"tracking cannot be sliced by '{name}'", where=self.truth.source, remedy=nearest(name, known)
             )
         first = np.full(len(self.units), -1, dtype=np.int64)
@@ -92,7 +92,7 @@ class TrackPairs:
         varies = np.flatnonzero(own_code[joined.truth_owner] != codes)
         if len(varies):
             row = int(joined.truth_row[varies[0]])
-            raise InputError(
+            raise InvalidValue(
                 f"'{name}' varies inside sequence '{self.truth['sequence'][row]}', and slicing by it would cut tracks",
                 where=self.truth.place(row),
                 remedy="A column to slice by must be the same in all rows of a sequence.",
@@ -133,7 +133,7 @@ def _pair(truth: TrackRecords, prediction: TrackRecords, policy: Policy, names: 
     filled = [bool(rows_there(side).any()) for side in (truth, prediction)]
     if ("mask" in truth) != ("mask" in prediction) and all(filled):
         has, lacks = (truth, prediction) if "mask" in truth else (prediction, truth)
-        raise InputError(
+        raise MissingData(
             f"{has.source} has masks and {lacks.source} has none", remedy="Give masks on both sides, or boxes on both."
         )
     axis, codes = _axis(truth, prediction, all(filled), names)
@@ -174,7 +174,7 @@ def _axis(
         named.append({side.groups[i] for i in places})
     if filled and (("" in named[0]) != ("" in named[1])) and all(named):
         has, lacks = (truth, prediction) if "" in named[1] else (prediction, truth)
-        raise InputError(
+        raise MissingData(
             f"{has.source} has classes and {lacks.source} has none",
             where=lacks.source,
             remedy="Give both sides a label, or neither.",
@@ -215,7 +215,7 @@ def _frames(joined: SetPairs) -> Array:
     beyond = ~np.isnan(given) & (counted > given)
     if beyond.any():
         unit = int(np.argmax(beyond))
-        raise InputError(
+        raise InvalidValue(
             f"sequence '{joined.units[unit]}' has {given[unit]:g} frames, and a row is in frame {last[unit]:g}",
             where=_last_row(joined, unit, last[unit]),
             remedy="Is it the same video, and do both sides count frames alike?",
@@ -265,7 +265,7 @@ def _side(records: TrackRecords, rows: Array, owner: Array, group: Array, classe
     if twice >= 0:
         same = (side.run == side.run[twice]) & (side.frame == side.frame[twice]) & (side.track == side.track[twice])
         before, again = (int(side.row[i]) for i in np.flatnonzero(same)[:2])
-        raise InputError(
+        raise DuplicateKey(
             f"track {records['track'][again]} appears twice in frame {side.frame[twice]} of sequence "
             f"'{records['sequence'][again]}', also at {records.place(before)}",
             where=records.where(again, "track"),

@@ -10,7 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import (
+    Conflict,
+    EmptyInput,
+    InvalidValue,
+    MissingColumn,
+    MissingKey,
+    ShapeMismatch,
+    UnknownName,
+    UnreadableFile,
+    nearest,
+)
 from steelyard.core.options import Options
 from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array, Records, as_object
@@ -37,7 +47,7 @@ def read_sides(
 ) -> tuple[Records, Records]:
     """Truth and predictions; neither can hold the other."""
     if predictions is None:
-        raise InputError(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
+        raise InvalidValue(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     options = options or Options(task.options)
     tables = {
         side: _table(data, side, options.of("format", side))
@@ -53,7 +63,7 @@ def read_sides(
         for side, data in (("truth", truth), ("prediction", predictions))
     ]
     if not len(sides[0]):
-        raise InputError("there is no sequence", where=sides[0].source, remedy="The truth needs at least one.")
+        raise EmptyInput("there is no sequence", where=sides[0].source, remedy="The truth needs at least one.")
     if options.of("sequences") is not None:
         sides[0] = _with_attributes(sides[0], options.of("sequences"))
     return sides[0], sides[1]
@@ -116,39 +126,39 @@ def _from_frames(data: Sequence[Any], source: str) -> dict[str, Array]:
     for i, item in enumerate(data):
         where = f"{source}, item {i}"
         if not isinstance(item, Mapping):
-            raise InputError(
+            raise InvalidValue(
                 f"{type(item).__name__} where a dict is expected", where=where, remedy="One dict per frame."
             )
         for name in item:
             if name not in _KEYS:
-                raise InputError(f"an unknown key '{name}'", where=where, remedy=nearest(str(name), _KEYS))
+                raise UnknownName(f"an unknown key '{name}'", where=where, remedy=nearest(str(name), _KEYS))
         for name in ("sequence", "frame", "tracks"):
             if name not in item:
-                raise InputError(
+                raise MissingKey(
                     f"the key '{name}' is missing", where=where, remedy="It needs sequence, frame, tracks."
                 )
         if ("boxes" in item) == ("masks" in item):
-            raise InputError("neither boxes nor masks, or both", where=where, remedy="Give one of them.")
+            raise Conflict("neither boxes nor masks, or both", where=where, remedy="Give one of them.")
         tracks = _listed(item["tracks"], where)
         parts: dict[str, list[Any]] = {"track": tracks}
         if "boxes" in item:
             try:
                 boxes = np.asarray(to_numpy(item["boxes"]), dtype=np.float64)
             except (TypeError, ValueError) as error:
-                raise InputError(
+                raise UnreadableFile(
                     f"boxes cannot be read: {error}", where=where, remedy="Give n × 4: x, y, width, height."
                 ) from None
             boxes = boxes if boxes.size else np.zeros((0, 4))
             if boxes.ndim != 2 or boxes.shape[1] != 4:
                 shape = " × ".join(map(str, boxes.shape))
-                raise InputError(f"boxes are {shape}", where=where, remedy="Give n × 4: x, y, width, height.")
+                raise ShapeMismatch(f"boxes are {shape}", where=where, remedy="Give n × 4: x, y, width, height.")
             parts |= {name: boxes[:, axis].tolist() for axis, name in enumerate("xywh")}
         for name, column in _COLUMN.items():
             if name in item and name != "tracks":
                 parts[column] = _listed(item[name], where)
         for name, values in parts.items():
             if len(values) != len(tracks):
-                raise InputError(
+                raise InvalidValue(
                     f"{len(tracks)} tracks and {len(values)} of '{name}'", where=where, remedy="Give one for each."
                 )
         count = len(tracks)
@@ -156,7 +166,9 @@ def _from_frames(data: Sequence[Any], source: str) -> dict[str, Array]:
         if count:
             if given and given != set(names):
                 odd = min(given ^ set(names))
-                raise InputError(f"'{odd}' is given in some frames only", where=where, remedy="Give it in all or none.")
+                raise InvalidValue(
+                    f"'{odd}' is given in some frames only", where=where, remedy="Give it in all or none."
+                )
             given = set(names)
         empty.setdefault(_plain(item["sequence"]), item.get("sample_weight"))
         if count:
@@ -193,7 +205,9 @@ def _plain(value: Any) -> Any:
 def _listed(values: Any, where: str) -> list[Any]:
     array = to_numpy(values)
     if isinstance(array, str | bytes) or not hasattr(array, "__iter__") or getattr(array, "ndim", 1) == 0:
-        raise InputError(f"{type(values).__name__} where a list is expected", where=where, remedy="Give one for each.")
+        raise InvalidValue(
+            f"{type(values).__name__} where a list is expected", where=where, remedy="Give one for each."
+        )
     return array.tolist() if isinstance(array, np.ndarray) and array.ndim == 1 else list(array)
 
 
@@ -201,14 +215,14 @@ def _with_attributes(truth: Records, path: str) -> Records:
     """The truth with the columns of a table of sequences, to slice by."""
     table = read_table(path, "sequences")
     if "sequence" not in table.columns:
-        raise InputError(
+        raise MissingColumn(
             "column 'sequence' is missing", where=table.source, remedy="It names what the others are about."
         )
     place = {str(name): row for row, name in enumerate(table.columns["sequence"].tolist())}
     names = list(map(str, truth["sequence"].tolist()))
     lacking = next((row for row, name in enumerate(names) if name not in place), None)
     if lacking is not None:
-        raise InputError(
+        raise UnknownName(
             f"sequence '{names[lacking]}' is not in {table.source}",
             where=truth.place(lacking),
             remedy="List every sequence.",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidFile, InvalidNumber, InvalidText, InvalidValue
 from steelyard.core.frozen import frozen
 from steelyard.core.numerals import is_whole
 from steelyard.core.records import Array, as_object
@@ -51,7 +51,7 @@ def read_mot(text: bytes, source: str, reading: TrackReadOptions) -> SequenceRow
         remedy = "Rows are frame, id, left, top, width, height and more numbers."
         if wrong_line == 1 and not any(c.isdigit() for c in what):
             remedy = "Leave out the header, or name the file .csv."
-        raise InputError(
+        raise InvalidNumber(
             f"'{what}' is not a number", where=f"{source}, line {wrong_line}, column {wrong_field + 1}", remedy=remedy
         )
     if not len(lines):
@@ -61,17 +61,17 @@ def read_mot(text: bytes, source: str, reading: TrackReadOptions) -> SequenceRow
         if rows.any():
             row = int(np.argmax(rows))
             shown = what.format(f"{values[column, row]:g}")
-            raise InputError(shown, where=f"{source}, line {lines[row]}, column {column + 1}", remedy=remedy)
+            raise InvalidValue(shown, where=f"{source}, line {lines[row]}, column {column + 1}", remedy=remedy)
 
     few = int(fields.min())
     if few < 6:
         row = int(np.argmin(fields))
-        raise InputError(
+        raise InvalidValue(
             f"the row has {few} numbers", where=f"{source}, line {lines[row]}", remedy="It needs six at least."
         )
     if few < 8 <= int(fields.max()):
         row = int(np.argmax(fields < 8))
-        raise InputError(
+        raise InvalidValue(
             f"the row has {fields[row]} numbers and others have more", where=f"{source}, line {lines[row]}",
             remedy="Write all rows alike.",
         )  # fmt: skip
@@ -133,7 +133,7 @@ def _tracked(rows: SequenceRows, track: Array, reading: TrackReadOptions) -> Seq
         return rows
     if not reading.skip_untracked:
         row = int(np.argmax(untracked))
-        raise InputError(
+        raise InvalidValue(
             f"track {track[row]}, as detections have that were not tracked",
             where=f"{rows.source}, line {rows.lines[row]}",
             remedy="Say -O untracked=skip to leave such rows out.",
@@ -160,7 +160,7 @@ def read_kitti(text: bytes, source: str, reading: TrackReadOptions) -> SequenceR
             continue
         where = f"{source}, line {number}"
         if len(fields) not in (17, 18):
-            raise InputError(
+            raise InvalidFile(
                 f"the row has {len(fields)} fields", where=where, remedy="KITTI's rows have 17, or 18 with a score."
             )
         for name, place in zip(names, places, strict=True):
@@ -194,13 +194,15 @@ def read_mots(text: bytes, source: str, reading: TrackReadOptions) -> SequenceRo
             continue
         where = f"{source}, line {number}"
         if len(fields) != 6:
-            raise InputError(f"the row has {len(fields)} fields", where=where, remedy="MOTS's rows have 6.")
+            raise InvalidFile(f"the row has {len(fields)} fields", where=where, remedy="MOTS's rows have 6.")
         numbers.append([_number(value, "a number", where) for value in fields[:5]])
         try:
             size = [int(fields[3]), int(fields[4])]
             masks.append(_native.mask_pack({"size": size, "counts": fields[5]}))
         except (ValueError, TypeError, OverflowError) as error:
-            raise InputError(f"no mask: {error}", where=where, remedy="Give height, width and COCO's counts.") from None
+            raise InvalidValue(
+                f"no mask: {error}", where=where, remedy="Give height, width and COCO's counts."
+            ) from None
         lines.append(number)
     table = np.array(numbers).reshape(len(lines), 5)
     columns = {"frame": table[:, 0], "track": table[:, 1], "label": table[:, 2]}
@@ -221,11 +223,11 @@ def _refuse_overlaps(rows: Mapping[str, Array], source: str, lines: list[int]) -
         try:
             union = _native.mask_area([_native.mask_merge(masks)])[0] if len(masks) > 1 else 0
         except ValueError as error:
-            raise InputError(
+            raise InvalidValue(
                 str(error), where=f"{source}, line {lines[part[0]]}", remedy="A video has one size."
             ) from None
         if len(masks) > 1 and int(_native.mask_area(masks).sum()) != int(union):
-            raise InputError(
+            raise InvalidValue(
                 f"masks of frame {frames[0] if len(part) == 0 else rows['frame'][part[0]]} overlap",
                 where=f"{source}, line {lines[part[0]]}",
                 remedy="In MOTS a pixel belongs to one object. Give other masks as a table with a column 'mask'.",
@@ -244,7 +246,7 @@ def _whole_columns(
         wrong = _no_whole(columns[name])
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise InputError(
+            raise InvalidValue(
                 f"{name} {columns[name][row]:g}",
                 where=f"{source}, line {lines[row]}",
                 remedy="It must be a whole number.",
@@ -253,7 +255,7 @@ def _whole_columns(
         if name == "frame" and early.any():
             row = int(np.argmax(early))
             kind = " KITTI-MOTS counts from 0, MOTSChallenge from 1." if counted_from else ""
-            raise InputError(
+            raise InvalidValue(
                 f"frame {columns[name][row]:g}, and frames count from {first}",
                 where=f"{source}, line {lines[row]}",
                 remedy=f"Set the option first_frame=0, or prediction.first_frame=0 for one side.{kind}"
@@ -269,7 +271,7 @@ def _decoded(text: bytes, source: str) -> str:
     try:
         return text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(
+        raise InvalidText(
             f"byte {text[error.start]:#04x} is not UTF-8 text", where=source, remedy="Save it as UTF-8."
         ) from None
 
@@ -278,9 +280,9 @@ def _number(text: str, what: str, where: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise InputError(f"{what} is '{text[:40]}'", where=where, remedy="It must be a number.") from None
+        raise InvalidValue(f"{what} is '{text[:40]}'", where=where, remedy="It must be a number.") from None
     if not np.isfinite(value):
-        raise InputError(f"{what} is {text[:40]}", where=where, remedy="It must be finite.")
+        raise InvalidValue(f"{what} is {text[:40]}", where=where, remedy="It must be finite.")
     return value
 
 
@@ -288,7 +290,7 @@ def read_cvat(text: bytes, source: str, reading: TrackReadOptions) -> SequenceRo
     """CVAT for video 1.1: the boxes of each track. One that is outside is no box; nothing is interpolated."""
     root = parse_xml(text, source)
     if root.name != "annotations" or (root.find("track") is None and root.find("image") is not None):
-        raise InputError("holds no tracks", where=source, remedy="Export it as 'CVAT for video 1.1'.")
+        raise InvalidValue("holds no tracks", where=source, remedy="Export it as 'CVAT for video 1.1'.")
     first = 0 if reading.first_frame is None else reading.first_frame
     columns: dict[str, list[float]] = {name: [] for name in ("frame", "track", "x", "y", "right", "bottom")}
     labels: list[str] = []
@@ -300,7 +302,7 @@ def read_cvat(text: bytes, source: str, reading: TrackReadOptions) -> SequenceRo
                 continue
             frame = box.attributes.get("frame", "")
             if not is_whole(frame, 15) or int(frame) < first:
-                raise InputError(f"frame is '{frame[:40]}'", where=where, remedy=f"Frames are counted from {first}.")
+                raise InvalidValue(f"frame is '{frame[:40]}'", where=where, remedy=f"Frames are counted from {first}.")
             columns["frame"].append(int(frame) - first)
             columns["track"].append(_track(node, place))
             for name, key in (("x", "xtl"), ("y", "ytl"), ("right", "xbr"), ("bottom", "ybr")):

@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.block import CellsBlock, SumBlock
-from steelyard.core.errors import InputError
+from steelyard.core.errors import ShapeMismatch
 from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array
 from steelyard.core.statistic import Cells, SharedCache, Sum
@@ -145,7 +145,7 @@ def _refuse_sizes(one: TrackSide, row: int, other: TrackSide, place: int) -> Non
         return
     sizes = _native.mask_sizes([one.mask[row], other.mask[place]]).tolist()
     shown = [f"{height}×{width}" for height, width in sizes]
-    raise InputError(
+    raise ShapeMismatch(
         f"the mask is {shown[1]} (height × width), and that of {one.source.place(int(one.row[row]))} is {shown[0]}",
         where=other.source.where(int(other.row[place]), "mask"),
         remedy="All masks of a video have its size.",

@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.align.join import join_rows
-from steelyard.core.errors import InputError
+from steelyard.core.errors import Incompatible, InputError, InvalidSetting, InvalidValue, MissingData, ShapeMismatch
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import SIDES, Option, Options
@@ -72,7 +72,7 @@ class Scanned:
         """The spacing; an error where it is not known."""
         if self.spacing is None:
             remedy = f"Say it: --spacing {','.join('1' * len(self.shape))}, in mm along each axis."
-            raise InputError("the size of a voxel is not known", where=self.where, remedy=remedy)
+            raise MissingData("the size of a voxel is not known", where=self.where, remedy=remedy)
         return self.spacing
 
     @property
@@ -201,7 +201,7 @@ class VolumePairs(Pairs):
             raise self._unlike(truth.grid, prediction.grid, (row, other))
         spacing, second = _sizes_of(truth), _sizes_of(prediction)
         if spacing is not None and second is not None and np.abs(spacing - second).max() > _near(spacing):
-            raise InputError(
+            raise ShapeMismatch(
                 f"spacing {sizes_text(spacing.tolist())} mm in the truth, {sizes_text(second.tolist())} mm in the "
                 f"prediction ({_order(spacing)})",
                 where=where,
@@ -227,7 +227,7 @@ class VolumePairs(Pairs):
                 remedy = "It is a size above zero for each axis."
                 if len(sizes) == 3 and volume.grid.ndim == 2 and is_array(value):
                     remedy = "The first axis of an array counts the cases: one volume is 1 × z × y × x."
-                raise InputError(
+                raise ShapeMismatch(
                     f"spacing {sizes_text(sizes)} of {volume.grid.ndim} axes",
                     where=place_of(records, row),
                     remedy=remedy,
@@ -244,7 +244,7 @@ class VolumePairs(Pairs):
             option = self._other_axes(rows)
             if option:
                 remedy = f"Their axes are in opposite orders: set the option {option}."
-        return InputError(
+        return ShapeMismatch(
             f"{_shape(truth)} voxels, and {place_of(self.prediction, rows[1])} has {_shape(prediction)} "
             f"({_order(truth)})",
             where=place_of(self.truth, rows[0]),
@@ -302,10 +302,10 @@ def _same_place(a: Array | None, b: Array | None, where: str) -> None:
         return
     for axis in range(3):
         if np.dot(a[:3, axis], b[:3, axis]) < 0:
-            raise InputError(
+            raise InvalidValue(
                 f"the prediction is mirrored along axis {axis} (affine)", where=where, remedy="Write it like the truth."
             )
-    raise InputError(
+    raise Incompatible(
         f"the volumes do not lie on each other: their affines differ by {np.abs(a - b).max():.3g}",
         where=where,
         remedy="Resample the predictions to the truth.",
@@ -334,7 +334,7 @@ def regions_of(text: str | None) -> dict[str, tuple[int, ...]]:
             if not equals or not name or name in regions or min(values) < 1:
                 raise ValueError
         except ValueError:
-            raise InputError(
+            raise InvalidSetting(
                 f"option regions: '{part.strip()}' is no structure", remedy="Example: WT=1,2,3; ET=3."
             ) from None
         regions[name] = values
@@ -346,6 +346,6 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     pairs = kept_units(join_rows(truth, prediction, ("case",), policy, "sample_weight"))
     given = tuple(options.of("spacing") or ())
     if any(size <= 0 for size in given):
-        raise InputError(f"option spacing: {sizes_text(given)}", remedy="Every size is above zero.")
+        raise ShapeMismatch(f"option spacing: {sizes_text(given)}", remedy="Every size is above zero.")
     axes = (options.of("axes", "truth"), options.of("axes", "prediction"))
     return VolumePairs(**pairs, regions=regions_of(options.of("regions")), given=given, axes=axes)

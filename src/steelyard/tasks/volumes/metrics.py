@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidSpec
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.tasks.volumes.scores import CaseMetric
@@ -189,7 +189,7 @@ class LesionF1(CaseMetric):
         within_range(self, "dilation", 0, 100)
         within_range(self, "minimum", 0.0, INF)
         if self.dilation != int(self.dilation):
-            raise InputError(f"metric '{self.name}': dilation is a whole number", remedy="BraTS takes 1 or 3.")
+            raise InvalidSpec(f"metric '{self.name}': dilation is a whole number", remedy="BraTS takes 1 or 3.")
 
     def settings(self) -> dict[str, Any]:
         """Dilation and the smallest size."""

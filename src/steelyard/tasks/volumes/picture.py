@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import UnknownName
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
 from steelyard.core.scene import RasterShape, Scene, Steps
@@ -67,7 +67,7 @@ def scene(pairs: VolumePairs, unit: int, metric: Metric, step: int | None = None
     at = step if step is not None or known is None else known.start
     if step is not None and (case.truth.ndim == 2 or not 0 <= step < len(case.truth)):
         last = "one picture" if case.truth.ndim == 2 else f"slices 0 to {len(case.truth) - 1}"
-        raise InputError(f"case '{name}' has no slice {step}", remedy=f"It has {last}.")
+        raise UnknownName(f"case '{name}' has no slice {step}", remedy=f"It has {last}.")
     truth, prediction = slice_of(case, at)
     seen = sorted(
         {*np.unique(truth, return_counts=True)[0].tolist(), *np.unique(prediction, return_counts=True)[0].tolist()}

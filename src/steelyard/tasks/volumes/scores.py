@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from steelyard.core.errors import InputError, nearest
+from steelyard.core.errors import UnknownName, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of
@@ -71,7 +71,7 @@ class CaseMetric(Metric):
         if self.only == "each":
             return tuple(replace(self, only=as_spec(name)) for name in axis.shown)
         if self.only is not None and axis.find(self.only) < 0:
-            raise InputError(f"there is no structure '{self.only}'", remedy=nearest(str(self.only), axis.shown))
+            raise UnknownName(f"there is no structure '{self.only}'", remedy=nearest(str(self.only), axis.shown))
         return (self,)
 
     def reduce(self, totals: Any) -> Floats:

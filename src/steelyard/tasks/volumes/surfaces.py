@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidSpec
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.tasks.volumes.scores import SurfaceMetric
@@ -65,7 +65,7 @@ class Hausdorff(SurfaceMetric):
         one_of(self, "rule", "area", "linear", "pooled")
         one_of(self, "like", None, *LIKE)
         if self.like is not None and (self.surface, self.rule) != ("elements", "area"):
-            raise InputError(f"'{self}': like= says surface and rule itself", remedy="Leave the others out.")
+            raise InvalidSpec(f"'{self}': like= says surface and rule itself", remedy="Leave the others out.")
 
     def settings(self) -> dict[str, Any]:
         """The surface and the rule."""

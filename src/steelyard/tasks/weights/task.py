@@ -19,7 +19,7 @@ import numpy as np
 
 from steelyard.align.join import join_rows
 from steelyard.core.block import SumBlock
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InvalidValue
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.options import Options
@@ -227,7 +227,7 @@ def plain_sides(truth: Any, predictions: Any) -> PlainPair | None:
     if pair is None:
         return None
     if pair[0].ndim != 1 or pair[1].ndim != 1:
-        raise InputError(
+        raise InvalidValue(
             "weights are one value per dish", remedy="Give arrays of one dimension, or columns with names."
         )
     dishes = np.arange(len(pair[0]))
