@@ -8,7 +8,7 @@
 # make partitions  cut the data of every task in 10,000 ways: states and reports stay the same (minutes)
 # make simulate  hold intervals, p-values and plans to what they promise, on SETS (400) simulated test sets each (minutes)
 # make gpu-test  the losses on a GPU, held to the CPU's in float64; needs CUDA, and a PyTorch with Triton in the environment
-# make lint   ruff and mypy --strict
+# make lint   ruff, mypy --strict and clang-format
 # make types  pyright over a user's program, as an editor sees the package; needs node
 # make bench  benchmarks against the peers: CPU seconds, memory and ratios in one table, out/bench/table.md and .json
 # make bench QUICK=1  the same with small data, in minutes: does everything run?
@@ -82,6 +82,7 @@ lint: $(VENV)/lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run -Werror $(wildcard native/*.cpp native/*/*.[ch]pp native/*/*/*.[ch]pp)
 
 types: $(VENV)/installed
 	npm install --silent --no-save --prefix build/pyright pyright

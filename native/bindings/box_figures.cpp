@@ -9,12 +9,15 @@ namespace {
 
 using Counted = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;  // groups, units, lanes
 
-Tuple<Out<double>, Out<double>, Out<double>> curves(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image, In1<double> score,
-                 In1<std::uint16_t> rank, In1<Bits> hit, In1<Bits> ignored, In1<std::int64_t> truth_begin,
-                 In1<std::int32_t> truth_image, In1<std::uint8_t> counts, std::size_t thresholds, std::size_t most,
-                 In1<double> weights, In1<double> grid, bool with_scores, long threads) {
-  const Ranked in = check_ranked({view(begin), view(end), view(image), view(score), view(rank), view(hit), view(ignored),
-                                  view(truth_begin), view(truth_image), view(counts)}, weights.shape(0), thresholds, most);
+Tuple<Out<double>, Out<double>, Out<double>> curves(In1<std::int64_t> begin, In1<std::int64_t> end,
+                                                    In1<std::int32_t> image, In1<double> score, In1<std::uint16_t> rank,
+                                                    In1<Bits> hit, In1<Bits> ignored, In1<std::int64_t> truth_begin,
+                                                    In1<std::int32_t> truth_image, In1<std::uint8_t> counts,
+                                                    std::size_t thresholds, std::size_t most, In1<double> weights,
+                                                    In1<double> grid, bool with_scores, long threads) {
+  const Ranked in = check_ranked({view(begin), view(end), view(image), view(score), view(rank), view(hit),
+                                  view(ignored), view(truth_begin), view(truth_image), view(counts)},
+                                 weights.shape(0), thresholds, most);
   check_weights(weights);
   check_grid(view(grid));
   double *p, *s, *r;
@@ -28,12 +31,14 @@ Tuple<Out<double>, Out<double>, Out<double>> curves(In1<std::int64_t> begin, In1
   return nb::make_tuple(precision, recall, scores);
 }
 
-Tuple<Out<double>, Out<double>> figures(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image, In1<double> score,
-                  In1<std::uint16_t> rank, In1<Bits> hit, In1<Bits> ignored, In1<std::int64_t> truth_begin,
-                  In1<std::int32_t> truth_image, In1<std::uint8_t> counts, std::size_t thresholds, std::size_t most,
-                  In2<double> weights, int code, In1<double> grid, long threads) {
-  const Ranked in = check_ranked({view(begin), view(end), view(image), view(score), view(rank), view(hit), view(ignored),
-                                  view(truth_begin), view(truth_image), view(counts)}, weights.shape(1), thresholds, most);
+Tuple<Out<double>, Out<double>> figures(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image,
+                                        In1<double> score, In1<std::uint16_t> rank, In1<Bits> hit, In1<Bits> ignored,
+                                        In1<std::int64_t> truth_begin, In1<std::int32_t> truth_image,
+                                        In1<std::uint8_t> counts, std::size_t thresholds, std::size_t most,
+                                        In2<double> weights, int code, In1<double> grid, long threads) {
+  const Ranked in = check_ranked({view(begin), view(end), view(image), view(score), view(rank), view(hit),
+                                  view(ignored), view(truth_begin), view(truth_image), view(counts)},
+                                 weights.shape(1), thresholds, most);
   check_weights(weights);
   const BoxFigure figure = check_box_figure(code, view(grid));
   require(figure != BoxFigure::curves, "an unknown figure");
@@ -55,13 +60,15 @@ BoxFigure check_counted_figure(int code, View<double> grid) {
   return figure;
 }
 
-Tuple<Out<double>, Out<double>> draws(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image, In1<double> score,
-                In1<std::uint16_t> rank, In1<Bits> hit, In1<Bits> ignored, In1<std::int64_t> truth_begin,
-                In1<std::int32_t> truth_image, In1<std::uint8_t> counts, std::size_t thresholds, std::size_t most,
-                Counted weights, std::size_t rows, int code, In1<double> grid, long threads) {
+Tuple<Out<double>, Out<double>> draws(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image,
+                                      In1<double> score, In1<std::uint16_t> rank, In1<Bits> hit, In1<Bits> ignored,
+                                      In1<std::int64_t> truth_begin, In1<std::int32_t> truth_image,
+                                      In1<std::uint8_t> counts, std::size_t thresholds, std::size_t most,
+                                      Counted weights, std::size_t rows, int code, In1<double> grid, long threads) {
   const std::size_t groups = weights.shape(0);
-  const Ranked in = check_ranked({view(begin), view(end), view(image), view(score), view(rank), view(hit), view(ignored),
-                                  view(truth_begin), view(truth_image), view(counts)}, weights.shape(1), thresholds, most);
+  const Ranked in = check_ranked({view(begin), view(end), view(image), view(score), view(rank), view(hit),
+                                  view(ignored), view(truth_begin), view(truth_image), view(counts)},
+                                 weights.shape(1), thresholds, most);
   require(weights.shape(2) == kCountedRows, "counts come 32 rows side by side");
   require(rows <= groups * kCountedRows && groups == rows / kCountedRows + (rows % kCountedRows != 0),
           "the groups do not hold so many rows");
@@ -77,11 +84,14 @@ Tuple<Out<double>, Out<double>> draws(In1<std::int64_t> begin, In1<std::int64_t>
 }
 
 Tuple<Out<double>, Out<double>> left_out(In1<std::int64_t> begin, In1<std::int64_t> end, In1<std::int32_t> image,
-                In1<double> score, In1<std::uint16_t> rank, In1<Bits> hit, In1<Bits> ignored, In1<std::int64_t> truth_begin,
-                In1<std::int32_t> truth_image, In1<std::uint8_t> counts, std::size_t thresholds, std::size_t most,
-                In1<std::int32_t> group, std::size_t groups, int code, In1<double> grid, long threads) {
-  const Ranked in = check_ranked({view(begin), view(end), view(image), view(score), view(rank), view(hit), view(ignored),
-                                  view(truth_begin), view(truth_image), view(counts)}, group.shape(0), thresholds, most);
+                                         In1<double> score, In1<std::uint16_t> rank, In1<Bits> hit, In1<Bits> ignored,
+                                         In1<std::int64_t> truth_begin, In1<std::int32_t> truth_image,
+                                         In1<std::uint8_t> counts, std::size_t thresholds, std::size_t most,
+                                         In1<std::int32_t> group, std::size_t groups, int code, In1<double> grid,
+                                         long threads) {
+  const Ranked in = check_ranked({view(begin), view(end), view(image), view(score), view(rank), view(hit),
+                                  view(ignored), view(truth_begin), view(truth_image), view(counts)},
+                                 group.shape(0), thresholds, most);
   require(groups <= group.shape(0), "more groups than images");
   check_groups(view(group), groups);
   const BoxFigure figure = check_counted_figure(code, view(grid));
@@ -98,18 +108,18 @@ Tuple<Out<double>, Out<double>> left_out(In1<std::int64_t> begin, In1<std::int64
 }  // namespace
 
 void bind_box_figures(nb::module_& m) {
-  m.def("box_curves", &curves, nb::arg("begin").noconvert(), nb::arg("end").noconvert(),
-        nb::arg("image").noconvert(), nb::arg("score").noconvert(), nb::arg("rank").noconvert(),
-        nb::arg("hit").noconvert(), nb::arg("ignored").noconvert(), nb::arg("truth_begin").noconvert(),
-        nb::arg("truth_image").noconvert(), nb::arg("counts").noconvert(), nb::arg("thresholds"), nb::arg("most"),
-        nb::arg("weights").noconvert(), nb::arg("grid").noconvert(), nb::arg("scores") = true, nb::arg("threads") = 0,
+  m.def("box_curves", &curves, nb::arg("begin").noconvert(), nb::arg("end").noconvert(), nb::arg("image").noconvert(),
+        nb::arg("score").noconvert(), nb::arg("rank").noconvert(), nb::arg("hit").noconvert(),
+        nb::arg("ignored").noconvert(), nb::arg("truth_begin").noconvert(), nb::arg("truth_image").noconvert(),
+        nb::arg("counts").noconvert(), nb::arg("thresholds"), nb::arg("most"), nb::arg("weights").noconvert(),
+        nb::arg("grid").noconvert(), nb::arg("scores") = true, nb::arg("threads") = 0,
         "Precision (thresholds, grid, classes), recall (thresholds, classes) and scores (as precision, or of no "
         "threshold where they are not asked for) under one row of weights; nan for a class without truth.");
-  m.def("box_figures", &figures, nb::arg("begin").noconvert(), nb::arg("end").noconvert(),
-        nb::arg("image").noconvert(), nb::arg("score").noconvert(), nb::arg("rank").noconvert(),
-        nb::arg("hit").noconvert(), nb::arg("ignored").noconvert(), nb::arg("truth_begin").noconvert(),
-        nb::arg("truth_image").noconvert(), nb::arg("counts").noconvert(), nb::arg("thresholds"), nb::arg("most"),
-        nb::arg("weights").noconvert(), nb::arg("figure"), nb::arg("grid").noconvert(), nb::arg("threads") = 0,
+  m.def("box_figures", &figures, nb::arg("begin").noconvert(), nb::arg("end").noconvert(), nb::arg("image").noconvert(),
+        nb::arg("score").noconvert(), nb::arg("rank").noconvert(), nb::arg("hit").noconvert(),
+        nb::arg("ignored").noconvert(), nb::arg("truth_begin").noconvert(), nb::arg("truth_image").noconvert(),
+        nb::arg("counts").noconvert(), nb::arg("thresholds"), nb::arg("most"), nb::arg("weights").noconvert(),
+        nb::arg("figure"), nb::arg("grid").noconvert(), nb::arg("threads") = 0,
         "A figure and the recall, mean over the classes with truth, for each row of weights and threshold.");
   m.def("box_draws", &draws, nb::arg("begin").noconvert(), nb::arg("end").noconvert(), nb::arg("image").noconvert(),
         nb::arg("score").noconvert(), nb::arg("rank").noconvert(), nb::arg("hit").noconvert(),
@@ -117,13 +127,14 @@ void bind_box_figures(nb::module_& m) {
         nb::arg("counts").noconvert(), nb::arg("thresholds"), nb::arg("most"), nb::arg("weights").noconvert(),
         nb::arg("rows"), nb::arg("figure"), nb::arg("grid").noconvert(), nb::arg("threads") = 0,
         "The same to 1.2e-7 for rows of counts, which lie as (groups, units, 32 rows); of four figures.");
-  m.def("box_left_out", &left_out, nb::arg("begin").noconvert(), nb::arg("end").noconvert(), nb::arg("image").noconvert(),
-        nb::arg("score").noconvert(), nb::arg("rank").noconvert(), nb::arg("hit").noconvert(),
-        nb::arg("ignored").noconvert(), nb::arg("truth_begin").noconvert(), nb::arg("truth_image").noconvert(),
-        nb::arg("counts").noconvert(), nb::arg("thresholds"), nb::arg("most"), nb::arg("group").noconvert(),
-        nb::arg("groups"), nb::arg("figure"), nb::arg("grid").noconvert(), nb::arg("threads") = 0,
-        "The same figures without each group of images, to the second order of a group's share of a class. `group` is by "
-        "image; -1 is never left out.");
+  m.def(
+      "box_left_out", &left_out, nb::arg("begin").noconvert(), nb::arg("end").noconvert(), nb::arg("image").noconvert(),
+      nb::arg("score").noconvert(), nb::arg("rank").noconvert(), nb::arg("hit").noconvert(),
+      nb::arg("ignored").noconvert(), nb::arg("truth_begin").noconvert(), nb::arg("truth_image").noconvert(),
+      nb::arg("counts").noconvert(), nb::arg("thresholds"), nb::arg("most"), nb::arg("group").noconvert(),
+      nb::arg("groups"), nb::arg("figure"), nb::arg("grid").noconvert(), nb::arg("threads") = 0,
+      "The same figures without each group of images, to the second order of a group's share of a class. `group` is by "
+      "image; -1 is never left out.");
 }
 
 }  // namespace steelyard

@@ -65,7 +65,8 @@ void put_masks(nb::dict& out, std::vector<Part>& parts, bool truth) {
   for (Part& part : parts) {
     for (std::size_t row = 0; row < part.shapes.masks.size(); ++row) {
       const Shapes::One& one = part.shapes.masks[row];
-      masks.append(nb::bytes(reinterpret_cast<const char*>(part.shapes.packed.data() + one.begin), 4 * (one.end - one.begin)));
+      masks.append(
+          nb::bytes(reinterpret_cast<const char*>(part.shapes.packed.data() + one.begin), 4 * (one.end - one.begin)));
       if (truth && part.area[row] < 0) part.area[row] = part.shapes.areas[row];
     }
     std::vector<std::uint32_t>().swap(part.shapes.packed);
@@ -97,7 +98,9 @@ void put_rotated(nb::dict& out, std::vector<Part>& parts) {
   out["rotated"] = joined<double>(parts, [](Part& p) -> auto& { return p.shapes.keypoints; }, 5);
 }
 
-Result<std::variant<nb::typed<nb::dict, nb::str, nb::object>, Tuple<std::size_t, nb::str, bool, nb::str, long long, nb::str>>> read(const Source& source, bool truth, long threads, What what, const ImageSizes& sizes) {
+Result<std::variant<nb::typed<nb::dict, nb::str, nb::object>,
+                    Tuple<std::size_t, nb::str, bool, nb::str, long long, nb::str>>>
+read(const Source& source, bool truth, long threads, What what, const ImageSizes& sizes) {
   std::vector<Part> parts;
   Fault fault;
   bool failed = false;
@@ -120,7 +123,8 @@ Result<std::variant<nb::typed<nb::dict, nb::str, nb::object>, Tuple<std::size_t,
   if (what == What::masks) put_masks(out, parts, truth);
   if (what == What::keypoints) put_keypoints(out, parts, truth);
   if (what == What::rotated) put_rotated(out, parts);
-  if (what == What::boxes || what == What::keypoints) out["box"] = joined<double>(parts, [](Part& p) -> auto& { return p.box; }, 4);
+  if (what == What::boxes || what == What::keypoints)
+    out["box"] = joined<double>(parts, [](Part& p) -> auto& { return p.box; }, 4);
   if (!truth) {
     out["score"] = joined<double>(parts, [](Part& p) -> auto& { return p.score; });
     return out;
@@ -130,7 +134,8 @@ Result<std::variant<nb::typed<nb::dict, nb::str, nb::object>, Tuple<std::size_t,
   out["id"] = joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.id; });
   out["area"] = joined<double>(parts, [](Part& p) -> auto& { return p.area; });
   out["crowd"] = joined<std::uint8_t>(parts, [](Part& p) -> auto& { return p.crowd; });
-  if (what == What::masks) out["canvas"] = joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.shapes.sizes; }, 2);
+  if (what == What::masks)
+    out["canvas"] = joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.shapes.sizes; }, 2);
   out["categories"] = joined_ids(parts, [](Part& p) -> Ids& { return p.categories; });
   out["names"] = words(parts, [](Part& p) -> auto& { return p.names; }, [](Part& p) -> auto& { return p.name_ends; });
   bool federated = false;
@@ -141,7 +146,8 @@ Result<std::variant<nb::typed<nb::dict, nb::str, nb::object>, Tuple<std::size_t,
                                  joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.vain_counts; }));
     out["unsure"] = nb::make_tuple(joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.unsure; }),
                                    joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.unsure_counts; }));
-    out["frequency"] = words(parts, [](Part& p) -> auto& { return p.often; }, [](Part& p) -> auto& { return p.often_ends; });
+    out["frequency"] =
+        words(parts, [](Part& p) -> auto& { return p.often; }, [](Part& p) -> auto& { return p.often_ends; });
   }
   return out;
 }
@@ -185,8 +191,10 @@ void bind_coco(nb::module_& m) {
       },
       nb::arg("path"), nb::arg("truth"), nb::arg("threads") = 0, nb::arg("what") = 0, nb::arg("ids") = nb::none(),
       nb::arg("sizes") = nb::none(),
-      "Columns of a COCO file as a dict, or a tuple (byte, what, syntax, section, record, key) that says what is wrong. "
-      "`what`: 0 boxes, 1 masks, 2 keypoints, 3 rotated boxes; `ids` and `sizes` of images serve results with polygons.");
+      "Columns of a COCO file as a dict, or a tuple (byte, what, syntax, section, record, key) that says what is "
+      "wrong. "
+      "`what`: 0 boxes, 1 masks, 2 keypoints, 3 rotated boxes; `ids` and `sizes` of images serve results with "
+      "polygons.");
   m.def(
       "coco_parse",
       [](nb::bytes text, bool truth, long threads, int what, nb::object ids, nb::object sizes) {

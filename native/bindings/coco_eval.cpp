@@ -5,9 +5,12 @@
 namespace steelyard {
 namespace {
 
-Tuple<Out<std::int32_t>, Out<std::int32_t>> match_cell_arrays(In1<std::int64_t> d_begin, In1<std::int64_t> t_begin, In1<double> ious, In2<std::uint8_t> t_ignored,
-                            In1<std::uint8_t> crowd, In1<std::uint8_t> takes, In1<double> thresholds, long threads) {
-  const Cells cells{view(d_begin), view(t_begin), view(ious), view(t_ignored), view(crowd), view(takes), view(thresholds)};
+Tuple<Out<std::int32_t>, Out<std::int32_t>> match_cell_arrays(In1<std::int64_t> d_begin, In1<std::int64_t> t_begin,
+                                                              In1<double> ious, In2<std::uint8_t> t_ignored,
+                                                              In1<std::uint8_t> crowd, In1<std::uint8_t> takes,
+                                                              In1<double> thresholds, long threads) {
+  const Cells cells{view(d_begin), view(t_begin), view(ious),      view(t_ignored),
+                    view(crowd),   view(takes),   view(thresholds)};
   check_cells(cells);
   const std::size_t areas = t_ignored.shape(0), count = thresholds.shape(0);
   std::int32_t *d_match, *t_match;
@@ -20,8 +23,10 @@ Tuple<Out<std::int32_t>, Out<std::int32_t>> match_cell_arrays(In1<std::int64_t> 
   return nb::make_tuple(d_out, t_out);
 }
 
-Tuple<Out<double>, Out<double>, Out<double>> reference_curve_arrays(In1<std::int64_t> order, In1<double> score, In2<std::uint8_t> hit, In2<std::uint8_t> ignored,
-                                 double positives, In1<double> recalls, long threads) {
+Tuple<Out<double>, Out<double>, Out<double>> reference_curve_arrays(In1<std::int64_t> order, In1<double> score,
+                                                                    In2<std::uint8_t> hit, In2<std::uint8_t> ignored,
+                                                                    double positives, In1<double> recalls,
+                                                                    long threads) {
   const ReferenceRanking in{view(order), view(score), view(hit), view(ignored), positives, view(recalls)};
   check_reference(in);
   const std::size_t T = hit.shape(0), R = recalls.shape(0);
@@ -36,8 +41,8 @@ Tuple<Out<double>, Out<double>, Out<double>> reference_curve_arrays(In1<std::int
   return nb::make_tuple(precision, recall, scores);
 }
 
-Out<double> cell_box_iou_array(In1<std::int64_t> d_begin, In1<std::int64_t> t_begin, In2<double> d_box, In2<double> t_box,
-                               In1<std::uint8_t> crowd) {
+Out<double> cell_box_iou_array(In1<std::int64_t> d_begin, In1<std::int64_t> t_begin, In2<double> d_box,
+                               In2<double> t_box, In1<std::uint8_t> crowd) {
   const std::size_t pairs = check_cell_boxes(view(d_begin), view(t_begin), view(d_box), view(t_box), view(crowd));
   double* out;
   auto result = make_raw<double>({pairs}, out);
@@ -52,13 +57,15 @@ void bind_coco_eval(nb::module_& m) {
   m.def("match_cells", &match_cell_arrays, nb::arg("d_begin").noconvert(), nb::arg("t_begin").noconvert(),
         nb::arg("ious").noconvert(), nb::arg("t_ignored").noconvert(), nb::arg("crowd").noconvert(),
         nb::arg("takes").noconvert(), nb::arg("thresholds").noconvert(), nb::arg("threads") = 0,
-        "Rows of the matched truths (areas, thresholds, detections) and detections (areas, thresholds, truths); -1: none.");
+        "Rows of the matched truths (areas, thresholds, detections) and detections (areas, thresholds, truths); -1: "
+        "none.");
   m.def("cell_box_ious", &cell_box_iou_array, nb::arg("d_begin").noconvert(), nb::arg("t_begin").noconvert(),
         nb::arg("d_box").noconvert(), nb::arg("t_box").noconvert(), nb::arg("crowd").noconvert(),
         "IoU of all pairs in each cell, flat.");
   m.def("reference_curves", &reference_curve_arrays, nb::arg("order").noconvert(), nb::arg("score").noconvert(),
-        nb::arg("hit").noconvert(), nb::arg("ignored").noconvert(), nb::arg("positives"), nb::arg("recalls").noconvert(),
-        nb::arg("threads") = 0, "Precision, last recall and scores as pycocotools accumulates them.");
+        nb::arg("hit").noconvert(), nb::arg("ignored").noconvert(), nb::arg("positives"),
+        nb::arg("recalls").noconvert(), nb::arg("threads") = 0,
+        "Precision, last recall and scores as pycocotools accumulates them.");
 }
 
 }  // namespace steelyard

@@ -8,12 +8,14 @@ namespace {
 
 using Counts = Out<std::int64_t>;
 
-Tuple<Counts, Counts, Counts> scores_above(In2<float> scores, In1<std::int64_t> starts, In1<float> high, In1<float> low) {
+Tuple<Counts, Counts, Counts> scores_above(In2<float> scores, In1<std::int64_t> starts, In1<float> high,
+                                           In1<float> low) {
   const std::size_t many = high.shape(0);
   require(starts.shape(0) == scores.shape(0) + 1, "each row of scores has its thresholds");
   require(low.shape(0) == many, "a threshold has two ends");
   check_offsets(view(starts), many, "the starts must rise and cover the thresholds");
-  for (std::size_t i = 0; i < many; ++i) require(low.data()[i] <= high.data()[i], "the ends of a threshold are not in order");
+  for (std::size_t i = 0; i < many; ++i)
+    require(low.data()[i] <= high.data()[i], "the ends of a threshold are not in order");
   std::int64_t* above;
   auto counts = make_raw<std::int64_t>({many}, above);
   NearScores near;

@@ -90,21 +90,21 @@ void bind_draws(nb::module_& m) {
          long threads, const Copies& copies) {
         return totals(weighed(keys, copies), {view(keys), seed, first, count, threads}, columns);
       },
-      nb::arg("keys").noconvert(), nb::arg("columns").noconvert(), nb::arg("seed"), nb::arg("first"),
-      nb::arg("count"), nb::arg("threads") = 0, nb::arg("copies").noconvert() = nb::none(),
+      nb::arg("keys").noconvert(), nb::arg("columns").noconvert(), nb::arg("seed"), nb::arg("first"), nb::arg("count"),
+      nb::arg("threads") = 0, nb::arg("copies").noconvert() = nb::none(),
       "Column totals, one row per draw, under Poisson(1) weights of the units; Poisson(n) for n copies.");
   m.def(
       "flip_totals",
       [](In1<std::uint64_t> keys, In2<double> columns, std::uint64_t seed, std::uint64_t first, std::size_t count,
          long threads) { return totals(Flips{}, {view(keys), seed, first, count, threads}, columns); },
-      nb::arg("keys").noconvert(), nb::arg("columns").noconvert(), nb::arg("seed"), nb::arg("first"),
-      nb::arg("count"), nb::arg("threads") = 0, "Column totals, one row per draw, under fair coin flips of the units.");
+      nb::arg("keys").noconvert(), nb::arg("columns").noconvert(), nb::arg("seed"), nb::arg("first"), nb::arg("count"),
+      nb::arg("threads") = 0, "Column totals, one row per draw, under fair coin flips of the units.");
   m.def(
       "poisson_scatter",
-      [](In1<std::uint64_t> keys, In1<std::int64_t> owner, In1<std::int32_t> code, In1<double> value,
-         std::size_t size, std::uint64_t seed, std::uint64_t first, std::size_t count, long threads,
-         const Copies& copies) {
-        return scatter(weighed(keys, copies), {view(keys), seed, first, count, threads}, {view(owner), view(code), view(value), size});
+      [](In1<std::uint64_t> keys, In1<std::int64_t> owner, In1<std::int32_t> code, In1<double> value, std::size_t size,
+         std::uint64_t seed, std::uint64_t first, std::size_t count, long threads, const Copies& copies) {
+        return scatter(weighed(keys, copies), {view(keys), seed, first, count, threads},
+                       {view(owner), view(code), view(value), size});
       },
       nb::arg("keys").noconvert(), nb::arg("owner").noconvert(), nb::arg("code").noconvert(),
       nb::arg("value").noconvert(), nb::arg("size"), nb::arg("seed"), nb::arg("first"), nb::arg("count"),
@@ -112,8 +112,9 @@ void bind_draws(nb::module_& m) {
       "Totals of entries by their code, one row per draw, under the weights of poisson_totals.");
   m.def(
       "poisson_weights",
-      [](In1<std::uint64_t> keys, std::uint64_t seed, std::uint64_t first, std::size_t count,
-         const Copies& copies) { return weights(weighed(keys, copies), {view(keys), seed, first, count, 0}); },
+      [](In1<std::uint64_t> keys, std::uint64_t seed, std::uint64_t first, std::size_t count, const Copies& copies) {
+        return weights(weighed(keys, copies), {view(keys), seed, first, count, 0});
+      },
       nb::arg("keys").noconvert(), nb::arg("seed"), nb::arg("first"), nb::arg("count"),
       nb::arg("copies").noconvert() = nb::none(), "The weights that poisson_totals multiplies with, draws x units.");
   m.def(

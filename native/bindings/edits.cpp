@@ -71,7 +71,8 @@ void bind_edits(nb::module_& m) {
         "Symbols that are kept, substituted, deleted and inserted by one alignment with the least edits, by row.");
   m.def("edit_steps", &steps, nb::arg("reference").noconvert(), nb::arg("reference_ends").noconvert(),
         nb::arg("hypothesis").noconvert(), nb::arg("hypothesis_ends").noconvert(),
-        "The edits of that alignment, back to front: row, edit (1 substituted, 2 deleted, 3 inserted), both places or -1.");
+        "The edits of that alignment, back to front: row, edit (1 substituted, 2 deleted, 3 inserted), both places or "
+        "-1.");
 }
 
 }  // namespace steelyard

@@ -44,8 +44,9 @@ Out<double> overlap_area(In2<double> truth, In2<double> detected) {
   return result;
 }
 
-Tuple<Out<std::int64_t>, Out<std::int64_t>, Out<std::int64_t>, Out<double>> match(In2<double> truth, In2<double> detected, In1<std::int64_t> truth_ends, In1<std::int64_t> detected_ends,
-                int code, In1<double> weights, bool optimal, long threads) {
+Tuple<Out<std::int64_t>, Out<std::int64_t>, Out<std::int64_t>, Out<double>> match(
+    In2<double> truth, In2<double> detected, In1<std::int64_t> truth_ends, In1<std::int64_t> detected_ends, int code,
+    In1<double> weights, bool optimal, long threads) {
   const EllipseSides sides{view(truth), view(detected), view(truth_ends), view(detected_ends)};
   check_sides(sides);
   check_parameter_weights(view(weights));
@@ -92,8 +93,9 @@ Out<std::int64_t> assign_matrix(In2<double> cost, bool optimal) {
 void bind_ellipses(nb::module_& m) {
   m.def("ellipse_matrix", &matrix, nb::arg("truth").noconvert(), nb::arg("detected").noconvert(), nb::arg("distance"),
         nb::arg("weights").noconvert(), nb::arg("threads") = 0, "Distances of every truth to every detection.");
-  m.def("ellipse_pairwise", &pairwise, nb::arg("truth").noconvert(), nb::arg("detected").noconvert(), nb::arg("distance"),
-        nb::arg("weights").noconvert(), "The distance of each row of one side to the same row of the other.");
+  m.def("ellipse_pairwise", &pairwise, nb::arg("truth").noconvert(), nb::arg("detected").noconvert(),
+        nb::arg("distance"), nb::arg("weights").noconvert(),
+        "The distance of each row of one side to the same row of the other.");
   m.def("ellipse_overlap", &overlap_area, nb::arg("truth").noconvert(), nb::arg("detected").noconvert(),
         "The area that each row of one side shares with the same row of the other.");
   m.def("ellipse_match", &match, nb::arg("truth").noconvert(), nb::arg("detected").noconvert(),

@@ -6,7 +6,8 @@
 namespace steelyard {
 namespace {
 
-Out<double> similarities(In2<double> d_points, In2<double> t_points, In2<double> t_box, In1<double> t_area, In1<double> sigmas) {
+Out<double> similarities(In2<double> d_points, In2<double> t_points, In2<double> t_box, In1<double> t_area,
+                         In1<double> sigmas) {
   const std::size_t n = d_points.shape(0), m = t_points.shape(0);
   check_sigmas(view(sigmas));
   check_points(view(d_points), view(sigmas), n, "a detection needs x, y and v for each sigma");
@@ -24,13 +25,15 @@ Out<double> similarities(In2<double> d_points, In2<double> t_points, In2<double>
   return result;
 }
 
-MatchedArrays match(const ObjectArrays& objects, In2<double> t_points, In2<double> d_points, In1<double> d_area, In1<double> sigmas) {
+MatchedArrays match(const ObjectArrays& objects, In2<double> t_points, In2<double> d_points, In1<double> d_area,
+                    In1<double> sigmas) {
   check_sigmas(view(sigmas));
   check_points(view(t_points), view(sigmas), objects.t_image.shape(0), "a truth needs x, y and v for each sigma");
   check_points(view(d_points), view(sigmas), objects.d_image.shape(0), "a detection needs x, y and v for each sigma");
   require(d_area.shape(0) == objects.d_image.shape(0), "columns of the detections differ in length");
   require(objects.t_box.shape(0) == t_points.shape(0) && objects.t_box.shape(1) == 4 &&
-              objects.t_area.shape(0) == t_points.shape(0), "columns of the truth differ in length");
+              objects.t_area.shape(0) == t_points.shape(0),
+          "columns of the truth differ in length");
   const Oks similarity(t_points.data(), d_points.data(), objects.t_box.data(), objects.t_area.data(), view(sigmas));
   return match_arrays(objects, &similarity, d_area.data());
 }
@@ -38,8 +41,8 @@ MatchedArrays match(const ObjectArrays& objects, In2<double> t_points, In2<doubl
 }  // namespace
 
 void bind_keypoints(nb::module_& m) {
-  m.def("oks", &similarities, nb::arg("d_points").noconvert(), nb::arg("t_points").noconvert(), nb::arg("t_box").noconvert(),
-        nb::arg("t_area").noconvert(), nb::arg("sigmas").noconvert(),
+  m.def("oks", &similarities, nb::arg("d_points").noconvert(), nb::arg("t_points").noconvert(),
+        nb::arg("t_box").noconvert(), nb::arg("t_area").noconvert(), nb::arg("sigmas").noconvert(),
         "Object keypoint similarity, detections by truths; points are x, y, v in turn.");
   m.def("keypoints_match", &match, nb::arg("objects"), nb::arg("t_points").noconvert(), nb::arg("d_points").noconvert(),
         nb::arg("d_area").noconvert(), nb::arg("sigmas").noconvert(), "As boxes_match, by object keypoint similarity.");

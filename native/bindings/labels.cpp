@@ -24,7 +24,8 @@ Tuple<std::int64_t, std::int64_t> extent_of_values(In1<std::int64_t> values) {
   return nb::make_tuple(ends.first, ends.second);
 }
 
-Result<std::optional<Out<std::int64_t>>> confusion_of(In1<std::int64_t> truth, In1<std::int64_t> prediction, std::int64_t low, std::size_t size) {
+Result<std::optional<Out<std::int64_t>>> confusion_of(In1<std::int64_t> truth, In1<std::int64_t> prediction,
+                                                      std::int64_t low, std::size_t size) {
   require(prediction.shape(0) == truth.shape(0), "truth and prediction must be as many");
   require(size > 0 && size <= 8192 && size * size <= kMostCells, "too many classes to count in a table");
   std::int64_t* out;

@@ -94,7 +94,8 @@ std::string tuples_of_tree(const Lemmas& lemmas, std::string_view tree, bool des
   return out;
 }
 
-Tuple<nb::bytes, Out<std::int64_t>> tree_tuples(const Lemmas& lemmas, nb::bytes trees, In1<std::int64_t> ends, bool described) {
+Tuple<nb::bytes, Out<std::int64_t>> tree_tuples(const Lemmas& lemmas, nb::bytes trees, In1<std::int64_t> ends,
+                                                bool described) {
   const auto texts = texts_of(trees, ends);
   std::vector<std::string> out(texts.size());
   {
@@ -106,7 +107,8 @@ Tuple<nb::bytes, Out<std::int64_t>> tree_tuples(const Lemmas& lemmas, nb::bytes 
 
 // What `make` gives for each text, made in parallel.
 template <typename Make>
-Tuple<nb::bytes, Out<std::int64_t>> for_each_text(const nb::bytes& block, In1<std::int64_t> ends, long threads, Make make) {
+Tuple<nb::bytes, Out<std::int64_t>> for_each_text(const nb::bytes& block, In1<std::int64_t> ends, long threads,
+                                                  Make make) {
   const auto texts = texts_of(block, ends);
   std::vector<std::string> out(texts.size());
   {
@@ -121,7 +123,8 @@ Tuple<nb::bytes, Out<std::int64_t>> for_each_text(const nb::bytes& block, In1<st
 
 // What `add` makes of the sentences of each text, made in parallel.
 template <typename Add>
-Tuple<nb::bytes, Out<std::int64_t>> for_each_parsed(const ParserModel& model, const nb::bytes& block, In1<std::int64_t> ends, long threads, Add add) {
+Tuple<nb::bytes, Out<std::int64_t>> for_each_parsed(const ParserModel& model, const nb::bytes& block,
+                                                    In1<std::int64_t> ends, long threads, Add add) {
   const auto texts = texts_of(block, ends);
   std::vector<std::string> out(texts.size());
   {
@@ -136,14 +139,15 @@ Tuple<nb::bytes, Out<std::int64_t>> for_each_parsed(const ParserModel& model, co
   return block_of(out);
 }
 
-Tuple<nb::bytes, Out<std::int64_t>> caption_tuples(const ParserModel& model, const Lemmas& lemmas, nb::bytes texts, In1<std::int64_t> ends, long threads,
-                         bool described) {
+Tuple<nb::bytes, Out<std::int64_t>> caption_tuples(const ParserModel& model, const Lemmas& lemmas, nb::bytes texts,
+                                                   In1<std::int64_t> ends, long threads, bool described) {
   return for_each_parsed(model, texts, ends, threads, [&](std::span<const language::Word> words, std::string& out) {
     render(described ? language::described_tuples(words, lemmas) : language::scene_tuples(words, lemmas), out);
   });
 }
 
-Tuple<nb::bytes, Out<std::int64_t>> caption_trees(const ParserModel& model, nb::bytes texts, In1<std::int64_t> ends, long threads) {
+Tuple<nb::bytes, Out<std::int64_t>> caption_trees(const ParserModel& model, nb::bytes texts, In1<std::int64_t> ends,
+                                                  long threads) {
   return for_each_parsed(model, texts, ends, threads, [&](std::span<const language::Word> words, std::string& out) {
     const auto before = out.empty() ? 0 : static_cast<std::int32_t>(std::count(out.begin(), out.end(), '\n')) + 1;
     for (const auto& word : words) {
@@ -179,8 +183,9 @@ Out<double> ngram_overlap(nb::bytes candidates, In1<std::int64_t> candidate_ends
   return result;
 }
 
-Out<double> meteor_counts(const WordNet& wordnet, nb::bytes candidates, In1<std::int64_t> candidate_ends, nb::bytes references,
-                          In1<std::int64_t> reference_ends, In1<std::int64_t> starts, long threads) {
+Out<double> meteor_counts(const WordNet& wordnet, nb::bytes candidates, In1<std::int64_t> candidate_ends,
+                          nb::bytes references, In1<std::int64_t> reference_ends, In1<std::int64_t> starts,
+                          long threads) {
   const auto a = texts_of(candidates, candidate_ends), b = texts_of(references, reference_ends);
   const auto start = starts_of(starts, a.size(), b.size());
   double* out;
@@ -194,45 +199,67 @@ Out<double> meteor_counts(const WordNet& wordnet, nb::bytes candidates, In1<std:
 
 void bind_language(nb::module_& m) {
   nb::class_<WordNet>(m, "WordNet", "Synsets of words, from the table that tools/build_wordnet.py writes.")
-      .def("__init__", [](WordNet* self, nb::bytes table) { new (self) WordNet(view(table)); }, nb::arg("table"))
-      .def("similar", [](const WordNet& self, nb::bytes word) {
-        const auto ids = self.similar(view(word));
-        std::uint32_t* out;
-        auto result = make_array<std::uint32_t>({ids.size()}, out);
-        std::copy(ids.begin(), ids.end(), out);
-        return result;
-      }, nb::arg("word"), "Numbers of the synsets of a word and of its stem.");
+      .def(
+          "__init__", [](WordNet* self, nb::bytes table) { new (self) WordNet(view(table)); }, nb::arg("table"))
+      .def(
+          "similar",
+          [](const WordNet& self, nb::bytes word) {
+            const auto ids = self.similar(view(word));
+            std::uint32_t* out;
+            auto result = make_array<std::uint32_t>({ids.size()}, out);
+            std::copy(ids.begin(), ids.end(), out);
+            return result;
+          },
+          nb::arg("word"), "Numbers of the synsets of a word and of its stem.");
   nb::class_<Lemmas>(m, "Lemmas", "Lemmas of words, from the table that tools/build_lemmas.py writes.")
-      .def("__init__", [](Lemmas* self, nb::bytes table) { new (self) Lemmas(view(table)); }, nb::arg("table"))
-      .def("lemma", [](const Lemmas& self, nb::bytes word, nb::bytes tag) {
-        const std::string lemma = self.lemma(view(word), view(tag));
-        return nb::bytes(lemma.data(), lemma.size());
-      }, nb::arg("word"), nb::arg("tag"), "The lemma of a lower-cased word with a Penn Treebank tag.");
-  nb::class_<ParserModel>(m, "ParserModel", "The trained tagger and parser, from the file that tools/train_parser.py writes.")
-      .def("__init__", [](ParserModel* self, nb::bytes packed) { new (self) ParserModel(view(packed)); }, nb::arg("packed"));
-  m.def("caption_tuples", &caption_tuples, nb::arg("model"), nb::arg("lemmas"), nb::arg("texts"), nb::arg("ends").noconvert(),
-        nb::arg("threads") = 0, nb::arg("described") = false,
+      .def(
+          "__init__", [](Lemmas* self, nb::bytes table) { new (self) Lemmas(view(table)); }, nb::arg("table"))
+      .def(
+          "lemma",
+          [](const Lemmas& self, nb::bytes word, nb::bytes tag) {
+            const std::string lemma = self.lemma(view(word), view(tag));
+            return nb::bytes(lemma.data(), lemma.size());
+          },
+          nb::arg("word"), nb::arg("tag"), "The lemma of a lower-cased word with a Penn Treebank tag.");
+  nb::class_<ParserModel>(m, "ParserModel",
+                          "The trained tagger and parser, from the file that tools/train_parser.py writes.")
+      .def(
+          "__init__", [](ParserModel* self, nb::bytes packed) { new (self) ParserModel(view(packed)); },
+          nb::arg("packed"));
+  m.def("caption_tuples", &caption_tuples, nb::arg("model"), nb::arg("lemmas"), nb::arg("texts"),
+        nb::arg("ends").noconvert(), nb::arg("threads") = 0, nb::arg("described") = false,
         "Scene-graph tuples of tokenised captions, by the original's rules or as they describe the scene.");
-  m.def("caption_trees", &caption_trees, nb::arg("model"), nb::arg("texts"), nb::arg("ends").noconvert(), nb::arg("threads") = 0,
-        "Dependency trees of tokenised captions, as lines of word, tag, head and relation.");
-  m.def("ptb_tokens", [](nb::bytes texts, In1<std::int64_t> ends, bool keep_marks, long threads) {
-    return for_each_text(texts, ends, threads, [&](std::string_view text) { return language::ptb_tokens(text, keep_marks); });
-  }, nb::arg("texts"), nb::arg("ends").noconvert(), nb::arg("keep_marks") = false, nb::arg("threads") = 0,
-        "Penn Treebank tokens of texts, lower-cased and between blanks.");
-  m.def("ngram_overlap", &ngram_overlap, nb::arg("candidates"), nb::arg("candidate_ends").noconvert(), nb::arg("references"),
-        nb::arg("reference_ends").noconvert(), nb::arg("starts").noconvert(), nb::arg("threads") = 0,
+  m.def("caption_trees", &caption_trees, nb::arg("model"), nb::arg("texts"), nb::arg("ends").noconvert(),
+        nb::arg("threads") = 0, "Dependency trees of tokenised captions, as lines of word, tag, head and relation.");
+  m.def(
+      "ptb_tokens",
+      [](nb::bytes texts, In1<std::int64_t> ends, bool keep_marks, long threads) {
+        return for_each_text(texts, ends, threads,
+                             [&](std::string_view text) { return language::ptb_tokens(text, keep_marks); });
+      },
+      nb::arg("texts"), nb::arg("ends").noconvert(), nb::arg("keep_marks") = false, nb::arg("threads") = 0,
+      "Penn Treebank tokens of texts, lower-cased and between blanks.");
+  m.def("ngram_overlap", &ngram_overlap, nb::arg("candidates"), nb::arg("candidate_ends").noconvert(),
+        nb::arg("references"), nb::arg("reference_ends").noconvert(), nb::arg("starts").noconvert(),
+        nb::arg("threads") = 0,
         "Overlap of tokenised captions with their references, one row per image; columns as in ngrams.hpp.");
-  m.def("meteor_counts", &meteor_counts, nb::arg("wordnet"), nb::arg("candidates"), nb::arg("candidate_ends").noconvert(),
-        nb::arg("references"), nb::arg("reference_ends").noconvert(), nb::arg("starts").noconvert(), nb::arg("threads") = 0,
+  m.def("meteor_counts", &meteor_counts, nb::arg("wordnet"), nb::arg("candidates"),
+        nb::arg("candidate_ends").noconvert(), nb::arg("references"), nb::arg("reference_ends").noconvert(),
+        nb::arg("starts").noconvert(), nb::arg("threads") = 0,
         "METEOR's counts of tokenised captions, one row per image; columns as in meteor.hpp.");
-  m.def("snowball_stem", [](nb::bytes word) {
-    const std::string stem = language::snowball_stem(view(word));
-    return nb::bytes(stem.data(), stem.size());
-  }, nb::arg("word"), "The Snowball stem of a lower-cased English word.");
+  m.def(
+      "snowball_stem",
+      [](nb::bytes word) {
+        const std::string stem = language::snowball_stem(view(word));
+        return nb::bytes(stem.data(), stem.size());
+      },
+      nb::arg("word"), "The Snowball stem of a lower-cased English word.");
   m.def("tree_tuples", &tree_tuples, nb::arg("lemmas"), nb::arg("trees"), nb::arg("ends").noconvert(),
-        nb::arg("described") = false, "Scene-graph tuples of dependency trees given as lines of word, tag, head and relation.");
+        nb::arg("described") = false,
+        "Scene-graph tuples of dependency trees given as lines of word, tag, head and relation.");
   m.def("scene_scores", &scene_scores, nb::arg("wordnet"), nb::arg("candidates"), nb::arg("candidate_ends").noconvert(),
-        nb::arg("references"), nb::arg("reference_ends").noconvert(), nb::arg("synonyms") = true, nb::arg("threads") = 0,
+        nb::arg("references"), nb::arg("reference_ends").noconvert(), nb::arg("synonyms") = true,
+        nb::arg("threads") = 0,
         "Numbers of tuples and of matches, [image, category, (candidate, reference, matched, matched one to one)].");
 }
 

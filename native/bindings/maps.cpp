@@ -130,11 +130,12 @@ AnyResult unpack(nb::bytes packed) {
     n *= length;
   }
   const std::size_t head = 2 + 4 * std::size_t{bytes[1]};
-  // A run says at least one pixel and at most all: its bytes bound nothing, so that memory is taken once they are whole.
+  // A run says at least one pixel and at most all: its bytes bound nothing, so that memory is taken once they are
+  // whole.
   auto made = [&]<typename T>(T) -> nb::object {
     T* out;
-    auto result = bytes[1] == 2 ? make_raw<T>({shape[0], shape[1]}, out)
-                                : make_raw<T>({shape[0], shape[1], shape[2]}, out);
+    auto result =
+        bytes[1] == 2 ? make_raw<T>({shape[0], shape[1]}, out) : make_raw<T>({shape[0], shape[1], shape[2]}, out);
     require(map_unpack<T>(bytes + head, size - head, n, out), "the runs of a packed map do not fill it");
     return nb::cast(result);
   };

@@ -61,14 +61,18 @@ std::string_view text_of(nb::handle value) {
 Runs packed_of(nb::handle value, bool counted) {
   char* data = nullptr;
   Py_ssize_t size = 0;
-  require(PyBytes_Check(value.ptr()) && PyBytes_AsStringAndSize(value.ptr(), &data, &size) == 0, "a mask is not packed");
-  require(size >= static_cast<Py_ssize_t>(4 * kPackedHead) && size % 4 == 0 && reinterpret_cast<std::uintptr_t>(data) % 4 == 0, "a packed mask is broken");
+  require(PyBytes_Check(value.ptr()) && PyBytes_AsStringAndSize(value.ptr(), &data, &size) == 0,
+          "a mask is not packed");
+  require(size >= static_cast<Py_ssize_t>(4 * kPackedHead) && size % 4 == 0 &&
+              reinterpret_cast<std::uintptr_t>(data) % 4 == 0,
+          "a packed mask is broken");
   const auto* words = reinterpret_cast<const std::uint32_t*>(data);
   const std::size_t n = static_cast<std::size_t>(size) / 4 - kPackedHead;
   check_size(words[0], words[1]);
   const Extent extent = packed_extent(words);
-  require(extent.left <= extent.right && extent.right <= words[1] && extent.top <= extent.low && extent.low <= words[0] &&
-              extent.area <= words[0] * words[1], "the extent of a packed mask is not inside it");
+  require(extent.left <= extent.right && extent.right <= words[1] && extent.top <= extent.low &&
+              extent.low <= words[0] && extent.area <= words[0] * words[1],
+          "the extent of a packed mask is not inside it");
   if (counted) {
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < n; ++i) sum += words[kPackedHead + i];
@@ -86,9 +90,11 @@ Rle mask_of(nb::handle value) {
   const nb::object size = entry(value, "size"), counts = entry(value, "counts");
   std::vector<double> sides;
   numbers_of(size, "a mask's size", sides);
-  if (sides.size() != 2) throw std::invalid_argument("a mask's size has " + std::to_string(sides.size()) + " numbers, not 2");
+  if (sides.size() != 2)
+    throw std::invalid_argument("a mask's size has " + std::to_string(sides.size()) + " numbers, not 2");
   for (double side : sides) {
-    if (!(side == std::floor(side)) || std::fabs(side) > 9e15) throw std::invalid_argument("a mask's size is not whole");
+    if (!(side == std::floor(side)) || std::fabs(side) > 9e15)
+      throw std::invalid_argument("a mask's size is not whole");
   }
   const long long height = static_cast<long long>(sides[0]), width = static_cast<long long>(sides[1]);
   if (!PyList_Check(counts.ptr()) && !PyTuple_Check(counts.ptr())) return rle_from_text(text_of(counts), height, width);

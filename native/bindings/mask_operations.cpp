@@ -17,7 +17,8 @@ nb::list mask_encode(Pixels pixels) {
   check_size(static_cast<long long>(h), static_cast<long long>(w));
   nb::list out;
   for (std::size_t i = 0; i < n; ++i) {
-    out.append(as_coco(rle_from_pixels(pixels.data() + i * h * w, static_cast<std::uint32_t>(h), static_cast<std::uint32_t>(w))));
+    out.append(as_coco(
+        rle_from_pixels(pixels.data() + i * h * w, static_cast<std::uint32_t>(h), static_cast<std::uint32_t>(w))));
   }
   return out;
 }
@@ -26,8 +27,10 @@ nb::list mask_encode(Pixels pixels) {
 Out<std::uint8_t> mask_decode(nb::list list) {
   const std::vector<Rle> masks = masks_of(list);
   const std::size_t h = masks.empty() ? 0 : masks[0].height, w = masks.empty() ? 0 : masks[0].width;
-  for (const Rle& mask : masks) require(mask.height == h && mask.width == w, "masks of different size cannot be stacked");
-  require(masks.empty() || h * w <= (std::size_t{1} << 32) / masks.size(), "the pixels of these masks do not fit: 2^32 are the most");
+  for (const Rle& mask : masks)
+    require(mask.height == h && mask.width == w, "masks of different size cannot be stacked");
+  require(masks.empty() || h * w <= (std::size_t{1} << 32) / masks.size(),
+          "the pixels of these masks do not fit: 2^32 are the most");
   auto* memory = static_cast<std::uint8_t*>(std::calloc(std::max<std::size_t>(1, h * w * masks.size()), 1));
   if (!memory) throw std::bad_alloc();
   nb::capsule owner(memory, [](void* p) noexcept { std::free(p); });
@@ -63,9 +66,11 @@ nb::list each_as_coco(const std::vector<Rle>& masks) {
 
 // What stands under "segmentation": polygons of an image of the given size, or a mask.
 nb::bytes mask_pack(nb::handle segmentation, long long height, long long width) {
-  if (PyList_Check(segmentation.ptr())) return packed(polygons_of(nb::borrow<nb::list>(segmentation), height, width, true)[0]);
+  if (PyList_Check(segmentation.ptr()))
+    return packed(polygons_of(nb::borrow<nb::list>(segmentation), height, width, true)[0]);
   const Rle rle = mask_of(segmentation);
-  require((height < 0 && width < 0) || (rle.height == height && rle.width == width), "the mask's size is not that of its image");
+  require((height < 0 && width < 0) || (rle.height == height && rle.width == width),
+          "the mask's size is not that of its image");
   return packed(rle);
 }
 
@@ -156,7 +161,8 @@ void bind_mask_operations(nb::module_& m) {
         check_size(height, width);
         std::vector<Rle> masks;
         for (std::size_t i = 0; i < boxes.shape(0); ++i) {
-          masks.push_back(rle_from_box(boxes.data() + 4 * i, static_cast<std::uint32_t>(height), static_cast<std::uint32_t>(width)));
+          masks.push_back(rle_from_box(boxes.data() + 4 * i, static_cast<std::uint32_t>(height),
+                                       static_cast<std::uint32_t>(width)));
         }
         return each_as_coco(masks);
       },

@@ -17,9 +17,11 @@ std::vector<Runs> all_packed(nb::list list, bool counted) {
   return out;
 }
 
-MatchedArrays masks_match(const ObjectArrays& objects, nb::list t_masks, nb::list d_masks, In1<double> d_area, double ratio) {
+MatchedArrays masks_match(const ObjectArrays& objects, nb::list t_masks, nb::list d_masks, In1<double> d_area,
+                          double ratio) {
   require(nb::len(t_masks) == objects.t_image.shape(0) && nb::len(d_masks) == objects.d_image.shape(0) &&
-              d_area.shape(0) == objects.d_image.shape(0), "one mask for each object");
+              d_area.shape(0) == objects.d_image.shape(0),
+          "one mask for each object");
   require(ratio >= 0 && ratio <= 1, "the boundary's share of the diagonal is from 0 to 1");
   // Drawing a boundary takes counts for places; comparing runs does not.
   const std::vector<Runs> t = all_packed(t_masks, ratio > 0), d = all_packed(d_masks, ratio > 0);
@@ -63,7 +65,8 @@ Out<double> cell_mask_ious(In1<std::int64_t> d_begin, In1<std::int64_t> t_begin,
     const std::int64_t* begin = side ? t_begin.data() : d_begin.data();
     const std::int64_t rows = static_cast<std::int64_t>(nb::len(side ? g : d));
     require(begin[0] == 0 && begin[cells] == rows, "the ranges of the cells are out of bounds");
-    for (std::size_t c = 0; c < cells; ++c) require(begin[c] <= begin[c + 1], "the ranges of the cells are out of bounds");
+    for (std::size_t c = 0; c < cells; ++c)
+      require(begin[c] <= begin[c + 1], "the ranges of the cells are out of bounds");
   }
   for (std::size_t c = 0; c < cells; ++c) {
     at[c + 1] = at[c] + static_cast<std::size_t>((d_begin.data()[c + 1] - d_begin.data()[c]) *
@@ -113,22 +116,24 @@ Out<double> boxes_iou(In2<double> d, In2<double> g, In1<std::uint8_t> crowd) {
 
 void bind_masks(nb::module_& m) {
   nb::class_<ObjectArrays>(m, "Objects", "What matching looks at, whatever the objects are.")
-      .def("__init__",
-           [](ObjectArrays* self, In1<std::int32_t> t_image, In1<std::int32_t> t_label, In2<double> t_box, In1<double> t_area,
-              In1<std::uint8_t> t_flags, In1<std::int32_t> d_image, In1<std::int32_t> d_label, In2<double> d_box,
-              In1<double> d_score, std::size_t images, std::size_t labels, In1<double> ious, In2<double> areas,
-              std::size_t most, bool voc, bool partners, long threads) {
-             new (self) ObjectArrays{t_image, t_label, t_box, t_area, t_flags, d_image, d_label, d_box, d_score, images, labels,
-                                ious, areas, most, voc, partners, threads};
-           },
-           nb::arg("t_image").noconvert(), nb::arg("t_label").noconvert(), nb::arg("t_box").noconvert(),
-           nb::arg("t_area").noconvert(), nb::arg("t_flags").noconvert(), nb::arg("d_image").noconvert(),
-           nb::arg("d_label").noconvert(), nb::arg("d_box").noconvert(), nb::arg("d_score").noconvert(),
-           nb::arg("images"), nb::arg("labels"), nb::arg("ious").noconvert(), nb::arg("areas").noconvert(),
-           nb::arg("most"), nb::arg("voc"), nb::arg("partners"), nb::arg("threads") = 0);
+      .def(
+          "__init__",
+          [](ObjectArrays* self, In1<std::int32_t> t_image, In1<std::int32_t> t_label, In2<double> t_box,
+             In1<double> t_area, In1<std::uint8_t> t_flags, In1<std::int32_t> d_image, In1<std::int32_t> d_label,
+             In2<double> d_box, In1<double> d_score, std::size_t images, std::size_t labels, In1<double> ious,
+             In2<double> areas, std::size_t most, bool voc, bool partners, long threads) {
+            new (self) ObjectArrays{t_image, t_label, t_box, t_area, t_flags, d_image, d_label,  d_box,  d_score,
+                                    images,  labels,  ious,  areas,  most,    voc,     partners, threads};
+          },
+          nb::arg("t_image").noconvert(), nb::arg("t_label").noconvert(), nb::arg("t_box").noconvert(),
+          nb::arg("t_area").noconvert(), nb::arg("t_flags").noconvert(), nb::arg("d_image").noconvert(),
+          nb::arg("d_label").noconvert(), nb::arg("d_box").noconvert(), nb::arg("d_score").noconvert(),
+          nb::arg("images"), nb::arg("labels"), nb::arg("ious").noconvert(), nb::arg("areas").noconvert(),
+          nb::arg("most"), nb::arg("voc"), nb::arg("partners"), nb::arg("threads") = 0);
   m.def("masks_match", &masks_match, nb::arg("objects"), nb::arg("t_masks"), nb::arg("d_masks"),
         nb::arg("d_area").noconvert(), nb::arg("boundary") = 0.0,
-        "As boxes_match, by the IoU of packed masks; with `boundary`, a share of the diagonal, also of their boundaries.");
+        "As boxes_match, by the IoU of packed masks; with `boundary`, a share of the diagonal, also of their "
+        "boundaries.");
   m.def("mask_iou", &mask_iou, nb::arg("detections"), nb::arg("truths"), nb::arg("crowd").noconvert(),
         nb::arg("boundary") = 0.0, "IoU of masks, detections by truths; -1 where their sizes differ.");
   m.def("cell_mask_ious", &cell_mask_ious, nb::arg("d_begin").noconvert(), nb::arg("t_begin").noconvert(),

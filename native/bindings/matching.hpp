@@ -23,13 +23,17 @@ struct ObjectArrays {
   long threads;
 
   Objects objects() const {
-    return {view(t_image), view(t_label), view(t_box), view(t_area), view(t_flags), view(d_image), view(d_label), view(d_box),
-            view(d_score), images, labels, view(ious), view(areas), most, voc, partners, threads};
+    return {view(t_image), view(t_label), view(t_box),   view(t_area), view(t_flags), view(d_image),
+            view(d_label), view(d_box),   view(d_score), images,       labels,        view(ious),
+            view(areas),   most,          voc,           partners,     threads};
   }
 };
 
-// Begin and end of each class, rows, ranks, hits, ignored; begin of each class of truths, their rows; partners, overlaps.
-using MatchedArrays = Tuple<Out<std::int64_t>, Out<std::int64_t>, Out<std::int32_t>, Out<std::uint16_t>, Out<std::uint32_t>, Out<std::uint32_t>, Out<std::int64_t>, Out<std::int32_t>, Out<std::int32_t>, Out<double>>;
+// Begin and end of each class, rows, ranks, hits, ignored; begin of each class of truths, their rows; partners,
+// overlaps.
+using MatchedArrays =
+    Tuple<Out<std::int64_t>, Out<std::int64_t>, Out<std::int32_t>, Out<std::uint16_t>, Out<std::uint32_t>,
+          Out<std::uint32_t>, Out<std::int64_t>, Out<std::int32_t>, Out<std::int32_t>, Out<double>>;
 
 // Checks, matches, and gives the arrays that boxes_match describes.
 MatchedArrays match_arrays(const ObjectArrays& arrays, const Similarity* similarity, const double* d_area);

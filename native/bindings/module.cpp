@@ -37,8 +37,9 @@ void bind_trec(nanobind::module_& m);
 
 NB_MODULE(_native, m) {
   m.doc() = "The compiled core of Steelyard: flat arrays in, flat arrays out.";
-  m.def("simd", [] { return nanobind::str(steelyard::wide_kernels().name); },
-        "The set of instructions that was chosen: baseline or avx2. STEELYARD_SIMD=baseline chooses the first.");
+  m.def(
+      "simd", [] { return nanobind::str(steelyard::wide_kernels().name); },
+      "The set of instructions that was chosen: baseline or avx2. STEELYARD_SIMD=baseline chooses the first.");
   steelyard::wide_kernels();  // chosen now: a wrong STEELYARD_SIMD is an error at import
   steelyard::bind_arrow(m);
   steelyard::bind_box_figures(m);

@@ -119,14 +119,17 @@ Out<std::uint8_t> gunzip(nb::bytes data, std::size_t most) {
 void bind_packed(nb::module_& m) {
   nb::class_<PngFile>(m, "PngFile", "A PNG in memory: what its chunks say, and its pixels.")
       .def(nb::init<nb::bytes>(), nb::arg("data"))
-      .def_prop_ro("fault", [](const PngFile& f) { return f.header().fault; }, "What is wrong with its chunks, or ''.")
+      .def_prop_ro(
+          "fault", [](const PngFile& f) { return f.header().fault; }, "What is wrong with its chunks, or ''.")
       .def_prop_ro("height", [](const PngFile& f) { return f.header().height; })
       .def_prop_ro("width", [](const PngFile& f) { return f.header().width; })
       .def_prop_ro("channels", [](const PngFile& f) { return f.header().channels; })
-      .def_prop_ro("plain", [](const PngFile& f) { return f.header().plain; }, "Whether its pixels are read here.")
+      .def_prop_ro(
+          "plain", [](const PngFile& f) { return f.header().plain; }, "Whether its pixels are read here.")
       .def("map", &PngFile::map, "All pixels: whole numbers, colours as r + 256 g + 65536 b.");
   m.def("png_cells", &png_cells, nb::arg("a"), nb::arg("b"), "As `map_cells` of the pixels of two files.");
-  m.def("gunzip", &gunzip, nb::arg("data"), nb::arg("most"), "The bytes of a gzip file, of which there are at most `most`.");
+  m.def("gunzip", &gunzip, nb::arg("data"), nb::arg("most"),
+        "The bytes of a gzip file, of which there are at most `most`.");
 }
 
 }  // namespace steelyard

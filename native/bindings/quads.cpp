@@ -66,12 +66,14 @@ MatchedArrays match(const ObjectArrays& objects, In2<double> t_quads, In2<double
   check_quads(view(d_quads), detections, "a detection needs x and y of four corners");
   require(d_area.shape(0) == detections, "columns of the detections differ in length");
   require(objects.t_box.shape(0) == truths && objects.t_box.shape(1) == 4, "columns of the truth differ in length");
-  require(objects.d_box.shape(0) == detections && objects.d_box.shape(1) == 4, "columns of the detections differ in length");
+  require(objects.d_box.shape(0) == detections && objects.d_box.shape(1) == 4,
+          "columns of the detections differ in length");
   const QuadIou similarity(view(d_quads), view(t_quads), objects.d_box.data(), objects.t_box.data());
   return match_arrays(objects, &similarity, d_area.data());
 }
 
-MatchedArrays match_gaussians(const ObjectArrays& objects, In2<double> t_rectangles, In2<double> d_rectangles, In1<double> d_area) {
+MatchedArrays match_gaussians(const ObjectArrays& objects, In2<double> t_rectangles, In2<double> d_rectangles,
+                              In1<double> d_area) {
   const std::size_t detections = objects.d_image.shape(0);
   check_rectangles(view(t_rectangles), objects.t_image.shape(0), kRectangles);
   check_rectangles(view(d_rectangles), detections, kRectangles);
@@ -83,14 +85,16 @@ MatchedArrays match_gaussians(const ObjectArrays& objects, In2<double> t_rectang
 }  // namespace
 
 void bind_quads(nb::module_& m) {
-  m.def("quads_iou", &quads_iou, nb::arg("detections").noconvert(), nb::arg("truths").noconvert(), nb::arg("crowd").noconvert(),
+  m.def("quads_iou", &quads_iou, nb::arg("detections").noconvert(), nb::arg("truths").noconvert(),
+        nb::arg("crowd").noconvert(),
         "IoU of quadrilaterals x1 y1 ... x4 y4, detections by truths; of a crowd the share of the detection inside.");
   m.def("rectangles_iou", &rectangles_iou, nb::arg("detections").noconvert(), nb::arg("truths").noconvert(),
         nb::arg("crowd").noconvert(), "The same of rectangles cx, cy, width, height, angle (radians, x towards y).");
   m.def("rectangles_probiou", &rectangles_probiou, nb::arg("detections").noconvert(), nb::arg("truths").noconvert(),
         "The similarity of Gaussians that stand for rectangles (probIoU), detections by truths.");
   m.def("probiou_match", &match_gaussians, nb::arg("objects"), nb::arg("t_rectangles").noconvert(),
-        nb::arg("d_rectangles").noconvert(), nb::arg("d_area").noconvert(), "As boxes_match, by probIoU of rectangles.");
+        nb::arg("d_rectangles").noconvert(), nb::arg("d_area").noconvert(),
+        "As boxes_match, by probIoU of rectangles.");
   m.def("quad_shapes", &quad_shapes, nb::arg("quads").noconvert(),
         "Shapes of quadrilaterals: 0 convex, 1 dented, 2 crossed, 3 flat.");
   m.def("quads_match", &match, nb::arg("objects"), nb::arg("t_quads").noconvert(), nb::arg("d_quads").noconvert(),

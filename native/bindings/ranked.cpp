@@ -12,7 +12,8 @@ namespace {
 
 using Counted = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;  // groups, units, lanes
 
-Tuple<Out<std::uint32_t>, Out<std::uint8_t>, Out<std::uint8_t>> order_of(In1<double> scores, In1<std::uint8_t> positive) {
+Tuple<Out<std::uint32_t>, Out<std::uint8_t>, Out<std::uint8_t>> order_of(In1<double> scores,
+                                                                         In1<std::uint8_t> positive) {
   const std::size_t n = scores.shape(0);
   require(n < (std::size_t{1} << 32), "too many scores");
   require(positive.shape(0) == n, "each score needs to be of the class or not");
@@ -30,8 +31,8 @@ Tuple<Out<std::uint32_t>, Out<std::uint8_t>, Out<std::uint8_t>> order_of(In1<dou
   return nb::make_tuple(order_array, last_array, marked_array);
 }
 
-Out<double> under_weights(In2<double> weights, In1<std::int64_t> owner, In1<std::uint8_t> positive, In1<std::uint8_t> last,
-                          In1<double> value, int code, double limit, long threads) {
+Out<double> under_weights(In2<double> weights, In1<std::int64_t> owner, In1<std::uint8_t> positive,
+                          In1<std::uint8_t> last, In1<double> value, int code, double limit, long threads) {
   const RankedRows rows{view(owner), view(positive), view(last), view(value)};
   const RowFigure figure = check_row_figure(code);
   require(!std::isnan(limit), "the limit is not a number");
@@ -44,8 +45,8 @@ Out<double> under_weights(In2<double> weights, In1<std::int64_t> owner, In1<std:
   return result;
 }
 
-Out<double> each_unit(In1<std::int64_t> starts, In1<std::uint8_t> positive, In1<std::uint8_t> last, In1<double> value, int code,
-                      double limit) {
+Out<double> each_unit(In1<std::int64_t> starts, In1<std::uint8_t> positive, In1<std::uint8_t> last, In1<double> value,
+                      int code, double limit) {
   require(starts.shape(0) >= 1, "there must be one start more than units");
   const RankedRows rows{{}, view(positive), view(last), view(value)};
   const RowFigure figure = check_row_figure(code);
@@ -107,14 +108,16 @@ void bind_ranked(nb::module_& m) {
   m.def("ranked", &under_weights, nb::arg("weights").noconvert(), nb::arg("owner").noconvert(),
         nb::arg("positive").noconvert(), nb::arg("last").noconvert(), nb::arg("value").noconvert(), nb::arg("figure"),
         nb::arg("limit") = 0.0, nb::arg("threads") = 0,
-        "One value for each row of weights (without owners, of even weights); figure: 0 AP, 1 ROC AUC, 2 best F1, 3 its rank, 4 TPR at an FPR.");
+        "One value for each row of weights (without owners, of even weights); figure: 0 AP, 1 ROC AUC, 2 best F1, 3 "
+        "its rank, 4 TPR at an FPR.");
   m.def("ranked_draws", &under_counts, nb::arg("weights").noconvert(), nb::arg("draws"), nb::arg("begin").noconvert(),
         nb::arg("unit").noconvert(), nb::arg("positive").noconvert(), nb::arg("last").noconvert(), nb::arg("figure"),
         nb::arg("threads") = 0,
-        "The same of several rankings for rows of counts, which lie as (groups, units, 32 rows), to the bit; figure: 0 AP, 1 ROC AUC.");
-  m.def("ranked_left_out", &without_groups, nb::arg("group").noconvert(), nb::arg("groups"), nb::arg("begin").noconvert(),
-        nb::arg("unit").noconvert(), nb::arg("positive").noconvert(), nb::arg("last").noconvert(), nb::arg("figure"),
-        nb::arg("threads") = 0,
+        "The same of several rankings for rows of counts, which lie as (groups, units, 32 rows), to the bit; figure: 0 "
+        "AP, 1 ROC AUC.");
+  m.def("ranked_left_out", &without_groups, nb::arg("group").noconvert(), nb::arg("groups"),
+        nb::arg("begin").noconvert(), nb::arg("unit").noconvert(), nb::arg("positive").noconvert(),
+        nb::arg("last").noconvert(), nb::arg("figure"), nb::arg("threads") = 0,
         "The same with one group of units left out for each row; `group` is by unit, -1 is never left out.");
   m.def("ranked_each", &each_unit, nb::arg("starts").noconvert(), nb::arg("positive").noconvert(),
         nb::arg("last").noconvert(), nb::arg("value").noconvert(), nb::arg("figure"), nb::arg("limit") = 0.0,

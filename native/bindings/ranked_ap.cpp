@@ -19,10 +19,12 @@ Out<double> under_weights(In2<double> weights, In1<double> truths, In1<std::int6
   return result;
 }
 
-Out<double> by_unit(In1<double> truths, In1<std::int64_t> owner, In1<std::uint8_t> hit, In1<std::uint8_t> closes, int rule) {
+Out<double> by_unit(In1<double> truths, In1<std::int64_t> owner, In1<std::uint8_t> hit, In1<std::uint8_t> closes,
+                    int rule) {
   const OwnedEvents events{view(truths), view(owner), view(hit), view(closes)};
   const ApRule checked = check_owned_events(events, rule);
-  for (std::size_t e = 1; e < owner.shape(0); ++e) require(owner.data()[e] >= owner.data()[e - 1], "events must go by unit");
+  for (std::size_t e = 1; e < owner.shape(0); ++e)
+    require(owner.data()[e] >= owner.data()[e - 1], "events must go by unit");
   double* out;
   auto result = make_array<double>({truths.shape(0)}, out);
   nb::gil_scoped_release release;

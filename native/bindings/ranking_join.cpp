@@ -43,9 +43,11 @@ Out<std::int64_t> ranking_repeats(Bytes text, Words place, Words key, Doubles va
   return result;
 }
 
-Tuple<Out<std::int64_t>, Out<std::int64_t>, Out<std::int64_t>, Out<std::int64_t>, Out<double>, Out<std::uint64_t>, Out<std::int64_t>> join_columns(Bytes truth_text, Words truth_place, Words truth_key, Doubles relevance, Int64s truth_starts,
-                       Bytes run_text, Words run_place, Words run_key, Doubles score, Int64s run_starts, Int64s run_of,
-                       Int64s run_order, long threads) {
+Tuple<Out<std::int64_t>, Out<std::int64_t>, Out<std::int64_t>, Out<std::int64_t>, Out<double>, Out<std::uint64_t>,
+      Out<std::int64_t>>
+join_columns(Bytes truth_text, Words truth_place, Words truth_key, Doubles relevance, Int64s truth_starts,
+             Bytes run_text, Words run_place, Words run_key, Doubles score, Int64s run_starts, Int64s run_of,
+             Int64s run_order, long threads) {
   const Side truth = side_of(truth_text, truth_place, truth_key, relevance, truth_starts);
   const Side run = side_of(run_text, run_place, run_key, score, run_starts);
   require(run_order.shape(0) == 0 || run_order.shape(0) == run.rows, "one place in the source is expected a row");
@@ -57,7 +59,8 @@ Tuple<Out<std::int64_t>, Out<std::int64_t>, Out<std::int64_t>, Out<std::int64_t>
   auto repeated = make_array<std::int64_t>({2}, twice);
   {
     nb::gil_scoped_release release;
-    join_rankings(truth, run, truth_of, run_order.shape(0) ? run_order.data() : nullptr, threads, arrays.joined, sums, twice);
+    join_rankings(truth, run, truth_of, run_order.shape(0) ? run_order.data() : nullptr, threads, arrays.joined, sums,
+                  twice);
   }
   return nb::make_tuple(arrays.id, arrays.input, arrays.single, arrays.sequence, arrays.tied, all_sums, repeated);
 }
@@ -65,8 +68,10 @@ Tuple<Out<std::int64_t>, Out<std::int64_t>, Out<std::int64_t>, Out<std::int64_t>
 // As join_rankings, with the run as {query: {document: score}}; adds each run query's number of rows and sum of row
 // hashes. None where a value needs a closer look: what is no string or number, or ids that repeat without the blanks
 // around them.
-Result<std::optional<Tuple<Out<std::int64_t>, Out<std::int64_t>, Out<std::int64_t>, Out<std::int64_t>, Out<double>, Out<std::int64_t>, Out<std::uint64_t>>>> join_nested(Bytes truth_text, Words truth_place, Words truth_key, Doubles relevance, Int64s truth_starts,
-                       nb::dict run, Int64s run_of) {
+Result<std::optional<Tuple<Out<std::int64_t>, Out<std::int64_t>, Out<std::int64_t>, Out<std::int64_t>, Out<double>,
+                           Out<std::int64_t>, Out<std::uint64_t>>>>
+join_nested(Bytes truth_text, Words truth_place, Words truth_key, Doubles relevance, Int64s truth_starts, nb::dict run,
+            Int64s run_of) {
   const Side truth = side_of(truth_text, truth_place, truth_key, relevance, truth_starts);
   const std::size_t queries = nb::len(run);
   const std::vector<std::int64_t> truth_of = turn_around(view(run_of), truth.queries, queries);
@@ -85,7 +90,8 @@ Result<std::optional<Tuple<Out<std::int64_t>, Out<std::int64_t>, Out<std::int64_
     bool trimmed = false;
     for (std::size_t i = 0; i < rows; ++i) {
       entries.fetch(i);
-      if (!read_number(entries.value(i), query_join.scores[i]) || !read_id(entries.key(i), query_join.ids[i], trimmed)) {
+      if (!read_number(entries.value(i), query_join.scores[i]) ||
+          !read_id(entries.key(i), query_join.ids[i], trimmed)) {
         return nb::none();
       }
     }
@@ -95,7 +101,8 @@ Result<std::optional<Tuple<Out<std::int64_t>, Out<std::int64_t>, Out<std::int64_
     if (truth_of[r] >= 0) query_join.join(static_cast<std::size_t>(truth_of[r]), rows);
   }
   query_join.finish();
-  return nb::make_tuple(arrays.id, arrays.input, arrays.single, arrays.sequence, arrays.tied, release(counts), release(sums));
+  return nb::make_tuple(arrays.id, arrays.input, arrays.single, arrays.sequence, arrays.tied, release(counts),
+                        release(sums));
 }
 
 Out<std::uint64_t> ranking_sums(Words key, Doubles value, Int64s starts, long threads) {
@@ -112,8 +119,8 @@ Out<std::uint64_t> ranking_sums(Words key, Doubles value, Int64s starts, long th
 
 void bind_ranking_join(nb::module_& m) {
   m.def("ranking_repeats", &ranking_repeats, nb::arg("text").noconvert(), nb::arg("place").noconvert(),
-        nb::arg("key").noconvert(), nb::arg("value").noconvert(), nb::arg("starts").noconvert(),
-        nb::arg("threads") = 0, "The first id that appears twice in a query: (row, earlier row), or -1 twice.");
+        nb::arg("key").noconvert(), nb::arg("value").noconvert(), nb::arg("starts").noconvert(), nb::arg("threads") = 0,
+        "The first id that appears twice in a query: (row, earlier row), or -1 twice.");
   m.def("join_rankings", &join_columns, nb::arg("truth_text").noconvert(), nb::arg("truth_place").noconvert(),
         nb::arg("truth_key").noconvert(), nb::arg("relevance").noconvert(), nb::arg("truth_starts").noconvert(),
         nb::arg("run_text").noconvert(), nb::arg("run_place").noconvert(), nb::arg("run_key").noconvert(),

@@ -11,8 +11,8 @@ using Relevances = In1<double>;
 
 // `setting` is the number that the measure is given; `width` its columns.
 template <typename Measure>
-Out<double> by_query(const Ranks& rank, const Relevances& relevance, const Ranks& starts, double setting, std::size_t width,
-                     Measure measure) {
+Out<double> by_query(const Ranks& rank, const Relevances& relevance, const Ranks& starts, double setting,
+                     std::size_t width, Measure measure) {
   const JudgedRanks in{view(rank), view(relevance), view(starts)};
   const std::size_t n = rank.shape(0);
   require(relevance.shape(0) == n, "one relevance is expected for each rank");
@@ -36,7 +36,8 @@ Out<double> r_hits_by_query(Ranks rank, Relevances relevance, Ranks starts, doub
                   [=](const JudgedRanks& in, double* out) { ranking_r_hits(in, level, out); });
 }
 
-Out<double> gain_by_query(Ranks rank, Relevances relevance, Ranks starts, std::int64_t k, double level, bool exponential) {
+Out<double> gain_by_query(Ranks rank, Relevances relevance, Ranks starts, std::int64_t k, double level,
+                          bool exponential) {
   return by_query(rank, relevance, starts, level, 2,
                   [=](const JudgedRanks& in, double* out) { ranking_gain(in, k, level, exponential, out); });
 }

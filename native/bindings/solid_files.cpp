@@ -72,8 +72,8 @@ Found nuscenes(const Text& text_of, bool results) {
     }
   }
   if (failed) {
-    return nb::make_tuple(fault.at, fault.syntax, fault.what, nb::bytes(fault.sample.data(), fault.sample.size()), fault.key,
-                          fault.box);
+    return nb::make_tuple(fault.at, fault.syntax, fault.what, nb::bytes(fault.sample.data(), fault.sample.size()),
+                          fault.key, fault.box);
   }
   nb::dict out;
   out["samples"] = texts(rows.samples);
@@ -97,12 +97,14 @@ Found nuscenes(const Text& text_of, bool results) {
 }
 
 Found nuscenes_file(const std::string& path, bool results) {
-  return nuscenes([&] {
-    const Source source(path);
-    std::string text(source.size(), '\0');
-    text.resize(source.read(0, source.size(), text.data()));
-    return text;
-  }, results);
+  return nuscenes(
+      [&] {
+        const Source source(path);
+        std::string text(source.size(), '\0');
+        text.resize(source.read(0, source.size(), text.data()));
+        return text;
+      },
+      results);
 }
 
 Found nuscenes_text(nb::bytes text, bool results) {

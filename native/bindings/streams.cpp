@@ -13,7 +13,8 @@ void feed_boxes(BoxStream& stream, In1<double> score, In1<std::uint16_t> rank, I
   stream.feed(view(score), view(rank), view(hit), view(ignored));
 }
 
-Result<std::variant<Tuple<Out<double>, Out<double>>, Tuple<Out<double>, Out<double>, Out<double>>>> result_of(const BoxStream& stream) {
+Result<std::variant<Tuple<Out<double>, Out<double>>, Tuple<Out<double>, Out<double>, Out<double>>>> result_of(
+    const BoxStream& stream) {
   const std::size_t T = stream.thresholds(), R = stream.points();
   double *a, *b, *c;
   auto recall = make_array<double>({T}, b);
@@ -37,14 +38,14 @@ void feed_labels(LabelStream& stream, In1<double> score, In1<std::uint8_t> posit
 
 void bind_streams(nb::module_& m) {
   nb::class_<BoxStream>(m, "BoxStream", "A class of detections that comes in parts by falling score; units weigh 1.")
-      .def("__init__",
-           [](BoxStream* self, std::size_t thresholds, std::size_t most, int code, In1<double> grid, double positives,
-              double images) { new (self) BoxStream(thresholds, most, code, view(grid), positives, images); },
-           nb::arg("thresholds"),
-           nb::arg("most"), nb::arg("figure"), nb::arg("grid").noconvert(), nb::arg("positives"), nb::arg("images"),
-           "`figure` as for box_figures, or 7: as box_curves.")
-      .def("feed", &feed_boxes, nb::arg("score").noconvert(), nb::arg("rank").noconvert(),
-           nb::arg("hit").noconvert(), nb::arg("ignored").noconvert(), "The next part; equal scores in one.")
+      .def(
+          "__init__",
+          [](BoxStream* self, std::size_t thresholds, std::size_t most, int code, In1<double> grid, double positives,
+             double images) { new (self) BoxStream(thresholds, most, code, view(grid), positives, images); },
+          nb::arg("thresholds"), nb::arg("most"), nb::arg("figure"), nb::arg("grid").noconvert(), nb::arg("positives"),
+          nb::arg("images"), "`figure` as for box_figures, or 7: as box_curves.")
+      .def("feed", &feed_boxes, nb::arg("score").noconvert(), nb::arg("rank").noconvert(), nb::arg("hit").noconvert(),
+           nb::arg("ignored").noconvert(), "The next part; equal scores in one.")
       .def("result", &result_of, "What all parts give.");
   nb::class_<LabelStream>(m, "LabelStream", "A ranking of rows that comes in parts by falling score; units weigh 1.")
       .def(nb::init<int, double, double, double>(), nb::arg("figure"), nb::arg("limit"), nb::arg("positives"),

@@ -59,7 +59,8 @@ class ObjectArray {
 };
 
 // (text, place, key), or the number of the first row that has no id.
-Result<std::variant<std::int64_t, Tuple<Out<std::uint8_t>, Out<std::uint64_t>, Out<std::uint64_t>>>> pack_objects(nb::handle array) {
+Result<std::variant<std::int64_t, Tuple<Out<std::uint8_t>, Out<std::uint64_t>, Out<std::uint64_t>>>> pack_objects(
+    nb::handle array) {
   ObjectArray objects(array);
   Column column;
   column.reserve(objects.size());
@@ -72,7 +73,9 @@ Result<std::variant<std::int64_t, Tuple<Out<std::uint8_t>, Out<std::uint64_t>, O
 }
 
 // As pack_objects, with runs of equal ids stored once, and the row where each run begins.
-Result<std::variant<std::int64_t, Tuple<Tuple<Out<std::uint8_t>, Out<std::uint64_t>, Out<std::uint64_t>>, Out<std::int64_t>>>> pack_runs(nb::handle array) {
+Result<std::variant<std::int64_t,
+                    Tuple<Tuple<Out<std::uint8_t>, Out<std::uint64_t>, Out<std::uint64_t>>, Out<std::int64_t>>>>
+pack_runs(nb::handle array) {
   ObjectArray objects(array);
   Column column;
   Buffer<std::int64_t> rows;
@@ -102,7 +105,10 @@ Tuple<Out<std::uint8_t>, Out<std::uint64_t>, Out<std::uint64_t>> pack_integers(I
 }
 
 // {query: {document: number}} as (ids, numbers, starts), or (query, document) of what is neither id nor number.
-Result<std::variant<Tuple<nb::object, nb::object>, Tuple<Tuple<Out<std::uint8_t>, Out<std::uint64_t>, Out<std::uint64_t>>, Out<double>, Out<std::int64_t>>>> pack_nested(nb::dict nested) {
+Result<
+    std::variant<Tuple<nb::object, nb::object>, Tuple<Tuple<Out<std::uint8_t>, Out<std::uint64_t>, Out<std::uint64_t>>,
+                                                      Out<double>, Out<std::int64_t>>>>
+pack_nested(nb::dict nested) {
   Column column;
   Buffer<double> values;
   Buffer<std::int64_t> starts;
@@ -135,7 +141,8 @@ Result<std::variant<Tuple<nb::object, nb::object>, Tuple<Tuple<Out<std::uint8_t>
   return nb::make_tuple(column.arrays(), release(values), release(starts));
 }
 
-Result<std::variant<std::int64_t, Tuple<Out<std::uint64_t>, Out<std::uint64_t>>>> pack_offsets(In1<std::uint8_t> text, In1<std::int64_t> offsets) {
+Result<std::variant<std::int64_t, Tuple<Out<std::uint64_t>, Out<std::uint64_t>>>> pack_offsets(
+    In1<std::uint8_t> text, In1<std::int64_t> offsets) {
   require(offsets.shape(0) >= 1, "the offsets must be one more than the ids");
   const std::size_t n = offsets.shape(0) - 1;
   Buffer<std::uint64_t> place(n), key(n);
@@ -166,8 +173,8 @@ void bind_texts(nb::module_& m) {
         "Ids, numbers and starts of {query: {document: number}}; or (query, document) of what is wrong.");
   m.def("pack_offsets", &pack_offsets, nb::arg("text").noconvert(), nb::arg("offsets").noconvert(),
         "Places and keys of ids that lie one after the other in a text; or the first row that holds none.");
-  m.def("text_runs", &runs_of, nb::arg("text").noconvert(), nb::arg("place").noconvert(),
-        nb::arg("key").noconvert(), "Rows where the id differs from the one before.");
+  m.def("text_runs", &runs_of, nb::arg("text").noconvert(), nb::arg("place").noconvert(), nb::arg("key").noconvert(),
+        "Rows where the id differs from the one before.");
 }
 
 }  // namespace steelyard

@@ -52,7 +52,9 @@ struct Side {
 
   std::size_t begin(std::size_t r) const { return r ? static_cast<std::size_t>(ends[r - 1]) : 0; }
   std::size_t end(std::size_t r) const { return static_cast<std::size_t>(ends[r]); }
-  Rows run(std::size_t r) const { return {frame + begin(r), track ? track + begin(r) : nullptr, end(r) - begin(r), tracks[r]}; }
+  Rows run(std::size_t r) const {
+    return {frame + begin(r), track ? track + begin(r) : nullptr, end(r) - begin(r), tracks[r]};
+  }
 };
 
 // Overlaps of all runs as they cross the boundary: rows count over all runs, in order.
@@ -62,7 +64,8 @@ struct Overlaps {
   std::size_t count;
   std::vector<std::size_t> ends;
 
-  Overlaps(const In1<std::int32_t>& t, const In1<std::int32_t>& p, const In1<double>& s, const Side& truths, const Side& predictions)
+  Overlaps(const In1<std::int32_t>& t, const In1<std::int32_t>& p, const In1<double>& s, const Side& truths,
+           const Side& predictions)
       : truth(t.data()), prediction(p.data()), similarity(s.data()), count(t.shape(0)) {
     require(p.shape(0) == count && s.shape(0) == count, "every overlap needs two rows and a similarity");
     require(all_within(similarity, count, 0.0, 1.0), "a similarity is not from 0 to 1");
@@ -91,7 +94,8 @@ struct Overlaps {
   }
 };
 
-Tuple<Out<std::int32_t>, Out<std::int32_t>, Out<double>> overlaps_out(const std::vector<std::vector<Overlap>>& found, const Side& truths, const Side& predictions) {
+Tuple<Out<std::int32_t>, Out<std::int32_t>, Out<double>> overlaps_out(const std::vector<std::vector<Overlap>>& found,
+                                                                      const Side& truths, const Side& predictions) {
   std::size_t count = 0;
   for (const auto& run : found) count += run.size();
   std::int32_t *truth, *prediction;
@@ -110,9 +114,11 @@ Tuple<Out<std::int32_t>, Out<std::int32_t>, Out<double>> overlaps_out(const std:
   return nb::make_tuple(truth_out, prediction_out, similarity_out);
 }
 
-Tuple<Out<std::int32_t>, Out<std::int32_t>, Out<double>> box_overlaps(In2<double> truth, In1<std::int64_t> truth_frame, In1<std::int64_t> truth_ends,
-                       In2<double> prediction, In1<std::int64_t> prediction_frame, In1<std::int64_t> prediction_ends,
-                       long threads) {
+Tuple<Out<std::int32_t>, Out<std::int32_t>, Out<double>> box_overlaps(In2<double> truth, In1<std::int64_t> truth_frame,
+                                                                      In1<std::int64_t> truth_ends,
+                                                                      In2<double> prediction,
+                                                                      In1<std::int64_t> prediction_frame,
+                                                                      In1<std::int64_t> prediction_ends, long threads) {
   const Side truths(truth_frame, truth_ends), predictions(prediction_frame, prediction_ends);
   require(truths.runs == predictions.runs, "both sides must have as many runs");
   require(truth.shape(1) == 4 && prediction.shape(1) == 4, "a box has four numbers");
@@ -134,9 +140,10 @@ Tuple<Out<std::int32_t>, Out<std::int32_t>, Out<double>> box_overlaps(In2<double
   return overlaps_out(found, truths, predictions);
 }
 
-Out<std::int64_t> matches(In1<std::int64_t> truth_frame, In1<std::int64_t> truth_ends, In1<std::int64_t> prediction_frame,
-                          In1<std::int64_t> prediction_ends, In1<std::int32_t> truth_row, In1<std::int32_t> prediction_row,
-                          In1<double> similarity, double lift, long threads) {
+Out<std::int64_t> matches(In1<std::int64_t> truth_frame, In1<std::int64_t> truth_ends,
+                          In1<std::int64_t> prediction_frame, In1<std::int64_t> prediction_ends,
+                          In1<std::int32_t> truth_row, In1<std::int32_t> prediction_row, In1<double> similarity,
+                          double lift, long threads) {
   const Side truths(truth_frame, truth_ends), predictions(prediction_frame, prediction_ends);
   require(truths.runs == predictions.runs, "both sides must have as many runs");
   require(lift >= 0 && lift <= 1e6, "what is added to a similarity must be from 0 to a million");
@@ -147,8 +154,8 @@ Out<std::int64_t> matches(In1<std::int64_t> truth_frame, In1<std::int64_t> truth
   parallel_for(truths.runs, thread_count(threads), [&](std::size_t r) {
     const auto mine = overlaps.run(r, truths, predictions);
     std::int64_t* out = partner + predictions.begin(r);
-    tracking::match_frames(tracking::frames_of(truths.run(r), predictions.run(r), mine.data(), mine.size()), mine.data(),
-                           lift, out);
+    tracking::match_frames(tracking::frames_of(truths.run(r), predictions.run(r), mine.data(), mine.size()),
+                           mine.data(), lift, out);
     for (std::size_t i = 0; i < predictions.end(r) - predictions.begin(r); ++i) {
       if (out[i] >= 0) out[i] += static_cast<std::int64_t>(truths.begin(r));
     }
@@ -156,10 +163,11 @@ Out<std::int64_t> matches(In1<std::int64_t> truth_frame, In1<std::int64_t> truth
   return result;
 }
 
-Tuple<Out<double>, Out<double>, Out<double>, Out<double>, Out<std::int32_t>, Out<std::uint8_t>> scores(In1<std::int64_t> truth_frame, In1<std::int32_t> truth_track, In1<std::int64_t> truth_ends,
-                 In1<std::uint8_t> truth_scored, In1<std::int64_t> prediction_frame, In1<std::int32_t> prediction_track,
-                 In1<std::int64_t> prediction_ends, In1<std::uint8_t> prediction_scored, In1<std::int32_t> truth_row,
-                 In1<std::int32_t> prediction_row, In1<double> similarity, double threshold, bool last_match, long threads) {
+Tuple<Out<double>, Out<double>, Out<double>, Out<double>, Out<std::int32_t>, Out<std::uint8_t>> scores(
+    In1<std::int64_t> truth_frame, In1<std::int32_t> truth_track, In1<std::int64_t> truth_ends,
+    In1<std::uint8_t> truth_scored, In1<std::int64_t> prediction_frame, In1<std::int32_t> prediction_track,
+    In1<std::int64_t> prediction_ends, In1<std::uint8_t> prediction_scored, In1<std::int32_t> truth_row,
+    In1<std::int32_t> prediction_row, In1<double> similarity, double threshold, bool last_match, long threads) {
   Side truths(truth_frame, truth_ends), predictions(prediction_frame, prediction_ends);
   require(truths.runs == predictions.runs, "both sides must have as many runs");
   require(truth_scored.shape(0) == truths.rows && prediction_scored.shape(0) == predictions.rows,
@@ -198,7 +206,8 @@ Tuple<Out<double>, Out<double>, Out<double>, Out<double>, Out<std::int32_t>, Out
         const std::size_t row = truths.begin(r) + truth.place(i);
         event[row] = happened[i];
         if (matched[i] < 0) continue;
-        partner[row] = static_cast<std::int32_t>(predictions.begin(r) + prediction.place(static_cast<std::size_t>(matched[i])));
+        partner[row] =
+            static_cast<std::int32_t>(predictions.begin(r) + prediction.place(static_cast<std::size_t>(matched[i])));
       }
       std::memcpy(hota + r * tracking::kHota * tracking::kAlphas, out.hota, sizeof out.hota);
       std::memcpy(losses + r * tracking::kLosses * tracking::kAlphas, out.losses, sizeof out.losses);
@@ -209,7 +218,8 @@ Tuple<Out<double>, Out<double>, Out<double>, Out<double>, Out<std::int32_t>, Out
   return nb::make_tuple(hota_out, losses_out, clear_out, identity_out, partner_out, event_out);
 }
 
-Tuple<Out<std::int32_t>, std::int64_t> codes(In1<std::int64_t> frame, In1<std::int64_t> track, In1<std::int64_t> ends, long threads) {
+Tuple<Out<std::int32_t>, std::int64_t> codes(In1<std::int64_t> frame, In1<std::int64_t> track, In1<std::int64_t> ends,
+                                             long threads) {
   const Side side(frame, ends);
   require(track.shape(0) == side.rows, "every row needs a track");
   std::int32_t* code;
@@ -239,7 +249,8 @@ Out<std::int64_t> assign_scipy(In2<double> cost) {
   return result;
 }
 
-Tuple<std::size_t, Out<double>, Out<std::uint8_t>, Out<std::int32_t>, std::int64_t, std::int64_t, nb::bytes> number_rows(nb::bytes text, std::size_t width) {
+Tuple<std::size_t, Out<double>, Out<std::uint8_t>, Out<std::int32_t>, std::int64_t, std::int64_t, nb::bytes>
+number_rows(nb::bytes text, std::size_t width) {
   require(width >= 1 && width <= 64, "a row has from 1 to 64 numbers");
   const std::string_view view(text.c_str(), text.size());
   const std::size_t most = count_lines(view);
@@ -267,21 +278,25 @@ void bind_tracking(nb::module_& m) {
         nb::arg("prediction_ends").noconvert(), nb::arg("threads") = 0,
         "Pairs of boxes (left, top, right, low) of one frame that overlap: their rows and IoU, run by run.");
   m.def("tracking_matches", &matches, nb::arg("truth_frame").noconvert(), nb::arg("truth_ends").noconvert(),
-        nb::arg("prediction_frame").noconvert(), nb::arg("prediction_ends").noconvert(), nb::arg("truth_row").noconvert(),
-        nb::arg("prediction_row").noconvert(), nb::arg("similarity").noconvert(), nb::arg("lift") = 0.0,
-        nb::arg("threads") = 0, "The truth row that each prediction is matched with in its frame, or -1.");
+        nb::arg("prediction_frame").noconvert(), nb::arg("prediction_ends").noconvert(),
+        nb::arg("truth_row").noconvert(), nb::arg("prediction_row").noconvert(), nb::arg("similarity").noconvert(),
+        nb::arg("lift") = 0.0, nb::arg("threads") = 0,
+        "The truth row that each prediction is matched with in its frame, or -1.");
   m.def("tracking_scores", &scores, nb::arg("truth_frame").noconvert(), nb::arg("truth_track").noconvert(),
         nb::arg("truth_ends").noconvert(), nb::arg("truth_scored").noconvert(), nb::arg("prediction_frame").noconvert(),
         nb::arg("prediction_track").noconvert(), nb::arg("prediction_ends").noconvert(),
-        nb::arg("prediction_scored").noconvert(), nb::arg("truth_row").noconvert(), nb::arg("prediction_row").noconvert(),
-        nb::arg("similarity").noconvert(), nb::arg("threshold") = 0.5,
+        nb::arg("prediction_scored").noconvert(), nb::arg("truth_row").noconvert(),
+        nb::arg("prediction_row").noconvert(), nb::arg("similarity").noconvert(), nb::arg("threshold") = 0.5,
         nb::arg("last_match") = false, nb::arg("threads") = 0,
-        "Sums of HOTA, of what association loses, of CLEAR and of Identity by run, over the rows that are scored; CLEAR's "
+        "Sums of HOTA, of what association loses, of CLEAR and of Identity by run, over the rows that are scored; "
+        "CLEAR's "
         "partner and event by truth row.");
-  m.def("tracking_codes", &codes, nb::arg("frame").noconvert(), nb::arg("track").noconvert(), nb::arg("ends").noconvert(),
-        nb::arg("threads") = 0, "Codes of the tracks of each run; then the first row whose track its frame has twice, or -1.");
+  m.def("tracking_codes", &codes, nb::arg("frame").noconvert(), nb::arg("track").noconvert(),
+        nb::arg("ends").noconvert(), nb::arg("threads") = 0,
+        "Codes of the tracks of each run; then the first row whose track its frame has twice, or -1.");
   m.def("number_rows", &number_rows, nb::arg("text"), nb::arg("width"),
-        "How many rows there are, then their first numbers (columns, rows at most), how many each has and its line; then line, "
+        "How many rows there are, then their first numbers (columns, rows at most), how many each has and its line; "
+        "then line, "
         "field and text of what is no number.");
   m.def("assign_scipy", &assign_scipy, nb::arg("cost").noconvert(),
         "Pair rows with columns at the lowest total, ties as scipy breaks them: the column of each row, or -1.");

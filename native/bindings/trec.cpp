@@ -6,7 +6,9 @@
 namespace steelyard {
 namespace {
 
-Tuple<Out<std::uint64_t>, Out<std::uint64_t>, Out<double>, Out<std::int64_t>, Out<std::uint64_t>, Tuple<int, std::size_t, std::size_t>> read(In1<std::uint8_t> file, std::size_t fields, std::size_t value_field, long threads) {
+Tuple<Out<std::uint64_t>, Out<std::uint64_t>, Out<double>, Out<std::int64_t>, Out<std::uint64_t>,
+      Tuple<int, std::size_t, std::size_t>>
+read(In1<std::uint8_t> file, std::size_t fields, std::size_t value_field, long threads) {
   require((fields == 4 && value_field == 3) || (fields == 6 && value_field == 4), "no TREC file has such lines");
   TrecLines lines;
   {

@@ -1,4 +1,5 @@
-// A small frame for tests: TEST(name) { CHECK(...); EQUAL(a, b); THROWS(...); }. Expected values are calculated by hand.
+// A small frame for tests: TEST(name) { CHECK(...); EQUAL(a, b); THROWS(...); }. Expected values are calculated by
+// hand.
 #pragma once
 
 #include <cstdio>
@@ -52,12 +53,12 @@ void throws(const char* file, int line, const char* text, Call call) {
 
 }  // namespace steelyard::tests
 
-#define TEST(name)                                                            \
-  static void test_##name();                                                  \
-  static const steelyard::tests::Added added_##name(#name, test_##name);      \
+#define TEST(name)                                                       \
+  static void test_##name();                                             \
+  static const steelyard::tests::Added added_##name(#name, test_##name); \
   static void test_##name()
-#define CHECK(condition) \
-  do { \
+#define CHECK(condition)                                                      \
+  do {                                                                        \
     if (!(condition)) steelyard::tests::fail(__FILE__, __LINE__, #condition); \
   } while (false)
 #define EQUAL(a, b) steelyard::tests::equal(__FILE__, __LINE__, #a, a, b)

@@ -34,7 +34,8 @@ std::vector<double> hundred_one() {
   return grid;
 }
 
-double figure(const Five& five, const std::vector<double>& weights, BoxFigure asked, std::vector<double> grid = hundred_one()) {
+double figure(const Five& five, const std::vector<double>& weights, BoxFigure asked,
+              std::vector<double> grid = hundred_one()) {
   double value, recall;
   box_figures(five.ranked(), {weights.data(), 1, 5}, asked, grid, 1, &value, &recall);
   return value;
@@ -77,7 +78,8 @@ TEST(whole_weights_repeat) {
 TEST(counts_are_as_real_weights) {
   const Five five;
   for (const BoxFigure asked : {BoxFigure::coco, BoxFigure::grid, BoxFigure::step, BoxFigure::best_f1}) {
-    for (const std::vector<std::uint8_t>& row : {std::vector<std::uint8_t>{1, 1, 1, 1, 1}, {2, 1, 1, 0, 3}, {0, 4, 1, 1, 1}}) {
+    for (const std::vector<std::uint8_t>& row :
+         {std::vector<std::uint8_t>{1, 1, 1, 1, 1}, {2, 1, 1, 0, 3}, {0, 4, 1, 1, 1}}) {
       const std::vector<double> real(row.begin(), row.end());
       const double apart = std::fabs(drawn(five, row, asked) - figure(five, real, asked));
       CHECK(apart < 1.2e-7);
@@ -139,8 +141,8 @@ TEST(parts_give_what_the_whole_gives) {
   BoxStream stream(1, 100, 0, hundred_one(), 2, 5);
   stream.feed(View<double>(five.score).first(1), View<std::uint16_t>(five.rank).first(1), View<Bits>(five.hit).first(1),
               View<Bits>(five.ignored).first(1));
-  THROWS(stream.feed(View<double>(five.score).first(1), View<std::uint16_t>(five.rank).first(1), View<Bits>(five.hit).first(1),
-                     View<Bits>(five.ignored).first(1)));
+  THROWS(stream.feed(View<double>(five.score).first(1), View<std::uint16_t>(five.rank).first(1),
+                     View<Bits>(five.hit).first(1), View<Bits>(five.ignored).first(1)));
 }
 
 // Rows of labels: positive, negative, positive, negative, by falling score.

@@ -20,22 +20,26 @@ TEST(overlap_of_boxes) {
   EQUAL(box_iou(a, wide, true), 1.0);
 }
 
-// Two images, one class. Image 0: truth A; detections with IoU 1 (score .5) and 1/3 (score .9). Image 1: nothing to find.
+// Two images, one class. Image 0: truth A; detections with IoU 1 (score .5) and 1/3 (score .9). Image 1: nothing to
+// find.
 TEST(matching_by_hand) {
   const std::vector<Row> t_image{0}, t_label{0}, d_image{0, 0, 1}, d_label{0, 0, 0};
-  const std::vector<double> t_box{0, 0, 2, 2}, t_area{4}, d_box{0, 0, 2, 2, 1, 0, 2, 2, 0, 0, 2, 2}, d_score{.5, .9, .7};
+  const std::vector<double> t_box{0, 0, 2, 2}, t_area{4}, d_box{0, 0, 2, 2, 1, 0, 2, 2, 0, 0, 2, 2},
+      d_score{.5, .9, .7};
   const std::vector<std::uint8_t> t_flags{0};
   const std::vector<double> ious{0.25, 0.5}, areas{0, 1e10};
-  const Objects objects{t_image, t_label, {t_box.data(), 1, 4}, t_area, t_flags, d_image, d_label, {d_box.data(), 3, 4}, d_score, 2, 1,
-                        ious, {areas.data(), 1, 2}, 100, false, true, 1};
+  const Objects objects{
+      t_image, t_label, {t_box.data(), 1, 4}, t_area, t_flags, d_image, d_label, {d_box.data(), 3, 4}, d_score, 2,
+      1,       ious,    {areas.data(), 1, 2}, 100,    false,   true,    1};
   check_objects(objects, nullptr);
   std::vector<Row> order(3), partner(3), truth_order(1);
   std::vector<std::uint16_t> rank(3);
   std::vector<Bits> hit(3, 0), ignored(3, 0);
   std::vector<double> overlap(3);
   std::vector<std::int64_t> begin(1), end(1), truth_begin(2);
-  match_objects(objects, nullptr, nullptr, {order.data(), rank.data(), hit.data(), ignored.data(), partner.data(), overlap.data(),
-                                            begin.data(), end.data(), truth_begin.data(), truth_order.data()});
+  match_objects(objects, nullptr, nullptr,
+                {order.data(), rank.data(), hit.data(), ignored.data(), partner.data(), overlap.data(), begin.data(),
+                 end.data(), truth_begin.data(), truth_order.data()});
   CHECK((order == std::vector<Row>{1, 2, 0}));
   CHECK((rank == std::vector<std::uint16_t>{0, 0, 1}));
   // The best score takes the truth at 0.25, which it reaches; at 0.5 it does not, and the exact one gets it.
@@ -51,8 +55,24 @@ TEST(matching_checks_its_columns) {
   const std::vector<double> box{0, 0, 1, 1}, area{1}, ious{0.5}, areas{0, 1}, broken{NAN, 0, 1, 1}, zero{0.0};
   const std::vector<std::uint8_t> flags{0};
   auto with = [&](const std::vector<Row>& image, const std::vector<double>& d_box, const std::vector<double>& levels) {
-    check_objects({one, one, {box.data(), 1, 4}, area, flags, image, one, {d_box.data(), 1, 4}, area, 1, 1, levels,
-                   {areas.data(), 1, 2}, 100, false, false, 1}, nullptr);
+    check_objects({one,
+                   one,
+                   {box.data(), 1, 4},
+                   area,
+                   flags,
+                   image,
+                   one,
+                   {d_box.data(), 1, 4},
+                   area,
+                   1,
+                   1,
+                   levels,
+                   {areas.data(), 1, 2},
+                   100,
+                   false,
+                   false,
+                   1},
+                  nullptr);
   };
   with(one, box, ious);
   THROWS(with(out_of_range, box, ious));

@@ -41,12 +41,15 @@ std::int64_t by_table(const std::u32string& a, const std::u32string& b) {
 }
 
 TEST(edits_by_hand) {
-  // kitten -> sitting: k for s, e for i, g added. "abcd" -> "dcba" keeps the b (jiwer 4.0.0), "flaw" -> "lawn" one end each.
-  const Rows a({U"kitten", U"abc", U"", U"abcd", U"flaw", U"aaa"}), b({U"sitting", U"", U"abc", U"dcba", U"lawn", U"aaaa"});
+  // kitten -> sitting: k for s, e for i, g added. "abcd" -> "dcba" keeps the b (jiwer 4.0.0), "flaw" -> "lawn" one end
+  // each.
+  const Rows a({U"kitten", U"abc", U"", U"abcd", U"flaw", U"aaa"}),
+      b({U"sitting", U"", U"abc", U"dcba", U"lawn", U"aaaa"});
   std::int64_t counts[6 * language::kEdits], distances[6];
   language::edit_counts(a.symbols(), b.symbols(), 1, counts);
   language::edit_distances(a.symbols(), b.symbols(), 1, distances);
-  const std::int64_t expected[6][4] = {{4, 2, 0, 1}, {0, 0, 3, 0}, {0, 0, 0, 3}, {1, 2, 1, 1}, {3, 0, 1, 1}, {3, 0, 0, 1}};
+  const std::int64_t expected[6][4] = {{4, 2, 0, 1}, {0, 0, 3, 0}, {0, 0, 0, 3},
+                                       {1, 2, 1, 1}, {3, 0, 1, 1}, {3, 0, 0, 1}};
   for (int i = 0; i < 6; ++i) {
     for (int k = 0; k < 4; ++k) EQUAL(counts[4 * i + k], expected[i][k]);
     EQUAL(distances[i], expected[i][1] + expected[i][2] + expected[i][3]);
@@ -54,7 +57,8 @@ TEST(edits_by_hand) {
   Buffer<std::int64_t> steps;
   const Rows c({U"ab", U"kitten"}), d({U"ab", U"sitting"});
   language::edit_steps(c.symbols(), d.symbols(), steps);
-  const std::int64_t listed[] = {1, language::kInserted, -1, 6, 1, language::kSubstituted, 4, 4, 1, language::kSubstituted, 0, 0};
+  const std::int64_t listed[] = {1, language::kInserted,    -1, 6, 1, language::kSubstituted, 4, 4,
+                                 1, language::kSubstituted, 0,  0};
   EQUAL(steps.size(), std::size_t{12});
   for (std::size_t i = 0; i < 12 && i < steps.size(); ++i) EQUAL(steps[i], listed[i]);
 }
@@ -68,7 +72,8 @@ TEST(edits_by_definition) {
   std::vector<std::u32string> a, b;
   for (int i = 0; i < 600; ++i) {
     std::u32string one, other;
-    for (std::uint64_t n = next(200); n-- > 0;) one += static_cast<char32_t>(next(2) ? U'a' + next(4) : 0x65E5 + next(90));
+    for (std::uint64_t n = next(200); n-- > 0;)
+      one += static_cast<char32_t>(next(2) ? U'a' + next(4) : 0x65E5 + next(90));
     for (char32_t symbol : one) {
       if (next(9)) other += symbol;
       if (!next(9)) other += static_cast<char32_t>(U'a' + next(4));

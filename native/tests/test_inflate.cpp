@@ -37,9 +37,9 @@ std::string unpacked(const Bytes& data, Frame frame) {
   return inflater.finish() ? all : "refused";
 }
 
-const Bytes kFixed = from_hex("78da4b4c84010014e103cb");                  // codes of the standard: ten times a
-const Bytes kTriples = from_hex("78da4b4c4a4e444500417c06e5");            // six times abc
-const Bytes kStored = from_hex("7801010600f9ff73746f726564093c0292");     // a stored block: "stored"
+const Bytes kFixed = from_hex("78da4b4c84010014e103cb");               // codes of the standard: ten times a
+const Bytes kTriples = from_hex("78da4b4c4a4e444500417c06e5");         // six times abc
+const Bytes kStored = from_hex("7801010600f9ff73746f726564093c0292");  // a stored block: "stored"
 const Bytes kZipped = from_hex("1f8b0800000000000203cb48cdc9c957c84090008088f9e511000000");  // "hello hello hello"
 const Bytes kDynamic = from_hex(  // 400 bytes with codes of their own, which sum to 388
     "78da3d500902c33008e2f8ff9f07c4ae6ba74644080480a49990444866f414b040f7d53a39406172b27ef9d72a240490c930a572dbcc781aa3"
@@ -101,12 +101,18 @@ Bytes zipped(std::uint8_t flags, const std::string& more) {
 TEST(heads_of_gzip_files) {
   using namespace std::string_literals;
   const std::string hello = "hello hello hello";
-  EQUAL(unpacked(zipped(4, "\3\0abc"s), Frame::gzip), hello);         // further fields
+  EQUAL(unpacked(zipped(4, "\3\0abc"s), Frame::gzip), hello);  // further fields
   EQUAL(unpacked(zipped(8, "name\0"s), Frame::gzip), hello);
   EQUAL(unpacked(zipped(16, "remark\0"s), Frame::gzip), hello);
   EQUAL(unpacked(zipped(2, ""), Frame::gzip), hello);
-  EQUAL(unpacked(zipped(31, "\1\0a" "name\0remark\0"s), Frame::gzip), hello);
-  const Bytes whole = zipped(30, "\1\0a" "name\0remark\0"s);
+  EQUAL(unpacked(zipped(31,
+                        "\1\0a"
+                        "name\0remark\0"s),
+                 Frame::gzip),
+        hello);
+  const Bytes whole = zipped(30,
+                             "\1\0a"
+                             "name\0remark\0"s);
   const std::size_t head = 10 + 3 + 5 + 7 + 2;
   for (std::size_t end = 0; end < head; ++end) {
     EQUAL(unpacked(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(end)), Frame::gzip), "refused");
@@ -116,7 +122,7 @@ TEST(heads_of_gzip_files) {
     bad[at] ^= 1;
     EQUAL(unpacked(bad, Frame::gzip), "refused");
   }
-  EQUAL(unpacked(zipped(32, ""), Frame::gzip), "refused");  // a flag that means nothing
+  EQUAL(unpacked(zipped(32, ""), Frame::gzip), "refused");              // a flag that means nothing
   for (const Bytes& more : {Bytes{31}, Bytes{31, 0}, Bytes{0, 139}}) {  // what is no further file is left alone
     Bytes file = kZipped;
     file.insert(file.end(), more.begin(), more.end());
@@ -153,8 +159,8 @@ TEST(pieces_of_any_size_are_the_same_bytes) {
   Bytes stored = {0x78, 0x01};  // three stored blocks of 65535 bytes: more than the window
   Bytes raw;
   for (int block = 0; block < 3; ++block) {
-    for (std::uint8_t byte : {std::uint8_t{block == 2}, std::uint8_t{255}, std::uint8_t{255}, std::uint8_t{0},
-                              std::uint8_t{0}}) {
+    for (std::uint8_t byte :
+         {std::uint8_t{block == 2}, std::uint8_t{255}, std::uint8_t{255}, std::uint8_t{0}, std::uint8_t{0}}) {
       stored.push_back(byte);
     }
     for (int i = 0; i < 65535; ++i) {
@@ -180,7 +186,10 @@ TEST(pieces_of_any_size_are_the_same_bytes) {
 // Lines by the standard's formulas: a filter's number, then bytes less what the filter expects.
 TEST(rows_are_unfiltered) {
   const std::vector<Bytes> rows = {{5, 5, 5, 9}, {5, 5, 9, 9}, {5, 5, 9, 9}, {7, 7, 9, 9}, {7, 5, 9, 9}};
-  const std::vector<Bytes> lines = {{1, 5, 0, 0, 4}, {2, 0, 0, 4, 0}, {4, 0, 0, 0, 0}, {0, 7, 7, 9, 9},
+  const std::vector<Bytes> lines = {{1, 5, 0, 0, 4},
+                                    {2, 0, 0, 4, 0},
+                                    {4, 0, 0, 0, 0},
+                                    {0, 7, 7, 9, 9},
                                     {3, 4, 254, 2, 0}};  // less (0+7)/2, (7+7)/2, (5+9)/2, (9+9)/2
   PngRows png(4, 8, 1);
   for (std::size_t y = 0; y < rows.size(); ++y) {
@@ -216,8 +225,8 @@ TEST(kinds_of_pictures) {
     head.insert(head.end(), last.begin(), last.end());
     return fault(png_of({{"IHDR", head}, {"IDAT", kFixed}, {"IEND", {}}}));
   };
-  for (const Bytes& good : std::vector<Bytes>{{1, 0, 0, 0, 0}, {4, 3, 0, 0, 1}, {8, 2, 0, 0, 0}, {16, 0, 0, 0, 0},
-                                              {16, 6, 0, 0, 0}, {8, 4, 0, 0, 0}}) {
+  for (const Bytes& good : std::vector<Bytes>{
+           {1, 0, 0, 0, 0}, {4, 3, 0, 0, 1}, {8, 2, 0, 0, 0}, {16, 0, 0, 0, 0}, {16, 6, 0, 0, 0}, {8, 4, 0, 0, 0}}) {
     EQUAL(kind(good), "");
   }
   EQUAL(kind({8, 7, 0, 0, 0}), "has 8 bits and colours of type 7");

@@ -1,8 +1,10 @@
-// Average precision and its relatives under many rows of image weights: the bootstrap's draws, and what has weights of its own.
+// Average precision and its relatives under many rows of image weights: the bootstrap's draws, and what has weights of
+// its own.
 //
-// A class becomes a stream of events once, and every row of weights is a walk over it, many rows side by side. The order
-// of the detections and their matches do not depend on the weights. Every number is a function of its own row of weights;
-// classes are added in their order. The number of threads, the block and the lane that a row falls into change nothing.
+// A class becomes a stream of events once, and every row of weights is a walk over it, many rows side by side. The
+// order of the detections and their matches do not depend on the weights. Every number is a function of its own row of
+// weights; classes are added in their order. The number of threads, the block and the lane that a row falls into change
+// nothing.
 #include "ap/box_figures.hpp"
 
 #include <algorithm>
@@ -31,7 +33,10 @@ std::vector<EventStream> all_events(const Ranked& in, BoxFigure figure, std::siz
 class Figures {
  public:
   Figures(const Ranked& in, BoxFigure figure, View<double> grid, bool counted, std::size_t workers)
-      : streams_(all_events(in, figure, workers)), figure_(figure), thresholds_(in.thresholds), grid_(grid),
+      : streams_(all_events(in, figure, workers)),
+        figure_(figure),
+        thresholds_(in.thresholds),
+        grid_(grid),
         points_(figure, grid) {
     for (const EventStream& one : streams_) {
       events_ = std::max(events_, one.hit.size());
@@ -39,15 +44,33 @@ class Figures {
     }
   }
 
-  // Runs all classes for the rows of a table of counts, or under `weights`; `rows` of them are asked for, and go to `value`
-  // and `recall`.
+  // Runs all classes for the rows of a table of counts, or under `weights`; `rows` of them are asked for, and go to
+  // `value` and `recall`.
   void run(const double* weights, const CountTable* counts, const double* images, std::size_t rows, double* value,
            double* recall) const {
     const std::size_t lanes = counts ? kCountedLanes : kRealLanes;
     const Scratch scratch(counts ? count_scratch(events_, runs_) : real_scratch(events_));
     std::vector<double> values(thresholds_ * lanes, 0.0), recalls(thresholds_ * lanes, 0.0), classes(lanes, 0.0);
-    ClassJob job{{}, figure_, thresholds_, grid_.data(), grid_.size(), nullptr, nullptr, nullptr, weights, nullptr, nullptr,
-                 nullptr, 1, {}, images, nullptr, scratch.data(), values.data(), recalls.data(), classes.data()};
+    ClassJob job{{},
+                 figure_,
+                 thresholds_,
+                 grid_.data(),
+                 grid_.size(),
+                 nullptr,
+                 nullptr,
+                 nullptr,
+                 weights,
+                 nullptr,
+                 nullptr,
+                 nullptr,
+                 1,
+                 {},
+                 images,
+                 nullptr,
+                 scratch.data(),
+                 values.data(),
+                 recalls.data(),
+                 classes.data()};
     points_.into(job);
     if (counts) counts->into(job);
     for (std::size_t k = 0; k < streams_.size(); ++k) {
@@ -74,8 +97,9 @@ class Figures {
   GridTables points_;
 };
 
-// Curves: precision, recall and scores on a grid of recalls, under one row of image weights. The reference's curves to the
-// bit. The precision envelope and the grid are taken from hits only: between two hits precision falls and recall rests.
+// Curves: precision, recall and scores on a grid of recalls, under one row of image weights. The reference's curves to
+// the bit. The precision envelope and the grid are taken from hits only: between two hits precision falls and recall
+// rests.
 using baseline::ClassEvents;
 using baseline::Curves;
 using baseline::Reals;
@@ -83,8 +107,8 @@ using baseline::Reals;
 constexpr std::size_t kSide = 8;  // classes that are made together: their values of a point fill a cache line
 
 // Precision and scores [thresholds][grid] and recall [thresholds] of one class, nan without truth.
-void class_curves(const Ranked& in, std::size_t k, View<double> weights, View<double> grid, double* precision, double* scores,
-                  double* recall) {
+void class_curves(const Ranked& in, std::size_t k, View<double> weights, View<double> grid, double* precision,
+                  double* scores, double* recall) {
   const std::size_t cells = in.thresholds * grid.size();
   const EventStream stream = make_events(in, k, scores != nullptr);
   const Events events = stream.events();
@@ -117,7 +141,8 @@ void class_curves(const Ranked& in, std::size_t k, View<double> weights, View<do
 }
 
 // Rows of `cells` values, one for each of `count` classes, to columns of a table of `classes`.
-void put_columns(const std::vector<double>& rows, std::size_t cells, std::size_t count, std::size_t classes, double* to) {
+void put_columns(const std::vector<double>& rows, std::size_t cells, std::size_t count, std::size_t classes,
+                 double* to) {
   for (std::size_t i = 0; i < cells; ++i, to += classes) {
     for (std::size_t k = 0; k < count; ++k) to[k] = rows[k * cells + i];
   }
@@ -141,8 +166,8 @@ std::vector<double> reached_points(View<double> grid) {
   return reached;
 }
 
-void box_figures(const Ranked& in, Matrix<double> weights, BoxFigure figure, View<double> grid, long threads, double* value,
-                 double* recall) {
+void box_figures(const Ranked& in, Matrix<double> weights, BoxFigure figure, View<double> grid, long threads,
+                 double* value, double* recall) {
   const std::size_t rows = weights.rows, units = weights.columns, T = in.thresholds, workers = thread_count(threads);
   const Figures figures(in, figure, grid, false, workers);
   parallel_for((rows + kRealLanes - 1) / kRealLanes, workers, [&](std::size_t group) {
@@ -172,7 +197,8 @@ void count_rows(ClassJob& job, const CountTable& table) {
     const std::size_t lanes = std::min(kRealLanes, left.size() - first);
     std::vector<double> weights(table.units() * kRealLanes, 0.0), sums((2 * job.thresholds + 1) * kRealLanes, 0.0);
     for (std::size_t u = 0; u < table.units(); ++u) {
-      for (std::size_t l = 0; l < lanes; ++l) weights[u * kRealLanes + l] = job.counts[u * kCountedLanes + left[first + l]];
+      for (std::size_t l = 0; l < lanes; ++l)
+        weights[u * kRealLanes + l] = job.counts[u * kCountedLanes + left[first + l]];
     }
     const Scratch scratch(real_scratch(job.events.count));
     ClassJob real = job;
@@ -194,8 +220,8 @@ void count_rows(ClassJob& job, const CountTable& table) {
   }
 }
 
-void box_draws(const Ranked& in, const std::uint8_t* counts, std::size_t rows, BoxFigure figure, View<double> grid, long threads,
-               double* value, double* recall) {
+void box_draws(const Ranked& in, const std::uint8_t* counts, std::size_t rows, BoxFigure figure, View<double> grid,
+               long threads, double* value, double* recall) {
   const std::size_t T = in.thresholds, workers = thread_count(threads);
   const Figures figures(in, figure, grid, true, workers);
   parallel_for((rows + kCountedLanes - 1) / kCountedLanes, workers, [&](std::size_t part) {
@@ -205,7 +231,8 @@ void box_draws(const Ranked& in, const std::uint8_t* counts, std::size_t rows, B
   });
 }
 
-void box_curves(const Ranked& in, View<double> weights, View<double> grid, long threads, double* p, double* s, double* r) {
+void box_curves(const Ranked& in, View<double> weights, View<double> grid, long threads, double* p, double* s,
+                double* r) {
   const std::size_t T = in.thresholds, K = in.classes, cells = T * grid.size();
   parallel_for((K + kSide - 1) / kSide, thread_count(threads), [&](std::size_t block) {
     const std::size_t start = kSide * block, count = std::min(K - start, kSide);

@@ -1,13 +1,13 @@
 // Figures of boxes without each of many groups of images: the jackknife.
 //
-// In a class of which no group holds a large share, a group moves a figure by the sum of what its detections and truths move
-// it. All groups are read in one walk then. With the envelope's precision p_j = tp_j / n_j at the hits j where it changes,
-// and M_j hits on each of its steps, the area under it is (sum M_j p_j) / P. Leaving out a detection above j lowers n_j by
-// 1 and, if it is a hit, tp_j: p_j changes by -(1 - p_j) / n_j or by p_j / n_j. A hit leaves its own step, too; truths
-// that are left out lower P. The best F1 is read where it is best with all images.
+// In a class of which no group holds a large share, a group moves a figure by the sum of what its detections and truths
+// move it. All groups are read in one walk then. With the envelope's precision p_j = tp_j / n_j at the hits j where it
+// changes, and M_j hits on each of its steps, the area under it is (sum M_j p_j) / P. Leaving out a detection above j
+// lowers n_j by 1 and, if it is a hit, tp_j: p_j changes by -(1 - p_j) / n_j or by p_j / n_j. A hit leaves its own
+// step, too; truths that are left out lower P. The best F1 is read where it is best with all images.
 //
-// On a grid of 101 recalls a figure moves as the area does, without the jumps where a recall passes a point of the grid.
-// Those jumps are no property of the images: they make the jackknife's standard error too large.
+// On a grid of 101 recalls a figure moves as the area does, without the jumps where a recall passes a point of the
+// grid. Those jumps are no property of the images: they make the jackknife's standard error too large.
 //
 // A class of which a group holds more than one part in kParts is walked under counts, and so are coarse grids.
 #include <array>
@@ -33,8 +33,8 @@ struct Step {
 
 // The curve of one threshold under weights of 1.
 struct Curve {
-  double total = 0, found = 0;  // precision times hits, and hits
-  double offset = 0;            // by how much the figure on the grid is larger than the area
+  double total = 0, found = 0;           // precision times hits, and hits
+  double offset = 0;                     // by how much the figure on the grid is larger than the area
   double ranked = 0, best = -1, tp = 0;  // where F1 is best: detections down to there, half of F1, hits
   std::size_t end = 0;                   // entries down to there
 };
@@ -43,8 +43,15 @@ class OneClass {
  public:
   OneClass(EventStream& stream, View<std::int32_t> group, std::size_t groups, std::size_t thresholds, BoxFigure figure,
            View<double> grid)
-      : stream_(stream), in_(stream.events()), group_(group), groups_(groups), thresholds_(thresholds), figure_(figure),
-        grid_(grid), truths_(groups), entries_(groups) {
+      : stream_(stream),
+        in_(stream.events()),
+        group_(group),
+        groups_(groups),
+        thresholds_(thresholds),
+        figure_(figure),
+        grid_(grid),
+        truths_(groups),
+        entries_(groups) {
     for (std::int32_t unit : stream.truth_unit) count(truths_, unit);
     for (std::size_t i = 0; i < in_.entries; ++i) {
       count(entries_, static_cast<std::int32_t>(in_.stream[i] & ~kEvent));
@@ -92,7 +99,8 @@ class OneClass {
       const double *m = moved.data() + g * T, *h = hits.data() + g * T;
       double *v = value + g * T, *r = recall + g * T;
       if (figure_ == BoxFigure::best_f1) {
-        for (std::size_t t = 0; t < T; ++t) v[t] = 2 * ((curves[t].tp - h[t]) / (curves[t].ranked - m[t] + left)), r[t] = kUndefined;
+        for (std::size_t t = 0; t < T; ++t)
+          v[t] = 2 * ((curves[t].tp - h[t]) / (curves[t].ranked - m[t] + left)), r[t] = kUndefined;
         continue;
       }
       for (std::size_t t = 0; t < T; ++t) {
@@ -147,7 +155,8 @@ class OneClass {
       out.total += hit.hits * best;
       if (on_grid(figure_)) figure += best * (reached(hit.tp) - (i > 0 ? reached(hit.tp - hit.hits) : 0));
     }
-    if (on_grid(figure_)) out.offset = figure / static_cast<double>(grid_.size()) - out.total / static_cast<double>(in_.truths);
+    if (on_grid(figure_))
+      out.offset = figure / static_cast<double>(grid_.size()) - out.total / static_cast<double>(in_.truths);
     std::size_t i = hits.size();
     for (; first < steps.size(); ++first) {
       while (hits[i - 1].end != steps[first].end) --i;
@@ -204,11 +213,13 @@ class OneClass {
     for (std::size_t e = 0; e < in_.count; ++e) {
       const std::int32_t g = group_[static_cast<std::size_t>(in_.unit[e])];
       if (g < 0) continue;
-      for (std::size_t t = 0; t < thresholds_; ++t) hits[static_cast<std::size_t>(g) * thresholds_ + t] += (in_.hit[e] >> t) & 1;
+      for (std::size_t t = 0; t < thresholds_; ++t)
+        hits[static_cast<std::size_t>(g) * thresholds_ + t] += (in_.hit[e] >> t) & 1;
     }
   }
 
-  // Walks of the class under counts. Only groups that have something of it need one, and only units that do are counted.
+  // Walks of the class under counts. Only groups that have something of it need one, and only units that do are
+  // counted.
   void by_counts(double* value, double* recall) const {
     const std::size_t T = thresholds_, lanes = kCountedLanes;
     std::vector<std::size_t> rows(1, groups_);  // the first row leaves out nothing
@@ -226,11 +237,30 @@ class OneClass {
       for (std::size_t l = 0; l < here; ++l) lane[rows[first + l]] = l;
       for (std::size_t u = 0; u < units.size(); ++u) {
         const std::int32_t g = group_[static_cast<std::size_t>(units[u])];
-        if (g >= 0 && lane[static_cast<std::size_t>(g)] < lanes) table[u * lanes + lane[static_cast<std::size_t>(g)]] = 0;
+        if (g >= 0 && lane[static_cast<std::size_t>(g)] < lanes)
+          table[u * lanes + lane[static_cast<std::size_t>(g)]] = 0;
       }
       std::vector<double> values(T * lanes), recalls(T * lanes), classes(lanes);
-      ClassJob job{in_, figure_, T, grid_.data(), grid_.size(), nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, 1,
-                   marks.marks(), nullptr, nullptr, scratch.data(), values.data(), recalls.data(), classes.data()};
+      ClassJob job{in_,
+                   figure_,
+                   T,
+                   grid_.data(),
+                   grid_.size(),
+                   nullptr,
+                   nullptr,
+                   nullptr,
+                   nullptr,
+                   nullptr,
+                   nullptr,
+                   nullptr,
+                   1,
+                   marks.marks(),
+                   nullptr,
+                   nullptr,
+                   scratch.data(),
+                   values.data(),
+                   recalls.data(),
+                   classes.data()};
       points.into(job);
       const CountTable counted(std::move(table));
       counted.into(job);
@@ -287,11 +317,13 @@ void box_left_out(const Ranked& in, View<std::int32_t> group, std::size_t groups
     const std::size_t count = std::min(kTogether, in.classes - start);
     parallel_for(count, workers, [&](std::size_t k) {
       EventStream stream = make_events(in, start + k, by_tie(figure));
-      OneClass(stream, group, groups, in.thresholds, figure, grid).read(values.data() + k * cells, recalls.data() + k * cells);
+      OneClass(stream, group, groups, in.thresholds, figure, grid)
+          .read(values.data() + k * cells, recalls.data() + k * cells);
     });
     for (std::size_t k = 0; k < count; ++k) {
       for (std::size_t g = 0; g < groups; ++g) {
-        const double *v = values.data() + k * cells + g * in.thresholds, *r = recalls.data() + k * cells + g * in.thresholds;
+        const double *v = values.data() + k * cells + g * in.thresholds,
+                     *r = recalls.data() + k * cells + g * in.thresholds;
         if (v[0] != v[0]) continue;
         ++classes[g];
         for (std::size_t t = 0; t < in.thresholds; ++t) {

@@ -38,8 +38,12 @@ class GridTables {
 class ClassMarks {
  public:
   ClassMarks(const EventStream& of, std::size_t thresholds)
-      : ends_(of.hit.size()), hits_begin_(thresholds + 1), ignored_begin_(thresholds + 1), first_begin_(thresholds + 1),
-        others_begin_(thresholds + 1), runs_begin_(thresholds + 1) {
+      : ends_(of.hit.size()),
+        hits_begin_(thresholds + 1),
+        ignored_begin_(thresholds + 1),
+        first_begin_(thresholds + 1),
+        others_begin_(thresholds + 1),
+        runs_begin_(thresholds + 1) {
     for (std::size_t i = 0; i < of.stream.size(); ++i) {
       if (of.stream[i] & kEvent) place_.push_back(static_cast<std::uint32_t>(i));
     }
@@ -53,8 +57,12 @@ class ClassMarks {
     }
   }
   Marks marks() const {
-    return {place_.data(), ends_.data(), {hits_.data(), hits_begin_.data()}, {ignored_.data(), ignored_begin_.data()},
-            {first_.data(), first_begin_.data()}, {others_.data(), others_begin_.data()},
+    return {place_.data(),
+            ends_.data(),
+            {hits_.data(), hits_begin_.data()},
+            {ignored_.data(), ignored_begin_.data()},
+            {first_.data(), first_begin_.data()},
+            {others_.data(), others_begin_.data()},
             {row_.data(), last_.data(), start_.data(), size_.data(), also_.data(), runs_begin_.data(), start_.size()}};
   }
   std::size_t runs() const { return start_.size(); }
@@ -109,7 +117,9 @@ class CountTable {
     look(units);
   }
   // A table of units x kCountedLanes.
-  explicit CountTable(std::vector<std::uint8_t> table) : table_(std::move(table)) { look(table_.size() / kCountedLanes); }
+  explicit CountTable(std::vector<std::uint8_t> table) : table_(std::move(table)) {
+    look(table_.size() / kCountedLanes);
+  }
 
   void into(ClassJob& job) const {
     job.counts = table_.data();

@@ -26,11 +26,24 @@ Ranked check_ranked(const RankedColumns& in, std::size_t units, std::size_t thre
     require(0 <= c && c <= d && static_cast<std::size_t>(d) <= truths, "the range of a class is out of bounds");
   }
   for (std::size_t i = 0; i < truths; ++i) {
-    require(truth_image[i] >= 0 && static_cast<std::size_t>(truth_image[i]) < units,
-            "an image is out of range");
+    require(truth_image[i] >= 0 && static_cast<std::size_t>(truth_image[i]) < units, "an image is out of range");
   }
-  return {classes, n, truths, units, begin.data(), end.data(), truth_begin.data(), image.data(), truth_image.data(),
-          score.data(), rank.data(), hit.data(), ignored.data(), counts.data(), thresholds, most};
+  return {classes,
+          n,
+          truths,
+          units,
+          begin.data(),
+          end.data(),
+          truth_begin.data(),
+          image.data(),
+          truth_image.data(),
+          score.data(),
+          rank.data(),
+          hit.data(),
+          ignored.data(),
+          counts.data(),
+          thresholds,
+          most};
 }
 
 void check_grid(View<double> grid) {
@@ -50,8 +63,8 @@ EventStream make_events(const Ranked& in, std::size_t k, bool by_score) {
   std::uint32_t* entry = out.stream.data();
   if (by_score) out.last_of_tie.reserve(most);
   const Bits full = all_bits(in.thresholds);
-  bool tied = false;   // an event of the last score
-  double last = 0.0;   // the last score
+  bool tied = false;  // an event of the last score
+  double last = 0.0;  // the last score
   for (std::int64_t i = in.begin[k]; i < in.end[k]; ++i) {
     const Bits h = in.hit[i] & full, ig = in.ignored[i] & full;
     const bool kept = (in.rank[i] < in.most) & ((h != 0) | (ig != full)), event = kept & ((h | ig) != 0);

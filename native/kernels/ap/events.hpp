@@ -41,7 +41,8 @@ Ranked check_ranked(const RankedColumns& in, std::size_t units, std::size_t thre
 // The grid of recalls must be even, from 0 to 1.
 void check_grid(View<double> grid);
 
-// Events with their memory. What is ignored at every threshold is gone; ties and scores are there where they are asked for.
+// Events with their memory. What is ignored at every threshold is gone; ties and scores are there where they are asked
+// for.
 struct EventStream {
   std::vector<std::uint32_t> stream;
   std::vector<std::uint8_t> last_of_tie, closes;
@@ -50,8 +51,8 @@ struct EventStream {
   std::vector<std::int32_t> unit, truth_unit;
 
   Events events() const {
-    return {stream.data(), last_of_tie.data(), stream.size(), hit.data(), ignored.data(), unit.data(), closes.data(),
-            score.data(), hit.size(), truth_unit.data(), truth_unit.size()};
+    return {stream.data(), last_of_tie.data(), stream.size(), hit.data(),        ignored.data(),   unit.data(),
+            closes.data(), score.data(),       hit.size(),    truth_unit.data(), truth_unit.size()};
   }
 };
 EventStream make_events(const Ranked& in, std::size_t k, bool by_score);

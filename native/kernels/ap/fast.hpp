@@ -1,25 +1,26 @@
-// The fast reading: figures of one class of boxes under kCountedLanes rows of counts side by side (bootstrap draws, groups
-// that are left out). wide/class_counts.cpp drives it; reference.hpp is what it must agree with.
+// The fast reading: figures of one class of boxes under kCountedLanes rows of counts side by side (bootstrap draws,
+// groups that are left out). wide/class_counts.cpp drives it; reference.hpp is what it must agree with.
 //
-// Why counts. A draw takes an image 0, 1, 2, ... times, so all that is added up are whole numbers: a row of weights is a row
-// of bytes, and rows are added as bytes for as long as they fit (Tally). Whether a recall reaches a point of the grid is
-// asked in whole numbers. Precision is a quotient in single precision, held as a multiple of 2^-24, so that its running
-// maximum and its sum over the grid are whole numbers too. A figure on the grid is off by less than 2^-23 (1.2e-7), and where
-// every detection is right it is 1 exactly; figures by tie have the reference's bits.
+// Why counts. A draw takes an image 0, 1, 2, ... times, so all that is added up are whole numbers: a row of weights is
+// a row of bytes, and rows are added as bytes for as long as they fit (Tally). Whether a recall reaches a point of the
+// grid is asked in whole numbers. Precision is a quotient in single precision, held as a multiple of 2^-24, so that its
+// running maximum and its sum over the grid are whole numbers too. A figure on the grid is off by less than 2^-23
+// (1.2e-7), and where every detection is right it is 1 exactly; figures by tie have the reference's bits.
 //
-// What thresholds share. Most hits are hits at several thresholds. Hits with no miss between them are a run: precision rises
-// along it whatever they weigh, so it is read at the run's end, once for all points of the grid that the run reaches. For
-// each run that some threshold has, EventRows holds the weight of all detections down to its end and that of its hits.
+// What thresholds share. Most hits are hits at several thresholds. Hits with no miss between them are a run: precision
+// rises along it whatever they weigh, so it is read at the run's end, once for all points of the grid that the run
+// reaches. For each run that some threshold has, EventRows holds the weight of all detections down to its end and that
+// of its hits.
 //
-// From the last run back (BackwardEnvelope). What is found falls from its total, and the running maximum of precision is at
-// hand: one pass for each threshold, and nothing is kept. Four runs are read at a time, so that what is known of a lane
-// stays in registers. A class with more than kMostTruths is read by LargeEnvelope, with the same numbers.
+// From the last run back (BackwardEnvelope). What is found falls from its total, and the running maximum of precision
+// is at hand: one pass for each threshold, and nothing is kept. Four runs are read at a time, so that what is known of
+// a lane stays in registers. A class with more than kMostTruths is read by LargeEnvelope, with the same numbers.
 //
 // Figures by tie (StepWalk) are read forward, at the ends of runs of equal scores that hold a hit.
 //
-// What cannot be counted. Floats hold whole numbers below 2^24. Lanes with larger sums, or with more hits than truths, are
-// marked in ClassJob::uncounted, and their caller reads them by the reference. So a number depends on its own row of
-// weights only, whatever the lanes beside it hold.
+// What cannot be counted. Floats hold whole numbers below 2^24. Lanes with larger sums, or with more hits than truths,
+// are marked in ClassJob::uncounted, and their caller reads them by the reference. So a number depends on its own row
+// of weights only, whatever the lanes beside it hold.
 #pragma once
 
 #include <cstring>
@@ -64,7 +65,9 @@ class Tally {
   // A base and the sum.
   void onto(const std::int32_t* base, std::int32_t* to) const { put_onto(base, sum_.v, part_.v, to); }
   // A base and what is left of `all`.
-  void rest_onto(const std::int32_t* base, std::int32_t all, std::int32_t* to) const { put_rest_onto(base, sum_.v, part_.v, all, to); }
+  void rest_onto(const std::int32_t* base, std::int32_t all, std::int32_t* to) const {
+    put_rest_onto(base, sum_.v, part_.v, all, to);
+  }
   // The sum, at least 1, in multiples of 2^-24.
   void into(float* to) const { put(sum_.v, part_.v, to); }
   // The same of what is left of `all`.
@@ -79,19 +82,22 @@ class Tally {
   STEELYARD_NOINLINE static void one(Row row, std::uint8_t* STEELYARD_RESTRICT to) {
     for (std::size_t l = 0; l < L; ++l) to[l] = static_cast<std::uint8_t>(to[l] + row[l]);
   }
-  STEELYARD_NOINLINE static void put(const std::int32_t* STEELYARD_RESTRICT sum, Row part, float* STEELYARD_RESTRICT to) {
+  STEELYARD_NOINLINE static void put(const std::int32_t* STEELYARD_RESTRICT sum, Row part,
+                                     float* STEELYARD_RESTRICT to) {
     for (std::size_t l = 0; l < L; ++l) to[l] = static_cast<float>(larger(sum[l] + part[l], 1)) * kUnit;
   }
   STEELYARD_NOINLINE static void put_rest(const std::int32_t* STEELYARD_RESTRICT sum, Row part, std::int32_t all,
                                           float* STEELYARD_RESTRICT to) {
     for (std::size_t l = 0; l < L; ++l) to[l] = static_cast<float>(larger(all - (sum[l] + part[l]), 1)) * kUnit;
   }
-  STEELYARD_NOINLINE static void put_onto(const std::int32_t* STEELYARD_RESTRICT base, const std::int32_t* STEELYARD_RESTRICT sum, Row part,
+  STEELYARD_NOINLINE static void put_onto(const std::int32_t* STEELYARD_RESTRICT base,
+                                          const std::int32_t* STEELYARD_RESTRICT sum, Row part,
                                           std::int32_t* STEELYARD_RESTRICT to) {
     for (std::size_t l = 0; l < L; ++l) to[l] = base[l] + sum[l] + part[l];
   }
-  STEELYARD_NOINLINE static void put_rest_onto(const std::int32_t* STEELYARD_RESTRICT base, const std::int32_t* STEELYARD_RESTRICT sum, Row part,
-                                               std::int32_t all, std::int32_t* STEELYARD_RESTRICT to) {
+  STEELYARD_NOINLINE static void put_rest_onto(const std::int32_t* STEELYARD_RESTRICT base,
+                                               const std::int32_t* STEELYARD_RESTRICT sum, Row part, std::int32_t all,
+                                               std::int32_t* STEELYARD_RESTRICT to) {
     for (std::size_t l = 0; l < L; ++l) to[l] = base[l] + (all - (sum[l] + part[l]));
   }
   void flush() {
@@ -115,7 +121,8 @@ std::int32_t largest(const Lanes<std::int32_t, C>& of) {
   return most;
 }
 
-// What a run adds: the weight of all detections down to its end, at least 1, in multiples of 2^-24; and that of its hits.
+// What a run adds: the weight of all detections down to its end, at least 1, in multiples of 2^-24; and that of its
+// hits.
 struct RunSums {
   Floats down_to, weight;
 };
@@ -167,16 +174,18 @@ struct EventRows {
     if (!job.lacking) {
       Tally<C> tally(job.heaviest);
       auto row = [&](std::size_t i) { return job.counts + static_cast<std::size_t>(in.stream[i] & ~kEvent) * C; };
-      each_end(job, [&](std::size_t from, std::size_t to) { tally.add_rows(from, to, row); },
-               [&](float* down_to, std::size_t) { tally.into(down_to); });
+      each_end(
+          job, [&](std::size_t from, std::size_t to) { tally.add_rows(from, to, row); },
+          [&](float* down_to, std::size_t) { tally.into(down_to); });
       const Lanes<std::int32_t, C>& sum = tally.total();  // nothing is asked of what is below
       for (std::size_t l = 0; l < C; ++l) job.uncounted[l] |= sum[l] >= kMostExact;
       return;
     }
     for (std::size_t l = 0; l < C; ++l) job.uncounted[l] |= in.entries >= kMostExact;
     Tally<C> tally(1);
-    each_end(job, [&](std::size_t from, std::size_t to) { add_lacking(job, from, to, tally); },
-             [&](float* down_to, std::size_t entries) { tally.rest_into(static_cast<std::int32_t>(entries), down_to); });
+    each_end(
+        job, [&](std::size_t from, std::size_t to) { add_lacking(job, from, to, tally); },
+        [&](float* down_to, std::size_t entries) { tally.rest_into(static_cast<std::int32_t>(entries), down_to); });
   }
 
  private:
@@ -211,14 +220,15 @@ struct EventRows {
 
 // --- Precision on the grid, from the last run back ---
 
-constexpr std::int32_t kMostTruths = 10'000;  // of a class: further on the points of the grid lie closer than floats tell
+constexpr std::int32_t kMostTruths =
+    10'000;  // of a class: further on the points of the grid lie closer than floats tell
 
 // The points of the grid but the first, which whatever is found reaches. A recall of found / positives reaches
-// floor(found * last / positives) of them. The quotient lies at least 1 / positives below the next whole number, so adding
-// half of that makes up for its rounding. Its whole part stands in the upper bits where 384 is added to it.
+// floor(found * last / positives) of them. The quotient lies at least 1 / positives below the next whole number, so
+// adding half of that makes up for its rounding. Its whole part stands in the upper bits where 384 is added to it.
 //
-// Some points of a grid are rounded up: a recall that lies on one exactly does not reach it. A lane has few of them, and
-// what is found passes each once.
+// Some points of a grid are rounded up: a recall that lies on one exactly does not reach it. A lane has few of them,
+// and what is found passes each once.
 class BackwardGrid {
  public:
   // `positives`: at least 1, at most kMostTruths.
@@ -334,7 +344,8 @@ class BackwardEnvelope {
     std::uint32_t lane;
   };
 
-  // Lanes that come down to an exact point are walked alone, and put in the place of what the others' way makes of them.
+  // Lanes that come down to an exact point are walked alone, and put in the place of what the others' way makes of
+  // them.
   template <bool Without, std::size_t N>
   void together(const RunSums* const* run) {
     Lane lanes[C];
@@ -352,8 +363,8 @@ class BackwardEnvelope {
       if (at.exact > 0) inexact_[kept++] = at;
     }
     count_ = kept;
-    steps<Without, N>(run[0], run[N > 1], run[N > 2 ? 2 : 0], run[N > 3 ? 3 : 0], ignored_.v, grid_.scale.v, grid_.nudge,
-                      found_.v, best_.v, sum_.v, reached_.v);
+    steps<Without, N>(run[0], run[N > 1], run[N > 2 ? 2 : 0], run[N > 3 ? 3 : 0], ignored_.v, grid_.scale.v,
+                      grid_.nudge, found_.v, best_.v, sum_.v, reached_.v);
     for (std::size_t i = 0; i < walked; ++i) {
       const std::size_t l = alone[i];
       found_[l] = lanes[i].found, best_[l] = lanes[i].best, sum_[l] = lanes[i].sum, reached_[l] = lanes[i].reached;
@@ -381,8 +392,9 @@ class BackwardEnvelope {
   STEELYARD_NOINLINE static void steps(const RunSums* STEELYARD_RESTRICT a, const RunSums* STEELYARD_RESTRICT b,
                                        const RunSums* STEELYARD_RESTRICT c, const RunSums* STEELYARD_RESTRICT d,
                                        const float* STEELYARD_RESTRICT ignored, const float* STEELYARD_RESTRICT scale,
-                                       float nudge, float* STEELYARD_RESTRICT found, std::int32_t* STEELYARD_RESTRICT best,
-                                       std::int32_t* STEELYARD_RESTRICT sum, std::int32_t* STEELYARD_RESTRICT reached) {
+                                       float nudge, float* STEELYARD_RESTRICT found,
+                                       std::int32_t* STEELYARD_RESTRICT best, std::int32_t* STEELYARD_RESTRICT sum,
+                                       std::int32_t* STEELYARD_RESTRICT reached) {
     for (std::size_t l = 0; l < C; ++l) {
       Lane lane{found[l], best[l], sum[l], reached[l]};
       auto one = [&](const RunSums* run) {
@@ -399,8 +411,8 @@ class BackwardEnvelope {
       reached[l] = lane.reached;
     }
   }
-  STEELYARD_NOINLINE static void begin(const float* STEELYARD_RESTRICT found, const float* STEELYARD_RESTRICT scale, float nudge,
-                                       std::int32_t* STEELYARD_RESTRICT reached) {
+  STEELYARD_NOINLINE static void begin(const float* STEELYARD_RESTRICT found, const float* STEELYARD_RESTRICT scale,
+                                       float nudge, std::int32_t* STEELYARD_RESTRICT reached) {
     for (std::size_t l = 0; l < C; ++l) reached[l] = BackwardGrid::reached(found[l] * scale[l] + nudge);
   }
   STEELYARD_NOINLINE static void take(const std::uint8_t* STEELYARD_RESTRICT weight, float* STEELYARD_RESTRICT from) {
@@ -416,9 +428,9 @@ class BackwardEnvelope {
 
 // Precision on the grid of a class with many truths.
 //
-// The floats of BackwardEnvelope do not tell the points of the grid apart in a class with more than kMostTruths. There a point
-// takes many truths: how many a lane needs for the point that it has reached is kept, and a lane that falls below it is
-// looked at in whole numbers.
+// The floats of BackwardEnvelope do not tell the points of the grid apart in a class with more than kMostTruths. There
+// a point takes many truths: how many a lane needs for the point that it has reached is kept, and a lane that falls
+// below it is looked at in whole numbers.
 class LargeEnvelope {
  public:
   // `positives`: at least 1.
@@ -462,7 +474,8 @@ class LargeEnvelope {
       found[l] -= weight[l];
     }
   }
-  STEELYARD_NOINLINE static bool any_short(const float* STEELYARD_RESTRICT found, const float* STEELYARD_RESTRICT mark) {
+  STEELYARD_NOINLINE static bool any_short(const float* STEELYARD_RESTRICT found,
+                                           const float* STEELYARD_RESTRICT mark) {
     std::int32_t any = 0;
     for (std::size_t l = 0; l < C; ++l) any |= found[l] <= mark[l] ? 1 : 0;
     return any != 0;
@@ -505,8 +518,15 @@ class StepWalk {
  public:
   // From the end of an earlier step on, or from the top.
   StepWalk(const ClassJob& job, std::size_t t, const StepSums& from)
-      : job_(job), t_(t), from_(from), event_(from.event), entry_(from.entry), added_(from.entry), ranked_(job.heaviest),
-        ignored_(job.heaviest), hits_(job.heaviest) {}
+      : job_(job),
+        t_(t),
+        from_(from),
+        event_(from.event),
+        entry_(from.entry),
+        added_(from.entry),
+        ranked_(job.heaviest),
+        ignored_(job.heaviest),
+        hits_(job.heaviest) {}
 
   // Goes to the next step; false where there is none.
   bool next() {
@@ -515,7 +535,9 @@ class StepWalk {
     for (; event_ < in.count; ++event_) {
       const bool hit = (in.hit[event_] >> t_) & 1;
       if (hit || ((in.ignored[event_] >> t_) & 1)) {
-        (hit ? hits_ : ignored_).add_rows(0, 1, [&](std::size_t) { return row(static_cast<std::size_t>(in.unit[event_])); });
+        (hit ? hits_ : ignored_).add_rows(0, 1, [&](std::size_t) {
+          return row(static_cast<std::size_t>(in.unit[event_]));
+        });
         (hit ? risen : any_ignored_) = true;
       }
       if (!risen || !in.closes[event_]) continue;
@@ -542,7 +564,8 @@ class StepWalk {
 
  private:
   const std::uint8_t* row(std::size_t unit) const { return job_.counts + unit * C; }
-  STEELYARD_NOINLINE static void subtract(const std::int32_t* STEELYARD_RESTRICT some, std::int32_t* STEELYARD_RESTRICT from) {
+  STEELYARD_NOINLINE static void subtract(const std::int32_t* STEELYARD_RESTRICT some,
+                                          std::int32_t* STEELYARD_RESTRICT from) {
     for (std::size_t l = 0; l < C; ++l) from[l] -= some[l];
   }
 
@@ -570,7 +593,8 @@ class TieSteps {
   Lanes<double, C> figure{};
 
  private:
-  STEELYARD_NOINLINE static void step(const std::int32_t* STEELYARD_RESTRICT found, const std::int32_t* STEELYARD_RESTRICT ranked,
+  STEELYARD_NOINLINE static void step(const std::int32_t* STEELYARD_RESTRICT found,
+                                      const std::int32_t* STEELYARD_RESTRICT ranked,
                                       std::int32_t* STEELYARD_RESTRICT last, double* STEELYARD_RESTRICT figure) {
     for (std::size_t l = 0; l < C; ++l) {
       const double now = static_cast<double>(found[l]), all = static_cast<double>(larger(ranked[l], 1));
@@ -582,9 +606,9 @@ class TieSteps {
 
 // Half of the best F1 over all score thresholds, found / (ranked + truths).
 //
-// Every kSteps steps the sums are kept, and F1 is read there alone. Between two such places it is at most what it would be
-// if the hits came first, so most stretches need not be looked at step by step. The walk ends where F1 would stay below
-// the best one even if all hits that are left came next.
+// Every kSteps steps the sums are kept, and F1 is read there alone. Between two such places it is at most what it would
+// be if the hits came first, so most stretches need not be looked at step by step. The walk ends where F1 would stay
+// below the best one even if all hits that are left came next.
 class TieBestF1 {
  public:
   // `positives`: at least 1.
@@ -614,7 +638,7 @@ class TieBestF1 {
     }
     StepSums at;
     for (std::size_t i = 1; i < count; ++i) {
-      const StepSums&from = kept[i - 1], &to = kept[i];
+      const StepSums &from = kept[i - 1], &to = kept[i];
       if (!may_exceed(from.found.v, to.found.v, from.ranked.v, truths.v, best.v)) continue;
       for (StepWalk walk(job, t, from); walk.next();) {
         walk.sums(at);
@@ -636,16 +660,20 @@ class TieBestF1 {
                    [&](std::size_t i) { return job.counts + static_cast<std::size_t>(job.events.unit[event[i]]) * C; });
     return tally.total();
   }
-  STEELYARD_NOINLINE static void read(const std::int32_t* STEELYARD_RESTRICT found, const std::int32_t* STEELYARD_RESTRICT ranked,
+  STEELYARD_NOINLINE static void read(const std::int32_t* STEELYARD_RESTRICT found,
+                                      const std::int32_t* STEELYARD_RESTRICT ranked,
                                       const double* STEELYARD_RESTRICT truths, double* STEELYARD_RESTRICT best) {
     for (std::size_t l = 0; l < C; ++l) {
       const double f1 = static_cast<double>(found[l]) / (static_cast<double>(ranked[l]) + truths[l]);
       best[l] = larger(best[l], f1);
     }
   }
-  // Whether F1 may exceed the best where hits rise from `from` to `to` and as many detections more, at least, are ranked.
-  STEELYARD_NOINLINE static bool may_exceed(const std::int32_t* STEELYARD_RESTRICT from, const std::int32_t* STEELYARD_RESTRICT to,
-                                            const std::int32_t* STEELYARD_RESTRICT ranked, const double* STEELYARD_RESTRICT truths,
+  // Whether F1 may exceed the best where hits rise from `from` to `to` and as many detections more, at least, are
+  // ranked.
+  STEELYARD_NOINLINE static bool may_exceed(const std::int32_t* STEELYARD_RESTRICT from,
+                                            const std::int32_t* STEELYARD_RESTRICT to,
+                                            const std::int32_t* STEELYARD_RESTRICT ranked,
+                                            const double* STEELYARD_RESTRICT truths,
                                             const double* STEELYARD_RESTRICT best) {
     std::int64_t any = 0;
     for (std::size_t l = 0; l < C; ++l) {

@@ -17,10 +17,10 @@ struct Events {
   const std::uint32_t* stream;      // one entry per detection: its unit; the top bit marks an event
   const std::uint8_t* last_of_tie;  // by entry: the next one has another score
   std::size_t entries;
-  const Bits *hit, *ignored;    // by event
-  const std::int32_t* unit;     // by event
-  const std::uint8_t* closes;   // by event: the last one of its run of equal scores
-  const double* score;          // by event
+  const Bits *hit, *ignored;   // by event
+  const std::int32_t* unit;    // by event
+  const std::uint8_t* closes;  // by event: the last one of its run of equal scores
+  const double* score;         // by event
   std::size_t count;
   const std::int32_t* truth_unit;
   std::size_t truths;
@@ -59,7 +59,8 @@ struct Marks {
   const std::uint32_t* place;  // by event: its entry
   const std::uint32_t* ends;   // by event: a row of runs that it is the last of, from 1 on, or 0
   MarkedEvents hits, ignored;
-  MarkedEvents first, others;  // hits at the first t + 1 thresholds and at no other; hits at threshold t of other events
+  MarkedEvents first,
+      others;  // hits at the first t + 1 thresholds and at no other; hits at threshold t of other events
   Runs runs;
 };
 
@@ -72,25 +73,27 @@ struct ClassJob {
   std::size_t points;
   const double* reached;       // by point of the grid: 1.0 where a recall of r / last reaches it
   const std::uint8_t* missed;  // the opposite, as bytes
-  const std::uint8_t* inexact; // by a number of truths modulo the last point: some recall lies on a point that it misses
-  const double* weights;       // [units][kRealLanes], or
-  const std::uint8_t* counts;  // [units][kCountedLanes]
-  const std::uint32_t* lacking;  // by unit: 0 where every row takes it once, or a row of `left`, from 1 on; null where many
-                                 // are lacking, or some are taken more than once
+  const std::uint8_t*
+      inexact;            // by a number of truths modulo the last point: some recall lies on a point that it misses
+  const double* weights;  // [units][kRealLanes], or
+  const std::uint8_t* counts;    // [units][kCountedLanes]
+  const std::uint32_t* lacking;  // by unit: 0 where every row takes it once, or a row of `left`, from 1 on; null where
+                                 // many are lacking, or some are taken more than once
   const std::uint8_t* left;      // [..][kCountedLanes]: 1 where a unit is not taken
-  std::size_t heaviest;        // the largest of the counts, at least 1
-  Marks marks;                 // where there are counts
-  const double* images;        // [lanes], the sum of the weights
-  std::uint8_t* uncounted;     // [lanes], set to 1 where counts are too large, and nothing is added
-  void* scratch;               // real_scratch or count_scratch bytes, on a multiple of 64
-  double *value, *recall;      // [thresholds][lanes], added to
-  double* classes;             // [lanes], added to: 1 where the class has truth
+  std::size_t heaviest;          // the largest of the counts, at least 1
+  Marks marks;                   // where there are counts
+  const double* images;          // [lanes], the sum of the weights
+  std::uint8_t* uncounted;       // [lanes], set to 1 where counts are too large, and nothing is added
+  void* scratch;                 // real_scratch or count_scratch bytes, on a multiple of 64
+  double *value, *recall;        // [thresholds][lanes], added to
+  double* classes;               // [lanes], added to: 1 where the class has truth
 };
 // Three rows of reals by event, each on a multiple of 64 bytes.
 constexpr std::size_t real_scratch(std::size_t events) {
   return (events + 1) * 3 * ((kRealLanes * sizeof(double) + 63) / 64 * 64);
 }
-// A row of bytes by event and two of floats by row of runs; or, by 32 events and two more, two rows of 32 bits and a place.
+// A row of bytes by event and two of floats by row of runs; or, by 32 events and two more, two rows of 32 bits and a
+// place.
 constexpr std::size_t count_scratch(std::size_t events, std::size_t runs) {
   return (events + 18 + runs * 2 * sizeof(float)) * kCountedLanes;
 }
@@ -100,7 +103,7 @@ struct RowJob {
   std::size_t size;
   const std::int64_t* owner;  // null where every row is of unit 0
   const std::uint8_t *positive, *last;
-  const double* value;  // null where all are 1
+  const double* value;    // null where all are 1
   const double* weights;  // [units][kRowLanes]
   RowFigure figure;
   double limit;

@@ -1,10 +1,10 @@
 // Readings that keep a few numbers of the past, whatever the number of events: for rankings that come in parts.
 //
-// Precision on a recall grid is the highest precision at or after the hit that reaches a point. Going forward, hits fall
-// between two points of the grid; the highest precision between each two is enough, and is carried back in the end. Hits
-// between two points add a step of 0 to the mean, so the bits are those of Envelope (reference.hpp). For the area under the
-// envelope, its levels so far are kept as a falling stack with the number of hits of each; a higher precision takes the
-// lower ones off it.
+// Precision on a recall grid is the highest precision at or after the hit that reaches a point. Going forward, hits
+// fall between two points of the grid; the highest precision between each two is enough, and is carried back in the
+// end. Hits between two points add a step of 0 to the mean, so the bits are those of Envelope (reference.hpp). For the
+// area under the envelope, its levels so far are kept as a falling stack with the number of hits of each; a higher
+// precision takes the lower ones off it.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,11 @@ struct ForwardGrid {
   Reals<1> tp{}, fp{};
 
   ForwardGrid(double added, double positives, GridPoints grid)
-      : plain{}, tiny(added), scale(grid.last / positives), points(grid), best(static_cast<std::size_t>(grid.last) + 3, -1.0) {}
+      : plain{},
+        tiny(added),
+        scale(grid.last / positives),
+        points(grid),
+        best(static_cast<std::size_t>(grid.last) + 3, -1.0) {}
 
   void hit(const double* w, std::size_t i) {
     double precision, found, reached;
@@ -127,7 +131,9 @@ struct Curves {
   }
 
  private:
-  double nearly(std::size_t r) const { return (static_cast<double>(r) - 1e-6) / static_cast<double>(points - 1) * positives; }
+  double nearly(std::size_t r) const {
+    return (static_cast<double>(r) - 1e-6) / static_cast<double>(points - 1) * positives;
+  }
 
   // Steps over the points that a recall reaches: at once over those that lie well below it.
   void reach(double recall) {

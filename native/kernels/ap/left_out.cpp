@@ -1,13 +1,13 @@
 // One walk serves all groups: a reading keeps what each group would take away.
 //
-// The area under the ROC curve counts pairs, so a group takes away the pairs of its hits and of its misses, less those of
-// both, which are counted twice. All of it in whole numbers.
+// The area under the ROC curve counts pairs, so a group takes away the pairs of its hits and of its misses, less those
+// of both, which are counted twice. All of it in whole numbers.
 //
-// Average precision is a sum over runs r with hits of h (tp - k) / (all - m), where k and m are the hits and the rows of the
-// group so far. Between two rows of a group, k and m rest. With m / all small, 1 / (all - m) is a short series in m / all,
-// whose coefficients are sums over runs: prefix sums give those of any stretch. They start again where `all` has
-// doubled, so that no digits are lost by subtraction. Where a group holds too large a share of the rows, its terms are
-// added up one at a time; of such groups there are few.
+// Average precision is a sum over runs r with hits of h (tp - k) / (all - m), where k and m are the hits and the rows
+// of the group so far. Between two rows of a group, k and m rest. With m / all small, 1 / (all - m) is a short series
+// in m / all, whose coefficients are sums over runs: prefix sums give those of any stretch. They start again where
+// `all` has doubled, so that no digits are lost by subtraction. Where a group holds too large a share of the rows, its
+// terms are added up one at a time; of such groups there are few.
 #include "ap/left_out.hpp"
 
 #include <algorithm>
@@ -29,8 +29,10 @@ using baseline::walk;
 class GroupRows {
  public:
   GroupRows(const CountedRows& rows, std::size_t ranking, View<std::int32_t> group)
-      : rows_(rows), first_(static_cast<std::size_t>(rows.begin[ranking])),
-        size_(static_cast<std::size_t>(rows.begin[ranking + 1]) - first_), group_(group) {}
+      : rows_(rows),
+        first_(static_cast<std::size_t>(rows.begin[ranking])),
+        size_(static_cast<std::size_t>(rows.begin[ranking + 1]) - first_),
+        group_(group) {}
 
   std::size_t size() const { return size_; }
   Outcome outcome(std::size_t i) const { return rows_.positive[first_ + i] ? Outcome::hit : Outcome::miss; }
@@ -173,7 +175,8 @@ class StepsWithout {
       const double share = group.rows / scale_;
       double sum = 0;
       for (std::size_t j = kTerms; j-- > 0;) {
-        sum = sum * share + (sums_.found[j] - group.sums.found[j]) - group.hits * (sums_.steps[j] - group.sums.steps[j]);
+        sum =
+            sum * share + (sums_.found[j] - group.sums.found[j]) - group.hits * (sums_.steps[j] - group.sums.steps[j]);
       }
       group.area += sum;
       group.seen = runs_.size();
@@ -229,8 +232,8 @@ void check_groups(View<std::int32_t> group, std::size_t groups) {
   }
 }
 
-void ranked_left_out(const CountedRows& rows, View<std::int32_t> group, std::size_t groups, RowFigure figure, long threads,
-                     double* out) {
+void ranked_left_out(const CountedRows& rows, View<std::int32_t> group, std::size_t groups, RowFigure figure,
+                     long threads, double* out) {
   const std::size_t rankings = rows.rankings();
   parallel_for(rankings, thread_count(threads), [&](std::size_t k) {
     const GroupRows events(rows, k, group);
@@ -239,7 +242,8 @@ void ranked_left_out(const CountedRows& rows, View<std::int32_t> group, std::siz
     };
     if (figure == RowFigure::auc) {
       const auto* positive = rows.positive.data() + rows.begin[k];
-      AreaWithout reading(groups, static_cast<std::uint64_t>(events.size() - std::count(positive, positive + events.size(), 0)));
+      AreaWithout reading(
+          groups, static_cast<std::uint64_t>(events.size() - std::count(positive, positive + events.size(), 0)));
       walk(events, reading);
       return put(reading);
     }

@@ -1,5 +1,5 @@
-// A radix sort by the upper 33 of the score's order-preserving bits, three passes of 11; the few scores that agree in those
-// are sorted among themselves.
+// A radix sort by the upper 33 of the score's order-preserving bits, three passes of 11; the few scores that agree in
+// those are sorted among themselves.
 #include "ap/order.hpp"
 
 #include <algorithm>
@@ -61,7 +61,8 @@ void sort_keyed(std::vector<Keyed>& a) {
 
 }  // namespace
 
-bool rank_order(View<double> scores, View<std::uint8_t> positive, std::uint32_t* order, std::uint8_t* last, std::uint8_t* marked) {
+bool rank_order(View<double> scores, View<std::uint8_t> positive, std::uint32_t* order, std::uint8_t* last,
+                std::uint8_t* marked) {
   const std::size_t n = scores.size();
   bool numbers = true;
   std::vector<Keyed> a(n);

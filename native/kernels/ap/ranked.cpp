@@ -1,6 +1,6 @@
 // Sorting is done once; a row of weights (a bootstrap draw, a slice) is then one walk down the ranking. Events of equal
-// score are one step. An event without weight changes no sum, so a draw is exactly the ranking of the units that were drawn.
-// Several rows of weights go down together, their weights side by side in memory.
+// score are one step. An event without weight changes no sum, so a draw is exactly the ranking of the units that were
+// drawn. Several rows of weights go down together, their weights side by side in memory.
 #include "ap/ranked.hpp"
 
 #include <algorithm>
@@ -17,8 +17,15 @@ namespace steelyard {
 namespace {
 
 RowJob job_of(const RankedRows& rows, RowFigure figure, double limit) {
-  return {rows.positive.size(), rows.owner.empty() ? nullptr : rows.owner.data(), rows.positive.data(), rows.last.data(),
-          rows.value.empty() ? nullptr : rows.value.data(), nullptr, figure, limit, nullptr};
+  return {rows.positive.size(),
+          rows.owner.empty() ? nullptr : rows.owner.data(),
+          rows.positive.data(),
+          rows.last.data(),
+          rows.value.empty() ? nullptr : rows.value.data(),
+          nullptr,
+          figure,
+          limit,
+          nullptr};
 }
 
 // The places of a ranking that a walk stops at: hits, and all of a run of equal scores.
@@ -43,7 +50,8 @@ RowFigure check_row_figure(int figure) {
 
 void check_ranked_rows(const RankedRows& rows, std::size_t units) {
   const std::size_t n = rows.positive.size();
-  require(rows.last.size() == n && (rows.owner.empty() || rows.owner.size() == n), "events must be as many in every column");
+  require(rows.last.size() == n && (rows.owner.empty() || rows.owner.size() == n),
+          "events must be as many in every column");
   require(rows.value.size() == n || rows.value.empty(), "each event needs a value, or none has one");
   check_weights(rows.value);
   for (std::int64_t owner : rows.owner) {
@@ -107,8 +115,8 @@ void check_counted_rows(const CountedRows& rows, std::size_t units) {
 }
 
 // All rankings are walked under 32 draws before the next 32 are looked at: their counts of all units stay near.
-void ranked_draws(const CountedRows& rows, const std::uint8_t* counts, std::size_t units, std::size_t draws, RowFigure figure,
-                  long threads, double* out) {
+void ranked_draws(const CountedRows& rows, const std::uint8_t* counts, std::size_t units, std::size_t draws,
+                  RowFigure figure, long threads, double* out) {
   const std::size_t rankings = rows.rankings();
   std::vector<std::vector<std::uint32_t>> stops(rankings);
   for (std::size_t k = 0; k < rankings; ++k) {
@@ -121,8 +129,8 @@ void ranked_draws(const CountedRows& rows, const std::uint8_t* counts, std::size
     double values[kDrawnLanes];
     for (std::size_t k = 0; k < rankings; ++k) {
       const auto first = static_cast<std::size_t>(rows.begin[k]), end = static_cast<std::size_t>(rows.begin[k + 1]);
-      walk({end - first, rows.unit.data() + first, rows.positive.data() + first, rows.last.data() + first, stops[k].data(),
-            stops[k].size(), counts + group * units * kDrawnLanes, figure, values});
+      walk({end - first, rows.unit.data() + first, rows.positive.data() + first, rows.last.data() + first,
+            stops[k].data(), stops[k].size(), counts + group * units * kDrawnLanes, figure, values});
       for (std::size_t d = 0; d < drawn; ++d) out[(group * kDrawnLanes + d) * rankings + k] = values[d];
     }
   });

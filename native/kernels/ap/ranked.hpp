@@ -1,4 +1,5 @@
-// Ranked rows of a class under rows of weights: average precision, ROC AUC, the best F1, the hit rate at a false alarm rate.
+// Ranked rows of a class under rows of weights: average precision, ROC AUC, the best F1, the hit rate at a false alarm
+// rate.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +24,8 @@ void ranked(const RankedRows& rows, Matrix<double> weights, RowFigure figure, do
 // The same for each unit alone, its rows standing together: those of unit u from starts[u] to starts[u + 1].
 void ranked_each(const RankedRows& rows, View<std::int64_t> starts, RowFigure figure, double limit, double* out);
 
-// Rankings under rows of counted weights, which come kDrawnLanes side by side: (groups, units, lanes). Those of ranking k
-// go from begin[k] to begin[k + 1].
+// Rankings under rows of counted weights, which come kDrawnLanes side by side: (groups, units, lanes). Those of ranking
+// k go from begin[k] to begin[k + 1].
 struct CountedRows {
   View<std::int64_t> begin;
   View<std::int32_t> unit;
@@ -35,7 +36,7 @@ struct CountedRows {
 void check_counted_rows(const CountedRows& rows, std::size_t units);
 
 // Average precision or ROC AUC for each of so many draws and each ranking, [draws][rankings], to the bits of `ranked`.
-void ranked_draws(const CountedRows& rows, const std::uint8_t* counts, std::size_t units, std::size_t draws, RowFigure figure,
-                  long threads, double* out);
+void ranked_draws(const CountedRows& rows, const std::uint8_t* counts, std::size_t units, std::size_t draws,
+                  RowFigure figure, long threads, double* out);
 
 }  // namespace steelyard

@@ -39,7 +39,8 @@ double sampled(const Curve& curve, int points) {
 }
 
 double average(Curve& curve, ApRule rule) {
-  for (std::size_t i = curve.size(); i-- > 1;) curve[i - 1].precision = std::max(curve[i - 1].precision, curve[i].precision);
+  for (std::size_t i = curve.size(); i-- > 1;)
+    curve[i - 1].precision = std::max(curve[i - 1].precision, curve[i].precision);
   if (rule == ApRule::eleven_points) return sampled(curve, 10);
   if (rule == ApRule::hundred_one_points) return sampled(curve, 100);
   double sum = 0.0, last = 0.0;
@@ -115,8 +116,10 @@ ApRule check_owned_events(const OwnedEvents& events, int rule) {
   const std::size_t units = events.truths.size(), n = events.owner.size();
   require(all_within(events.truths.data(), units, 0.0, kMostFinite), "a number of truths is negative or not finite");
   require(events.hit.size() == n && events.closes.size() == n, "every event needs its columns");
-  require(rule >= 0 && rule <= static_cast<int>(ApRule::hundred_one_points), "there is no such kind of average precision");
-  for (std::int64_t owner : events.owner) require(owner >= 0 && owner < static_cast<std::int64_t>(units), "an owner is no unit");
+  require(rule >= 0 && rule <= static_cast<int>(ApRule::hundred_one_points),
+          "there is no such kind of average precision");
+  for (std::int64_t owner : events.owner)
+    require(owner >= 0 && owner < static_cast<std::int64_t>(units), "an owner is no unit");
   return static_cast<ApRule>(rule);
 }
 

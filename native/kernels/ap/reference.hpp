@@ -1,12 +1,13 @@
 // The one walk down a ranking, from the highest score to the lowest.
 //
 // Every average precision, AUC, best F1 and curve of Steelyard is this walk with a reading. A source says of each event
-// whether it is a hit, a miss or ignored, what it weighs in each row of weights, and where a run of equal scores ends. A
-// reading is fed `hit(weights, i)`, `miss(weights)` and, if it asks for ties, `tie(i)`; it keeps the sums that it needs.
-// The same walk goes over a class in memory, over parts that come from disk, over one unit and over a thousand draws.
+// whether it is a hit, a miss or ignored, what it weighs in each row of weights, and where a run of equal scores ends.
+// A reading is fed `hit(weights, i)`, `miss(weights)` and, if it asks for ties, `tie(i)`; it keeps the sums that it
+// needs. The same walk goes over a class in memory, over parts that come from disk, over one unit and over a thousand
+// draws.
 //
-// These readings are the reference: under rows of real weights, in doubles, any figure. fast.hpp reads most figures of boxes
-// under rows of counts several times faster; what it cannot count is read here.
+// These readings are the reference: under rows of real weights, in doubles, any figure. fast.hpp reads most figures of
+// boxes under rows of counts several times faster; what it cannot count is read here.
 #pragma once
 
 #include <cmath>
@@ -38,7 +39,12 @@ template <typename W, std::size_t L>
 class ClassEvents {
  public:
   ClassEvents(const Events& in, std::size_t threshold, const W* table)
-      : hit_(in.hit), ignored_(in.ignored), unit_(in.unit), closes_(in.closes), count_(in.count), threshold_(threshold),
+      : hit_(in.hit),
+        ignored_(in.ignored),
+        unit_(in.unit),
+        closes_(in.closes),
+        count_(in.count),
+        threshold_(threshold),
         table_(table) {}
 
   std::size_t size() const { return count_; }
@@ -82,8 +88,8 @@ void plain_to_tie(const Events& in, const W* table, Lanes<T, L>& plain, Lanes<T,
   }
 }
 
-// Readings. `plain` are the sums of detections on nothing, by event; where a source has none, it is one lane of zeros and
-// `stride` 0.
+// Readings. `plain` are the sums of detections on nothing, by event; where a source has none, it is one lane of zeros
+// and `stride` 0.
 
 template <std::size_t L>
 using Reals = Lanes<double, L>;
@@ -99,9 +105,9 @@ struct Plain {
 // The quotient is made of a float's inverse and two steps of Newton's: to about the last bit, and vector units are
 // several times faster at it than at dividing doubles.
 template <std::size_t L>
-void precision_at(double* STEELYARD_RESTRICT tp, const double* STEELYARD_RESTRICT w, const double* STEELYARD_RESTRICT fp,
-                  const double* STEELYARD_RESTRICT plain, double tiny, double* STEELYARD_RESTRICT precision,
-                  double* STEELYARD_RESTRICT found) {
+void precision_at(double* STEELYARD_RESTRICT tp, const double* STEELYARD_RESTRICT w,
+                  const double* STEELYARD_RESTRICT fp, const double* STEELYARD_RESTRICT plain, double tiny,
+                  double* STEELYARD_RESTRICT precision, double* STEELYARD_RESTRICT found) {
   alignas(64) double all[L];
   alignas(64) float inverse[L];
   for (std::size_t l = 0; l < L; ++l) {
@@ -121,11 +127,12 @@ void precision_at(double* STEELYARD_RESTRICT tp, const double* STEELYARD_RESTRIC
 
 // Where the points of an even grid of recalls are reached.
 struct GridPoints {
-  double last;           // the number of points less one
-  const double* reached;  // by point: 1 where a recall of r / last exactly reaches it; the point is r * (1 / last), rounded twice
+  double last;  // the number of points less one
+  const double*
+      reached;  // by point: 1 where a recall of r / last exactly reaches it; the point is r * (1 / last), rounded twice
 
-  // How many points recalls of found / positives reach, with scale = last / positives. The nearest point decides; adding
-  // and taking away 1.5 * 2^52 rounds to it without a branch. A recall that is on the point is looked up.
+  // How many points recalls of found / positives reach, with scale = last / positives. The nearest point decides;
+  // adding and taking away 1.5 * 2^52 rounds to it without a branch. A recall that is on the point is looked up.
   template <std::size_t L>
   void reached_by(const double* found, const double* STEELYARD_RESTRICT scale, double* out) const {
     constexpr double magic = 6755399441055744.0;
@@ -165,7 +172,7 @@ struct Envelope {
   static constexpr bool kByTie = false;
   Plain<L> plain;
   double tiny;
-  Reals<L> *precision, *found;
+  Reals<L>*precision, *found;
   Reals<L> tp{}, fp{};
   std::size_t hits = 0;
 
@@ -266,8 +273,8 @@ struct BestF1 {
   }
 };
 
-// Geometric mean of the miss rate at given numbers of false positives an image. Between two hits the miss rate rests, so
-// points are settled where the next hit comes.
+// Geometric mean of the miss rate at given numbers of false positives an image. Between two hits the miss rate rests,
+// so points are settled where the next hit comes.
 template <std::size_t L>
 struct MissRate {
   static constexpr bool kByTie = false;
@@ -299,13 +306,13 @@ struct MissRate {
   }
 };
 
-// The area under the ROC curve, times the positives and the negatives; equal scores are one step. Between two ties with a
-// hit the curve runs level, so only those are looked at.
+// The area under the ROC curve, times the positives and the negatives; equal scores are one step. Between two ties with
+// a hit the curve runs level, so only those are looked at.
 template <std::size_t L>
 struct RocArea {
   static constexpr bool kByTie = true;
   Reals<L> tp{}, fp{}, level{}, until{}, tied{}, figure{};  // `tied`: misses of the tie that is open
-  std::size_t misses = 0;  // in it
+  std::size_t misses = 0;                                   // in it
   bool risen = false;
 
   void hit(const double* w, std::size_t) {
@@ -408,11 +415,10 @@ void read_rows(const RowJob& job) {
   BestF1<L> reading(none, positives.v);
   walk(events, reading);
   const bool rank = job.figure == RowFigure::best_rank;
-  put(reading.tp, reading.fp, false,
-      [&](std::size_t l) {
-        if (!rank) return reading.figure[l];
-        return reading.at[l] == BestF1<L>::kNone ? 0.0 : static_cast<double>(reading.at[l]);
-      });
+  put(reading.tp, reading.fp, false, [&](std::size_t l) {
+    if (!rank) return reading.figure[l];
+    return reading.at[l] == BestF1<L>::kNone ? 0.0 : static_cast<double>(reading.at[l]);
+  });
 }
 
 }  // namespace

@@ -72,7 +72,11 @@ struct BoxStream::Parts {
   std::vector<Curves> curves;
 
   Parts(std::size_t count, std::size_t most_of_image, int asked, View<double> recall_grid, double truths, double units)
-      : thresholds(count), most(most_of_image), grid(recall_grid.begin(), recall_grid.end()), positives(truths), images(units) {
+      : thresholds(count),
+        most(most_of_image),
+        grid(recall_grid.begin(), recall_grid.end()),
+        positives(truths),
+        images(units) {
     require(count >= 1 && count <= kMostThresholds, "from 1 to 32 IoU thresholds");
     figure = check_box_figure(asked, grid);
     require(is_count(truths) && is_count(units), "a count must be a whole number");
@@ -143,7 +147,8 @@ struct BoxStream::Parts {
   }
 };
 
-BoxStream::BoxStream(std::size_t thresholds, std::size_t most, int figure, View<double> grid, double positives, double images)
+BoxStream::BoxStream(std::size_t thresholds, std::size_t most, int figure, View<double> grid, double positives,
+                     double images)
     : parts_(std::make_unique<Parts>(thresholds, most, figure, grid, positives, images)) {}
 BoxStream::~BoxStream() = default;
 
@@ -156,8 +161,8 @@ void BoxStream::feed(View<double> score, View<std::uint16_t> rank, View<Bits> hi
     if (rank[i] < parts_->most) parts_->seen = true, parts_->first = score[i];
   }
   const std::int64_t begin = 0, end = static_cast<std::int64_t>(n);
-  parts_->feed({1, n, 0, 1, &begin, &end, nullptr, nullptr, nullptr, score.data(), rank.data(), hit.data(), ignored.data(),
-                nullptr, parts_->thresholds, parts_->most});
+  parts_->feed({1, n, 0, 1, &begin, &end, nullptr, nullptr, nullptr, score.data(), rank.data(), hit.data(),
+                ignored.data(), nullptr, parts_->thresholds, parts_->most});
 }
 
 std::size_t BoxStream::thresholds() const { return parts_->thresholds; }
@@ -195,7 +200,10 @@ struct LabelStream::Rows {
   HitRate<1> rate;
 
   Rows(int asked, double limit, double truths, double others)
-      : figure(check_row_figure(asked)), positives(truths), negatives(others), best({&kZero, 0}, &positives),
+      : figure(check_row_figure(asked)),
+        positives(truths),
+        negatives(others),
+        best({&kZero, 0}, &positives),
         rate{&positives, &negatives, limit} {
     require(is_count(truths) && is_count(others), "a count must be a whole number");
     require(!std::isnan(limit), "the limit is not a number");

@@ -1,8 +1,8 @@
 // A ranking that comes in parts, from the highest score to the lowest: what a walk over all of it would give.
 //
-// A class with more events than memory holds is merged from sorted files a part at a time. Nothing of a part is kept: all
-// that a curve needs of the past fits into a few numbers (forward_readings.hpp). Units weigh 1 here, so every sum is a
-// whole number, and the results are those of a walk over the whole class to the bit.
+// A class with more events than memory holds is merged from sorted files a part at a time. Nothing of a part is kept:
+// all that a curve needs of the past fits into a few numbers (forward_readings.hpp). Units weigh 1 here, so every sum
+// is a whole number, and the results are those of a walk over the whole class to the bit.
 //
 // Equal scores are one step of some curves, so they must come in one part; `feed` checks that.
 #pragma once

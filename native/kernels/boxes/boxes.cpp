@@ -7,7 +7,8 @@
 // an image where no flag changes reuses the matches of the first range. Nothing is sized classes x images.
 //
 // The rules are those of COCO: highest score first; the best still unmatched truth with IoU >= t, the last of equals;
-// ignored truth only where no other will do; crowds match many; an unmatched detection outside the area range is ignored.
+// ignored truth only where no other will do; crowds match many; an unmatched detection outside the area range is
+// ignored.
 #include "boxes/boxes.hpp"
 
 #include <algorithm>
@@ -68,15 +69,17 @@ void check_boxes(Matrix<double> boxes) {
 }  // namespace
 
 void check_objects(const Objects& objects, const double* d_area) {
-  [[maybe_unused]] const auto& [t_image, t_label, t_box, t_area, t_flags, d_image, d_label, d_box, d_score, images, labels, ious, areas, most,
-               voc, partners, threads] = objects;
+  [[maybe_unused]] const auto& [t_image, t_label, t_box, t_area, t_flags, d_image, d_label, d_box, d_score, images,
+                                labels, ious, areas, most, voc, partners, threads] = objects;
   const std::size_t truths = t_image.size(), detections = d_image.size(), limit = std::size_t{1} << 31;
   require(truths < limit && detections < limit, "too many rows");
   require(images <= kMostNamed && labels <= kMostNamed, "too many images or classes");
-  require(t_label.size() == truths && t_box.rows == truths && t_area.size() == truths &&
-              t_flags.size() == truths && t_box.columns == 4, "columns of the truth differ in length");
-  require(d_label.size() == detections && d_box.rows == detections && d_score.size() == detections &&
-              d_box.columns == 4, "columns of the detections differ in length");
+  require(t_label.size() == truths && t_box.rows == truths && t_area.size() == truths && t_flags.size() == truths &&
+              t_box.columns == 4,
+          "columns of the truth differ in length");
+  require(
+      d_label.size() == detections && d_box.rows == detections && d_score.size() == detections && d_box.columns == 4,
+      "columns of the detections differ in length");
   require(ious.size() >= 1 && ious.size() <= kMostThresholds, "from 1 to 32 IoU thresholds");
   require(areas.rows >= 1 && areas.columns == 2, "area ranges are pairs");
   require(most >= 1 && most <= 65535, "from 1 to 65535 detections per image and class");
@@ -94,12 +97,27 @@ void check_objects(const Objects& objects, const double* d_area) {
 }
 
 void match_objects(const Objects& objects, const Similarity* similarity, const double* d_area, const Matched& out) {
-  [[maybe_unused]] const auto& [t_image, t_label, t_box, t_area, t_flags, d_image, d_label, d_box, d_score, images, labels, ious, areas, most,
-               voc, partners, threads] = objects;
+  [[maybe_unused]] const auto& [t_image, t_label, t_box, t_area, t_flags, d_image, d_label, d_box, d_score, images,
+                                labels, ious, areas, most, voc, partners, threads] = objects;
   const std::size_t truths = t_image.size(), detections = d_image.size();
-  MatchInput in{t_image.data(), t_label.data(), d_image.data(), d_label.data(), t_box.data(), t_area.data(), d_box.data(),
-           d_score.data(), t_flags.data(), ious.size(), areas.rows, {}, 1.0, areas.data(), most, voc, similarity,
-           d_area};
+  MatchInput in{t_image.data(),
+                t_label.data(),
+                d_image.data(),
+                d_label.data(),
+                t_box.data(),
+                t_area.data(),
+                d_box.data(),
+                d_score.data(),
+                t_flags.data(),
+                ious.size(),
+                areas.rows,
+                {},
+                1.0,
+                areas.data(),
+                most,
+                voc,
+                similarity,
+                d_area};
   for (std::size_t t = 0; t < in.thresholds; ++t) {
     in.iou[t] = std::min(ious[t], 1 - 1e-10);
     in.least_iou = std::min(in.least_iou, in.iou[t]);

@@ -32,10 +32,15 @@ class Similarity {
 
 using Row = std::int32_t;
 
-// Of a truth. A lost match is the reference's fate of an annotation with id 0. Crowd and difficult are matched by many and
-// count neither way; only a crowd's overlap is the share of the detection.
+// Of a truth. A lost match is the reference's fate of an annotation with id 0. Crowd and difficult are matched by many
+// and count neither way; only a crowd's overlap is the share of the detection.
 enum Flag : std::uint8_t {
-  kCrowd = 1, kLost = 2, kDifficult = 4, kIgnored = 8, kMany = kCrowd | kDifficult, kUncounted = kMany | kIgnored
+  kCrowd = 1,
+  kLost = 2,
+  kDifficult = 4,
+  kIgnored = 8,
+  kMany = kCrowd | kDifficult,
+  kUncounted = kMany | kIgnored
 };
 
 // What matching looks at, whatever the objects are; see boxes.cpp.
@@ -58,10 +63,10 @@ struct Objects {
 // What matching gives, in memory of the caller. Detections stand by class and falling score; `hit` and `ignored` are
 // [areas][detections] and come zeroed. `partner` may be null.
 struct Matched {
-  Row* order;             // rows of detections; -1 where one is left out
-  std::uint16_t* rank;    // of a detection in its image and class
+  Row* order;           // rows of detections; -1 where one is left out
+  std::uint16_t* rank;  // of a detection in its image and class
   Bits *hit, *ignored;
-  Row* partner;           // the truth's row, for the first threshold and area; -1 for none
+  Row* partner;  // the truth's row, for the first threshold and area; -1 for none
   double* overlap;
   std::int64_t *begin, *end, *truth_begin;  // of each class; `truth_begin` has one more
   Row* truth_order;

@@ -34,15 +34,13 @@ struct MatchInput {
   std::size_t most;    // detections per image and class
   bool voc;
   const Similarity* similarity;  // null: the IoU of the boxes
-  const double* d_area;      // null: of the boxes
+  const double* d_area;          // null: of the boxes
 };
 
 struct Sortable {
   std::uint64_t key;
   Row place;
-  bool operator<(const Sortable& other) const {
-    return key != other.key ? key < other.key : place < other.place;
-  }
+  bool operator<(const Sortable& other) const { return key != other.key ? key < other.key : place < other.place; }
 };
 
 // Stable sort by key: by bytes from the lowest, leaving out the bytes in which all agree.
@@ -74,8 +72,8 @@ class ClassMatcher {
   ClassMatcher(const MatchInput& in, const Matched& out) : in_(in), out_(out) {}
 
   // Matches one class; gives the number of detections that are kept.
-  std::size_t run(const Row* detections, std::size_t n, const Row* truths, std::size_t truth_count,
-                  std::size_t offset, std::size_t all_detections) {
+  std::size_t run(const Row* detections, std::size_t n, const Row* truths, std::size_t truth_count, std::size_t offset,
+                  std::size_t all_detections) {
     offset_ = offset;
     stride_ = all_detections;
     sort_and_deal(detections, n);
@@ -152,7 +150,7 @@ class ClassMatcher {
         const std::size_t row = static_cast<std::size_t>(truths[g]);
         const bool crowd = in_.t_flags[row] & kCrowd;
         const double iou = in_.similarity ? in_.similarity->of(found, row, crowd, in_.least_iou)
-                                        : box_iou(box, in_.t_box + 4 * row, crowd);
+                                          : box_iou(box, in_.t_box + 4 * row, crowd);
         if (!(iou < in_.least_iou)) candidates_.push_back({static_cast<std::int32_t>(g), iou});
       }
     }

@@ -1,10 +1,11 @@
 // What a drop-in for COCO's own evaluator needs: its matching and its curves, with nothing left out.
 //
-// The evaluator of boxes keeps bits and needs one visit per class. Code that is written for pycocotools reads more than scores:
-// every IoU, and for each image, class, area range and threshold who was matched with whom. So cells (image and class) come
-// flat, one after the other, and the matches go out as rows. The rules are the reference's to the letter: detections in the
-// order given, truths that count before ignored ones, the last of equals, at most one match a truth unless it is a crowd or
-// was taken by a detection whose id does not count (the reference asks whether that id is above 0).
+// The evaluator of boxes keeps bits and needs one visit per class. Code that is written for pycocotools reads more than
+// scores: every IoU, and for each image, class, area range and threshold who was matched with whom. So cells (image and
+// class) come flat, one after the other, and the matches go out as rows. The rules are the reference's to the letter:
+// detections in the order given, truths that count before ignored ones, the last of equals, at most one match a truth
+// unless it is a crowd or was taken by a detection whose id does not count (the reference asks whether that id is above
+// 0).
 #include "boxes/coco_eval.hpp"
 
 #include <algorithm>
@@ -41,7 +42,8 @@ void check_cells(const Cells& in) {
   require(in.t_ignored.columns == truths, "one flag for each truth and area");
   check_numbers(in.thresholds.data(), count, "a threshold is not a number");
   require(pairs_before(in.d_begin, in.t_begin).back() == in.ious.size(), "one IoU for each pair in a cell");
-  require(areas < 65536 && count < 65536 && truths + detections <= (std::size_t{1} << 36) / std::max<std::size_t>(1, areas * count),
+  require(areas < 65536 && count < 65536 &&
+              truths + detections <= (std::size_t{1} << 36) / std::max<std::size_t>(1, areas * count),
           "too many matches");
 }
 
@@ -64,7 +66,8 @@ void match_cells(const Cells& in, long threads, std::int32_t* d_match, std::int3
         const std::uint8_t* ignored = in.t_ignored.data() + a * truths + t0;
         turn.clear();
         for (int pass = 0; pass < 2; ++pass) {
-          for (std::size_t g = 0; g < n; ++g) if ((ignored[g] != 0) == (pass == 1)) turn.push_back(g);
+          for (std::size_t g = 0; g < n; ++g)
+            if ((ignored[g] != 0) == (pass == 1)) turn.push_back(g);
         }
         for (std::size_t t = 0; t < count; ++t) {
           taken.assign(n, 0);
@@ -95,7 +98,8 @@ void match_cells(const Cells& in, long threads, std::int32_t* d_match, std::int3
 
 void check_reference(const ReferenceRanking& in) {
   const std::size_t rows = in.score.size();
-  require(in.hit.columns == rows && in.ignored.rows == in.hit.rows && in.ignored.columns == rows, "columns differ in length");
+  require(in.hit.columns == rows && in.ignored.rows == in.hit.rows && in.ignored.columns == rows,
+          "columns differ in length");
   require(in.positives > 0 && in.positives <= kMostFinite, "there must be a truth");
   check_numbers(in.recalls.data(), in.recalls.size(), "a recall is not a number");
   for (std::int64_t row : in.order) require(row >= 0 && static_cast<std::size_t>(row) < rows, "a row is out of range");
@@ -115,7 +119,8 @@ void reference_curves(const ReferenceRanking& in, long threads, double* p, doubl
     for (std::size_t i = n; i-- > 1;) pr[i - 1] = std::max(pr[i - 1], pr[i]);
     r[t] = n ? rc[n - 1] : 0.0;
     for (std::size_t k = 0; k < R; ++k) {
-      const std::size_t at = static_cast<std::size_t>(std::lower_bound(rc.begin(), rc.end(), in.recalls.data()[k]) - rc.begin());
+      const std::size_t at =
+          static_cast<std::size_t>(std::lower_bound(rc.begin(), rc.end(), in.recalls.data()[k]) - rc.begin());
       if (at == n) break;  // the reference stops at the first point that is not reached
       p[t * R + k] = pr[at];
       s[t * R + k] = in.score.data()[in.order.data()[at]];
@@ -123,8 +128,8 @@ void reference_curves(const ReferenceRanking& in, long threads, double* p, doubl
   });
 }
 
-std::size_t check_cell_boxes(View<std::int64_t> d_begin, View<std::int64_t> t_begin, Matrix<double> d_box, Matrix<double> t_box,
-                             View<std::uint8_t> crowd) {
+std::size_t check_cell_boxes(View<std::int64_t> d_begin, View<std::int64_t> t_begin, Matrix<double> d_box,
+                             Matrix<double> t_box, View<std::uint8_t> crowd) {
   require(d_begin.size() == t_begin.size(), "one range for each cell");
   check_offsets(d_begin, d_box.rows, "the detections' ranges are out of bounds");
   check_offsets(t_begin, t_box.rows, "the truths' ranges are out of bounds");

@@ -1,7 +1,7 @@
 // Keypoints: the object keypoint similarity of COCO, and the matching by it.
 //
-// OKS is a mean of exp(-e) over the visible points of the truth. The order of the operations, and of the sum (numpy adds
-// eight lanes), is the reference's, so that a comparison with a threshold falls the same way.
+// OKS is a mean of exp(-e) over the visible points of the truth. The order of the operations, and of the sum (numpy
+// adds eight lanes), is the reference's, so that a comparison with a threshold falls the same way.
 #include "boxes/keypoints.hpp"
 
 #include <algorithm>
@@ -37,8 +37,7 @@ double sum_as_numpy(const double* v, std::size_t n) {
 
 }  // namespace
 
-Oks::Oks(const double* t_points, const double* d_points, const double* t_box, const double* t_area,
-                             View<double> sigmas)
+Oks::Oks(const double* t_points, const double* d_points, const double* t_box, const double* t_area, View<double> sigmas)
     : t_points_(t_points), d_points_(d_points), t_box_(t_box), t_area_(t_area), count_(sigmas.size()) {
   for (double sigma : sigmas) variance_.push_back((sigma * 2) * (sigma * 2));
 }

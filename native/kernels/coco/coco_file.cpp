@@ -149,7 +149,8 @@ void check_keypoints(const std::vector<Part>& parts) {
   for (const Part& part : parts) {
     const std::size_t n = part.shapes.keypoint_numbers;
     if (numbers && n && n != numbers) {
-      throw Fault{part.begin, std::to_string(n / 3) + " keypoints where others have " + std::to_string(numbers / 3), false, -1,
+      throw Fault{part.begin,  std::to_string(n / 3) + " keypoints where others have " + std::to_string(numbers / 3),
+                  false,       -1,
                   "keypoints", -1};
     }
     if (n) numbers = n;

@@ -119,9 +119,7 @@ class Parser {
             break;
           }
           [[fallthrough]];
-        case Phase::key:
-          key(c, state);
-          break;
+        case Phase::key: key(c, state); break;
         case Phase::after_value:
           if (c.take(',')) state.phase = Phase::key;
           else if (c.take('}')) state.phase = Phase::done;
@@ -196,13 +194,15 @@ class Parser {
   }
 
   void fields(Cursor& c, Part& part, int section) {
-    static constexpr unsigned wanted[] = {kId | kWidth | kHeight | kFederated | kUnsure, kId | kImage | kCategory | kBox | kArea | kCrowd,
-                                          kId | kName | kOften,
+    static constexpr unsigned wanted[] = {kId | kWidth | kHeight | kFederated | kUnsure,
+                                          kId | kImage | kCategory | kBox | kArea | kCrowd, kId | kName | kOften,
                                           kImage | kCategory | kBox | kScore};
     static constexpr unsigned required[] = {kId, kImage | kCategory | kBox, kId, kImage | kCategory | kBox | kScore};
     // Beside that: of masks, keypoints and rotated boxes their own, with the size of images for the first.
-    static constexpr unsigned also[4][kSections] = {
-        {0, 0, 0, 0}, {kHeight | kWidth, kMask, 0, kMask}, {0, kPoints | kVisible, 0, kPoints}, {0, kRotated, 0, kRotated}};
+    static constexpr unsigned also[4][kSections] = {{0, 0, 0, 0},
+                                                    {kHeight | kWidth, kMask, 0, kMask},
+                                                    {0, kPoints | kVisible, 0, kPoints},
+                                                    {0, kRotated, 0, kRotated}};
     const unsigned mine = also[static_cast<int>(what_)][section], shape = mine & (kMask | kPoints | kRotated);
     const unsigned asked = (wanted[section] | mine) & ~(shape & (kMask | kRotated) ? unsigned{kBox} : 0u);
     const unsigned needed = (required[section] | shape) & ~(shape ? unsigned{kBox} : 0u);
@@ -223,7 +223,8 @@ class Parser {
     bool crowd = false;
     std::int64_t id = -1, height = -1, width = -1, visible = -1;
     const std::size_t points = part.shapes.keypoints.size();
-    // Records of a file are written alike: what stood between two values in the last one most likely stands there again.
+    // Records of a file are written alike: what stood between two values in the last one most likely stands there
+    // again.
     std::vector<Between>& guesses = guesses_[section];
     for (std::size_t place = 0;; ++place) {
       key_ = kOther;
@@ -316,8 +317,14 @@ class Parser {
     key_ = kOther;
     const unsigned lacking = needed & ~seen;
     if (lacking) {
-      key_ = lacking & kImage ? kImage : lacking & kCategory ? kCategory : lacking & kBox ? kBox
-             : lacking & kMask ? kMask : lacking & kPoints ? kPoints : lacking & kRotated ? kRotated : lacking & kScore ? kScore : kId;
+      key_ = lacking & kImage      ? kImage
+             : lacking & kCategory ? kCategory
+             : lacking & kBox      ? kBox
+             : lacking & kMask     ? kMask
+             : lacking & kPoints   ? kPoints
+             : lacking & kRotated  ? kRotated
+             : lacking & kScore    ? kScore
+                                   : kId;
       c.refuse(start, "the key is missing");
     }
     switch (section) {

@@ -58,9 +58,24 @@ struct Part {
 };
 
 enum Key : unsigned {
-  kId = 1, kImage = 2, kCategory = 4, kBox = 8, kScore = 16, kArea = 32, kCrowd = 64, kName = 128, kOther = 256,
-  kWidth = 512, kHeight = 1024, kFederated = 2048, kMask = 4096, kPoints = 8192, kVisible = 16384, kRotated = 32768,
-  kUnsure = 65536, kOften = 131072
+  kId = 1,
+  kImage = 2,
+  kCategory = 4,
+  kBox = 8,
+  kScore = 16,
+  kArea = 32,
+  kCrowd = 64,
+  kName = 128,
+  kOther = 256,
+  kWidth = 512,
+  kHeight = 1024,
+  kFederated = 2048,
+  kMask = 4096,
+  kPoints = 8192,
+  kVisible = 16384,
+  kRotated = 32768,
+  kUnsure = 65536,
+  kOften = 131072
 };
 
 inline Key key_of(std::string_view k) {

@@ -24,16 +24,16 @@ struct Shapes {
   std::vector<double> points;
   std::vector<std::size_t> ring_ends;  // in points
   struct One {
-    std::size_t at;                    // byte in the file, for messages
-    std::size_t begin, end;            // in packed, once it is made
+    std::size_t at;          // byte in the file, for messages
+    std::size_t begin, end;  // in packed, once it is made
     std::size_t rings_end;
-    bool drawn;                        // of polygons
+    bool drawn;  // of polygons
   };
   std::vector<One> masks;
   // Keypoints: x, y, v in turn.
   std::vector<double> keypoints;
-  std::size_t keypoint_numbers = 0;    // of each record; 0: none met yet
-  std::vector<std::int64_t> visible;   // num_keypoints, -1 where it is not given
+  std::size_t keypoint_numbers = 0;   // of each record; 0: none met yet
+  std::vector<std::int64_t> visible;  // num_keypoints, -1 where it is not given
   // Images: height and width, -1 where they are not given.
   std::vector<std::int64_t> sizes;
   // After `draw`.
@@ -56,7 +56,8 @@ struct Shapes {
     std::size_t packed, points, rings, masks, keypoints, sizes, visible;
   };
   Mark mark() const {
-    return {packed.size(), points.size(), ring_ends.size(), masks.size(), keypoints.size(), sizes.size(), visible.size()};
+    return {packed.size(),    points.size(), ring_ends.size(), masks.size(),
+            keypoints.size(), sizes.size(),  visible.size()};
   }
   void back_to(const Mark& m) {
     packed.resize(m.packed);
@@ -189,8 +190,8 @@ inline void Shapes::read_counts(Cursor& c, std::size_t start) {
   packed[head + 1] = static_cast<std::uint32_t>(size[1]);
   const std::uint64_t pixels = static_cast<std::uint64_t>(size[0]) * static_cast<std::uint64_t>(size[1]);
   if (sum != pixels) {
-    c.refuse(start, "the counts add up to " + std::to_string(sum) + " pixels, the size " + std::to_string(size[0]) + " x " +
-                        std::to_string(size[1]) + " has " + std::to_string(pixels));
+    c.refuse(start, "the counts add up to " + std::to_string(sum) + " pixels, the size " + std::to_string(size[0]) +
+                        " x " + std::to_string(size[1]) + " has " + std::to_string(pixels));
   }
 }
 
@@ -257,7 +258,8 @@ inline void Shapes::read_keypoints(Cursor& c) {
     c.refuse(start, std::to_string(numbers) + " numbers where x, y and v for each keypoint are expected");
   }
   if (keypoint_numbers && numbers != keypoint_numbers) {
-    c.refuse(start, std::to_string(numbers / 3) + " keypoints where others have " + std::to_string(keypoint_numbers / 3));
+    c.refuse(start,
+             std::to_string(numbers / 3) + " keypoints where others have " + std::to_string(keypoint_numbers / 3));
   }
   keypoint_numbers = numbers;
 }
@@ -275,7 +277,8 @@ inline void Shapes::read_rotated(Cursor& c) {
     c.expect(']', "',' or ']' is expected");
   }
   const std::size_t numbers = keypoints.size() - before;
-  if (numbers != 5) c.refuse(start, std::to_string(numbers) + " numbers where 5 are expected: centre, width, height, angle");
+  if (numbers != 5)
+    c.refuse(start, std::to_string(numbers) + " numbers where 5 are expected: centre, width, height, angle");
   if (keypoints[before + 2] < 0 || keypoints[before + 3] < 0) c.refuse(start, "a negative width or height");
   keypoint_numbers = numbers;
 }

@@ -40,7 +40,9 @@ class Cursor {
     }
     throw Fault{at(), what, true, -1, {}, -1};
   }
-  [[noreturn]] void refuse(std::size_t at, std::string what) const { throw Fault{at, std::move(what), false, -1, {}, -1}; }
+  [[noreturn]] void refuse(std::size_t at, std::string what) const {
+    throw Fault{at, std::move(what), false, -1, {}, -1};
+  }
 
   void space() {
     while (*p_ == ' ' || *p_ == '\n' || *p_ == '\r' || *p_ == '\t') ++p_;
@@ -70,7 +72,8 @@ class Cursor {
       case '{': return "an object";
       case '[': return "an array";
       case '"': return "a text";
-      case 't': case 'f': return "a truth value";
+      case 't':
+      case 'f': return "a truth value";
       case 'n': return "null";
       default: return "a number";
     }
@@ -114,19 +117,21 @@ class Cursor {
       scientific = true;
       if (*p_ == '+' || *p_ == '-') ++p_;
       if (!digit()) stop("a digit is expected in the exponent");
-      do ++p_; while (digit());
+      do ++p_;
+      while (digit());
     }
     if (p_ >= end_ && !whole_) throw NeedMore{};
     // Exact by one rounding (Clinger): both the digits and the power of ten are doubles without error.
     if (!scientific && digits <= 18 && mantissa < (1ull << 53)) {
-      static constexpr double powers[] = {1e0, 1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
+      static constexpr double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
                                           1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
       const double value = static_cast<double>(mantissa) / powers[-exponent];
       const std::int64_t whole = static_cast<std::int64_t>(mantissa);
       return {negative ? -value : value, negative ? -whole : whole, integral};
     }
     double value = 0;
-    if (!integral && !scientific && digits <= 18 && divided(mantissa, -exponent, value)) return {negative ? -value : value, 0, false};
+    if (!integral && !scientific && digits <= 18 && divided(mantissa, -exponent, value))
+      return {negative ? -value : value, 0, false};
     const auto [stopped, error] = std::from_chars(start, p_, value);
     if (error == std::errc::result_out_of_range) {
       // Too large, or so small that it is nothing: only the first is a fault.
@@ -312,7 +317,8 @@ class Cursor {
       ++p_;
       if (*p_ == '+' || *p_ == '-') ++p_;
       if (!digit()) stop("a digit is expected in the exponent");
-      do ++p_; while (digit());
+      do ++p_;
+      while (digit());
     }
   }
 
@@ -323,8 +329,7 @@ class Cursor {
       std::uint64_t v;
       std::memcpy(&v, p_, 8);
       const std::uint64_t quote = v ^ (ones * '"'), slash = v ^ (ones * '\\');
-      const std::uint64_t special =
-          (v | (v - ones * 0x20) | (quote - ones) | (slash - ones)) & high;
+      const std::uint64_t special = (v | (v - ones * 0x20) | (quote - ones) | (slash - ones)) & high;
       if (special) return;
       p_ += 8;
     }

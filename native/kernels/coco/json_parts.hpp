@@ -14,7 +14,7 @@ namespace steelyard {
 struct NeedMore {};
 
 struct Fault {
-  std::size_t at;      // byte in the cursor's text; made a place in the file by the caller
+  std::size_t at;  // byte in the cursor's text; made a place in the file by the caller
   std::string what;
   bool syntax = true;  // not JSON at all, or a value that the schema does not allow
   long long record = -1;
@@ -68,7 +68,8 @@ inline std::uint64_t with_digits(std::uint64_t number, std::uint64_t values, int
   std::uint64_t v = values << (64 - 8 * n);  // what is no digit falls out; zeros lead
   v = v * 10 + (v >> 8);
   v = (((v & 0x000000FF000000FFull) * 0x000F424000000064ull) +
-       (((v >> 16) & 0x000000FF000000FFull) * 0x0000271000000001ull)) >> 32;
+       (((v >> 16) & 0x000000FF000000FFull) * 0x0000271000000001ull)) >>
+      32;
   return number * powers[n] + static_cast<std::uint32_t>(v);
 }
 

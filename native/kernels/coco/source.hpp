@@ -43,7 +43,8 @@ class Source {
     std::FILE* file = std::fopen(path.c_str(), "rb");
     if (!file) throw std::invalid_argument("cannot be opened");
     std::vector<char> block(kChunk);
-    for (std::size_t got; (got = std::fread(block.data(), 1, block.size(), file)) > 0;) owned_.append(block.data(), got);
+    for (std::size_t got; (got = std::fread(block.data(), 1, block.size(), file)) > 0;)
+      owned_.append(block.data(), got);
     std::fclose(file);
 #endif
     memory_ = owned_.data();

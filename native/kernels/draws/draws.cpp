@@ -247,7 +247,9 @@ void draw_totals(const Flips&, const Draws& draws, Matrix<double> columns, doubl
 void draw_scatter(const Poisson& poisson, const Draws& draws, const Entries& entries, double* out) {
   scatter(draws, entries, PoissonMaker{poisson.tables}, out);
 }
-void draw_weights(const Poisson& poisson, const Draws& draws, double* out) { dense(draws, PoissonMaker{poisson.tables}, out); }
+void draw_weights(const Poisson& poisson, const Draws& draws, double* out) {
+  dense(draws, PoissonMaker{poisson.tables}, out);
+}
 void draw_counts(const Poisson& poisson, const Draws& draws, std::uint8_t* out) {
   require(poisson.tables.empty(), "weights as bytes are of single units");
   counts(draws, out);
@@ -257,7 +259,8 @@ void text_keys(std::string_view text, View<std::int64_t> ends, std::uint64_t* ou
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const std::int64_t end = ends[i];
-    require(begin <= end && end <= static_cast<std::int64_t>(text.size()), "the ends of the ids must rise and stay inside the text");
+    require(begin <= end && end <= static_cast<std::int64_t>(text.size()),
+            "the ends of the ids must rise and stay inside the text");
     out[i] = hash_bytes(text.data() + begin, static_cast<std::size_t>(end - begin));
     begin = end;
   }

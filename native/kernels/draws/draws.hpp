@@ -32,7 +32,8 @@ void check_draws(const Draws& draws);
 void draw_totals(const Poisson& poisson, const Draws& draws, Matrix<double> columns, double* out);
 void draw_totals(const Flips& flips, const Draws& draws, Matrix<double> columns, double* out);
 
-// Columns that are mostly zero: each entry adds its value (1 where there are none) to one of `size` columns of its unit.
+// Columns that are mostly zero: each entry adds its value (1 where there are none) to one of `size` columns of its
+// unit.
 struct Entries {
   View<std::int64_t> owner;
   View<std::int32_t> code;

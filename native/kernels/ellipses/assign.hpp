@@ -5,8 +5,8 @@
 // taken looks for the next best only when its turn comes: its old cost is a lower bound, so the order is exact. A row
 // that looks often sorts its free columns once, so the worst case stays at O(n m log m).
 //
-// Optimal: the smallest total, by shortest augmenting paths with potentials (Jonker and Volgenant), O(n^2 m). Rows whose
-// best column is nobody else's are paired before the search starts.
+// Optimal: the smallest total, by shortest augmenting paths with potentials (Jonker and Volgenant), O(n^2 m). Rows
+// whose best column is nobody else's are paired before the search starts.
 #pragma once
 
 #include <algorithm>

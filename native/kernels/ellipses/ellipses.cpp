@@ -123,15 +123,16 @@ void check_sides(const EllipseSides& sides) {
   check_ends(sides.detected_ends, sides.detected.rows);
 }
 
-void distance_matrix(Matrix<double> truth, Matrix<double> detected, EllipseDistance metric, View<double> weights, long threads,
-                     double* out) {
+void distance_matrix(Matrix<double> truth, Matrix<double> detected, EllipseDistance metric, View<double> weights,
+                     long threads, double* out) {
   const auto t = ellipses(truth), d = ellipses(detected);
   with_distance(metric, param(weights), [&](const auto& distance) {
     fill(t.data(), t.size(), d.data(), d.size(), distance, out, thread_count(threads));
   });
 }
 
-void distances_by_row(Matrix<double> truth, Matrix<double> detected, EllipseDistance metric, View<double> weights, double* out) {
+void distances_by_row(Matrix<double> truth, Matrix<double> detected, EllipseDistance metric, View<double> weights,
+                      double* out) {
   const auto t = ellipses(truth), d = ellipses(detected);
   with_distance(metric, param(weights), [&](const auto& distance) {
     for (std::size_t i = 0; i < t.size(); ++i) out[i] = distance(t[i], d[i]);
@@ -191,7 +192,8 @@ void match_ellipses(const EllipseSides& sides, EllipseDistance metric, View<doub
   });
 }
 
-void match_by_score(const EllipseSides& sides, View<double> scores, View<double> ious, long threads, std::uint8_t* hit) {
+void match_by_score(const EllipseSides& sides, View<double> scores, View<double> ious, long threads,
+                    std::uint8_t* hit) {
   const auto t = ellipses(sides.truth), d = ellipses(sides.detected);
   const std::size_t levels = ious.size(), images = sides.truth_ends.size();
   const double *score = scores.data(), *wanted = ious.data();

@@ -17,10 +17,11 @@ void check_ellipses(Matrix<double> rows);
 void check_parameter_weights(View<double> weights);  // of x, y, angle, a, b
 
 // Every truth to every detection, [truths][detections].
-void distance_matrix(Matrix<double> truth, Matrix<double> detected, EllipseDistance distance, View<double> weights, long threads,
-                     double* out);
+void distance_matrix(Matrix<double> truth, Matrix<double> detected, EllipseDistance distance, View<double> weights,
+                     long threads, double* out);
 // Each row to the same row of the other side.
-void distances_by_row(Matrix<double> truth, Matrix<double> detected, EllipseDistance distance, View<double> weights, double* out);
+void distances_by_row(Matrix<double> truth, Matrix<double> detected, EllipseDistance distance, View<double> weights,
+                      double* out);
 void overlaps_by_row(Matrix<double> truth, Matrix<double> detected, double* out);
 
 // Ellipses of both sides; image i has the rows from where the image before ends.
@@ -38,8 +39,8 @@ struct EllipsePairs {
 };
 // The pairs of all images: by image, inside one by distance (ties by truth), so that sums over them do not depend on
 // the order in which an image lists its ellipses. Throws where a distance is not finite.
-void match_ellipses(const EllipseSides& sides, EllipseDistance distance, View<double> weights, bool optimal, long threads,
-                    const EllipsePairs& out);
+void match_ellipses(const EllipseSides& sides, EllipseDistance distance, View<double> weights, bool optimal,
+                    long threads, const EllipsePairs& out);
 
 // The rule of detection benchmarks: highest score first, the free truth with the largest IoU, if it reaches the one
 // asked for. `hit` is [detections][ious], zeroed.

@@ -61,8 +61,7 @@ struct HausdorffDistance {
         directions[count++] = direction(e->c * nx - e->s * ny, e->s * nx + e->c * ny);
       }
     }
-    std::sort(directions, directions + count,
-              [](const Direction& x, const Direction& y) { return x.order < y.order; });
+    std::sort(directions, directions + count, [](const Direction& x, const Direction& y) { return x.order < y.order; });
 
     auto look = [&](const Direction& at) {
       Node n;
@@ -95,7 +94,8 @@ struct HausdorffDistance {
   }
 
   // |<d, f> + h1 - h2| where its slope is 0, between two angles.
-  static double extreme(const Ellipse& u, const Ellipse& v, double dx, double dy, double low, double high, bool rising) {
+  static double extreme(const Ellipse& u, const Ellipse& v, double dx, double dy, double low, double high,
+                        bool rising) {
     double angle = 0.5 * (low + high), value = 0.0;
     for (int i = 0; i < 60; ++i) {
       const double c = std::cos(angle), s = std::sin(angle);

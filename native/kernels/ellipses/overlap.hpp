@@ -101,7 +101,8 @@ inline int nodes(const Contour& k, const Quarter* quarter, Node* at) {
   auto add = [&](int q, double w) { at[count++] = {q, w, quarter[q].value(w)}; };
 
   add(0, 0.0);
-  if (n > 0.0) add(0, zero(Slope{n, -2.0 * (m + e), -2.0 * (m - e)}, 0.0, 1.0, false, half_tangent(n / (m + e)), kLoose));
+  if (n > 0.0)
+    add(0, zero(Slope{n, -2.0 * (m + e), -2.0 * (m - e)}, 0.0, 1.0, false, half_tangent(n / (m + e)), kLoose));
   add(1, 0.0);
   const double rest = e * e - m * m - n * n;
   if (rest > 0.0 && rest * rest * rest > 27.0 * (e * e) * (m * m) * (n * n)) {

@@ -1,6 +1,7 @@
 // Codes of texts in the order of their first appearance.
 //
-// A small hash table holds the first row of each distinct text, so equal rows are found without making or hashing strings.
+// A small hash table holds the first row of each distinct text, so equal rows are found without making or hashing
+// strings.
 #pragma once
 
 #include <cstddef>

@@ -20,7 +20,8 @@ std::pair<std::int64_t, std::int64_t> extent(View<std::int64_t> values) {
 
 // The counters that the loop touches are bytes, so that a thousand classes' cells fit into the second cache; one that
 // runs over carries 256 into the result.
-bool confusion(View<std::int64_t> truth, View<std::int64_t> prediction, std::int64_t low, std::size_t size, std::int64_t* out) {
+bool confusion(View<std::int64_t> truth, View<std::int64_t> prediction, std::int64_t low, std::size_t size,
+               std::int64_t* out) {
   std::vector<std::uint8_t> cells(size * size, 0);
   const std::int64_t *t = truth.data(), *p = prediction.data();
   const auto from = static_cast<std::uint64_t>(low);

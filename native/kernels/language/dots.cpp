@@ -1,10 +1,10 @@
 // Products of bytes, which are nearly all of the parser's work.
 //
-// Integers make them exact, so that every kernel gives the same: the one chosen is the best that the machine has. On ARM
-// machines with the dot-product instructions, weights are kept four rows by four columns at a time, so that one instruction
-// adds sixteen products to four rows' sums and nothing is summed across a register; four vectors share each weight that is
-// loaded. x86 machines with AVX2 or AVX-512's products of bytes have them so too (dots_x86.hpp). Elsewhere rows are plain, and
-// the compiler's own vectors do it.
+// Integers make them exact, so that every kernel gives the same: the one chosen is the best that the machine has. On
+// ARM machines with the dot-product instructions, weights are kept four rows by four columns at a time, so that one
+// instruction adds sixteen products to four rows' sums and nothing is summed across a register; four vectors share each
+// weight that is loaded. x86 machines with AVX2 or AVX-512's products of bytes have them so too (dots_x86.hpp).
+// Elsewhere rows are plain, and the compiler's own vectors do it.
 #include "language/dots.hpp"
 
 #include <algorithm>
@@ -33,11 +33,12 @@ namespace {
 #endif
 
 // Weights, what each row's sum starts at, rows, columns, vectors and how many, results.
-using Kernel = void (*)(const std::int8_t*, const std::int32_t*, std::size_t, std::size_t, const std::int8_t*, std::size_t, float*);
+using Kernel = void (*)(const std::int8_t*, const std::int32_t*, std::size_t, std::size_t, const std::int8_t*,
+                        std::size_t, float*);
 
 // The compiler's own vectors.
-void plain_kernel(const std::int8_t* weights, const std::int32_t*, std::size_t rows, std::size_t columns, const std::int8_t* x,
-                  std::size_t vectors, float* out) {
+void plain_kernel(const std::int8_t* weights, const std::int32_t*, std::size_t rows, std::size_t columns,
+                  const std::int8_t* x, std::size_t vectors, float* out) {
   static const auto products = wide_kernels().byte_products;
   products(weights, rows, columns, x, vectors, kMagicBits, out);
 }
@@ -49,8 +50,8 @@ void plain_kernel(const std::int8_t* weights, const std::int32_t*, std::size_t r
 #define STEELYARD_DOTPROD __attribute__((target("arch=armv8.2-a+dotprod")))
 #endif
 
-// Adds to each of four sums the products of four bytes of a row and the four of `x` at kLane. By its name, since compilers
-// move registers about the intrinsic, which costs a tenth of the time.
+// Adds to each of four sums the products of four bytes of a row and the four of `x` at kLane. By its name, since
+// compilers move registers about the intrinsic, which costs a tenth of the time.
 template <int kLane>
 STEELYARD_DOTPROD STEELYARD_INLINE void add_products(int32x4_t& sum, int8x16_t rows, int8x16_t x) {
   static_assert(kLane >= 0 && kLane < 4);
@@ -62,7 +63,8 @@ STEELYARD_DOTPROD STEELYARD_INLINE void add_products(int32x4_t& sum, int8x16_t r
 
 // Sixteen rows times `kVectors` vectors: four bytes of each row and vector.
 template <int kLane, std::size_t kVectors>
-STEELYARD_DOTPROD STEELYARD_INLINE void four_columns(const std::int8_t* weights, const int8x16_t* in, int32x4_t (*sum)[kVectors]) {
+STEELYARD_DOTPROD STEELYARD_INLINE void four_columns(const std::int8_t* weights, const int8x16_t* in,
+                                                     int32x4_t (*sum)[kVectors]) {
   for (int r = 0; r < 4; ++r) {
     const int8x16_t w = vld1q_s8(weights + 64 * kLane + 16 * r);
     for (std::size_t v = 0; v < kVectors; ++v) add_products<kLane>(sum[r][v], w, in[v]);
@@ -70,8 +72,8 @@ STEELYARD_DOTPROD STEELYARD_INLINE void four_columns(const std::int8_t* weights,
 }
 
 template <std::size_t kVectors>
-STEELYARD_DOTPROD STEELYARD_INLINE void sixteen_rows(const std::int8_t* weights, std::size_t columns, const std::int8_t* x, std::size_t rows,
-                                          float* out) {
+STEELYARD_DOTPROD STEELYARD_INLINE void sixteen_rows(const std::int8_t* weights, std::size_t columns,
+                                                     const std::int8_t* x, std::size_t rows, float* out) {
   int32x4_t sum[4][kVectors];
   for (auto& four : sum) {
     for (auto& s : four) s = vdupq_n_s32(kMagicBits);
@@ -90,8 +92,8 @@ STEELYARD_DOTPROD STEELYARD_INLINE void sixteen_rows(const std::int8_t* weights,
 }
 
 // Sixteen rows after the other, each with all vectors, so that weights come from far once.
-STEELYARD_DOTPROD void dot_kernel(const std::int8_t* weights, const std::int32_t*, std::size_t rows, std::size_t columns,
-                                 const std::int8_t* x, std::size_t vectors, float* out) {
+STEELYARD_DOTPROD void dot_kernel(const std::int8_t* weights, const std::int32_t*, std::size_t rows,
+                                  std::size_t columns, const std::int8_t* x, std::size_t vectors, float* out) {
   for (std::size_t r = 0; r < rows; r += 16, weights += 16 * columns, out += 16) {
     std::size_t v = 0;
     for (; v + 4 <= vectors; v += 4) sixteen_rows<4>(weights, columns, x + v * columns, rows, out + v * rows);

@@ -9,8 +9,9 @@
 
 namespace steelyard::language {
 
-// Between whole and real numbers within 2^22, to the nearest, ties to even: added to kMagic, a number stands in the last bits of
-// the sum. Machines add faster than they convert, and a sum that starts at kMagic need not even be added to.
+// Between whole and real numbers within 2^22, to the nearest, ties to even: added to kMagic, a number stands in the
+// last bits of the sum. Machines add faster than they convert, and a sum that starts at kMagic need not even be added
+// to.
 constexpr float kMagic = 12582912.0f;
 constexpr std::int32_t kMagicBits = std::bit_cast<std::int32_t>(kMagic);
 inline float real(std::int32_t x) { return std::bit_cast<float>(x + kMagicBits) - kMagic; }

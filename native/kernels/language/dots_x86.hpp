@@ -14,9 +14,9 @@ namespace steelyard::language::x86 {
 
 // The sixteen rows of a block times one vector, four columns at a time. Bytes become 16-bit numbers, whose products are
 // added in pairs: a row has two sums, which are joined at the end.
-__attribute__((target("avx2"))) inline void sixteen_rows(const std::int8_t* weights, std::size_t columns, const std::int8_t* x,
-                                                         std::size_t vectors, std::size_t step, std::size_t rows,
-                                                         std::int32_t start, float* out) {
+__attribute__((target("avx2"))) inline void sixteen_rows(const std::int8_t* weights, std::size_t columns,
+                                                         const std::int8_t* x, std::size_t vectors, std::size_t step,
+                                                         std::size_t rows, std::int32_t start, float* out) {
   constexpr std::size_t kMost = 2;
   __m256i sum[kMost][4];
   for (auto& of_vector : sum) {
@@ -45,23 +45,24 @@ __attribute__((target("avx2"))) inline void sixteen_rows(const std::int8_t* weig
 }
 
 // `first` is what the sum of each row starts at, here and below.
-__attribute__((target("avx2"))) inline void avx2_kernel(const std::int8_t* weights, const std::int32_t* first, std::size_t rows,
-                                                        std::size_t columns, const std::int8_t* x, std::size_t vectors,
-                                                        float* out) {
+__attribute__((target("avx2"))) inline void avx2_kernel(const std::int8_t* weights, const std::int32_t* first,
+                                                        std::size_t rows, std::size_t columns, const std::int8_t* x,
+                                                        std::size_t vectors, float* out) {
   for (std::size_t r = 0; r < rows; r += 16, weights += 16 * columns) {
     std::size_t v = 0;
-    for (; v + 2 <= vectors; v += 2) sixteen_rows(weights, columns, x + v * columns, 2, columns, rows, first[0], out + v * rows + r);
+    for (; v + 2 <= vectors; v += 2)
+      sixteen_rows(weights, columns, x + v * columns, 2, columns, rows, first[0], out + v * rows + r);
     if (v < vectors) sixteen_rows(weights, columns, x + v * columns, 1, columns, rows, first[0], out + v * rows + r);
   }
 }
 
-// One instruction adds the products of four bytes to each of sixteen rows. It takes the vector's bytes without a sign: 128
-// is added to each, and what that adds to a row's sum is taken from where it starts.
+// One instruction adds the products of four bytes to each of sixteen rows. It takes the vector's bytes without a sign:
+// 128 is added to each, and what that adds to a row's sum is taken from where it starts.
 #define STEELYARD_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
 
 template <std::size_t kBlocks, std::size_t kVectors>
-STEELYARD_VNNI inline void blocks(const std::int8_t* weights, const std::int32_t* first, std::size_t columns, const std::int8_t* x,
-                                  std::size_t rows, float* out) {
+STEELYARD_VNNI inline void blocks(const std::int8_t* weights, const std::int32_t* first, std::size_t columns,
+                                  const std::int8_t* x, std::size_t rows, float* out) {
   __m512i sum[kBlocks][kVectors];
   for (std::size_t b = 0; b < kBlocks; ++b) {
     for (std::size_t v = 0; v < kVectors; ++v) sum[b][v] = _mm512_loadu_si512(first + 16 * b);
@@ -80,13 +81,14 @@ STEELYARD_VNNI inline void blocks(const std::int8_t* weights, const std::int32_t
     }
   }
   for (std::size_t b = 0; b < kBlocks; ++b) {
-    for (std::size_t v = 0; v < kVectors; ++v) _mm512_storeu_ps(out + v * rows + 16 * b, _mm512_castsi512_ps(sum[b][v]));
+    for (std::size_t v = 0; v < kVectors; ++v)
+      _mm512_storeu_ps(out + v * rows + 16 * b, _mm512_castsi512_ps(sum[b][v]));
   }
 }
 
 template <std::size_t kBlocks>
-STEELYARD_VNNI inline void all_vectors(const std::int8_t* weights, const std::int32_t* first, std::size_t rows, std::size_t columns,
-                                       const std::int8_t* x, std::size_t vectors, float* out) {
+STEELYARD_VNNI inline void all_vectors(const std::int8_t* weights, const std::int32_t* first, std::size_t rows,
+                                       std::size_t columns, const std::int8_t* x, std::size_t vectors, float* out) {
   std::size_t v = 0;
   for (; v + 4 <= vectors; v += 4) blocks<kBlocks, 4>(weights, first, columns, x + v * columns, rows, out + v * rows);
   const std::int8_t* last = x + v * columns;
@@ -95,8 +97,8 @@ STEELYARD_VNNI inline void all_vectors(const std::int8_t* weights, const std::in
   if (vectors - v == 1) blocks<kBlocks, 1>(weights, first, columns, last, rows, out + v * rows);
 }
 
-STEELYARD_VNNI inline void vnni_kernel(const std::int8_t* weights, const std::int32_t* first, std::size_t rows, std::size_t columns,
-                                       const std::int8_t* x, std::size_t vectors, float* out) {
+STEELYARD_VNNI inline void vnni_kernel(const std::int8_t* weights, const std::int32_t* first, std::size_t rows,
+                                       std::size_t columns, const std::int8_t* x, std::size_t vectors, float* out) {
   std::size_t r = 0;
   for (; r + 64 <= rows; r += 64) {
     all_vectors<4>(weights + r * columns, first + r, rows, columns, x, vectors, out + r);
@@ -106,8 +108,8 @@ STEELYARD_VNNI inline void vnni_kernel(const std::int8_t* weights, const std::in
 
 inline bool has_avx2() { return __builtin_cpu_supports("avx2"); }
 inline bool has_vnni() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-         __builtin_cpu_supports("avx512vnni");
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
 }
 
 }  // namespace steelyard::language::x86

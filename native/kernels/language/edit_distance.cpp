@@ -33,7 +33,8 @@ inline Word step(Word v, std::uint64_t match, std::uint64_t& rise, std::uint64_t
   return {left | ~(same | right), right & same};
 }
 
-// Where each symbol stands in a reference: a row of words for each distinct symbol, row 0 for those that it does not have.
+// Where each symbol stands in a reference: a row of words for each distinct symbol, row 0 for those that it does not
+// have.
 class Places {
  public:
   void fill(View<std::uint32_t> reference) {
@@ -138,7 +139,8 @@ class Aligner {
     return edits;
   }
 
-  // Calls `visit(edit, place in the reference, place in the hypothesis)` from the end; gives how many are kept unvisited.
+  // Calls `visit(edit, place in the reference, place in the hypothesis)` from the end; gives how many are kept
+  // unvisited.
   template <typename Visit>
   void align(View<std::uint32_t> reference, View<std::uint32_t> hypothesis, std::int64_t* counts, const Visit& visit) {
     const Middle middle(reference, hypothesis);
@@ -153,7 +155,8 @@ class Aligner {
       places_.fill(a);
       const std::size_t words = places_.words();
       const std::size_t most = std::max<std::size_t>(1, kWordsKept / (2 * words));
-      const std::size_t span = std::min(j, std::max(most, static_cast<std::size_t>(std::sqrt(static_cast<double>(j))) + 1));
+      const std::size_t span =
+          std::min(j, std::max(most, static_cast<std::size_t>(std::sqrt(static_cast<double>(j))) + 1));
       const std::size_t spans = (j + span - 1) / span;
       kept_.resize(spans * words);  // the column before each span
       columns_.resize((span + 1) * words);
@@ -211,7 +214,7 @@ class Aligner {
     to[words - 1] = step(from[words - 1], match[words - 1], rise, fall, last);
     return static_cast<std::int64_t>(rise) - static_cast<std::int64_t>(fall);
   }
-  bool bit(std::size_t i, std::size_t column, std::uint64_t Word::*of) const {
+  bool bit(std::size_t i, std::size_t column, std::uint64_t Word::* of) const {
     return (columns_[column + i / kBits].*of >> (i % kBits)) & 1;
   }
 
@@ -230,9 +233,8 @@ void for_rows(std::size_t rows, std::size_t threads, const Body& body) {
 }  // namespace
 
 void edit_distances(const Symbols& reference, const Symbols& hypothesis, std::size_t threads, std::int64_t* out) {
-  for_rows(reference.end.size(), threads, [&](Aligner& aligner, std::size_t i) {
-    out[i] = aligner.distance(reference.row(i), hypothesis.row(i));
-  });
+  for_rows(reference.end.size(), threads,
+           [&](Aligner& aligner, std::size_t i) { out[i] = aligner.distance(reference.row(i), hypothesis.row(i)); });
 }
 
 void edit_counts(const Symbols& reference, const Symbols& hypothesis, std::size_t threads, std::int64_t* out) {

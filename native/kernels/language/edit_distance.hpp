@@ -1,4 +1,5 @@
-// Edit distance of rows of symbols (code points, or numbers of words), and the edits of one alignment: see edit_distance.cpp.
+// Edit distance of rows of symbols (code points, or numbers of words), and the edits of one alignment: see
+// edit_distance.cpp.
 #pragma once
 
 #include <cstddef>
@@ -29,12 +30,12 @@ void edit_distances(const Symbols& reference, const Symbols& hypothesis, std::si
 // How many symbols are kept, substituted, deleted and inserted, for each pair of rows: out[kEdits * i + edit].
 //
 // Of the alignments with the least edits it is this one: what both begin with and then what both end with is kept. From
-// the end of the rest, a symbol of the reference is deleted where that has the least edits; else one of the hypothesis is
-// inserted, where the column before it has one edit more a symbol further up; else both are taken together.
+// the end of the rest, a symbol of the reference is deleted where that has the least edits; else one of the hypothesis
+// is inserted, where the column before it has one edit more a symbol further up; else both are taken together.
 void edit_counts(const Symbols& reference, const Symbols& hypothesis, std::size_t threads, std::int64_t* out);
 
-// The edits of that alignment, back to front in each pair of rows: row, edit, and the two places, -1 on the side that has
-// none. What is kept is not listed.
+// The edits of that alignment, back to front in each pair of rows: row, edit, and the two places, -1 on the side that
+// has none. What is kept is not listed.
 void edit_steps(const Symbols& reference, const Symbols& hypothesis, Buffer<std::int64_t>& out);
 
 }  // namespace steelyard::language

@@ -23,8 +23,40 @@ using TextMap = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
 
 // Relations of Universal Dependencies v1 that the rules look at; everything else is `other`.
 enum class Rel : std::uint8_t {
-  other, root, acl, acl_relcl, advcl, advmod, amod, auxpass, case_, cc, ccomp, compound, compound_prt, conj, cop, det, det_qmod, dobj, iobj,
-  mark, mwe, nmod, nmod_poss, nmod_agent, nmod_npmod, nmod_tmod, nsubj, nsubjpass, nummod, csubj, csubjpass, dep, parataxis, xcomp
+  other,
+  root,
+  acl,
+  acl_relcl,
+  advcl,
+  advmod,
+  amod,
+  auxpass,
+  case_,
+  cc,
+  ccomp,
+  compound,
+  compound_prt,
+  conj,
+  cop,
+  det,
+  det_qmod,
+  dobj,
+  iobj,
+  mark,
+  mwe,
+  nmod,
+  nmod_poss,
+  nmod_agent,
+  nmod_npmod,
+  nmod_tmod,
+  nsubj,
+  nsubjpass,
+  nummod,
+  csubj,
+  csubjpass,
+  dep,
+  parataxis,
+  xcomp
 };
 Rel relation_of(std::string_view name);
 

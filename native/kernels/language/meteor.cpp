@@ -1,10 +1,10 @@
 // METEOR 1.5 without its paraphrase tables: words match exactly, by stem or by synonym.
 //
-// What is aligned follows METEOR 1.5's own alignments, which say more than its papers do. Two words that match each other and
-// no other word, by one stage alone, are always aligned. Of the others, a beam over the reference's words seeks most exact
-// matches, then fewest chunks, then most weight, then least crossing: so that a stem or a synonym that is found in several ways
-// counts where it stands beside another match, and not alone. Words are numbered once, and each distinct word is stemmed and
-// looked up in WordNet once.
+// What is aligned follows METEOR 1.5's own alignments, which say more than its papers do. Two words that match each
+// other and no other word, by one stage alone, are always aligned. Of the others, a beam over the reference's words
+// seeks most exact matches, then fewest chunks, then most weight, then least crossing: so that a stem or a synonym that
+// is found in several ways counts where it stands beside another match, and not alone. Words are numbered once, and
+// each distinct word is stemmed and looked up in WordNet once.
 #include "language/meteor.hpp"
 
 #include <algorithm>
@@ -25,12 +25,13 @@ constexpr int kExact = 10, kStem = 6, kSynonym = 8;  // what matches weigh, in t
 constexpr std::size_t kBeam = 40;
 
 const std::unordered_set<std::string_view> kFunctionWords{
-    "the", ",", ".", "to", "of", "and", "a", "in", "that", "for", "\"", "is", "on", "'s", "it", "with", "was", "as", "said",
-    "at", "he", "by", "be", "from", "have", "has", "are", "his", "but", "an", "this", "not", "i", "will", "they", ")",
-    "-rrb-", "(", "-lrb-", "who", "their", "had", "we", "which", "were", "been", "more", "or", "s", "its", "would", "about",
-    "new", "one", "after", "you", ":", "also", "up", "when", "there", "than", "$", "all", "out", "her", "people", "she",
-    "year", "two", "-", "can", "if", "last", "first", "over", "other", "into", "some", "what", "so", "--", "no", "time",
-    "years", "could", "?", "'t", "'"};
+    "the",  ",",      ".",     "to",   "of",    "and",  "a",     "in",    "that",  "for",   "\"",    "is",    "on",
+    "'s",   "it",     "with",  "was",  "as",    "said", "at",    "he",    "by",    "be",    "from",  "have",  "has",
+    "are",  "his",    "but",   "an",   "this",  "not",  "i",     "will",  "they",  ")",     "-rrb-", "(",     "-lrb-",
+    "who",  "their",  "had",   "we",   "which", "were", "been",  "more",  "or",    "s",     "its",   "would", "about",
+    "new",  "one",    "after", "you",  ":",     "also", "up",    "when",  "there", "than",  "$",     "all",   "out",
+    "her",  "people", "she",   "year", "two",   "-",    "can",   "if",    "last",  "first", "over",  "other", "into",
+    "some", "what",   "so",    "--",   "no",    "time", "years", "could", "?",     "'t",    "'"};
 
 struct Known {
   std::uint32_t stem;
@@ -128,7 +129,8 @@ class Options {
     const auto& all = matching_.find(word)->second.all;
     std::size_t from = 0, to = all.size();
     while (to - from > kNearest) {  // the farther end goes
-      const long before = static_cast<long>(j) - static_cast<long>(all[from].at), behind = static_cast<long>(all[to - 1].at) - static_cast<long>(j);
+      const long before = static_cast<long>(j) - static_cast<long>(all[from].at),
+                 behind = static_cast<long>(all[to - 1].at) - static_cast<long>(j);
       if (to - from > 4 * kNearest && before > 0 && behind > 0) {
         const auto near = static_cast<std::size_t>(
             std::partition_point(all.begin(), all.end(), [&](const Match& m) { return m.at < j; }) - all.begin());
@@ -158,10 +160,11 @@ class Options {
   std::vector<std::uint32_t> rivals_;  // how many reference words each candidate word matches
 };
 
-// The candidate word of each reference word, or -1. Of the steps to each word the best kBeam are kept, with the candidate
-// words that each has taken; the way back is read off in the end, so that a long text costs no more a word than a short one
-// but for those bits.
-std::vector<int> align(const Options& options, const std::vector<std::uint32_t>& reference, std::size_t candidates, int& chunks) {
+// The candidate word of each reference word, or -1. Of the steps to each word the best kBeam are kept, with the
+// candidate words that each has taken; the way back is read off in the end, so that a long text costs no more a word
+// than a short one but for those bits.
+std::vector<int> align(const Options& options, const std::vector<std::uint32_t>& reference, std::size_t candidates,
+                       int& chunks) {
   using Bits = std::vector<std::uint64_t>;
   std::vector<std::vector<Step>> steps(reference.size() + 1);
   std::vector<Bits> taken{Bits(candidates / 64 + 1)}, next_taken;
@@ -178,8 +181,8 @@ std::vector<int> align(const Options& options, const std::vector<std::uint32_t>&
       for (const auto& [at, weight] : choices) {
         if (taken[k][at / 64] >> (at % 64) & 1) continue;
         const bool goes_on = p.to >= 0 && static_cast<std::uint32_t>(p.to) + 1 == at;
-        next.push_back({static_cast<int>(at), k, p.exact + (weight == kExact), p.chunks + (goes_on ? 0 : 1), p.weight + weight,
-                        p.distance + std::abs(static_cast<long>(j) - static_cast<long>(at))});
+        next.push_back({static_cast<int>(at), k, p.exact + (weight == kExact), p.chunks + (goes_on ? 0 : 1),
+                        p.weight + weight, p.distance + std::abs(static_cast<long>(j) - static_cast<long>(at))});
       }
     }
     order.resize(next.size());
@@ -200,7 +203,8 @@ std::vector<int> align(const Options& options, const std::vector<std::uint32_t>&
     }
     taken.swap(next_taken);
   }
-  std::size_t k = static_cast<std::size_t>(std::min_element(steps.back().begin(), steps.back().end(), better) - steps.back().begin());
+  std::size_t k = static_cast<std::size_t>(std::min_element(steps.back().begin(), steps.back().end(), better) -
+                                           steps.back().begin());
   chunks = steps.back()[k].chunks;
   std::vector<int> to(reference.size());
   for (std::size_t j = reference.size(); j > 0; --j) {
@@ -210,8 +214,8 @@ std::vector<int> align(const Options& options, const std::vector<std::uint32_t>&
   return to;
 }
 
-void score_one(const Words& words, const std::vector<std::uint32_t>& candidate, const std::vector<std::uint32_t>& reference,
-               double* out) {
+void score_one(const Words& words, const std::vector<std::uint32_t>& candidate,
+               const std::vector<std::uint32_t>& reference, double* out) {
   int chunks = 0;
   const std::vector<int> to = align(Options(words, reference, candidate), reference, candidate.size(), chunks);
   auto share = [&](std::uint32_t word) { return words[word].function ? 1 - kDelta : kDelta; };
@@ -230,11 +234,13 @@ void score_one(const Words& words, const std::vector<std::uint32_t>& candidate, 
   if (matches > 0) {
     const double precision = matched_a / all_a, recall = matched_b / all_b;
     const double mean = 1 / ((1 - kAlpha) / precision + kAlpha / recall);
-    const bool whole = chunks == 1 && candidate.size() == reference.size() && matches == static_cast<double>(candidate.size());
+    const bool whole =
+        chunks == 1 && candidate.size() == reference.size() && matches == static_cast<double>(candidate.size());
     const double broken = whole ? 0 : chunks / matches;
     score = mean * (1 - kGamma * std::pow(broken, kBeta));
   }
-  const double row[kMeteorColumns] = {matched_a, all_a, matched_b, all_b, matches, matches, static_cast<double>(chunks), score};
+  const double row[kMeteorColumns] = {matched_a, all_a, matched_b, all_b, matches, matches, static_cast<double>(chunks),
+                                      score};
   std::copy(row, row + kMeteorColumns, out);
 }
 
@@ -253,7 +259,8 @@ void meteor_counts(const Corpus& corpus, const WordNet& wordnet, std::size_t thr
       double* best = out + i * static_cast<std::size_t>(kMeteorColumns);
       for (std::size_t r = corpus.starts[i]; r < corpus.starts[i + 1]; ++r) {
         score_one(words, candidates[i], references[r], row);
-        if (r == corpus.starts[i] || row[kMeteorColumns - 1] > best[kMeteorColumns - 1]) std::copy(row, row + kMeteorColumns, best);
+        if (r == corpus.starts[i] || row[kMeteorColumns - 1] > best[kMeteorColumns - 1])
+          std::copy(row, row + kMeteorColumns, best);
       }
     }
   });

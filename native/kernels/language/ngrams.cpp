@@ -1,9 +1,9 @@
 // BLEU's counts, ROUGE and CIDEr of captions, in one pass over n-grams that are numbered once.
 //
-// An n-gram's number is made from the number of its first n - 1 words and the last word, so that equal numbers mean equal
-// n-grams, without hashing them away. Numbering is one walk over all texts; after it an image costs a few merges of
-// short sorted arrays, and images are independent of each other. CIDEr weighs an n-gram by the number of images whose
-// references have it: a fact of the whole corpus, counted in the walk.
+// An n-gram's number is made from the number of its first n - 1 words and the last word, so that equal numbers mean
+// equal n-grams, without hashing them away. Numbering is one walk over all texts; after it an image costs a few merges
+// of short sorted arrays, and images are independent of each other. CIDEr weighs an n-gram by the number of images
+// whose references have it: a fact of the whole corpus, counted in the walk.
 #include "language/ngrams.hpp"
 
 #include <algorithm>

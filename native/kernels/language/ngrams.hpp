@@ -16,12 +16,22 @@ struct Corpus {
 
 // Columns of ngram_overlap for each image.
 enum Overlap : int {
-  kMatched1, kMatched2, kMatched3, kMatched4,  // clipped n-gram matches
-  kGuessed1, kGuessed2, kGuessed3, kGuessed4,  // n-grams of the candidate
-  kLength, kClosest,                           // words of the candidate, and of the reference closest in length
-  kRougeL,                                     // COCO's ROUGE-L
-  kCiderD, kCider,                             // with clipping and length penalty, and the first form
-  kRouge1, kRouge2, kRougeLcs,                 // F of ROUGE-1, -2, -L against the best reference
+  kMatched1,
+  kMatched2,
+  kMatched3,
+  kMatched4,  // clipped n-gram matches
+  kGuessed1,
+  kGuessed2,
+  kGuessed3,
+  kGuessed4,  // n-grams of the candidate
+  kLength,
+  kClosest,  // words of the candidate, and of the reference closest in length
+  kRougeL,   // COCO's ROUGE-L
+  kCiderD,
+  kCider,  // with clipping and length penalty, and the first form
+  kRouge1,
+  kRouge2,
+  kRougeLcs,  // F of ROUGE-1, -2, -L against the best reference
   kOverlaps
 };
 

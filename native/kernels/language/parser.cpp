@@ -1,7 +1,8 @@
 // The parser at run time: see parser.hpp for what it computes.
 //
-// The two passes of a layer are matrix times vector, word after word, for several sentences in step; everything else is done
-// for all words at once. parser_model.cpp reads the model, parser_math.hpp has what is computed between the products.
+// The two passes of a layer are matrix times vector, word after word, for several sentences in step; everything else is
+// done for all words at once. parser_model.cpp reads the model, parser_math.hpp has what is computed between the
+// products.
 #include "language/parser.hpp"
 
 #include <algorithm>
@@ -15,12 +16,13 @@
 namespace steelyard::language {
 namespace {
 
-// One step of gated recurrent units: their new state, from what they take from the word (`in`: reset, keep, fresh, one after
-// the other) and from their past (`sum`, kMagic too large, which `in` and `bias` make up for). Loops over values that do not
-// touch each other, which compilers make vectors of.
-STEELYARD_INLINE void step_loop(std::size_t units, const float* STEELYARD_RESTRICT in, const float* STEELYARD_RESTRICT sum,
-                                const float* STEELYARD_RESTRICT scale, const float* STEELYARD_RESTRICT bias,
-                                float* STEELYARD_RESTRICT state, std::int8_t* STEELYARD_RESTRICT bytes) {
+// One step of gated recurrent units: their new state, from what they take from the word (`in`: reset, keep, fresh, one
+// after the other) and from their past (`sum`, kMagic too large, which `in` and `bias` make up for). Loops over values
+// that do not touch each other, which compilers make vectors of.
+STEELYARD_INLINE void step_loop(std::size_t units, const float* STEELYARD_RESTRICT in,
+                                const float* STEELYARD_RESTRICT sum, const float* STEELYARD_RESTRICT scale,
+                                const float* STEELYARD_RESTRICT bias, float* STEELYARD_RESTRICT state,
+                                std::int8_t* STEELYARD_RESTRICT bytes) {
   // Short loops, so that many rounds of each are under way at once.
   std::array<float, 2 * kMostUnits> gate;  // reset, then keep
   for (std::size_t u = 0; u < 2 * units; ++u) gate[u] = near_sigmoid(std::fma(sum[u], scale[u], in[u]));
@@ -34,8 +36,8 @@ STEELYARD_INLINE void step_loop(std::size_t units, const float* STEELYARD_RESTRI
 // The sums are fused by name on every machine; where an instruction does it, that is used. The bits are the same.
 #if defined(__x86_64__) && defined(__GNUC__)
 #define STEELYARD_FUSED __attribute__((target("avx2,fma")))
-STEELYARD_FUSED void fused_step(std::size_t units, const float* in, const float* sum, const float* scale, const float* bias,
-                                float* state, std::int8_t* bytes) {
+STEELYARD_FUSED void fused_step(std::size_t units, const float* in, const float* sum, const float* scale,
+                                const float* bias, float* state, std::int8_t* bytes) {
   step_loop(units, in, sum, scale, bias, state, bytes);
 }
 #endif
@@ -91,13 +93,14 @@ void ParserModel::first_gates(const std::vector<Word>& words, Scratch& s) const 
   }
 }
 
-// Both passes of a layer over each piece, given what its gates take from each word; `out` has both directions of each word.
-// The pieces, longest first, go in step with each other: a weight is loaded once for all that have a word left, and what one
-// has to wait for another can compute.
+// Both passes of a layer over each piece, given what its gates take from each word; `out` has both directions of each
+// word. The pieces, longest first, go in step with each other: a weight is loaded once for all that have a word left,
+// and what one has to wait for another can compute.
 void ParserModel::read_layer(const Layer& layer, const Pieces& pieces, std::int8_t* out, Scratch& s) const {
   const std::size_t units = layer.units, count = pieces.ends.size();
   s.order.clear();
-  for (std::size_t p = 0, start = 0; p < count; start = pieces.ends[p++]) s.order.push_back({start, pieces.ends[p] - start});
+  for (std::size_t p = 0, start = 0; p < count; start = pieces.ends[p++])
+    s.order.push_back({start, pieces.ends[p] - start});
   std::stable_sort(s.order.begin(), s.order.end(), [](const auto& a, const auto& b) { return a.words > b.words; });
   s.state.resize(std::max(s.state.size(), count * units));
   s.bytes.resize(std::max(s.bytes.size(), count * units));
@@ -113,7 +116,8 @@ void ParserModel::read_layer(const Layer& layer, const Pieces& pieces, std::int8
       for (std::size_t p = 0; p < left; ++p) {
         const std::size_t i = s.order[p].start + (d ? s.order[p].words - 1 - k : k);
         std::int8_t* bytes = s.bytes.data() + p * units;
-        step(units, s.rows[i] + d * 3 * units, s.sums.data() + p * 3 * units, scale, bias, s.state.data() + p * units, bytes);
+        step(units, s.rows[i] + d * 3 * units, s.sums.data() + p * 3 * units, scale, bias, s.state.data() + p * units,
+             bytes);
         std::copy_n(bytes, units, out + i * 2 * units + d * units);
       }
       while (left && s.order[left - 1].words == k + 1) --left;
@@ -131,7 +135,8 @@ float ParserModel::to_bytes(const std::int16_t* STEELYARD_RESTRICT from, std::in
 }
 
 // The best class of each of n vectors of kPart values, none below 0; never the class `without`.
-void ParserModel::Choice::best(const std::int16_t* x, std::size_t stride, std::size_t n, std::size_t without, Scratch& s) const {
+void ParserModel::Choice::best(const std::int16_t* x, std::size_t stride, std::size_t n, std::size_t without,
+                               Scratch& s) const {
   s.bytes.resize(std::max(s.bytes.size(), n * kPart));
   s.sums.resize(std::max(s.sums.size(), n * weights.rows()));
   s.unit.resize(n);
@@ -199,7 +204,8 @@ void ParserModel::parse_pieces(Pieces& pieces) const {
   s.second.resize(std::max(s.second.size(), n * 2 * layer_[1].units));
   read_layer(layer_[1], pieces, s.second.data(), s);
 
-  // Of each word: as dependent, as head, the relation's two sides, the tag. As head and for the tag, what is below 0 is 0.
+  // Of each word: as dependent, as head, the relation's two sides, the tag. As head and for the tag, what is below 0 is
+  // 0.
   s.sides.resize(std::max(s.sides.size(), n * kSides));
   at_once(n, [&](std::size_t from, std::size_t count) {
     sides_.multiply(s.second.data() + from * 2 * layer_[1].units, count, s.sums.data());
@@ -218,7 +224,8 @@ void ParserModel::parse_pieces(Pieces& pieces) const {
       const std::size_t head = start + static_cast<std::size_t>(std::max(words[i].head, 1) - 1);
       const std::int16_t* own = s.sides.data() + i * kSides + 2 * kPart;
       const std::int16_t* of = s.sides.data() + head * kSides + 3 * kPart;
-      for (std::size_t k = 0; k < kPart; ++k) s.relation[i * kPart + k] = static_cast<std::int16_t>(std::max(0, own[k] + of[k]));
+      for (std::size_t k = 0; k < kPart; ++k)
+        s.relation[i * kPart + k] = static_cast<std::int16_t>(std::max(0, own[k] + of[k]));
     }
     start = end;
   }

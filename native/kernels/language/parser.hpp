@@ -1,10 +1,11 @@
 // The tagger and dependency parser: a small recurrent net that reads a whole sentence, and the best tree of its scores.
 //
-// Two layers of gated recurrent units run over the words in both directions. From each word's vector come its tag, a vector
-// as dependent and one as head, whose product scores an arc, and two more, whose sum gives the relation once the head is
-// settled. The tree is the best projective one with one root. Weights and what passes between layers are bytes and products
-// are integers; what lies between is computed value by value, never summed, so that every machine, compiler and number of
-// threads gives the same. tools/teach_parser.py, train_parser.py and pack_parser.py make the model.
+// Two layers of gated recurrent units run over the words in both directions. From each word's vector come its tag, a
+// vector as dependent and one as head, whose product scores an arc, and two more, whose sum gives the relation once the
+// head is settled. The tree is the best projective one with one root. Weights and what passes between layers are bytes
+// and products are integers; what lies between is computed value by value, never summed, so that every machine,
+// compiler and number of threads gives the same. tools/teach_parser.py, train_parser.py and pack_parser.py make the
+// model.
 #pragma once
 
 #include <algorithm>
@@ -24,9 +25,10 @@ class ParserModel {
  public:
   explicit ParserModel(std::string_view packed);
 
-  // Words between blanks, with tags, heads and relations. What is longer than kLongest words is cut into pieces, each with a
-  // root of its own; `each` is given the text's number and one piece after the other (heads count from the piece's first
-  // word). Several pieces go through the net together, so that its weights are loaded once for all of them.
+  // Words between blanks, with tags, heads and relations. What is longer than kLongest words is cut into pieces, each
+  // with a root of its own; `each` is given the text's number and one piece after the other (heads count from the
+  // piece's first word). Several pieces go through the net together, so that its weights are loaded once for all of
+  // them.
   template <typename F>
   void parse(std::span<const std::string_view> texts, F each) const {
     Pieces pieces;

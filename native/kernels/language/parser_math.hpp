@@ -32,8 +32,8 @@ STEELYARD_INLINE float size_within(float x, float most) {
   return std::bit_cast<float>(std::min(std::bit_cast<std::int32_t>(std::fabs(x)), std::bit_cast<std::int32_t>(most)));
 }
 
-// Within 0.003 of tanh and within 0.0015 of the logistic function, by polynomials: what the net rounds to is coarser. Fused
-// steps are asked for by name: they are the same everywhere.
+// Within 0.003 of tanh and within 0.0015 of the logistic function, by polynomials: what the net rounds to is coarser.
+// Fused steps are asked for by name: they are the same everywhere.
 STEELYARD_INLINE float near_tanh(float x) {
   const float s = size_within(x, 2.75f);
   float p = 1.3759514878e-02f;
@@ -57,12 +57,13 @@ STEELYARD_INLINE std::int16_t fixed_point(float x) {  // in 128ths, within 32
 
 // Sums of products, which are kMagic too large, as real numbers.
 inline void rescale(std::size_t count, const float* STEELYARD_RESTRICT sum, const float* STEELYARD_RESTRICT scale,
-             const float* STEELYARD_RESTRICT bias, float* STEELYARD_RESTRICT out) {
+                    const float* STEELYARD_RESTRICT bias, float* STEELYARD_RESTRICT out) {
   for (std::size_t k = 0; k < count; ++k) out[k] = (sum[k] - kMagic) * scale[k] + bias[k];
 }
 
-inline void to_fixed_point(std::size_t count, const float* STEELYARD_RESTRICT sum, const float* STEELYARD_RESTRICT scale,
-                    const float* STEELYARD_RESTRICT bias, std::int16_t* STEELYARD_RESTRICT out) {
+inline void to_fixed_point(std::size_t count, const float* STEELYARD_RESTRICT sum,
+                           const float* STEELYARD_RESTRICT scale, const float* STEELYARD_RESTRICT bias,
+                           std::int16_t* STEELYARD_RESTRICT out) {
   for (std::size_t k = 0; k < count; ++k) out[k] = fixed_point((sum[k] - kMagic) * scale[k] + bias[k]);
 }
 

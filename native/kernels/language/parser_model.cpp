@@ -1,5 +1,5 @@
-// Reading the parser's model, and words' vectors. What the first layer takes from a word does not depend on its neighbours, so
-// that it is worked out once for the commonest words when the model is read.
+// Reading the parser's model, and words' vectors. What the first layer takes from a word does not depend on its
+// neighbours, so that it is worked out once for the commonest words when the model is read.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -24,7 +24,8 @@ class Reader {
   }
   std::uint32_t number() {
     std::uint32_t value = 0;
-    for (int k = 0; const char c : bytes(4)) value |= static_cast<std::uint32_t>(static_cast<std::uint8_t>(c)) << (8 * k++);
+    for (int k = 0; const char c : bytes(4))
+      value |= static_cast<std::uint32_t>(static_cast<std::uint8_t>(c)) << (8 * k++);
     return value;
   }
   std::size_t size(std::size_t most) {
@@ -126,7 +127,8 @@ ParserModel::ParserModel(std::string_view packed) {
     for (std::size_t i = 0; i < count; ++i) names->emplace_back(in.bytes(in.size(64)));
   }
   for (const auto& name : relations_) rel_.push_back(relation_of(name));
-  root_relation_name_ = static_cast<std::size_t>(std::find(relations_.begin(), relations_.end(), "root") - relations_.begin());
+  root_relation_name_ =
+      static_cast<std::size_t>(std::find(relations_.begin(), relations_.end(), "root") - relations_.begin());
   const std::size_t words = in.size(packed.size());
   text_ = in.bytes(in.size(packed.size()));
   slots_.resize(std::bit_ceil(2 * words + 2));
@@ -204,7 +206,8 @@ const std::int8_t* ParserModel::vector_of(std::string_view word, std::int8_t* ma
     for (std::size_t c = 0; c < kWord; ++c) sum[c] += row[c];
   });
   for (std::size_t c = 0; c < kWord; ++c) {
-    made[c] = static_cast<std::int8_t>(nearest(127.0f * near_tanh(unknown_[c] + affix_scale_ * static_cast<float>(sum[c]))));
+    made[c] =
+        static_cast<std::int8_t>(nearest(127.0f * near_tanh(unknown_[c] + affix_scale_ * static_cast<float>(sum[c]))));
   }
   return made;
 }

@@ -1,9 +1,10 @@
 // Penn Treebank tokenisation as COCO's captions are scored with: lower case, contractions apart, punctuation dropped.
 //
 // One pass over the bytes of UTF-8 text; every rule looks at most a word ahead, so that a caption of any length takes
-// linear time. Bytes that are no valid UTF-8 separate tokens. Capitals beyond ASCII are left to the caller. The quirks are
-// the original pipeline's: brackets come out as -lrb- and are not dropped (the list of dropped marks is in capitals), nor
-// are repeated marks ("!!"); money and fractions are spelt in ASCII; characters beyond the first 65,536 (emoji) are left out.
+// linear time. Bytes that are no valid UTF-8 separate tokens. Capitals beyond ASCII are left to the caller. The quirks
+// are the original pipeline's: brackets come out as -lrb- and are not dropped (the list of dropped marks is in
+// capitals), nor are repeated marks ("!!"); money and fractions are spelt in ASCII; characters beyond the first 65,536
+// (emoji) are left out.
 #include "language/ptb.hpp"
 
 #include <array>
@@ -17,20 +18,31 @@ namespace {
 using Texts = std::unordered_set<std::string_view>;
 
 const Texts kDropped{"''", "'", "``", "`", ".", "?", "!", ",", ":", "-", "--", "...", ";"};
-const Texts kAbbreviations{"mr", "mrs", "ms", "dr", "st", "ave", "av", "blvd", "rd", "ln", "ct", "jr", "sr", "prof", "col",
-                           "capt", "lt", "sgt", "sen", "gov", "rev", "hon", "inc", "co", "corp", "ltd", "bros", "etc",
-                           "vs", "jan", "feb", "apr", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "mt",
-                           "ft", "no", "nos", "dept", "univ", "assn", "pres", "fig", "esp", "eq", "vol", "messrs", "mmes", "ph",
-                           "cf", "ext", "sq", "adm", "brig", "cmdr", "maj", "ph.d", "wm", "fri",
-                           "tue", "tues", "thu", "thur", "thurs", "calif", "fla",
-                           "kan", "mich", "minn", "neb", "okla", "tenn", "tex", "wis"};
+const Texts kAbbreviations{
+    "mr",  "mrs",  "ms",   "dr",   "st",   "ave",  "av",   "blvd", "rd",  "ln",     "ct",   "jr",   "sr",    "prof",
+    "col", "capt", "lt",   "sgt",  "sen",  "gov",  "rev",  "hon",  "inc", "co",     "corp", "ltd",  "bros",  "etc",
+    "vs",  "jan",  "feb",  "apr",  "jul",  "aug",  "sep",  "sept", "oct", "nov",    "dec",  "mt",   "ft",    "no",
+    "nos", "dept", "univ", "assn", "pres", "fig",  "esp",  "eq",   "vol", "messrs", "mmes", "ph",   "cf",    "ext",
+    "sq",  "adm",  "brig", "cmdr", "maj",  "ph.d", "wm",   "fri",  "tue", "tues",   "thu",  "thur", "thurs", "calif",
+    "fla", "kan",  "mich", "minn", "neb",  "okla", "tenn", "tex",  "wis"};
 const Texts kSplitInTwo{"cannot", "gonna", "gotta", "lemme", "gimme", "wanna"};
 const Texts kWhole{"o'clock", "s'mores", "c'mon", "li'l", "nor'easter", "cont'd", "c'est", "e'er", "cap'n"};
 const std::unordered_map<std::string_view, std::string_view> kSpelt{
-    {"\u00A3", "#"}, {"\u20AC", "$"}, {"\u20A0", "$"}, {"\u00A4", "$"}, {"\u00A2", "cents"},
+    {"\u00A3", "#"},   {"\u20AC", "$"},   {"\u20A0", "$"},   {"\u00A4", "$"},   {"\u00A2", "cents"},
     {"\u00BD", "1/2"}, {"\u00BC", "1/4"}, {"\u00BE", "3/4"}, {"\u2153", "1/3"}, {"\u2154", "2/3"}};
 
-enum class Sort : std::uint8_t { space, letter, digit, mark, quote_open, quote_close, single_open, apostrophe, dash, dots };
+enum class Sort : std::uint8_t {
+  space,
+  letter,
+  digit,
+  mark,
+  quote_open,
+  quote_close,
+  single_open,
+  apostrophe,
+  dash,
+  dots
+};
 
 struct Char {
   Sort sort;
@@ -40,7 +52,9 @@ struct Char {
 // The sort of the character at a place. Letters are everything beyond ASCII that is no known mark or space.
 Char look(std::string_view text, std::size_t at) {
   if (at >= text.size()) return {Sort::space, 1};
-  const auto b = [&](std::size_t k) { return at + k < text.size() ? static_cast<std::uint8_t>(text[at + k]) : std::uint8_t{0}; };
+  const auto b = [&](std::size_t k) {
+    return at + k < text.size() ? static_cast<std::uint8_t>(text[at + k]) : std::uint8_t{0};
+  };
   const std::uint8_t c = b(0);
   if (c < 0x80) {
     if (c <= ' ' || c == 0x7F) return {Sort::space, 1};
@@ -58,12 +72,27 @@ Char look(std::string_view text, std::size_t at) {
   }
   const auto length = static_cast<std::uint8_t>(more + 1);
   switch (code) {
-    case 0xA0: case 0x85: case 0x2028: case 0x2029: case 0x202F: case 0x3000: case 0xFEFF: case 0xFFFD: case 0x200D: return {Sort::space, length};
-    case 0x2018: case 0x201B: return {Sort::single_open, length};
+    case 0xA0:
+    case 0x85:
+    case 0x2028:
+    case 0x2029:
+    case 0x202F:
+    case 0x3000:
+    case 0xFEFF:
+    case 0xFFFD:
+    case 0x200D: return {Sort::space, length};
+    case 0x2018:
+    case 0x201B: return {Sort::single_open, length};
     case 0x2019: return {Sort::apostrophe, length};
-    case 0x201C: case 0xAB: return {Sort::quote_open, length};
-    case 0x201D: case 0xBB: return {Sort::quote_close, length};
-    case 0x2013: case 0x2014: case 0x2015: case 0x96: case 0x97: return {Sort::dash, length};
+    case 0x201C:
+    case 0xAB: return {Sort::quote_open, length};
+    case 0x201D:
+    case 0xBB: return {Sort::quote_close, length};
+    case 0x2013:
+    case 0x2014:
+    case 0x2015:
+    case 0x96:
+    case 0x97: return {Sort::dash, length};
     case 0x2026: return {Sort::dots, length};
     default: break;
   }
@@ -113,11 +142,26 @@ class Tokeniser {
     const Char c = look(text_, at_);
     switch (c.sort) {
       case Sort::space: at_ += c.length; return;
-      case Sort::quote_open: emit("``"); at_ += c.length; return;
-      case Sort::quote_close: emit("''"); at_ += c.length; return;
-      case Sort::single_open: emit("`"); at_ += c.length; return;
-      case Sort::dash: emit("--"); at_ += c.length; return;
-      case Sort::dots: emit("..."); at_ += c.length; return;
+      case Sort::quote_open:
+        emit("``");
+        at_ += c.length;
+        return;
+      case Sort::quote_close:
+        emit("''");
+        at_ += c.length;
+        return;
+      case Sort::single_open:
+        emit("`");
+        at_ += c.length;
+        return;
+      case Sort::dash:
+        emit("--");
+        at_ += c.length;
+        return;
+      case Sort::dots:
+        emit("...");
+        at_ += c.length;
+        return;
       case Sort::apostrophe: apostrophe(c.length); return;
       case Sort::letter:
       case Sort::digit: word(); return;
@@ -267,7 +311,8 @@ class Tokeniser {
     const std::string word = lowered(from, end);
     if (dotted) {  // t.v., p.o.v.: single letters
       bool single = true;
-      for (std::size_t k = 0; k < word.size(); ++k) single = single && (k % 2 == 1 ? word[k] == '.' : word[k] >= 'a' && word[k] <= 'z');
+      for (std::size_t k = 0; k < word.size(); ++k)
+        single = single && (k % 2 == 1 ? word[k] == '.' : word[k] >= 'a' && word[k] <= 'z');
       return single || kAbbreviations.contains(word);
     }
     if (word.size() == 1 && word[0] >= 'a' && word[0] <= 'z') return !rest_is_blank(end + 1);
@@ -303,11 +348,13 @@ class Tokeniser {
     }
     const std::size_t tail = run_end(next);
     const bool letters = sort(next) == Sort::letter && sort(next + look(text_, next).length) == Sort::letter;
-    const bool single = first.size() == 1 && letters && (first == "n" || (upper(byte(from)) && first != "i" && first != "y"));
+    const bool single =
+        first.size() == 1 && letters && (first == "n" || (upper(byte(from)) && first != "i" && first != "y"));
     const bool name = (first == "d" || first == "l" || first == "o") && tail - next >= 2;  // d'art, l'eau, o'malley
     const std::string second = lowered(next, tail);
-    const bool between_vowels = first.size() > 1 && std::string_view("aeiouy").find(first.back()) != std::string_view::npos &&
-                                (std::string_view("aeiou").find(byte(next)) != std::string_view::npos || upper(byte(next)));
+    const bool between_vowels =
+        first.size() > 1 && std::string_view("aeiouy").find(first.back()) != std::string_view::npos &&
+        (std::string_view("aeiou").find(byte(next)) != std::string_view::npos || upper(byte(next)));
     const std::string all = first + "'" + second;
     if (single || name || between_vowels || kWhole.contains(all)) {
       emit(first + std::string(text_.substr(end, mark)) + second);
@@ -337,15 +384,43 @@ class Tokeniser {
       return;
     }
     switch (c) {
-      case '"': emit("''"); ++at_; return;
-      case '`': at_ = same_run("`"); emit(at_ - from > 1 ? "``" : "`"); return;
-      case '(': emit("-lrb-"); ++at_; return;
-      case ')': emit("-rrb-"); ++at_; return;
-      case '[': emit("-lsb-"); ++at_; return;
-      case ']': emit("-rsb-"); ++at_; return;
-      case '{': emit("-lcb-"); ++at_; return;
-      case '}': emit("-rcb-"); ++at_; return;
-      case '!': case '?': at_ = same_run("!?"); emit(text_.substr(from, at_ - from)); return;
+      case '"':
+        emit("''");
+        ++at_;
+        return;
+      case '`':
+        at_ = same_run("`");
+        emit(at_ - from > 1 ? "``" : "`");
+        return;
+      case '(':
+        emit("-lrb-");
+        ++at_;
+        return;
+      case ')':
+        emit("-rrb-");
+        ++at_;
+        return;
+      case '[':
+        emit("-lsb-");
+        ++at_;
+        return;
+      case ']':
+        emit("-rsb-");
+        ++at_;
+        return;
+      case '{':
+        emit("-lcb-");
+        ++at_;
+        return;
+      case '}':
+        emit("-rcb-");
+        ++at_;
+        return;
+      case '!':
+      case '?':
+        at_ = same_run("!?");
+        emit(text_.substr(from, at_ - from));
+        return;
       case '-':
         at_ = same_run("-");
         emit(at_ - from > 1 ? "--" : "-");
@@ -356,7 +431,10 @@ class Tokeniser {
         if (at_ - from == 2) emit(".");
         return;
       case '&':
-        for (const auto& [name, is] : {std::pair<std::string_view, std::string_view>{"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "''"}}) {
+        for (const auto& [name, is] : {std::pair<std::string_view, std::string_view>{"&amp;", "&"},
+                                       {"&lt;", "<"},
+                                       {"&gt;", ">"},
+                                       {"&quot;", "''"}}) {
           if (text_.substr(at_, name.size()) == name) {
             emit(is);
             at_ += name.size();
@@ -366,15 +444,25 @@ class Tokeniser {
         emit("&");
         ++at_;
         return;
-      case '#': case '@': {  // a tag or a name: "#tbt", "@home"
+      case '#':
+      case '@': {  // a tag or a name: "#tbt", "@home"
         std::size_t end = at_ = same_run(std::string_view(&c, 1));
-        auto part = [&](std::size_t k) { return word_char(k) && (c == '#' ? byte(k) != '_' : static_cast<std::uint8_t>(byte(k)) < 0x80); };
-        if (at_ - from == 1 && !digit(at_)) while (part(end)) end += look(text_, end).length;
+        auto part = [&](std::size_t k) {
+          return word_char(k) && (c == '#' ? byte(k) != '_' : static_cast<std::uint8_t>(byte(k)) < 0x80);
+        };
+        if (at_ - from == 1 && !digit(at_))
+          while (part(end)) end += look(text_, end).length;
         emit(lowered(from, end));
         at_ = end;
         return;
       }
-      case '>': case '<': case '*': case '=': at_ = same_run(std::string_view(&c, 1)); emit(text_.substr(from, at_ - from)); return;
+      case '>':
+      case '<':
+      case '*':
+      case '=':
+        at_ = same_run(std::string_view(&c, 1));
+        emit(text_.substr(from, at_ - from));
+        return;
       default: break;
     }
     at_ += length;

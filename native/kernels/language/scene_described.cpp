@@ -1,8 +1,8 @@
 // The graph of a sentence -> tuples of what it describes, where the original's rules lose or misread it.
 //
-// Nouns are objects; adjectives, numbers and compounds are their attributes; verbs and prepositions relate them. A verb keeps
-// its subject wherever it stands: finite, passive, behind its noun as a participle, in a relative clause, or joined to another
-// verb. The rules stand in docs/captions.md, one line each; scene_rules.cpp has the original's.
+// Nouns are objects; adjectives, numbers and compounds are their attributes; verbs and prepositions relate them. A verb
+// keeps its subject wherever it stands: finite, passive, behind its noun as a participle, in a relative clause, or
+// joined to another verb. The rules stand in docs/captions.md, one line each; scene_rules.cpp has the original's.
 #include <algorithm>
 #include <span>
 #include <unordered_set>
@@ -71,12 +71,15 @@ class Described {
   std::string modifier(int i) const {  // as it is written: "parked", "living"; of a noun the lemma
     return g_.noun(i) && !g_.text(i).ends_with("ing") ? name(i) : g_.text(i);
   }
-  std::string base(int i) const { return lemmas_.lemma(g_.text(i), verb(i) ? g_.tag(i) : passive_like(i) ? "VBN" : "VBG"); }
+  std::string base(int i) const {
+    return lemmas_.lemma(g_.text(i), verb(i) ? g_.tag(i) : passive_like(i) ? "VBN" : "VBG");
+  }
   bool passive_like(int i) const { return g_.text(i).ends_with("ed") || g_.text(i).ends_with("en"); }
   std::string verb_name(int i) const {
     std::string made = base(i);
     for (const Edge* e : out_[size(i)]) {
-      if (e->rel == Rel::compound_prt || (e->rel == Rel::advmod && e->to == i + 1 && kParticles.contains(g_.text(e->to)))) {
+      if (e->rel == Rel::compound_prt ||
+          (e->rel == Rel::advmod && e->to == i + 1 && kParticles.contains(g_.text(e->to)))) {
         return made + " " + g_.text(e->to);
       }
     }
@@ -150,7 +153,8 @@ class Described {
           if (e->rel == Rel::acl && infinitive) next = next < 0 ? acting_on(e->from) : next;
           if (!object(e->from) || (e->rel == Rel::acl && (infinitive || !e->mark.empty()))) continue;
           for (const int s : joined(e->from, x)) found.push_back(member(s));
-        } else if (e->rel == Rel::advcl || e->rel == Rel::dep || e->rel == Rel::parataxis || e->rel == Rel::xcomp || e->rel == Rel::conj) {
+        } else if (e->rel == Rel::advcl || e->rel == Rel::dep || e->rel == Rel::parataxis || e->rel == Rel::xcomp ||
+                   e->rel == Rel::conj) {
           if (g_.noun(e->from) && child(e->from, Rel::cop) < 0) {
             if (object(e->from) && e->rel != Rel::conj) found.push_back(member(e->from));
           } else if (next < 0) {
@@ -179,7 +183,8 @@ class Described {
     std::string made;
     for (int steps = 0; steps < kMostSteps; ++steps) {
       const bool infinitive = marked(x, "to");
-      const auto up = std::find_if(in_[size(x)].begin(), in_[size(x)].end(), [](const Edge* e) { return e->rel == Rel::xcomp; });
+      const auto up =
+          std::find_if(in_[size(x)].begin(), in_[size(x)].end(), [](const Edge* e) { return e->rel == Rel::xcomp; });
       if (up == in_[size(x)].end() || !(infinitive || (steps > 0 && !verb(x)))) break;
       x = (*up)->from;
       made = (verb(x) ? verb_name(x) : g_.text(x)) + (infinitive ? " to " : " ") + made;
@@ -201,7 +206,8 @@ class Described {
     bool related = false;
     for (const Edge* e : out_[size(x)]) {
       if (!object(e->to)) {
-        related = related || e->rel == Rel::ccomp || (e->rel == Rel::xcomp && (verb(e->to) || kLinking.contains(base(x))));
+        related =
+            related || e->rel == Rel::ccomp || (e->rel == Rel::xcomp && (verb(e->to) || kLinking.contains(base(x))));
         if (e->rel == Rel::ccomp && is_verb) watched(*e, who, doing);
         continue;
       }
@@ -225,22 +231,24 @@ class Described {
     if (related || be || (is_verb && base(x) == "have")) return;
     for (const int s : who) attribute(s, adjective || passive ? g_.text(x) : doing);
   }
-  static bool completes(const std::string& mark) { return mark == "of" || mark == "with" || mark == "to" || mark == "for"; }
+  static bool completes(const std::string& mark) {
+    return mark == "of" || mark == "with" || mark == "to" || mark == "for";
+  }
   // A form of "be" or "have" that only helps another word has nothing below it.
   bool helps(int x) const {
     return out_[size(x)].empty() && std::any_of(in_[size(x)].begin(), in_[size(x)].end(), [&](const Edge* e) {
-      return e->rel == Rel::auxpass || e->rel == Rel::cop || e->rel == Rel::other;
-    });
+             return e->rel == Rel::auxpass || e->rel == Rel::cop || e->rel == Rel::other;
+           });
   }
   bool before_noun(int x) const {  // "a smiling woman" is the noun's matter
-    return std::any_of(in_[size(x)].begin(), in_[size(x)].end(), [&](const Edge* e) {
-      return (e->rel == Rel::amod || e->rel == Rel::compound) && e->from > x;
-    });
+    return std::any_of(in_[size(x)].begin(), in_[size(x)].end(),
+                       [&](const Edge* e) { return (e->rel == Rel::amod || e->rel == Rel::compound) && e->from > x; });
   }
   std::vector<int> of_adjective(int x) const {
     std::vector<int> found;
     for (const Edge* e : in_[size(x)]) {  // "a plate full of food"
-      if ((e->rel == Rel::amod || e->rel == Rel::acl || e->rel == Rel::dep) && e->from < x && object(e->from)) found.push_back(e->from);
+      if ((e->rel == Rel::amod || e->rel == Rel::acl || e->rel == Rel::dep) && e->from < x && object(e->from))
+        found.push_back(e->from);
     }
     if (!found.empty() || before_noun(x)) return found;
     return subjects(x);

@@ -28,9 +28,7 @@ bool joined_in(const Texts& list, const std::vector<std::string>& words, int fro
 }
 
 // Relations that stay what they are when a multi-word preposition gives its place to its noun.
-bool clause(Rel rel) {
-  return rel == Rel::acl_relcl || rel == Rel::conj || rel == Rel::advcl || rel == Rel::ccomp;
-}
+bool clause(Rel rel) { return rel == Rel::acl_relcl || rel == Rel::conj || rel == Rel::advcl || rel == Rel::ccomp; }
 
 }  // namespace
 
@@ -185,7 +183,8 @@ void SceneGraph::three_word_prepositions() {
   }
 }
 
-// The case marker of a word that was attached last, with the words that belong to it; `by` says whether any marker is "by".
+// The case marker of a word that was attached last, with the words that belong to it; `by` says whether any marker is
+// "by".
 std::string SceneGraph::preposition(int i, bool& by) const {
   int last = -1;
   for (const Edge& m : edges_) {
@@ -257,9 +256,8 @@ void SceneGraph::share_arguments() {
     if (e.rel == Rel::conj && !e.mark.empty()) joins.push_back(e);
   }
   if (joins.empty()) return;
-  std::sort(joins.begin(), joins.end(), [](const Edge& a, const Edge& b) {
-    return a.from != b.from ? a.from < b.from : a.to < b.to;
-  });
+  std::sort(joins.begin(), joins.end(),
+            [](const Edge& a, const Edge& b) { return a.from != b.from ? a.from < b.from : a.to < b.to; });
   const std::vector<Edge> before = edges_;  // what a conjunct was given is not handed on
   for (const Edge& join : joins) {
     for (const Edge& e : before) {
@@ -291,10 +289,11 @@ void SceneGraph::quantifiers() {
 
 void SceneGraph::quantifier(int q, int kind) {
   const std::string& word = text(q);
-  const bool fits = kind == 1   ? kQuantityWithArticle.contains(word)
-                    : kind == 2 ? kQuantity.contains(word) || (word.size() > 1 && word.back() == 's' &&
-                                                               is_digits(std::string_view(word).substr(0, word.size() - 1)))
-                                : kQuantityOfThe.contains(word) || is_digits(word);
+  const bool fits = kind == 1 ? kQuantityWithArticle.contains(word)
+                    : kind == 2
+                        ? kQuantity.contains(word) || (word.size() > 1 && word.back() == 's' &&
+                                                       is_digits(std::string_view(word).substr(0, word.size() - 1)))
+                        : kQuantityOfThe.contains(word) || is_digits(word);
   if (!fits) return;
   int article = -1;
   if (kind == 1) {
@@ -310,7 +309,8 @@ void SceneGraph::quantifier(int q, int kind) {
     const bool pronoun = tag(object).starts_with("PRP");
     if (!tag(object).starts_with("NN") && !pronoun) continue;
     if (std::find(edges_.begin(), edges_.end(), Edge{object, q + 1, Rel::case_, ""}) == edges_.end()) continue;
-    if (kind == 3 && !pronoun && std::find(edges_.begin(), edges_.end(), Edge{object, q + 2, Rel::det, ""}) == edges_.end()) {
+    if (kind == 3 && !pronoun &&
+        std::find(edges_.begin(), edges_.end(), Edge{object, q + 2, Rel::det, ""}) == edges_.end()) {
       continue;
     }
     std::vector<int> group{q, q + 1};
@@ -350,7 +350,8 @@ void SceneGraph::pronouns() {
     if (meant < 0 || meant >= p) continue;
     std::vector<Edge> moved;
     for (const Edge& e : edges_) {
-      if (e.from == p || e.to == p) moved.push_back({e.from == p ? meant : e.from, e.to == p ? meant : e.to, e.rel, e.mark});
+      if (e.from == p || e.to == p)
+        moved.push_back({e.from == p ? meant : e.from, e.to == p ? meant : e.to, e.rel, e.mark});
     }
     std::erase_if(edges_, [&](const Edge& e) { return e.from == p || e.to == p; });
     edges_.insert(edges_.end(), moved.begin(), moved.end());

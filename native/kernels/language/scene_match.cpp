@@ -2,8 +2,8 @@
 //
 // As the original SPICE does it: a concept is a set of words and a set of synsets; a word joins the node it is most
 // similar to; a candidate tuple counts when some reference tuple of the same length is similar in every place
-// ("any"), or when a largest one-to-one matching covers it ("one"). Words are interned once for the whole call, so that an
-// image costs comparisons of small sorted arrays only.
+// ("any"), or when a largest one-to-one matching covers it ("one"). Words are interned once for the whole call, so that
+// an image costs comparisons of small sorted arrays only.
 #include "language/scene_match.hpp"
 
 #include <algorithm>
@@ -93,17 +93,21 @@ class Words {
         made[w] = kColor;
       for (auto w : {"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}) made[w] = kCount;
       for (auto w :
-           {"baby", "beefy", "big", "bony", "boundless", "brawny", "broad", "bulky", "chunky", "colossal", "compact",
-            "corpulent", "cosmic", "cubby", "curvy", "elfin", "emaciated", "endless", "enormous", "epic", "expansive",
-            "extensive", "fat", "fleshy", "full-size", "gargantuan", "gaunt", "giant", "gigantic", "grand", "great",
-            "heavy", "hefty", "huge", "hulking", "illimitable", "immeasurable", "immense", "infinitesimal", "lanky",
-            "large", "lean", "life-size", "limitless", "little", "mammoth", "massive", "meager", "measly",
-            "microscopic", "mini", "miniature", "minuscule", "minute", "narrow", "obese", "outsized", "oversize",
-            "overweight", "paltry", "petite", "pint-size", "plump", "pocket-size", "portly", "pudgy", "puny", "rotund",
-            "scanty", "scraggy", "scrawny", "short", "sizable", "skeletal", "skimpy", "skinny", "slender", "slim",
-            "small", "squat", "stocky", "stout", "strapping", "sturdy", "tall", "teensy", "teeny", "teeny-tiny",
-            "teeny-weeny", "thick", "thickset", "thin", "tiny", "titanic", "towering", "trifling", "trim", "tubby",
-            "undersized", "underweight", "unlimited", "vast", "wee", "whopping", "wide"})
+           {"baby",        "beefy",        "big",        "bony",          "boundless",   "brawny",    "broad",
+            "bulky",       "chunky",       "colossal",   "compact",       "corpulent",   "cosmic",    "cubby",
+            "curvy",       "elfin",        "emaciated",  "endless",       "enormous",    "epic",      "expansive",
+            "extensive",   "fat",          "fleshy",     "full-size",     "gargantuan",  "gaunt",     "giant",
+            "gigantic",    "grand",        "great",      "heavy",         "hefty",       "huge",      "hulking",
+            "illimitable", "immeasurable", "immense",    "infinitesimal", "lanky",       "large",     "lean",
+            "life-size",   "limitless",    "little",     "mammoth",       "massive",     "meager",    "measly",
+            "microscopic", "mini",         "miniature",  "minuscule",     "minute",      "narrow",    "obese",
+            "outsized",    "oversize",     "overweight", "paltry",        "petite",      "pint-size", "plump",
+            "pocket-size", "portly",       "pudgy",      "puny",          "rotund",      "scanty",    "scraggy",
+            "scrawny",     "short",        "sizable",    "skeletal",      "skimpy",      "skinny",    "slender",
+            "slim",        "small",        "squat",      "stocky",        "stout",       "strapping", "sturdy",
+            "tall",        "teensy",       "teeny",      "teeny-tiny",    "teeny-weeny", "thick",     "thickset",
+            "thin",        "tiny",         "titanic",    "towering",      "trifling",    "trim",      "tubby",
+            "undersized",  "underweight",  "unlimited",  "vast",          "wee",         "whopping",  "wide"})
         made[w] = kSize;
       return made;
     }();
@@ -228,7 +232,8 @@ bool similar(const Flat& a, const Flat& b) {
 }
 
 // Size of a largest one-to-one matching between the candidate and reference tuples that belong to a category.
-int largest_matching(const std::vector<std::vector<std::size_t>>& near, const Listed& a, const Listed& b, int category) {
+int largest_matching(const std::vector<std::vector<std::size_t>>& near, const Listed& a, const Listed& b,
+                     int category) {
   std::vector<int> taken(b.tuple.size(), -1);
   std::vector<char> seen;
   std::function<bool(std::size_t)> place = [&](std::size_t i) {
@@ -281,7 +286,8 @@ void scene_scores(const WordNet* wordnet, const std::vector<std::string_view>& c
         for (std::size_t i = 0; i < a.tuple.size(); ++i) {
           if (!(a.kind[i] >> category & 1)) continue;
           ++row[0];
-          row[2] += std::any_of(near[i].begin(), near[i].end(), [&](std::size_t j) { return b.kind[j] >> category & 1; });
+          row[2] +=
+              std::any_of(near[i].begin(), near[i].end(), [&](std::size_t j) { return b.kind[j] >> category & 1; });
         }
         for (int kinds : b.kind) row[1] += kinds >> category & 1;
         row[3] = row[2] ? largest_matching(near, a, b, category) : 0;

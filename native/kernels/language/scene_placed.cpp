@@ -1,8 +1,9 @@
 // Where phrases hang in the tree of a caption, by rules instead of the parser's guess.
 //
-// The parser hangs "on the beach" of "a man riding a horse on the beach" on the man, the riding or the horse, as it happens. Two
-// captions that say the same must give the same graph: a place behind a verb and its object belongs to the verb, "of" to the noun
-// before it, a place behind "a vase of flowers" to the vase, and what only a living being does to the nearest such being.
+// The parser hangs "on the beach" of "a man riding a horse on the beach" on the man, the riding or the horse, as it
+// happens. Two captions that say the same must give the same graph: a place behind a verb and its object belongs to the
+// verb, "of" to the noun before it, a place behind "a vase of flowers" to the vase, and what only a living being does
+// to the nearest such being.
 #include "language/scene_repaired.hpp"
 #include "language/scene_words.hpp"
 
@@ -38,16 +39,20 @@ class Placing : Tree {
     if (word == "of") {
       const bool three = preposition > 1 && (at(before).text == "front" || at(before).text == "top");
       if (three && is_noun(at(before))) return move(object, before, Rel::nmod);
-      if (is_noun(at(before)) && up >= 0 && is_noun(at(up)) && at(before).relation != Rel::compound) move(object, before, Rel::nmod);
+      if (is_noun(at(before)) && up >= 0 && is_noun(at(up)) && at(before).relation != Rel::compound)
+        move(object, before, Rel::nmod);
       return;
     }
-    if (up < 0 || up >= preposition || word == "with" || word == "for" || word == "like" || word == "as" || word == "than") return;
+    if (up < 0 || up >= preposition || word == "with" || word == "for" || word == "like" || word == "as" ||
+        word == "than")
+      return;
     if (!is_noun(at(up))) return;
     if (const int holder = container_of(up); holder >= 0) return move(object, holder, Rel::nmod);
     if (contains(before) && at(before).relation == Rel::nmod && head(before) == up) {
       return move(object, before, Rel::nmod);
     }
-    if (at(up).relation == Rel::dobj && head(up) >= 0 && head(up) < up && is_verb(at(head(up)))) return move(object, head(up), Rel::nmod);
+    if (at(up).relation == Rel::dobj && head(up) >= 0 && head(up) < up && is_verb(at(head(up))))
+      return move(object, head(up), Rel::nmod);
     int verb = -1;  // the last participle of the noun before the phrase
     for (int k = up + 1; k < before + 1; ++k) {
       if (at(k).relation != Rel::acl || !is_verb(at(k))) continue;

@@ -1,8 +1,9 @@
 // The tree of a caption with the readings that cost a relation repaired.
 //
-// The original's parser, and ours with it, takes "a woman holding an umbrella" for a holding of the kind "woman", beside which
-// an umbrella stands. First verbs and nouns that were taken for each other get their own tags and places back; then what stands
-// behind a verb or a container is hung where it belongs (scene_placed.cpp). Each rule is one pass over the words.
+// The original's parser, and ours with it, takes "a woman holding an umbrella" for a holding of the kind "woman",
+// beside which an umbrella stands. First verbs and nouns that were taken for each other get their own tags and places
+// back; then what stands behind a verb or a container is hung where it belongs (scene_placed.cpp). Each rule is one
+// pass over the words.
 #include <algorithm>
 
 #include "language/scene_repaired.hpp"
@@ -49,7 +50,8 @@ class Repair : Tree {
     const std::string both = std::string(at(i).text) + "_" + std::string(at(i + 1).text);
     if (kSideBySide.contains(both)) {
       if (at(i).relation == Rel::advmod && head(i) == head(object)) hang(i, object, Rel::case_);
-    } else if (at(i).tag == "JJ" && at(i).relation == Rel::case_ && head(i) == object && head(object) >= 0 && head(object) < i) {
+    } else if (at(i).tag == "JJ" && at(i).relation == Rel::case_ && head(i) == object && head(object) >= 0 &&
+               head(object) < i) {
       hang(i, head(object), Rel::amod);
       hang(object, i, Rel::nmod);
     }
@@ -57,7 +59,9 @@ class Repair : Tree {
 
   // "a fire | hydrant": two nouns side by side are one name, and the second is the thing.
   void compound_in_pieces(int i) {
-    if (at(i).relation != Rel::dep || head(i) != i - 1 || !is_noun(at(i)) || !is_noun(at(i - 1)) || at(i).text.ends_with("ing")) return;
+    if (at(i).relation != Rel::dep || head(i) != i - 1 || !is_noun(at(i)) || !is_noun(at(i - 1)) ||
+        at(i).text.ends_with("ing"))
+      return;
     take_place(i, i - 1);
     hand_over(i - 1, i, n_);
     hang(i - 1, i, Rel::compound);
@@ -65,12 +69,14 @@ class Repair : Tree {
 
   // "a teddy | bear sitting", "a group of teddy | bears sitting": a noun before a participle that was read as a verb.
   void noun_read_as_verb(int i) {
-    if (!at(i).tag.starts_with("VB") || at(i).tag == "VBG" || at(i).tag == "VBN" || !is_noun(at(i - 1)) || i + 1 >= n_) return;
+    if (!at(i).tag.starts_with("VB") || at(i).tag == "VBG" || at(i).tag == "VBN" || !is_noun(at(i - 1)) || i + 1 >= n_)
+      return;
     const bool before = at(i + 1).tag == "VBG" && head(i + 1) == i;
     const bool disagrees = before && at(i).tag != "VBZ" && at(i - 1).tag == "NN" && !kPlainVerbs.contains(at(i).text);
     if (!disagrees && !(before && kNounsLikeVerbs.contains(at(i).text))) return;
     const int name = i - 1, top = head(name) == i ? name : head(name);
-    if (top < 0 || head(top) != i || at(top).relation != Rel::nsubj || (top != name && at(name).relation != Rel::nmod)) return;
+    if (top < 0 || head(top) != i || at(top).relation != Rel::nsubj || (top != name && at(name).relation != Rel::nmod))
+      return;
     at(i).tag = at(i).text.ends_with("s") ? "NNS" : "NN";
     if (top != name) {
       take_place(top, i);
@@ -131,18 +137,23 @@ class Repair : Tree {
   }
   bool participle_like(int i) const {
     const std::string_view text = at(i).text;
-    return text.size() > 4 && text.ends_with("ing") && (!is_verb(at(i)) || at(i).relation == Rel::nmod) && !kNounsInIng.contains(text);
+    return text.size() > 4 && text.ends_with("ing") && (!is_verb(at(i)) || at(i).relation == Rel::nmod) &&
+           !kNounsInIng.contains(text);
   }
 
-  // "a man | holding": the man takes the place of the holding with all that stands before it, and what stands behind is the
-  // object or says where.
+  // "a man | holding": the man takes the place of the holding with all that stands before it, and what stands behind is
+  // the object or says where.
   void participle_read_as_noun(int i) {
     if (!participle_like(i)) return;
     const int actor = i - 1;
-    if (head(actor) != i || (at(actor).relation != Rel::compound && at(actor).relation != Rel::amod && at(actor).relation != Rel::dep)) return;
+    if (head(actor) != i ||
+        (at(actor).relation != Rel::compound && at(actor).relation != Rel::amod && at(actor).relation != Rel::dep))
+      return;
     if (at(i).relation == Rel::compound || at(i).relation == Rel::amod) return;
-    const bool before_phrase = i + 1 < n_ && (opens_phrase(at(i + 1)) || is_noun(at(i + 1)) || at(i + 1).tag.starts_with("JJ"));
-    const bool before_place = i + 1 < n_ && (at(i + 1).tag == "IN" || at(i + 1).tag == "TO" || at(i + 1).tag.starts_with("R"));
+    const bool before_phrase =
+        i + 1 < n_ && (opens_phrase(at(i + 1)) || is_noun(at(i + 1)) || at(i + 1).tag.starts_with("JJ"));
+    const bool before_place =
+        i + 1 < n_ && (at(i + 1).tag == "IN" || at(i + 1).tag == "TO" || at(i + 1).tag.starts_with("R"));
     if (!before_phrase && !before_place && i + 1 < n_) return;
     if (!before_phrase && at(actor).relation == Rel::amod) return;
     const int up = head(i);
@@ -153,7 +164,9 @@ class Repair : Tree {
     for (int k = 0; k < n_; ++k) {
       if (k == actor) continue;
       if (head(k) == i && k < i) at(k).head = actor + 1;
-      if (head(k) == i && k > i && (at(k).relation == Rel::conj || at(k).relation == Rel::cc) && !is_verb(at(k)) && !object) at(k).head = actor + 1;
+      if (head(k) == i && k > i && (at(k).relation == Rel::conj || at(k).relation == Rel::cc) && !is_verb(at(k)) &&
+          !object)
+        at(k).head = actor + 1;
       if (k > i && is_noun(at(k)) && at(k).relation == Rel::dep && (head(k) == i || head(k) == up) && !object) {
         if (head(k) == up && role == Rel::conj) owner = up;
         hang(k, i, Rel::dobj);

@@ -14,7 +14,8 @@ inline bool opens_phrase(const Word& w) { return w.tag == "DT" || w.tag == "PRP$
 
 class Tree {
  protected:
-  explicit Tree(std::span<const Word> sentence) : w_(sentence.begin(), sentence.end()), n_(static_cast<int>(w_.size())) {}
+  explicit Tree(std::span<const Word> sentence)
+      : w_(sentence.begin(), sentence.end()), n_(static_cast<int>(w_.size())) {}
 
   Word& at(int i) { return w_[static_cast<std::size_t>(i)]; }
   const Word& at(int i) const { return w_[static_cast<std::size_t>(i)]; }

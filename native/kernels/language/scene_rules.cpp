@@ -1,7 +1,7 @@
 // The graph of a sentence -> tuples of its scene graph, by the rules of the original SPICE.
 //
-// The order of the rules is the original's, and so are quirks that a reader would call mistakes ("a couple of giraffes" has
-// the attribute "a"): the aim is the same tuples, not better ones.
+// The order of the rules is the original's, and so are quirks that a reader would call mistakes ("a couple of giraffes"
+// has the attribute "a"): the aim is the same tuples, not better ones.
 #include <algorithm>
 #include <span>
 
@@ -13,7 +13,11 @@ namespace {
 class Rules {
  public:
   Rules(const SceneGraph& graph, const Lemmas& lemmas)
-      : graph_(graph), lemmas_(lemmas), n_(graph.words()), lemma_(static_cast<std::size_t>(n_)), lemma_known_(static_cast<std::size_t>(n_)) {}
+      : graph_(graph),
+        lemmas_(lemmas),
+        n_(graph.words()),
+        lemma_(static_cast<std::size_t>(n_)),
+        lemma_known_(static_cast<std::size_t>(n_)) {}
 
   std::vector<Tuple> tuples() {
     read_off();
@@ -47,7 +51,8 @@ class Rules {
   }
 
   static bool is_nmod(Rel rel) {
-    return rel == Rel::nmod || rel == Rel::nmod_poss || rel == Rel::nmod_agent || rel == Rel::nmod_npmod || rel == Rel::nmod_tmod;
+    return rel == Rel::nmod || rel == Rel::nmod_poss || rel == Rel::nmod_agent || rel == Rel::nmod_npmod ||
+           rel == Rel::nmod_tmod;
   }
   // The name behind "nmod:", with blanks; nothing for a plain nmod, which the rules do not see.
   static std::string nmod_name(const Edge& e) {
@@ -87,7 +92,8 @@ class Rules {
   };
   // Made when edges change no more; from then on `child` knows at once where there is none.
   Outgoing outgoing() {
-    Outgoing out{std::vector<const Edge*>(graph_.edges().size()), std::vector<std::size_t>(static_cast<std::size_t>(n_) + 2)};
+    Outgoing out{std::vector<const Edge*>(graph_.edges().size()),
+                 std::vector<std::size_t>(static_cast<std::size_t>(n_) + 2)};
     kinds_.assign(static_cast<std::size_t>(n_), 0);
     for (const Edge& e : graph_.edges()) {
       ++out.start[static_cast<std::size_t>(e.from) + 2];
@@ -123,8 +129,8 @@ class Rules {
     }
   }
 
-  // How many there are of a plural noun: of a plural subject together with a plural object, of a plural subject alone, and
-  // of any other plural noun that is no object beside a plural subject.
+  // How many there are of a plural noun: of a plural subject together with a plural object, of a plural subject alone,
+  // and of any other plural noun that is no object beside a plural subject.
   void numbers(const Outgoing& out) {
     auto plural_object = [&](const Edge& e) {
       if (!graph_.plural(e.to)) return false;
@@ -149,7 +155,8 @@ class Rules {
         const auto siblings = out.of(e.from);
         if (e.rel == Rel::nsubj) {
           other = false;
-          alone = alone || std::none_of(siblings.begin(), siblings.end(), [&](const Edge* s) { return plural_object(*s); });
+          alone =
+              alone || std::none_of(siblings.begin(), siblings.end(), [&](const Edge* s) { return plural_object(*s); });
         } else if (e.rel == Rel::dobj || e.rel == Rel::iobj || is_nmod(e.rel)) {
           other = other && std::none_of(siblings.begin(), siblings.end(),
                                         [&](const Edge* s) { return s->rel == Rel::nsubj && graph_.plural(s->to); });
@@ -161,7 +168,8 @@ class Rules {
 
   void read_off() {
     std::vector<char> vertex(static_cast<std::size_t>(n_), 0), compound(static_cast<std::size_t>(n_), 0);
-    for (const Edge& e : graph_.edges()) vertex[static_cast<std::size_t>(e.from)] = vertex[static_cast<std::size_t>(e.to)] = 1;
+    for (const Edge& e : graph_.edges())
+      vertex[static_cast<std::size_t>(e.from)] = vertex[static_cast<std::size_t>(e.to)] = 1;
     for (int r : graph_.roots()) vertex[static_cast<std::size_t>(r)] = 1;
     const Outgoing out = outgoing();
     auto each = [&](int i, auto&& f) {
@@ -234,7 +242,8 @@ class Rules {
       });
     }
     for (int i = 0; i < n_; ++i) {
-      if (graph_.noun(i) && vertex[static_cast<std::size_t>(i)] && !compound[static_cast<std::size_t>(i)]) emit(lemma(i));
+      if (graph_.noun(i) && vertex[static_cast<std::size_t>(i)] && !compound[static_cast<std::size_t>(i)])
+        emit(lemma(i));
     }
   }
 

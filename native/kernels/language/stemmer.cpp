@@ -30,7 +30,8 @@ class Stem {
       if (cut(end)) break;
     }
     step1a();
-    for (std::string_view whole : {"inning", "outing", "canning", "herring", "earring", "proceed", "exceed", "succeed"}) {
+    for (std::string_view whole :
+         {"inning", "outing", "canning", "herring", "earring", "proceed", "exceed", "succeed"}) {
       if (w_ == whole) return w_;
     }
     step1b();
@@ -46,9 +47,10 @@ class Stem {
  private:
   using Rule = std::pair<std::string_view, std::string_view>;
   static constexpr Rule kIrregular[] = {
-      {"skis", "ski"}, {"skies", "sky"}, {"dying", "die"}, {"lying", "lie"}, {"tying", "tie"}, {"idly", "idl"},
-      {"gently", "gentl"}, {"ugly", "ugli"}, {"early", "earli"}, {"only", "onli"}, {"singly", "singl"}, {"sky", "sky"},
-      {"news", "news"}, {"howe", "howe"}, {"atlas", "atlas"}, {"cosmos", "cosmos"}, {"bias", "bias"}, {"andes", "andes"}};
+      {"skis", "ski"},      {"skies", "sky"},    {"dying", "die"},  {"lying", "lie"},   {"tying", "tie"},
+      {"idly", "idl"},      {"gently", "gentl"}, {"ugly", "ugli"},  {"early", "earli"}, {"only", "onli"},
+      {"singly", "singl"},  {"sky", "sky"},      {"news", "news"},  {"howe", "howe"},   {"atlas", "atlas"},
+      {"cosmos", "cosmos"}, {"bias", "bias"},    {"andes", "andes"}};
 
   bool ends(std::string_view end) const { return std::string_view(w_).ends_with(end); }
   bool cut(std::string_view end) {
@@ -69,9 +71,7 @@ class Stem {
     r1_ = w_.starts_with("gener") ? 5 : w_.starts_with("commun") ? 6 : w_.starts_with("arsen") ? 5 : region(w_, 0);
     r2_ = region(w_, r1_);
   }
-  bool has_vowel(std::size_t end) const {
-    return std::any_of(w_.begin(), w_.begin() + static_cast<long>(end), vowel);
-  }
+  bool has_vowel(std::size_t end) const { return std::any_of(w_.begin(), w_.begin() + static_cast<long>(end), vowel); }
   static bool doubled(std::string_view w) {
     if (w.size() < 2 || w[w.size() - 1] != w[w.size() - 2]) return false;
     return std::string_view("bdfgmnprt").find(w.back()) != std::string_view::npos;
@@ -81,7 +81,8 @@ class Stem {
     const std::size_t n = w.size();
     if (n == 2) return vowel(w[0]) && !vowel(w[1]);
     if (n < 3) return false;
-    return !vowel(w[n - 3]) && vowel(w[n - 2]) && !vowel(w[n - 1]) && w[n - 1] != 'w' && w[n - 1] != 'x' && w[n - 1] != 'Y';
+    return !vowel(w[n - 3]) && vowel(w[n - 2]) && !vowel(w[n - 1]) && w[n - 1] != 'w' && w[n - 1] != 'x' &&
+           w[n - 1] != 'Y';
   }
   bool is_short() const { return r1_ >= w_.size() && short_end(w_); }
 
@@ -137,19 +138,45 @@ class Stem {
     w_ += best->second;
   }
   void step2() {
-    replace({{"tional", "tion"}, {"enci", "ence"}, {"anci", "ance"}, {"abli", "able"}, {"entli", "ent"}, {"izer", "ize"},
-             {"ization", "ize"}, {"ational", "ate"}, {"ation", "ate"}, {"ator", "ate"}, {"alism", "al"}, {"aliti", "al"},
-             {"alli", "al"}, {"fulness", "ful"}, {"ousli", "ous"}, {"ousness", "ous"}, {"iveness", "ive"}, {"iviti", "ive"},
-             {"biliti", "ble"}, {"bli", "ble"}, {"ogi", "og"}, {"fulli", "ful"}, {"lessli", "less"}, {"li", ""}}, r1_);
+    replace({{"tional", "tion"}, {"enci", "ence"},   {"anci", "ance"},   {"abli", "able"},   {"entli", "ent"},
+             {"izer", "ize"},    {"ization", "ize"}, {"ational", "ate"}, {"ation", "ate"},   {"ator", "ate"},
+             {"alism", "al"},    {"aliti", "al"},    {"alli", "al"},     {"fulness", "ful"}, {"ousli", "ous"},
+             {"ousness", "ous"}, {"iveness", "ive"}, {"iviti", "ive"},   {"biliti", "ble"},  {"bli", "ble"},
+             {"ogi", "og"},      {"fulli", "ful"},   {"lessli", "less"}, {"li", ""}},
+            r1_);
   }
   void step3() {
-    replace({{"tional", "tion"}, {"ational", "ate"}, {"alize", "al"}, {"icate", "ic"}, {"iciti", "ic"}, {"ical", "ic"},
-             {"ful", ""}, {"ness", ""}, {"ative", ""}}, r1_);
+    replace({{"tional", "tion"},
+             {"ational", "ate"},
+             {"alize", "al"},
+             {"icate", "ic"},
+             {"iciti", "ic"},
+             {"ical", "ic"},
+             {"ful", ""},
+             {"ness", ""},
+             {"ative", ""}},
+            r1_);
   }
   void step4() {
-    replace({{"al", ""}, {"ance", ""}, {"ence", ""}, {"er", ""}, {"ic", ""}, {"able", ""}, {"ible", ""}, {"ant", ""},
-             {"ement", ""}, {"ment", ""}, {"ent", ""}, {"ism", ""}, {"ate", ""}, {"iti", ""}, {"ous", ""}, {"ive", ""},
-             {"ize", ""}, {"ion", ""}}, r2_);
+    replace({{"al", ""},
+             {"ance", ""},
+             {"ence", ""},
+             {"er", ""},
+             {"ic", ""},
+             {"able", ""},
+             {"ible", ""},
+             {"ant", ""},
+             {"ement", ""},
+             {"ment", ""},
+             {"ent", ""},
+             {"ism", ""},
+             {"ate", ""},
+             {"iti", ""},
+             {"ous", ""},
+             {"ive", ""},
+             {"ize", ""},
+             {"ion", ""}},
+            r2_);
   }
   void step5() {
     if (ends("e")) {

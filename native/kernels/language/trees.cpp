@@ -1,7 +1,8 @@
 // The best projective tree of arc scores, one word on the root.
 //
-// Most often every word's best head already makes such a tree; that is tried first and costs next to nothing. Else Eisner's
-// dynamic program (1996) over spans: complete ones, whose end has all its dependents, and open ones, which an arc spans.
+// Most often every word's best head already makes such a tree; that is tried first and costs next to nothing. Else
+// Eisner's dynamic program (1996) over spans: complete ones, whose end has all its dependents, and open ones, which an
+// arc spans.
 #include "language/trees.hpp"
 
 #include <algorithm>
@@ -40,22 +41,25 @@ class Eisner {
     if (s == t) return;
     const std::size_t m = split_[at(s, t, kind)];
     switch (kind) {
-      case kLeft:
-        walk(s, m, kLeft, heads);
-        return walk(m, t, kOpenLeft, heads);
-      case kRight:
-        walk(s, m, kOpenRight, heads);
-        return walk(m, t, kRight, heads);
+      case kLeft: walk(s, m, kLeft, heads); return walk(m, t, kOpenLeft, heads);
+      case kRight: walk(s, m, kOpenRight, heads); return walk(m, t, kRight, heads);
       default:
         heads[(kind == kOpenLeft ? s : t) - 1] = static_cast<std::int32_t>(kind == kOpenLeft ? t : s);
         walk(s, m, kRight, heads);
         return walk(m + 1, t, kLeft, heads);
     }
   }
-  enum : int { kLeft, kRight, kOpenLeft, kOpenRight };  // where the head of the span stands: left means at its right end
+  enum : int {
+    kLeft,
+    kRight,
+    kOpenLeft,
+    kOpenRight
+  };  // where the head of the span stands: left means at its right end
 
  private:
-  std::size_t at(std::size_t s, std::size_t t, int kind) const { return (static_cast<std::size_t>(kind) * n_ + s) * n_ + t; }
+  std::size_t at(std::size_t s, std::size_t t, int kind) const {
+    return (static_cast<std::size_t>(kind) * n_ + s) * n_ + t;
+  }
   std::int64_t arc(std::size_t word, std::size_t head) const { return arcs_[(word - 1) * n_ + head]; }
   void settle(std::size_t s, std::size_t t, int kind, std::int64_t score, std::size_t m, bool first) {
     const std::size_t k = at(s, t, kind);

@@ -66,9 +66,9 @@ std::uint64_t grown(std::uint64_t hash, char c) {
 constexpr std::uint64_t kNoLetters = 0x243F6A8885A308D3ull;
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kEndings{{
-    {"s", ""}, {"ses", "s"}, {"xes", "x"}, {"zes", "z"}, {"ches", "ch"}, {"shes", "sh"}, {"men", "man"},
-    {"ies", "y"}, {"s", ""}, {"ies", "y"}, {"es", "e"}, {"es", ""}, {"ed", "e"}, {"ed", ""},
-    {"ing", "e"}, {"ing", ""}, {"er", ""}, {"est", ""}, {"er", "e"}, {"est", "e"},
+    {"s", ""},    {"ses", "s"}, {"xes", "x"}, {"zes", "z"}, {"ches", "ch"}, {"shes", "sh"}, {"men", "man"},
+    {"ies", "y"}, {"s", ""},    {"ies", "y"}, {"es", "e"},  {"es", ""},     {"ed", "e"},    {"ed", ""},
+    {"ing", "e"}, {"ing", ""},  {"er", ""},   {"est", ""},  {"er", "e"},    {"est", "e"},
 }};
 
 }  // namespace
@@ -86,8 +86,12 @@ WordNet::WordNet(std::string_view table) {
     in.word(word);
     const std::uint32_t count = in.number();
     if (count > 0xFFFF || word.size() > 255) throw std::invalid_argument("the WordNet table is damaged");
-    const Entry entry{hash_of(word), static_cast<std::uint32_t>(text_.size()), static_cast<std::uint32_t>(ids_.size()),
-                      static_cast<std::uint16_t>(count), static_cast<std::uint8_t>(word.size()), true};
+    const Entry entry{hash_of(word),
+                      static_cast<std::uint32_t>(text_.size()),
+                      static_cast<std::uint32_t>(ids_.size()),
+                      static_cast<std::uint16_t>(count),
+                      static_cast<std::uint8_t>(word.size()),
+                      true};
     text_ += word;
     for (std::uint32_t k = 0; k < count; ++k) ids_.push_back(in.number());
     if (count > 1) std::sort(ids_.end() - static_cast<std::ptrdiff_t>(count), ids_.end());
@@ -108,7 +112,8 @@ std::span<const std::uint32_t> WordNet::synsets(std::string_view word) const {
   const std::uint32_t hash = hash_of(word);
   for (std::size_t at = hash & (slots_.size() - 1); slots_[at].used; at = (at + 1) & (slots_.size() - 1)) {
     const Entry& e = slots_[at];
-    if (e.hash == hash && std::string_view(text_).substr(e.start, e.size) == word) return std::span(ids_).subspan(e.ids, e.count);
+    if (e.hash == hash && std::string_view(text_).substr(e.start, e.size) == word)
+      return std::span(ids_).subspan(e.ids, e.count);
   }
   return {};
 }
@@ -197,7 +202,8 @@ Lemmas::Lemmas(std::string_view table) : text_(table) {
       if (c < '0' || c > '9' || cut > 20) throw std::invalid_argument("the table of lemmas is damaged");
       cut = cut * 10 + static_cast<unsigned>(c - '0');
     }
-    if (field[1].empty() && (cut > 0 || !field[3].empty())) throw std::invalid_argument("the table of lemmas is damaged");
+    if (field[1].empty() && (cut > 0 || !field[3].empty()))
+      throw std::invalid_argument("the table of lemmas is damaged");
     if (field[1].empty()) continue;  // what no ending fits stays as it is
     (field[0] == "n" ? nouns_ : verbs_).add({0, field[1], field[3], static_cast<std::uint8_t>(cut)});
   }
@@ -229,15 +235,39 @@ std::string Lemmas::lemma(std::string_view word, std::string_view tag) const {
 }
 
 Rel relation_of(std::string_view name) {
-  static const TextMap<Rel> names{
-      {"root", Rel::root}, {"acl", Rel::acl}, {"acl:relcl", Rel::acl_relcl}, {"advcl", Rel::advcl}, {"advmod", Rel::advmod}, {"amod", Rel::amod},
-      {"auxpass", Rel::auxpass}, {"case", Rel::case_}, {"cc", Rel::cc}, {"ccomp", Rel::ccomp}, {"compound", Rel::compound},
-      {"compound:prt", Rel::compound_prt}, {"conj", Rel::conj}, {"cop", Rel::cop}, {"det", Rel::det},
-      {"det:qmod", Rel::det_qmod}, {"dobj", Rel::dobj}, {"iobj", Rel::iobj}, {"mark", Rel::mark}, {"mwe", Rel::mwe},
-      {"nmod", Rel::nmod}, {"nmod:poss", Rel::nmod_poss}, {"nmod:agent", Rel::nmod_agent},
-      {"nmod:npmod", Rel::nmod_npmod}, {"nmod:tmod", Rel::nmod_tmod}, {"nsubj", Rel::nsubj},
-      {"nsubjpass", Rel::nsubjpass}, {"nummod", Rel::nummod}, {"csubj", Rel::csubj}, {"csubjpass", Rel::csubjpass},
-      {"dep", Rel::dep}, {"parataxis", Rel::parataxis}, {"xcomp", Rel::xcomp}};
+  static const TextMap<Rel> names{{"root", Rel::root},
+                                  {"acl", Rel::acl},
+                                  {"acl:relcl", Rel::acl_relcl},
+                                  {"advcl", Rel::advcl},
+                                  {"advmod", Rel::advmod},
+                                  {"amod", Rel::amod},
+                                  {"auxpass", Rel::auxpass},
+                                  {"case", Rel::case_},
+                                  {"cc", Rel::cc},
+                                  {"ccomp", Rel::ccomp},
+                                  {"compound", Rel::compound},
+                                  {"compound:prt", Rel::compound_prt},
+                                  {"conj", Rel::conj},
+                                  {"cop", Rel::cop},
+                                  {"det", Rel::det},
+                                  {"det:qmod", Rel::det_qmod},
+                                  {"dobj", Rel::dobj},
+                                  {"iobj", Rel::iobj},
+                                  {"mark", Rel::mark},
+                                  {"mwe", Rel::mwe},
+                                  {"nmod", Rel::nmod},
+                                  {"nmod:poss", Rel::nmod_poss},
+                                  {"nmod:agent", Rel::nmod_agent},
+                                  {"nmod:npmod", Rel::nmod_npmod},
+                                  {"nmod:tmod", Rel::nmod_tmod},
+                                  {"nsubj", Rel::nsubj},
+                                  {"nsubjpass", Rel::nsubjpass},
+                                  {"nummod", Rel::nummod},
+                                  {"csubj", Rel::csubj},
+                                  {"csubjpass", Rel::csubjpass},
+                                  {"dep", Rel::dep},
+                                  {"parataxis", Rel::parataxis},
+                                  {"xcomp", Rel::xcomp}};
   const auto found = names.find(name);
   return found == names.end() ? Rel::other : found->second;
 }

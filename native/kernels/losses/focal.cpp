@@ -28,8 +28,8 @@ class Hits {
     if (at_.empty()) return 0;
     labels_.assign(at_.size(), kBackground);
     slope_.resize(at_.size());
-    const double sum = wide_kernels().focal_stretch({z_.data(), labels_.data(), at_.size(), kNone, settings.alpha_class,
-                                                     settings.power, slope_.data()});
+    const double sum = wide_kernels().focal_stretch(
+        {z_.data(), labels_.data(), at_.size(), kNone, settings.alpha_class, settings.power, slope_.data()});
     for (std::size_t i = 0; slope && i < at_.size(); ++i) slope[at_[i]] = -slope_[i];
     return sum;
   }
@@ -48,8 +48,8 @@ double in_order(const std::vector<double>& sums) {
 
 }  // namespace
 
-double focal_of_planes(const float* x, const std::int64_t* labels, const FocalPlanes& planes, const FocalSettings& settings,
-                       float* slope, std::size_t threads) {
+double focal_of_planes(const float* x, const std::int64_t* labels, const FocalPlanes& planes,
+                       const FocalSettings& settings, float* slope, std::size_t threads) {
   const std::size_t lines = planes.size[0] * planes.size[1], inner = planes.size[2];
   std::vector<double> sums(lines);
   parallel_for(lines, threads, [&](std::size_t line) {
@@ -95,8 +95,9 @@ double focal_of_rows(const float* x, const std::int64_t* labels, std::size_t row
       hits.add(x, row * classes + static_cast<std::size_t>(label));
     }
     const std::size_t at = first * classes;
-    const double sum = wide_kernels().focal_stretch({x + at, counted.data(), counted.size(), kNone, settings.alpha_background,
-                                                     settings.power, slope ? slope + at : nullptr});
+    const double sum =
+        wide_kernels().focal_stretch({x + at, counted.data(), counted.size(), kNone, settings.alpha_background,
+                                      settings.power, slope ? slope + at : nullptr});
     sums[task] = sum + hits.take(settings, slope);
   });
   return in_order(sums);

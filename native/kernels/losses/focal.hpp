@@ -1,7 +1,7 @@
 // The focal loss of logits in single precision, and its derivative, in one pass over memory as it lies.
 //
-// Of z = -x where the class is the anchor's, else x, the loss is a sigmoid(z)^g softplus(z). Almost all elements are of the
-// second kind: they are computed in long stretches, and the few others apart (wide/focal_stretches.cpp).
+// Of z = -x where the class is the anchor's, else x, the loss is a sigmoid(z)^g softplus(z). Almost all elements are of
+// the second kind: they are computed in long stretches, and the few others apart (wide/focal_stretches.cpp).
 #pragma once
 
 #include <array>
@@ -39,10 +39,10 @@ struct FocalPlanes {
   std::size_t classes;
 };
 
-// The sum of the loss. Anchors in planes of a class each, or with all classes of an anchor one after the other. `slope`, which
-// may be null, lies as the logits do.
-double focal_of_planes(const float* x, const std::int64_t* labels, const FocalPlanes& planes, const FocalSettings& settings,
-                       float* slope, std::size_t threads);
+// The sum of the loss. Anchors in planes of a class each, or with all classes of an anchor one after the other.
+// `slope`, which may be null, lies as the logits do.
+double focal_of_planes(const float* x, const std::int64_t* labels, const FocalPlanes& planes,
+                       const FocalSettings& settings, float* slope, std::size_t threads);
 double focal_of_rows(const float* x, const std::int64_t* labels, std::size_t rows, std::size_t classes,
                      const FocalSettings& settings, float* slope, std::size_t threads);
 

@@ -40,8 +40,8 @@ std::uint32_t crc32(std::uint32_t before, const std::uint8_t* data, std::size_t 
   return ~crc;
 }
 
-// Byte i of n counts once in the low sum and n - i times in the high one. Sums by column of 32 bytes, which the compiler
-// keeps in registers: `ones` of the bytes, `before` of the ones in front of each.
+// Byte i of n counts once in the low sum and n - i times in the high one. Sums by column of 32 bytes, which the
+// compiler keeps in registers: `ones` of the bytes, `before` of the ones in front of each.
 std::uint32_t adler32(std::uint32_t before_all, const std::uint8_t* data, std::size_t size) {
   constexpr std::size_t kWide = 32, kRows = 256;  // 255 × 256 is less than 2^16
   std::uint64_t low = before_all & 0xFFFF, high = before_all >> 16;

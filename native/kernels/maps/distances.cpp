@@ -72,8 +72,8 @@ std::vector<std::int32_t> steps_of(const std::uint8_t* set, const Shape3& shape)
   return steps;
 }
 
-// Whether squares of distances and their sums have no more bits than a double holds, and the places where parabolas meet
-// few enough to tell them from whole numbers.
+// Whether squares of distances and their sums have no more bits than a double holds, and the places where parabolas
+// meet few enough to tell them from whole numbers.
 bool has_exact_squares(const Shape3& shape, const Spacing3& spacing) {
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const double parts = spacing[axis] * 256;

@@ -1,7 +1,7 @@
 // Exact distances on a grid to the nearest place of a set. Pure C++.
 //
-// A grid has three axes, the last one without gaps in memory; a plane has one place along the first. Spacing is the size
-// of a voxel along each axis.
+// A grid has three axes, the last one without gaps in memory; a plane has one place along the first. Spacing is the
+// size of a voxel along each axis.
 #pragma once
 
 #include <array>

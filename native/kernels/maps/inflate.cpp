@@ -10,9 +10,9 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t kWindow = 1u << 15;     // how far a distance reaches
-constexpr std::size_t kRoom = 1u << 16;       // what is unpacked before the window is moved
-constexpr std::size_t kPiece = 1u << 14;      // what is unpacked at once: it stays in the cache until it is taken
+constexpr std::size_t kWindow = 1u << 15;  // how far a distance reaches
+constexpr std::size_t kRoom = 1u << 16;    // what is unpacked before the window is moved
+constexpr std::size_t kPiece = 1u << 14;   // what is unpacked at once: it stays in the cache until it is taken
 constexpr std::size_t kSlack = 2 + 258 + Inflater::kBehind;  // what a step may write behind the room that it asks for
 
 inline std::uint32_t little(const std::uint8_t* p) {

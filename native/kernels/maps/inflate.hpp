@@ -46,11 +46,11 @@ class Inflater {
 
   const std::uint8_t *in_, *end_;
   Frame frame_;
-  bool last_ = false;                 // whether the block is the last one
-  bool fixed_ = false;                // whether the tables are those of the standard
-  std::uint64_t bits_ = 0;            // what was read and is not used, from the lowest bit on
-  unsigned count_ = 0;                // how many bits that are
-  std::size_t stored_ = 0;            // bytes of a stored block that are left
+  bool last_ = false;       // whether the block is the last one
+  bool fixed_ = false;      // whether the tables are those of the standard
+  std::uint64_t bits_ = 0;  // what was read and is not used, from the lowest bit on
+  unsigned count_ = 0;      // how many bits that are
+  std::size_t stored_ = 0;  // bytes of a stored block that are left
   CodeTable<10> values_;
   CodeTable<8> distances_;
   std::vector<std::uint8_t> buffer_;  // what was taken last, what is unpacked, and room

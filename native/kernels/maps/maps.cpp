@@ -147,11 +147,11 @@ template MapCells map_cells(const std::uint32_t*, const std::uint8_t*, std::size
 template MapCells map_cells(const std::uint32_t*, const std::uint16_t*, std::size_t);
 template MapCells map_cells(const std::uint32_t*, const std::uint32_t*, std::size_t);
 
-#define STEELYARD_MAP_OF(T)                                                                                        \
-  template void map_bands(const T*, std::size_t, std::size_t, std::size_t, T, bool, T, T*);                        \
-  template void map_recode(const T*, std::size_t, const std::uint32_t*, const std::uint16_t*, std::size_t,         \
-                           std::uint16_t, std::uint16_t*);                                                         \
-  template void map_pack(const T*, std::size_t, std::vector<std::uint8_t>&);                                       \
+#define STEELYARD_MAP_OF(T)                                                                                \
+  template void map_bands(const T*, std::size_t, std::size_t, std::size_t, T, bool, T, T*);                \
+  template void map_recode(const T*, std::size_t, const std::uint32_t*, const std::uint16_t*, std::size_t, \
+                           std::uint16_t, std::uint16_t*);                                                 \
+  template void map_pack(const T*, std::size_t, std::vector<std::uint8_t>&);                               \
   template bool map_unpack(const std::uint8_t*, std::size_t, std::size_t, T*);
 
 STEELYARD_MAP_OF(std::uint8_t)

@@ -103,8 +103,8 @@ Surface voxels_of(const std::uint8_t* mask, const Shape3& shape, bool plane) {
       for (std::size_t x = 0; x < n2; ++x) {
         const std::size_t i = (z * n1 + y) * n2 + x;
         if (!mask[i]) continue;
-        bool inner = x > 0 && x + 1 < n2 && y > 0 && y + 1 < n1 && mask[i - 1] && mask[i + 1] && mask[i - n2] &&
-                     mask[i + n2];
+        bool inner =
+            x > 0 && x + 1 < n2 && y > 0 && y + 1 < n1 && mask[i - 1] && mask[i + 1] && mask[i - n2] && mask[i + n2];
         if (!plane) inner = inner && z > 0 && z + 1 < n0 && mask[i - n1 * n2] && mask[i + n1 * n2];
         found.code[i] = !inner;
         found.any |= !inner;
@@ -259,8 +259,8 @@ ValueBoxes value_boxes(const T* map, const Shape3& shape) {
         auto [at, fresh] = boxes.try_emplace(value, Box{{i, i, j, j, low, high}, 0});
         auto& ends = at->second.ends;
         if (!fresh) {
-          ends = {std::min(ends[0], i),   std::max(ends[1], i),   std::min(ends[2], j),
-                  std::max(ends[3], j),   std::min(ends[4], low), std::max(ends[5], high)};
+          ends = {std::min(ends[0], i), std::max(ends[1], i),   std::min(ends[2], j),
+                  std::max(ends[3], j), std::min(ends[4], low), std::max(ends[5], high)};
         }
         at->second.count += high - low + 1;
         x = end;

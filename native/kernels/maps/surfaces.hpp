@@ -35,7 +35,8 @@ std::int32_t connected_parts(const std::uint8_t* mask, const Shape3& shape, std:
 // The mask grown so many times by neighbours that share a face or an edge.
 void dilate_mask(const std::uint8_t* mask, const Shape3& shape, std::size_t times, std::uint8_t* out);
 
-// The smallest box around each value of a map, and how many voxels have it, by value: first and last place of each axis.
+// The smallest box around each value of a map, and how many voxels have it, by value: first and last place of each
+// axis.
 struct ValueBoxes {
   std::vector<std::uint32_t> value;
   std::vector<std::int64_t> box, count;

@@ -1,5 +1,5 @@
-// How alike two masks are. Every mask is prepared once (its runs, area and box); a pair is compared only where the overlap
-// of the boxes, or the ratio of the areas, leaves a chance to reach the lowest threshold: few pairs do.
+// How alike two masks are. Every mask is prepared once (its runs, area and box); a pair is compared only where the
+// overlap of the boxes, or the ratio of the areas, leaves a chance to reach the lowest threshold: few pairs do.
 #pragma once
 
 #include <vector>

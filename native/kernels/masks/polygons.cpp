@@ -13,8 +13,9 @@ constexpr std::size_t kMostCrossings = std::size_t{1} << 27;  // of a polygon wi
 
 [[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
 
-// a * b + c as pycocotools' own build rounds it. Compilers for 64-bit ARM fuse it into one rounding, those for x86-64 make
-// two; about one polygon in a thousand differs by a pixel between the two, and here it is to be the neighbour's pixel.
+// a * b + c as pycocotools' own build rounds it. Compilers for 64-bit ARM fuse it into one rounding, those for x86-64
+// make two; about one polygon in a thousand differs by a pixel between the two, and here it is to be the neighbour's
+// pixel.
 inline double scaled(double a, double b, double c) {
 #if defined(__aarch64__) || defined(_M_ARM64)
   return std::fma(a, b, c);
@@ -86,8 +87,8 @@ Rle Polygons::one(const double* xy, std::size_t points, std::uint32_t height, st
       before += here;
     }
     rows_.resize(crossings);
-    for (std::size_t i = 0; i < points; ++i) cross(i, first_column(std::min(x_[i], x_[i + 1])),
-                                                   last_column(std::max(x_[i], x_[i + 1])), first, height);
+    for (std::size_t i = 0; i < points; ++i)
+      cross(i, first_column(std::min(x_[i], x_[i + 1])), last_column(std::max(x_[i], x_[i + 1])), first, height);
     toggles_.resize(crossings);
     std::uint32_t* out = toggles_.data();
     std::uint32_t* const none = out;
@@ -98,7 +99,7 @@ Rle Polygons::one(const double* xy, std::size_t points, std::uint32_t height, st
     };
     for (int c = 0; c < columns; ++c, base += height) {
       const std::uint32_t end = start_[static_cast<std::size_t>(c)];  // it has moved to the next one's begin
-      if (end - begin == 2) {  // most columns are crossed twice
+      if (end - begin == 2) {                                         // most columns are crossed twice
         const std::uint32_t a = rows_[begin], b = rows_[begin + 1];
         if (a != b) {
           toggle(base + std::min(a, b));

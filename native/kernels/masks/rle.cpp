@@ -28,9 +28,11 @@ std::size_t run_end(const std::uint8_t* p, std::size_t at, std::size_t n, std::u
 }  // namespace
 
 void check_size(long long height, long long width) {
-  if (height < 0 || width < 0) refuse("a mask's size is negative: " + std::to_string(height) + " x " + std::to_string(width));
+  if (height < 0 || width < 0)
+    refuse("a mask's size is negative: " + std::to_string(height) + " x " + std::to_string(width));
   if (height > 0xFFFFFFFFll || width > 0xFFFFFFFFll || (height > 0 && width > 0xFFFFFFFFll / height)) {
-    refuse("a mask of " + std::to_string(height) + " x " + std::to_string(width) + " is too large: 2^32 pixels are the most");
+    refuse("a mask of " + std::to_string(height) + " x " + std::to_string(width) +
+           " is too large: 2^32 pixels are the most");
   }
 }
 
@@ -208,7 +210,8 @@ Rle rle_merge(const std::vector<Rle>& masks, bool intersect) {
     std::size_t a = 0, b = 0;
     if (intersect) {
       while (a < whole.size() && b < other.size()) {
-        const std::uint32_t begin = std::max(whole[a].begin, other[b].begin), end = std::min(whole[a].end, other[b].end);
+        const std::uint32_t begin = std::max(whole[a].begin, other[b].begin),
+                            end = std::min(whole[a].end, other[b].end);
         if (begin < end) next.push_back({begin, end});
         if (whole[a].end < other[b].end) ++a;
         else ++b;

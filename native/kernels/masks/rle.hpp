@@ -1,9 +1,9 @@
 // Masks as run lengths, column by column, as COCO stores them: what the kernels of masks share.
 //
 // A mask is a list of counts that take turns between 0 and 1, beginning with 0, and add up to height times width. All
-// that is computed here stays on the runs, never on pixels; only `decode` makes pixels, and only `boundary` makes bits, of
-// the mask's own box. What comes from outside is checked when it becomes an Rle: the counts must add up exactly, so that
-// nothing behind has to look again. A fault is a std::invalid_argument that says what is wrong.
+// that is computed here stays on the runs, never on pixels; only `decode` makes pixels, and only `boundary` makes bits,
+// of the mask's own box. What comes from outside is checked when it becomes an Rle: the counts must add up exactly, so
+// that nothing behind has to look again. A fault is a std::invalid_argument that says what is wrong.
 #pragma once
 
 #include <array>
@@ -29,7 +29,8 @@ struct Runs {
   std::size_t size = 0;
 
   Runs() = default;
-  Runs(std::uint32_t h, std::uint32_t w, const std::uint32_t* c, std::size_t n) : height(h), width(w), counts(c), size(n) {}
+  Runs(std::uint32_t h, std::uint32_t w, const std::uint32_t* c, std::size_t n)
+      : height(h), width(w), counts(c), size(n) {}
   Runs(const Rle& rle) : height(rle.height), width(rle.width), counts(rle.counts.data()), size(rle.counts.size()) {}
 };
 
@@ -74,7 +75,7 @@ void rle_to_pixels(const Rle& rle, std::uint8_t* zeroed);
 // crosses inside the image. Where the outline is crossed twice at one place, the crossings cancel.
 class Polygons {
  public:
-  void add(const double* xy, std::size_t numbers);  // one ring
+  void add(const double* xy, std::size_t numbers);      // one ring
   Rle take(std::uint32_t height, std::uint32_t width);  // the rings added since, each alone and then united
 
  private:

@@ -28,8 +28,8 @@ class QuadIou : public Similarity {
 // Widths and heights from 0 up, all numbers within 1e12.
 void check_rectangles(Matrix<double> rectangles, std::size_t rows, const char* message);
 
-// By the similarity of Gaussians (probIoU, arXiv 2106.06072), with the constants of its common implementation. Rectangles are
-// cx, cy, width, height, angle. A crowd is like any other truth.
+// By the similarity of Gaussians (probIoU, arXiv 2106.06072), with the constants of its common implementation.
+// Rectangles are cx, cy, width, height, angle. A crowd is like any other truth.
 class GaussianSimilarity : public Similarity {
  public:
   GaussianSimilarity(Matrix<double> d_rectangles, Matrix<double> t_rectangles);

@@ -29,7 +29,10 @@ inline Quad quad_of(const double* eight, Corner origin = {0, 0}) {
 inline Quad rectangle_of(double cx, double cy, double width, double height, double angle) {
   const double c = std::cos(angle) / 2, s = std::sin(angle) / 2;
   const double ax = c * width, ay = s * width, bx = -s * height, by = c * height;
-  return {{{cx - ax - bx, cy - ay - by}, {cx + ax - bx, cy + ay - by}, {cx + ax + bx, cy + ay + by}, {cx - ax + bx, cy - ay + by}}};
+  return {{{cx - ax - bx, cy - ay - by},
+           {cx + ax - bx, cy + ay - by},
+           {cx + ax + bx, cy + ay + by},
+           {cx - ax + bx, cy - ay + by}}};
 }
 
 // How far left of the line from a to b the point lies, times the length of the line.
@@ -46,8 +49,8 @@ inline double quad_area(const Quad& q) { return std::fabs(twice_signed_area(q.da
 
 enum class QuadShape : std::uint8_t { kConvex, kDented, kCrossed, kFlat };
 
-// A corner that turns the other way dents the outline; two such corners cross it. What rounding could have bent is straight.
-// `dent` gets the place of the corner that dents.
+// A corner that turns the other way dents the outline; two such corners cross it. What rounding could have bent is
+// straight. `dent` gets the place of the corner that dents.
 inline QuadShape quad_shape(const Quad& q, std::size_t& dent) {
   double most = 0;
   for (std::size_t i = 1; i < 4; ++i) most = std::max({most, std::fabs(q[i].x - q[0].x), std::fabs(q[i].y - q[0].y)});
@@ -146,7 +149,8 @@ inline double quad_iou(const double* d, const double* g, bool crowd) {
 
 // The same of rectangles [cx, cy, width, height, angle], moved to the centre of `g`.
 inline double rectangle_iou(const double* d, const double* g, bool crowd) {
-  return quad_iou(rectangle_of(d[0] - g[0], d[1] - g[1], d[2], d[3], d[4]), rectangle_of(0, 0, g[2], g[3], g[4]), crowd);
+  return quad_iou(rectangle_of(d[0] - g[0], d[1] - g[1], d[2], d[3], d[4]), rectangle_of(0, 0, g[2], g[3], g[4]),
+                  crowd);
 }
 
 }  // namespace steelyard

@@ -7,7 +7,7 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t kFew = 24;  // thresholds that are compared one by one; more are looked up in their order
+constexpr std::size_t kFew = 24;         // thresholds that are compared one by one; more are looked up in their order
 constexpr std::size_t kPiece = 1 << 20;  // scores that are counted in 32 bits, which compilers make vector code of
 
 struct Above {
@@ -32,10 +32,12 @@ Above compare(const float* x, std::size_t n, float high, float low) {
 // How many scores lie above each of many thresholds: each score is looked up among them, in rising order.
 class Lookup {
  public:
-  void count(const float* x, std::size_t n, const float* thresholds, std::size_t many, std::vector<std::int64_t>& above) {
+  void count(const float* x, std::size_t n, const float* thresholds, std::size_t many,
+             std::vector<std::int64_t>& above) {
     order_.resize(many);
     for (std::size_t i = 0; i < many; ++i) order_[i] = i;
-    std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return thresholds[a] < thresholds[b]; });
+    std::sort(order_.begin(), order_.end(),
+              [&](std::size_t a, std::size_t b) { return thresholds[a] < thresholds[b]; });
     sorted_.resize(many);
     for (std::size_t i = 0; i < many; ++i) sorted_[i] = thresholds[order_[i]];
     bins_.assign(many + 1, 0);

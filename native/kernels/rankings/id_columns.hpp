@@ -10,8 +10,8 @@
 
 namespace steelyard {
 
-// Places and keys of ids that lie one after the other in a text, as Arrow's columns do; gives the first row without one,
-// or their number. Throws where the offsets leave the text.
+// Places and keys of ids that lie one after the other in a text, as Arrow's columns do; gives the first row without
+// one, or their number. Throws where the offsets leave the text.
 std::size_t find_ids(View<std::uint8_t> text, View<std::int64_t> offsets, std::uint64_t* place, std::uint64_t* key);
 
 // A checked column.

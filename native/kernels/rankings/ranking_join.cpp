@@ -56,7 +56,10 @@ Side make_side(View<std::uint8_t> text, View<std::uint64_t> place, View<std::uin
   require(inside(place.data(), n, text.size()), "an id lies outside the text");
   check_finite(value.data(), n, "a relevance or a score is not finite");
   return {{reinterpret_cast<const char*>(text.data()), place.data(), key.data()},
-          value.data(), starts.data(), starts.size() - 1, n};
+          value.data(),
+          starts.data(),
+          starts.size() - 1,
+          n};
 }
 
 std::vector<std::int64_t> turn_around(View<std::int64_t> run_of, std::size_t truth_queries, std::size_t run_queries) {
@@ -94,8 +97,9 @@ void find_repeats(const Side& side, long threads, std::int64_t* out) {
 
 // One pass over the rows of a run query does it all: marks for repeated ids, the sum of row hashes, and the look for
 // judged documents.
-void join_rankings(const Side& truth, const Side& run, const std::vector<std::int64_t>& truth_of, const std::int64_t* order,
-                   long threads, const Joined& joined, std::uint64_t* sums, std::int64_t* twice) {
+void join_rankings(const Side& truth, const Side& run, const std::vector<std::int64_t>& truth_of,
+                   const std::int64_t* order, long threads, const Joined& joined, std::uint64_t* sums,
+                   std::int64_t* twice) {
   const std::size_t tasks = (run.queries + kQueriesATask - 1) / kQueriesATask;
   std::vector<std::int64_t> found(2 * tasks, kNone);
   parallel_for(tasks, thread_count(threads), [&](std::size_t task) {
@@ -181,7 +185,8 @@ void QueryJoin::finish() {
   for (std::size_t q = 0; q < truth_.queries; ++q) put_in_order(truth_, q, joined_.ranks.id, joined_.rows);
 }
 
-void row_sums(View<std::uint64_t> key, View<double> value, View<std::int64_t> starts, long threads, std::uint64_t* out) {
+void row_sums(View<std::uint64_t> key, View<double> value, View<std::int64_t> starts, long threads,
+              std::uint64_t* out) {
   const std::size_t queries = starts.size() - 1;
   const std::uint64_t* k = key.data();
   const double* v = value.data();

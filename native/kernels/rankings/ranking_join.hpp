@@ -35,9 +35,11 @@ struct Joined {
   std::int64_t* rows = nullptr;  // [truth rows] in the order of rank
   double* ties = nullptr;        // [truth queries]
 };
-// `order` is null or the place of each row of the run in its source. `sums` [run queries], `twice` the run's first repeated id.
-void join_rankings(const Side& truth, const Side& run, const std::vector<std::int64_t>& truth_of, const std::int64_t* order,
-                   long threads, const Joined& joined, std::uint64_t* sums, std::int64_t* twice);
+// `order` is null or the place of each row of the run in its source. `sums` [run queries], `twice` the run's first
+// repeated id.
+void join_rankings(const Side& truth, const Side& run, const std::vector<std::int64_t>& truth_of,
+                   const std::int64_t* order, long threads, const Joined& joined, std::uint64_t* sums,
+                   std::int64_t* twice);
 
 // The same query by query, for a run whose ids lie all over memory.
 class QueryJoin {

@@ -2,8 +2,8 @@
 //
 // A metric asks only where the judged documents stand, so the run is never sorted. The judged documents go into a small
 // hash table that stays in cache and every retrieved document is looked up in it. Ranks are counted: scores go into
-// equal bins, those in a bin with a judged document are placed between the judged scores exactly, and running totals are
-// the ranks. A run that comes in falling order, as most files do, needs not even that.
+// equal bins, those in a bin with a judged document are placed between the judged scores exactly, and running totals
+// are the ranks. A run that comes in falling order, as most files do, needs not even that.
 //
 // Equal scores are the trap. Three ranks are kept, for the three rules in use:
 //   id      by document id, the larger first (trec_eval's rule, on the scores as they are)
@@ -190,7 +190,7 @@ class Ranker {
     int bits = 0;
     while (width < k + 1) width *= 2, ++bits;
     levels_.resize(width, std::numeric_limits<double>::quiet_NaN());  // below every score, -inf in single precision too
-    near_.assign(levels_.begin(), levels_.end());  // as single precision sees them
+    near_.assign(levels_.begin(), levels_.end());                     // as single precision sees them
     const double* level = levels_.data();
     const float* near = near_.data();
     bool touching = false;
@@ -276,9 +276,8 @@ class Ranker {
     };
     by_rule(by_id, [&](std::uint32_t a, std::uint32_t b) { return ids[from + a] > ids[from + b]; });
     if (!by_input) return;
-    by_rule(by_input, [&](std::uint32_t a, std::uint32_t b) {
-      return order ? order[from + a] < order[from + b] : a < b;
-    });
+    by_rule(by_input,
+            [&](std::uint32_t a, std::uint32_t b) { return order ? order[from + a] < order[from + b] : a < b; });
   }
 
   static constexpr std::uint32_t kBins = 256;

@@ -94,8 +94,7 @@ void ranking_r_hits(const JudgedRanks& in, double level, double* out) {
   });
 }
 
-void ranking_gain(const JudgedRanks& in, std::int64_t k, double level,
-                         bool exponential, double* out) {
+void ranking_gain(const JudgedRanks& in, std::int64_t k, double level, bool exponential, double* out) {
   auto counts = [=](double x) { return x > 0 && x >= level; };
   auto gain = [=](double x) { return exponential ? std::exp2(x) - 1.0 : x; };
   each_query(in, 2, out, [=](Query& query, double* out) {
@@ -144,8 +143,8 @@ void ranking_err(const JudgedRanks& in, std::int64_t k, double most, double* out
 void ranking_bpref(const JudgedRanks& in, double level, double* out) {
   each_query(in, 1, out, [=](Query& query, double* out) {
     const double relevant = count_relevant(query, level);
-    const auto judged = std::count_if(query.relevance.begin(), query.relevance.end(),
-                                      [&](double x) { return x >= 0 && x < level; });
+    const auto judged =
+        std::count_if(query.relevance.begin(), query.relevance.end(), [&](double x) { return x >= 0 && x < level; });
     const double against = std::min(relevant, static_cast<double>(judged));
     double sum = 0, before = 0;
     for (const Event& e : query.found) {

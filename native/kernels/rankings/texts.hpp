@@ -1,7 +1,8 @@
 // Ids as flat arrays: one text, and for each id its place there: where it begins (48 bits) and its length (16).
 //
 // An id is compared by a 64-bit key first and by its bytes only where keys are equal, so a join reads the text of what
-// it found and of nothing else. The key takes eight bytes per step: it is made once, where the bytes are at hand anyway.
+// it found and of nothing else. The key takes eight bytes per step: it is made once, where the bytes are at hand
+// anyway.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Average precision and errors of matches by the distance of centres, under weights of samples: see centres.hpp.
 //
-// A sample of weight w stands for w samples: each of its matches is w points of the curve, one after the other. The part of
-// a weight beyond a whole number is a point of its own. Curves are read as numpy.interp reads them.
+// A sample of weight w stands for w samples: each of its matches is w points of the curve, one after the other. The
+// part of a weight beyond a whole number is a point of its own. Curves are read as numpy.interp reads them.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -129,8 +129,8 @@ class Means {
 };
 
 // What one row of weights comes to; `curves` may be null.
-void one_row(const CentreEvents& in, std::size_t begin, std::size_t end, double truths, Weighed weigh, const CentreRule& rule,
-             double* out, double* curves) {
+void one_row(const CentreEvents& in, std::size_t begin, std::size_t end, double truths, Weighed weigh,
+             const CentreRule& rule, double* out, double* curves) {
   const std::size_t width = rule.distances + kErrors;
   std::fill_n(out, width, kNothing);
   if (curves) std::fill_n(curves, (width + 1) * kRecalls, 0.0);
@@ -197,7 +197,8 @@ void centre_scores_by_unit(const CentreEvents& events, View<double> truths, cons
   }
 }
 
-void centre_curves(const CentreEvents& events, View<double> truths, const double* weights, const CentreRule& rule, double* out) {
+void centre_curves(const CentreEvents& events, View<double> truths, const double* weights, const CentreRule& rule,
+                   double* out) {
   double sum = 0;
   for (std::size_t u = 0; u < truths.size(); ++u) sum += truths[u] * weights[u];
   std::vector<double> scores(rule.distances + kErrors);

@@ -55,7 +55,8 @@ void centre_match(const CentreSide& truth, const CentreSide& detection, View<dou
     std::vector<std::size_t> order, truths;
     std::vector<std::uint8_t> taken;
     for (std::size_t u = task * kSamples; u < std::min(units, (task + 1) * kSamples); ++u) {
-      const auto first = static_cast<std::size_t>(detection.begin[u]), last = static_cast<std::size_t>(detection.begin[u + 1]);
+      const auto first = static_cast<std::size_t>(detection.begin[u]),
+                 last = static_cast<std::size_t>(detection.begin[u + 1]);
       const auto from = static_cast<std::size_t>(truth.begin[u]), to = static_cast<std::size_t>(truth.begin[u + 1]);
       order.resize(last - first);
       for (std::size_t k = 0; k < order.size(); ++k) order[k] = last - 1 - k;

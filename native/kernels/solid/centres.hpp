@@ -22,8 +22,8 @@ struct CentreSide {
 };
 
 // For each detection: a bit for each distance below which it finds a truth, and its errors where it finds one below
-// `distances[error_at]`; `partner` is that truth's row, or -1. Detections are asked by falling score, of equal ones the later
-// first. `half` says of which classes a box turned by half a turn is the same.
+// `distances[error_at]`; `partner` is that truth's row, or -1. Detections are asked by falling score, of equal ones the
+// later first. `half` says of which classes a box turned by half a turn is the same.
 void centre_match(const CentreSide& truth, const CentreSide& detection, View<double> score, View<double> distances,
                   std::size_t error_at, View<std::uint8_t> half, long threads, std::uint8_t* bits, double* errors,
                   std::int64_t* partner);
@@ -41,7 +41,8 @@ struct CentreRule {
   double least_recall = 0.1, least_precision = 0.1;
 };
 
-// Average precision at each distance, then the errors: [rows][distances + kErrors]; not a number where there is no truth.
+// Average precision at each distance, then the errors: [rows][distances + kErrors]; not a number where there is no
+// truth.
 void centre_scores(const CentreEvents& events, View<double> truths, Matrix<double> weights, const CentreRule& rule,
                    long threads, double* out);
 
@@ -49,6 +50,7 @@ void centre_scores(const CentreEvents& events, View<double> truths, Matrix<doubl
 void centre_scores_by_unit(const CentreEvents& events, View<double> truths, const CentreRule& rule, double* out);
 
 // Precision at 101 recalls for each distance, then confidence and the errors at these: [distances + 1 + kErrors][101].
-void centre_curves(const CentreEvents& events, View<double> truths, const double* weights, const CentreRule& rule, double* out);
+void centre_curves(const CentreEvents& events, View<double> truths, const double* weights, const CentreRule& rule,
+                   double* out);
 
 }  // namespace steelyard::solid

@@ -74,7 +74,8 @@ class Frame {
   void covered(std::size_t unit, std::int32_t group, double least) {
     covered_.assign(count_, 0);
     if (view_ != View3::image) return;
-    const auto begin = static_cast<std::size_t>(region_begin_[unit]), end = static_cast<std::size_t>(region_begin_[unit + 1]);
+    const auto begin = static_cast<std::size_t>(region_begin_[unit]),
+               end = static_cast<std::size_t>(region_begin_[unit + 1]);
     for (std::size_t j = 0; j < count_; ++j) {
       if (d_.group[first_ + j] != group) continue;
       const double* box = d_.box.row(first_ + j);
@@ -196,8 +197,9 @@ double overlap_of(View3 view, const double* a, const double* b) {
   return share(common * height, a[4] * a[5] * (a[3] - a[2]), b[4] * b[5] * (b[3] - b[2]));
 }
 
-KittiMatched kitti_match(View3 view, const KittiSide& truth, const KittiSide& detection, View<std::int64_t> region_begin,
-                         Matrix<double> region, View<double> least, std::size_t levels, long threads) {
+KittiMatched kitti_match(View3 view, const KittiSide& truth, const KittiSide& detection,
+                         View<std::int64_t> region_begin, Matrix<double> region, View<double> least, std::size_t levels,
+                         long threads) {
   const std::size_t units = truth.begin.size() - 1, tasks = (units + kFrames - 1) / kFrames;
   std::vector<KittiMatched> parts(tasks);
   parallel_for(tasks, thread_count(threads), [&](std::size_t task) {

@@ -20,17 +20,17 @@ enum class View3 : std::uint8_t { image, ground, solid };
 // A box on the ground: centre, low and high end, length along `angle`, width across; the angle turns x towards y.
 constexpr std::size_t kSolid = 7;  // x, y, low, high, length, width, angle
 
-// One side by frame. `box` has 4 numbers per row (left, top, right, bottom) or kSolid. `kind` holds one bit per level: of a truth
-// whether it is within the level, of a detection whether it is too small for it. `group` is its class, or -1; `own` is 0
-// where a truth is of a class beside that one, which is matched and never counted.
+// One side by frame. `box` has 4 numbers per row (left, top, right, bottom) or kSolid. `kind` holds one bit per level:
+// of a truth whether it is within the level, of a detection whether it is too small for it. `group` is its class, or
+// -1; `own` is 0 where a truth is of a class beside that one, which is matched and never counted.
 struct KittiSide {
   View<std::int64_t> begin;
   Matrix<double> box;
   View<std::int32_t> group;
   View<std::uint8_t> kind;
   View<double> alpha;
-  View<std::uint8_t> own;    // of truths
-  View<double> score;        // of detections
+  View<std::uint8_t> own;  // of truths
+  View<double> score;      // of detections
 };
 
 struct KittiEvent {
@@ -52,9 +52,11 @@ struct KittiMatched {
 
 double overlap_of(View3 view, const double* a, const double* b);
 
-// `region` are left, top, right, bottom by frame; they act in images alone. `least` is the overlap that a class must exceed.
-KittiMatched kitti_match(View3 view, const KittiSide& truth, const KittiSide& detection, View<std::int64_t> region_begin,
-                         Matrix<double> region, View<double> least, std::size_t levels, long threads);
+// `region` are left, top, right, bottom by frame; they act in images alone. `least` is the overlap that a class must
+// exceed.
+KittiMatched kitti_match(View3 view, const KittiSide& truth, const KittiSide& detection,
+                         View<std::int64_t> region_begin, Matrix<double> region, View<double> least, std::size_t levels,
+                         long threads);
 
 // Events of one class by falling score.
 struct KittiEvents {

@@ -11,8 +11,8 @@ namespace steelyard::solid {
 
 constexpr std::size_t kTruthFields = 15, kResultFields = 16;  // the type and numbers; a result has a score at the end
 
-// Numbers are columns behind the type: truncated, occluded, alpha, left, top, right, bottom, height, width, length, x, y, z,
-// rotation_y, score.
+// Numbers are columns behind the type: truncated, occluded, alpha, left, top, right, bottom, height, width, length, x,
+// y, z, rotation_y, score.
 struct KittiRows {
   std::array<std::vector<double>, kResultFields - 1> numbers;
   std::vector<std::int32_t> type, line;

@@ -1,7 +1,7 @@
 // KITTI's 41 places of recall under weights of frames: see kitti.hpp.
 //
-// A frame of weight w stands for w frames: its scores come w times. The part of a weight beyond a whole number is a piece
-// of its own, so that weights may be any numbers.
+// A frame of weight w stands for w frames: its scores come w times. The part of a weight beyond a whole number is a
+// piece of its own, so that weights may be any numbers.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -138,8 +138,8 @@ void kitti_areas_by_unit(const KittiEvents& events, View<double> truths, double*
 }
 
 KittiCurve kitti_curve(const KittiEvents& events, View<double> truths, const double* weights) {
-  return walk(events, hit_places(events, 0, events.score.size()), 0, events.score.size(), weighed_truths(truths, weights),
-              {weights});
+  return walk(events, hit_places(events, 0, events.score.size()), 0, events.score.size(),
+              weighed_truths(truths, weights), {weights});
 }
 
 }  // namespace steelyard::solid

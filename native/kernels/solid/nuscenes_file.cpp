@@ -14,11 +14,21 @@ namespace {
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
 enum Key : unsigned {
-  kSample, kTranslation, kSize, kRotation, kVelocity, kEgo, kName, kScore, kAttribute, kPoints, kKeys
+  kSample,
+  kTranslation,
+  kSize,
+  kRotation,
+  kVelocity,
+  kEgo,
+  kName,
+  kScore,
+  kAttribute,
+  kPoints,
+  kKeys
 };
-constexpr std::string_view kKeyNames[kKeys] = {
-    "sample_token", "translation", "size", "rotation", "velocity", "ego_translation", "detection_name", "detection_score",
-    "attribute_name", "num_pts"};
+constexpr std::string_view kKeyNames[kKeys] = {"sample_token",   "translation",     "size",           "rotation",
+                                               "velocity",       "ego_translation", "detection_name", "detection_score",
+                                               "attribute_name", "num_pts"};
 
 class Reader {
  public:
@@ -148,7 +158,8 @@ class Reader {
   void value(Key key) {
     switch (key) {
       case kSample:
-        if (in_.text(&scratch_) != sample_) wrong("another sample than the one that the box stands under", kKeyNames[key]);
+        if (in_.text(&scratch_) != sample_)
+          wrong("another sample than the one that the box stands under", kKeyNames[key]);
         break;
       case kTranslation: numbers(out_.translation, 3, false, kKeyNames[key]); break;
       case kSize: numbers(out_.size, 3, false, kKeyNames[key]); break;

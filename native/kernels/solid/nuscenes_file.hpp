@@ -18,8 +18,9 @@ struct Names {
 
 struct NuScenesRows {
   std::vector<std::string> samples;
-  std::vector<std::int64_t> begin;                                          // of each sample's boxes, and the end
-  std::vector<double> translation, size, rotation, velocity, ego_offset;  // 3, 3, 4, 2, 3 per row; not known: not a number
+  std::vector<std::int64_t> begin;  // of each sample's boxes, and the end
+  std::vector<double> translation, size, rotation, velocity,
+      ego_offset;  // 3, 3, 4, 2, 3 per row; not known: not a number
   std::vector<double> score, points;
   Names name, attribute;
   std::vector<std::string> ego_samples, scene_samples, scenes;

@@ -6,8 +6,8 @@
 
 namespace steelyard::solid {
 
-// A step of one must move a sum of weights and a recall. Above this many weighed truths all weights are divided by a power of
-// two, which leaves every ratio the same to the bit.
+// A step of one must move a sum of weights and a recall. Above this many weighed truths all weights are divided by a
+// power of two, which leaves every ratio the same to the bit.
 constexpr int kMostTruthBits = 44;
 
 struct Weighed {

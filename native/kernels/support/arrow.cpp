@@ -83,8 +83,16 @@ void export_column(const Columns& columns, size_t place, ArrowArray* out) {
   hold->buffers[0] = column.nulls() ? column.valid() : nullptr;
   hold->buffers[1] = text ? column.offsets() : column.values();
   hold->buffers[2] = text ? column.values() : nullptr;
-  *out = {column.length(), column.nulls(), 0, text ? 3 : 2, 0, hold->buffers, nullptr, nullptr,
-          release<ArrowArray, ArrayHold>, hold.get()};
+  *out = {column.length(),
+          column.nulls(),
+          0,
+          text ? 3 : 2,
+          0,
+          hold->buffers,
+          nullptr,
+          nullptr,
+          release<ArrowArray, ArrayHold>,
+          hold.get()};
   hold.release();
 }
 
@@ -93,8 +101,15 @@ void export_column(const Columns& columns, size_t place, ArrowSchema* out) {
   auto hold = std::make_unique<SchemaHold>();
   hold->columns = columns;
   hold->format[0] = column.kind() == 'u' ? 'U' : column.kind();  // U: texts with long offsets
-  *out = {hold->format, column.name().c_str(), nullptr, 2 /* nullable */, 0, nullptr, nullptr,
-          release<ArrowSchema, SchemaHold>, hold.get()};
+  *out = {hold->format,
+          column.name().c_str(),
+          nullptr,
+          2 /* nullable */,
+          0,
+          nullptr,
+          nullptr,
+          release<ArrowSchema, SchemaHold>,
+          hold.get()};
   hold.release();
 }
 
@@ -117,8 +132,15 @@ int get_schema(ArrowArrayStream* stream, ArrowSchema* out) {
   try {
     const auto& columns = static_cast<StreamHold*>(stream->private_data)->columns;
     auto hold = export_columns<ArrowSchema, SchemaHold>(columns);
-    *out = {"+s", "", nullptr, 0, static_cast<int64_t>(columns->size()), hold->children.data(), nullptr,
-            release<ArrowSchema, SchemaHold>, hold.get()};
+    *out = {"+s",
+            "",
+            nullptr,
+            0,
+            static_cast<int64_t>(columns->size()),
+            hold->children.data(),
+            nullptr,
+            release<ArrowSchema, SchemaHold>,
+            hold.get()};
     hold.release();
     return 0;
   } catch (const std::bad_alloc&) {
@@ -135,8 +157,16 @@ int get_next(ArrowArrayStream* stream, ArrowArray* out) {
   try {
     auto hold = export_columns<ArrowArray, ArrayHold>(mine->columns);
     const int64_t rows = mine->columns->empty() ? 0 : mine->columns->front().length();
-    *out = {rows, 0, 0, 1, static_cast<int64_t>(mine->columns->size()), hold->buffers, hold->children.data(), nullptr,
-            release<ArrowArray, ArrayHold>, hold.get()};
+    *out = {rows,
+            0,
+            0,
+            1,
+            static_cast<int64_t>(mine->columns->size()),
+            hold->buffers,
+            hold->children.data(),
+            nullptr,
+            release<ArrowArray, ArrayHold>,
+            hold.get()};
     hold.release();
     mine->given = true;
     return 0;

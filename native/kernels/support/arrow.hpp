@@ -1,5 +1,5 @@
-// A table as a stream of Arrow's C interface (https://arrow.apache.org/docs/format/CStreamInterface.html): pandas, polars,
-// DuckDB and pyarrow take it, and nothing of Arrow is linked. The structures are those of the specification.
+// A table as a stream of Arrow's C interface (https://arrow.apache.org/docs/format/CStreamInterface.html): pandas,
+// polars, DuckDB and pyarrow take it, and nothing of Arrow is linked. The structures are those of the specification.
 #pragma once
 
 #include <cstdint>

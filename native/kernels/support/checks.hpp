@@ -1,5 +1,5 @@
-// Checks of numbers that cross the boundary: one pass each, before a kernel runs. What fails is a std::invalid_argument,
-// in Python a ValueError.
+// Checks of numbers that cross the boundary: one pass each, before a kernel runs. What fails is a
+// std::invalid_argument, in Python a ValueError.
 #pragma once
 
 #include <cmath>
@@ -16,7 +16,8 @@ inline void require(bool condition, const char* message) {
   if (!condition) throw std::invalid_argument(message);
 }
 
-// Whether every number lies in [low, high]; not a number lies nowhere. Without a branch, so that compilers make vector code.
+// Whether every number lies in [low, high]; not a number lies nowhere. Without a branch, so that compilers make vector
+// code.
 inline bool all_within(const double* x, std::size_t n, double low, double high) {
   std::uint64_t outside = 0;
   for (std::size_t i = 0; i < n; ++i) outside += !((x[i] >= low) & (x[i] <= high));

@@ -37,8 +37,8 @@ std::vector<Frame> frames_of(const Rows& truth, const Rows& prediction, const Ov
   std::size_t t = 0, p = 0, o = 0;
   while (t < truth.count || p < prediction.count) {
     const bool has_truth = t < truth.count, has_prediction = p < prediction.count;
-    const std::int64_t at = !has_prediction || (has_truth && truth.frame[t] <= prediction.frame[p]) ? truth.frame[t]
-                                                                                                  : prediction.frame[p];
+    const std::int64_t at =
+        !has_prediction || (has_truth && truth.frame[t] <= prediction.frame[p]) ? truth.frame[t] : prediction.frame[p];
     Frame frame{t, t, p, p, o, o};
     while (t < truth.count && truth.frame[t] == at) ++t;
     while (p < prediction.count && prediction.frame[p] == at) ++p;
@@ -64,7 +64,8 @@ void BoxOverlaps::add(const double* truth, std::size_t n, std::size_t t0, const 
   // Predictions by their left edge: those that can touch a true box stand together.
   order_.resize(m);
   for (std::size_t j = 0; j < m; ++j) order_[j] = static_cast<std::uint32_t>(j);
-  std::sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) { return prediction[4 * a] < prediction[4 * b]; });
+  std::sort(order_.begin(), order_.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return prediction[4 * a] < prediction[4 * b]; });
   corners_.resize(5 * m);
   double *left = corners_.data(), *top = left + m, *right = top + m, *low = right + m, *area = low + m;
   double widest = 0.0;
@@ -81,7 +82,8 @@ void BoxOverlaps::add(const double* truth, std::size_t n, std::size_t t0, const 
     if (!(own > kEpsilon)) continue;
     const double reach = x0 - widest - 1e-9 * (std::fabs(x0) + widest);
     const std::size_t first = out.size();
-    for (std::size_t j = static_cast<std::size_t>(std::lower_bound(left, left + m, reach) - left); j < m && left[j] < x1; ++j) {
+    for (std::size_t j = static_cast<std::size_t>(std::lower_bound(left, left + m, reach) - left);
+         j < m && left[j] < x1; ++j) {
       if (right[j] <= x0 || top[j] >= y1 || low[j] <= y0) continue;
       const double width = std::min(x1, right[j]) - std::max(x0, left[j]);
       const double height = std::min(y1, low[j]) - std::max(y0, top[j]);
@@ -133,7 +135,8 @@ std::int64_t code_tracks(const std::int64_t* frame, const std::int64_t* track, s
 
 // Each row's best column, or each column's best row: where they are all different and clearly the best, no other answer
 // is as good.
-bool FramePairing::by_looking(const Edge* edges, std::size_t count, bool by_column, double near, std::int64_t* partner) {
+bool FramePairing::by_looking(const Edge* edges, std::size_t count, bool by_column, double near,
+                              std::int64_t* partner) {
   for (std::size_t e = 0; e < count; ++e) {
     const std::uint32_t mine = by_column ? edges[e].column : edges[e].row;
     best_[mine] = second_[mine] = 0.0;
@@ -311,7 +314,8 @@ void FramePairing::solve(const std::vector<Edge>& edges, std::size_t rows, std::
   }
   if (rest_.empty()) return;
   parent_.resize(rows + columns);
-  for (const Edge& e : rest_) parent_[e.row] = e.row, parent_[rows + e.column] = static_cast<std::uint32_t>(rows + e.column);
+  for (const Edge& e : rest_)
+    parent_[e.row] = e.row, parent_[rows + e.column] = static_cast<std::uint32_t>(rows + e.column);
   auto root = [&](std::uint32_t x) {
     while (parent_[x] != x) x = parent_[x] = parent_[parent_[x]];
     return x;
@@ -351,7 +355,8 @@ void match_frames(const std::vector<Frame>& frames, const Overlap* overlaps, dou
     column.resize(f.truth_end - f.truth);
     pairing.solve(edges, f.truth_end - f.truth, f.prediction_end - f.prediction, lift, column.data());
     for (std::size_t i = 0; i < column.size(); ++i) {
-      if (column[i] >= 0) partner[f.prediction + static_cast<std::size_t>(column[i])] = static_cast<std::int64_t>(f.truth + i);
+      if (column[i] >= 0)
+        partner[f.prediction + static_cast<std::size_t>(column[i])] = static_cast<std::int64_t>(f.truth + i);
     }
   }
 }

@@ -74,7 +74,8 @@ class BoxOverlaps {
   std::vector<std::uint32_t> order_;
 };
 
-// Codes from 0 of the tracks of a run, in the order of their ids. Gives a row whose track appears twice in its frame, or -1.
+// Codes from 0 of the tracks of a run, in the order of their ids. Gives a row whose track appears twice in its frame,
+// or -1.
 std::int64_t code_tracks(const std::int64_t* frame, const std::int64_t* track, std::size_t count, std::int32_t* code);
 
 // What scipy.optimize.linear_sum_assignment answers: the column of each row, or -1. `cost` is n x m.
@@ -90,7 +91,8 @@ struct Edge {
 // that has the worths and 0 elsewhere. A frame falls into blocks that do not touch; most are decided by looking.
 class FramePairing {
  public:
-  // `partner[row]` is a column, or -1. `lift` is added to every worth: with a large one as many pairs as can be are made.
+  // `partner[row]` is a column, or -1. `lift` is added to every worth: with a large one as many pairs as can be are
+  // made.
   void solve(const std::vector<Edge>& edges, std::size_t rows, std::size_t columns, double lift, std::int64_t* partner);
 
  private:

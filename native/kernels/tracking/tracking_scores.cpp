@@ -14,7 +14,8 @@ namespace {
 // Numbers of the pairs of tracks that ever meet, in the order in which they first do.
 class TrackPairs {
  public:
-  explicit TrackPairs(std::size_t expected) : slots_(std::bit_ceil(2 * expected + 16), kEmpty), mask_(slots_.size() - 1) {}
+  explicit TrackPairs(std::size_t expected)
+      : slots_(std::bit_ceil(2 * expected + 16), kEmpty), mask_(slots_.size() - 1) {}
 
   std::uint32_t number(std::uint32_t truth, std::uint32_t prediction) {
     const std::uint64_t key = (std::uint64_t{truth} << 32) | prediction;
@@ -65,7 +66,8 @@ double numpy_sum(const Overlap* first, const Overlap* last, std::size_t from, st
   if (n <= 128) {
     double lanes[8] = {};
     const std::size_t whole = from + n - n % 8;
-    for (; first != last && first->prediction < whole; ++first) lanes[(first->prediction - from) % 8] += first->similarity;
+    for (; first != last && first->prediction < whole; ++first)
+      lanes[(first->prediction - from) % 8] += first->similarity;
     double sum = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
     for (; first != last; ++first) sum += first->similarity;
     return sum;
@@ -81,7 +83,8 @@ std::vector<std::uint32_t> in_order(const TrackPairs& pairs) {
   std::vector<std::uint32_t> order(pairs.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint32_t>(i);
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return pairs.truth(a) != pairs.truth(b) ? pairs.truth(a) < pairs.truth(b) : pairs.prediction(a) < pairs.prediction(b);
+    return pairs.truth(a) != pairs.truth(b) ? pairs.truth(a) < pairs.truth(b)
+                                            : pairs.prediction(a) < pairs.prediction(b);
   });
   return order;
 }
@@ -105,7 +108,8 @@ void score_hota(const std::vector<Frame>& frames, const Rows& truth, const Rows&
   std::vector<double> potential, across;
   for (const Frame& f : frames) {
     across.assign(f.prediction_end - f.prediction, 0.0);
-    for (std::size_t o = f.pair; o < f.pair_end; ++o) across[overlaps[o].prediction - f.prediction] += overlaps[o].similarity;
+    for (std::size_t o = f.pair; o < f.pair_end; ++o)
+      across[overlaps[o].prediction - f.prediction] += overlaps[o].similarity;
     for (std::size_t o = f.pair; o < f.pair_end;) {
       std::size_t end = o;
       while (end < f.pair_end && overlaps[end].truth == overlaps[o].truth) ++end;
@@ -145,7 +149,8 @@ void score_hota(const std::vector<Frame>& frames, const Rows& truth, const Rows&
     for (std::size_t o = f.pair; o < f.pair_end; ++o) {
       const Overlap& one = overlaps[o];
       if (partner[one.truth - f.truth] != static_cast<std::int64_t>(one.prediction - f.prediction)) continue;
-      const std::size_t level = static_cast<std::size_t>(std::upper_bound(limits, limits + kAlphas, one.similarity) - limits);
+      const std::size_t level =
+          static_cast<std::size_t>(std::upper_bound(limits, limits + kAlphas, one.similarity) - limits);
       levels[number[o] * (kAlphas + 1) + level] += 1.0;
       similar[number[o] * (kAlphas + 1) + level] += one.similarity;
     }
@@ -193,7 +198,8 @@ void score_clear(const std::vector<Frame>& frames, const Rows& truth, const Rows
                  double threshold, Keeps keeps, Scores& out, std::int64_t* partner, std::uint8_t* event) {
   double tp = 0, fn = 0, fp = 0, switches = 0;
   std::vector<std::int32_t> ever(truth.tracks, -1), last(truth.tracks, -1);
-  std::vector<double> seen = lengths(truth), matched(truth.tracks, 0.0), starts(truth.tracks, 0.0), near(truth.tracks, 0.0);
+  std::vector<double> seen = lengths(truth), matched(truth.tracks, 0.0), starts(truth.tracks, 0.0),
+                      near(truth.tracks, 0.0);
   std::vector<std::int32_t> touched;  // truths that were matched in the last frame that was walked
   FramePairing pairing;
   std::vector<Edge> edges;
@@ -224,7 +230,8 @@ void score_clear(const std::vector<Frame>& frames, const Rows& truth, const Rows
       const Overlap& one = overlaps[o];
       const std::size_t i = one.truth - f.truth, j = one.prediction - f.prediction;
       if (!reaches(one.similarity) || used[j] || column[i] >= 0) continue;
-      const bool goes_on = trackeval && last[static_cast<std::size_t>(truth.track[one.truth])] == prediction.track[one.prediction];
+      const bool goes_on =
+          trackeval && last[static_cast<std::size_t>(truth.track[one.truth])] == prediction.track[one.prediction];
       const double worth = (goes_on ? 1000.0 : 0.0) + one.similarity;
       edges.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j), worth});
     }
@@ -310,7 +317,8 @@ void score_identity(const Rows& truth, const Rows& prediction, const Overlap* ov
     std::size_t last = first;
     std::vector<std::uint32_t> rows, columns;
     for (; last < by_block.size() && by_block[last].first == by_block[first].first; ++last) {
-      rows.push_back(pairs.truth(by_block[last].second)), columns.push_back(tracks + pairs.prediction(by_block[last].second));
+      rows.push_back(pairs.truth(by_block[last].second)),
+          columns.push_back(tracks + pairs.prediction(by_block[last].second));
     }
     for (auto* side : {&rows, &columns}) {
       std::sort(side->begin(), side->end());

@@ -4,8 +4,8 @@
 #include "wide/target.hpp"
 
 namespace steelyard::STEELYARD_TARGET {
-void byte_products(const std::int8_t* weights, std::size_t rows, std::size_t columns, const std::int8_t* x, std::size_t vectors,
-                   std::int32_t start, float* out) {
+void byte_products(const std::int8_t* weights, std::size_t rows, std::size_t columns, const std::int8_t* x,
+                   std::size_t vectors, std::int32_t start, float* out) {
   for (std::size_t v = 0; v < vectors; ++v) {
     for (std::size_t r = 0; r < rows; ++r) {
       std::int32_t sum = start;

@@ -16,7 +16,8 @@ Lanes<std::int32_t, C> all_truths(const ClassJob& job) {
 }
 
 // What is marked at a threshold, in the end.
-Lanes<std::int32_t, C> marked_at(const ClassJob& job, const EventRows& rows, const MarkedEvents& marked, std::size_t t) {
+Lanes<std::int32_t, C> marked_at(const ClassJob& job, const EventRows& rows, const MarkedEvents& marked,
+                                 std::size_t t) {
   Tally<C> tally(job.heaviest);
   tally.add_rows(marked.begin[t], marked.begin[t + 1], [&](std::size_t i) { return rows.weight[marked.event[i]].v; });
   return tally.total();
@@ -67,7 +68,8 @@ bool begin(const ClassJob& job, Lanes<std::int32_t, C>& positives, bool* counts)
 void read_grid(const ClassJob& job) {
   Lanes<std::int32_t, C> positives = all_truths(job), found[kMostThresholds];
   auto* scratch = static_cast<Floats*>(job.scratch);
-  const EventRows rows{reinterpret_cast<RunSums*>(scratch), reinterpret_cast<Bytes*>(scratch + 2 * job.marks.runs.rows)};
+  const EventRows rows{reinterpret_cast<RunSums*>(scratch),
+                       reinterpret_cast<Bytes*>(scratch + 2 * job.marks.runs.rows)};
   rows.take(job);
   Lanes<std::int32_t, C> first{};
   for (std::size_t t = job.thresholds; t-- > 0;) {
@@ -114,12 +116,14 @@ void read_ties(const ClassJob& job) {
     if (job.figure == BoxFigure::step) {
       const TieSteps reading(job, t);
       auto share = [&](double of, std::size_t l) { return of / static_cast<double>(positives[l]); };
-      put<C>(job, t, counts, [&](std::size_t l) { return share(reading.figure[l], l); },
-             [&](std::size_t l) { return share(static_cast<double>(reading.found[l]), l); });
+      put<C>(
+          job, t, counts, [&](std::size_t l) { return share(reading.figure[l], l); },
+          [&](std::size_t l) { return share(static_cast<double>(reading.found[l]), l); });
     } else {
       const TieBestF1 reading(job, t, positives);
-      put<C>(job, t, counts, [&](std::size_t l) { return 2 * reading.best[l]; },
-             [](std::size_t) { return static_cast<double>(NAN); });
+      put<C>(
+          job, t, counts, [&](std::size_t l) { return 2 * reading.best[l]; },
+          [](std::size_t) { return static_cast<double>(NAN); });
     }
   }
 }

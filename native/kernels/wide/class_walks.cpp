@@ -12,7 +12,8 @@ constexpr std::size_t L = kRealLanes;
 void walk_class(const ClassJob& job) {
   const Events& in = job.events;
   Reals<L> positives{}, scale;
-  for (std::size_t i = 0; i < in.truths; ++i) add(positives, job.weights + static_cast<std::size_t>(in.truth_unit[i]) * L);
+  for (std::size_t i = 0; i < in.truths; ++i)
+    add(positives, job.weights + static_cast<std::size_t>(in.truth_unit[i]) * L);
   bool any = false, counts[L];
   const double last = static_cast<double>(job.points - 1);
   for (std::size_t l = 0; l < L; ++l) {
@@ -65,9 +66,11 @@ void walk_class(const ClassJob& job) {
       case BoxFigure::best_f1: {
         BestF1<L> reading({plain}, positives.v);
         walk(events, reading);
-        put<L>(job, t, counts, [&](std::size_t l) { return reading.figure[l]; }, [&](std::size_t l) {
-          return reading.at[l] == BestF1<L>::kNone ? static_cast<double>(NAN) : in.score[reading.at[l]];
-        });
+        put<L>(
+            job, t, counts, [&](std::size_t l) { return reading.figure[l]; },
+            [&](std::size_t l) {
+              return reading.at[l] == BestF1<L>::kNone ? static_cast<double>(NAN) : in.score[reading.at[l]];
+            });
         break;
       }
       default: {

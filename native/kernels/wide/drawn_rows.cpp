@@ -1,8 +1,8 @@
 // The rows of a class of labels under rows of counted weights, as a walk sees them, and what it reads there.
 //
 // A draw takes a unit 0, 1, 2, ... times, so that all that is added up are whole numbers, 32 draws side by side. The
-// results are those of reference.hpp to the bit: its sums are whole numbers too, and average precision adds the same terms
-// in the same order.
+// results are those of reference.hpp to the bit: its sums are whole numbers too, and average precision adds the same
+// terms in the same order.
 //
 // Most rows are not of the class and tied with none. They are no events of the walk: a reading adds them up where it
 // stops, in a loop without a branch.
@@ -120,7 +120,8 @@ struct DrawnSteps {
     hits.clear();
   }
   void figure(double* out) const {
-    for (std::size_t l = 0; l < D; ++l) out[l] = tp[l] ? area[l] / static_cast<double>(tp[l]) : static_cast<double>(NAN);
+    for (std::size_t l = 0; l < D; ++l)
+      out[l] = tp[l] ? area[l] / static_cast<double>(tp[l]) : static_cast<double>(NAN);
   }
 
  private:
@@ -161,7 +162,8 @@ struct DrawnArea {
     between.to_end(fp);
     for (std::size_t l = 0; l < D; ++l) {
       const std::uint64_t all = std::uint64_t{tp[l]} * fp[l];
-      out[l] = all ? static_cast<double>(2 * (all - missing[l]) - halves[l]) * 0.5 / static_cast<double>(all) : static_cast<double>(NAN);
+      out[l] = all ? static_cast<double>(2 * (all - missing[l]) - halves[l]) * 0.5 / static_cast<double>(all)
+                   : static_cast<double>(NAN);
     }
   }
 

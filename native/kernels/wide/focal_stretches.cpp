@@ -1,8 +1,8 @@
 // The focal loss of a stretch of logits: plain loops that compilers turn into vector code. See losses/focal.hpp.
 //
-// With e = exp(-|x|), which is at most 1, nothing overflows: the sigmoids of |x| and -|x| are 1 / (1 + e) and e / (1 + e), and
-// log(1 + e) = 2 artanh(s) with s = e / (2 + e), which is at most 1/3. Both functions are polynomials here, so that the bits
-// are the same everywhere; each is right to about two units in the last place.
+// With e = exp(-|x|), which is at most 1, nothing overflows: the sigmoids of |x| and -|x| are 1 / (1 + e) and e / (1 +
+// e), and log(1 + e) = 2 artanh(s) with s = e / (2 + e), which is at most 1/3. Both functions are polynomials here, so
+// that the bits are the same everywhere; each is right to about two units in the last place.
 #include <math.h>
 
 #include <bit>
@@ -30,7 +30,8 @@ inline float exp_of_minus(float a) {
   p = p * r + 0.16666576f;
   p = p * r + 0.5f;
   p = (p * r) * r + r + 1.0f;
-  const auto whole = static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(kRound));
+  const auto whole =
+      static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(kRound));
   const std::int32_t half = whole >> 1;  // in two steps: the power itself may be too small for a float
   return p * power_of_two(half) * power_of_two(whole - half);
 }

@@ -7,8 +7,15 @@
 namespace steelyard::STEELYARD_TARGET {
 
 const WideKernels& table() {
-  static constexpr WideKernels kernels{STEELYARD_TEXT(STEELYARD_TARGET), walk_class, count_class, walk_rows,
-                                       walk_drawn, poisson_weights, poisson_counts, byte_products, focal_stretch};
+  static constexpr WideKernels kernels{STEELYARD_TEXT(STEELYARD_TARGET),
+                                       walk_class,
+                                       count_class,
+                                       walk_rows,
+                                       walk_drawn,
+                                       poisson_weights,
+                                       poisson_counts,
+                                       byte_products,
+                                       focal_stretch};
   return kernels;
 }
 

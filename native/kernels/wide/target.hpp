@@ -12,8 +12,8 @@ void walk_rows(const RowJob& job);
 void walk_drawn(const DrawnJob& job);
 void poisson_weights(const std::uint64_t* streams, std::size_t units, std::size_t first, double* out);
 void poisson_counts(const std::uint64_t* streams, std::size_t units, std::size_t first, std::uint8_t* out);
-void byte_products(const std::int8_t* weights, std::size_t rows, std::size_t columns, const std::int8_t* x, std::size_t vectors,
-                   std::int32_t start, float* out);
+void byte_products(const std::int8_t* weights, std::size_t rows, std::size_t columns, const std::int8_t* x,
+                   std::size_t vectors, std::int32_t start, float* out);
 double focal_stretch(const FocalStretch& job);
 
 const WideKernels& table();

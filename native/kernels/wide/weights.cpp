@@ -9,8 +9,8 @@ constexpr auto kThresholds = poisson_thresholds();
 constexpr std::size_t kCommon = 6;  // counts above are rare
 
 // The random words of two draws that share them, one pair per unit.
-void words(const std::uint64_t* STEELYARD_RESTRICT streams, std::size_t units, std::size_t draw, std::uint32_t* STEELYARD_RESTRICT even,
-           std::uint32_t* STEELYARD_RESTRICT odd) {
+void words(const std::uint64_t* STEELYARD_RESTRICT streams, std::size_t units, std::size_t draw,
+           std::uint32_t* STEELYARD_RESTRICT even, std::uint32_t* STEELYARD_RESTRICT odd) {
   const std::uint64_t counter = kGolden * (draw / 2 + 1);
   for (std::size_t u = 0; u < units; ++u) {
     const std::uint64_t bits = mix64(streams[u] + counter);
@@ -63,7 +63,8 @@ void poisson_counts(const std::uint64_t* streams, std::size_t units, std::size_t
     }
     if (top < kThresholds.data()[kCommon]) continue;
     for (std::size_t d = 0; d < kWeightDraws; ++d) {
-      for (std::size_t k = kCommon; k < kPoissonSteps; ++k) to[d] = static_cast<std::uint8_t>(to[d] + (bits[d] >= kThresholds.data()[k]));
+      for (std::size_t k = kCommon; k < kPoissonSteps; ++k)
+        to[d] = static_cast<std::uint8_t>(to[d] + (bits[d] >= kThresholds.data()[k]));
     }
   }
 }

@@ -1,9 +1,9 @@
 // Kernels that are compiled once for each set of instructions, and chosen when they are first called.
 //
-// The files of this folder are built as kernels_baseline and, on x86-64, once more as kernels_avx2 (native/CMakeLists.txt).
-// Each build stands in a namespace of its own, STEELYARD_TARGET, and gives one table of functions. The best one that the
-// machine can run is taken; with STEELYARD_SIMD=baseline in the environment, the first. All give the same bits: nothing
-// is fused, and no sum is added up in another order.
+// The files of this folder are built as kernels_baseline and, on x86-64, once more as kernels_avx2
+// (native/CMakeLists.txt). Each build stands in a namespace of its own, STEELYARD_TARGET, and gives one table of
+// functions. The best one that the machine can run is taken; with STEELYARD_SIMD=baseline in the environment, the
+// first. All give the same bits: nothing is fused, and no sum is added up in another order.
 //
 // A new kernel here: a function in wide/<name>.cpp, its declaration in wide/target.hpp, a member below.
 #pragma once
