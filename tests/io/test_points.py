@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.io.points import parse_points
+from steelyard.io.read import parse_points
 from steelyard.io.shapes import pack_mask
 from steelyard.maps.load import numpy_file
 from steelyard.maps.nifti import nifti_volume

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.io.points import parse_points
+from steelyard.io.read import parse_points
 from steelyard.match.conic import fit_ellipse
 from steelyard.match.ellipses import distances
 

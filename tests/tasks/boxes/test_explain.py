@@ -18,7 +18,7 @@ from support.paths import ROOT, TESTS
 
 import steelyard as sy
 from steelyard.core.statistic import SharedCache
-from steelyard.tasks.boxes.others import OURS, TOOLS, BoxConventions, explain_tools, values
+from steelyard.tasks.boxes.explain import OURS, TOOLS, BoxConventions, explain_tools, values
 from steelyard.tasks.boxes.pairs import BoxPairs
 
 jsonschema = lazy("jsonschema")
@@ -69,7 +69,7 @@ def test_pycocotools(seed: int) -> None:
 def test_points_are_those_of_torch() -> None:
     import torch
 
-    from steelyard.tasks.boxes.single import linspace_single
+    from steelyard.tasks.boxes.explain import linspace_single
 
     for start, stop, points in ((0.0, 1.0, 101), (0.5, 0.95, 10)):
         assert np.array_equal(linspace_single(start, stop, points), torch.linspace(start, stop, points).numpy())

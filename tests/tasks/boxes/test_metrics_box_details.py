@@ -14,7 +14,7 @@ from steelyard.core import catalogue
 from steelyard.core.scene import BoxShape
 from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
-from steelyard.tasks.boxes import figures, picture, tables
+from steelyard.tasks.boxes import views as boxes_views
 from steelyard.tasks.boxes.matches import CROWD, DIFFICULT, GROUP, LOST, match_input
 from steelyard.tasks.boxes.precision import AveragePrecision, reference_arrays
 from steelyard.tasks.boxes.ranking import RankingFigure, RankingSummary, detections
@@ -87,7 +87,7 @@ def test_the_listing_of_flags() -> None:
 
 def test_a_picture_of_flags() -> None:
     pairs = pairs_of("boxes", TRUTH, FOUND)
-    shown = picture.scene(pairs, 0, catalogue.parse("f1", "boxes"))
+    shown = boxes_views.scene(pairs, 0, catalogue.parse("f1", "boxes"))
     assert shown.title == "Image i: F1, IoU 0.5, score 0.5 = 1.0000"
     assert shown.summary == "3 true, 4 detected with a score from 0.5, 1 pairs at IoU 0.5"
     assert shown.shapes == (
@@ -96,14 +96,16 @@ def test_a_picture_of_flags() -> None:
         BoxShape("prediction", 100, 0, 10, 10, "dog 0.80", True), BoxShape("prediction", 101, 0, 10, 10, "dog 0.70", True),
         BoxShape("prediction", 200, 0, 10, 10, "dog 0.60", True),
     )  # fmt: skip
-    sure = picture.scene(pairs, 0, catalogue.parse("f1(score=1, iou=1)", "boxes"))  # whole numbers are thresholds, too
+    sure = boxes_views.scene(
+        pairs, 0, catalogue.parse("f1(score=1, iou=1)", "boxes")
+    )  # whole numbers are thresholds, too
     assert sure.summary == "3 true, 0 detected with a score from 1, 0 pairs at IoU 1"
-    few = picture.scene(pairs, 0, catalogue.parse("map50(max_dets=1)", "boxes"))
+    few = boxes_views.scene(pairs, 0, catalogue.parse("map50(max_dets=1)", "boxes"))
     assert few.summary == "3 true, 2 detected with a score from 0, 1 pairs at IoU 0.5"
-    wrong = picture.scene(pairs, 1, catalogue.parse("f1(score=0.6)", "boxes"))
+    wrong = boxes_views.scene(pairs, 1, catalogue.parse("f1(score=0.6)", "boxes"))
     assert wrong.title == "Image j: F1, IoU 0.5, score 0.6 = 0.0000"
     assert wrong.shapes == (BoxShape("truth", 0, 0, 10, 10, "dog", False),)
-    none = picture.scene(pairs, 0, catalogue.parse("recall(label=dog)", "boxes"))
+    none = boxes_views.scene(pairs, 0, catalogue.parse("recall(label=dog)", "boxes"))
     assert none.title == "Image i: Recall (true positive rate) of dog, IoU 0.5, score 0.5 = undefined"
 
 
@@ -113,16 +115,16 @@ def test_confusion_of_flags() -> None:
     names = ("cat", "dog", "(background)")
     head = ("confusion", "Confusion matrix at IoU 0.5 and score {}: rows of truth by prediction", "truth")
     for score, values in ((0.55, [[1, 0, 0], [0, 0, 1], [0, 1, 0]]), (0.56, [[1, 0, 0], [0, 0, 1], [0, 0, 0]])):
-        table = tables.confusion(pairs, SharedCache(), score=score)
+        table = boxes_views.confusion(pairs, SharedCache(), score=score)
         check_table(table, (head[0], head[1].format(score), head[2]), names, names, values)
     named = pairs_of(
         "boxes", boxes([("i", "cat", 0.0)]), boxes([("i", "dog", 2.0, 0.5), ("i", "dog", 0.0, 0.9)], "score")
     )
-    assert tables.confusion(named, SharedCache()).values.tolist() == [[0, 1, 0], [0, 0, 0], [0, 1, 0]]
-    assert tables.confusion(named, SharedCache(), max_dets=1).values.tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
+    assert boxes_views.confusion(named, SharedCache()).values.tolist() == [[0, 1, 0], [0, 0, 0], [0, 1, 0]]
+    assert boxes_views.confusion(named, SharedCache(), max_dets=1).values.tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
     loose = pairs_of("boxes", boxes([("i", "cat", 0.0)]), boxes([("i", "cat", 2.0, 0.5)], "score"))  # IoU 2/3
-    assert tables.confusion(loose, SharedCache(), iou=0.66).values.tolist() == [[1, 0], [0, 0]]
-    assert tables.confusion(loose, SharedCache(), iou=0.67).values.tolist() == [[0, 1], [1, 0]]
+    assert boxes_views.confusion(loose, SharedCache(), iou=0.66).values.tolist() == [[1, 0], [0, 0]]
+    assert boxes_views.confusion(loose, SharedCache(), iou=0.67).values.tolist() == [[0, 1], [1, 0]]
 
 
 def test_ids_that_are_numbers() -> None:
@@ -225,17 +227,17 @@ def test_more_than_a_hundred_detections() -> None:
     pairs = pairs_of("boxes", truth, predicted)
     heads = ("objects", "detections", "ap", "ap50", "ap75")
     for most, last, counted, ap in ((100, "ar@100", 100, 0), (101, "ar", 101, 1 / 101)):
-        table = tables.classes(pairs, SharedCache(), most)
+        table = boxes_views.classes(pairs, SharedCache(), most)
         check_table(
             table, ("classes", "Average precision by class", "class"), ["cat"], [*heads, last],
             [[1, counted, ap, ap, ap, float(most == 101)]],
         )  # fmt: skip
-    operating = tables.operating(pairs, SharedCache())
+    operating = boxes_views.operating(pairs, SharedCache())
     assert (operating.title, operating.columns[4:]) == (
         "Working points by class, IoU 0.5", ("precision at recall 0.5", "recall at precision 0.9"),
     )  # fmt: skip
     np.testing.assert_allclose(operating.values, [[2 / 102, 0.5, 1 / 101, 1, 1 / 101, nan]], atol=1e-12)
-    made = figures.figures(pairs, State.of(pairs, []), (), 101)
+    made = boxes_views.figures(pairs, State.of(pairs, []), (), 101)
     assert sum(made["scores"]().columns["count"]) == 101
     assert max(made["pr_class"]().columns["y"]) == pytest.approx(1 / 101)
     assert made["ap_class"]().columns["value"] == pytest.approx([1 / 101])
@@ -311,12 +313,12 @@ def test_classes_to_compare(monkeypatch: pytest.MonkeyPatch) -> None:
     need = detections(0.5, "all", "coco")[0]
     standard = catalogue.parse("map", "boxes").iou
     cat = AveragePrecision(iou=standard, only="cat")
-    assert figures.class_metrics(State.of(pairs, [need])) == {"cat": cat}
+    assert boxes_views.class_metrics(State.of(pairs, [need])) == {"cat": cat}
     cow = AveragePrecision(iou=standard, max_dets=7, only="cow")
-    many = figures.class_metrics(State.of(pairs, []), 7)
+    many = boxes_views.class_metrics(State.of(pairs, []), 7)
     assert many == {"cat": AveragePrecision(iou=standard, max_dets=7, only="cat"), "cow": cow}
     three = boxes([("i", "cat", 0.0), ("i", "dog", 50.0), ("i", "dog", 90.0)])
     state = State.of(pairs_of("boxes", three, {**three, "score": [0.9] * 3}), [need])
-    assert list(figures.class_metrics(state)) == ["cat", "dog"]
-    monkeypatch.setattr(figures, "MOST_CLASSES", 1)
-    assert list(figures.class_metrics(state)) == ["dog"]
+    assert list(boxes_views.class_metrics(state)) == ["cat", "dog"]
+    monkeypatch.setattr(boxes_views, "MOST_CLASSES", 1)
+    assert list(boxes_views.class_metrics(state)) == ["dog"]

@@ -14,13 +14,13 @@ from steelyard.core.plan import POINT
 from steelyard.core.records import Records
 from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
-from steelyard.tasks.boxes import figures, tables
+from steelyard.tasks.boxes import views as boxes_views
 from steelyard.tasks.boxes.calibration import LocatedShares, ScoreBins
 from steelyard.tasks.boxes.errors import Repaired
+from steelyard.tasks.boxes.explain import OURS, BoxConventions, hits_by_image, rank_in_image, straight_lines, values
 from steelyard.tasks.boxes.froc import FirstHits
 from steelyard.tasks.boxes.lrp import Located
 from steelyard.tasks.boxes.matches import match_input, match_objects, matches
-from steelyard.tasks.boxes.others import OURS, BoxConventions, hits_by_image, rank_in_image, straight_lines, values
 from steelyard.tasks.boxes.pairs import boxes_of
 from steelyard.tasks.boxes.ranking import detections
 from steelyard.tasks.boxes.sums import ClassesSeen, MatchedOverlap, WorkingCounts
@@ -56,11 +56,11 @@ def test_large_objects() -> None:
 
 def test_what_is_shown_of_large_objects() -> None:
     pairs = pairs_of("boxes", TRUTH, FOUND)
-    assert tables.confusion(pairs, SharedCache()).values.tolist() == [[1, 0, 1], [1, 0, 0], [0, 1, 0]]
-    shown = figures.scores(pairs, SharedCache())
+    assert boxes_views.confusion(pairs, SharedCache()).values.tolist() == [[1, 0, 1], [1, 0, 0], [0, 1, 0]]
+    shown = boxes_views.scores(pairs, SharedCache())
     assert [count for count in shown.columns["count"] if count] == [1, 1, 1]
-    np.testing.assert_allclose(tables.classes(pairs, SharedCache()).values[:, :3], [[2, 2, 51 / 101], [1, 1, 0]])
-    np.testing.assert_allclose(tables.operating(pairs, SharedCache()).values[0, :4], [2 / 3, 0.9, 1, 1 / 2])
+    np.testing.assert_allclose(boxes_views.classes(pairs, SharedCache()).values[:, :3], [[2, 2, 51 / 101], [1, 1, 0]])
+    np.testing.assert_allclose(boxes_views.operating(pairs, SharedCache()).values[0, :4], [2 / 3, 0.9, 1, 1 / 2])
 
 
 MANY = boxes(
@@ -230,14 +230,14 @@ def test_groups_at_every_threshold() -> None:
 def test_hits_just_above_a_half() -> None:
     """A box with IoU 0.52 is a hit at 0.5, and at no other of the ten thresholds."""
     pairs = pairs_of("boxes", boxes([("i", "cat", 0.0)]), boxes([("i", "cat", 0.0, 0.9)], "score") | {"w": [52.0]})
-    shown = figures.scores(pairs, SharedCache()).columns
+    shown = boxes_views.scores(pairs, SharedCache()).columns
     assert (sum(shown["count"][:25]), sum(shown["count"][25:])) == (1, 0)
-    np.testing.assert_allclose(tables.classes(pairs, SharedCache()).values, [[1, 1, 0.1, 1, 0, 0.1]])
-    assert tables.confusion(pairs, SharedCache()).values.tolist() == [[1, 0], [0, 0]]
-    curves = figures.pr_by_iou(pairs, SharedCache(), 100).columns["y"]
+    np.testing.assert_allclose(boxes_views.classes(pairs, SharedCache()).values, [[1, 1, 0.1, 1, 0, 0.1]])
+    assert boxes_views.confusion(pairs, SharedCache()).values.tolist() == [[1, 0], [0, 0]]
+    curves = boxes_views.pr_by_iou(pairs, SharedCache(), 100).columns["y"]
     assert (curves[:101], sum(curves[101:])) == (pytest.approx([1] * 101), 0)
-    assert figures.pr_by_class(pairs, SharedCache(), 100).columns["y"] == pytest.approx([1] * 101)
-    assert tables.operating(pairs, SharedCache()).values[0, :4].tolist() == pytest.approx([1, 0.9, 1, 1])
+    assert boxes_views.pr_by_class(pairs, SharedCache(), 100).columns["y"] == pytest.approx([1] * 101)
+    assert boxes_views.operating(pairs, SharedCache()).values[0, :4].tolist() == pytest.approx([1, 0.9, 1, 1])
 
 
 def test_the_classes_that_are_confused_most(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,13 +246,13 @@ def test_the_classes_that_are_confused_most(monkeypatch: pytest.MonkeyPatch) -> 
     truth = boxes([("i", name, 1000.0 * k) for k, name in enumerate(names)])
     predicted = truth | {"label": ["dog", "cow", "cat", "hen"], "score": [0.9] * 4}
     pairs = pairs_of("boxes", truth, predicted)
-    monkeypatch.setattr(figures, "MOST_CLASSES", 2)
-    shown = figures.confusion_figure(pairs, SharedCache())
+    monkeypatch.setattr(boxes_views, "MOST_CLASSES", 2)
+    shown = boxes_views.confusion_figure(pairs, SharedCache())
     assert shown.columns["row"] == ["cat"] * 3 + ["dog"] * 3 + ["(background)"] * 3
     assert shown.columns["count"].tolist() == [0, 1, 0, 1, 0, 0, 0, 0, 0]
     assert shown.caption.endswith(" The 2 of 4 classes that are confused most.")
-    monkeypatch.setattr(figures, "MOST_CLASSES", 4)
-    assert len(figures.confusion_figure(pairs, SharedCache()).columns["row"]) == 25
+    monkeypatch.setattr(boxes_views, "MOST_CLASSES", 4)
+    assert len(boxes_views.confusion_figure(pairs, SharedCache()).columns["row"]) == 25
 
 
 def test_loose_and_repeated_boxes() -> None:
@@ -296,8 +296,8 @@ def test_a_loose_box_on_an_object_that_is_taken() -> None:
 def test_errors_are_looked_at_in_all_images(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = pairs_of("boxes", TRUTH, FOUND)
     for most, said in ((3, ""), (2, " From every 2th image: 1 of 2.")):
-        monkeypatch.setattr(figures, "MOST_LOOKED_AT", most)
-        assert figures.errors(pairs, SharedCache()).caption == (
+        monkeypatch.setattr(boxes_views, "MOST_LOOKED_AT", most)
+        assert boxes_views.errors(pairs, SharedCache()).caption == (
             f"How much AP would rise if all errors of a kind were repaired, each kind alone (TIDE).{said}"
         )
 
@@ -346,11 +346,11 @@ def test_objects_and_detections_are_told_apart() -> None:
     truth = boxes([("i", "cat", 1000.0 * k) for k in range(3)])
     pairs = pairs_of("boxes", truth, truth | {"label": ["dog", "hen", "cow"], "score": [0.9] * 3})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(figures, "MOST_CLASSES", 2)
-        shown = figures.confusion_figure(pairs, SharedCache()).columns
+        patch.setattr(boxes_views, "MOST_CLASSES", 2)
+        shown = boxes_views.confusion_figure(pairs, SharedCache()).columns
     assert shown["row"] == ["cat"] * 3 + ["cow"] * 3 + ["(background)"] * 3
     assert shown["count"].tolist() == [0, 1, 0, 0, 0, 0, 0, 0, 0]
-    assert figures.ap_by_class(pairs, SharedCache(), 100).columns["objects"].tolist() == [3]
+    assert boxes_views.ap_by_class(pairs, SharedCache(), 100).columns["objects"].tolist() == [3]
 
 
 def test_which_of_two_objects_is_taken() -> None:

@@ -7,7 +7,7 @@ import pytest
 from support.shown import agree, check_figure, check_listing, check_table
 
 import steelyard as sy
-from steelyard.tasks.boxes import figures
+from steelyard.tasks.boxes import views as boxes_views
 
 nan = np.nan
 # Of three cats the first detection finds one, the second names a dog, the third finds another: precision over recalls.
@@ -65,7 +65,7 @@ def test_curves_by_class(monkeypatch: pytest.MonkeyPatch) -> None:
         shown.figure("pr_class"), ("pr_class", "curves", "Precision and recall by class, IoU 0.5"), columns,
         {"x": "recall", "y": "precision", "unit": True}, "All classes.",
     )  # fmt: skip
-    monkeypatch.setattr(figures, "MOST_CURVES", 1)
+    monkeypatch.setattr(boxes_views, "MOST_CURVES", 1)
     few = shown.figure("pr_class")
     assert few.columns["series"] == ["cat"] * 101
     assert few.caption == "The 1 classes with the most objects."
@@ -88,14 +88,14 @@ def test_what_errors_cost() -> None:
     shown = report().figure("errors")
     assert (shown.name, shown.chart, shown.title) == ("errors", "bars", "What errors cost")
     assert shown.columns["value"] == pytest.approx([named, missed, 0, 0, 0, 0], abs=1e-9)
-    assert shown.columns["name"][:2] == [figures.TITLES["cls"], figures.TITLES["miss"]]
+    assert shown.columns["name"][:2] == [boxes_views.TITLES["cls"], boxes_views.TITLES["miss"]]
     assert len(set(shown.columns["name"])) == 6
     assert shown.facts == {"x": "AP at IoU 0.5 that a repair would give"}
     assert shown.caption == "How much AP would rise if all errors of a kind were repaired, each kind alone (TIDE)."
 
 
 def test_errors_of_many_detections_are_looked_at_in_some_images(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figures, "MOST_LOOKED_AT", 3)
+    monkeypatch.setattr(boxes_views, "MOST_LOOKED_AT", 3)
     shown = report().figure("errors")  # of the first image alone: both cats are named, the dog is one of them
     assert shown.caption.endswith("(TIDE). From every 2th image: 1 of 2.")
     assert shown.columns["value"] == pytest.approx([0.5, 0, 0, 0, 0, 0], abs=1e-9)
@@ -134,7 +134,7 @@ def test_confusion(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     head = ("confusion", "Confusion matrix at IoU 0.5 and score 0.5: rows of truth by prediction", "truth")
     check_table(figure.table, head, names, names, [[2, 0, 1], [1, 0, 0], [0, 1, 0]])
-    monkeypatch.setattr(figures, "MOST_CLASSES", 1)
+    monkeypatch.setattr(boxes_views, "MOST_CLASSES", 1)
     few = shown.figure("confusion")
     assert few.columns["row"] == ["cat", "cat", "(background)", "(background)"]
     assert few.caption == f"{CAPTION} The 1 of 2 classes that are confused most."

@@ -22,9 +22,9 @@ from steelyard.core.task import Policy
 from steelyard.io.sources import read_sides
 from steelyard.tasks.boxes3d.kitti import Aos, KittiAp
 from steelyard.tasks.boxes3d.nuscenes import EVENTS, CentreMap
-from steelyard.tasks.boxes3d.picture import scene
 from steelyard.tasks.boxes3d.statistics import centre_curves, kitti_curve, least_overlap
 from steelyard.tasks.boxes3d.task import TASK
+from steelyard.tasks.boxes3d.views import scene
 
 GOLDENS = json.loads((TESTS / "goldens" / "boxes3d.json").read_text())
 CASES: dict[str, Any] = {case["id"]: case for case in GOLDENS["cases"]}

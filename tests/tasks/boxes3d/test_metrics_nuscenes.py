@@ -16,7 +16,8 @@ from steelyard.core.plan import POINT, UNITS
 from steelyard.core.records import Column
 from steelyard.core.scene import LineShape, PolygonShape
 from steelyard.core.state import State
-from steelyard.tasks.boxes3d import data, picture, views
+from steelyard.tasks.boxes3d import data, views
+from steelyard.tasks.boxes3d import views as boxes3d_views
 from steelyard.tasks.boxes3d.nuscenes import CentreMap
 
 CLASSES = (
@@ -290,7 +291,7 @@ def test_a_frame_from_above() -> None:
         {"x": 10.5, "y": 2.0, "yaw": math.pi / 2, "score": 0.9}, {"x": 30.0, "y": 8.0, "score": 0.75},
         {"frame": "t", "x": 99.0, "score": 0.5},
     )  # fmt: skip
-    shown = picture.scene(pairs_of("boxes3d", truth, predicted), 0, catalogue.parse("map", "boxes3d"))
+    shown = boxes3d_views.scene(pairs_of("boxes3d", truth, predicted), 0, catalogue.parse("map", "boxes3d"))
     assert shown.title == "Frame s, from above"
     assert shown.summary == "2 true, 2 predicted, 1 found below 2 m; 10 pixels are a metre"
     assert shown.bounds == (60, -120, 340, 70)  # 4 m around the centres
@@ -306,7 +307,7 @@ def test_a_frame_from_above() -> None:
         assert (shape.role, shape.label, shape.matched, shape.facts) == (role, label, matched, facts)
         assert shape.points == pytest.approx(places)
     assert pair == LineShape("pair", 100, -20, 105, -20)
-    other = picture.scene(pairs_of("boxes3d", truth, predicted), 1, catalogue.parse("map", "boxes3d"))
+    other = boxes3d_views.scene(pairs_of("boxes3d", truth, predicted), 1, catalogue.parse("map", "boxes3d"))
     assert (other.title, other.summary, len(other.shapes)) == (
         "Frame t, from above", "1 true, 1 predicted, 1 found below 2 m; 10 pixels are a metre", 3,
     )  # fmt: skip
@@ -315,7 +316,7 @@ def test_a_frame_from_above() -> None:
 def test_a_frame_without_a_box() -> None:
     nothing = {"label": "", **dict.fromkeys(("x", "y", "z", "length", "width", "height", "yaw"), math.nan)}
     both = boxes(nothing, {"frame": "t"})
-    shown = picture.scene(pairs_of("boxes3d", both, {**both, "score": [math.nan, 0.9]}), 0, CentreMap())
+    shown = boxes3d_views.scene(pairs_of("boxes3d", both, {**both, "score": [math.nan, 0.9]}), 0, CentreMap())
     assert (shown.summary, shown.shapes, shown.bounds) == (
         "0 true, 0 predicted, 0 found below 2 m; 10 pixels are a metre", (), None,
     )  # fmt: skip
@@ -325,7 +326,7 @@ def test_no_picture_without_a_place() -> None:
     image = {"frame": ["f"], "label": ["Car"], "left": [0.0], "top": [0.0], "right": [50.0], "bottom": [50.0]}
     pairs = pairs_of("boxes3d", image, {**image, "score": [0.9]})
     with pytest.raises(sy.InputError) as raised:
-        picture.scene(pairs, 0, catalogue.parse("map", "boxes3d"))
+        boxes3d_views.scene(pairs, 0, catalogue.parse("map", "boxes3d"))
     assert str(raised.value) == "boxes have no place in space, so that there is no view from above. Give x, y, z, ..."
     assert views.listing(pairs, State.of(pairs, [])) is None
 

@@ -14,7 +14,8 @@ from steelyard.core.options import Options
 from steelyard.core.pairs import Coverage
 from steelyard.core.statistic import SharedCache
 from steelyard.core.task import Policy
-from steelyard.tasks.captions import data, lists, task
+from steelyard.tasks.captions import data, task
+from steelyard.tasks.captions import data as captions_data
 from steelyard.tasks.captions.data import captions, tokenised
 
 TRUTH: dict[str, Any] = {
@@ -195,12 +196,12 @@ def test_lists_of_captions() -> None:
     ],
 )  # fmt: skip
 def test_a_text_that_is_a_list(text: str, read: list[str] | None) -> None:
-    assert lists.listed(text) == read
+    assert captions_data.listed(text) == read
 
 
 def test_sides_without_lists_are_left_as_they_are() -> None:
     pairs = pairs_of("captions", TRUTH, PREDICTED)
-    truth, predicted = lists.prepare(pairs.truth, pairs.prediction, Options())
+    truth, predicted = captions_data.prepare(pairs.truth, pairs.prediction, Options())
     assert truth is pairs.truth
     assert predicted is pairs.prediction
 

@@ -11,7 +11,7 @@ from support.shown import check_figure
 
 import steelyard as sy
 from steelyard.tasks.captions.views import _matched
-from steelyard.tasks.labels import figures
+from steelyard.tasks.labels import views as labels_views
 
 GRAPH = "car\ncar\tred\nhouse\ncar\tbeside\thouse"
 
@@ -60,6 +60,6 @@ def test_curves_of_sets() -> None:
 
 def test_curves_of_the_classes_with_the_most_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """A class without rows comes last."""
-    monkeypatch.setattr(figures, "MOST_CURVES", 2)
+    monkeypatch.setattr(labels_views, "MOST_CURVES", 2)
     given = {f"score:{name}": [1.0, 2.0, 3.0] for name in ("a", "b", "none", "z")}
-    assert figures._shown(pairs_of("labels", {"labels": ["a|z", "b|z", "b|z"]}, given)) == [1, 3]
+    assert labels_views._shown(pairs_of("labels", {"labels": ["a|z", "b|z", "b|z"]}, given)) == [1, 3]

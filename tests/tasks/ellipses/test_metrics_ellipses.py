@@ -16,7 +16,8 @@ from steelyard.core.plan import POINT, UNITS
 from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
 from steelyard.core.weights import GivenRows, Role
-from steelyard.tasks.ellipses import picture, score, sums
+from steelyard.tasks.ellipses import score, sums
+from steelyard.tasks.ellipses import views as ellipses_views
 from steelyard.tasks.ellipses import views as figures
 from steelyard.tasks.ellipses.data import prepare
 from steelyard.tasks.ellipses.matched import hits, match_input
@@ -115,11 +116,11 @@ def test_images_alone() -> None:
     np.testing.assert_allclose(Score(distance="center", empty="skip").by_unit(pairs, SharedCache()), [GREEDY, 1, nan])
     np.testing.assert_allclose(TruthScore(distance="center").by_unit(pairs, SharedCache()), [GREEDY, 1, nan])
     assert metric.matches(pairs, SharedCache()).distance.tolist() == [1, 21, 0]
-    empty = picture.scene(pairs, 2, Score(empty="skip"))
+    empty = ellipses_views.scene(pairs, 2, Score(empty="skip"))
     assert (empty.title, empty.summary, empty.shapes) == (
         "Image n: Ellipse score (param, t = 5) = undefined", "0 true, 0 detected, 0 pairs (greedy)", (),
     )  # fmt: skip
-    paired = picture.scene(pairs, 0, Score(distance="center", matching="optimal"))
+    paired = ellipses_views.scene(pairs, 0, Score(distance="center", matching="optimal"))
     assert paired.title == f"Image i: Ellipse score (center, t = 5, optimal pairs) = {OPTIMAL:.4f}"
     assert paired.summary == "2 true, 2 detected, 2 pairs (optimal)"
     assert [shape.label for shape in paired.shapes] == ["T1", "T2", "D1", "D2", "9", "11"]

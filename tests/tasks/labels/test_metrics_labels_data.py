@@ -13,7 +13,7 @@ from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.records import Records
 from steelyard.core.task import Policy
 from steelyard.tasks.labels import data as labels_data
-from steelyard.tasks.labels import plain
+from steelyard.tasks.labels import task as labels_task
 from steelyard.tasks.labels.alike import alike
 from steelyard.tasks.labels.counts import positive
 from steelyard.tasks.labels.data import class_columns, ordered
@@ -257,7 +257,7 @@ def test_fractions_are_no_labels() -> None:
 
 
 def array_sides(truth: Any, predicted: Any) -> list[Any]:
-    made = plain.plain_sides(truth, predicted)
+    made = labels_task.plain_sides(truth, predicted)
     assert made is not None
     return [
         {name: column.tolist() for name, column in made[0].items()},
@@ -269,7 +269,7 @@ TAKEN = "Predictions without a name are taken for"
 
 
 def test_bare_arrays() -> None:
-    assert plain.plain_sides({"label": ["a"]}, {"label": ["a"]}) is None
+    assert labels_task.plain_sides({"label": ["a"]}, {"label": ["a"]}) is None
     assert array_sides(["a", "b"], ["b", "b"]) == [{"label": ["a", "b"]}, {"label": ["b", "b"]}, []]
     whole = array_sides(np.array([0, 1]), np.array([1.0, 0.0]))
     assert whole == [{"label": [0, 1]}, {"label": [1, 0]}, []]
@@ -288,14 +288,14 @@ def test_bare_arrays() -> None:
     assert array_sides(["a", "b"], [[0.25, 0.75], [1.0, 0.002]])[1:] == [
         {"score": [[0.25, 0.75], [1.0, 0.002]]}, [f"{TAKEN} scores: rows do not add up to 1."],
     ]  # fmt: skip
-    assert refusal(plain.plain_sides, [[0.0, 1.0], [1.0, 0.0]], [[0.5, 0.5], [0.5, 0.5]]) == [
+    assert refusal(labels_task.plain_sides, [[0.0, 1.0], [1.0, 0.0]], [[0.5, 0.5], [0.5, 0.5]]) == [
         "truth has 2 columns", "truth", "Several labels per row need names: {'label': {'cat': [...], 'dog': [...]}}.",
     ]  # fmt: skip
 
 
 def test_what_other_tools_call_them() -> None:
-    assert plain.SPELLINGS["recall_weighted"] == "weighted(recall)"
-    assert plain.SPELLINGS["matthews_corrcoef"] == "mcc"
+    assert labels_task.SPELLINGS["recall_weighted"] == "weighted(recall)"
+    assert labels_task.SPELLINGS["matthews_corrcoef"] == "mcc"
     report = sy.evaluate("labels", [0, 1, 1], [0, 1, 0], ["f1_macro", "cohen_kappa_score"], confidence=None)
     assert list(report.scores) == ["macro(f1)", "kappa"]
 
@@ -354,7 +354,7 @@ def test_what_is_shown_if_nothing_is_asked(data: Metadata, expected: tuple[str, 
 
 
 def test_tables_of_many_classes(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (labels_data.MOST_IN_A_TABLE, labels_data.SUM_TOLERANCE, plain.NEAR) == (4096, 1e-3, 1e-3)
+    assert (labels_data.MOST_IN_A_TABLE, labels_data.SUM_TOLERANCE, labels_task.NEAR) == (4096, 1e-3, 1e-3)
     monkeypatch.setattr(labels_data, "MOST_IN_A_TABLE", 3)
     one = np.array([0, 1, 2, 0])
     two = np.array([0, 1, 1, 2])

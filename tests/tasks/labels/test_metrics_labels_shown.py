@@ -7,7 +7,7 @@ import pytest
 from support.shown import check_figure, check_listing, check_table
 
 import steelyard as sy
-from steelyard.tasks.labels import figures, tables
+from steelyard.tasks.labels import views as labels_views
 
 LABELS = ["a", "a", "b", "b", "c", "c"]
 GIVEN = np.array([
@@ -64,9 +64,9 @@ def test_tables() -> None:
 
 
 def test_a_matrix_of_too_many_classes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "MOST_CLASSES", 3)
+    monkeypatch.setattr(labels_views, "MOST_CLASSES", 3)
     assert report().table("confusion").rows == ("a", "b", "c")
-    monkeypatch.setattr(tables, "MOST_CLASSES", 2)
+    monkeypatch.setattr(labels_views, "MOST_CLASSES", 2)
     with pytest.raises(sy.InputError) as raised:
         report().table("confusion")
     assert str(raised.value) == (
@@ -130,7 +130,7 @@ def test_roc() -> None:
 
 
 def test_curves_of_the_classes_with_the_most_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figures, "MOST_CURVES", 2)
+    monkeypatch.setattr(labels_views, "MOST_CURVES", 2)
     predicted = {"id": IDS, **{f"probability:{name}": GIVEN[:, i] for i, name in enumerate("abc")}}
     shown = sy.evaluate("labels", {"id": IDS, "label": list("abbccc")}, predicted, ["accuracy"], confidence=None)
     assert list(dict.fromkeys(shown.figure("roc").columns["series"])) == ["b", "c"]
@@ -153,9 +153,9 @@ def test_a_class_without_rows_has_no_curve() -> None:
 
 
 def test_long_curves_keep_their_ends() -> None:
-    (kept,) = figures._thinned(np.arange(1001))
+    (kept,) = labels_views._thinned(np.arange(1001))
     assert (len(kept), kept[0], kept[1], kept[-1]) == (160, 0, 6, 1000)
-    (kept,) = figures._thinned(np.arange(160))
+    (kept,) = labels_views._thinned(np.arange(160))
     assert kept.tolist() == list(range(160))
 
 
@@ -190,7 +190,7 @@ def test_confidence_of_right_and_wrong_rows() -> None:
 
 
 def test_pairs_of_many_classes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figures, "MOST_CLASSES", 2)
+    monkeypatch.setattr(labels_views, "MOST_DRAWN_CLASSES", 2)
     predicted = {"id": IDS + ["r6"], "label": ["a", "b", "b", "a", "c", "a", "a"]}
     shown = sy.evaluate(
         "labels", {"id": IDS + ["r6"], "label": [*LABELS, "c"]}, predicted, ["accuracy"], confidence=None
@@ -207,10 +207,10 @@ def test_pairs_of_many_classes(monkeypatch: pytest.MonkeyPatch) -> None:
         near.table, ("confusion_near", "Confusion of the classes that are confused most", "true"), "abc", "abc",
         [[1, 1, 0], [1, 1, 0], [2, 0, 1]],
     )  # fmt: skip
-    monkeypatch.setattr(figures, "MOST_NEAR", 2)
+    monkeypatch.setattr(labels_views, "MOST_NEAR", 2)
     assert shown.figure("confusion_near").columns["row"] == ["a", "a", "c", "c"]
     assert shown.figure("confusion_near").columns["count"].tolist() == [1, 0, 2, 1]
-    monkeypatch.setattr(figures, "MOST_PAIRS", 1)
+    monkeypatch.setattr(labels_views, "MOST_PAIRS", 1)
     assert shown.figure("confusion").columns["name"] == ["c → a"]
 
 

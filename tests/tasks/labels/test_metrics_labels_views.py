@@ -11,7 +11,8 @@ from support.shown import check_listing, check_table
 
 import steelyard as sy
 from steelyard.core.task import Policy
-from steelyard.tasks.labels import data, figures, tables
+from steelyard.tasks.labels import data
+from steelyard.tasks.labels import views as labels_views
 from steelyard.tasks.labels.statistics import ClassCounts
 
 IDS = ["r0", "r1", "r2"]
@@ -83,27 +84,37 @@ def test_one_class_has_no_roc() -> None:
 
 
 def test_the_most_rows_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figures, "MOST_CLASSES", 2)
+    monkeypatch.setattr(labels_views, "MOST_DRAWN_CLASSES", 2)
     truth = {"label": list("abbccc")}
     asked = metric("labels", "macro(f1)")
     state = state_of(pairs_of("labels", truth, truth), asked)
     assert ClassCounts() in state.blocks
-    shown = figures.class_metrics(state)
+    shown = labels_views.class_metrics(state)
     assert {name: str(one) for name, one in shown.items()} == {"b": "f1(label=b)", "c": "f1(label=c)"}
     without = state_of(pairs_of("labels", truth, truth), metric("labels", "exact_match"))
-    assert list(figures.class_metrics(without)) == ["a", "b"]
+    assert list(labels_views.class_metrics(without)) == ["a", "b"]
     scored = {f"score:{c}": [1.0] * 6 for c in "abc"}
     bare = pairs_of("labels", {"labels": list("abbccc")}, scored)
-    assert figures.class_metrics(state_of(bare, metric("labels", "macro(ap)"))) == {}
+    assert labels_views.class_metrics(state_of(bare, metric("labels", "macro(ap)"))) == {}
     monkeypatch.undo()
-    assert (figures.MOST_CURVES, figures.MOST_CLASSES, figures.MOST_PAIRS, figures.MOST_NEAR) == (6, 40, 25, 16)
-    assert (figures.POINTS, figures.BINS, tables.BINS, tables.MOST_CLASSES) == (160, 20, 15, 10_000)
+    assert (
+        labels_views.MOST_CURVES,
+        labels_views.MOST_DRAWN_CLASSES,
+        labels_views.MOST_PAIRS,
+        labels_views.MOST_NEAR,
+    ) == (6, 40, 25, 16)
+    assert (labels_views.POINTS, labels_views.CONFIDENCE_BINS, labels_views.BINS, labels_views.MOST_CLASSES) == (
+        160,
+        20,
+        15,
+        10_000,
+    )
 
 
 def test_whole_numbers_are_classes_in_specs() -> None:
     truth = {"label": [3, 4]}
     state = state_of(pairs_of("labels", truth, truth), metric("labels", "macro(f1)"))
-    assert {name: str(one) for name, one in figures.class_metrics(state).items()} == {
+    assert {name: str(one) for name, one in labels_views.class_metrics(state).items()} == {
         "3": "f1(label=3)",
         "4": "f1(label=4)",
     }
@@ -112,14 +123,14 @@ def test_whole_numbers_are_classes_in_specs() -> None:
 def test_weights_in_the_matrix() -> None:
     truth = {"id": IDS, "label": ["a", "b", "b"], "weight": [0.5, 0.25, 2.0]}
     pairs = pairs_of("labels", truth, {"id": IDS, "label": ["b", "b", "a"]})
-    assert tables.confusion(pairs).values.tolist() == [[0, 0.5], [2, 0.25]]
-    assert tables.confusion(pairs, "confusion_all").values.tolist() == pytest.approx(
+    assert labels_views.confusion(pairs).values.tolist() == [[0, 0.5], [2, 0.25]]
+    assert labels_views.confusion(pairs, "confusion_all").values.tolist() == pytest.approx(
         np.array([[0, 0.5], [2, 0.25]]) / 2.75
     )
-    figure = figures.confusion_figure(pairs)
+    figure = labels_views.confusion_figure(pairs)
     assert figure.columns["text"] == ["", "0.5", "2", "0.2"]
     assert figure.columns["share"].tolist() == pytest.approx([0, 1, 8 / 9, 1 / 9])
-    cells, counts = tables.confused(pairs)
+    cells, counts = labels_views.confused(pairs)
     assert (cells.tolist(), counts.tolist()) == ([1, 2, 3], [0.5, 2, 0.25])
 
 
@@ -127,35 +138,35 @@ def test_a_matrix_of_what_was_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data, "KINDS_FROM", 2)
     pairs = pairs_of("labels", {"label": ["a", "b", "b"]}, {"label": ["b", "b", "b"]})
     assert pairs.counted is not None
-    made = tables.confusion(pairs)
+    made = labels_views.confusion(pairs)
     assert made.values.tolist() == [[0, 1], [0, 2]]
     made.values[0, 0] = 9
     assert pairs.counted.matrix.tolist() == [[0, 1], [0, 2]]
-    assert tables.class_table(pairs).values[1, :6].tolist() == [2, 3, 2, 1, 0, 0]
+    assert labels_views.class_table(pairs).values[1, :6].tolist() == [2, 3, 2, 1, 0, 0]
 
 
 def test_confidence_below_even(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bins begin at 1 over the classes, or at the lowest confidence where that is less."""
-    monkeypatch.setattr(figures, "BINS", 2)
+    monkeypatch.setattr(labels_views, "CONFIDENCE_BINS", 2)
     pairs = pairs_of("labels", {"label": ["a", "b"]}, {"probability": [0.0, 0.75]})
-    shown = figures.confidence_figure(pairs)
+    shown = labels_views.confidence_figure(pairs)
     assert shown.columns == {
         "low": [0.5, 0.75] * 2, "high": [0.75, 1.0] * 2, "count": [0, 2, 0, 0], "series": ["right"] * 2 + ["wrong"] * 2,
     }  # fmt: skip
     off = pairs_of("labels", {"label": ["a", "b"]}, {"probability:a": [0.4996, 0.0], "probability:b": [0.4995, 1.0]})
-    assert figures.confidence_figure(off).columns["low"][0] == 0.4996
+    assert labels_views.confidence_figure(off).columns["low"][0] == 0.4996
     none = pairs_of(
         "labels", {"id": ["1"], "label": ["a"]}, {"id": ["2"], "probability": [0.5]}, Policy("skip", "skip")
     )
-    assert figures.confidence_figure(none).columns == {"low": [], "high": [], "count": [], "series": []}
+    assert labels_views.confidence_figure(none).columns == {"low": [], "high": [], "count": [], "series": []}
 
 
 def test_rows_that_are_right_are_not_confused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten rows of a are right: b and c are those that are confused most."""
-    monkeypatch.setattr(figures, "MOST_NEAR", 2)
+    monkeypatch.setattr(labels_views, "MOST_NEAR", 2)
     pairs = pairs_of("labels", {"label": ["a"] * 10 + list("bbca")}, {"label": ["a"] * 10 + list("ccbb")})
-    near = figures.near_figure(pairs)
+    near = labels_views.near_figure(pairs)
     assert near.table is not None
     assert (near.table.rows, near.table.values.tolist()) == (("b", "c"), [[0, 2], [1, 0]])
     assert near.caption == "The 2 of 3 classes with the most confused pairs; shade is the share of the row here."
-    assert figures.confused_figure(pairs).columns["name"] == ["b → c", "a → b", "c → b"]
+    assert labels_views.confused_figure(pairs).columns["name"] == ["b → c", "a → b", "c → b"]

@@ -13,7 +13,7 @@ from steelyard.core import catalogue
 from steelyard.core.explanation import Explanation, Step
 from steelyard.core.state import State
 from steelyard.maps.raster import PALETTE, colour
-from steelyard.tasks.segmentation import figures, picture, tables
+from steelyard.tasks.segmentation import views as segmentation_views
 from steelyard.tasks.segmentation.counts import UNCLASSED, ClassPixels, Confusion
 from steelyard.tasks.segmentation.explain import explain
 from steelyard.tasks.shared.tools import find_tools
@@ -44,16 +44,16 @@ def state_of(pairs: Any) -> State:
 
 
 def test_colours_of_codes() -> None:
-    assert [picture.class_colour(code) for code in (0, 1, UNCLASSED, UNCLASSED + 1, UNCLASSED + 2)] == [
+    assert [segmentation_views.class_colour(code) for code in (0, 1, UNCLASSED, UNCLASSED + 1, UNCLASSED + 2)] == [
         FIRST, SECOND, NONE, VOID, VOID,
     ]  # fmt: skip
-    assert picture.class_colour(UNCLASSED - 1) == colour(UNCLASSED - 1)
+    assert segmentation_views.class_colour(UNCLASSED - 1) == colour(UNCLASSED - 1)
 
 
 def test_pictures_of_maps() -> None:
     """Costs: 0 has 1 wrong of a union of 3, 1 has 1 in a and 1 in b of 5: (1/5) / 2 and (1/3 + 1/5) / 2."""
     pairs = voided()
-    figure = figures.maps(pairs, state_of(pairs))
+    figure = segmentation_views.maps(pairs, state_of(pairs))
     assert figure.columns["image"] == ["b", "a"]
     assert figure.columns["cost"] == pytest.approx([(1 / 3 + 1 / 5) / 2, (1 / 5) / 2])
     assert [pixels(one) for one in figure.columns["truth"]] == [
@@ -70,11 +70,11 @@ def test_pictures_of_maps() -> None:
 
 def test_a_picture_without_a_prediction() -> None:
     pairs = voided(missing=True)
-    figure = figures.maps(pairs, state_of(pairs))
+    figure = segmentation_views.maps(pairs, state_of(pairs))
     at = figure.columns["image"].index("b")
     assert pixels(figure.columns["prediction"][at]) == [[NONE] * 4]
     assert pixels(figure.columns["errors"][at]) == [[WRONG, WRONG, WRONG, VOID]]
-    shown = picture.scene(pairs, 1, catalogue.parse("miou", "segmentation"))
+    shown = segmentation_views.scene(pairs, 1, catalogue.parse("miou", "segmentation"))
     assert [pixels(one.png) for one in shown.rasters] == [
         [[FIRST, SECOND, SECOND, VOID]],
         [[NONE] * 4],
@@ -88,7 +88,7 @@ def test_a_picture_without_a_prediction() -> None:
 def test_a_picture_of_nothing_but_void() -> None:
     truth, prediction = {"image": ["a"], "map": np.full((1, 2, 3), 255)}, {"image": ["a"], "map": np.full((1, 2, 3), 2)}
     pairs = pairs_of("segmentation", truth, prediction, ignore=(255.0,), classes=3.0)
-    shown = picture.scene(pairs, 0, catalogue.parse("miou", "segmentation"))
+    shown = segmentation_views.scene(pairs, 0, catalogue.parse("miou", "segmentation"))
     assert shown.title == "Image a: pixel accuracy undefined"
     assert shown.summary == "0 pixels count, 0 are wrong, 6 are ignored"
     assert shown.bounds == (0, 0, 3, 2)
@@ -98,19 +98,19 @@ def test_a_picture_of_nothing_but_void() -> None:
         ("Difference", 3, 2),
     ]
     assert shown.legend[0] == ("2", THIRD)
-    assert figures.costs(state_of(pairs)).tolist() == [0]
+    assert segmentation_views.costs(state_of(pairs)).tolist() == [0]
 
 
 def test_the_cost_of_an_image_of_one_class() -> None:
     pairs = pairs_of("segmentation", np.array([[[0, 0]]]), np.array([[[0, 9]]]), classes=1.0, unknown="wrong")
-    assert figures.costs(state_of(pairs)).tolist() == [1 / 2]
+    assert segmentation_views.costs(state_of(pairs)).tolist() == [1 / 2]
 
 
 def test_pictures_of_large_maps_are_thinned() -> None:
     """Of 1,100 pixels every second has an odd place; the first of each two is shown."""
     grid = np.tile(np.array([0, 1]), 550)[None, None]
     pairs = pairs_of("segmentation", {"image": ["a"], "map": grid}, {"image": ["a"], "map": 1 - grid})
-    shown = picture.scene(pairs, 0, catalogue.parse("miou", "segmentation"))
+    shown = segmentation_views.scene(pairs, 0, catalogue.parse("miou", "segmentation"))
     assert [pixels(one.png) for one in shown.rasters] == [[[FIRST] * 550], [[SECOND] * 550], [[WRONG] * 550]]
     assert shown.summary == "1,100 pixels count, 1,100 are wrong, 0 are ignored"
     assert shown.bounds == (0, 0, 1100, 1)
@@ -126,68 +126,73 @@ def many(classes: int) -> State:
 
 
 def test_pairs_of_classes_that_are_confused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figures, "MOST_CLASSES", 4)
-    monkeypatch.setattr(figures, "MOST_PAIRS", 3)
+    monkeypatch.setattr(segmentation_views, "MOST_CLASSES", 4)
+    monkeypatch.setattr(segmentation_views, "MOST_PAIRS", 3)
     check_figure(
-        figures.confusion_figure(many(5)), ("confusion", "bars", "Classes that are taken for another most"),
+        segmentation_views.confusion_figure(many(5)), ("confusion", "bars", "Classes that are taken for another most"),
         {"name": ["1 → 0", "2 → 1", "3 → 2"], "value": [1 / 3, 1 / 4, 1 / 5], "pixels": [1, 1, 1]},
         {"x": "share of the true class"}, "True class → predicted class, by pixels.",
     )  # fmt: skip
-    monkeypatch.setattr(figures, "MOST_PAIRS", 20)
-    assert len(figures.confusion_figure(many(5))) == 4
-    assert figures.confusion_figure(many(4)).chart == "matrix"
-    assert figures.confusion_figure(many(4)).table is not None
+    monkeypatch.setattr(segmentation_views, "MOST_PAIRS", 20)
+    assert len(segmentation_views.confusion_figure(many(5))) == 4
+    assert segmentation_views.confusion_figure(many(4)).chart == "matrix"
+    assert segmentation_views.confusion_figure(many(4)).table is not None
 
 
 def test_iou_of_classes_worst_first() -> None:
     """Class 0 keeps 2 and gains one: 2/3; class 1 keeps 2 of 3 and gains one: 2/4; the last loses one alone: 3/4."""
     state = many(3)
-    figure = figures.iou_by_class(state)
+    figure = segmentation_views.iou_by_class(state)
     agree(figure.columns, {"name": ["1", "0", "2"], "value": [2 / 4, 2 / 3, 3 / 4]})
     check_table(
         figure.table, ("classes", "Classes", "class"), "012",
         ("images", "pixels", "predicted", "IoU", "Dice", "accuracy", "precision"),
         [[1, 2, 3, 2 / 3, 4 / 5, 1, 2 / 3], [1, 3, 3, 1 / 2, 2 / 3, 2 / 3, 2 / 3], [1, 4, 3, 3 / 4, 6 / 7, 3 / 4, 1]],
     )  # fmt: skip
-    long = figures.iou_by_class(many(25))
+    long = segmentation_views.iou_by_class(many(25))
     assert long.caption == "The worst first. The worst 12 and the best 12 of 25; the table has all."
     assert len(long) == 24
 
 
 def test_classes_without_a_number_are_not_drawn() -> None:
     pairs = pairs_of("segmentation", np.array([[[0, 1]]]), np.array([[[0, 0]]]), classes=4.0)
-    agree(figures.iou_by_class(state_of(pairs)).columns, {"name": ["1", "0"], "value": [0, 1 / 2]})
+    agree(segmentation_views.iou_by_class(state_of(pairs)).columns, {"name": ["1", "0"], "value": [0, 1 / 2]})
 
 
 def test_figures_and_tables_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = voided()
     state = state_of(pairs)
-    assert list(figures.figures(pairs, state, ())) == ["maps", "iou_class", "confusion"]
-    assert figures.figures(pairs, State.of(pairs, {Confusion(): None}), ()) == {}
-    assert list(tables.tables(pairs, state)) == ["classes", "confusion", "confusion_true", "confusion_predicted"]
-    assert list(tables.tables(pairs, State.of(pairs, {ClassPixels(): None}))) == ["classes"]
-    assert list(tables.tables(pairs, State.of(pairs, {Confusion(): None}))) == [
+    assert list(segmentation_views.figures(pairs, state, ())) == ["maps", "iou_class", "confusion"]
+    assert segmentation_views.figures(pairs, State.of(pairs, {Confusion(): None}), ()) == {}
+    assert list(segmentation_views.tables(pairs, state)) == [
+        "classes",
         "confusion",
         "confusion_true",
         "confusion_predicted",
     ]
-    assert {name: str(metric) for name, metric in figures.class_metrics(many(3)).items()} == {
+    assert list(segmentation_views.tables(pairs, State.of(pairs, {ClassPixels(): None}))) == ["classes"]
+    assert list(segmentation_views.tables(pairs, State.of(pairs, {Confusion(): None}))) == [
+        "confusion",
+        "confusion_true",
+        "confusion_predicted",
+    ]
+    assert {name: str(metric) for name, metric in segmentation_views.class_metrics(many(3)).items()} == {
         "0": "iou(label=0)", "1": "iou(label=1)", "2": "iou(label=2)",
     }  # fmt: skip
-    monkeypatch.setattr(figures, "MOST_CLASSES", 2)
-    assert list(figures.class_metrics(many(3))) == ["1", "2"]
-    assert list(figures.class_metrics(state)) == ["0", "1"]  # no pixel of 2 is true
+    monkeypatch.setattr(segmentation_views, "MOST_CLASSES", 2)
+    assert list(segmentation_views.class_metrics(many(3))) == ["1", "2"]
+    assert list(segmentation_views.class_metrics(state)) == ["0", "1"]  # no pixel of 2 is true
 
 
 def test_many_classes_in_the_legend(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figures, "MOST_CLASSES", 1)
-    monkeypatch.setattr(figures, "SHOWN", 1)
+    monkeypatch.setattr(segmentation_views, "MOST_CLASSES", 1)
+    monkeypatch.setattr(segmentation_views, "SHOWN", 1)
     pairs = voided()
-    figure = figures.maps(pairs, state_of(pairs))
+    figure = segmentation_views.maps(pairs, state_of(pairs))
     assert figure.columns["image"] == ["b"]
     assert figure.facts["legend"] == [["0", FIRST], ["ignored", VOID]]
     whole = pairs_of("segmentation", np.array([[[0, 1]]]), np.array([[[0, 1]]]))
-    assert figures.maps(whole, state_of(whole)).facts["legend"] == [["0", FIRST]]
+    assert segmentation_views.maps(whole, state_of(whole)).facts["legend"] == [["0", FIRST]]
 
 
 # Image a: 0 is right in 3 of 3 and predicted once more, 1 in 0 of 1. Image b: 1 is right in 2 of 2.

@@ -12,7 +12,7 @@ import steelyard as sy
 from steelyard.maps.raster import colour
 from steelyard.tasks.oriented.views import angle_errors
 from steelyard.tasks.panoptic.picture import MEANINGS as SEGMENT_MEANINGS
-from steelyard.tasks.segmentation import figures as segmentation_figures
+from steelyard.tasks.segmentation import views as segmentation_views
 from steelyard.tasks.volumes.picture import MEANINGS as VOXEL_MEANINGS
 
 nan = np.nan
@@ -56,7 +56,7 @@ def test_figures_of_maps(monkeypatch: pytest.MonkeyPatch) -> None:
         shown.figure("confusion"), ("confusion", "matrix", "Confusion"), columns, {"x": "predicted", "y": "true"},
         "Rows are true classes, columns what was predicted; numbers are percent of the row's pixels.",
     )  # fmt: skip
-    monkeypatch.setattr(segmentation_figures, "MOST_CLASSES", 1)
+    monkeypatch.setattr(segmentation_views, "MOST_CLASSES", 1)
     check_figure(
         shown.figure("confusion"), ("confusion", "bars", "Classes that are taken for another most"),
         {"name": ["0 → 1"], "value": [1 / 6], "pixels": [1]}, {"x": "share of the true class"},

@@ -13,11 +13,11 @@ import steelyard as sy
 from steelyard.core import catalogue
 from steelyard.core.scene import BoxShape, EllipseShape, LineShape, Steps
 from steelyard.maps.raster import colour
-from steelyard.tasks.boxes import picture as boxes
-from steelyard.tasks.ellipses import picture as ellipses
+from steelyard.tasks.boxes import views as boxes
+from steelyard.tasks.ellipses import views as ellipses_views
 from steelyard.tasks.panoptic import picture as panoptic
-from steelyard.tasks.segmentation import picture as segmentation
-from steelyard.tasks.tracking import frames as tracking
+from steelyard.tasks.segmentation import views as segmentation_views
+from steelyard.tasks.tracking import views as tracking_views
 from steelyard.tasks.volumes import picture as volumes
 
 
@@ -57,9 +57,9 @@ def test_frames_of_a_sequence() -> None:
     truth = rows([1, 2, 3, 4, 5, 6], ["t"] * 6, [0] * 6)
     pairs = pairs_of("tracking", truth, rows([1, 2, 3, 4, 6], ["p", "p", "q", "p", "r"], [0] * 5))
     counts = {"switches": (0, 0, 1, 1, 0, 1), "missed": (0, 0, 0, 0, 1, 0), "extra": (0,) * 6}
-    assert tracking.steps(pairs, 0) == Steps("frame", (1, 2, 3, 4, 5, 6), counts, 3)
+    assert tracking_views.steps(pairs, 0) == Steps("frame", (1, 2, 3, 4, 5, 6), counts, 3)
     metric = catalogue.parse("hota", "tracking")
-    shown = tracking.scene(pairs, 0, metric)
+    shown = tracking_views.scene(pairs, 0, metric)
     assert (shown.title, shown.summary) == ("Sequence a, frame 3", "matched 1, switches 1, missed 0, extra 0")
     assert shown.shapes == (
         BoxShape("truth", 0, 0, 9, 9, "Tt", True), LineShape("pair", 4.5, 4.5, 4.5, 4.5, "switch"),
@@ -67,13 +67,13 @@ def test_frames_of_a_sequence() -> None:
     )  # fmt: skip
     assert shown.bounds == pytest.approx((-1.92, -1.92, 10.92, 10.92))  # three percent of 64 pixels around
     assert shown.images == ("a/img1/000003", "image_02/a/000003", "a/000003")
-    missed = tracking.scene(pairs, 0, metric, 5)
+    missed = tracking_views.scene(pairs, 0, metric, 5)
     assert missed.shapes == (BoxShape("truth", 0, 0, 9, 9, "Tt", False),)
     assert missed.summary == "matched 0, switches 0, missed 1, extra 0"
-    matched = tracking.scene(pairs, 0, metric, 1)
+    matched = tracking_views.scene(pairs, 0, metric, 1)
     assert matched.shapes[1] == LineShape("pair", 4.5, 4.5, 4.5, 4.5, "")
     with pytest.raises(sy.InputError) as raised:
-        tracking.scene(pairs, 0, metric, 9)
+        tracking_views.scene(pairs, 0, metric, 9)
     assert str(raised.value) == "sequence 'a' has no box in frame 9. Its frames with boxes are 1 to 6."
 
 
@@ -81,8 +81,8 @@ def test_the_frame_with_the_most_mistakes() -> None:
     truth = rows([1, 2, 3], ["t"] * 3, [0] * 3)
     pairs = pairs_of("tracking", truth, rows([1, 2, 2, 2], ["p", "p", "q", "r"], [0, 0, 200, 300]))
     counts = {"switches": (0, 0, 0), "missed": (0, 0, 1), "extra": (0, 2, 0)}
-    assert tracking.steps(pairs, 0) == Steps("frame", (1, 2, 3), counts, 2)
-    shown = tracking.scene(pairs, 0, catalogue.parse("hota", "tracking"))
+    assert tracking_views.steps(pairs, 0) == Steps("frame", (1, 2, 3), counts, 2)
+    shown = tracking_views.scene(pairs, 0, catalogue.parse("hota", "tracking"))
     assert [shape.matched for shape in shown.shapes if isinstance(shape, BoxShape)] == [True, True, False, False]
     assert shown.bounds == pytest.approx((-9.27, -9.27, 318.27, 18.27))  # three percent of 309 pixels
 
@@ -93,7 +93,7 @@ def test_ellipses() -> None:
         "image": ["i", "i"], "xc": [150.0, 10], "yc": [100.0, 10], "theta": [45.0, 0], "a": [40.0, 5], "b": [20.0, 3],
     }  # fmt: skip
     pairs, metric = pairs_of("ellipses", truth, predicted), catalogue.parse("score", "ellipses")
-    shown = ellipses.scene(pairs, 0, metric)
+    shown = ellipses_views.scene(pairs, 0, metric)
     assert shown.shapes == (
         EllipseShape("truth", 150, 100, 45, 40, 20, "T1", True), EllipseShape("prediction", 150, 100, 45, 40, 20, "D1", True),
         EllipseShape("prediction", 10, 10, 0, 5, 3, "D2", False), LineShape("pair", 150, 100, 150, 100, "0"),
@@ -101,7 +101,7 @@ def test_ellipses() -> None:
     assert shown.title.startswith(f"Image i: {metric.label} = ")
     assert shown.summary == "1 true, 2 detected, 1 pairs (greedy)"
     with pytest.raises(sy.InputError) as raised:
-        ellipses.scene(pairs, 0, catalogue.parse("ap", "ellipses"))
+        ellipses_views.scene(pairs, 0, catalogue.parse("ap", "ellipses"))
     assert str(raised.value) == (
         "metric 'ap' makes no pairs with distances. Draw by score or score_truths, such as score(distance=wasserstein)."
     )
@@ -110,14 +110,16 @@ def test_ellipses() -> None:
 def test_label_maps() -> None:
     truth = {"image": ["a", "b"], "map": np.array([[[0, 0, 1, 1]], [[0, 0, 0, 0]]])}
     prediction = {"image": ["a", "b"], "map": np.array([[[0, 1, 1, 1]], [[0, 0, 0, 0]]])}
-    shown = segmentation.scene(pairs_of("segmentation", truth, prediction), 0, catalogue.parse("miou", "segmentation"))
+    shown = segmentation_views.scene(
+        pairs_of("segmentation", truth, prediction), 0, catalogue.parse("miou", "segmentation")
+    )
     assert (shown.title, shown.summary) == (
         "Image a: pixel accuracy 0.7500", "4 pixels count, 1 are wrong, 0 are ignored",
     )  # fmt: skip
     assert (shown.shapes, shown.bounds) == ((), (0, 0, 4, 1))
     assert [(r.title, r.w, r.h) for r in shown.rasters] == [("Truth", 4, 1), ("Prediction", 4, 1), ("Difference", 4, 1)]
-    assert shown.legend == (("0", colour(0)), ("1", colour(1)), *segmentation.MEANINGS)
-    assert segmentation.MEANINGS == (("right", "eef2ee"), ("wrong", "d7263d"), ("ignored", "c9c9c9"))
+    assert shown.legend == (("0", colour(0)), ("1", colour(1)), *segmentation_views.MEANINGS)
+    assert segmentation_views.MEANINGS == (("right", "eef2ee"), ("wrong", "d7263d"), ("ignored", "c9c9c9"))
 
 
 def test_slices() -> None:

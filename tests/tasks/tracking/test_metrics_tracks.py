@@ -16,8 +16,9 @@ from steelyard.core.errors import InputError
 from steelyard.core.explanation import Explanation, Step
 from steelyard.core.scene import BoxShape, LineShape, Scene
 from steelyard.core.state import State
-from steelyard.tasks.tracking import frames, views
 from steelyard.tasks.tracking import statistics as needs
+from steelyard.tasks.tracking import views
+from steelyard.tasks.tracking import views as tracking_views
 from steelyard.tasks.tracking.hota import Hota
 
 nan = math.nan
@@ -91,7 +92,7 @@ def test_corners_and_sizes_say_the_same() -> None:
 def test_one_frame() -> None:
     one = boxes(("a", 1, "t", 0.0))
     assert values(one, one, ["hota_sequence", "mota_sequence", "hota", "idf1"]) == pytest.approx([1, 1, 1, 1])
-    shown = frames.scene(pairs_of("tracking", one, one), 0, Hota())
+    shown = tracking_views.scene(pairs_of("tracking", one, one), 0, Hota())
     assert shown.summary == "matched 1, switches 0, missed 0, extra 0"
     assert [shape.matched for shape in shown.shapes if isinstance(shape, BoxShape)] == [True, True]
 
@@ -266,7 +267,7 @@ def test_masks() -> None:
     specs = ["motp", "fp", "fn", "recall", "motp(iou=0.6)", "fn(iou=0.6)"]
     assert values(truth, predicted, specs) == pytest.approx([5 / 8, 2, 1, 2 / 3, 3 / 4, 2])
     assert notes(truth, predicted)[0] == "Taken out before scoring: 1 predictions inside regions to ignore."
-    shown = frames.scene(pairs_of("tracking", truth, predicted), 0, catalogue.parse("hota", "tracking"), 2)
+    shown = tracking_views.scene(pairs_of("tracking", truth, predicted), 0, catalogue.parse("hota", "tracking"), 2)
     assert shown.shapes == (
         BoxShape("truth", 0, 0, 3, 1, "T1", True), LineShape("pair", 1.5, 0.5, 2, 0.5, ""),
         BoxShape("prediction", 0, 0, 4, 1, "P1", True), BoxShape("prediction", 10, 0, 2, 1, "P3", False),
@@ -281,12 +282,12 @@ def test_the_second_sequence() -> None:
         second = {name: column[:5] for name, column in second.items()}
         predicted = joined({**PERFECT, "sequence": ["a"] * 2, **first}, {**FOUND, "sequence": ["b"] * 5, **second})
         pairs = pairs_of("tracking", truth, predicted)
-        shown = frames.scene(pairs, 1, Hota(), 4)
+        shown = tracking_views.scene(pairs, 1, Hota(), 4)
         assert (shown.title, shown.summary) == ("Sequence b, frame 4", "matched 1, switches 1, missed 0, extra 0")
         assert [shape.label for shape in shown.shapes] == ["Tt", "switch", "Pp"]
-        assert frames.steps(pairs, 1).counts["switches"] == (0, 0, 1, 1, 0, 1)
-        assert frames.steps(pairs, 0).numbers == (1, 2)
-        assert frames.scene(pairs, 0, Hota()).title == "Sequence a, frame 1"
+        assert tracking_views.steps(pairs, 1).counts["switches"] == (0, 0, 1, 1, 0, 1)
+        assert tracking_views.steps(pairs, 0).numbers == (1, 2)
+        assert tracking_views.scene(pairs, 0, Hota()).title == "Sequence a, frame 1"
         state = State.of(pairs, list(Hota().needs()))
         assert views.worst_unit(state) == 1
         made = views.figures(pairs, state, ())
@@ -300,8 +301,8 @@ def test_the_second_sequence() -> None:
 def test_nothing_to_draw() -> None:
     empty = boxes(("c", nan, "", nan), y=[nan], w=[nan], h=[nan])
     pairs = pairs_of("tracking", joined(TRUTH, empty), joined(FOUND, empty))
-    assert frames.steps(pairs, 1).numbers == ()
-    assert frames.scene(pairs, 1, Hota()) == Scene("Sequence c", "nothing is there", ())
+    assert tracking_views.steps(pairs, 1).numbers == ()
+    assert tracking_views.scene(pairs, 1, Hota()) == Scene("Sequence c", "nothing is there", ())
 
 
 def test_nothing_on_either_side() -> None:

@@ -37,7 +37,60 @@ from steelyard.io.excel import read_sheet
 from steelyard.io.json import expect, parse_json, read_json, read_json_lines
 from steelyard.io.table import Table
 from steelyard.io.text import ending, open_bytes, read_bytes
-from steelyard.tasks.answers.log_replies import replies_of
+
+FLAGS = ("True", "False")
+
+
+def replies_of(given: Any, target: Any, arguments: Any = None) -> list[str]:
+    """The replies to one question: several where it was asked several times, none where only likelihoods were asked.
+
+    Of options the most likely one is the reply, the first of equals: as its number where the target is one, else by
+    its text, which `arguments` hold.
+    """
+    pairs = [given] if _is_pair(given) else given if isinstance(given, list) and all(map(_is_pair, given)) else []
+    if pairs:
+        return _most_likely(pairs, target, arguments)
+    return list(_texts(given)) or [""]
+
+
+def _texts(given: Any) -> list[str]:
+    if isinstance(given, list):
+        return [text for one in given for text in _texts(one)]
+    return [] if given is None else [str(given)]
+
+
+def _is_pair(value: Any) -> bool:
+    """Whether a value is a log-likelihood and whether it is greedy."""
+    return isinstance(value, list) and len(value) == 2 and str(value[1]) in FLAGS and _likelihood(value[0]) is not None
+
+
+def _likelihood(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return None if math.isnan(number) else number
+
+
+def _most_likely(pairs: list[Any], target: Any, arguments: Any) -> list[str]:
+    asked = [_argument(arguments, i) for i in range(len(pairs))]
+    # For mutual information each option is asked a second time without its question.
+    places = [i for i, (context, _) in enumerate(asked) if context != ""] or list(range(len(pairs)))
+    if len(places) < 2:
+        return []
+    best = max(places, key=lambda i: (_likelihood(pairs[i][0]) or 0.0, -i))
+    text = asked[best][1]
+    by_number = str(target).strip().lstrip("-").isdecimal()
+    return [str(best) if by_number or text is None else text.strip()]
+
+
+def _argument(arguments: Any, place: int) -> tuple[str | None, str | None]:
+    """The context and the continuation of a request, where the log has them."""
+    one = arguments.get(f"gen_args_{place}") if isinstance(arguments, Mapping) else None
+    held = one if isinstance(one, Mapping) else {}
+    context, text = held.get("arg_0"), held.get("arg_1")
+    return context if isinstance(context, str) else None, text if isinstance(text, str) else None
+
 
 Row = dict[str, Any]
 ZSTANDARD = 93  # the method of inspect's members

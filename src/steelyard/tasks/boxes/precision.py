@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import InvalidSpec
+from steelyard.core.errors import Conflict, InvalidSpec, first_few
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.pairs import Array
@@ -18,7 +18,6 @@ from steelyard.core.spec import Range, render_value
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement, SharedCache
 from steelyard.core.weights import Floats
-from steelyard.tasks.boxes.class_groups import Classes, Frequency, check_group, class_group, titled
 from steelyard.tasks.boxes.matches import AREAS, IOUS, STANDARD_AREAS, match_input, match_objects
 from steelyard.tasks.boxes.pairs import BoxPairs
 from steelyard.tasks.boxes.ranking import (
@@ -40,6 +39,42 @@ from steelyard.tasks.boxes.settings import (
     check_ious,
     check_most,
 )
+
+Frequency = Literal["r", "c", "f"]
+Classes = tuple[str | int, ...]
+OFTEN = {"r": "rare", "c": "common", "f": "frequent"}
+
+
+def class_group(metric: Any) -> tuple[Any, ...] | None:
+    """The classes that a metric is a mean over; None for all."""
+    if metric.frequency is not None:
+        return ("frequency", metric.frequency)
+    if metric.classes is None:
+        return None
+    listed = metric.classes if isinstance(metric.classes, tuple) else (metric.classes,)
+    return ("classes", *listed)
+
+
+def check_group(metric: Any) -> None:
+    """Check the classes of a mean."""
+    if metric.frequency is not None:
+        one_of(metric, "frequency", "r", "c", "f")
+    if metric.frequency is not None and metric.classes is not None:
+        raise Conflict(f"'{metric}': frequency and classes both say which classes", remedy="Give one of them.")
+    listed = metric.classes if isinstance(metric.classes, tuple) else (metric.classes,)
+    if metric.classes is not None and not (listed and all(isinstance(v, str | int) for v in listed)):
+        raise InvalidSpec(f"metric '{metric.name}': classes cannot be {metric.classes}", remedy="Give [name, name].")
+
+
+def titled(title: str, metric: Any) -> str:
+    """A title with the classes behind it."""
+    if metric.frequency is not None:
+        return f"{title}, {OFTEN[metric.frequency]} classes"
+    if metric.classes is None:
+        return title
+    listed = metric.classes if isinstance(metric.classes, tuple) else (metric.classes,)
+    return f"{title}, {first_few(list(map(str, listed)))}"
+
 
 Kind = Literal["coco", "voc", "voc11", "step", "loop"]
 Ties = Literal["step", "order"]

@@ -11,13 +11,13 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.by_group import Arrays, GroupCurve, GroupSizes, Stream, no_approximation
 from steelyard.core.frozen import frozen
+from steelyard.core.histogram import Histogram, at_recalls, binned, fallen
 from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import Grouped, RankingBlock, first_steps
 from steelyard.core.spec import Range
 from steelyard.core.statistic import Ranking, SharedCache, Statistic
 from steelyard.core.weights import EachUnit, Floats, GivenRows, Role, Weights
-from steelyard.tasks.boxes.approximate import bounds, counted
 from steelyard.tasks.boxes.matches import STANDARD_AREAS, Area, Matches, matches
 from steelyard.tasks.boxes.pairs import CLASS, BoxPairs
 from steelyard.tasks.boxes.settings import (
@@ -30,6 +30,57 @@ from steelyard.tasks.boxes.settings import (
     thresholds,
     with_cap,
 )
+
+POINTS = 101
+
+
+def counted(
+    block: RankingBlock, hit: Array, ignored: Array, kept: Array, objects: Array, levels: int, bins: int
+) -> dict[str, Array]:
+    """Hits and others by class, IoU and bin, and objects by class. They add up over parts of the images."""
+    classes = block.groups
+    place = block.events.group * bins + binned(block.events.columns["score"], bins)
+    counts = np.zeros((classes, levels, bins, 2), dtype=np.int64)
+    for t in range(levels):
+        right = (hit >> t & 1).astype(bool)
+        other = kept & ~right & ((ignored >> t & 1) == 0)
+        for side, rows in ((0, kept & right), (1, other)):
+            counts[:, t, :, side] = np.bincount(place[rows], minlength=classes * bins).reshape(classes, bins)
+    total = np.bincount(block.positives.group, weights=objects, minlength=classes)
+    return {"counts": counts, "objects": total.astype(np.int64)}
+
+
+def bounds(
+    given: Mapping[str, Array], figure: str, by_recall: bool, only: int | None, upper: bool
+) -> tuple[Array, Array]:
+    """One end of a figure, or of precision on the grid where it is read `by_recall`; and the recall, which is exact."""
+    objects, counts = given["objects"], given["counts"]
+    classes, levels = counts.shape[:2]
+    chosen = [k for k in range(classes) if objects[k] > 0 and only in (None, k)]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        recall = np.where(objects > 0, counts[..., 0].sum(axis=2).T / objects, np.nan)
+    if by_recall:
+        precision = np.full((levels, POINTS, classes), np.nan)
+        for k in chosen:
+            for t in range(levels):
+                ends = Histogram(counts[k, t, :, 0], counts[k, t, :, 1], float(objects[k])).precision_bounds()
+                precision[t, :, k] = at_recalls(fallen(ends[int(upper)]), float(objects[k]), POINTS)
+        return precision, recall
+    if not chosen:
+        nothing = np.full((1, levels), np.nan)
+        return nothing, nothing
+    value = np.full((1, levels), np.nan)
+    if figure != "recall":
+        areas = [
+            [
+                Histogram(counts[k, t, :, 0], counts[k, t, :, 1], float(objects[k])).average_precision(figure)[upper]
+                for t in range(levels)
+            ]
+            for k in chosen
+        ]
+        value = np.mean(areas, axis=0)[np.newaxis]
+    return value, recall[:, chosen].mean(axis=1)[np.newaxis]
+
 
 CODES = {"coco": 0, "voc11": 1, "voc": 2, "step": 3, "lamr": 4, "best_f1": 5, "recall": 6, "tide": 1, "loop": 3}
 GRIDS = {

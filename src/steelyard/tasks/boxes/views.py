@@ -1,12 +1,487 @@
-"""What is shown beside the scores of boxes, each from its own file."""
+"""What is shown beside the scores of boxes: tables, pictures of images, figures and the list of objects."""
 
 from __future__ import annotations
 
-from steelyard.tasks.boxes.figures import class_metrics, figures, listing
-from steelyard.tasks.boxes.others import explain_tools as explain
-from steelyard.tasks.boxes.picture import scene
-from steelyard.tasks.boxes.tables import long_tables, tables
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from steelyard.core.figure import Figure, Listing, Texts, worst_and_best
+from steelyard.core.metric import Metric
+from steelyard.core.pairs import Array
+from steelyard.core.plan import POINT, UNITS
+from steelyard.core.ranking import RankingBlock
+from steelyard.core.scene import BoxShape, PolygonShape, Scene
+from steelyard.core.scene import Role as SceneRole
+from steelyard.core.state import State
+from steelyard.core.statistic import RankingReader, SharedCache
+from steelyard.core.table import Table
+from steelyard.core.weights import GivenRows, Role, ratio
+from steelyard.tasks.boxes.along import Walk
+from steelyard.tasks.boxes.errors import KINDS, TITLES, ErrorCost
+from steelyard.tasks.boxes.explain import explain_tools as explain
+from steelyard.tasks.boxes.matches import (
+    AREAS,
+    CROWD,
+    IOUS,
+    STANDARD_AREAS,
+    UNCOUNTED,
+    Matches,
+    MatchInput,
+    match_input,
+    matches,
+    native_match,
+)
+from steelyard.tasks.boxes.pairs import CLASS, BoxPairs
+from steelyard.tasks.boxes.precision import AveragePrecision
+from steelyard.tasks.boxes.ranking import FigureValues, RankingFigure, RankingSummary, detections
+from steelyard.tasks.boxes.settings import MOST, STANDARD, STANDARD_MOST, class_names, on_grid, thresholds
+from steelyard.tasks.boxes.working import PrecisionAt, RecallAt, rates
 
 __all__ = ["class_metrics", "explain", "figures", "listing", "long_tables", "pictured", "scene", "tables"]
+
+
+BACKGROUND = "(background)"
+
+
+def tables(pairs: BoxPairs, state: State, most: int = STANDARD_MOST) -> Mapping[str, Callable[[], Table]]:
+    """The tables by name; each is made when it is asked for."""
+    work = SharedCache()
+    return {
+        "classes": lambda: classes(pairs, work, most),
+        "confusion": lambda: confusion(pairs, work),
+        "operating": lambda: operating(pairs, work),
+    }
+
+
+def long_tables(pairs: BoxPairs, state: State, most: int = STANDARD_MOST) -> Mapping[str, Callable[[], Table]]:
+    """Tables with a row for each detection or point, made when they are asked for."""
+    work = SharedCache()
+    return {
+        "matches": lambda: match_table(pairs, work),
+        "pr_points": lambda: pr_points(pairs, work),
+        "pr_curves": lambda: pr_curves(pairs, work, most),
+    }
+
+
+def match_table(pairs: BoxPairs, cache: SharedCache) -> Table:
+    """Every detection in the order of the input: whether it is right at IoU 0.5, and how well it fits what it found."""
+    m, s = matches(pairs, cache, (0.5,), (AREAS["all"],), MOST)[0], match_input(pairs, cache)
+    places = np.flatnonzero(m.places())
+    places = places[np.argsort(m.order[places], kind="stable")]
+    hit, _ = m.bit(0)
+    label, overlap = m.label[places], np.where(hit[places], m.overlap[places], np.nan)
+    area = s.d_box[m.order[places]][:, 2:].prod(axis=1) if s.d_area is None else s.d_area[m.order[places]]
+    columns = {
+        "image": _texts(m.image[places], pairs.units.tolist()), "class": _texts(label, class_names(pairs.facts)),
+        "score": m.score[places], "outcome": outcomes(m, places), "iou": overlap, "area": area,
+    }  # fmt: skip
+    return _long("matches", "Detections, matched at IoU 0.5", "detection", m.order[places] + 1, columns)
+
+
+def pr_points(pairs: BoxPairs, cache: SharedCache) -> Table:
+    """Detections that count at IoU 0.5, by class and falling score, with precision and recall down to each."""
+    m = matches(pairs, cache, (0.5,), (AREAS["all"],), MOST)[0]
+    hit, ignored = m.bit(0)
+    places = np.flatnonzero(m.places() & ~ignored)
+    label = m.label[places]
+    right = hit[places].astype(np.int64)
+    starts = np.searchsorted(label, np.arange(len(m.begin)))
+    before = np.concatenate([[0], np.cumsum(right)])[starts][label]
+    tp = np.cumsum(right) - before
+    seen = np.arange(1, len(places) + 1) - starts[label]
+    objects = np.diff(np.concatenate([[0], np.cumsum(m.counts, dtype=np.int64)])[m.truth_begin])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        recall = np.where(objects[label] > 0, tp / objects[label], np.nan)
+    columns = {
+        "image": _texts(m.image[places], pairs.units.tolist()), "class": _texts(label, class_names(pairs.facts)),
+        "score": m.score[places], "outcome": outcomes(m, places), "tp": tp, "fp": seen - tp, "precision": tp / seen,
+        "recall": recall,
+    }  # fmt: skip
+    return _long("pr_points", "Precision and recall down to each detection, IoU 0.5", "rank", seen, columns)
+
+
+def pr_curves(pairs: BoxPairs, cache: SharedCache, most: int) -> Table:
+    """COCO's precision at 101 recalls, of every class that has truth and every IoU."""
+    precision = curves(pairs, cache, most)[0].figure
+    levels, points, _ = precision.shape
+    known = np.flatnonzero(~np.isnan(precision).any(axis=(0, 1)))
+    shape = (len(known), levels, points)
+    label, level, point = (place.ravel() for place in np.indices(shape))
+    columns = {
+        "class": _texts(known[label], class_names(pairs.facts)), "iou": np.array(IOUS)[level],
+        "recall": np.linspace(0, 1, points)[point], "precision": precision[level, point, known[label]],
+    }  # fmt: skip
+    return _long("pr_curves", "Precision at 101 recalls", "point", point + 1, columns)
+
+
+def outcomes(m: Matches, places: Array) -> Array:
+    """TP, FP, or "ignored" where a detection counts neither way, at the one IoU of the matches."""
+    hit, ignored = (flags[places] for flags in m.bit(0))
+    return np.where(hit, "TP", np.where(ignored, "ignored", "FP")).astype(object)
+
+
+def _texts(codes: Array, names: Sequence[object]) -> Array:
+    return np.array([str(name) for name in names], dtype=object)[codes] if len(names) else np.zeros(len(codes), object)
+
+
+def _long(name: str, title: str, corner: str, numbers: Array, columns: Mapping[str, Array]) -> Table:
+    values = np.empty((len(numbers), len(columns)), dtype=object)
+    for place, column in enumerate(columns.values()):
+        values[:, place] = column
+    return Table(name, title, corner, tuple(map(str, numbers.tolist())), tuple(columns), values)
+
+
+def curves(pairs: BoxPairs, cache: SharedCache, most: int = STANDARD_MOST) -> tuple[FigureValues, Array, Array]:
+    """Precision at 101 recalls and the recall, objects and detections by class, at the standard thresholds."""
+
+    def make() -> tuple[FigureValues, Array, Array]:
+        statistic, _, _ = detections(STANDARD, "all", "coco")
+        state = State.of(pairs, [statistic], cache)
+        totals = state.totals(POINT)
+        block = statistic.measure(pairs, cache)
+        counted = np.concatenate([[0], np.cumsum(block.positives.columns["counted0"])])[block.positives.begin]
+        return (
+            totals[RankingFigure(statistic, "coco", max_dets=most)],
+            np.diff(counted),
+            totals[RankingSummary(statistic, most)][0],
+        )
+
+    return cache.once(("curves", most), make)
+
+
+def classes(pairs: BoxPairs, cache: SharedCache, most: int = STANDARD_MOST) -> Table:
+    """One row per class: objects, detections, AP, AP at 0.5 and 0.75, recall of all detections."""
+    read, objects, detections = curves(pairs, cache, most)
+    precision, recall = read.figure, read.recall
+    names = class_names(pairs.facts)
+    columns = (
+        objects,
+        detections,
+        precision.mean(axis=(0, 1)),
+        precision[0].mean(axis=0),
+        precision[IOUS.index(0.75)].mean(axis=0),
+        recall.mean(axis=0),
+    )
+    heads = ("objects", "detections", "ap", "ap50", "ap75", "ar@100" if most == STANDARD_MOST else "ar")
+    values = np.stack(columns, axis=1) if names else np.zeros((0, len(heads)))
+    return Table("classes", "Average precision by class", "class", names, heads, values)
+
+
+def operating(pairs: BoxPairs, cache: SharedCache) -> Table:
+    """One row per class: the best F1 with its score, precision and recall, and two points that are sought."""
+    block, names = detections(STANDARD, "all", "coco")[0].measure(pairs, cache), class_names(pairs.facts)
+    searches = [PrecisionAt(), RecallAt()]
+    values = np.full((len(names), 6), np.nan)
+    for code in range(len(names)):
+        one = block.one(code)
+        walk = Walk.of(one, MOST)
+        objects = float(one.positives.columns["counted0"].sum())
+        if not objects:
+            continue
+        values[code, :4] = 0, np.nan, np.nan, 0
+        precision, recall = (rate[0] for rate in rates(walk, np.ones((1, len(walk.rows))), np.array([objects])))
+        if walk.hit.any():
+            with np.errstate(invalid="ignore"):
+                f1 = np.nan_to_num(2 * precision * recall / (precision + recall))
+            best = int(f1.argmax())
+            score = one.events.columns["score"][walk.rows[walk.ends[best]]]
+            values[code, :4] = f1[best], score, precision[best], recall[best]
+        for column, metric in enumerate(searches, start=4):
+            (reached,) = metric.search.read_group(one, GivenRows(np.ones((1, len(pairs.units))), Role.POINT))
+            values[code, column] = reached[0, 0]
+    heads = ("f1", "score", "precision", "recall", *(f"{m.seeks} at {m.given} {m.least:g}" for m in searches))
+    return Table("operating", "Working points by class, IoU 0.5", "class", names, heads, values)
+
+
+def confusion(pairs: BoxPairs, cache: SharedCache, iou: float = 0.5, score: float = 0.5, max_dets: int = MOST) -> Table:
+    """The confusion matrix with background: counts, truth by prediction.
+
+    The last row holds detections on background, the last column missed objects. The diagonal are the true positives of
+    `precision` and `recall`, matched within the class; then a detection left over takes an object left over of another
+    class that it overlaps with IoU >= `iou`, highest score first.
+    """
+    levels, places = on_grid(iou)
+    m = matches(pairs, cache, thresholds(levels), STANDARD_AREAS, MOST)[0]
+    s, names = match_input(pairs, cache), class_names(pairs.facts)
+    classes = s.classes
+    kept = m.places() & (m.score >= score) & (m.rank < max_dets)
+    hit, ignored = m.bit(places[0])
+    label = m.label
+    table = np.zeros((classes + 1, classes + 1), dtype=np.int64)
+    np.add.at(table, (label[kept & hit], label[kept & hit]), 1)
+
+    single = matches(pairs, cache, (float(iou),), (AREAS["all"],), MOST)[0]
+    paired = single.places() & (single.score >= score) & (single.rank < max_dets) & single.bit(0)[0]
+    taken = np.zeros(len(s.image), dtype=bool)
+    taken[single.partner[paired]] = True
+    truths = np.flatnonzero(~taken & ((s.flags & UNCOUNTED) == 0) & (s.area <= AREAS["all"][1]))
+    rest = m.order[kept & ~hit & ~ignored]
+    rest = rest[np.argsort(-s.d_score[rest], kind="stable")]
+    left = s.part(truths, rest).of_one_class()
+    matched = native_match(left, [float(iou)], [[0.0, np.inf]], 65535, voc=False, pairs=True)
+    order, partner = matched[2], matched[8]
+    used = order >= 0
+    predicted, partner = s.d_label[rest[order[used]]], partner[used]
+    matched_rows = partner >= 0
+    np.add.at(table, (s.label[truths[partner[matched_rows]]], predicted[matched_rows]), 1)
+    table[classes, :classes] = np.bincount(predicted[~matched_rows], minlength=classes)
+    missed = np.ones(len(truths), dtype=bool)
+    missed[partner[matched_rows]] = False
+    table[:classes, classes] = np.bincount(s.label[truths[missed]], minlength=classes)
+    rows = (*names, BACKGROUND)
+    title = f"Confusion matrix at IoU {iou:g} and score {score:g}: rows of truth by prediction"
+    return Table("confusion", title, "truth", rows, rows, table.astype(float))
+
+
+# Draws an object: objects of both sides, its role, its row, its name, whether it has a partner, and that one's row.
+Drawer = Callable[[MatchInput, SceneRole, int, str, bool, int], BoxShape | PolygonShape]
+
+
+def upright(both: MatchInput, role: SceneRole, row: int, label: str, matched: bool, partner: int) -> BoxShape:
+    """An object as its box."""
+    x, y, w, h = (both.box if role == "truth" else both.d_box)[row].tolist()
+    return BoxShape(role, x, y, w, h, label, matched)
+
+
+def scene(pairs: BoxPairs, unit: int, metric: Metric, draw: Drawer = upright) -> Scene:
+    """The image at place `unit`, matched at the metric's IoU (0.5 where it has several) from its score on."""
+    alone, work = pairs.alone(unit), SharedCache()
+    iou, least = getattr(metric, "iou", 0.5), getattr(metric, "score", 0.0)
+    iou = float(iou) if isinstance(iou, int | float) else 0.5
+    least = float(least) if isinstance(least, int | float) else 0.0
+    most = int(getattr(metric, "most", getattr(metric, "max_dets", MOST)))
+    matched = matches(alone, work, (iou,), (AREAS["all"],), MOST)[0]
+    both, names = match_input(alone, work), class_names(pairs.facts)
+    kept = np.flatnonzero(matched.places() & (matched.score >= least) & (matched.rank < most))
+    hit, ignored = matched.bit(0)
+    right = kept[hit[kept]]
+    taken = dict(zip(matched.partner[right].tolist(), matched.order[right].tolist(), strict=True))
+    shapes: list[BoxShape | PolygonShape] = []
+    for i in range(len(both.box)):
+        crowd = bool(both.flags[i] & 1)
+        name = f"{names[both.label[i]]} (crowd)" if crowd else names[both.label[i]]
+        shapes.append(draw(both, "truth", i, name, crowd or i in taken, taken.get(i, -1)))
+    for place in kept.tolist():
+        row = int(matched.order[place])
+        label = f"{names[both.d_label[row]]} {both.d_score[row]:.2f}"
+        partner = int(matched.partner[place]) if hit[place] else -1
+        shapes.append(draw(both, "prediction", row, label, bool(hit[place] or ignored[place]), partner))
+    needs = dict.fromkeys(wanted.ranking if isinstance(wanted, RankingReader) else wanted for wanted in metric.needs())
+    value = float(State.of(alone, needs, work).take(np.array([unit])).totals(UNITS).of(metric)[0])
+    value_text = "undefined" if np.isnan(value) else f"{value:.4f}"
+    return Scene(
+        title=f"Image {pairs.units[unit]}: {metric.label} = {value_text}",
+        summary=f"{len(both.box)} true, {len(kept)} detected with a score from {least:g}, "
+        f"{int(np.count_nonzero(hit[kept]))} pairs at IoU {iou:g}",
+        shapes=tuple(shapes),
+    )
+
+
+MOST_CURVES = 6
+MOST_CLASSES = 30
+MOST_LOOKED_AT = 100_000  # detections, for the breakdown: it looks at one image at a time
+BINS = 25
+SHOWN_IOUS = (0.5, 0.6, 0.7, 0.8, 0.9)
+
+
+def figures(
+    pairs: BoxPairs, state: State, metrics: Sequence[Metric], most: int = STANDARD_MOST
+) -> Mapping[str, Callable[[], Figure]]:
+    """The figures, each made when it is asked for; `most` detections of a class count in an image."""
+    work = SharedCache()
+    if not len(match_input(pairs, work).image):
+        return {}
+    return {
+        "pr_iou": lambda: pr_by_iou(pairs, work, most),
+        "pr_class": lambda: pr_by_class(pairs, work, most),
+        "ap_class": lambda: ap_by_class(pairs, work, most),
+        "errors": lambda: errors(pairs, work),
+        "scores": lambda: scores(pairs, work),
+        "confusion": lambda: confusion_figure(pairs, work),
+    }
+
+
+def pr_by_iou(pairs: BoxPairs, cache: SharedCache, most: int) -> Figure:
+    """Precision against recall, the mean over classes, at several IoU thresholds."""
+    precision = curves(pairs, cache, most)[0].figure
+    known = ~np.isnan(precision[0]).all(axis=0)
+    recall = np.linspace(0, 1, precision.shape[1])
+    columns: dict[str, list[Any]] = {"series": [], "x": [], "y": []}
+    for iou in SHOWN_IOUS:
+        mean = precision[int(np.argmin(np.abs(np.array(IOUS) - iou)))][:, known].mean(axis=1)
+        columns["series"] += [f"IoU {iou:g}"] * len(recall)
+        columns["x"] += recall.tolist()
+        columns["y"] += mean.tolist()
+    return Figure(
+        "pr_iou", "curves", "Precision and recall by IoU", columns, {"x": "recall", "y": "precision", "unit": True},
+        "The mean over classes. How fast the curves fall from one IoU to the next says how well the boxes fit.",
+    )  # fmt: skip
+
+
+def pr_by_class(pairs: BoxPairs, cache: SharedCache, most: int) -> Figure:
+    """Precision against recall at IoU 0.5 of the classes with the most objects."""
+    precision, table = curves(pairs, cache, most)[0].figure[0], classes(pairs, cache, most)
+    order = np.argsort(-table.values[:, 0], kind="stable")
+    shown = [int(k) for k in order[:MOST_CURVES] if table.values[k, 0] > 0]
+    recall = np.linspace(0, 1, precision.shape[0])
+    columns: dict[str, list[Any]] = {"series": [], "x": [], "y": []}
+    for k in sorted(shown):
+        columns["series"] += [table.rows[k]] * len(recall)
+        columns["x"] += recall.tolist()
+        columns["y"] += precision[:, k].tolist()
+    said = "All classes" if len(shown) == len(table.rows) else f"The {len(shown)} classes with the most objects"
+    return Figure(
+        "pr_class", "curves", "Precision and recall by class, IoU 0.5", columns,
+        {"x": "recall", "y": "precision", "unit": True}, f"{said}.",
+    )  # fmt: skip
+
+
+def ap_by_class(pairs: BoxPairs, cache: SharedCache, most: int) -> Figure:
+    """AP of each class, the worst first."""
+    table = classes(pairs, cache, most)
+    ap = table.values[:, 2]
+    order = [int(k) for k in np.argsort(np.where(np.isnan(ap), np.inf, ap), kind="stable") if not np.isnan(ap[k])]
+    kept, more = worst_and_best(order)
+    return Figure(
+        "ap_class",
+        "bars",
+        "AP by class",
+        {"name": [table.rows[k] for k in kept], "value": ap[kept], "objects": table.values[kept, 0]},
+        {"x": "AP, IoU 0.5:0.95"},
+        f"The worst first.{more}",
+        table,
+    )
+
+
+def errors(pairs: BoxPairs, cache: SharedCache) -> Figure:
+    """What each kind of error costs."""
+    detections, units = match_input(pairs, cache).d_image, len(pairs.units)
+    said = ""
+    if len(detections) > MOST_LOOKED_AT:
+        step = int(np.ceil(len(detections) / MOST_LOOKED_AT))
+        pairs, cache = (
+            pairs.select(np.concatenate([pairs.truth_image, pairs.prediction_image]) % step == 0),
+            SharedCache(),
+        )
+        said = f" From every {step}th image: {-(-units // step):,} of {units:,}."
+    kinds = [kind for kind in KINDS if kind not in ("fp", "fn")]
+    costs_of = [ErrorCost(error=kind) for kind in kinds]  # type: ignore[arg-type]
+    needs = dict.fromkeys(curve.ranking for metric in costs_of for curve in metric.curves)
+    totals = State.of(pairs, needs, cache).totals(POINT)
+    costs = [float(totals.of(metric)[0]) for metric in costs_of]
+    order = np.argsort([-c for c in costs], kind="stable")
+    return Figure(
+        "errors",
+        "bars",
+        "What errors cost",
+        {"name": [TITLES[kinds[i]] for i in order], "value": [costs[i] for i in order]},
+        {"x": "AP at IoU 0.5 that a repair would give"},
+        f"How much AP would rise if all errors of a kind were repaired, each kind alone (TIDE).{said}",
+    )
+
+
+def scores(pairs: BoxPairs, cache: SharedCache) -> Figure:
+    """How scores are spread over hits and false positives at IoU 0.5."""
+    m = matches(pairs, cache, IOUS, STANDARD_AREAS, MOST)[0]
+    hit, ignored = m.bit(0)
+    places = m.places() & ~ignored
+    every = m.score[places]
+    columns: dict[str, list[Any]] = {"low": [], "high": [], "count": [], "series": []}
+    if len(every):
+        low, high = float(every.min()), float(every.max())
+        edges = np.linspace(min(0.0, low), max(1.0, high) if high <= 1 else high, BINS + 1)
+        for name, part in (("hit", m.score[places & hit]), ("false positive", m.score[places & ~hit])):
+            columns["low"] += edges[:-1].tolist()
+            columns["high"] += edges[1:].tolist()
+            columns["count"] += np.histogram(part, edges)[0].tolist()
+            columns["series"] += [name] * BINS
+    return Figure(
+        "scores", "histogram", "Scores of hits and false positives", columns, {"x": "score", "y": "detections"},
+        "At IoU 0.5. Where the two overlap, no score threshold can part them.",
+    )  # fmt: skip
+
+
+def confusion_figure(pairs: BoxPairs, cache: SharedCache) -> Figure:
+    """The confusion matrix with background; of many classes, those that are confused most."""
+    table = confusion(pairs, cache)
+    counts, said = table.values, ""
+    kept = np.arange(len(table.rows))
+    if len(table.rows) > MOST_CLASSES + 1:
+        off = counts[:-1, :-1] - np.diag(np.diag(counts[:-1, :-1]))
+        weight = off.sum(axis=0) + off.sum(axis=1)
+        kept = np.append(np.sort(np.argsort(-weight, kind="stable")[:MOST_CLASSES]), len(counts) - 1)
+        said = f" The {MOST_CLASSES} of {len(counts) - 1} classes that are confused most."
+    names = tuple(table.rows[k] for k in kept)
+    counts = counts[np.ix_(kept, kept)]
+    share = np.nan_to_num(ratio(counts, counts.sum(axis=1, keepdims=True)))
+    i, j = (place.ravel() for place in np.indices(counts.shape))
+    return Figure(
+        "confusion",
+        "matrix",
+        "Confusion, with background",
+        {
+            "row": [names[a] for a in i],
+            "column": [names[b] for b in j],
+            "count": counts[i, j],
+            "share": share[i, j],
+            "text": [f"{v:g}" if v else "" for v in counts[i, j]],
+        },
+        {"x": "predicted", "y": "true"},
+        f"At IoU 0.5 and score 0.5. The last column are objects that were missed, the last row {BACKGROUND} are "
+        f"detections on nothing; shade is the share of the row.{said}",
+        Table("confusion", table.title, table.corner, names, names, counts),
+    )
+
+
+def class_metrics(state: State, most: int = STANDARD_MOST) -> Mapping[str, Metric]:
+    """AP of each class; of many, those with the most objects, as far as the state says how many there are."""
+    axis, cap = state.facts.axes[CLASS], None if most == STANDARD_MOST else most
+    rankings = [block for block in state.blocks.values() if isinstance(block, RankingBlock)]
+    objects = np.diff(rankings[0].positives.begin) if rankings else np.ones(len(axis))
+    kept = [k for k in np.argsort(-objects, kind="stable")[:MOST_CLASSES].tolist() if objects[k]]
+    return {axis.shown[k]: AveragePrecision(iou=STANDARD, max_dets=cap, only=axis.ids[k]) for k in sorted(kept)}
+
+
+def listing(pairs: BoxPairs, state: State) -> Listing:
+    """Every detection with the object it was matched to at IoU 0.5, then the objects that none was matched to."""
+    work = SharedCache()
+    s, names = match_input(pairs, work), list(class_names(pairs.facts))
+    m = matches(pairs, work, (0.5,), (AREAS["all"],), MOST)[0]
+    places = np.flatnonzero(m.places())
+    hit, ignored = (flags[places] for flags in m.bit(0))
+    label = m.label[places]
+    taken = np.zeros(len(s.image), dtype=bool)
+    taken[m.partner[places][hit]] = True
+    missed = np.flatnonzero(~taken & ((s.flags & CROWD) == 0))
+    box = s.d_box[m.order[places]]
+    area = box[:, 2] * box[:, 3] if s.d_area is None else s.d_area[m.order[places]]
+    order = np.lexsort((-np.concatenate([m.score[places], np.full(len(missed), -np.inf)]),
+                        np.concatenate([m.image[places], s.image[missed]])))  # fmt: skip
+
+    def joined(predicted: Array, objects: Array) -> Array:
+        return np.concatenate([predicted, objects])[order]
+
+    nothing = np.full(len(missed), np.nan)
+    outcome = np.where(hit, 0, np.where(ignored, 2, 1))
+    return Listing(
+        "detections",
+        "Detections and missed objects",
+        {
+            "image": Texts(joined(m.image[places], s.image[missed]), [str(u) for u in pairs.units.tolist()]),
+            "class": Texts(joined(label, s.label[missed]), names),
+            "outcome": Texts(
+                joined(outcome, np.full(len(missed), 3)),
+                ["hit", "false positive", "counts neither way", "missed object"],
+            ),
+            "score": joined(m.score[places], nothing),
+            "IoU": joined(np.where(hit, m.overlap[places], np.nan), nothing),
+            "area": np.rint(joined(area, s.area[missed])),
+        },
+        "outcome",
+        "score",
+    )
+
 
 pictured = "f1"

@@ -9,10 +9,9 @@ Metrics
 from __future__ import annotations
 
 from steelyard.core.task import Task
-from steelyard.tasks.ellipses.data import OPTIONS, PREDICTION, TRUTH, join
+from steelyard.tasks.ellipses.data import OPTIONS, PREDICTION, TRUTH, join, plain_sides
 from steelyard.tasks.ellipses.detection import F1, AveragePrecision, DetectionRate, Precision, Recall
 from steelyard.tasks.ellipses.errors import AngleError, AxisError, CenterError, MeanDistance, MeanIou
-from steelyard.tasks.ellipses.plain import plain_sides
 from steelyard.tasks.ellipses.score import Score, TruthScore
 
 TASK = Task(

@@ -8,12 +8,12 @@ from steelyard.core.figure import Figure
 from steelyard.core.metric import Metric
 from steelyard.core.state import State
 from steelyard.core.table import Table
-from steelyard.tasks.boxes import figures as boxes
-from steelyard.tasks.boxes.others import explain_tools as explain
+from steelyard.tasks.boxes import views as boxes
+from steelyard.tasks.boxes.explain import explain_tools as explain
 from steelyard.tasks.boxes.pairs import BoxPairs
-from steelyard.tasks.boxes.picture import scene
-from steelyard.tasks.boxes.tables import long_tables as long_tables_of_boxes
-from steelyard.tasks.boxes.tables import tables as tables_of_boxes
+from steelyard.tasks.boxes.views import long_tables as long_tables_of_boxes
+from steelyard.tasks.boxes.views import scene
+from steelyard.tasks.boxes.views import tables as tables_of_boxes
 from steelyard.tasks.keypoints.task import MOST_OF_POINTS
 from steelyard.tasks.keypoints.task import prepare as prepared
 

@@ -14,9 +14,9 @@ from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array
 from steelyard.core.quads import corners_of, smallest_rectangles
 from steelyard.core.statistic import SharedCache
+from steelyard.tasks.boxes.explain import OURS as LINES
+from steelyard.tasks.boxes.explain import hits_by_image, mean_of, rank_in_image, ranked_columns, straight_lines
 from steelyard.tasks.boxes.matches import AREAS, DIFFICULT, IOUS, MatchInput, match_input, match_objects
-from steelyard.tasks.boxes.others import OURS as LINES
-from steelyard.tasks.boxes.others import hits_by_image, mean_of, rank_in_image, ranked_columns, straight_lines
 from steelyard.tasks.boxes.pairs import BoxPairs
 from steelyard.tasks.boxes.ranking import CODES, GRIDS
 from steelyard.tasks.shared.tools import Tool, explained, find_tools

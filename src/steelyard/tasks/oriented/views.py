@@ -15,13 +15,13 @@ from steelyard.core.scene import PolygonShape, Role, Scene
 from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
 from steelyard.core.table import Table
-from steelyard.tasks.boxes import figures as boxes
+from steelyard.tasks.boxes import views as boxes
 from steelyard.tasks.boxes.matches import AREAS, MatchInput, match_input, matches
 from steelyard.tasks.boxes.pairs import BoxPairs
-from steelyard.tasks.boxes.picture import scene as scene_of_boxes
 from steelyard.tasks.boxes.settings import MOST
-from steelyard.tasks.boxes.tables import long_tables as long_tables_of_boxes
-from steelyard.tasks.boxes.tables import tables as tables_of_boxes
+from steelyard.tasks.boxes.views import long_tables as long_tables_of_boxes
+from steelyard.tasks.boxes.views import scene as scene_of_boxes
+from steelyard.tasks.boxes.views import tables as tables_of_boxes
 from steelyard.tasks.oriented.explain import explain
 from steelyard.tasks.oriented.task import prepare as prepared
 
