@@ -37,7 +37,7 @@ def test_tracks(case: str) -> None:
 
 def test_a_track_twice() -> None:
     said = refused_evaluation("tracking", TRACK, {**TRACK, "frame": [1, 1], "x": [0.0, 50.0]})
-    assert "track t stands twice in frame 1 of sequence 's', also at " in said
+    assert "track t appears twice in frame 1 of sequence 's', also at " in said
     assert said.endswith(". A track has one box per frame. Are ids given by class? Then name the label.")
 
 
