@@ -73,7 +73,7 @@ partitions: $(VENV)/test
 SETS ?= 400
 
 simulate: $(VENV)/test
-	STEELYARD_SETS=$(SETS) $(PY) -m pytest -m "" -n 2 -o junit_suite_name=sets-$(SETS) --junitxml=$(OUT)/simulate.xml tests/slow/test_simulated*.py tests/engine/test_families.py tests/engine/test_stats.py
+	STEELYARD_SETS=$(SETS) $(PY) -m pytest -m "" -n 2 -o junit_suite_name=sets-$(SETS) --junitxml=$(OUT)/simulate.xml tests/slow/test_simulated*.py tests/engine/test_families.py tests/engine/test_stats.py -k "not figures"
 
 gpu-test: $(VENV)/test
 	$(PY) -m pytest -n 0 gpu
