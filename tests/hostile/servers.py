@@ -75,8 +75,8 @@ def bomb(wire: Any) -> None:
 
 
 SERVERS: list[Row] = [
-    asked("drips", drip, "2 failed"),
-    asked("says nothing", silence, "2 failed"),
+    asked("drips", drip, "2 failed", options="--timeout 1"),
+    asked("says nothing", silence, "2 failed", options="--timeout 1"),
     asked("closes at once", sends(), "2 failed"),
     asked("never ends", endless, "2 failed"),
     asked("never ends its headers", endless_headers, "2 failed"),
