@@ -42,9 +42,10 @@ def sample(site: Path) -> Path:
     return site / "steelyard_intervals" / "samples" / "intervals"
 
 
-def test_the_example_is_three_files_and_imports_what_is_public() -> None:
+def test_the_example_has_the_layout_of_a_task_and_imports_what_is_public() -> None:
     package = EXAMPLE / "src" / "steelyard_intervals"
-    assert sorted(path.name for path in package.glob("*.py")) == ["__init__.py", "metrics.py", "task.py", "views.py"]
+    files = ["__init__.py", "checks.py", "data.py", "metrics.py", "task.py", "views.py"]
+    assert sorted(path.name for path in package.glob("*.py")) == files
     assert not [
         node for node in ast.parse((package / "__init__.py").read_text()).body if not isinstance(node, ast.Expr)
     ]

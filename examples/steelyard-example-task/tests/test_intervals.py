@@ -54,3 +54,12 @@ def test_an_event_must_end_after_it_starts() -> None:
     rows = {"recording": ["a"], "start": [2.0], "end": [1.0]}
     with pytest.raises(sy.InputError, match=r"an event from 2 to 1 s\. It must end after it starts"):
         sy.evaluate("intervals", rows, rows)
+
+
+def test_milliseconds_are_found() -> None:
+    truth = {"recording": ["a", "b"], "start": [0.0, 1.0], "end": [2.0, 3.0]}
+    milliseconds = {"recording": ["a", "b"], "start": [0.0, 1000.0], "end": [2000.0, 3000.0]}
+    (finding,) = sy.check("intervals", truth, milliseconds).findings
+    assert (finding.code, finding.severity) == ("other-unit-of-time", "error")
+    assert finding.what == "Predicted events are 1000 times as long as true ones."
+    assert sy.check("intervals", truth, truth).ok

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from steelyard.extend import POINT, Figure, Floats, Listing, Metric, SetPairs, State, Table, Texts
-from steelyard_intervals.metrics import Matched, events, matched
+from steelyard_intervals.data import events, matched
+from steelyard_intervals.metrics import Matched
 
 
 def tables(pairs: SetPairs, state: State) -> Mapping[str, Callable[[], Table]]:
