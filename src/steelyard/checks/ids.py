@@ -87,7 +87,7 @@ def repeated(side: str) -> Callable[[CheckData], Problem | None]:
             return None
         named = " and ".join(f"'{name}'" for name in key)
         return Problem(
-            f"Rows stand more than once by {named}.", len(rows), len(records), some_rows(records, rows, key[-1])
+            f"Rows appear more than once by {named}.", len(rows), len(records), some_rows(records, rows, key[-1])
         )
 
     return test
