@@ -284,7 +284,7 @@ def test_a_metric_is_its_spec() -> None:
     assert str(Spelled(3)) == "spelled@3"
     assert str(Spelled(3, 0.25, Bare(), "hot dog")) == 'spelled@3(level=0.25, bare, range="hot dog")'
     assert (Spelled.examples(), Spelled().label, Spelled().expand()) == ((Spelled(),), "Spelled", (Spelled(),))
-    assert (Spelled().why(), Spelled().left_out(), Spelled().notes(), Spelled().undefined_reason()) == (
+    assert (Spelled().undefined_reason(), Spelled().excluded(), Spelled().notes(), Spelled().documented_reason()) == (
         "there is no X", (0, ""), (), "there is no X",
     )  # fmt: skip
     assert (Bare.better, Bare.range, Bare.measured_in, Bare.reference, Bare.aliases, Bare.reaches_best) == (

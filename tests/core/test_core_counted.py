@@ -25,7 +25,7 @@ FACTS = Metadata({"class": Axis(("a", "b"))})
 class Kind(Cells):
     """The class of each unit; beside it the place for units of no kind."""
 
-    name, kinds = "core.counted.kind", True
+    name, distinct = "core.counted.kind", True
 
     def measure(self, pairs: Any, cache: SharedCache) -> CellsBlock:
         return CellsBlock.of((2, "class"), pairs.facts, pairs.owner, pairs.code, None)
@@ -68,7 +68,7 @@ class CountablePairs(Given, Countable):
     kinds_: Units | None = None
 
     @property
-    def kinds(self) -> Units | None:
+    def distinct_units(self) -> Units | None:
         return self.kinds_
 
     @property
@@ -79,7 +79,7 @@ class CountablePairs(Given, Countable):
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four units are many."""
-    monkeypatch.setattr(module, "KINDS_FROM", 4)
+    monkeypatch.setattr(module, "DISTINCT_FROM", 4)
 
 
 def measured(*given: Any, needs: tuple[Any, ...] = (Kind(), Column())) -> State:
@@ -108,19 +108,19 @@ def test_countable_pairs_say_what_is_kept_and_of_which_kinds_units_are() -> None
 def test_many_alike_units_are_counted() -> None:
     """Three units of class b and one of class a become two kinds, numbered by their cells."""
     state = measured([5, 6, 7, 8], [1, 0, 1, 1], [2.0, 9.0, 2.0, 2.0])
-    counted = state.counted()
+    counted = state.aggregated()
     assert listing(counted) == ([0, 1], [1, 3], [9, 2])
     assert (counted.units.weight, counted.units.ids.dtype, counted.units.count) == (None, np.int64, 4)
     assert counted.totals(POINT)[Column()].tolist() == state.totals(POINT)[Column()].tolist() == [15]
     assert counted.totals(POINT)[Kind()].tolist() == [[[1, 3], [0, 0]]]
-    assert counted.counted() is counted  # they are already
-    known = measured([5, 6, 7, 8], [1, 1, 1, 1], [2.0] * 4).counted()
+    assert counted.aggregated() is counted  # they are already
+    known = measured([5, 6, 7, 8], [1, 1, 1, 1], [2.0] * 4).aggregated()
     assert listing(known) == ([1], [4], [2])
 
 
 def test_a_unit_without_a_cell_has_no_row() -> None:
     state = measured([5, 6, 7, 8], [1, 0, 1], [2.0, 0.0, 9.0, 2.0], [0, 2, 3])
-    assert listing(state.counted()) == ([0, 1], [1, 2], [9, 2])
+    assert listing(state.aggregated()) == ([0, 1], [1, 2], [9, 2])
 
 
 @pytest.mark.parametrize(
@@ -137,11 +137,11 @@ def test_a_unit_without_a_cell_has_no_row() -> None:
 )
 def test_units_that_are_not_counted(state: Any) -> None:
     given = state()
-    assert given.counted() is given
+    assert given.aggregated() is given
 
 
 def test_kinds_merge_by_adding_their_copies() -> None:
-    many = measured([1, 2, 3, 4], [1, 0, 1, 1], [2.0, 9.0, 2.0, 2.0]).counted()
+    many = measured([1, 2, 3, 4], [1, 0, 1, 1], [2.0, 9.0, 2.0, 2.0]).aggregated()
     some = measured([5, 6], [0, 0], [9.0, 9.0])  # few, and listed
     for parts in ([many, some], [some, many]):
         assert listing(State.merge(parts)) == ([0, 1], [3, 3], [9, 2])
@@ -150,9 +150,9 @@ def test_kinds_merge_by_adding_their_copies() -> None:
 
 
 def test_kinds_do_not_merge_with_units_of_no_kind() -> None:
-    many = measured([1, 2, 3, 4], [1, 0, 1, 1], [2.0, 9.0, 2.0, 2.0]).counted()
+    many = measured([1, 2, 3, 4], [1, 0, 1, 1], [2.0, 9.0, 2.0, 2.0]).aggregated()
     odd = measured([5], [3], [1.0])
-    assert refused(State.merge, [many, odd]) == "units that are counted cannot be merged with some that are of no kind"
+    assert refused(State.merge, [many, odd]) == "deduplicated units cannot be merged with units that have no cell"
 
 
 def test_parts_of_which_only_some_know_kinds_forget_them() -> None:

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 
 from steelyard.core.block import CellsBlock
-from steelyard.core.kinds import KindCells, KindUnits
+from steelyard.core.distinct import DistinctCells, DistinctUnits
 from steelyard.core.metadata import Metadata
 from steelyard.core.plan import POINT
 from steelyard.core.units import Units
@@ -17,9 +17,9 @@ MATRIX = np.array([[3, 0], [2, 5]])
 
 
 def test_units_are_the_cells_that_hold_any() -> None:
-    units = KindUnits(MATRIX)
+    units = DistinctUnits(MATRIX)
     assert (units.ids.tolist(), units.copies.tolist(), units.count) == ([0, 2, 3], [3, 2, 5], 10)
-    assert units.alike
+    assert units.deduplicated
     assert (units.groups, units.cluster, units.stratum, units.weight) == ({}, None, None, None)
     assert len(units) == 3
     back = pickle.loads(pickle.dumps(units))
@@ -39,8 +39,8 @@ def test_cells_are_made_when_they_are_asked_for() -> None:
         made.append("plain")
         return MATRIX.ravel().astype(float)
 
-    cells = KindCells((2, 2), entries, plain)
-    units = KindUnits(MATRIX)
+    cells = DistinctCells((2, 2), entries, plain)
+    units = DistinctUnits(MATRIX)
     weights = POINT.bind(units)
     assert weights.whole
     assert cells.total(weights, Metadata()).tolist() == [[[3, 0], [2, 5]]]

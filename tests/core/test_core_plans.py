@@ -12,9 +12,9 @@ from steelyard.core import plan as module
 from steelyard.core.block import CellsBlock
 from steelyard.core.by_group import AnsweredBlock, GroupCurve
 from steelyard.core.counts import count_text
+from steelyard.core.distinct import DistinctCells, DistinctUnits
 from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
-from steelyard.core.kinds import KindCells, KindUnits
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.plan import COUNT, JACKKNIFE, POINT, UNITS, leave_groups_out
 from steelyard.core.statistic import Ranking, SharedCache
@@ -75,8 +75,13 @@ FACTS = Metadata({"class": Axis(("a", "b"))})
 
 
 def test_kinds_of_units_are_the_filled_cells() -> None:
-    units = KindUnits(MATRIX)
-    assert (units.ids.tolist(), units.copies.tolist(), units.count, units.alike) == ([0, 2, 3], [2, 1, 4], 7, True)
+    units = DistinctUnits(MATRIX)
+    assert (units.ids.tolist(), units.copies.tolist(), units.count, units.deduplicated) == (
+        [0, 2, 3],
+        [2, 1, 4],
+        7,
+        True,
+    )
     assert (len(units), units.weight, units.plain.tolist()) == (3, None, [2, 1, 4])
     again = pickle.loads(pickle.dumps(units))
     assert type(again) is Units
@@ -94,8 +99,8 @@ def test_cells_of_kinds_are_listed_when_they_are_needed() -> None:
         calls.append("all")
         return MATRIX.astype(float)
 
-    cells = KindCells(("class", "class"), make, all_units)
-    units = KindUnits(MATRIX)
+    cells = DistinctCells(("class", "class"), make, all_units)
+    units = DistinctUnits(MATRIX)
     assert cells.total(POINT.bind(units), FACTS).tolist() == [[[2, 0], [1, 4]]]
     assert calls == ["all"]
     assert cells.total(Plain(np.array([1.0, 0, 0.5])), FACTS).tolist() == [[[1, 0], [0, 0.5]]]

@@ -213,10 +213,10 @@ def test_merged_parts_are_looked_at_together() -> None:
 def test_units() -> None:
     plain = Units(np.array([4, 5, 6]))
     assert (len(plain), plain.unweighted, plain.count) == (3, True, 3)
-    assert (plain.own.tolist(), plain.plain.tolist(), plain.counted.tolist()) == ([1.0] * 3, [1.0] * 3, [1.0] * 3)
+    assert (plain.own.tolist(), plain.plain.tolist(), plain.unit_counts.tolist()) == ([1.0] * 3, [1.0] * 3, [1.0] * 3)
     own = Units(np.array([4, 5, 6]), np.array([2, 0, 3]), np.array([1, 5, 4]))
     assert (own.unweighted, own.count, own.own.dtype) == (False, 5, np.float64)
-    assert (own.plain.tolist(), own.counted.tolist()) == ([2, 0, 12], [1, 0, 4])
+    assert (own.plain.tolist(), own.unit_counts.tolist()) == ([2, 0, 12], [1, 0, 4])
     assert Units(np.array([4, 5]), np.array([1.0, 0])).count == 1
     assert Units(np.array([4, 5]), None, np.array([3, 0])).count == 3
     part = own.take(np.array([2, 0]))

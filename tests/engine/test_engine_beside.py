@@ -110,25 +110,25 @@ def test_texts_of_cells() -> None:
 
 def test_units_are_listed_where_they_must_be(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Counted labels are listed for clusters, strata, proxies and files beside, and for nothing else."""
-    monkeypatch.setattr(import_module("steelyard.tasks.labels.data"), "KINDS_FROM", 4)
+    monkeypatch.setattr(import_module("steelyard.tasks.labels.data"), "DISTINCT_FROM", 4)
     rows = {"id": IDS, "label": list("abababab"), "site": list("nnnnssss")}
     plain = measure_sides(
         LABELS, Request.of("labels", "accuracy", {}), rows, {name: rows[name] for name in ("id", "label")}
     )
-    assert plain.state.units.alike
+    assert plain.state.units.deduplicated
     name = beside(tmp_path, [f"{one},n" for one in IDS], "id,site")
     for asked, counted in (({}, True), ({"by": ("site",)}, True), ({"by": (name,)}, False), ({"cluster": "site"}, False),
                            ({"strata": "site"}, False), ({"by": (("site", name),)}, False)):  # fmt: skip
         request = Request.of("labels", "accuracy", asked)
-        assert (by_unit(request, plain.pairs).kinds is not None) is counted, asked
-    assert by_unit(replace(Request.of("labels", "accuracy", {}), proxy="judge"), plain.pairs).kinds is None
+        assert (by_unit(request, plain.pairs).distinct_units is not None) is counted, asked
+    assert by_unit(replace(Request.of("labels", "accuracy", {}), proxy="judge"), plain.pairs).distinct_units is None
 
 
 def test_units_that_are_counted_are_listed_for_their_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("steelyard.tasks.labels.data"), "KINDS_FROM", 4)
+    monkeypatch.setattr(import_module("steelyard.tasks.labels.data"), "DISTINCT_FROM", 4)
     rows = {"id": IDS, "label": list("abababab")}
     data = measure_sides(LABELS, Request.of("labels", "accuracy", {}), rows, {"id": IDS, "label": list("aaaaaaaa")})
-    assert data.state.units.alike
+    assert data.state.units.deduplicated
     table = LazyDetails(LABELS, data.pairs, data.state, data.metrics).units()
     assert (table.unit, table.units.tolist(), list(table.values)) == ("unit", IDS, ["accuracy"])
     assert table.values["accuracy"].tolist() == [1, 0] * 4

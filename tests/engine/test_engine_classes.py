@@ -19,7 +19,7 @@ def scored(name: str, value: float, ends: tuple[float, float] | None = None, **m
 
 def test_classes_the_worst_first() -> None:
     scores = {
-        "cat": scored("cat", 0.8, (0.7, 0.9)), "dog": scored("dog", 0.2), "cow": scored("cow", math.nan, why="no row"),
+        "cat": scored("cat", 0.8, (0.7, 0.9)), "dog": scored("dog", 0.2), "cow": scored("cow", math.nan, undefined_reason="no row"),
         "ant": scored("ant", 0.5, (0.25, 0.75)),
     }  # fmt: skip
     figure = class_figure(scores, 1004)

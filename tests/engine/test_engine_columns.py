@@ -160,13 +160,13 @@ class Counted(Countable):
         self.truth, self.units, self._kinds, self._pairs = pairs.truth, pairs.units, kinds, pairs
 
     @property
-    def kinds(self) -> Any:
+    def distinct_units(self) -> Any:
         return self._kinds
 
     def slice_values(self, name: str) -> Any:
         return self._pairs.slice_values(name)
 
-    def listed(self) -> Any:
+    def per_unit(self) -> Any:
         return "listed"
 
 

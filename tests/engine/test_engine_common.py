@@ -84,7 +84,7 @@ def test_units_that_lose_rows_are_partial() -> None:
     less = {"dish": ["a", "b"], "item": [1, 1], "weight": [12, 30]}
     result = sy.compare("weights", truth, whole, less, metrics="wmae_total", missing="skip")
     for side in (result.differences["wmae_total"].a, result.differences["wmae_total"].b):
-        assert "1 of 2 dishes are incomplete" in side.why
+        assert "1 of 2 dishes are incomplete" in side.undefined_reason
 
 
 def test_nothing_in_common_is_an_error() -> None:
@@ -154,13 +154,13 @@ def test_without_ids_an_empty_cell_stays_an_error() -> None:
 def test_sequences_without_a_first_frame_say_so(spec: str) -> None:
     truth = {"sequence": ["s", "s"], "t": [1, 2], "weight": [100, 50]}
     score = sy.evaluate("sequences", truth, truth, metrics=spec)[spec]
-    assert "no sequence has a valid frame t = 0" in score.why
+    assert "no sequence has a valid frame t = 0" in score.undefined_reason
 
 
 def test_empty_plates_say_so() -> None:
     truth = {"sequence": ["s", "s"], "t": [0, 1], "weight": [0, 0]}
     assert (
-        sy.evaluate("sequences", truth, truth, metrics="pmae_initial")["pmae_initial"].why
+        sy.evaluate("sequences", truth, truth, metrics="pmae_initial")["pmae_initial"].undefined_reason
         == "the initial weights add up to 0"
     )
 

@@ -83,7 +83,7 @@ def test_a_difference_of_means() -> None:
     assert d.se == pytest.approx(se_of(gap))
     u = gap - gap.mean()
     assert d.df == pytest.approx(min(80 / (40 * (u**4).sum() / (u**2).sum() ** 2 - 1), 39))
-    assert d.showable == pytest.approx(min_detectable(d.se, d.df, 0.95))
+    assert d.min_detectable == pytest.approx(min_detectable(d.se, d.df, 0.95))
     assert compared.test.worlds == pytest.approx(np.abs(signs(40) @ gap) / 40, rel=1e-5, abs=1e-6)
     assert compared.test.worlds.dtype == np.float32
     assert compared.test.spread == pytest.approx(math.sqrt(float((gap**2).sum())) / 40)
@@ -91,7 +91,7 @@ def test_a_difference_of_means() -> None:
     assert d == Difference(
         spec="mean", label="Mean of x", a=sides[0].scores["mean"], b=sides[1].scores["mean"], difference=d.difference,
         interval=d.interval, p=d.p, p_holm=math.nan, verdict="", units=40, better="lower", measured_in="g", se=d.se,
-        df=d.df, p_method=d.p_method, showable=d.showable,
+        df=d.df, p_method=d.p_method, min_detectable=d.min_detectable,
         null_hypothesis="both models have the same mean in the population of units",
     )  # fmt: skip
 
@@ -100,7 +100,7 @@ def test_another_confidence() -> None:
     request = Request("any", draws=200, seed=3, confidence=0.8, margin={"mean": "0.5"})
     d = both([Mean()], request=request)["mean"].difference
     assert d.interval == pytest.approx(flipped(B - A, confidence=0.8).interval)
-    assert d.showable == pytest.approx(min_detectable(d.se, d.df, 0.8))
+    assert d.min_detectable == pytest.approx(min_detectable(d.se, d.df, 0.8))
     assert d.margin_level == pytest.approx(0.1)
     bare = both([Mean()], request=Request("any", draws=200, seed=3, confidence=None))["mean"].difference
     plain = both([Mean()])["mean"].difference
@@ -137,7 +137,7 @@ def test_one_prediction_against_itself() -> None:
     d = both([Mean()], same=True)["mean"].difference
     assert (d.interval, d.se) == ((0.0, 0.0), 0.0)
     assert d.df > 1
-    assert math.isnan(d.showable)
+    assert math.isnan(d.min_detectable)
 
 
 @pytest.mark.parametrize("metric", [Mean(), Long()])
@@ -171,9 +171,9 @@ def test_what_is_undefined_is_not_compared() -> None:
     d = comparison.difference
     assert math.isnan(d.difference)
     assert math.isnan(d.p)
-    assert (d.interval, d.p_method, d.why, comparison.test) == (None, "", "there is nothing", None)
+    assert (d.interval, d.p_method, d.undefined_reason, comparison.test) == (None, "", "there is nothing", None)
     turned = compare(sides[1], sides[0], [Mean()], REQUEST)["mean"].difference
-    assert turned.why == "there is nothing"
+    assert turned.undefined_reason == "there is nothing"
 
 
 def test_one_unit_is_not_compared() -> None:
@@ -253,8 +253,8 @@ def test_sides_keep_their_values() -> None:
     assert first.drawn.of(Mean()).tolist() == drawn(Mean(), A).tolist()
     assert second.drawn.of(Mean()).tolist() == drawn(Mean(), B).tolist()
     assert second.drawn.of(High()).tolist() == drawn(High(), B).tolist()
-    assert second.left_out is not None
-    assert second.left_out.of(Mean()).tolist() == state_of(B).totals(JACKKNIFE).of(Mean()).tolist()
+    assert second.leave_one_out is not None
+    assert second.leave_one_out.of(Mean()).tolist() == state_of(B).totals(JACKKNIFE).of(Mean()).tolist()
     assert float(second.plain.of(Mean())[0]) == pytest.approx(B.mean())
 
 

@@ -69,7 +69,7 @@ def check(estimate: Estimate, interval: Any, se: float, df: float, notes: tuple[
     assert estimate.se == pytest.approx(se, rel=1e-6, nan_ok=True)
     assert estimate.df == pytest.approx(df, rel=1e-6, nan_ok=True)
     assert estimate.notes == notes
-    assert estimate.why == why
+    assert estimate.undefined_reason == why
 
 
 def left_out_of(x: Any) -> Any:
@@ -79,7 +79,7 @@ def left_out_of(x: Any) -> Any:
 
 def test_an_estimate_of_nothing() -> None:
     estimate = Estimate()
-    assert (estimate.interval, estimate.why, estimate.notes) == (None, "", ())
+    assert (estimate.interval, estimate.undefined_reason, estimate.notes) == (None, "", ())
     assert math.isnan(estimate.se)
     assert math.isnan(estimate.df)
 

@@ -92,9 +92,9 @@ def test_a_report_of_truth_and_proxy() -> None:
         "Only 4 dishes with truth: an interval is rough and tends to be too narrow.",
     )
     assert report.units().units.tolist() == labelled.state.units.ids.tolist()
-    assert report.evidence.pairs.units.tolist() == labelled.state.units.ids.tolist()
-    assert report.evidence.metrics == labelled.metrics
-    assert report.evidence.task is WEIGHTS
+    assert report.details.pairs.units.tolist() == labelled.state.units.ids.tolist()
+    assert report.details.metrics == labelled.metrics
+    assert report.details.task is WEIGHTS
 
 
 def test_the_proxy_is_named_as_it_was_given(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def sides(metrics: Any, y: Any = Y, f: Any = F, rest: Any = REST_F, request: Req
     truth = sides_of(states[0], metrics, request, scores)
     judged, others = (sides_of(one, metrics, request, [{}] * len(one)) for one in states[1:])
     return [
-        type(side)(side.state, side.scores, side.plain, side.drawn, side.left_out, side.influences, same, more)
+        type(side)(side.state, side.scores, side.plain, side.drawn, side.leave_one_out, side.influences, same, more)
         for side, same, more in zip(truth, judged, others, strict=True)
     ]
 
@@ -156,7 +156,7 @@ def test_without_a_value_by_the_proxy_labels_are_compared() -> None:
     truth = sides_of(states, [High()], REQUEST, scores)
     judged, others = (sides_of(one, [High()], REQUEST, [{}] * 2) for one in (states, nothing))
     both = [
-        type(s)(s.state, s.scores, s.plain, s.drawn, s.left_out, s.influences, j, o)
+        type(s)(s.state, s.scores, s.plain, s.drawn, s.leave_one_out, s.influences, j, o)
         for s, j, o in zip(truth, judged, others, strict=True)
     ]
     result = compare(*both, [High()], REQUEST)["high"].difference

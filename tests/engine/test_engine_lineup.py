@@ -19,7 +19,7 @@ from steelyard.engine.compare import compare
 from steelyard.engine.details import definitions_of
 from steelyard.engine.families import judged_together
 from steelyard.engine.lineup import lineup
-from steelyard.engine.measure import listed, measured
+from steelyard.engine.measure import measured, per_unit_state
 from steelyard.engine.paired import MetricTraits
 from steelyard.engine.ranks import standing
 from steelyard.engine.run import measure_sides
@@ -110,7 +110,7 @@ def test_who_has_no_ranks() -> None:
 
 def test_evidence_of_a_comparison_says_what_metrics_mean() -> None:
     _, _, result = lined(*models(12, 2))
-    assert result.comparisons[0].evidence.definitions() == definitions_of([MAE])
+    assert result.comparisons[0].details.definitions() == definitions_of([MAE])
 
 
 def test_gaps_are_said_where_they_are_skipped_alone() -> None:
@@ -148,14 +148,14 @@ def test_columns_are_crossed() -> None:
 
 def test_slices_of_units_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of labels are counted by kind where they are many: a slice is counted again, for one model and for two."""
-    monkeypatch.setattr(import_module("steelyard.tasks.labels.data"), "KINDS_FROM", 100)
+    monkeypatch.setattr(import_module("steelyard.tasks.labels.data"), "DISTINCT_FROM", 100)
     rng = np.random.default_rng(3)
     true, site = rng.integers(0, 3, 400), rng.integers(0, 2, 400)
     named = [np.where(rng.random(400) < share, true, (true + 1) % 3) for share in (0.7, 0.9)]
     rows = {"id": np.arange(400), "label": true, "site": site}
     request = Request.of("labels", ["accuracy"], {"draws": 100})
     data = [measure_sides(LABELS, request, rows, {"id": np.arange(400), "label": one}) for one in named]
-    assert data[0].state.units.alike
+    assert data[0].state.units.deduplicated
 
     def counted(pairs: Any) -> State:
         return measured(pairs, [ACCURACY])
@@ -168,14 +168,14 @@ def test_slices_of_units_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> No
         assert float(part.totals(POINT).of(ACCURACY)[0]) == pytest.approx((named[0] == true)[mine].mean())
 
     def each(pairs: Any) -> State:
-        return listed(pairs, counted(pairs), [ACCURACY])
+        return per_unit_state(pairs, counted(pairs), [ACCURACY])
 
     both = paired_slices([(one.pairs, one.state) for one in data], ["site"], each)
     assert list(both) == [("0",), ("1",)]
     for (name,), parts in both.items():
         mine = site == int(name)
         for part, one in zip(parts, named, strict=True):
-            assert not part.units.alike
+            assert not part.units.deduplicated
             assert part.units.count == mine.sum()
             assert float(part.totals(POINT).of(ACCURACY)[0]) == pytest.approx((one == true)[mine].mean())
 
@@ -188,7 +188,7 @@ def test_a_lineup_of_units_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> 
     rows, results = {"id": np.arange(400), "label": true, "site": site}, []
     sides = [{"id": np.arange(400), "label": one} for one in named]
     for most in (100, 10_000):
-        monkeypatch.setattr(import_module("steelyard.tasks.labels.data"), "KINDS_FROM", most)
+        monkeypatch.setattr(import_module("steelyard.tasks.labels.data"), "DISTINCT_FROM", most)
         results.append(compare_all("labels", rows, sides, "accuracy", draws=100, by=["site"]).comparisons[0])
     assert results[0]["accuracy"].difference == pytest.approx((named[1] == true).mean() - (named[0] == true).mean())
     for counted, each in zip(*([one.differences, *one.slices["site"].values()] for one in results), strict=True):
@@ -201,7 +201,7 @@ def test_a_lineup_of_units_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_counted_parts_of_two_models_are_left_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where `measure` counts units too, a slice is what it gives."""
-    monkeypatch.setattr(import_module("steelyard.tasks.labels.data"), "KINDS_FROM", 100)
+    monkeypatch.setattr(import_module("steelyard.tasks.labels.data"), "DISTINCT_FROM", 100)
     true = np.arange(400) % 3
     rows = {"id": np.arange(400), "label": true, "site": np.arange(400) % 4 // 3}
     request = Request.of("labels", ["accuracy"], {"draws": 100})

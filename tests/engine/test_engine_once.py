@@ -39,7 +39,7 @@ def test_the_jackknife_of_a_report_is_made_once(monkeypatch: pytest.MonkeyPatch)
     handed: list[Any] = []
     plain = report.score
     monkeypatch.setattr(
-        report, "score", lambda *words, **more: handed.append(more["left_out"]) or plain(*words, **more)
+        report, "score", lambda *words, **more: handed.append(more["leave_one_out"]) or plain(*words, **more)
     )
     coverage = Coverage(4, 4, 4, 0, 0)
     for state, confidence, times in ((state_of([1.0, 2, 4, 8]), 0.95, 1), (state_of([1.0, 2]), 0.95, 1), (state_of([1.0]), 0.95, 0),
@@ -50,8 +50,8 @@ def test_the_jackknife_of_a_report_is_made_once(monkeypatch: pytest.MonkeyPatch)
         shown = state_report(WEIGHTS, request, [Mean()], state, {}, coverage, SOURCES)
         assert len(made) == times
         assert [one is not None for one in handed] == [times > 0]
-        assert shown.evidence.task is WEIGHTS
-        assert (shown.evidence.pairs, shown.evidence.state, shown.evidence.metrics) == (None, state, (Mean(),))
+        assert shown.details.task is WEIGHTS
+        assert (shown.details.pairs, shown.details.state, shown.details.metrics) == (None, state, (Mean(),))
 
 
 def test_sides_hand_their_totals_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +60,7 @@ def test_sides_hand_their_totals_on(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = sides.score
 
     def heard(state: Any, metrics: Any, request: Any, drawn: Any = None, **more: Any) -> Any:
-        handed.append((drawn, more["left_out"], more["plain"]))
+        handed.append((drawn, more["leave_one_out"], more["plain"]))
         return plain(state, metrics, request, drawn, **more)
 
     monkeypatch.setattr(sides, "score", heard)
@@ -71,10 +71,10 @@ def test_sides_hand_their_totals_on(monkeypatch: pytest.MonkeyPatch) -> None:
     for side, (drawn, left_out, point) in zip(both, handed, strict=True):
         assert point is side.plain
         assert drawn.of(Mean()).tolist() == side.drawn.of(Mean()).tolist()
-        assert side.left_out is not None
-        assert left_out.of(High()).tolist() == side.left_out.of(High()).tolist()
+        assert side.leave_one_out is not None
+        assert left_out.of(High()).tolist() == side.leave_one_out.of(High()).tolist()
         assert isinstance(side.drawn, KeptTotals)
-        assert isinstance(side.left_out, KeptTotals)
+        assert isinstance(side.leave_one_out, KeptTotals)
     assert both[0].influences[Mean()].coins is both[1].influences[Mean()].coins
     lone = sides_of([state_of([1.0])] * 2, [Mean()], request)[0]
     assert isinstance(lone.drawn, KeptTotals)

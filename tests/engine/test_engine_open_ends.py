@@ -50,7 +50,7 @@ def test_kinds_of_units_count_as_often_as_they_are_there() -> None:
     n = len(errors)
     left = (errors.sum() - errors) / (n - 1)
     listed = by_range(errors.mean(), drawn(errors), left, (0.0, math.inf), UnitSample(n), 0.95)
-    kinds = UnitSample(n, alike=np.array([15.0, 5.0]))
+    kinds = UnitSample(n, copies=np.array([15.0, 5.0]))
     counted = by_range(errors.mean(), drawn(errors), left[[0, 19]], (0.0, math.inf), kinds, 0.95)
     assert counted.interval == pytest.approx(listed.interval)
 

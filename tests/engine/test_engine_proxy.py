@@ -149,7 +149,7 @@ class Right(Mean):
 
     name, range, better = "right", (0.0, 1.0), "higher"
 
-    def parts(self, totals: Any) -> Any:
+    def proportions(self, totals: Any) -> Any:
         return totals[X], totals[N]
 
 
@@ -166,13 +166,13 @@ class RightOfTwo(Mean):
     def needs(self) -> Any:
         return X, N, LOST, OF
 
-    def left_out(self, totals: Any) -> tuple[float, str]:
+    def excluded(self, totals: Any) -> tuple[float, str]:
         return 0.0, ""
 
     def notes(self, totals: Any) -> tuple[str, ...]:
         return ()
 
-    def parts(self, totals: Any) -> Any:
+    def proportions(self, totals: Any) -> Any:
         return np.stack([totals[X], totals[LOST]], axis=1), np.stack([totals[N], totals[OF]], axis=1)
 
 
@@ -421,7 +421,7 @@ def test_totals_and_what_has_no_value_are_those_of_the_labels() -> None:
     assert total["count"].few_labels is None
     assert total["mean"] == scored(Y, F, OTHERS)
     empty = proxy_scores(state_of(Y, n=np.zeros(24)), state_of(F), state_of(OTHERS), [Mean()], REQUEST)["mean"]
-    assert (empty.why, empty.few_labels) == ("there is nothing", None)
+    assert (empty.undefined_reason, empty.few_labels) == ("there is nothing", None)
 
 
 def test_weights_of_labelled_units_are_shares() -> None:

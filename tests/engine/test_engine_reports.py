@@ -22,7 +22,7 @@ from steelyard.engine.compare import compare
 from steelyard.engine.details import LazyDetails, definitions_of, tables_of, unit_table
 from steelyard.engine.families import judged_together
 from steelyard.engine.lineup import lineup
-from steelyard.engine.measure import listed, measured, needs_of, unit_values
+from steelyard.engine.measure import measured, needs_of, per_unit_state, unit_values
 from steelyard.engine.report import applied, notes_of, report_of, sources_of, state_report, task_facts
 from steelyard.engine.run import expanded, measure_records, measure_sides, metrics_of
 from steelyard.engine.score import score
@@ -145,7 +145,7 @@ def test_values_of_each_unit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_units_that_are_counted_are_listed_again() -> None:
     _, data = measured_dishes()
-    assert listed(data.pairs, data.state, METRICS) is data.state
+    assert per_unit_state(data.pairs, data.state, METRICS) is data.state
     state = measured(data.pairs, METRICS)
     assert state.blocks.keys() == data.state.blocks.keys()
 
@@ -177,7 +177,7 @@ def test_a_report_is_its_parts() -> None:
     assert report.sources.predictions == SourceInfo(data.prediction.source, 12, digest(data.prediction))
     assert report.notes == ("checked", f"Only 12 dishes: {ROUGH}")
     assert report.explanations == ()
-    assert report.evidence.pairs is data.pairs
+    assert report.details.pairs is data.pairs
     assert report.units().values["mae"] == pytest.approx(unit_values(data.state, METRICS)["mae"])
 
 
@@ -190,14 +190,14 @@ def test_a_report_of_states_alone() -> None:
     same_scores(report.slices["kind"]["b"], score(parts["kind"]["b"], METRICS, request))
     assert (report.request, report.coverage, report.sources) == (request, *facts)
     assert report.notes == ("noted", f"Only 12 dishes: {ROUGH}")
-    assert (report.evidence.pairs, report.evidence.state, report.evidence.metrics) == (None, data.state, tuple(METRICS))
+    assert (report.details.pairs, report.details.state, report.details.metrics) == (None, data.state, tuple(METRICS))
     kept = data.state.take(np.arange(3))
-    assert state_report(WEIGHTS, request, METRICS, data.state, {}, *facts, kept=kept).evidence.state is kept
+    assert state_report(WEIGHTS, request, METRICS, data.state, {}, *facts, kept=kept).details.state is kept
 
 
 def test_draws_of_counted_labels_are_those_of_their_units(monkeypatch: pytest.MonkeyPatch) -> None:
     """Units are counted by kind where they are many; what is saved is by unit, in all and in each slice."""
-    monkeypatch.setattr(import_module("steelyard.tasks.labels.data"), "KINDS_FROM", 100)
+    monkeypatch.setattr(import_module("steelyard.tasks.labels.data"), "DISTINCT_FROM", 100)
     rng = np.random.default_rng(3)
     truth = rng.integers(0, 3, 400)
     named = np.where(rng.random(400) < 0.7, truth, rng.integers(0, 3, 400))
@@ -205,9 +205,9 @@ def test_draws_of_counted_labels_are_those_of_their_units(monkeypatch: pytest.Mo
     settings = {"draws": 100, "save_draws": True, "by": ["site"]}
     request = Request.of("labels", ["accuracy"], settings)
     data = measure_sides(LABELS, request, rows, {"id": np.arange(400), "label": named})
-    assert data.state.units.alike
+    assert data.state.units.deduplicated
     report = report_of(LABELS, request, data)
-    every = listed(data.pairs, data.state, data.metrics)
+    every = per_unit_state(data.pairs, data.state, data.metrics)
     assert report["accuracy"].draws is not None
     assert report["accuracy"].draws.tolist() == every.totals(request.plan).of(data.metrics[0]).tolist()
     part = every.take(np.flatnonzero(rows["site"] == 1))

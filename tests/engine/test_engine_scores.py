@@ -22,7 +22,7 @@ REQUEST = Request("any", draws=200)
 
 
 def whole(metric: Any, value: float, estimate: Estimate, units: int, **more: Any) -> Score:
-    given = {"undefined": 0, "left_out": "", "notes": ("0 are lost.",), **more}
+    given = {"n_excluded": 0, "excluded": "", "notes": ("0 are lost.",), **more}
     return Score(
         spec=str(metric), label="Mean of x", value=value, interval=estimate.interval, units=units, better="lower",
         measured_in="g", se=estimate.se, df=estimate.df, **given,
@@ -40,7 +40,7 @@ def test_a_mean_has_the_interval_of_its_range() -> None:
         (VALUES.mean(), expected.se, expected.df)
     )
     exact = replace(expected, interval=scores["mean"].interval, se=scores["mean"].se, df=scores["mean"].df)
-    facts = {"undefined": 2, "left_out": "rows", "notes": ("2 are lost.",)}
+    facts = {"n_excluded": 2, "excluded": "rows", "notes": ("2 are lost.",)}
     assert scores["mean"] == whole(Mean(), scores["mean"].value, exact, 40, **facts)
     assert scores["mean"].draws is None
 
@@ -55,7 +55,7 @@ def test_draws_are_kept_where_they_are_asked_for() -> None:
     assert (scores["count"].interval, scores["count"].value) == (None, pytest.approx(VALUES.sum()))
     other = state_of(VALUES + 1).totals(request.plan)
     jackknife = state_of(VALUES * 0.9).totals(JACKKNIFE)  # as it was made elsewhere
-    elsewhere = score(state, [Mean()], request, left_out=jackknife)["mean"]
+    elsewhere = score(state, [Mean()], request, leave_one_out=jackknife)["mean"]
     expected = by_range(VALUES.mean(), draws, jackknife.of(Mean()), (0.0, 10.0), UnitSample(40), 0.95)
     assert (elsewhere.interval, elsewhere.df) == (pytest.approx(expected.interval), pytest.approx(expected.df))
     shared = score(state, [Mean()], request, other)["mean"].draws
@@ -74,8 +74,16 @@ def test_an_undefined_score_says_why() -> None:
     state = state_of(VALUES, n=np.zeros(40))
     scores = score(state, [Mean(), Count()], REQUEST)
     assert math.isnan(scores["mean"].value)
-    assert (scores["mean"].why, scores["mean"].notes, scores["mean"].interval) == ("there is nothing", (), None)
-    assert (scores["count"].why, scores["count"].notes, scores["count"].left_out) == ("", ("0 are lost.",), "")
+    assert (scores["mean"].undefined_reason, scores["mean"].notes, scores["mean"].interval) == (
+        "there is nothing",
+        (),
+        None,
+    )
+    assert (scores["count"].undefined_reason, scores["count"].notes, scores["count"].excluded) == (
+        "",
+        ("0 are lost.",),
+        "",
+    )
     assert math.isnan(scores["count"].se)
 
 
@@ -109,11 +117,11 @@ def test_weights_are_shares_and_units_without_one_are_none() -> None:
     assert sample.units == 4
     assert sample.shares is not None
     assert sample.shares.tolist() == [2.0, 1.0, 1.0, 3.0]
-    assert sample.alike is not None
-    assert sample.alike.tolist() == [1.0, 0.0, 1.0, 1.0, 1.0]
+    assert sample.copies is not None
+    assert sample.copies.tolist() == [1.0, 0.0, 1.0, 1.0, 1.0]
     scores = score(state, [Mean(), Long()], REQUEST)
     assert scores["mean"].value == pytest.approx(26 / 7)
-    assert (scores["mean"].units, scores["mean"].undefined, scores["mean"].notes[0]) == (4, 4, "4 are lost.")
+    assert (scores["mean"].units, scores["mean"].n_excluded, scores["mean"].notes[0]) == (4, 4, "4 are lost.")
     left = np.array([24 / 5, 24 / 6, 22 / 6, 8 / 4])
     expected = by_jackknife(26 / 7, left, (0.0, 10.0), 0.95)
     assert scores["long"].interval == pytest.approx(expected.interval)
@@ -124,11 +132,11 @@ def test_weights_are_shares_and_units_without_one_are_none() -> None:
 def test_samples() -> None:
     """Units that count the same are many alike ones; kinds stand for their copies."""
     plain = sample_of(state_of(VALUES).units)
-    assert (plain.units, plain.shares, plain.alike) == (40, None, None)
+    assert (plain.units, plain.shares, plain.copies) == (40, None, None)
     kinds = sample_of(state_of([1.0, 2.0], copies=np.array([3, 5])).units)
     assert (kinds.units, kinds.shares) == (8, None)
-    assert kinds.alike is not None
-    assert kinds.alike.tolist() == [3.0, 5.0]
+    assert kinds.copies is not None
+    assert kinds.copies.tolist() == [3.0, 5.0]
     heavy = sample_of(state_of([1.0, 2.0, 3.0], weight=np.array([2.0, 0.0, 7.0]), copies=np.array([2, 4, 1])).units)
     assert heavy.units == 3
     assert heavy.shares is not None
@@ -139,7 +147,7 @@ def test_samples_of_clusters() -> None:
     """Three units in two clusters, of weights 3 and 4; equal clusters have no shares."""
     cluster = np.array(["b", "a", "b"], dtype=object)
     result = sample_of(state_of([1.0, 2.0, 3.0], weight=np.array([1.0, 4.0, 2.0]), cluster=cluster).units)
-    assert (result.units, result.alike) == (2, None)
+    assert (result.units, result.copies) == (2, None)
     assert result.shares is not None
     assert sorted(result.shares.tolist()) == [3.0, 4.0]
     small = sample_of(state_of([1.0, 2.0, 3.0], weight=np.array([0.5, 0.0, 0.2]), cluster=cluster).units)
@@ -165,7 +173,7 @@ def test_many_kinds_have_no_jackknife() -> None:
     for rows, made in ((MOST_LEFT_OUT, True), (MOST_LEFT_OUT + 1, False)):
         state = state_of(np.arange(float(rows)), copies=np.full(rows, 2))
         assert (left_out_totals(state) is not None) == made
-        assert (sample_of(state.units).alike is not None) == made
+        assert (sample_of(state.units).copies is not None) == made
     listed = left_out_totals(state_of(np.arange(float(MOST_LEFT_OUT + 1))))
     assert listed is not None
 
@@ -174,7 +182,7 @@ def test_draws_of_kinds_are_made_again_by_unit() -> None:
     """Only draws by unit are paired between models; the interval stays that of the kinds."""
     kinds, units = state_of([2.0, 4.0], copies=np.array([30, 20])), state_of([2.0] * 30 + [4.0] * 20)
     request = Request("any", draws=200, save_draws=True)
-    result = score(kinds, [Mean()], request, listed=lambda: units)["mean"]
+    result = score(kinds, [Mean()], request, per_unit=lambda: units)["mean"]
     assert result.draws is not None
     assert result.draws.tolist() == units.totals(request.plan).of(Mean()).tolist()
     assert result.interval == score(kinds, [Mean()], request)["mean"].interval
@@ -233,7 +241,7 @@ def test_parts_without_a_jackknife_are_moved_by_the_draws() -> None:
     state = state_of([1.0, 0.0, 1.0, 1.0], lost=[0.0, 1.0, 1.0, 0.0])
     drawn = state.totals(REQUEST.plan)
     result = parts_of(Share(), state.totals(POINT), drawn, None, UnitSample(4))
-    hits, of = Share().parts(drawn)
+    hits, of = Share().proportions(drawn)
     moved = hits[of[:, 0] > 0] / of[of[:, 0] > 0]
     expected = Parts.of(np.array([0.75, 0.5]), np.full(2, 4.0), np.full(2, 4.0), moved - moved.mean(axis=0), 1 / 199)
     assert result is not None
@@ -258,7 +266,7 @@ def test_a_metric_without_parts() -> None:
 
 
 def test_remarks() -> None:
-    assert remarks("mae", Estimate(why="nothing", notes=("is odd", "is new"))) == (
+    assert remarks("mae", Estimate(undefined_reason="nothing", notes=("is odd", "is new"))) == (
         "mae has no interval: nothing.",
         "mae is odd.",
         "mae is new.",
@@ -270,4 +278,4 @@ def test_the_counts_behind_remarks_are_of_units() -> None:
     """Lost rows are counted once per unit, whatever the user's weights."""
     state = state_of([1.0, 2.0, 3.0], lost=[1.0, 1.0, 0.0], weight=np.array([5.0, 5.0, 5.0]))
     assert float(state.totals(COUNT)[Mean().needs()[2]][0]) == 2.0
-    assert score(state, [Mean()], REQUEST)["mean"].undefined == 2
+    assert score(state, [Mean()], REQUEST)["mean"].n_excluded == 2

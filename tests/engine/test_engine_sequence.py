@@ -40,7 +40,7 @@ class Part(Mean):
 
     name, range = "part", (0.0, 1.0)
 
-    def parts(self, totals: Any) -> Any:
+    def proportions(self, totals: Any) -> Any:
         return totals[X], totals[N]
 
 

@@ -234,7 +234,7 @@ def test_a_plan_from_a_comparison(tmp_path: Path) -> None:
     reach = scipy_stats.t.ppf(0.975, d.df) + scipy_stats.norm.ppf(0.8)
     assert one.needed.units == math.ceil(80 * (reach * d.se) ** 2)
     assert one.curve[2][:2] == (160, pytest.approx(reach * d.se / math.sqrt(2)))
-    assert d.showable == pytest.approx(reach * d.se)
+    assert d.min_detectable == pytest.approx(reach * d.se)
     text = plan_text(planned).replace("\n  ", " ")
     numbers = one.needed
     assert f"mae of 1 g: {numbers.units:,} units from this pilot; plan for {numbers.cautious:,}" in text
@@ -336,7 +336,7 @@ def test_parts_are_what_the_metric_is_the_mean_of() -> None:
     data = measure("labels", {"id": np.arange(90), "label": truth}, {"id": np.arange(90), "label": named}, specs)
     totals = data.state.totals(POINT)
     for metric in data.metrics:
-        hits, of = (np.atleast_2d(part.T).T for part in metric.parts(totals.only(metric.needs())))
+        hits, of = (np.atleast_2d(part.T).T for part in metric.proportions(totals.only(metric.needs())))
         assert float((hits / of).mean()) == pytest.approx(float(totals.of(metric)[0])), str(metric)
 
 

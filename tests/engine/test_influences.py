@@ -19,7 +19,7 @@ from steelyard.results.influences import unpack_keys
 SAMPLES = Path(sy.__file__).parent / "samples"
 WEIGHTS = SAMPLES / "weights"
 SAME = ("difference", "interval", "p", "p_adjusted", "p_holm", "p_method", "adjust", "family", "smallest_p", "verdict",
-        "se", "df", "units", "notes", "showable", "null_hypothesis", "why")  # fmt: skip
+        "se", "df", "units", "notes", "min_detectable", "null_hypothesis", "undefined_reason")  # fmt: skip
 
 
 def assert_same_tests(data: sy.Comparison, files: sy.Comparison) -> None:
@@ -224,7 +224,7 @@ def test_results_without_intervals_have_no_verdict_and_say_why(tmp_path: Path) -
     made = compare_stored(files)
     assert made["mae"].difference == pytest.approx(3.0)
     why = "a result without intervals says nothing of chance: evaluate both with intervals"
-    assert (made["mae"].verdict, made["mae"].why) == ("undefined", why)
+    assert (made["mae"].verdict, made["mae"].undefined_reason) == ("undefined", why)
     assert f"mae has no verdict: {why}." in " ".join(comparison_text(made).split())
     made.to_html(tmp_path / "page.html")
     assert f"mae has no verdict: {why}." in (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -193,7 +193,9 @@ def test_draws_without_a_value_are_counted() -> None:
     values = by_range(0.5, draws, None, LINE, UnitSample(50), 0.95)
     assert values.notes == ("has no value in 30 of 1,000 draws, which the interval leaves out",)
     draws[:] = np.nan
-    assert by_range(0.5, draws, None, LINE, UnitSample(50), 0.95).why == "fewer than two draws have a value"
+    assert (
+        by_range(0.5, draws, None, LINE, UnitSample(50), 0.95).undefined_reason == "fewer than two draws have a value"
+    )
 
 
 def test_percentiles() -> None:

@@ -226,7 +226,7 @@ def test_groups_of_one_set_alone_are_left_out_and_named() -> None:
     old = evaluated([1, 0, 1, 1, 0, 0, 1, 1], by=["site"], site=list("aaaabbcc"))
     new = evaluated([1, 1, 0, 0, 0, 1], 50, by=["site"], site=list("aabbdd"))
     made = sy.drift(old, new, by="site")
-    assert [(one.value, one.left_out) for one in made.groups] == [("a", False), ("b", False), ("c", True), ("d", True)]
+    assert [(one.value, one.excluded) for one in made.groups] == [("a", False), ("b", False), ("c", True), ("d", True)]
     # 4 and 2 old units are left: 2/3 (1 - 3/4) + 1/3 (0 - 0)
     assert made["accuracy"].difference == pytest.approx(2 / 3 * 0.25)
     assert made.plain["accuracy"] == pytest.approx(0.5 - 5 / 8)
@@ -253,8 +253,8 @@ def test_metrics_that_are_no_means_say_why() -> None:
     new = evaluated([1, 1, 0, 0, 1, 1], 50, ["accuracy", "kappa"], by=["site"], site=list("aaaabb"))
     made = sy.drift(old, new, by="site")
     assert made["kappa"].verdict == "undefined"
-    assert "kappa is not a mean" in made["kappa"].why
-    assert "--weight" in made["kappa"].why
+    assert "kappa is not a mean" in made["kappa"].undefined_reason
+    assert "--weight" in made["kappa"].undefined_reason
     with pytest.raises(sy.InputError, match="no metric can be weighed to the old mix"):
         sy.drift(
             evaluated([1, 0, 1, 1, 0, 1], metrics="kappa", by=["site"], site=list("aaabbb")),

@@ -54,7 +54,7 @@ def test_units_without_a_weight_do_not_count() -> None:
     truth, predictions = one_item_dishes([0.0, 10.0, 0.0, 20.0], [1.0, 11.0, 1.0, 21.0])
     truth["sample_weight"] = [3.0, 1.0, 0.0, 2.0]
     score = sy.evaluate("weights", truth, predictions, "mape", draws=100)["mape"]
-    assert (score.units, score.undefined) == (3, 1)
+    assert (score.units, score.n_excluded) == (3, 1)
     qrels = {"query": ["a", "b", "c"], "doc": ["x"] * 3, "relevance": [1, 1, 1], "sample_weight": [5.0, 0.0, 2.0]}
     run = {"query": ["a", "b", "c"], "doc": ["x"] * 3, "score": [1.0] * 3}
     assert sy.evaluate("rankings", qrels, run, "ap", draws=100)["ap"].units == 2
@@ -149,7 +149,7 @@ def test_slices_inside_a_unit_measure_again() -> None:
     assert report.slices["food"]["rice"]["mae"].units == 2
     assert report.slices["food"]["egg"]["mae"].value == 20
     assert report.slices["food"]["egg"]["mae"].units == 1
-    assert "1 of 2 dishes are incomplete" in report.slices["food"]["rice"]["wmae_total"].why
+    assert "1 of 2 dishes are incomplete" in report.slices["food"]["rice"]["wmae_total"].undefined_reason
 
 
 def simulated(rng: np.random.Generator, dishes: int) -> tuple[dict[str, Any], dict[str, Any], float]:

@@ -37,7 +37,9 @@ def three() -> sy.Lineup:
 
 def test_a_difference_of_what_is_undefined_is_undefined() -> None:
     one = report(A)
-    bare = replace(one, scores={"mae": replace(one.scores["mae"], value=math.nan, interval=None, why="none")})
+    bare = replace(
+        one, scores={"mae": replace(one.scores["mae"], value=math.nan, interval=None, undefined_reason="none")}
+    )
     difference = compare_results(bare, one).differences["mae"]
     assert [math.isnan(value) for value in (difference.difference, difference.p)] == [True, True]
     assert difference.interval is None

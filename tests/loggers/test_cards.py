@@ -28,7 +28,7 @@ def report() -> sy.Report:
 
 
 def without_value(report: sy.Report) -> sy.Report:
-    score = replace(report.scores["mae"], value=math.nan, interval=None, why="nothing was weighed")
+    score = replace(report.scores["mae"], value=math.nan, interval=None, undefined_reason="nothing was weighed")
     return replace(report, scores={"mae": score})
 
 

@@ -136,4 +136,4 @@ def test_mean_over_queries_is_the_mean() -> None:
     report = sy.evaluate("rankings", case["qrels"], case["run"], ["map", "map(empty=zero)"], confidence=None)
     assert report["map(empty=zero)"].value == pytest.approx(np.mean(list(values.values())), rel=1e-12)
     assert report["map"].value == pytest.approx(np.mean([values[q] for q in relevant]), rel=1e-12)
-    assert report["map"].undefined == len(values) - len(relevant) > 0
+    assert report["map"].n_excluded == len(values) - len(relevant) > 0

@@ -55,7 +55,7 @@ def both() -> sy.Comparison:
 
 @pytest.fixture(scope="module")
 def undefined(report: sy.Report) -> sy.Score:
-    return replace(report.scores["mae"], value=math.nan, interval=None, why="nothing was weighed")
+    return replace(report.scores["mae"], value=math.nan, interval=None, undefined_reason="nothing was weighed")
 
 
 def test_one_pair_is_shown_as_a_comparison() -> None:
@@ -146,7 +146,7 @@ def test_figures_of_what_nobody_knows(both: sy.Comparison, undefined: sy.Score) 
     assert score_figures([bare]) == []
     assert len(score_figures([both])) == 1
     one = UnitTable("dish", np.array(["a", "b"]), {"mae": np.array([1.0, math.nan])})
-    held = SimpleNamespace(evidence=SimpleNamespace(units=lambda: one), units=lambda: (one, one), a=both.a, b=both.b)
+    held = SimpleNamespace(details=SimpleNamespace(units=lambda: one), units=lambda: (one, one), a=both.a, b=both.b)
     held.differences = both.differences
     assert unit_figures([held]) == []  # type: ignore[list-item]
 

@@ -70,15 +70,15 @@ def fitted(one: Any) -> Any:
 
 def scores_of(spec: str) -> st.SearchStrategy[Score]:
     return st.builds(
-        Score, spec=st.just(spec), label=text, value=number, interval=interval, units=count, undefined=count,
-        left_out=text, why=text, notes=texts, better=better, measured_in=text, draws=draws,
+        Score, spec=st.just(spec), label=text, value=number, interval=interval, units=count, n_excluded=count,
+        excluded=text, undefined_reason=text, notes=texts, better=better, measured_in=text, draws=draws,
     ).map(fitted)  # fmt: skip
 
 
 def differences_of(spec: str) -> st.SearchStrategy[Difference]:
     return st.builds(
         Difference, spec=st.just(spec), label=text, a=scores_of(spec), b=scores_of(spec), difference=number,
-        interval=interval, p=share, p_holm=share, verdict=text, units=count, why=text, better=better, measured_in=text,
+        interval=interval, p=share, p_holm=share, verdict=text, units=count, undefined_reason=text, better=better, measured_in=text,
     ).map(fitted)  # fmt: skip
 
 
@@ -165,7 +165,7 @@ pool = st.builds(
     Pool, task=text, unit=text, confidence=number, sets=st.lists(pooled_set, min_size=1, max_size=2).map(tuple),
     drawn=st.sampled_from(["fixed", "random"]), weights=text, shared_units=count, notes=texts,
 )  # fmt: skip
-drift_group = st.builds(DriftGroup, value=text, old_units=count, new_units=count, share=number, left_out=st.booleans())
+drift_group = st.builds(DriftGroup, value=text, old_units=count, new_units=count, share=number, excluded=st.booleans())
 drift = st.builds(
     Drift, task=text, unit=text, confidence=number, old=text, new=text, units=st.tuples(count, count),
     differences=comparison.map(lambda made: made.differences), by=st.just(""),
@@ -267,9 +267,7 @@ def test_no_array_of_the_data_stays_alive(task: str, form: str) -> None:
     change = {"pickle": lambda result: pickle.loads(pickle.dumps(result))}.get(form, lambda r: getattr(r, form)())
     kept = [change(result) for result in results]
     own = set() if form != "with_details" else set(arrays(kept))  # the ids of units, which a table of units has
-    held = [
-        weakref.ref(array) for result in results for key, array in arrays(result.evidence).items() if key not in own
-    ]
+    held = [weakref.ref(array) for result in results for key, array in arrays(result.details).items() if key not in own]
     assert len(held) > 20
     del results
     gc.collect()

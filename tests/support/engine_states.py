@@ -45,7 +45,7 @@ class Mean(Metric):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(totals[N] > 0, totals[X] / totals[N], np.nan)
 
-    def left_out(self, totals: Any) -> tuple[float, str]:
+    def excluded(self, totals: Any) -> tuple[float, str]:
         return float(totals[LOST][0]), "rows"
 
     def notes(self, totals: Any) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ class Long(Mean):
     """The same of few long units."""
 
     name = "long"
-    few: ClassVar[str] = "t"
+    small_sample: ClassVar[str] = "t"
 
 
 @frozen
@@ -102,7 +102,7 @@ class Share(Mean):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(totals[N] > 0, 50 * (totals[X] + totals[LOST]) / totals[N], np.nan)
 
-    def parts(self, totals: Any) -> Any:
+    def proportions(self, totals: Any) -> Any:
         return np.stack([totals[X], totals[LOST]], axis=1), np.stack([totals[N], totals[N]], axis=1)
 
 

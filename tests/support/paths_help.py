@@ -264,7 +264,7 @@ def contents(report: Report) -> dict[str, str]:
     parts["listing"] = values(report.listing())
     parts |= {
         "facts": values((report.task, report.unit, report.item, report.title)),
-        "definitions": values(report.evidence.definitions()),
+        "definitions": values(report.details.definitions()),
     }
     return parts
 

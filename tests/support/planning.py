@@ -14,7 +14,7 @@ from steelyard.core.metric import Metric
 from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.engine.compare import compare
-from steelyard.engine.measure import listed
+from steelyard.engine.measure import per_unit_state
 from steelyard.engine.planning import POWER, Pilot, units_for
 from steelyard.engine.run import measure_sides
 from steelyard.engine.sides import sides_of
@@ -121,7 +121,7 @@ def power_of(study: Study, pilots: int, sets: int, draws: int, seed: int) -> Pow
         for model in truth_and_models[1:]
     ]
     metric = data[0].metrics[0]
-    states = [listed(one.pairs, one.state, one.metrics) for one in data]
+    states = [per_unit_state(one.pairs, one.state, one.metrics) for one in data]
 
     def compared(units: int, number: int) -> Difference:
         return _compared(states, metric, units, rng, Request.of(study.task, None, {"draws": draws, "seed": number}))

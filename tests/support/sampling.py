@@ -12,7 +12,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.request import Request
 from steelyard.core.state import State
-from steelyard.engine.measure import listed
+from steelyard.engine.measure import per_unit_state
 from steelyard.engine.run import measure_sides
 from steelyard.engine.score import score
 from steelyard.results.score import Score
@@ -48,7 +48,7 @@ def measured(task: str, population: Population, units: int, seed: int) -> tuple[
     sides = population.draw(np.random.default_rng(seed), units)
     data = measure_sides(kind, Request.of(task, specs, policy), *sides)
     metrics = [metric for metric in data.metrics if not metric.total]
-    return listed(data.pairs, data.state, data.metrics), metrics
+    return per_unit_state(data.pairs, data.state, data.metrics), metrics
 
 
 def drawn_set(state: State, units: int, rng: np.random.Generator) -> State:

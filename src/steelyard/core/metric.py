@@ -7,6 +7,7 @@ import re
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from steelyard.core.deprecated import Renamed, adopt_renamed
 from steelyard.core.errors import InvalidSpec, InvalidValue
 from steelyard.core.frozen import frozen
 from steelyard.core.spec import render_value
@@ -15,6 +16,10 @@ from steelyard.core.weights import Array, Floats
 
 if TYPE_CHECKING:
     from steelyard.core.state import State
+
+
+# What subclasses of other packages may define under the old name.
+RENAMED = {"few": "small_sample", "parts": "proportions", "why": "undefined_reason", "left_out": "excluded"}
 
 
 @frozen
@@ -73,14 +78,20 @@ class Metric(ABC):
     class_axis: ClassVar[str] = "class"  # the axis that `class_scores` goes along
     signed_power: ClassVar[int] = 1  # 2 where `signed` is the square of the value
     class_variance: ClassVar[float] = 1.0  # of a pseudo-unit of a class, as a share of that of a score of 0 or 1
-    few: ClassVar[str] = ""  # "t": of few units the interval is the jackknife's with Student's t, and p is exact
+    small_sample: ClassVar[str] = ""  # "t": with few units, a jackknife interval with Student's t, and an exact p
     total: ClassVar[bool] = False  # whether it is a count over all units, which grows with the weights: no interval
     by_count: ClassVar[bool] = False  # whether it depends on how many units there are: a weight of 2 is two units
     chance: ClassVar[float | None] = None  # what guessing scores, where an interval at the best value stops
     reaches_best: ClassVar[bool] = True  # whether perfect predictions score the end of the range, whatever the data
 
+    few = Renamed("small_sample")
+    parts = Renamed("proportions")
+    why = Renamed("undefined_reason")
+    left_out = Renamed("excluded")
+
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
+        adopt_renamed(cls, Metric, RENAMED)
         _check_range(cls)
 
     @abstractmethod
@@ -91,11 +102,11 @@ class Metric(ABC):
     def reduce(self, *totals: Any, **none: Any) -> Floats:
         """The value for each row of weights, from totals; nan where undefined."""
 
-    def parts(self, *totals: Any, **none: Any) -> tuple[Floats, Floats] | None:
-        """For a plain mean of one proportion or more (of classes, say): what counts in each, and of how much.
+    def proportions(self, *totals: Any, **none: Any) -> tuple[Floats, Floats] | None:
+        """For a plain mean of one proportion or more (of classes, say): the numerators and the denominators.
 
-        Both are of shape (rows, parts). A part of nothing is left out of the mean. The interval is then made from
-        the proportions.
+        Both have the shape (rows, proportions). A proportion whose denominator is 0 is not in the mean. The interval is
+        then computed from the proportions.
         """
         return None
 
@@ -144,19 +155,19 @@ class Metric(ABC):
         """What a table calls it."""
         return self.title
 
-    def why(self, *totals: Any, **none: Any) -> str:
-        """The reason, where the value of the plain score is nan."""
-        return self.undefined_reason()
+    def undefined_reason(self, *totals: Any, **none: Any) -> str:
+        """Why the value of the plain score is nan."""
+        return self.documented_reason()
 
-    def left_out(self, *totals: Any, **none: Any) -> tuple[float, str]:
-        """How much the metric had to leave out, and what that is; from totals that count units."""
+    def excluded(self, *totals: Any, **none: Any) -> tuple[float, str]:
+        """How much the metric excludes, and what that is; from totals that count units."""
         return 0, ""
 
     def notes(self, *totals: Any, **none: Any) -> tuple[str, ...]:
         """What a reader must know to read the number rightly; from totals that count units."""
         return ()
 
-    def undefined_reason(self) -> str:
+    def documented_reason(self) -> str:
         """What the docstring says of an undefined value."""
         return describe(type(self)).undefined.removeprefix("when ").rstrip(".")
 

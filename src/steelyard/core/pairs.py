@@ -53,16 +53,16 @@ class Paired(Protocol):
 
 
 class Countable:
-    """Base of pairs whose units may be so many that alike ones are counted and not listed."""
+    """Base of pairs with so many units that duplicates are stored once, with their number of copies."""
 
     @property
-    def kinds(self) -> Units | None:
-        """The kinds of units, with their copies; None where units are listed."""
+    def distinct_units(self) -> Units | None:
+        """The distinct units with their copies; None where each unit has a row."""
         return None
 
     @property
     def kept(self) -> tuple[Any, ...]:
-        """Statistics that a state keeps whatever the metrics: those that say of which kind a unit is."""
+        """Statistics that a state keeps whatever the metrics: those that tell which units are duplicates."""
         return ()
 
     @property
@@ -76,8 +76,8 @@ class Countable:
         units: Array = self.units  # type: ignore[attr-defined]
         return units
 
-    def listed(self) -> Self:
-        """The same pairs with every unit listed."""
+    def per_unit(self) -> Self:
+        """The pairs with a row for each unit."""
         return self
 
     def part_of(self, facts: Metadata, rows: int) -> Self:

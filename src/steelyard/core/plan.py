@@ -42,9 +42,9 @@ class WeightPlan:
         Units of a cluster take its name for their id; strata keep their totals.
         """
         if self.role is Role.POINT:
-            return Plain(lambda: units.plain, whole=True, even=units.unweighted and not units.alike)
+            return Plain(lambda: units.plain, whole=True, even=units.unweighted and not units.deduplicated)
         if self.role is Role.COUNT:
-            return Plain(lambda: units.counted, role=Role.COUNT)
+            return Plain(lambda: units.unit_counts, role=Role.COUNT)
         if self.role is Role.UNITS:
             return EachUnit(len(units))
         if self.role is Role.JACKKNIFE:

@@ -13,9 +13,9 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from steelyard.core.block import Block, CellsBlock, MomentsBlock, SumBlock
+from steelyard.core.distinct import DISTINCT_FROM
 from steelyard.core.errors import DuplicateKey, Incompatible, InvalidSpec, first_few
 from steelyard.core.frozen import frozen
-from steelyard.core.kinds import KINDS_FROM
 from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Countable
 from steelyard.core.plan import WeightPlan
@@ -143,13 +143,13 @@ class State:
         wanted = tuple(dict.fromkeys((*needs, *(pairs.kept if isinstance(pairs, Countable) else ()))))
         shared = cache or SharedCache(wanted)
         blocks = {statistic: statistic.measure(pairs, shared) for statistic in wanted}
-        kinds = pairs.kinds if isinstance(pairs, Countable) else None
-        return State(Units(pairs.units, pairs.weight) if kinds is None else kinds, pairs.facts, blocks)
+        distinct = pairs.distinct_units if isinstance(pairs, Countable) else None
+        return State(Units(pairs.units, pairs.weight) if distinct is None else distinct, pairs.facts, blocks)
 
     def grouped_like(self, whole: State) -> State:
         """The same state with the clusters and strata of another of the same units, where both list them."""
         mine, theirs = self.units, whole.units
-        if mine.alike or theirs.alike or len(mine) != len(theirs):
+        if mine.deduplicated or theirs.deduplicated or len(mine) != len(theirs):
             return self
         units = replace(mine, cluster=theirs.cluster, stratum=theirs.stratum, groups=theirs.groups)
         return replace(self, units=units)
@@ -212,7 +212,7 @@ class State:
     @staticmethod
     def stack(parts: Sequence[State]) -> State:
         """Rows of several states one after the other; a unit may stand in more than one of them."""
-        parts = _without_kinds(State.unified(parts))
+        parts = _without_distinct(State.unified(parts))
         first = parts[0]
         for part in parts[1:]:
             if part.blocks.keys() != first.blocks.keys():
@@ -226,17 +226,17 @@ class State:
         }
         return State(Units.stack([part.units for part in parts]), first.facts, blocks)
 
-    def counted(self) -> State:
-        """The same with many alike units counted by kind, where a statistic says which kind each is of."""
-        kinds = self._kinds()
+    def aggregated(self) -> State:
+        """The state with duplicate units stored once, with their copies, where a statistic tells them apart."""
+        distinct = self._distinct()
         listed = not self.units.unweighted or self.units.planned
-        if kinds is None or self.units.alike or listed or len(self) < KINDS_FROM:
+        if distinct is None or self.units.deduplicated or listed or len(self) < DISTINCT_FROM:
             return self
-        return self._by_kind(kinds)
+        return self._deduplicate(distinct)
 
-    def _kinds(self) -> Entries | None:
-        """The kind of each unit; None where they have none, or some have none."""
-        statistic = _kinds_of(self)
+    def _distinct(self) -> Entries | None:
+        """The cell of each unit, equal for duplicates; None where some unit has none."""
+        statistic = _distinct_of(self)
         block = None if statistic is None else self.blocks[statistic]
         if not isinstance(block, CellsBlock):
             return None
@@ -244,22 +244,22 @@ class State:
         known = bool((entries.code < entries.size // 2).all() and (np.diff(entries.owner) > 0).all())
         return entries if known else None
 
-    def _by_kind(self, kinds: Entries) -> State:
-        """One row for each kind, numbered by its cell; its copies are added up. A unit without a cell has no row."""
-        cells, first, place = np.unique(kinds.code, return_index=True, return_inverse=True)
+    def _deduplicate(self, distinct: Entries) -> State:
+        """One row per distinct unit, numbered by its cell, with its copies. A unit without a cell has no row."""
+        cells, first, place = np.unique(distinct.code, return_index=True, return_inverse=True)
         each = np.ones(len(self), dtype=np.int64) if self.units.copies is None else self.units.copies
-        copies = np.bincount(place.reshape(-1), weights=each[kinds.owner], minlength=len(cells)).astype(np.int64)
-        return replace(self.take(kinds.owner[first]), units=Units(cells.astype(np.int64), None, copies))
+        copies = np.bincount(place.reshape(-1), weights=each[distinct.owner], minlength=len(cells)).astype(np.int64)
+        return replace(self.take(distinct.owner[first]), units=Units(cells.astype(np.int64), None, copies))
 
     @staticmethod
     def merge(parts: Sequence[State]) -> State:
         """States of different units as one; the order of the parts does not matter."""
         stacked = State.stack(parts)
         if stacked.units.copies is not None:
-            kinds = stacked._kinds()
-            if kinds is None:
-                raise Incompatible("units that are counted cannot be merged with some that are of no kind")
-            return stacked._by_kind(kinds)
+            distinct = stacked._distinct()
+            if distinct is None:
+                raise Incompatible("deduplicated units cannot be merged with units that have no cell")
+            return stacked._deduplicate(distinct)
         order = np.argsort(stacked.units.ids, kind="stable")
         ordered = stacked.units.ids[order]
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
@@ -269,14 +269,14 @@ class State:
         return replace(stacked, blocks=blocks).take(order)
 
 
-def _kinds_of(state: State) -> Statistic | None:
-    """The statistic that says of which kind each unit is, where units have kinds."""
-    return next((statistic for statistic in state.blocks if isinstance(statistic, Cells) and statistic.kinds), None)
+def _distinct_of(state: State) -> Statistic | None:
+    """The statistic that tells which units are duplicates, where there is one."""
+    return next((statistic for statistic in state.blocks if isinstance(statistic, Cells) and statistic.distinct), None)
 
 
-def _without_kinds(parts: Sequence[State]) -> Sequence[State]:
-    """The same parts; where only some say of which kind a unit is, none does."""
-    needs = {_kinds_of(part) for part in parts}
+def _without_distinct(parts: Sequence[State]) -> Sequence[State]:
+    """The parts, without the statistic of distinct units where only some have it."""
+    needs = {_distinct_of(part) for part in parts}
     if len(needs) == 1:
         return parts
     common = [

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from steelyard.core.block import Block, CellsBlock, MomentsBlock, SumBlock
+from steelyard.core.deprecated import adopt_renamed
 from steelyard.core.errors import InvalidResult
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
@@ -120,11 +121,16 @@ class Moments(Statistic):
 class Cells(Statistic):
     """Counts in cells over named axes: `measure` gives a CellsBlock, and totals are (rows, *axes).
 
-    `kinds` says that each unit has one cell and units of the same cell are alike in all that is measured: many of them
-    may be counted instead of listed. The first axis of such cells has two places: 1 is for units that are of no kind.
+    `distinct` says that each unit has one cell and that units of the same cell are duplicates in all that is measured:
+    many of them may be stored once, with their number of copies. The first axis of such cells has two places: 1 is for
+    units that are not grouped.
     """
 
-    kinds: ClassVar[bool] = False
+    distinct: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        adopt_renamed(cls, Cells, {"kinds": "distinct"})
 
     @abstractmethod
     def measure(self, pairs: Any, cache: SharedCache) -> CellsBlock:

@@ -20,8 +20,8 @@ Floats = NDArray[np.float64]
 class Units:
     """Ids of the units, in the order that their ids give.
 
-    `weight` is the user's own weight of each unit; None is 1 for all. With `copies` a row is a kind of unit that stands
-    for so many alike ones: ten million labels are at most classes x classes kinds.
+    `weight` is the user's own weight of each unit; None is 1 for all. With `copies` a row stands for so many
+    duplicate units: ten million labels are at most classes x classes distinct rows.
 
     With `cluster` the units of one cluster are drawn together, and with `stratum` each stratum keeps its share in every
     draw; both are names, one per unit. `groups` holds other columns by which units may go together, as keys: they move
@@ -44,8 +44,8 @@ class Units:
         return self.weight is None
 
     @property
-    def alike(self) -> bool:
-        """Whether rows are kinds of units, each with its copies."""
+    def deduplicated(self) -> bool:
+        """Whether each row stands for several duplicate units: its `copies`."""
         return self.copies is not None
 
     @cached_property
@@ -59,14 +59,14 @@ class Units:
         return self.own if self.copies is None else self.own * self.copies
 
     @property
-    def counted(self) -> Floats:
+    def unit_counts(self) -> Floats:
         """How many units with a weight each row stands for."""
         return np.asarray((self.own > 0) * (1.0 if self.copies is None else self.copies), dtype=np.float64)
 
     @property
     def count(self) -> int:
         """How many units have a weight."""
-        return len(self.ids) if self.weight is None and self.copies is None else int(self.counted.sum())
+        return len(self.ids) if self.weight is None and self.copies is None else int(self.unit_counts.sum())
 
     @property
     def planned(self) -> bool:
@@ -89,7 +89,7 @@ class Units:
 
     def behind(self, owner: Array, place: Array, places: int) -> Floats:
         """How many units, or clusters, stand behind each place: rows `owner` that have a weight, and their places."""
-        counted, group = self.counted, owner if self.cluster is None else self.drawn_as[1][owner]
+        counted, group = self.unit_counts, owner if self.cluster is None else self.drawn_as[1][owner]
         pairs = (group * places + place)[counted[owner] > 0]
         pairs.sort(kind="stable")  # they are nearly in order
         first = np.append(True, pairs[1:] != pairs[:-1])[: len(pairs)]

@@ -17,7 +17,7 @@ from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.table import Table
 from steelyard.core.task import Task
-from steelyard.engine.measure import listed, measured, unit_values
+from steelyard.engine.measure import measured, per_unit_state, unit_values
 from steelyard.engine.score import score
 from steelyard.results.details import Details
 from steelyard.results.score import Score
@@ -31,7 +31,7 @@ MOST_CELLS = 50_000_000  # units times classes: beyond, scores by class have no 
 class LazyDetails(Details):
     """The details of a report. `pairs` is None where only the state was kept: then it has units alone."""
 
-    live: ClassVar[bool] = True
+    lazy: ClassVar[bool] = True
     task: Task
     pairs: Pairs
     state: State
@@ -66,7 +66,7 @@ class LazyDetails(Details):
         wanted = list(self._class_metrics.values())
         if not wanted or self.request is None:
             return {}
-        state = listed(self.pairs, measured(self.pairs, wanted), wanted).grouped_like(self.state)
+        state = per_unit_state(self.pairs, measured(self.pairs, wanted), wanted).grouped_like(self.state)
         scores = score(state, wanted, replace(self.request, sequence=None, save_draws=False, save_influences=False))
         return {name: scores[str(metric)] for name, metric in self._class_metrics.items()}
 
@@ -102,7 +102,7 @@ class LazyDetails(Details):
 
     def units(self) -> UnitTable:
         """Every metric for each unit alone."""
-        return unit_table(self.task, listed(self.pairs, self.state, self.metrics), self.metrics)
+        return unit_table(self.task, per_unit_state(self.pairs, self.state, self.metrics), self.metrics)
 
     def listing(self) -> Listing | None:
         """The rows that a reader may look through."""

@@ -135,16 +135,16 @@ class Influence:
         return min(max(df, LEAST_DF), n - 1)
 
 
-def influence_of(left_out: Floats) -> tuple[Floats, int]:
+def influence_of(leave_one_out: Floats) -> tuple[Floats, int]:
     """The influence of each unit, from the values without it, and how many of these are undefined."""
-    defined = ~np.isnan(left_out)
-    psi = np.zeros(len(left_out))
-    kept = left_out[defined]
+    defined = ~np.isnan(leave_one_out)
+    psi = np.zeros(len(leave_one_out))
+    kept = leave_one_out[defined]
     if len(kept):
         moved = kept.mean() - kept
         if np.abs(moved).max() > SAME * np.abs(kept).max():
-            psi[defined] = (len(left_out) - 1) * moved
-    return psi, len(left_out) - len(kept)
+            psi[defined] = (len(leave_one_out) - 1) * moved
+    return psi, len(leave_one_out) - len(kept)
 
 
 def with_coins(psi: Sequence[Floats], lost: Sequence[int], coins: Coins) -> list[Influence]:
@@ -156,11 +156,11 @@ def with_coins(psi: Sequence[Floats], lost: Sequence[int], coins: Coins) -> list
     return [Influence(coins, matrix[:, k], sums[:, k], count) for k, count in enumerate(lost)]
 
 
-def influences(left_out: Mapping[Metric, Floats], coins: Coins) -> dict[Metric, Influence]:
+def influences(leave_one_out: Mapping[Metric, Floats], coins: Coins) -> dict[Metric, Influence]:
     """The influences of each metric, from its values without each unit."""
-    each = [influence_of(values) for values in left_out.values()]
+    each = [influence_of(values) for values in leave_one_out.values()]
     made = with_coins([psi for psi, _ in each], [lost for _, lost in each], coins)
-    return dict(zip(left_out, made, strict=True))
+    return dict(zip(leave_one_out, made, strict=True))
 
 
 @frozen

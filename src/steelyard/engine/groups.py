@@ -39,7 +39,7 @@ FEW_CLUSTERS = 20  # below, the standard error of clusters is rough
 
 def grouped(task: Task, request: Request, pairs: Any, state: State) -> State:
     """What was measured of pairs, whose units know the groups that a request names, or else may be in."""
-    if state.units.alike:
+    if state.units.deduplicated:
         return state
     cluster, stratum = (
         None if name is None else unit_column(task, pairs, name, option)
@@ -54,7 +54,7 @@ def by_unit(request: Request, pairs: Any) -> Any:
     """The pairs with every unit listed, where they are drawn by cluster or stratum, have a proxy or a file beside."""
     beside = any(in_file(name) is not None for names in request.by for name in names)
     asked = request.planned or request.proxy is not None or beside
-    return pairs.listed() if asked and isinstance(pairs, Countable) else pairs
+    return pairs.per_unit() if asked and isinstance(pairs, Countable) else pairs
 
 
 def check_nested(units: Units, request: Request) -> None:
@@ -147,7 +147,7 @@ def _rows(task: Task, pairs: Any, name: str) -> tuple[Array, Array]:
 
 def _suspected(task: Task, pairs: Any) -> dict[str, Array]:
     """Columns that are named as groups are, constant in each unit and shared by several; as keys of their values."""
-    if isinstance(pairs, Countable) and pairs.kinds is not None:
+    if isinstance(pairs, Countable) and pairs.distinct_units is not None:
         return {}
     columns = {}
     for name in (*pairs.truth.columns, *pairs.truth.other):

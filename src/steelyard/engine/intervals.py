@@ -56,7 +56,7 @@ class Estimate:
     interval: Interval | None = None
     se: float = math.nan
     df: float = math.nan
-    why: str = ""
+    undefined_reason: str = ""
     notes: tuple[str, ...] = ()
     rests_on: float = math.nan
     unseen: float = math.nan
@@ -73,7 +73,7 @@ class UnitSample:
 
     units: int
     shares: Floats | None = None
-    alike: Floats | None = None
+    copies: Floats | None = None
 
     def may_differ(self, confidence: float) -> float:
         """The share of all units that may differ, where none of these does, at one end of an interval."""
@@ -101,12 +101,12 @@ class ByClass:
     described: str
     chance: float | None = None
 
-    def df(self, left_out: Floats, alike: Floats | None) -> float:
+    def df(self, leave_one_out: Floats, copies: Floats | None) -> float:
         """Welch's degrees of freedom of the jackknife's variance; endless where classes of rows are not known."""
-        if self.code is None or len(self.code) != len(left_out):
+        if self.code is None or len(self.code) != len(leave_one_out):
             return math.inf
-        defined = ~np.isnan(left_out)
-        u, times = influences(left_out, alike)
+        defined = ~np.isnan(leave_one_out)
+        u, times = influences(leave_one_out, copies)
         return welch_df(u, self.code[defined], times)
 
     @property
@@ -125,22 +125,22 @@ def welch_df(psi: Floats, code: Array, times: Floats) -> float:
     return float(squares.sum()) ** 2 / lowered if lowered > 0 else math.inf
 
 
-def influences(left_out: Floats, alike: Floats | None) -> tuple[Floats, Floats]:
+def influences(leave_one_out: Floats, copies: Floats | None) -> tuple[Floats, Floats]:
     """What each unit moves, less the mean of that, and how many units each stands for; undefined ones left out."""
-    defined = ~np.isnan(left_out)
-    values = left_out[defined]
-    times = np.ones(len(values)) if alike is None else alike[defined]
+    defined = ~np.isnan(leave_one_out)
+    values = leave_one_out[defined]
+    times = np.ones(len(values)) if copies is None else copies[defined]
     if not len(values) or not times.sum():
         return np.zeros(0), np.zeros(0)
     return values - np.average(values, weights=times), times
 
 
-def jackknife(left_out: Floats, alike: Floats | None = None) -> tuple[float, float]:
+def jackknife(leave_one_out: Floats, copies: Floats | None = None) -> tuple[float, float]:
     """The jackknife's standard error, and how many degrees of freedom it rests on, neither cut nor raised."""
-    u, times = influences(left_out, alike)
+    u, times = influences(leave_one_out, copies)
     n = float(times.sum())
     second = float((times * u**2).sum())
-    if n < 2 or second == 0 or np.abs(u).max() <= SAME * np.abs(left_out[~np.isnan(left_out)]).max():
+    if n < 2 or second == 0 or np.abs(u).max() <= SAME * np.abs(leave_one_out[~np.isnan(leave_one_out)]).max():
         return 0.0, math.inf
     kurtosis = n * float((times * u**4).sum()) / second**2
     df = math.inf if kurtosis <= 1 else 2 * n / (kurtosis - 1)
@@ -150,7 +150,7 @@ def jackknife(left_out: Floats, alike: Floats | None = None) -> tuple[float, flo
 def by_range(
     value: float,
     draws: Floats,
-    left_out: Floats | None,
+    leave_one_out: Floats | None,
     bounds: Bounds,
     sample: UnitSample,
     confidence: float,
@@ -162,14 +162,14 @@ def by_range(
     `agreeing` gives the units that have a value of their own, where they are not all: in a class of three units only
     those three can be said to agree. `classes` are the true classes of the units, where the score rests on them.
     """
-    estimate = _on_line(value, draws, left_out, bounds, sample, confidence, agreeing, classes)
+    estimate = _on_line(value, draws, leave_one_out, bounds, sample, confidence, agreeing, classes)
     return _of_enough(estimate, bounds, sample)
 
 
 def by_parts(
     value: float,
     draws: Floats,
-    left_out: Floats | None,
+    leave_one_out: Floats | None,
     parts: Parts,
     bounds: Bounds,
     sample: UnitSample,
@@ -181,7 +181,7 @@ def by_parts(
     below, above = parts.share - low, high - parts.share
     reach = [math.sqrt(max(parts.spread(side), 0.0)) * scale for side in (below, above)]
     kept = draws[~np.isnan(draws)]
-    se_left, df = (math.nan, math.inf) if left_out is None else jackknife(left_out, sample.alike)
+    se_left, df = (math.nan, math.inf) if leave_one_out is None else jackknife(leave_one_out, sample.copies)
     se = se_left if se_left > 0 else float(kept.std(ddof=1)) if len(kept) > 1 else math.nan
     df = min(max(df, LEAST_DF), max(sample.units - 1, 1))
     interval = max(value - reach[0], bounds[0]), min(value + reach[1], bounds[1])
@@ -303,15 +303,15 @@ def by_placements(value: float, placed: Placements, confidence: float) -> Estima
     return Estimate((float(low[0]), float(high[0])), math.sqrt(variance), max(fewest - 1, 1), notes=notes)
 
 
-def by_jackknife(value: float, left_out: Floats, bounds: Bounds, confidence: float) -> Estimate:
+def by_jackknife(value: float, leave_one_out: Floats, bounds: Bounds, confidence: float) -> Estimate:
     """The value and Student's t times the jackknife's standard error, inside the range: for few units that are long.
 
     None below four units, and where the metric is undefined without one of them.
     """
-    units = len(left_out)
-    if units < LEAST_UNITS or np.isnan(left_out).any():
+    units = len(leave_one_out)
+    if units < LEAST_UNITS or np.isnan(leave_one_out).any():
         return Estimate()
-    se = math.sqrt((units - 1) / units * float(((left_out - left_out.mean()) ** 2).sum()))
+    se = math.sqrt((units - 1) / units * float(((leave_one_out - leave_one_out.mean()) ** 2).sum()))
     reach = t_quantile((1 + confidence) / 2, units - 1) * se
     return Estimate((max(value - reach, bounds[0]), min(value + reach, bounds[1])), se, units - 1)
 
@@ -319,7 +319,7 @@ def by_jackknife(value: float, left_out: Floats, bounds: Bounds, confidence: flo
 def by_signed(
     value: float,
     draws: Floats,
-    left_out: Floats | None,
+    leave_one_out: Floats | None,
     bounds: Bounds,
     power: int,
     sample: UnitSample,
@@ -332,10 +332,10 @@ def by_signed(
     """
     kept = draws[~np.isnan(draws)]
     if len(kept) < 2:
-        return Estimate(why="fewer than two draws have a value")
+        return Estimate(undefined_reason="fewer than two draws have a value")
     se = float(kept.std(ddof=1))
-    if left_out is not None:
-        se = max(se, jackknife(left_out, sample.alike)[0])
+    if leave_one_out is not None:
+        se = max(se, jackknife(leave_one_out, sample.copies)[0])
     df = max(sample.units - 1, 1)
     reach = t_quantile((1 + confidence) / 2, df) * se
     ends = [min(max(end, 0.0) ** (1 / power), bounds[1]) for end in (value - reach, value + reach)]
@@ -377,13 +377,13 @@ def _of_enough(estimate: Estimate, bounds: Bounds, sample: UnitSample) -> Estima
     if estimate.interval is None or not endless or sample.units >= LEAST_ENDLESS:
         return estimate
     why = f"{sample.units} units say too little; {LEAST_ENDLESS} are needed"
-    return replace(estimate, interval=None, why=why)
+    return replace(estimate, interval=None, undefined_reason=why)
 
 
 def _on_line(
     value: float,
     draws: Floats,
-    left_out: Floats | None,
+    leave_one_out: Floats | None,
     bounds: Bounds,
     sample: UnitSample,
     confidence: float,
@@ -393,8 +393,8 @@ def _on_line(
     lo, hi = bounds
     kept = draws[~np.isnan(draws)]
     if len(kept) < 2:
-        return Estimate(why="fewer than two draws have a value")
-    se_left, df = (math.nan, math.inf) if left_out is None else jackknife(left_out, sample.alike)
+        return Estimate(undefined_reason="fewer than two draws have a value")
+    se_left, df = (math.nan, math.inf) if leave_one_out is None else jackknife(leave_one_out, sample.copies)
     spread = float(kept.std(ddof=1))
     scale = max(abs(value), float(np.abs(kept).max()))
     varies = spread > SAME * scale or se_left > 0
@@ -413,30 +413,30 @@ def _on_line(
         se = spread * slope
     else:
         se = float(to_line(kept[~on_end], bounds).std(ddof=1))
-    if left_out is not None:
+    if leave_one_out is not None:
         most = CAP * se if se > 0 and classes is None else math.inf
         se = min(max(se, se_left * slope), most)
     df = min(max(df, LEAST_DF), max(sample.units - 1, 1))
-    if classes is not None and left_out is not None:
-        df = max(min(df, classes.df(left_out, sample.alike)), 1.0)
+    if classes is not None and leave_one_out is not None:
+        df = max(min(df, classes.df(leave_one_out, sample.copies)), 1.0)
     reach = t_quantile((1 + confidence) / 2, df) * se
     middle = float(to_line(np.array([value]), bounds)[0])
     low, high = (from_line(middle - reach, bounds), from_line(middle + reach, bounds))
-    if left_out is not None and se_left > 0 and math.isinf(lo) != math.isinf(hi):
-        further = _one_more(value, left_out, sample, bounds, se / (se_left * slope), confidence)
+    if leave_one_out is not None and se_left > 0 and math.isinf(lo) != math.isinf(hi):
+        further = _one_more(value, leave_one_out, sample, bounds, se / (se_left * slope), confidence)
         low, high = (min(low, further), high) if math.isinf(lo) else (low, max(high, further))
     return Estimate((low, high), se / slope, df, notes=notes)
 
 
 def _one_more(
-    value: float, left_out: Floats, sample: UnitSample, bounds: Bounds, ratio: float, confidence: float
+    value: float, leave_one_out: Floats, sample: UnitSample, bounds: Bounds, ratio: float, confidence: float
 ) -> float:
     """The end of the interval on the side where the range has none, with the worst unit counted once more.
 
     Errors that are not in the sample cannot be drawn, and those that are rare mostly are not. `ratio` is by how much
     the standard error is larger than the jackknife's.
     """
-    u, times = influences(left_out, sample.alike)
+    u, times = influences(leave_one_out, sample.copies)
     turn, n = (1.0 if math.isinf(bounds[1]) else -1.0), float(times.sum())
     psi = (1 - n) * u
     worst = turn * float((turn * psi).max())

@@ -197,7 +197,7 @@ def report_of_judged(task: Task, request: Request, data: Judged, notes: tuple[st
         sources=proxy_sources(data),
         notes=(*notes, *said, *unlabelled),
     )
-    return replace(report, evidence=LazyDetails(task, data.labelled.pairs, data.labelled.state, tuple(metrics)))
+    return replace(report, details=LazyDetails(task, data.labelled.pairs, data.labelled.state, tuple(metrics)))
 
 
 def _chosen_with(task: Task, request: Request, data: Judged) -> dict[str, float] | None:

@@ -33,17 +33,17 @@ MOST_SIZES = 1000  # of units or clusters of unlike sizes; of more, as many are 
 
 
 def kept_influences(
-    state: State, metrics: Sequence[Metric], scores: Mapping[str, Score], left_out: Totals | None = None
+    state: State, metrics: Sequence[Metric], scores: Mapping[str, Score], leave_one_out: Totals | None = None
 ) -> Influences | None:
     """The influences of one model's units, which must be listed; None where fewer than two are resampled."""
     units = state.units
-    if units.alike:
+    if units.deduplicated:
         raise Unsupported(
             "influences of counted units cannot be saved", remedy="Leave save_influences out, or evaluate in one place."
         )
     if units.drawn < 2:
         return None
-    left = left_out_totals(state) if left_out is None else left_out
+    left = left_out_totals(state) if leave_one_out is None else leave_one_out
     assert left is not None  # the units are listed
     psi = {metric: influence_of(left_rows(units, left.of(metric))) for metric in metrics}
     return _with_keys(units, (_of_model(state, metrics, psi, scores),))

@@ -19,7 +19,7 @@ from steelyard.engine.details import Pairs, definitions_of, unit_table
 from steelyard.engine.families import UnjudgedDifference, judged_together
 from steelyard.engine.judged import Judged, judged_sides, proxy_notes, proxy_sources, sides_in_slices, unlabelled_notes
 from steelyard.engine.kept import kept_of_sides
-from steelyard.engine.measure import listed, measured
+from steelyard.engine.measure import measured, per_unit_state
 from steelyard.engine.names import shown_names
 from steelyard.engine.paired import MetricTraits
 from steelyard.engine.ranks import standing
@@ -40,7 +40,7 @@ from steelyard.results.unit_table import UnitTable
 class LazyPairDetails(Details):
     """The details of a comparison: the pairs and states of both models."""
 
-    live: ClassVar[bool] = True
+    lazy: ClassVar[bool] = True
     task: Task
     request: Request
     metrics: tuple[Metric, ...]
@@ -49,7 +49,7 @@ class LazyPairDetails(Details):
 
     @cached_property
     def _unit_tables(self) -> tuple[UnitTable, ...]:
-        states = State.unified([listed(*side, self.metrics) for side in (self.a, self.b)])
+        states = State.unified([per_unit_state(*side, self.metrics) for side in (self.a, self.b)])
         return tuple(unit_table(self.task, state, self.metrics) for state in states)
 
     def units(self) -> UnitTable:
@@ -72,7 +72,8 @@ class LazyPairDetails(Details):
             return {}
         wanted = list(metrics.values())
         sides = [
-            listed(pairs, measured(pairs, wanted), wanted).grouped_like(state) for pairs, state in (self.a, self.b)
+            per_unit_state(pairs, measured(pairs, wanted), wanted).grouped_like(state)
+            for pairs, state in (self.a, self.b)
         ]
         confidence = 0.95 if self.request.confidence is None else self.request.confidence
         request = replace(self.request, sequence=None, superiority=False)  # no class is a mean over all units
@@ -111,7 +112,7 @@ def lineup(
         Model(applied(task, request, chosen, one.options.given), source, one.coverage, name)
         for one, source, name in zip(data, sources, called, strict=True)
     ]
-    states = [listed(pairs, state, chosen) for pairs, state in sides]
+    states = [per_unit_state(pairs, state, chosen) for pairs, state in sides]
     if judged is None:
         scored = sides_of(states, chosen, request)
     else:
@@ -137,7 +138,7 @@ def lineup(
         *getattr(data[0].truth, "notes", ()),
         *about,
         *lacking,
-        *together_notes(task, request, chosen, [s.state for s in scored[:2]], [s.left_out for s in scored[:2]]),
+        *together_notes(task, request, chosen, [s.state for s in scored[:2]], [s.leave_one_out for s in scored[:2]]),
     )
     comparisons = []
     for i, other in enumerate(models[1:]):
@@ -151,7 +152,7 @@ def lineup(
                 slices={name: parts[i] for name, parts in sliced.items()},
                 notes=(*shared, *findings[0], *new),
                 influences=kept_of_sides([scored[0], scored[i + 1]], chosen) if request.save_influences else None,
-                evidence=LazyPairDetails(task, request, tuple(chosen), sides[0], sides[i + 1]),
+                details=LazyPairDetails(task, request, tuple(chosen), sides[0], sides[i + 1]),
             )
         )
     ranked = len(data) > 2 and request.sequence is None
@@ -179,7 +180,7 @@ def _slices(
     """The sides of each slice."""
 
     def measure(pairs: Any) -> State:
-        return listed(pairs, measured(pairs, chosen), chosen)
+        return per_unit_state(pairs, measured(pairs, chosen), chosen)
 
     for value, states in paired_slices(models, by, measure, task).items():
         yield slice_key(value), sides_of(states, chosen, request)

@@ -34,9 +34,9 @@ def measured(pairs: Any, metrics: Sequence[Metric], cache: SharedCache | None = 
     return State.of(pairs, needs_of(metrics), cache)
 
 
-def listed(pairs: Any, state: State, metrics: Sequence[Metric]) -> State:
+def per_unit_state(pairs: Any, state: State, metrics: Sequence[Metric]) -> State:
     """The same state with every unit a row of its own: measured again where units were counted."""
-    return measured(pairs.listed(), metrics) if state.units.alike and isinstance(pairs, Countable) else state
+    return measured(pairs.per_unit(), metrics) if state.units.deduplicated and isinstance(pairs, Countable) else state
 
 
 def unit_values(state: State, metrics: Sequence[Metric]) -> dict[str, Floats]:

@@ -155,14 +155,14 @@ class Pair:
             p_holm=math.nan,
             verdict="",
             units=a.units,
-            why=a.why or b.why,
+            undefined_reason=a.undefined_reason or b.undefined_reason,
             better=b.better,
             measured_in=b.measured_in,
             se=estimate.se,
             df=estimate.df,
             notes=remarks(self.facts.spec, estimate),
             p_method=method,
-            showable=min_detectable(estimate.se, estimate.df, self.confidence),
+            min_detectable=min_detectable(estimate.se, estimate.df, self.confidence),
             null_hypothesis=null,
         )
 

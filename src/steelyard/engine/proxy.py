@@ -132,11 +132,11 @@ class Fit:
         return u * math.sqrt(1 + self.trust**2 * self.spread / own) if own > 0 else u
 
 
-def influence_values(left_out: Floats) -> Floats:
+def influence_values(leave_one_out: Floats) -> Floats:
     """The influence of each row of a jackknife, from the values without it; nan where there is none."""
-    known = ~np.isnan(left_out)
-    mean = np.where(known, left_out, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    influences: Floats = (len(left_out) - 1) * (mean - left_out)
+    known = ~np.isnan(leave_one_out)
+    mean = np.where(known, leave_one_out, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    influences: Floats = (len(leave_one_out) - 1) * (mean - leave_one_out)
     return influences
 
 
@@ -296,8 +296,8 @@ def _parts(metric: Metric, fit: Fit, judge: Judge) -> CorrectedParts | None:
     least = m if len(theta) > 1 else np.array([_equal_units(metric, judge.states[0])])
     with np.errstate(divide="ignore", invalid="ignore"):
         # Four pseudo-units, each as uncertain as a unit is: less than a row where units hold several.
-        alike = np.where(own > 0, m / rows**2 * (psi_y**2).sum(axis=0) / own, 1.0)
-        shrunk = (np.maximum(m - 2, 0) * np.diag(labels) + 4 * alike * binomial / m) / (np.maximum(m - 2, 0) + 4)
+        copies = np.where(own > 0, m / rows**2 * (psi_y**2).sum(axis=0) / own, 1.0)
+        shrunk = (np.maximum(m - 2, 0) * np.diag(labels) + 4 * copies * binomial / m) / (np.maximum(m - 2, 0) + 4)
         total = shrunk + np.diag(others)
         effective = np.where((binomial > 0) & (total > 0), binomial / total, least)
         length = np.sqrt(np.diag(labels + others))
@@ -413,7 +413,7 @@ def _with(
         interval=estimate.interval,
         notes=shown,
         draws=None,
-        why_no_interval=estimate.why,
+        why_no_interval=estimate.undefined_reason,
         se=estimate.se,
         df=estimate.df,
         few_labels=about,

@@ -18,8 +18,8 @@ from steelyard.core.task import Task
 from steelyard.engine.details import LazyDetails
 from steelyard.engine.groups import plan_notes, weight_notes
 from steelyard.engine.intervals import FEW_UNITS
-from steelyard.engine.measure import listed as listed_state
 from steelyard.engine.measure import measured
+from steelyard.engine.measure import per_unit_state as listed_state
 from steelyard.engine.run import Measured
 from steelyard.engine.score import left_out_totals, score
 from steelyard.engine.slices import slices
@@ -49,7 +49,7 @@ def report_of(task: Task, request: Request, data: Measured, notes: Sequence[str]
     explain = task.explain if request.explain else None
     explanations = () if explain is None else explain(data.pairs, request.explain)
     return replace(
-        report, explanations=explanations, evidence=LazyDetails(task, data.pairs, data.state, data.metrics, request)
+        report, explanations=explanations, details=LazyDetails(task, data.pairs, data.state, data.metrics, request)
     )
 
 
@@ -62,7 +62,7 @@ def state_report(
     coverage: Coverage,
     sources: Sources,
     notes: Sequence[str] = (),
-    listed: Listed | None = None,
+    per_unit: Listed | None = None,
     kept: State | None = None,
 ) -> Report:
     """The report of states, in all and by slice. `request` is as it was applied.
@@ -71,31 +71,33 @@ def state_report(
     """
 
     def each(name: Slice, value: Slice) -> Callable[[], State] | None:
-        return None if listed is None else lambda: listed()[1][name][value]
+        return None if per_unit is None else lambda: per_unit()[1][name][value]
 
     every = [part for by_value in parts.values() for part in by_value.values()]
     turns = iter(range(1 + len(every)))
 
-    def scored(part: State, listed: Callable[[], State] | None, left_out: Totals | None = None) -> dict[str, Score]:
+    def scored(
+        part: State, per_unit: Callable[[], State] | None, leave_one_out: Totals | None = None
+    ) -> dict[str, Score]:
         with portion(next(turns), 1 + len(every)):
-            return score(part, chosen, request, listed=listed, left_out=left_out)
+            return score(part, chosen, request, per_unit=per_unit, leave_one_out=leave_one_out)
 
-    left_out = None if request.confidence is None or state.units.drawn < 2 else left_out_totals(state)
-    whole = None if listed is None else lambda: listed()[0]
-    scores = scored(state, whole, left_out)
+    leave_one_out = None if request.confidence is None or state.units.drawn < 2 else left_out_totals(state)
+    whole = None if per_unit is None else lambda: per_unit()[0]
+    scores = scored(state, whole, leave_one_out)
     sliced = {
         name: {value: scored(part, each(name, value)) for value, part in by_value.items()}
         for name, by_value in parts.items()
     }
 
-    def influences(part: State, listed: Callable[[], State] | None, scores: Mapping[str, Score]) -> Influences | None:
+    def influences(part: State, per_unit: Callable[[], State] | None, scores: Mapping[str, Score]) -> Influences | None:
         if not request.save_influences:
             return None
         from steelyard.engine.kept import kept_influences  # few ask for it
 
-        if part.units.alike and listed is not None:
-            return kept_influences(listed(), chosen, scores)
-        return kept_influences(part, chosen, scores, left_out if part is state else None)
+        if part.units.deduplicated and per_unit is not None:
+            return kept_influences(per_unit(), chosen, scores)
+        return kept_influences(part, chosen, scores, leave_one_out if part is state else None)
 
     sliced_influences = {
         name: {value: one for value, part in by_value.items()
@@ -112,11 +114,11 @@ def state_report(
         notes=(
             *notes,
             *notes_of(task, state, request, every),
-            *together_notes(task, request, chosen, [state], [left_out]),
+            *together_notes(task, request, chosen, [state], [leave_one_out]),
         ),
         influences=influences(state, whole, scores),
         slice_influences=sliced_influences if request.save_influences and parts else None,
-        evidence=LazyDetails(task, None, state if kept is None else kept, tuple(chosen)),
+        details=LazyDetails(task, None, state if kept is None else kept, tuple(chosen)),
     )
 
 

@@ -40,7 +40,7 @@ from steelyard.engine.families import UnjudgedDifference, judged_together
 from steelyard.engine.flips import FlipTest, influence_of
 from steelyard.engine.intervals import SAME, Estimate
 from steelyard.engine.margins import by_metric, margins_of
-from steelyard.engine.measure import listed, measured, reads_curve
+from steelyard.engine.measure import measured, per_unit_state, reads_curve
 from steelyard.engine.names import IN_MEMORY, named_models, stem, unique
 from steelyard.engine.paired import MetricTraits, Pair, draw_cap
 from steelyard.engine.report import applied, notes_of, sources_of, task_facts
@@ -141,8 +141,8 @@ def run_sides(states: Sequence[State], metrics: Sequence[Metric], request: Reque
     assert design is not None
     sides = []
     for state in states:
-        plain, left_out = state.totals(POINT), left_out_totals(state)
-        assert left_out is not None  # the units are listed
+        plain, leave_one_out = state.totals(POINT), left_out_totals(state)
+        assert leave_one_out is not None  # the units are listed
         scores = score(state, metrics, replace(request, confidence=None), plain=plain)
         psi: dict[Metric, tuple[Floats, int]] = {}
         if state.units.drawn > 1:
@@ -150,7 +150,7 @@ def run_sides(states: Sequence[State], metrics: Sequence[Metric], request: Reque
                 if design.covariance == "delong":
                     psi[metric] = (_placement_influences(metric, state), 0)
                 else:
-                    psi[metric] = influence_of(left_rows(state.units, left_out.of(metric)))
+                    psi[metric] = influence_of(left_rows(state.units, leave_one_out.of(metric)))
         sides.append(RunSide(state, scores, psi, request))
     return sides
 
@@ -210,9 +210,11 @@ class CrossedRuns:
         mean = replace(
             each[0],
             value=self.mean(metric),
-            why="" if undefined is None else f"{self.names[undefined]} has no value: {each[undefined].why}",
-            undefined=max(one.undefined for one in each),
-            left_out=next((one.left_out for one in each if one.left_out), ""),
+            undefined_reason=""
+            if undefined is None
+            else f"{self.names[undefined]} has no value: {each[undefined].undefined_reason}",
+            n_excluded=max(one.n_excluded for one in each),
+            excluded=next((one.excluded for one in each if one.excluded), ""),
             notes=tuple(dict.fromkeys(note for one in each for note in one.notes)),
         )
         if undefined is not None or units.drawn < 2:
@@ -225,7 +227,7 @@ class CrossedRuns:
             interval=estimate.interval,
             se=estimate.se,
             df=estimate.df,
-            why_no_interval=estimate.why,
+            why_no_interval=estimate.undefined_reason,
             runs=spread_of(self.design, parts, self.values(metric), units.drawn),
         )
 
@@ -263,7 +265,7 @@ def estimate_of(
     """The interval by Student's t, inside the range."""
     if parts.runs <= ONLY_SPREAD and design.fixed != "runs":
         named = count_text(parts.runs, WORDS[design.factor])
-        return Estimate(why=f"{named} show only the spread between them; use 3 or more")
+        return Estimate(undefined_reason=f"{named} show only the spread between them; use 3 or more")
     variance, df = parts.estimated(design)
     if variance <= 0:
         return Estimate(None, 0.0, df, f"all {count_text(parts.runs, WORDS[design.factor])} agree")
@@ -482,7 +484,7 @@ def check_same(task: Task, request: Request, runs: Sequence[tuple[str, Measured]
                     remedy=f"All runs must be scored on the same {count_text(2, word).partition(' ')[2]}.",
                 )
         mine, theirs = one.state.units, first.state.units
-        if not mine.alike and not theirs.alike and (mine.own != theirs.own).any():
+        if not mine.deduplicated and not theirs.deduplicated and (mine.own != theirs.own).any():
             raise Incompatible(
                 f"run '{name}' has other weights of units than run '{first_name}'", remedy="Give both the same weights."
             )
@@ -525,7 +527,7 @@ def _states(
     every = [one for model in models for one in model.data]
     unified = State.unified([one.state for one in every])
     metrics = expanded(task, chosen, request.metrics is None, unified[0])
-    states = State.unified([listed(one.pairs, one.state, metrics) for one in every])
+    states = State.unified([per_unit_state(one.pairs, one.state, metrics) for one in every])
     return [(one.pairs, state) for one, state in zip(every, states, strict=True)], metrics
 
 
@@ -550,7 +552,7 @@ def _sliced(
     """The runs of each slice."""
 
     def measure(part: Any) -> State:
-        return listed(part, measured(part, metrics), metrics)
+        return per_unit_state(part, measured(part, metrics), metrics)
 
     return {
         slice_key(names): {

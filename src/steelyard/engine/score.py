@@ -48,8 +48,8 @@ def score(
     metrics: Sequence[Metric],
     request: Request,
     shared: Totals | None = None,
-    listed: Callable[[], State] | None = None,
-    left_out: Totals | None = None,
+    per_unit: Callable[[], State] | None = None,
+    leave_one_out: Totals | None = None,
     plain: Totals | None = None,
 ) -> dict[str, Score]:
     """Score every metric; all share the draws, and one pass over them. `shared`: totals of draws that others
@@ -62,12 +62,12 @@ def score(
     values = [float(point.of(metric)[0]) for metric in metrics]
     units = state.units
     nothing: list[_Drawn] = [(nothing_drawn(units, request), None)] * len(metrics)
-    drawn = _intervals(state, metrics, values, point, request, shared, left_out) if units.drawn > 1 else nothing
+    drawn = _intervals(state, metrics, values, point, request, shared, leave_one_out) if units.drawn > 1 else nothing
     counted = point if units.unweighted else state.totals(COUNT)
     keeping = [request.save_draws or (request.save_influences and reads_curve(metric)) for metric in metrics]
-    if any(keeping) and units.drawn > 1 and units.alike and listed is not None:
+    if any(keeping) and units.drawn > 1 and units.deduplicated and per_unit is not None:
         # Drawn by kind of unit; only draws by unit are paired between models.
-        each = listed()
+        each = per_unit()
         again = _intervals(each, metrics, values, each.totals(POINT), request)
         drawn = [(estimate, draws) for (estimate, _), (_, draws) in zip(drawn, again, strict=True)]
     scores = {
@@ -85,7 +85,9 @@ def nothing_drawn(units: Units, request: Request) -> Estimate:
     """The estimate where fewer than two are drawn."""
     if units.cluster is None or request.confidence is None:
         return NOTHING
-    return Estimate(why=f"all {units.count:,} units are of one {request.cluster}, and an interval needs two")
+    return Estimate(
+        undefined_reason=f"all {units.count:,} units are of one {request.cluster}, and an interval needs two"
+    )
 
 
 def left_out_totals(state: State) -> Totals | None:
@@ -97,25 +99,25 @@ def left_out_totals(state: State) -> Totals | None:
 
 def sample_of(units: Units) -> UnitSample:
     """The units as an interval sees them: those that are drawn."""
-    kept = units.counted > 0
+    kept = units.unit_counts > 0
     if units.cluster is not None:
         size: Floats = np.bincount(units.drawn_as[1], weights=units.own).astype(np.float64)
         size = size[size > 0]
         return UnitSample(units.drawn, None if (size == size[:1]).all() else size)
-    alike = None
+    copies = None
     if units.copies is not None and len(units) <= MOST_LEFT_OUT:
-        alike = np.asarray(units.counted, dtype=np.float64)
+        copies = np.asarray(units.unit_counts, dtype=np.float64)
     elif len(units) <= MOST_LEFT_OUT and not kept.all():
-        alike = kept.astype(np.float64)  # a unit without a weight moves nothing, and is none
-    shares = None if units.unweighted else units.own[kept].repeat(units.counted[kept].astype(np.int64))
-    return UnitSample(units.count, shares, alike)
+        copies = kept.astype(np.float64)  # a unit without a weight moves nothing, and is none
+    shares = None if units.unweighted else units.own[kept].repeat(units.unit_counts[kept].astype(np.int64))
+    return UnitSample(units.count, shares, copies)
 
 
 def with_values(state: State, metric: Metric, sample: UnitSample) -> UnitSample:
     """The units that have a value of their own; all of them where none has, or where a ranking lies elsewhere."""
     if any(isinstance(state.blocks[statistic], AnsweredBlock) for statistic in needs_of([metric])):
         return sample
-    kept = ~np.isnan(unit_values(state, [metric])[str(metric)]) & (state.units.counted > 0)
+    kept = ~np.isnan(unit_values(state, [metric])[str(metric)]) & (state.units.unit_counts > 0)
     return sample_of(state.units.take(np.flatnonzero(kept))) if kept.any() else sample
 
 
@@ -126,28 +128,28 @@ def _intervals(
     point: Totals,
     request: Request,
     shared: Totals | None = None,
-    left_out: Totals | None = None,
+    leave_one_out: Totals | None = None,
 ) -> list[_Drawn]:
     if request.confidence is None:
         return [(NOTHING, None)] * len(metrics)
     drawn = Totals(state, request.plan.bind(state.units)) if shared is None else shared
-    left_out, sample = left_out or left_out_totals(state), sample_of(state.units)
+    leave_one_out, sample = leave_one_out or left_out_totals(state), sample_of(state.units)
     intervals: list[_Drawn] = []
     for metric, value in steps("draws", list(zip(metrics, values, strict=True))):
         if np.isnan(value):
             intervals.append((NOTHING, None))
             continue
         draws = drawn.of(metric)
-        left = None if left_out is None else left_out.of(metric)
-        parts = parts_of(metric, point, drawn, left_out, sample)
+        left = None if leave_one_out is None else leave_one_out.of(metric)
+        parts = parts_of(metric, point, drawn, leave_one_out, sample)
         if metric.total:
             estimate = NOTHING
-        elif metric.few == "t" and sample.units < FEW_UNITS and left is not None:
+        elif metric.small_sample == "t" and sample.units < FEW_UNITS and left is not None:
             estimate = by_jackknife(value, left_rows(state.units, left), metric.range, request.confidence)
         elif (placed := placements_of(metric, state)) is not None:
             estimate = by_placements(value, placed, request.confidence)
         elif (signed := _signed(metric, point)) is not None:
-            moved = _signed(metric, drawn), None if left_out is None else _signed(metric, left_out)
+            moved = _signed(metric, drawn), None if leave_one_out is None else _signed(metric, leave_one_out)
             assert moved[0] is not None
             power = metric.signed_power
             estimate = by_signed(float(signed[0]), moved[0], moved[1], metric.range, power, sample, request.confidence)
@@ -166,7 +168,7 @@ def _of_open_range(
     estimate: Estimate,
     bounds: Bounds,
     value: float,
-    left_out: Floats | None,
+    leave_one_out: Floats | None,
     units: Units,
     sample: UnitSample,
     confidence: float,
@@ -179,11 +181,17 @@ def _of_open_range(
     estimate = replace(estimate, rests_on=rests_on, unseen=unseen)
     end = bounds[1] if below else bounds[0]
     drawn = np.arange(len(units)) if units.cluster is None else np.unique(units.drawn_as[1][units.own > 0])
-    if left_out is None or (below and above) or value == end or units.alike or len(left_out) != len(drawn):
+    if (
+        leave_one_out is None
+        or (below and above)
+        or value == end
+        or units.deduplicated
+        or len(leave_one_out) != len(drawn)
+    ):
         return estimate
     # A unit's share of a mean of n units is (T + psi) / (n T), with the distance from the range's end for T.
     kept = drawn if units.cluster is not None else np.flatnonzero(units.own > 0)
-    rows = left_out if units.cluster is not None else left_out[kept]
+    rows = leave_one_out if units.cluster is not None else leave_one_out[kept]
     if np.isnan(rows).all():
         return estimate
     mean = float(np.nanmean(rows))
@@ -201,7 +209,7 @@ def _signed(metric: Metric, totals: Totals) -> Floats | None:
 def placements_of(metric: Metric, state: State) -> Placements | None:
     """The placements of an area under the ROC curve, where single units are resampled and weigh the same."""
     units = state.units
-    if units.planned or units.alike or not units.unweighted:
+    if units.planned or units.deduplicated or not units.unweighted:
         return None
     return metric.placements(state)
 
@@ -214,13 +222,13 @@ def classes_of(metric: Metric, state: State) -> ByClass | None:
     held, units = metric.unit_classes(state), state.units
     if held is None:
         return None
-    kept = units.counted[held.unit] > 0
+    kept = units.unit_counts[held.unit] > 0
     unit, code = held.unit[kept].astype(np.int64), held.code[kept]
     if not len(unit):
         return None
     clustered, count = units.cluster is not None, max(len(held.names), 2)
     drawn, each = np.divmod(np.unique((units.drawn_as[1][unit] if clustered else unit) * count + code), count)
-    size = np.bincount(each, None if clustered else units.counted[drawn], minlength=count)
+    size = np.bincount(each, None if clustered else units.unit_counts[drawn], minlength=count)
     rows = left_out_rows(units)
     rarest_last = np.argsort(-size[code], kind="stable")
     row_code = np.zeros(int(rows.max(initial=-1)) + 1, dtype=np.int64)
@@ -237,14 +245,20 @@ def classes_of(metric: Metric, state: State) -> ByClass | None:
     return ByClass(row_code, fewest, described, metric.chance)
 
 
-def left_rows(units: Units, left_out: Floats) -> Floats:
+def left_rows(units: Units, leave_one_out: Floats) -> Floats:
     """The rows of a jackknife that leave something out."""
-    return left_out if len(left_out) != len(units) or units.cluster is not None else left_out[units.counted > 0]
+    return (
+        leave_one_out
+        if len(leave_one_out) != len(units) or units.cluster is not None
+        else leave_one_out[units.unit_counts > 0]
+    )
 
 
-def parts_of(metric: Metric, point: Totals, drawn: Totals, left_out: Totals | None, sample: UnitSample) -> Parts | None:
+def parts_of(
+    metric: Metric, point: Totals, drawn: Totals, leave_one_out: Totals | None, sample: UnitSample
+) -> Parts | None:
     """The proportions, or the class scores, that a metric is the mean of, where it says so."""
-    if (classes := _class_parts(metric, point, drawn, left_out, sample)) is not None:
+    if (classes := _class_parts(metric, point, drawn, leave_one_out, sample)) is not None:
         return classes
     share, rows = part_shares(metric, point)
     if share is None:
@@ -256,16 +270,16 @@ def parts_of(metric: Metric, point: Totals, drawn: Totals, left_out: Totals | No
         return stratified
     if not state.units.unweighted:
         rows = part_shares(metric, state.totals(COUNT))[1]
-    moved, _ = part_shares(metric, drawn if left_out is None else left_out)
+    moved, _ = part_shares(metric, drawn if leave_one_out is None else leave_one_out)
     assert moved is not None
-    deviations, factor = _deviations(moved[:, defined], left_out is not None, sample)
+    deviations, factor = _deviations(moved[:, defined], leave_one_out is not None, sample)
     units = part_units(metric, state, defined)
     # Rows that carry weights below 1 add up to less than their number, but each unit has one at least.
     return Parts.of(share[0][defined], np.maximum(rows[0][defined], units), units, deviations, factor)
 
 
 def _class_parts(
-    metric: Metric, point: Totals, drawn: Totals, left_out: Totals | None, sample: UnitSample
+    metric: Metric, point: Totals, drawn: Totals, leave_one_out: Totals | None, sample: UnitSample
 ) -> Parts | None:
     """The scores of two classes or more, as shares of a finite range."""
     scores, (low, high) = _class_scores(metric, point), metric.range
@@ -275,26 +289,26 @@ def _class_parts(
     if np.count_nonzero(defined) < 2:
         return None
     share = np.clip((scores[0][defined] - low) / (high - low), 0.0, 1.0)
-    moved = _class_scores(metric, drawn if left_out is None else left_out)
+    moved = _class_scores(metric, drawn if leave_one_out is None else leave_one_out)
     assert moved is not None
     moved = (moved[:, defined] - low) / (high - low)
     moved = np.where(np.isnan(moved), share, moved)  # a class keeps its score where its only unit is left out
-    deviations, factor = _deviations(moved, left_out is not None, sample)
+    deviations, factor = _deviations(moved, leave_one_out is not None, sample)
     units = part_units(metric, point.state, defined)
     return Parts.of_classes(share, units, deviations, factor, metric.class_variance)
 
 
-def _deviations(moved: Floats, left_out: bool, sample: UnitSample) -> tuple[Floats, float]:
+def _deviations(moved: Floats, leave_one_out: bool, sample: UnitSample) -> tuple[Floats, float]:
     """What each row of the jackknife, or each draw, moves in each part, and the factor from the sum of squares to the
     square of a standard error."""
-    times = np.asarray(sample.alike) if left_out and sample.alike is not None else np.ones(len(moved))
+    times = np.asarray(sample.copies) if leave_one_out and sample.copies is not None else np.ones(len(moved))
     n = float(times.sum())
     with np.errstate(invalid="ignore"):
         present = ~np.isnan(moved) * times[:, np.newaxis]
         mean = np.nan_to_num(moved * times[:, np.newaxis]).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
     deviations = np.nan_to_num(moved - mean) * np.sqrt(times)[:, np.newaxis]
     deviations[:, np.sqrt((deviations**2).sum(axis=0)) <= 1e-12] = 0.0
-    return deviations, (n - 1) / n if left_out else 1 / max(len(moved) - 1, 1)
+    return deviations, (n - 1) / n if leave_one_out else 1 / max(len(moved) - 1, 1)
 
 
 def _class_scores(metric: Metric, totals: Totals) -> Floats | None:
@@ -341,7 +355,7 @@ def part_shares(metric: Metric, totals: Totals) -> tuple[Floats | None, Floats]:
     """The proportions that a metric is the mean of, for each row of weights, and of how much each is; None where it is
     no such mean.
     """
-    parts = metric.parts(totals.only(metric.needs()))
+    parts = metric.proportions(totals.only(metric.needs()))
     if parts is None:
         return None, np.zeros((1, 0))
     hits, of = (np.asarray(one, dtype=np.float64).reshape(totals.rows, -1) for one in parts)
@@ -355,7 +369,7 @@ def part_units(metric: Metric, state: State, defined: Floats) -> Floats:
     if known is not None:
         return np.asarray(known[defined])
     total = np.zeros(int(defined.sum()))
-    counted, cluster = state.units.counted, state.units.drawn_as[1]
+    counted, cluster = state.units.unit_counts, state.units.drawn_as[1]
     seen = np.zeros((0 if state.units.cluster is None else len(state.units.drawn_as[0]), len(total)), dtype=bool)
     start = 0
     for piece in UNITS.bind(state.units).parts(max(1, CELLS // max(1, len(defined)))):
@@ -381,7 +395,7 @@ class ClassFacts:
     """Of a mean over classes: those without truth, those that rest on few units, and what notes say of both."""
 
     absent: tuple[str, ...] = ()
-    few: tuple[str, ...] = ()
+    small: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -425,7 +439,7 @@ def _named(names: Array) -> str:
 
 def remarks(spec: str, estimate: Estimate) -> tuple[str, ...]:
     """What a reader of an interval must know, with the metric's name."""
-    why = (f"has no interval: {estimate.why}",) if estimate.why else ()
+    why = (f"has no interval: {estimate.undefined_reason}",) if estimate.undefined_reason else ()
     return tuple(f"{spec} {note}." for note in (*why, *estimate.notes))
 
 
@@ -435,7 +449,7 @@ def _score(
     undefined, units = math.isnan(value), point.state.units
     signed = None if undefined else _signed(metric, point)
     counts = counted.only(metric.needs())
-    count, what = metric.left_out(counts)
+    count, what = metric.excluded(counts)
     classes = ClassFacts() if undefined else class_facts(metric, counted)
     return Score(
         spec=str(metric),
@@ -443,14 +457,14 @@ def _score(
         value=value,
         interval=estimate.interval,
         units=units.count,
-        undefined=round(count),
-        left_out=what if count else "",
-        why=metric.why(counts) if undefined else "",
+        n_excluded=round(count),
+        excluded=what if count else "",
+        undefined_reason=metric.undefined_reason(counts) if undefined else "",
         notes=() if undefined else (*metric.notes(counts), *classes.notes, *remarks(str(metric), estimate)),
         better=cast("Direction", metric.better),
         measured_in=metric.measured_in,
         draws=draws,
-        why_no_interval=estimate.why,
+        why_no_interval=estimate.undefined_reason,
         se=estimate.se,
         df=estimate.df,
         rests_on=estimate.rests_on,
@@ -460,5 +474,5 @@ def _score(
         clusters=0 if units.cluster is None else units.drawn,
         signed=math.nan if signed is None else float(signed[0]),
         classes_absent=classes.absent,
-        classes_few=classes.few,
+        classes_few=classes.small,
     )

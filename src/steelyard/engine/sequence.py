@@ -111,7 +111,7 @@ def unit_scores(state: State, metric: Metric) -> Floats | None:
     if np.isnan(own).any() or own.min() < metric.range[0] - NEAR or own.max() > metric.range[1] + NEAR:
         return None
     if own.min() == own.max():
-        parts = metric.parts(state.totals(POINT).only(metric.needs()))
+        parts = metric.proportions(state.totals(POINT).only(metric.needs()))
         if parts is None or np.asarray(parts[0]).size != 1:
             return None
     tried = state.totals(WeightPlan(Role.DRAWS, rows=TRIED))

@@ -44,7 +44,7 @@ class ComparedModel:
     scores: dict[str, Score]
     plain: Totals
     drawn: Totals
-    left_out: Totals | None
+    leave_one_out: Totals | None
     influences: dict[Metric, Influence]
     judged: ComparedModel | None = None
     others: ComparedModel | None = None
@@ -88,11 +88,15 @@ def sides_of(
     weights, coins = request.plan.bind(units), Coins.of(units, request.seed, request.draws)
     sides = []
     for i, state in enumerate(states):
-        plain, drawn, left_out = state.totals(POINT), Totals(state, weights), left_out_totals(state)
-        assert left_out is not None  # the units are listed
-        own = score(state, metrics, request, drawn, left_out=left_out, plain=plain) if scores is None else scores[i]
+        plain, drawn, leave_one_out = state.totals(POINT), Totals(state, weights), left_out_totals(state)
+        assert leave_one_out is not None  # the units are listed
+        own = (
+            score(state, metrics, request, drawn, leave_one_out=leave_one_out, plain=plain)
+            if scores is None
+            else scores[i]
+        )
         kept = metrics if units.drawn > 1 else ()
-        left = KeptTotals(left_out, kept)
+        left = KeptTotals(leave_one_out, kept)
         moved = influences({metric: left_rows(units, left.of(metric)) for metric in kept}, coins)
         sides.append(ComparedModel(state, own, plain, KeptTotals(drawn, kept if scores is None else ()), left, moved))
     return sides

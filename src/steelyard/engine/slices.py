@@ -81,9 +81,9 @@ def slices(
     states = {}
     for code, name in enumerate(split.names):
         rows = split.codes == code
-        if split.varies or state.units.alike:
+        if split.varies or state.units.deduplicated:
             part = measure(pairs.select(rows)).grouped_like(state)
-            states[name] = part if part.units.alike else part.take(np.unique(split.owner[rows]))
+            states[name] = part if part.units.deduplicated else part.take(np.unique(split.owner[rows]))
         else:
             states[name] = state.take(np.flatnonzero(split.first == code))
     return states
@@ -106,7 +106,7 @@ def paired_slices(
         for (pairs, state), split in zip(sides, splits, strict=True):
             rows = split.codes == split.place(name)
             kept[split.owner[rows]] = True
-            whole = not state.units.alike and not any(s.varies for s in splits)
+            whole = not state.units.deduplicated and not any(s.varies for s in splits)
             parts.append(state if whole else measure(pairs.select(rows)).grouped_like(state))
         if any(len(part) != len(kept) for part in parts):  # units that were counted, not listed: rows of the slice
             states[name] = parts

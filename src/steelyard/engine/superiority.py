@@ -30,11 +30,11 @@ def superiority(metric: Metric, first: ComparedModel, second: ComparedModel, req
     """
     a, b = first.unit_values(metric), second.unit_values(metric)
     units = first.state.units
-    rows = np.flatnonzero(~np.isnan(a) & ~np.isnan(b) & (units.counted > 0))
+    rows = np.flatnonzero(~np.isnan(a) & ~np.isnan(b) & (units.unit_counts > 0))
     if metric.better == "none" or not len(rows):
         return None
     won = _won(metric, a[rows], b[rows])
-    excluded = int((units.counted > 0).sum()) - len(rows)
+    excluded = int((units.unit_counts > 0).sum()) - len(rows)
     units = units.take(rows)
 
     def shares(weights: Weights) -> Floats:

@@ -37,21 +37,21 @@ def together_notes(
     request: Request,
     metrics: Sequence[Metric],
     states: Sequence[State],
-    left_out: Sequence[Totals | None],
+    leave_one_out: Sequence[Totals | None],
 ) -> tuple[str, ...]:
     """A warning where units of one group go together. For two states it is about their difference.
 
     The first metric that has a value is asked. `left_out` are the jackknives of the states, where they were made.
     """
     units = states[0].units
-    if request.confidence is None or units.cluster is not None or units.alike or units.drawn < 2:
+    if request.confidence is None or units.cluster is not None or units.deduplicated or units.drawn < 2:
         return ()
     candidates = {name: np.unique(keys, return_inverse=True)[1] for name, keys in units.groups.items()}
     worst, which = 0.0, ""
     for name, code in candidates.items():
         if not LEAST_GROUPS <= code.max(initial=-1) + 1 < len(units):
             continue
-        effect = _effect(metrics, states, left_out, code, request.seed)
+        effect = _effect(metrics, states, leave_one_out, code, request.seed)
         if effect > worst:
             worst, which = effect, name
     if not which:
@@ -64,13 +64,13 @@ def together_notes(
 
 
 def _effect(
-    metrics: Sequence[Metric], states: Sequence[State], left_out: Sequence[Totals | None], code: Array, seed: int
+    metrics: Sequence[Metric], states: Sequence[State], leave_one_out: Sequence[Totals | None], code: Array, seed: int
 ) -> float:
     """The design effect of groups, where it is large and no chance; else 0."""
     for metric in metrics:
         if metric.total:
             continue
-        taken = _influences(metric, states, left_out, code)
+        taken = _influences(metric, states, leave_one_out, code)
         if taken is None:
             continue
         u, mine = taken
@@ -92,7 +92,7 @@ def cluster_variance(metric: Metric, states: Sequence[State]) -> ClusterVariance
     taken.
     """
     units = states[0].units
-    if units.cluster is None or units.alike:
+    if units.cluster is None or units.deduplicated:
         return None
     code = units.drawn_as[1]
     wanted = [statistic.ranking if isinstance(statistic, RankingReader) else statistic for statistic in metric.needs()]
@@ -143,12 +143,12 @@ def _by_chance(u: Floats, code: Array, effect: float, seed: int) -> bool:
 
 
 def _influences(
-    metric: Metric, states: Sequence[State], left_out: Sequence[Totals | None], code: Array
+    metric: Metric, states: Sequence[State], leave_one_out: Sequence[Totals | None], code: Array
 ) -> tuple[Floats, Array] | None:
     """What each unit moves, and its group: of all units, or of some groups where that would take long."""
     kept = states[0].units.own > 0
-    if len(kept) <= MOST_LEFT_OUT and all(one is not None for one in left_out):
-        values = [one.of(metric) for one in left_out if one is not None]
+    if len(kept) <= MOST_LEFT_OUT and all(one is not None for one in leave_one_out):
+        values = [one.of(metric) for one in leave_one_out if one is not None]
     else:
         wanted = [
             statistic.ranking if isinstance(statistic, RankingReader) else statistic for statistic in metric.needs()

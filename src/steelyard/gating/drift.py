@@ -55,7 +55,7 @@ def drift(old: Source, new: Source, *, by: By = (), names: Sequence[str] = ("old
         rest[spec] = plain[spec] - estimate.difference
     if mix is not None and all(math.isnan(one.difference.difference) for one in made):
         raise Incompatible(
-            f"no metric can be weighed to the old mix: {made[0].difference.why}", where=called[1],
+            f"no metric can be weighed to the old mix: {made[0].difference.undefined_reason}", where=called[1],
             remedy="Choose metrics that are means over units, or leave --by out.",
         )  # fmt: skip
     differences = {d.spec: d for d in judged(made, 1 - confidence, "holm")}
@@ -273,13 +273,13 @@ def _difference(
         p_holm=math.nan,
         verdict="",
         units=b.units,
-        why=why or a.why or b.why,
+        undefined_reason=why or a.undefined_reason or b.undefined_reason,
         better=b.better,
         measured_in=b.measured_in,
         se=estimate.se,
         df=estimate.df,
         p_method="welch",
-        showable=min_detectable(estimate.se, estimate.df, confidence),
+        min_detectable=min_detectable(estimate.se, estimate.df, confidence),
         null_hypothesis=f"the model has the same{best} {b.spec} {where}",
     )
     return UnjudgedDifference(shown)

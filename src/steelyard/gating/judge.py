@@ -132,7 +132,11 @@ def judge_comparison(rule: Rule, comparison: Comparison) -> list[Verdict]:
     estimate = DifferenceEstimate(difference.difference - rule.margin, interval, difference.p)
     a, b = (abs(s.value) if rule.absolute else s.value for s in (difference.a, difference.b))
     note = _cannot_fail(rule, spec, difference.smallest_p)
-    return [_by_difference(rule, "", difference.b, a, b, estimate, "paired randomisation", difference.why, note)]
+    return [
+        _by_difference(
+            rule, "", difference.b, a, b, estimate, "paired randomisation", difference.undefined_reason, note
+        )
+    ]
 
 
 def _places(rule: Rule, against: Against) -> Iterable[tuple[tuple[Slice, Slice] | None, Scores, Scores | None]]:
@@ -197,7 +201,9 @@ def _judge(
         with np.errstate(invalid="ignore"):  # of two infinities
             drawn = size(score.draws) - _bound(rule, size(before.draws))
         estimate = by_draws(difference, drawn, confidence, least_df(before, score))
-        return _by_difference(rule, where, score, a, b, estimate, "paired draws", before.why or score.why)
+        return _by_difference(
+            rule, where, score, a, b, estimate, "paired draws", before.undefined_reason or score.undefined_reason
+        )
     errors = (
         standard_error(before, against.baseline.request.confidence) * _slope(rule, a),
         standard_error(score, against.result.request.confidence),
@@ -205,7 +211,9 @@ def _judge(
     degrees = degrees_of_freedom(before), degrees_of_freedom(score)
     estimate = by_intervals(difference, errors, confidence, degrees)
     note = f"{rule.metric} is compared as if the two results were independent: {why_not}."
-    return _by_difference(rule, where, score, a, b, estimate, "unpaired", before.why or score.why, note)
+    return _by_difference(
+        rule, where, score, a, b, estimate, "unpaired", before.undefined_reason or score.undefined_reason, note
+    )
 
 
 def _by_influences(rule: Rule, where: str, spec: str, kept: Sequence[KeptModel], confidence: float) -> Verdict:
@@ -220,7 +228,7 @@ def _by_influences(rule: Rule, where: str, spec: str, kept: Sequence[KeptModel],
     if math.isnan(difference):
         return _by_difference(
             rule, where, score, a, b, DifferenceEstimate(difference, None, math.nan), "paired randomisation",
-            before.why or score.why,
+            before.undefined_reason or score.undefined_reason,
         )  # fmt: skip
     estimate, test = Pair(facts, sides[0], sides[1], confidence).estimated(times, shift)
     interval = estimate.interval
@@ -234,7 +242,9 @@ def _by_influences(rule: Rule, where: str, spec: str, kept: Sequence[KeptModel],
             f"{spec} has no p below {test.least:.2g} with so few units: this rule cannot fail at {rule.threshold:.2g}."
         )
     shown = DifferenceEstimate(difference, interval, test.p, estimate.se)
-    return _by_difference(rule, where, score, a, b, shown, "paired randomisation", before.why or score.why, note)
+    return _by_difference(
+        rule, where, score, a, b, shown, "paired randomisation", before.undefined_reason or score.undefined_reason, note
+    )
 
 
 def _cannot_fail(rule: Rule, spec: str, least: float) -> str:
@@ -284,7 +294,7 @@ def _by_number(rule: Rule, where: str, score: Score, task: str, confidence: floa
     method: Method = "interval"
     notes: tuple[str, ...] = ()
     if math.isnan(value):
-        outcome, why = _undecided(f"undefined: {score.why or 'the score does not exist'}")
+        outcome, why = _undecided(f"undefined: {score.undefined_reason or 'the score does not exist'}")
     elif interval is None:
         method = "value"
         notes = (f"{score.spec} has no interval in the result: its value alone decides.",)

@@ -144,7 +144,9 @@ def _difference(a: Report, b: Report, spec: str, confidence: float, *, paired: b
         p_holm=math.nan,
         verdict="",
         units=second.units,
-        why=first.why or second.why or ("" if estimate.p == estimate.p else NO_ERRORS),
+        undefined_reason=first.undefined_reason
+        or second.undefined_reason
+        or ("" if estimate.p == estimate.p else NO_ERRORS),
         se=estimate.se,
         df=least_df(first, second) if math.isnan(estimate.df) else estimate.df,
         p_method="draws" if paired else "intervals",

@@ -333,13 +333,13 @@ def _pooled_score(
         estimate = pooled_estimate(values, each, weights, correlation, kept[0].range)
     value = float(weights @ values)
     lacking = [f"set {i + 1} has none" for i, one in enumerate(own) if one.interval is None and one.defined]
-    if estimate.interval is None and not estimate.why and lacking and not math.isnan(value):
-        estimate = replace(estimate, why=lacking[0])
-    why = next((f"set {i + 1}: {one.why}" for i, one in enumerate(own) if not one.defined), "")
+    if estimate.interval is None and not estimate.undefined_reason and lacking and not math.isnan(value):
+        estimate = replace(estimate, undefined_reason=lacking[0])
+    why = next((f"set {i + 1}: {one.undefined_reason}" for i, one in enumerate(own) if not one.defined), "")
     return Score(
         spec, own[0].label, value, None if math.isnan(value) else estimate.interval, sum(one.units for one in own),
-        sum(one.undefined for one in own), own[0].left_out, why, remarks(spec, estimate), own[0].better,
-        own[0].measured_in, why_no_interval=estimate.why, se=estimate.se, df=estimate.df,
+        sum(one.n_excluded for one in own), own[0].excluded, why, remarks(spec, estimate), own[0].better,
+        own[0].measured_in, why_no_interval=estimate.undefined_reason, se=estimate.se, df=estimate.df,
     )  # fmt: skip
 
 

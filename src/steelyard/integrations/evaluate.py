@@ -57,7 +57,7 @@ def with_intervals(
         estimate = by_range(value, drawn, None, bounds, UnitSample(count), confidence)
         scores[name] = Score(
             spec=name, label=name, value=value, interval=estimate.interval, units=count, notes=estimate.notes,
-            why_no_interval=estimate.why, se=estimate.se, df=estimate.df, better="none",
+            why_no_interval=estimate.undefined_reason, se=estimate.se, df=estimate.df, better="none",
         )  # fmt: skip
     return scores
 

@@ -76,7 +76,7 @@ def _defined(report: Report, spec: str) -> Score:
         raise MissingData(f"the result has no score '{spec}'", remedy=nearest(spec, report.scores))
     score = report.scores[spec]
     if not score.defined:
-        raise MissingData(f"'{spec}' is undefined: {score.why}", remedy="Leave it out.")
+        raise MissingData(f"'{spec}' is undefined: {score.undefined_reason}", remedy="Leave it out.")
     return score
 
 

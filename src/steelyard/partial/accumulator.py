@@ -35,7 +35,7 @@ from steelyard.core.records import Array, Records, factorize
 from steelyard.core.request import Metrics, Request, Settings, takes_settings
 from steelyard.core.state import State
 from steelyard.core.task import Task
-from steelyard.engine.measure import listed, measured, needs_of
+from steelyard.engine.measure import measured, needs_of, per_unit_state
 from steelyard.engine.report import report_of
 from steelyard.engine.run import Measured, expanded, measure_records, metrics_of
 from steelyard.engine.slices import slices
@@ -208,7 +208,7 @@ class Accumulator:
         request = replace(self.request, metrics=Request.of(task.name, metrics).metrics)
         data = measure_records(task, request, self.options, gathered.truth, gathered.prediction)
         chosen = data.metrics
-        state = listed(data.pairs, data.state, chosen)
+        state = per_unit_state(data.pairs, data.state, chosen)
         data = replace(data, state=state)
         totals = np.stack([total_digest(gathered.units, gathered.digests[:, side]) for side in (0, 1)])
         self.compacted = Compacted(

@@ -85,13 +85,13 @@ class Compacted:
             slice_key(by): {slice_key(value): state for value, state in among_all(self.state, values).items()}
             for by, values in self.slices.items()
         }
-        counted = {by: {value: state.counted() for value, state in values.items()} for by, values in slices.items()}
-        whole, units = self.state.counted(), self.state.units
-        sketch = None if units.alike else UnitSketch.of_ids(units.ids)
+        counted = {by: {value: state.aggregated() for value, state in values.items()} for by, values in slices.items()}
+        whole, units = self.state.aggregated(), self.state.units
+        sketch = None if units.deduplicated else UnitSketch.of_ids(units.ids)
         return state_report(
             definition, asked, metrics, whole, counted, self.coverage,
             Sources(sides[0], sides[1], truth_units=sketch), self.notes,
-            listed=None if self.state.units.alike else lambda: (self.state, slices),
+            per_unit=None if self.state.units.deduplicated else lambda: (self.state, slices),
             kept=self.state,
         )  # fmt: skip
 

@@ -12,7 +12,7 @@ from steelyard.results.result import Result
 
 def definitions_of(result: Result, task: str, specs: Iterable[str]) -> dict[str, Description]:
     """Descriptions by spec; a metric that this version does not know has none."""
-    descriptions = dict(result.evidence.definitions())
+    descriptions = dict(result.details.definitions())
     for spec in specs:
         if spec in descriptions or task not in catalogue.TASKS:
             continue

@@ -28,7 +28,7 @@ def brief(result: Any) -> str:
 def score_brief(score: Score) -> str:
     """A score in one line."""
     if not score.defined:
-        return f"Score({score.spec} is undefined: {score.why})"
+        return f"Score({score.spec} is undefined: {score.undefined_reason})"
     parts = [f"{score.spec} = {value_text(score.value, score.interval)} {score.measured_in}".strip()]
     parts.append(interval_text(score.value, score.interval))
     return f"Score({_joined(parts)}, {count_text(score.units, 'unit')})"

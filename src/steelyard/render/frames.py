@@ -70,7 +70,7 @@ def frame_csv(result: Any) -> str:
 def report_sheets(report: Report) -> dict[str, Sheet]:
     """The scores, then the units and tables where the report has them."""
     sheets: dict[str, Sheet] = {"scores": _sheet(report.to_frame())}
-    units = report.evidence.units()
+    units = report.details.units()
     if units is not None:
         columns = [units.units.tolist(), *(values.tolist() for values in units.values.values())]
         sheets["units"] = [units.unit, *units.values], zip(*columns, strict=True)
@@ -128,7 +128,16 @@ def _number(value: float) -> float | None:
 
 def _score(part: str | None, score: Score) -> tuple[Any, ...]:
     low, high = score.interval or (None, None)
-    return part, score.spec, _number(score.value), low, high, score.units, score.undefined, score.why or None
+    return (
+        part,
+        score.spec,
+        _number(score.value),
+        low,
+        high,
+        score.units,
+        score.n_excluded,
+        score.undefined_reason or None,
+    )
 
 
 def _difference(part: str | None, d: Difference) -> tuple[Any, ...]:

@@ -97,7 +97,7 @@ def drift_tables(drift: Drift) -> list[Table]:
     tables: list[Table] = [(header, rows, "llrr" + "r" * len(shown) + "rlrl")]
     if mixed:
         groups = [
-            [one.value, f"{one.old_units:,}", f"{one.new_units:,}", "left out" if one.left_out else f"{one.share:.3f}"]
+            [one.value, f"{one.old_units:,}", f"{one.new_units:,}", "left out" if one.excluded else f"{one.share:.3f}"]
             for one in drift.groups
         ]
         tables.append(([drift.by, "old units", "new units", "old share"], groups, "lrrr"))
@@ -116,7 +116,7 @@ def pool_remarks(pool: Pool) -> list[str]:
         remarks += [note for d in differences for note in d.notes]
         return [*remarks, *pool.notes, *undefined_remarks(differences)]
     own = [note for s in pool.scores.values() for note in s.notes]
-    undefined = [f"{s.spec} is undefined: {s.why}." for s in pool.scores.values() if not s.defined]
+    undefined = [f"{s.spec} is undefined: {s.undefined_reason}." for s in pool.scores.values() if not s.defined]
     return merged([*remarks, *pool.notes, *own, *undefined], pool.scores)
 
 

@@ -235,9 +235,9 @@ def remarks_of(report: Report) -> list[str]:
     remarks = [*report_remarks(report), *report.notes]
     for score in report.scores.values():
         if not score.defined:
-            remarks.append(f"{score.spec} is undefined: {score.why}.")
-        elif score.undefined and not _absent_ones(score):
-            remarks.append(f"{score.spec} leaves out {score.undefined:,} {score.left_out}.")
+            remarks.append(f"{score.spec} is undefined: {score.undefined_reason}.")
+        elif score.n_excluded and not _absent_ones(score):
+            remarks.append(f"{score.spec} leaves out {score.n_excluded:,} {score.excluded}.")
         remarks.extend(score.notes)
     return [*merged(remarks, report.scores), *rests_on(report.scores.values(), report.unit)]
 
@@ -245,15 +245,15 @@ def remarks_of(report: Report) -> list[str]:
 def _absent_ones(score: Score) -> bool:
     """Whether what a mean leaves out are the classes without truth, which its notes name."""
     of_them = any(f"{score.spec} is of " in note and " of them " in note for note in score.notes)
-    return score.undefined == len(score.classes_absent) and not of_them
+    return score.n_excluded == len(score.classes_absent) and not of_them
 
 
 def undefined_remarks(differences: Iterable[Difference]) -> list[str]:
     """Why differences are undefined, or have no verdict, for those that are."""
     return [
-        f"{d.spec} {'has no verdict' if d.a.defined and d.b.defined else 'is undefined'}: {d.why}."
+        f"{d.spec} {'has no verdict' if d.a.defined and d.b.defined else 'is undefined'}: {d.undefined_reason}."
         for d in differences
-        if d.verdict == "undefined" and d.why
+        if d.verdict == "undefined" and d.undefined_reason
     ]
 
 

@@ -68,7 +68,7 @@ def verdict_remarks(differences: Iterable[Difference], unit: str, name: str = "B
             f"With {count_text(units, unit)} no difference{named} can be shown, whatever the truth: no p below "
             f"{p_text(least)} is possible."
         )
-    shown = [f"{d.spec} {size_text(d.showable)}{_in_unit(d)}" for d in listed if d.showable > 0]
+    shown = [f"{d.spec} {size_text(d.min_detectable)}{_in_unit(d)}" for d in listed if d.min_detectable > 0]
     if shown:
         more = f", and {len(shown) - _MOST_SHOWN} more" if len(shown) > _MOST_SHOWN else ""
         remarks.append(f"Minimum detectable difference (80 % power, per test): {', '.join(shown[:_MOST_SHOWN])}{more}.")

@@ -33,7 +33,7 @@ class Comparison(TaskResult):
     slices: DifferencesBySlice = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     influences: Influences | None = None
-    evidence: Details = field(default=NONE, repr=False, compare=False)
+    details: Details = field(default=NONE, repr=False, compare=False)
 
     __eq__ = equal
     __repr__ = result_repr
@@ -52,14 +52,14 @@ class Comparison(TaskResult):
 
     def units(self) -> tuple[UnitTable, UnitTable]:
         """Every metric for each unit alone, of A and of B."""
-        a, b = self.evidence.units(), self.evidence.units_b()
+        a, b = self.details.units(), self.details.units_b()
         if a is None or b is None:
             raise ValueError(LACKING.format("no units"))
         return a, b
 
     def classes(self) -> Mapping[str, Difference]:
         """The differences class by class, where the task has classes."""
-        return self.evidence.classes()
+        return self.details.classes()
 
     def faults(self) -> dict[str, str]:
         """What no run can have given, by field."""
@@ -114,7 +114,7 @@ class Lineup(Result):
     comparisons: tuple[Comparison, ...]
     standings: Mapping[str, Standing] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    evidence: Details = field(default=NONE, repr=False, compare=False)
+    details: Details = field(default=NONE, repr=False, compare=False)
 
     __eq__ = equal
     __repr__ = result_repr

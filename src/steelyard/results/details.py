@@ -80,7 +80,7 @@ class DetailsData:
 class Details:
     """What lies behind a result. The base class holds nothing; subclasses return what they have."""
 
-    live: ClassVar[bool] = False  # whether it holds data, which neither pickle nor detach keep
+    lazy: ClassVar[bool] = False  # whether it holds data, which neither pickle nor detach keep
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -129,7 +129,7 @@ class Details:
         """Frames that are worth a look, of the score of a VLM; `images` is the folder of their pictures."""
         return ()
 
-    def details(self) -> DetailsData:
+    def data(self) -> DetailsData:
         """All of it as data."""
         return DetailsData(
             tuple(self.table(name) for name in self.tables),

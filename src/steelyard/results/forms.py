@@ -29,7 +29,8 @@ from steelyard.results.details import DetailsData
 from steelyard.results.gate import Gate, Outcome
 from steelyard.results.influences import Influences
 from steelyard.results.origin import SourceInfo
-from steelyard.results.score import RunSpread
+from steelyard.results.score import Difference, RunSpread, Score
+from steelyard.results.sets import DriftGroup
 from steelyard.results.unit_table import UnitTable
 
 HOW = "Write one with: steelyard evaluate TASK TRUTH PREDICTIONS -o result.json."
@@ -42,7 +43,12 @@ WRITTEN: dict[type, dict[str, Any]] = {
     Standing: {"best": tuple[int, ...]},
     RunSpread: {"share_runs": float, "share_items": float},
 }
-# Names that stay in files while those of the classes change: $defs of the schema.
+# Names in files, where the Python names of fields and classes have changed: keys of the JSON, $defs of the schema.
+FIELD_NAMES: dict[type, dict[str, str]] = {
+    Score: {"n_excluded": "undefined", "excluded": "left_out", "undefined_reason": "why"},
+    Difference: {"undefined_reason": "why", "min_detectable": "showable"},
+    DriftGroup: {"excluded": "left_out"},
+}
 SCHEMA_NAMES: dict[type, str] = {SourceInfo: "Side", DetailsData: "Details"}
 PLAINER: dict[type, dict[str, Any]] = {Request: {"metrics": tuple[str, ...] | None, "options": Mapping[str, str]}}
 
@@ -303,15 +309,16 @@ class _Data(Form):
     def __init__(self, made: type) -> None:
         self.made = made
         hints = {**get_type_hints(made), **PLAINER.get(made, {})}
-        self.fields = {f.name: f for f in dataclasses.fields(made) if f.name != "evidence"}
+        self.fields = {f.name: f for f in dataclasses.fields(made) if f.name != "details"}
         self.hints = {name: hints[name] for name in self.fields}
         self.shown = WRITTEN.get(made, {})
+        self.saved = {name: FIELD_NAMES.get(made, {}).get(name, name) for name in (*self.hints, *self.shown)}
 
     def encode(self, value: Any) -> dict[str, Any]:
         hints = {**self.shown, **self.hints}
         data = {name: getattr(value, name) for name in hints}
         return {
-            name: form_of(hints[name]).encode(one)
+            self.saved[name]: form_of(hints[name]).encode(one)
             for name, one in sorted(data.items(), key=lambda item: _stands_last(hints[item[0]]))
             if not (one is None and self._absent(name))
         }
@@ -326,10 +333,11 @@ class _Data(Form):
             raise at.wrong(value, "an object")
         given = {}
         for name, field in self.fields.items():
-            if name in value:
-                given[name] = form_of(self.hints[name]).decode(value[name], at.key(name))
+            key = self.saved[name]
+            if key in value:
+                given[name] = form_of(self.hints[name]).decode(value[key], at.key(key))
             elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-                raise at.error(f"'{at.key(name).way}' is missing")
+                raise at.error(f"'{at.key(key).way}' is missing")
         made = self.made(**given)
         if isinstance(made, Request):
             try:
@@ -337,15 +345,15 @@ class _Data(Form):
             except InputError as error:
                 raise at.error(f"'{at.way}' is broken: {error.what}") from None
         for name, what in made.faults().items() if hasattr(made, "faults") else ():
-            raise at.error(f"'{at.way}.{name}' {what}")
+            raise at.error(f"'{at.way}.{self.saved.get(name, name)}' {what}")
         return made
 
     def schema(self, names: dict[str, Any]) -> dict[str, Any]:
         name = SCHEMA_NAMES.get(self.made, self.made.__name__)
         if name not in names:
             names[name] = {}  # a class may hold itself
-            required = [key for key, field in self.fields.items() if not self._default(field)]
-            inside = {key: form_of(hint).schema(names) for key, hint in self.hints.items()}
+            required = [self.saved[key] for key, field in self.fields.items() if not self._default(field)]
+            inside = {self.saved[key]: form_of(hint).schema(names) for key, hint in self.hints.items()}
             inside |= {key: form_of(hint).schema(names) for key, hint in self.shown.items()}
             about = (self.made.__doc__ or "").partition("\n")[0]
             described = {"description": about, "type": "object", "required": required, "properties": inside}

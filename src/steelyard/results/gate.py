@@ -63,7 +63,7 @@ class Gate(Result):
     verdicts: tuple[Verdict, ...]
     notes: tuple[str, ...] = ()
     ledger: str | None = None
-    evidence: Details = field(default=NONE, repr=False, compare=False)
+    details: Details = field(default=NONE, repr=False, compare=False)
 
     __eq__ = equal
 

@@ -96,7 +96,7 @@ class StudyPlan(Result):
     slice: str = ""
     share: float = 1.0
     cluster: str = ""
-    evidence: Details = field(default=NONE, repr=False, compare=False)
+    details: Details = field(default=NONE, repr=False, compare=False)
 
     __eq__ = equal
 

@@ -44,7 +44,7 @@ class Report(TaskResult):
     explanations: tuple[Explanation, ...] = ()
     influences: Influences | None = None
     slice_influences: Mapping[Slice, Mapping[Slice, Influences]] | None = None
-    evidence: Details = field(default=NONE, repr=False, compare=False)
+    details: Details = field(default=NONE, repr=False, compare=False)
 
     __eq__ = equal
     __repr__ = result_repr
@@ -68,7 +68,7 @@ class Report(TaskResult):
 
     def units(self) -> UnitTable:
         """Every metric for each unit alone."""
-        table = self.evidence.units()
+        table = self.details.units()
         if table is None:
             raise ValueError(LACKING.format("no units"))
         return table
@@ -76,16 +76,16 @@ class Report(TaskResult):
     @property
     def tables(self) -> tuple[str, ...]:
         """Names of what the task shows beside scores: `report.table("confusion")`."""
-        return self.evidence.tables
+        return self.details.tables
 
     def table(self, name: str) -> Table:
         """One of `tables`: a confusion matrix, a curve, a row for each class."""
-        return self.evidence.table(named(name, (*self.tables, *self.long_tables), "table"))
+        return self.details.table(named(name, (*self.tables, *self.long_tables), "table"))
 
     @property
     def long_tables(self) -> tuple[str, ...]:
         """Names of tables with a row for each object or point: `report.table("matches")`."""
-        return self.evidence.long_tables
+        return self.details.long_tables
 
     def write_tables(self, folder: Path) -> tuple[str, ...]:
         """Write every table, also the long ones, as a CSV file into a folder; gives the paths."""
@@ -102,15 +102,15 @@ class Report(TaskResult):
     @property
     def figures(self) -> tuple[str, ...]:
         """Names of the pictures that the page shows: `report.figure("agreement")`."""
-        return self.evidence.figures
+        return self.details.figures
 
     def figure(self, name: str) -> Figure:
         """The data of one of `figures`."""
-        return self.evidence.figure(named(name, self.figures, "figure"))
+        return self.details.figure(named(name, self.figures, "figure"))
 
     def listing(self) -> Listing | None:
         """The rows that a reader of the page may look through, where the task has them."""
-        return self.evidence.listing()
+        return self.details.listing()
 
     def faults(self) -> dict[str, str]:
         """What no run can have given, by field."""

@@ -8,6 +8,7 @@ from importlib import import_module
 from os import PathLike
 from typing import Any, ClassVar, Self
 
+from steelyard.core.deprecated import Renamed
 from steelyard.core.errors import NotInstalled
 from steelyard.core.visible import visible
 from steelyard.results.details import NONE, Details, DetailsData, StoredDetails
@@ -22,7 +23,8 @@ class Result:
 
     kind: ClassVar[str]
     notes: tuple[str, ...]
-    evidence: Details
+    details: Details
+    evidence = Renamed("details")
 
     def render(self, form: str, path: Path | None = None, **options: Any) -> str:
         """The result in a form ("text", "markdown", "html", or one that another package adds), written to `path`."""
@@ -97,20 +99,20 @@ class Result:
 
     def detach(self) -> Self:
         """The result without lazy details, so that it keeps no array of the data alive."""
-        return self._changed(lambda evidence: NONE if evidence.live else evidence)
+        return self._changed(lambda details: NONE if details.lazy else details)
 
     def with_details(self) -> Self:
         """The result with its details stored as data: it can be pickled and no longer needs the inputs."""
-        return self._changed(lambda evidence: StoredDetails(evidence.details()) if evidence.live else evidence)
+        return self._changed(lambda details: StoredDetails(details.data()) if details.lazy else details)
 
     def _changed(self, change: Callable[[Details], Details]) -> Self:
         inside = [result._changed(change) for result in inner_results(self)]
         made = with_inner_results(self, inside)
-        changed: Self = replace(made, evidence=change(made.evidence))
+        changed: Self = replace(made, details=change(made.details))
         return changed
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "evidence": NONE if self.evidence.live else self.evidence}
+        return {**self.__dict__, "details": NONE if self.details.lazy else self.details}
 
     def __copy__(self) -> Self:
         return self
@@ -170,7 +172,7 @@ def _rebuilt(value: Any, change: Callable[[Result], Any], *, outer: bool = False
     if isinstance(value, Mapping):
         return {key: _rebuilt(one, change) for key, one in value.items()}
     if outer or isinstance(value, Holder):
-        names = [field.name for field in fields(value) if field.name != "evidence"]
+        names = [field.name for field in fields(value) if field.name != "details"]
         return replace(value, **{name: _rebuilt(getattr(value, name), change) for name in names})
     return value
 
@@ -178,7 +180,7 @@ def _rebuilt(value: Any, change: Callable[[Result], Any], *, outer: bool = False
 def details_of(result: Result) -> DetailsData | None:
     """The stored details of a result and of those inside it; None where there are none."""
     parts = tuple(details_of(one) for one in inner_results(result))
-    own = result.evidence.kept if isinstance(result.evidence, StoredDetails) else None
+    own = result.details.kept if isinstance(result.details, StoredDetails) else None
     if own is None and not any(part is not None for part in parts):
         return None
     return replace(own or DetailsData(), parts=parts)
@@ -192,7 +194,7 @@ def with_stored(result: Any, details: DetailsData | None) -> Any:
     if len(details.parts) != len(inside):
         raise ValueError(f"there are {len(details.parts)} parts of details for {len(inside)} results")
     changed = [with_stored(one, part) for one, part in zip(inside, details.parts, strict=True)]
-    return replace(with_inner_results(result, changed), evidence=StoredDetails(replace(details, parts=())))
+    return replace(with_inner_results(result, changed), details=StoredDetails(replace(details, parts=())))
 
 
 def _frame_library(name: str) -> Any:

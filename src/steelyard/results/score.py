@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from numpy.typing import NDArray
 
+from steelyard.core.deprecated import Renamed
 from steelyard.core.errors import SteelyardError, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.slice import Slice
@@ -106,15 +107,14 @@ class ClusterVariance:
 class Score:
     """A metric's value with its interval, on how many units it stands, and what was left out.
 
-    `value` is nan where undefined, and then `why` says the reason. `interval` is None when it was not asked for or
-    cannot be had, and then `why_no_interval` may say the reason; `se` is the standard error behind it, and `df` how
-    many degrees of freedom that has. `undefined` counts what the metric had to leave out, and `left_out` says what that
-    was. `draws` are the values under the bootstrap draws of units, where they were asked to be kept: those of two
-    models on the same truth are paired. `measured_in` is the unit of measure, such as "g". `clusters` is how many
-    clusters were drawn, where units are drawn by cluster, and `few_labels` says what a proxy added. `runs` is of a
-    score that is the mean of several runs. Of a mean over classes, `classes_absent` are those without truth and
-    `classes_few` those that rest on fewer than 5 units. `signed` is a debiased value, or its square
-    (`rms_ce`), before it was cut at 0.
+    `value` is nan where undefined, and then `undefined_reason` says why. `interval` is None where it was not requested
+    or does not exist, and then `why_no_interval` may say why; `se` is its standard error, with `df` degrees of freedom.
+    `n_excluded` counts what the metric excludes, and `excluded` says what that is. `draws` are the values under the
+    bootstrap draws of units, where they were asked to be kept: those of two models on the same truth are paired.
+    `measured_in` is the unit of measure, such as "g". `clusters` is how many clusters were drawn, where units are drawn
+    by cluster, and `few_labels` says what a proxy added. `runs` is of a score that is the mean of several runs. Of a
+    mean over classes, `classes_absent` are those without truth and `classes_few` those that rest on fewer than 5 units.
+    `signed` is a debiased value, or its square (`rms_ce`), before it was cut at 0.
 
     A metric whose range lacks an end has `rests_on`, how many units its standard error rests on, and `unseen`, the
     share of all units that may have errors of any size of which none is here. `largest_share` is the share of the value
@@ -126,9 +126,9 @@ class Score:
     value: float
     interval: Interval | None = None
     units: int = 0
-    undefined: int = 0
-    left_out: str = ""
-    why: str = ""
+    n_excluded: int = 0
+    excluded: str = ""
+    undefined_reason: str = ""
     notes: tuple[str, ...] = ()
     better: Direction = "higher"
     measured_in: str = ""
@@ -147,6 +147,9 @@ class Score:
     largest_unit: str = ""
     signed: float = math.nan
 
+    undefined = Renamed("n_excluded")
+    left_out = Renamed("excluded")
+    why = Renamed("undefined_reason")
     __eq__ = equal
     __repr__ = score_repr
 
@@ -201,8 +204,8 @@ class Difference:
     `interval` holds the differences that the same test does not reject. `p_adjusted` is p corrected for `family` tests
     together by the method `adjust`, and `p_holm` by Holm's method; no p below `smallest_p` was possible.
 
-    `showable` is the minimum detectable difference with 80 % power, of one test at a time. `margin` is how much may be
-    lost (`margin_relative`: as a share of A), and `margin_verdict` what the interval says of that, each side at
+    `min_detectable` is the minimum detectable difference with 80 % power, per test. `margin` is how much may be lost
+    (`margin_relative`: as a share of A), and `margin_verdict` what the interval says of that, each side at
     `margin_level`: "equivalent", "not worse", "worse beyond margin" or "undecided". `superiority` says on how many
     units B is better, where that was asked for, and `cluster_variance` how much of the variance lies between clusters,
     where units are drawn by cluster. `few_labels` says what a proxy added: the difference then has a trust of its own,
@@ -219,7 +222,7 @@ class Difference:
     p_holm: float
     verdict: str
     units: int
-    why: str = ""
+    undefined_reason: str = ""
     better: Direction = "higher"
     measured_in: str = ""
     se: float = math.nan
@@ -230,7 +233,7 @@ class Difference:
     adjust: str = "none"
     family: int = 0
     smallest_p: float = math.nan
-    showable: float = math.nan
+    min_detectable: float = math.nan
     margin: float = math.nan
     margin_relative: float = math.nan
     margin_verdict: str = ""
@@ -241,6 +244,8 @@ class Difference:
     few_labels: FewLabels | None = None
     cluster_variance: ClusterVariance | None = None
 
+    why = Renamed("undefined_reason")
+    showable = Renamed("min_detectable")
     __eq__ = equal
     __repr__ = difference_repr
 

@@ -48,7 +48,7 @@ class Pool(Result):
     scores: Scores = field(default_factory=dict)
     differences: Differences = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    evidence: Details = field(default=NONE, repr=False, compare=False)
+    details: Details = field(default=NONE, repr=False, compare=False)
 
     __eq__ = equal
     __repr__ = result_repr
@@ -81,14 +81,14 @@ class Pool(Result):
 class DriftGroup:
     """A group of units: how many the old and the new set have of it, and its share of the old mix.
 
-    `left_out` says that one of the sets has none of them, so that the group counts in the mix alone.
+    `excluded` says that one of the sets has none of them, so that the group counts in the mix alone.
     """
 
     value: str
     old_units: int
     new_units: int
     share: float
-    left_out: bool = False
+    excluded: bool = False
 
 
 @frozen
@@ -112,7 +112,7 @@ class Drift(Result):
     mix: Mapping[str, float] = field(default_factory=dict)
     groups: tuple[DriftGroup, ...] = ()
     notes: tuple[str, ...] = ()
-    evidence: Details = field(default=NONE, repr=False, compare=False)
+    details: Details = field(default=NONE, repr=False, compare=False)
 
     __eq__ = equal
     __repr__ = result_repr

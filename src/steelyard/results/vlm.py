@@ -105,7 +105,7 @@ class VlmScore(Result):
     parser: int
     runs: tuple[RunSource, ...] = ()
     notes: tuple[str, ...] = ()
-    evidence: Details = field(default=NONE, repr=False, compare=False)
+    details: Details = field(default=NONE, repr=False, compare=False)
 
     __repr__ = result_repr
 

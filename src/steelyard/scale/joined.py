@@ -76,14 +76,14 @@ def with_evidence(report: Report, states: Sequence[jobs.State], chosen: Sequence
     fits = rows <= GATHERED_ROWS
     evidence = ShardDetails(report, tuple(states), tuple(chosen), fits, by_shard)
     note = f"{rows:,} rows are too many for tables and figures in one place: they are left out."
-    return replace(report, evidence=evidence, notes=report.notes if fits else (*report.notes, note))
+    return replace(report, details=evidence, notes=report.notes if fits else (*report.notes, note))
 
 
 @frozen
 class ShardDetails(Details):
     """The details of a run over shards: units shard by shard, the rest from all rows in one place where they fit."""
 
-    live: ClassVar[bool] = True
+    lazy: ClassVar[bool] = True
     report: Report
     states: tuple[jobs.State, ...]
     chosen: tuple[Metric, ...]
@@ -101,9 +101,9 @@ class ShardDetails(Details):
         plain = gathered(self.states).report(
             list(self.chosen), confidence=None, save_draws=False, save_influences=False
         )
-        if not isinstance(plain.evidence, LazyDetails):
+        if not isinstance(plain.details, LazyDetails):
             return plain
-        return replace(plain, evidence=replace(plain.evidence, request=self.report.request))
+        return replace(plain, details=replace(plain.details, request=self.report.request))
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ class ShardDetails(Details):
     def units(self) -> UnitTable:
         """Every metric for each unit alone."""
         pairs = jobs.joined(self.states[0])[0]
-        if isinstance(pairs, Countable) and pairs.kinds is not None:
+        if isinstance(pairs, Countable) and pairs.distinct_units is not None:
             return _listed_units(self.report, self.states, self.chosen)
         return _unit_table(self.report, self.states, self.chosen) if self.by_shard else self.report.units()
 
@@ -156,7 +156,7 @@ def _unit_table(report: Report, states: Sequence[jobs.State], chosen: Sequence[M
 
 def _listed_units(report: Report, states: Sequence[jobs.State], chosen: Sequence[Metric]) -> UnitTable:
     """Every metric for each unit alone, shard by shard, where the report counts units by kind."""
-    parts = [measured(jobs.joined(state)[0].listed(), chosen) for state in states]
+    parts = [measured(jobs.joined(state)[0].per_unit(), chosen) for state in states]
     return _side_by_side(report.unit, parts, chosen)
 
 

@@ -205,7 +205,7 @@ def nothing_is_undefined_with_a_reason(case: Case, metric: Metric) -> None:
     nothing = Totals(case.state(10), Plain(np.zeros(UNITS)))
     value = float(nothing.of(metric)[0])
     require(np.isnan(value), f"'{metric}' of nothing is {value}, not nan")
-    require(metric.why(nothing.only(metric.needs())), f"'{metric}' does not say why it is undefined")
+    require(metric.undefined_reason(nothing.only(metric.needs())), f"'{metric}' does not say why it is undefined")
 
 
 def perfect_is_best(case: Case, metric: Metric) -> None:

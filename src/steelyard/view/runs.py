@@ -23,7 +23,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.plan import UNITS
 from steelyard.core.state import State, Totals
-from steelyard.engine.measure import listed
+from steelyard.engine.measure import per_unit_state
 from steelyard.engine.run import Measured
 from steelyard.gating.pairing import compare_many, compare_results
 from steelyard.io.digest import digest
@@ -68,7 +68,7 @@ class RereadRun:
     def state(self) -> State:
         """What was measured, every unit a row."""
         run = self.measured
-        return listed(run.pairs, run.state, run.metrics)
+        return per_unit_state(run.pairs, run.state, run.metrics)
 
     @cached_property
     def totals(self) -> Totals:

@@ -25,7 +25,7 @@ SIDE = 180  # pixels of a small picture
 class LazyRunDetails(Details):
     """The runs behind a score."""
 
-    live: ClassVar[bool] = True
+    lazy: ClassVar[bool] = True
     runs: tuple[VlmRun, ...]
 
     def examples(self, images: str | PathLike[str] | None = None) -> tuple[Example, ...]:

@@ -132,7 +132,7 @@ def _scored(runs: Sequence[VlmRun], task: str, asked: Asked, prices: Prices | No
         parser=PARSER_VERSION,
         runs=tuple(_source(run, prices) for run in runs),
         notes=tuple(_unasked(run) for run in runs if run.unasked),
-        evidence=LazyRunDetails(tuple(runs)),
+        details=LazyRunDetails(tuple(runs)),
     )
 
 

@@ -246,7 +246,7 @@ def test_numbers_by_hand() -> None:
             "number(abs=2)": 3 / 4, "count_mae": 1, "count_bias": -1 / 3, "count_exact": 1 / 4, "count_within@1": 2 / 4,
         }
     )  # fmt: skip
-    assert report["mae"].undefined == 1
+    assert report["mae"].n_excluded == 1
     assert by_question([["3"]], ["There are 3 dogs."], "mae(read=only)")["mae(read=only)"] == [0]
     assert evaluated([["2", "20"]], ["19"], "mae")["mae"].value == 1  # the nearest accepted number
 
@@ -281,7 +281,7 @@ def test_what_is_not_answered_is_wrong_and_counted() -> None:
     )
     assert [score.value for score in report.scores.values()] == [1 / 4, 1, 1 / 4]
     assert "3 of 4 questions have no answer and score 0; of=answered leaves them out." in notes_of(report)
-    assert report["exact(of=answered)"].undefined == 3
+    assert report["exact(of=answered)"].n_excluded == 3
 
 
 @pytest.mark.parametrize("case", range(3))

@@ -191,13 +191,13 @@ def test_answered() -> None:
     assert [report[spec].value for spec in specs] == [2 / 4, 1 / 4, 1 / 2, 1 / 2]
     assert report["exact"].notes == ("2 of 4 questions have no answer and score 0; of=answered leaves them out.",)
     assert report["exact(of=answered)"].notes == ()
-    assert (report["exact(of=answered)"].undefined, report["exact"].undefined) == (2, 0)
-    assert report["exact(of=answered)"].left_out == "questions without an answer"
+    assert (report["exact(of=answered)"].n_excluded, report["exact"].n_excluded) == (2, 0)
+    assert report["exact(of=answered)"].excluded == "questions without an answer"
     assert sy.evaluate("answers", *sides([["a"]], ["a"]), ["exact"], confidence=None)["exact"].notes == ()
     pairs = pairs_of("answers", *given)
     for spec, left in (("exact", (0, "")), ("exact(of=answered)", (2, "questions without an answer"))):
         asked = metric("answers", spec)
-        assert asked.left_out(state_of(pairs, asked).totals(POINT).only(asked.needs())) == left
+        assert asked.excluded(state_of(pairs, asked).totals(POINT).only(asked.needs())) == left
     assert Questions().of_questions(pairs, SharedCache()).tolist() == [1, 1, 1, 1]
     assert Questions("answered").of_questions(pairs, SharedCache()).tolist() == [1, 0, 1, 0]
     empty = pairs_of("answers", *sides([[" "]], ["a"]))
@@ -320,5 +320,5 @@ def test_verdicts() -> None:
 def test_proportions(spec: str, expected: Any) -> None:
     given = sides([["1"], ["2"], ["x"], ["4"]], ["1", "3", "", "4"], outcome=["ok", "ok", "ok", "lost"])
     asked = metric("answers", spec)
-    made = asked.parts(state_of(pairs_of("answers", *given), asked).totals(POINT).only(asked.needs()))
+    made = asked.proportions(state_of(pairs_of("answers", *given), asked).totals(POINT).only(asked.needs()))
     assert (None if made is None else [float(part[0]) for part in made]) == expected

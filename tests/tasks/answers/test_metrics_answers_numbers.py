@@ -27,8 +27,8 @@ def test_numbers() -> None:
          3 / 4, 5 / 3, 1 / 3, 2 / 4]
     )  # fmt: skip
     report = sy.evaluate("answers", *sides(*NUMBERS), ["mae", "count_mae", "number"], confidence=None)
-    assert [report[spec].undefined for spec in ("mae", "count_mae", "number")] == [1, 1, 0]
-    assert report["mae"].left_out == "questions for a number, whose reply is none"
+    assert [report[spec].n_excluded for spec in ("mae", "count_mae", "number")] == [1, 1, 0]
+    assert report["mae"].excluded == "questions for a number, whose reply is none"
 
 
 def test_what_is_kept_of_numbers() -> None:

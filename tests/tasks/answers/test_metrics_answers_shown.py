@@ -43,7 +43,7 @@ def test_what_is_shown_of_what_is_held() -> None:
 
 def test_a_report_of_nothing_shows_nothing() -> None:
     report = evaluated(sides([["a"], ["b"]], ["a", "c"]))
-    state = report.evidence.state  # type: ignore[union-attr]
+    state = report.details.state  # type: ignore[union-attr]
     none = pairs_of("answers", *sides([["a"], ["b"]], ["a", "c"])).select(np.zeros(2, dtype=bool))
     assert views.figures(none, state, []) == {}
     assert views.tables(none, state) == {}

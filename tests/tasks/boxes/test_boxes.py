@@ -243,14 +243,14 @@ def test_empty_results_score_zero_not_a_crash() -> None:
     assert report["ar@100"].value == 0.0
     assert report["recall"].value == 0.0
     assert np.isnan(report["precision"].value)
-    assert report["precision"].why
+    assert report["precision"].undefined_reason
 
 
 def test_no_truth_is_undefined() -> None:
     data, results = draw(3)
     report = sy.evaluate("boxes", {**data, "annotations": []}, results, ["map", "fppi(score=0)"], confidence=None)
     assert np.isnan(report["map"].value)
-    assert report["map"].why == "no class has truth"
+    assert report["map"].undefined_reason == "no class has truth"
     assert report["fppi(score=0)"].value > 0
 
 

@@ -47,7 +47,7 @@ def test_lvis_by_frequency(case: str, tmp_path: Path) -> None:
         expected = CASES[case]["expected"][name]
         if expected == -1:
             assert math.isnan(score.value)
-            assert score.why
+            assert score.undefined_reason
         else:
             assert score.value == expected, name
 

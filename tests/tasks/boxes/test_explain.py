@@ -42,7 +42,7 @@ def test_versions_are_those_of_the_goldens(tool: str) -> None:
 
 @pytest.mark.parametrize("seed", CASES)
 def test_torchmetrics(seed: int) -> None:
-    result = numbers(pairs_of(*draw(seed)), TOOLS["torchmetrics"].way)
+    result = numbers(pairs_of(*draw(seed)), TOOLS["torchmetrics"].conventions)
     for name, value in CASES[seed]["torchmetrics"].items():
         assert np.array_equal(np.float32(result[name]), np.float32(defined(value)), equal_nan=True), name
 
@@ -51,7 +51,7 @@ def test_torchmetrics(seed: int) -> None:
 def test_ultralytics(seed: int) -> None:
     data, results = draw(seed)
     untied = [{**result, "score": result["score"] + i * 1e-5} for i, result in enumerate(results)]
-    outcome = numbers(pairs_of(data, untied), TOOLS["ultralytics"].way)
+    outcome = numbers(pairs_of(data, untied), TOOLS["ultralytics"].conventions)
     for name, value in CASES[seed]["ultralytics"].items():
         assert outcome[name] == pytest.approx(defined(value), rel=1e-12, abs=1e-15, nan_ok=True), name
 
@@ -61,7 +61,7 @@ def test_pycocotools(seed: int) -> None:
     data, results = draw(seed)
     data["annotations"][0]["id"] = 0
     expected = reference(data, results).stats
-    result = numbers(pairs_of(data, results), TOOLS["pycocotools"].way)
+    result = numbers(pairs_of(data, results), TOOLS["pycocotools"].conventions)
     for name, value in zip(("map", "map50", "map75", "map_small", "map_medium", "map_large"), expected, strict=False):
         assert np.array_equal(result[name], defined(value), equal_nan=True), name
 

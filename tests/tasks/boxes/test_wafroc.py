@@ -123,7 +123,7 @@ def test_without_normal_images() -> None:
     marks = [("a", 0.0, 0.9), ("a", 100.0, 0.2), ("b", 0.0, 0.8), ("b", 100.0, 0.95)]
     report = sy.evaluate("boxes", *sides(["a", "b"], [("a", 0.0), ("b", 0.0)], marks), SPECS)
     assert math.isnan(report["wafroc"].value)
-    assert report["wafroc"].why.startswith("every image has lesions: there is no normal image")
+    assert report["wafroc"].undefined_reason.startswith("every image has lesions: there is no normal image")
     assert report["wafroc1"].value == 0.5
     assert report["wafroc1"].interval is not None
 
@@ -131,7 +131,7 @@ def test_without_normal_images() -> None:
 def test_without_lesions() -> None:
     truth, predictions = sides(["a", "b"], [("a", 0.0)], [("a", 0.0, 0.5)], crowd=[True])
     report = sy.evaluate("boxes", truth, predictions, SPECS, confidence=None)
-    assert [score.why for score in report.scores.values()] == ["no class has lesions"] * 2
+    assert [score.undefined_reason for score in report.scores.values()] == ["no class has lesions"] * 2
 
 
 def test_marks_on_ignored_objects_count_neither_way() -> None:
@@ -154,8 +154,8 @@ def test_classes_without_a_normal_image_are_left_out_and_counted() -> None:
     truth = {**boxes([("a", 0.0), ("b", 0.0), ("b", 100.0)]), "label": ["x", "x", "y"]}
     report = sy.evaluate("boxes", truth, {**boxes([("b", 100.0)], "y"), "score": [0.5]}, SPECS, confidence=None)
     assert report["wafroc"].value == 1.0
-    assert (report["wafroc"].undefined, report["wafroc"].left_out) == (1, "classes with lesions in every image")
-    assert report["wafroc1"].undefined == 0
+    assert (report["wafroc"].n_excluded, report["wafroc"].excluded) == (1, "classes with lesions in every image")
+    assert report["wafroc1"].n_excluded == 0
 
 
 def drawn(rng: np.random.Generator, n: int, share: float, gain: float = 1.5) -> tuple[Any, ...]:

@@ -56,7 +56,7 @@ def test_never_reached_is_undefined(spec: str) -> None:
     truth = joined(truth, columns([("b", 2e4)]))
     (made,) = sy.evaluate("boxes", truth, joined(predictions, other), spec, confidence=None).scores.values()
     assert np.isnan(made.value)
-    assert "no score threshold reaches" in made.why
+    assert "no score threshold reaches" in made.undefined_reason
 
 
 def test_classes_have_points_of_their_own() -> None:

@@ -229,9 +229,9 @@ def test_undefined_says_why() -> None:
     report = sy.evaluate(
         "boxes3d", truth, {**truth, "score": [0.5]}, ["kitti_ap", "aos", "kitti_ap(level=all, positions=11)", "mave"], confidence=None
     )  # fmt: skip
-    assert "level=all takes every truth" in report["kitti_ap"].why
-    assert "box in the image" in report["aos"].why
-    assert "no velocity" in report["mave"].why
+    assert "level=all takes every truth" in report["kitti_ap"].undefined_reason
+    assert "box in the image" in report["aos"].undefined_reason
+    assert "no velocity" in report["mave"].undefined_reason
     assert report["kitti_ap(level=all, positions=11)"].value == pytest.approx(100 / 11)
 
 

@@ -157,13 +157,13 @@ REASONS: list[tuple[Any, ...]] = [
 def test_why_there_is_no_number() -> None:
     for lacking, spec, why in REASONS:
         score = sy.evaluate("boxes3d", without(TRUTH, lacking), without(FOUND, lacking), [spec], confidence=None)[spec]
-        assert (score.defined, score.why, score.notes) == (False, why, ())
+        assert (score.defined, score.undefined_reason, score.notes) == (False, why, ())
 
 
 def test_an_angle_that_is_not_known() -> None:
     for alpha in (-10.0, math.nan):
         score = sy.evaluate("boxes3d", TRUTH, {**FOUND, "alpha": [0.0, alpha]}, ["aos"], confidence=None)["aos"]
-        assert score.why == "a prediction has no alpha (-10), and KITTI then scores no orientation"
+        assert score.undefined_reason == "a prediction has no alpha (-10), and KITTI then scores no orientation"
 
 
 NAMES = [f"{view}{level}" for view in ("3D", "BEV", "2D", "AOS") for level in (" easy", "", " hard", " all")]

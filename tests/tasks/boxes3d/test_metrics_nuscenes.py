@@ -187,7 +187,7 @@ def test_a_barrier_looks_both_ways() -> None:
         predicted,
     )
     assert [score.value for score in report.scores.values()][:4] == pytest.approx([0, math.pi, 3, 1])
-    assert (report["mave(label=barrier)"].defined, report["mave(label=barrier)"].why) == (
+    assert (report["mave(label=barrier)"].defined, report["mave(label=barrier)"].undefined_reason) == (
         False, "there is no truth, or it has no velocity",
     )  # fmt: skip
 
@@ -224,15 +224,15 @@ def test_why_a_class_has_no_number() -> None:
     image = {"left": [0.0] * 2, "top": [0.0] * 2, "right": [50.0] * 2, "bottom": [50.0] * 2}
     for spec in ("map(label=hen)", "mate(label=hen)"):
         score = evaluated([spec], TWO, predicted)[spec]
-        assert (score.defined, score.why) == (False, "there is no truth")
+        assert (score.defined, score.undefined_reason) == (False, "there is no truth")
         assert (
-            evaluated([spec.replace("hen", "cow")], TWO, predicted)[spec.replace("hen", "cow")].why
+            evaluated([spec.replace("hen", "cow")], TWO, predicted)[spec.replace("hen", "cow")].undefined_reason
             == "there is no class 'cow'"
         )
     cars, cyclists = {**TWO, **image, "label": ["Car", "Car"]}, {**predicted, **image, "label": ["Car", "Cyclist"]}
     spec = "kitti_ap(label=Cyclist, view=bbox)"
     score = evaluated([spec], cars, cyclists)[spec]
-    assert (score.defined, score.why) == (False, "no truth of the class counts")
+    assert (score.defined, score.undefined_reason) == (False, "no truth of the class counts")
 
 
 def test_frames_alone() -> None:

@@ -297,9 +297,9 @@ def test_kinds_of_tuples() -> None:
         assert by_unit("captions", CAR, SEEN, spec) == pytest.approx(own, nan_ok=True), spec
     report = sy.evaluate("captions", CAR, SEEN, list(parts), confidence=None)
     assert [report[spec].value for spec in parts] == pytest.approx([1 / 4, 2 / 5, 0, 1, 0, 0])
-    assert report["spice_object"].left_out == ""
-    assert report["spice_size"].undefined == 1
-    assert report["spice_size"].left_out == "images whose references have no size"
+    assert report["spice_object"].excluded == ""
+    assert report["spice_size"].n_excluded == 1
+    assert report["spice_size"].excluded == "images whose references have no size"
 
 
 def test_values_of_spice() -> None:

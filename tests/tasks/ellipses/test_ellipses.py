@@ -116,10 +116,10 @@ def test_images_without_ellipses() -> None:
     assert both.units == 2
     truths = score(table({"a": [TRUTH], "b": []}), table({"a": [], "b": [TRUTH]}), "score_truths")
     assert truths.value == 0.0
-    assert truths.undefined == 1
+    assert truths.n_excluded == 1
     nothing = score(table({"a": []}), table({"a": [TRUTH]}), "score_truths")
     assert math.isnan(nothing.value)
-    assert "no image has a truth" in nothing.why
+    assert "no image has a truth" in nothing.undefined_reason
 
 
 def test_ties_go_to_the_first_truth_and_detection() -> None:
@@ -161,8 +161,8 @@ def test_precision_recall_f1_by_hand() -> None:
     assert score(*sides, "detection_rate@5").value == pytest.approx(2 / 3)
     assert score(*sides, "detection_rate@1").value == pytest.approx(1 / 3)
     empty = table({"a": []})
-    assert "no detection" in score(table({"a": [TRUTH]}), empty, "precision").why
-    assert "no truth" in score(empty, table({"a": [TRUTH]}), "recall").why
+    assert "no detection" in score(table({"a": [TRUTH]}), empty, "precision").undefined_reason
+    assert "no truth" in score(empty, table({"a": [TRUTH]}), "recall").undefined_reason
     assert math.isnan(score(empty, empty, "f1").value)
 
 
@@ -182,12 +182,12 @@ def test_errors_of_the_matched_by_hand() -> None:
     assert one(truth, predicted, "axis_error(axis=minor, relative=true)") == pytest.approx(0.1)
     angle = score(table({"i": truth}), table({"i": predicted}), "angle_error")
     assert angle.value == pytest.approx(15)  # 10 to 175 is 15; the other pair is nearly a circle
-    assert angle.undefined == 1
+    assert angle.n_excluded == 1
     assert one(truth, predicted, "angle_error(round=1)") == pytest.approx((15 + 60) / 2)
     assert one(truth, predicted, "mean_distance(distance=center)") == pytest.approx(2.5)
     assert one(truth, predicted, "mean_distance(distance=center, within=1)") == pytest.approx(0)
     assert one([[0, 0, 0, 10, 5]], [[0, 0, 0, 10, 4]], "mean_iou") == pytest.approx(0.8)
-    assert "no pair" in score(table({"i": truth}), table({"i": []}), "mean_iou").why
+    assert "no pair" in score(table({"i": truth}), table({"i": []}), "mean_iou").undefined_reason
 
 
 def test_average_precision_is_that_of_scikit_learn() -> None:
@@ -244,7 +244,7 @@ def test_average_precision_of_the_worked_example(kind: str, expected: float) -> 
 def test_average_precision_needs_scores() -> None:
     scores = score(table({"i": [TRUTH]}), table({"i": [TRUTH]}), "ap")
     assert math.isnan(scores.value)
-    assert scores.why == "the detections have no score"
+    assert scores.undefined_reason == "the detections have no score"
     assert one([TRUTH], [[*TRUTH, 0.5]], "ap(iou=0.5:0.95, kind=coco)") == 1.0
     assert score(table({"i": [TRUTH], "k": []}), table({"i": [], "k": []}), "ap").value == 0.0
 
@@ -441,4 +441,4 @@ def test_an_image_without_an_ellipse_can_be_left_out() -> None:
     )
     assert report["score"].value == pytest.approx((5 / 14 + 0 + 1) / 3, rel=1e-14)
     assert report["score(empty=skip)"].value == pytest.approx((5 / 14 + 0) / 2, rel=1e-14)
-    assert report["score(empty=skip)"].undefined == 1
+    assert report["score(empty=skip)"].n_excluded == 1

@@ -91,8 +91,8 @@ def test_what_is_left_out() -> None:
         ("angle_error", "pairs whose ellipses are near circles, which have no angle", 3),
     ):  # fmt: skip
         made = evaluated(spec)
-        assert (made.left_out, made.undefined) == (what, count)
-    assert (evaluated("score").left_out, evaluated("score").undefined) == ("", 0)
+        assert (made.excluded, made.n_excluded) == (what, count)
+    assert (evaluated("score").excluded, evaluated("score").n_excluded) == ("", 0)
 
 
 def test_axes() -> None:
@@ -270,6 +270,6 @@ def test_hits_by_score() -> None:
 
 
 def test_why_there_is_no_average_precision() -> None:
-    assert evaluated("ap").why == "the detections have no score"
+    assert evaluated("ap").undefined_reason == "the detections have no score"
     nothing = circles(("i",))
-    assert evaluated("ap", nothing, {**SCORED, "image": ["i"] * 4}).why == "there is no truth"
+    assert evaluated("ap", nothing, {**SCORED, "image": ["i"] * 4}).undefined_reason == "there is no truth"

@@ -18,8 +18,8 @@ from hypothesis.extra.numpy import arrays
 import steelyard as sy
 from steelyard import _native
 from steelyard.core import catalogue
+from steelyard.core.distinct import DISTINCT_FROM
 from steelyard.core.draws import BootstrapDraws, unit_keys
-from steelyard.core.kinds import KINDS_FROM
 from steelyard.core.metric import Metric
 from steelyard.core.options import Options
 from steelyard.core.plan import POINT, WeightPlan
@@ -76,9 +76,9 @@ def test_f1_is_undefined_only_for_a_class_on_neither_side() -> None:
         confidence=None, options={"classes": ["a", "b", "c"]},
     )  # fmt: skip
     assert math.isnan(report["f1(label=c)"].value)
-    assert report["f1(label=c)"].why == "the class stands neither in the truth nor in the prediction"
+    assert report["f1(label=c)"].undefined_reason == "the class stands neither in the truth nor in the prediction"
     assert report["macro(f1)"].value == pytest.approx((2 / 3 + 0) / 2)
-    assert report["macro(f1)"].undefined == 1
+    assert report["macro(f1)"].n_excluded == 1
 
 
 def test_weighted_is_by_true_support() -> None:
@@ -111,7 +111,7 @@ def test_the_positive_class_is_the_last_and_is_named() -> None:
 
 def test_of_many_classes_none_is_positive() -> None:
     report = sy.evaluate("labels", {"label": [1, 2, 3]}, {"label": [1, 2, 2]}, "f1", confidence=None)
-    assert report["f1"].why == "there are 3 classes: name one, f1(label=1), or wrap it, macro(f1)"
+    assert report["f1"].undefined_reason == "there are 3 classes: name one, f1(label=1), or wrap it, macro(f1)"
 
 
 def test_integers_in_text_are_ordered_as_integers() -> None:
@@ -132,11 +132,11 @@ def test_what_the_data_do_not_hold_is_undefined_with_its_reason() -> None:
     truth = {"label": [0, 1, 1, 0]}
     report = sy.evaluate("labels", truth, {"score": [1, 2, 3, 0]}, ["accuracy", "f1", "kappa", "ece"], confidence=None)
     for spec in ("accuracy", "f1", "kappa"):
-        assert report[spec].why == "the predictions hold scores and no labels"
-    assert report["ece"].why == "the predictions hold no probabilities"
+        assert report[spec].undefined_reason == "the predictions hold scores and no labels"
+    assert report["ece"].undefined_reason == "the predictions hold no probabilities"
     report = sy.evaluate("labels", truth, {"label": [0, 1, 1, 1]}, ["roc_auc", "topk@1", "macro(ap)"], confidence=None)
     for spec in ("roc_auc", "topk@1", "macro(ap)"):
-        assert report[spec].why == "the predictions hold labels and no scores"
+        assert report[spec].undefined_reason == "the predictions hold labels and no scores"
 
 
 def test_defaults_follow_what_the_data_hold() -> None:
@@ -355,7 +355,7 @@ def test_nothing_but_an_input_error_comes_of_odd_data() -> None:
             continue
         outcomes["report"] += 1
         for result in report.scores.values():
-            assert result.defined or result.why, result
+            assert result.defined or result.undefined_reason, result
         for name in report.tables:
             assert str(report.table(name))
         report.to_json()
@@ -443,7 +443,7 @@ def test_compare_labels_with_scores_on_what_both_hold() -> None:
         ["accuracy", "roc_auc"], draws=200,
     )  # fmt: skip
     assert comparison["accuracy"].difference == pytest.approx(0.25)
-    assert comparison["roc_auc"].why == "the predictions hold labels and no scores"
+    assert comparison["roc_auc"].undefined_reason == "the predictions hold labels and no scores"
 
 
 def test_states_of_different_classes_merge() -> None:
@@ -527,7 +527,7 @@ HARD = ("accuracy", "macro(f1)", "micro(jaccard)", "weighted(npv)", "mcc", "kapp
 def counted_and_listed(rows: int, classes: int) -> tuple[State, State]:
     truth, predicted = drawn(rows, classes, seed=6)
     pairs = pairs_of({"label": truth}, {"label": predicted})
-    counted, listed = state_of(replace(pairs, among=KINDS_FROM), *HARD), state_of(pairs, *HARD)
+    counted, listed = state_of(replace(pairs, among=DISTINCT_FROM), *HARD), state_of(pairs, *HARD)
     assert counted.units.copies is not None
     assert listed.units.copies is None
     return counted, listed
@@ -545,11 +545,11 @@ def test_counted_rows_are_listed_rows(spec: str) -> None:
 
 def test_listed_rows_become_the_kinds_that_counting_gives() -> None:
     """The same kinds under the same numbers, so that draws are the same to the bit."""
-    truth, predicted = drawn(KINDS_FROM, 5, seed=8)
+    truth, predicted = drawn(DISTINCT_FROM, 5, seed=8)
     pairs = pairs_of({"label": truth}, {"label": predicted})
-    counted, listed = state_of(pairs, *HARD), state_of(pairs.listed(), *HARD)
-    kinds = listed.counted()
-    assert len(listed) == KINDS_FROM
+    counted, listed = state_of(pairs, *HARD), state_of(pairs.per_unit(), *HARD)
+    kinds = listed.aggregated()
+    assert len(listed) == DISTINCT_FROM
     assert kinds.units.ids.tolist() == counted.units.ids.tolist()
     assert kinds.units.copies.tolist() == counted.units.copies.tolist()
     for spec in HARD:
@@ -559,19 +559,19 @@ def test_listed_rows_become_the_kinds_that_counting_gives() -> None:
 
 
 def test_counted_rows_are_listed_only_where_something_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    truth, predicted = drawn(KINDS_FROM, 5, seed=8)
+    truth, predicted = drawn(DISTINCT_FROM, 5, seed=8)
     with monkeypatch.context() as patched:
-        patched.setattr(LabelPairs, "listed", None)
+        patched.setattr(LabelPairs, "per_unit", None)
         report = sy.evaluate("labels", {"label": truth}, {"label": predicted}, draws=100)
-    assert len(report.units().values["accuracy"]) == KINDS_FROM
+    assert len(report.units().values["accuracy"]) == DISTINCT_FROM
 
 
 def test_a_row_without_a_prediction_is_of_no_kind() -> None:
-    ids, labels = np.arange(KINDS_FROM), np.arange(KINDS_FROM) % 3
+    ids, labels = np.arange(DISTINCT_FROM), np.arange(DISTINCT_FROM) % 3
     truth, predicted = {"id": ids, "label": labels}, {"id": ids[1:], "label": labels[1:]}
     report = sy.evaluate("labels", truth, predicted, ["accuracy", "kappa(weights=linear)"], missing="worst", draws=100)
-    assert report["accuracy"].value == (KINDS_FROM - 1) / KINDS_FROM
-    assert len(report.units().values["accuracy"]) == KINDS_FROM
+    assert report["accuracy"].value == (DISTINCT_FROM - 1) / DISTINCT_FROM
+    assert len(report.units().values["accuracy"]) == DISTINCT_FROM
 
 
 def test_draws_of_counted_rows_are_distributed_as_those_of_listed_rows() -> None:
@@ -615,7 +615,7 @@ def test_counted_draws_agree_with_their_own_weights() -> None:
 
 
 def test_counted_rows_in_slices_units_comparison_and_merge() -> None:
-    rows = KINDS_FROM
+    rows = DISTINCT_FROM
     truth, predicted = drawn(rows, 3, seed=7)
     half = np.where(np.arange(rows) < rows // 3, "first", "second")
     report = sy.evaluate(
@@ -673,7 +673,7 @@ def test_ranked_metrics_of_single_units() -> None:
 
 def test_score_gives_an_interval_to_every_metric_of_the_catalogue() -> None:
     truth, predicted = drawn(1000, 2, seed=6)
-    counted = state_of(replace(pairs_of({"label": truth}, {"label": predicted}), among=KINDS_FROM))
+    counted = state_of(replace(pairs_of({"label": truth}, {"label": predicted}), among=DISTINCT_FROM))
     metrics = [m for m in catalogue.metrics("labels") if not np.isnan(of(m, counted)[0])]
     assert len(metrics) > 15
     for result in score(counted, metrics, Request("labels", draws=100)).values():

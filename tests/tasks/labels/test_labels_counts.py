@@ -130,7 +130,7 @@ def test_at_a_threshold_by_class() -> None:
 
 def test_a_threshold_needs_scores() -> None:
     report = sy.evaluate("labels", {"label": [0, 1]}, {"label": [0, 1]}, ["f1(threshold=0.3)"], confidence=None)
-    assert "no scores" in report["f1(threshold=0.3)"].why
+    assert "no scores" in report["f1(threshold=0.3)"].undefined_reason
     with pytest.raises(sy.InputError, match="threshold cannot be high"):
         sy.evaluate("labels", {"label": [0, 1]}, {"score": [0, 1]}, ["f1(threshold=high)"])
 

@@ -25,6 +25,6 @@ def test_sets_without_any_label() -> None:
     assert [spec for spec, score in report.scores.items() if math.isnan(score.value)] == [
         "hamming", "macro(precision)", "macro(recall)", "macro(f1)", "micro(f1)", "weighted(f1)",
     ]  # fmt: skip
-    assert report["macro(f1)"].why == "no class has a value"
+    assert report["macro(f1)"].undefined_reason == "no class has a value"
     assert report.units().values["exact_match"].tolist() == [1, 1]
     assert report.table("classes").values.shape == (0, 9)

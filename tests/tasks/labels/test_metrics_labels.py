@@ -167,8 +167,8 @@ def test_undefined_classes() -> None:
     )
     report = sy.evaluate("labels", truth, predicted, list(specs), options=options, confidence=None)
     assert [report[spec].value for spec in specs] == pytest.approx([1 / 3, 1 / 6, 1 / 3, (2 / 4) / 3])
-    assert [report[spec].undefined for spec in specs] == [2, 1, 2, 1]
-    assert report["macro(precision)"].left_out == "classes without a value"
+    assert [report[spec].n_excluded for spec in specs] == [2, 1, 2, 1]
+    assert report["macro(precision)"].excluded == "classes without a value"
     nothing = {"labels": ["", ""]}, {"labels": ["", ""]}
     both = "micro(f1)", "micro(f1, undefined=zero)"
     assert values("labels", *nothing, *both, options={"classes": ["a"]}) == pytest.approx([math.nan, 0], nan_ok=True)
@@ -183,7 +183,7 @@ def test_means_of_ranked_classes() -> None:
     # all nine scores: hits 3 (a), 1 and 3 (b); others 2 1, 1 0, 2 0 of 2, 1, 2, 1, 0, 0
     wins = [6, 2 + 2 * 0.5, 6]
     assert [report[spec].value for spec in specs] == pytest.approx([3 / 4, 3 / 4, (1 + 2 / 2) / 3, sum(wins) / 18])
-    assert report["macro(roc_auc)"].undefined == 1
+    assert report["macro(roc_auc)"].n_excluded == 1
 
 
 def test_one_versus_one() -> None:
@@ -198,7 +198,7 @@ def test_one_versus_one() -> None:
     sets = {"labels": ["a", "a|b"]}, {"score:a": [1.0, 0.0], "score:b": [1.0, 0.0]}
     report = sy.evaluate("labels", *sets, ["ovo(roc_auc)"], confidence=None)
     assert math.isnan(report["ovo(roc_auc)"].value)
-    assert report["ovo(roc_auc)"].why == "a row may have several labels"
+    assert report["ovo(roc_auc)"].undefined_reason == "a row may have several labels"
 
 
 SCORED = {"label": ["a", "b", "a", "b"]}, {"probability": [0.1, 0.4, 0.35, 0.8]}
@@ -291,7 +291,7 @@ def test_why_there_is_no_number(case: int) -> None:
     report = sy.evaluate("labels", *sides, list(reasons), confidence=None)
     for spec, why in reasons.items():
         assert math.isnan(report[spec].value) is bool(why), spec
-        assert report[spec].why == why, spec
+        assert report[spec].undefined_reason == why, spec
 
 
 def test_rows_without_a_weight() -> None:
@@ -299,10 +299,10 @@ def test_rows_without_a_weight() -> None:
     given = {"probability:a": [0.5, 0.5], "probability:b": [0.5, 0.5]}
     reasons = {
         "topk@1": "there is no row", "classwise_ece": "there is no row", "accuracy": "there is no row",
-        "macro(f1)": "no class has a value", "roc_auc(label=a)": metric("labels", "roc_auc").undefined_reason(),
+        "macro(f1)": "no class has a value", "roc_auc(label=a)": metric("labels", "roc_auc").documented_reason(),
     }  # fmt: skip
     report = sy.evaluate("labels", truth, given, list(reasons), confidence=None)
-    assert {spec: score.why for spec, score in report.scores.items()} == reasons
+    assert {spec: score.undefined_reason for spec, score in report.scores.items()} == reasons
     assert all(math.isnan(score.value) for score in report.scores.values())
     assert all(map(math.isnan, values("labels", truth, given, "mce", "ece", "log_loss", "brier", "macro(mce)")))
 

@@ -29,7 +29,7 @@ SETS = {"labels": ["a|b", "b", "c"]}, {"labels": ["a", "b", "a|c"]}
 def parts(spec: str, sides: Any = THREE) -> Any:
     asked = metric("labels", spec)
     totals = state_of(pairs_of("labels", *sides), asked).totals(POINT).only(asked.needs())
-    made = asked.parts(totals)
+    made = asked.proportions(totals)
     return None if made is None else [np.asarray(part)[0].tolist() for part in made]
 
 
@@ -186,9 +186,9 @@ def test_numbers_of_single_rows() -> None:
 def test_labels_that_were_counted_where_they_were_made() -> None:
     counted = Counted(("-1", "4"), np.array([[2, 1], [0, 3]]))
     assert [counted.rows(side)["label"].tolist() for side in (0, 1)] == [[-1, -1, -1, 4, 4, 4], [-1, -1, 4, 4, 4, 4]]
-    truth = CountedRecords("truth", counted.rows(0), counted=counted)
+    truth = CountedRecords("truth", counted.rows(0), aggregated=counted)
     pairs = join(truth, Records("predictions", counted.rows(1)), Policy(), Options())
-    assert pairs.counted is counted
+    assert pairs.aggregated is counted
     assert (pairs.classes, len(pairs)) == (("-1", "4"), 6)
     assert (pairs.coverage.truth, pairs.coverage.matched, pairs.coverage.policy) == (6, 6, "error")
     asked = metric("labels", "kappa")
@@ -229,16 +229,16 @@ def test_units_behind_classes() -> None:
 
 
 def many(monkeypatch: pytest.MonkeyPatch, truth: Any, predicted: Any, policy: Policy | None = None) -> Any:
-    monkeypatch.setattr(data, "KINDS_FROM", 4)
+    monkeypatch.setattr(data, "DISTINCT_FROM", 4)
     return pairs_of("labels", truth, predicted, policy)
 
 
 def test_rows_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = many(monkeypatch, {"label": ["b", "a", "b", "b"]}, {"label": ["b", "b", "b", "a"]})
     assert pairs.plain
-    assert pairs.counted.classes == pairs.classes == ("a", "b")
-    assert pairs.counted.matrix.tolist() == [[0, 1], [1, 2]]
-    assert pairs.kinds.copies.tolist() == [1, 1, 2]
+    assert pairs.aggregated.classes == pairs.classes == ("a", "b")
+    assert pairs.aggregated.matrix.tolist() == [[0, 1], [1, 2]]
+    assert pairs.distinct_units.copies.tolist() == [1, 1, 2]
     rows = LabelRows(pairs)
     assert (rows.units, rows.owner.tolist(), rows.weight) == (3, [0, 1, 2], None)
     assert (rows.truth.tolist(), rows.predicted.tolist()) == ([0, 1, 1], [1, 0, 1])
@@ -250,12 +250,12 @@ def test_rows_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert entries[Confusion()].code.tolist() == [1, 2, 3]
     assert entries[ClassCounts()].code.tolist() == [2, 5, 3, 4, 1]  # a is missed, b is said; and back; b is right
     assert entries[ClassCounts()].owner.tolist() == [0, 0, 1, 1, 2]
-    listed = pairs.listed()
-    assert (listed.counted, listed.kinds) == (None, None)
+    listed = pairs.per_unit()
+    assert (listed.aggregated, listed.distinct_units) == (None, None)
     assert LabelRows(listed).truth.tolist() == [1, 0, 1, 1]
     part = pairs.part_of(Metadata({"class": pairs.facts.axes["class"]}), 3)
-    assert (part.declared, part.counted) == (("a", "b"), None)
-    assert pairs.part_of(pairs.facts, 4).counted.matrix.tolist() == [[0, 1], [1, 2]]
+    assert (part.declared, part.aggregated) == (("a", "b"), None)
+    assert pairs.part_of(pairs.facts, 4).aggregated.matrix.tolist() == [[0, 1], [1, 2]]
 
 
 def test_rows_that_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,12 +265,12 @@ def test_rows_that_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"label": labels, "group": labels}, {"label": labels}), ({"label": labels}, {"label": labels, "score": [1.0] * 4}),
         ({"labels": labels}, {"labels": labels}), ({"label": labels}, {"probability": [0.5] * 4}),
     ):  # fmt: skip
-        assert many(monkeypatch, truth, predicted).counted is None
+        assert many(monkeypatch, truth, predicted).aggregated is None
     ids = {"id": IDS[:4], "label": labels}
-    assert many(monkeypatch, ids, ids).counted.matrix.tolist() == [[1, 0], [0, 3]]
-    assert many(monkeypatch, ids, {"id": ["0"], "label": ["a"]}, Policy("worst", "skip")).counted is None
+    assert many(monkeypatch, ids, ids).aggregated.matrix.tolist() == [[1, 0], [0, 3]]
+    assert many(monkeypatch, ids, {"id": ["0"], "label": ["a"]}, Policy("worst", "skip")).aggregated is None
     whole = many(monkeypatch, {"label": [3, 3, 1, 1]}, {"label": [3, 1, 1, 1]})
-    assert whole.counted.classes == ("1", "3")
-    assert whole.counted.matrix.tolist() == [[2, 0], [1, 1]]
+    assert whole.aggregated.classes == ("1", "3")
+    assert whole.aggregated.matrix.tolist() == [[2, 0], [1, 1]]
     monkeypatch.setattr(data, "MOST_IN_A_TABLE", 1)
-    assert many(monkeypatch, {"label": [3, 3, 1, 1]}, {"label": [3, 1, 1, 1]}).counted is None
+    assert many(monkeypatch, {"label": [3, 3, 1, 1]}, {"label": [3, 1, 1, 1]}).aggregated is None

@@ -254,7 +254,7 @@ def test_the_listing_of_several_labels() -> None:
 
 def test_f1_by_class() -> None:
     truth, first = {"id": IDS, "label": LABELS}, {"id": IDS, "label": list("abbbca")}
-    shown = sy.compare("labels", truth, first, truth, ["accuracy"], draws=100).evidence.classes()
+    shown = sy.compare("labels", truth, first, truth, ["accuracy"], draws=100).details.classes()
     assert {name: difference.a.value for name, difference in shown.items()} == pytest.approx(
         {"a": 0.5, "b": 0.8, "c": 2 / 3}
     )

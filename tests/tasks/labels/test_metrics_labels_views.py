@@ -135,13 +135,13 @@ def test_weights_in_the_matrix() -> None:
 
 
 def test_a_matrix_of_what_was_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data, "KINDS_FROM", 2)
+    monkeypatch.setattr(data, "DISTINCT_FROM", 2)
     pairs = pairs_of("labels", {"label": ["a", "b", "b"]}, {"label": ["b", "b", "b"]})
-    assert pairs.counted is not None
+    assert pairs.aggregated is not None
     made = labels_views.confusion(pairs)
     assert made.values.tolist() == [[0, 1], [0, 2]]
     made.values[0, 0] = 9
-    assert pairs.counted.matrix.tolist() == [[0, 1], [0, 2]]
+    assert pairs.aggregated.matrix.tolist() == [[0, 1], [0, 2]]
     assert labels_views.class_table(pairs).values[1, :6].tolist() == [2, 3, 2, 1, 0, 0]
 
 

@@ -61,7 +61,7 @@ def test_effdet_as_scores() -> None:
     ignored = sum(truth["ignore"])
     counted = sum(t is not None for t in truth["target"]) - ignored
     assert report["focal"].value == pytest.approx(classes * positives / counted, rel=1e-6)
-    assert (report["focal"].undefined, report["focal"].left_out) == (ignored, "rows marked to be ignored")
+    assert (report["focal"].n_excluded, report["focal"].excluded) == (ignored, "rows marked to be ignored")
     assert report["focal"].se > 0
     assert report["focal"].why_no_interval == "2 units say too little; 3 are needed"
 
@@ -70,10 +70,10 @@ def test_one_kind_of_rows_is_enough() -> None:
     truth, predictions = {"image": [1, 2], "target": [1, 0]}, {"image": [1, 2], "logit": [2.0, -1.0]}
     report = sy.evaluate("losses", truth, predictions, confidence=None)
     assert report["focal"].value == pytest.approx(0.03407434746623039 / 2, rel=1e-6)
-    assert report["smooth_l1"].why == "no row has a value"
-    assert report["detection"].why == "no row has a value"
+    assert report["smooth_l1"].undefined_reason == "no row has a value"
+    assert report["detection"].undefined_reason == "no row has a value"
     negative = sy.evaluate("losses", {"image": [1], "target": [0]}, {"image": [1], "logit": [2.0]}, confidence=None)
-    assert negative["focal(per=positive)"].why == "there is no positive"
+    assert negative["focal(per=positive)"].undefined_reason == "there is no positive"
 
 
 BOTH = {"image": [1, 1], "item": ["a", "b"]}

@@ -76,7 +76,7 @@ def test_scores() -> None:
     report = sy.evaluate("losses", TRUTH, FOUND, list(asked), confidence=None)
     values = [score.value for score in report.scores.values()]
     assert values == [pytest.approx(value) if isinstance(value, float) else value for value in asked.values()]
-    left = {(score.undefined, score.left_out) for score in report.scores.values()}
+    left = {(score.n_excluded, score.excluded) for score in report.scores.values()}
     assert left == {(1, "rows marked to be ignored")}
 
 
@@ -86,7 +86,10 @@ def test_why_there_is_no_number() -> None:
     asked = ["focal", "focal(per=positive)", "smooth_l1", "huber", "detection"]
 
     def why(truth: Any, prediction: Any) -> list[str]:
-        return [one.why for one in sy.evaluate("losses", truth, prediction, asked, confidence=None).scores.values()]
+        return [
+            one.undefined_reason
+            for one in sy.evaluate("losses", truth, prediction, asked, confidence=None).scores.values()
+        ]
 
     assert why(nothing, predicted) == [
         "",

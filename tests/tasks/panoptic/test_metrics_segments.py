@@ -339,7 +339,7 @@ def test_a_class_that_a_slice_does_not_have() -> None:
     metric: Any = catalogue.parse("pq(label=zebra)", "panoptic")
     totals = State.of(pairs_of("panoptic", TRUTH, FOUND), {SegmentCounts(): None}).totals(POINT)
     assert np.isnan(totals.of(metric)).tolist() == [True]
-    assert metric.left_out(totals) == (0, "")
+    assert metric.excluded(totals) == (0, "")
 
 
 def test_what_is_noted_and_left_out() -> None:
@@ -357,7 +357,7 @@ def test_what_is_noted_and_left_out() -> None:
     crowd = side([[1, 1, 2, 2]], [[segment(1, 1), segment(2, 2, iscrowd=1)]])
     predicted = side([[1, 1, 0, 0]], [[segment(1, 1)]])
     left = sy.evaluate("panoptic", crowd, predicted, ["pq", "sq", "pq(of=things)", "pq(label=cat)"], confidence=None)
-    assert [(one.undefined, one.left_out) for one in left.scores.values()] == [
+    assert [(one.n_excluded, one.excluded) for one in left.scores.values()] == [
         (1, "classes that have no segment"), (1, "classes that have no segment"), (0, ""), (0, ""),
     ]  # fmt: skip
     assert list(left["sq"].notes) == ["sq is of 1 class; 1 has no truth: dog."]

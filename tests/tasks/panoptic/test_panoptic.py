@@ -73,7 +73,7 @@ def test_an_overlap_of_exactly_half_is_no_match() -> None:
     expected = [np.nan if v == -1 else v for v in example["outputs"]["hotcoco"]["stats"]]
     np.testing.assert_allclose(scores(*sides(example), NINE), expected, rtol=1e-12)
     report = sy.evaluate("panoptic", *sides(example), ["pq(of=stuff)"], confidence=None)
-    assert "no class of the kind has a segment" in report["pq(of=stuff)"].why
+    assert "no class of the kind has a segment" in report["pq(of=stuff)"].undefined_reason
 
 
 @pytest.mark.parametrize("case", ["a", "b"])

@@ -171,8 +171,8 @@ def test_formulas() -> None:
 def test_queries_without_a_relevant_document() -> None:
     assert values("rankings", TRUTH, RUN, "recall", "recall(empty=zero)") == pytest.approx([2 / 3, 2 / 4])
     report = sy.evaluate("rankings", TRUTH, RUN, ["recall", "recall(empty=zero)", "judged"], confidence=None)
-    assert [report[spec].undefined for spec in report.scores] == [1, 0, 0]
-    assert report["recall"].left_out == "queries without a relevant document"
+    assert [report[spec].n_excluded for spec in report.scores] == [1, 0, 0]
+    assert report["recall"].excluded == "queries without a relevant document"
     assert report["recall"].notes == ("1 queries are not in the run and count as 0.",)
     full = {**RUN, "q4": {"y": 1.0}}
     assert sy.evaluate("rankings", TRUTH, full, ["recall"], confidence=None)["recall"].notes == ()
@@ -220,10 +220,10 @@ def test_degrees_above_the_highest() -> None:
 
 def test_hits_are_a_proportion() -> None:
     asked = metric("rankings", "hit@1")
-    made = asked.parts(state_of(pairs_of("rankings", TRUTH, RUN), asked).totals(POINT).only(asked.needs()))
+    made = asked.proportions(state_of(pairs_of("rankings", TRUTH, RUN), asked).totals(POINT).only(asked.needs()))
     assert made is not None
     assert [part.tolist() for part in made] == [[1], [3]]
-    assert metric("rankings", "mrr").parts(None) is None
+    assert metric("rankings", "mrr").proportions(None) is None
 
 
 def test_each_query_left_out() -> None:

@@ -175,7 +175,7 @@ def test_queries_on_one_side() -> None:
     run = {"a": {"x": 1.0}, "c": {"x": 1.0}}
     report = sy.evaluate("rankings", truth, run, ["map"], confidence=None)
     assert report["map"].value == 0.5  # b counts as 0
-    assert report["map"].undefined == 1
+    assert report["map"].n_excluded == 1
     assert "not in the run" in report["map"].notes[0]
     assert (report.coverage.missing, report.coverage.extra) == (2, 1)
     assert score(truth, run, "map", missing="skip") == [1.0]
@@ -189,8 +189,8 @@ def test_queries_on_one_side() -> None:
 def test_nothing_relevant_is_undefined() -> None:
     report = sy.evaluate("rankings", {"a": {"x": 0}}, {"a": {"x": 1.0}}, ["map", "ndcg"], confidence=None)
     assert math.isnan(report["map"].value)
-    assert report["map"].why == "no query has a relevant document"
-    assert report["ndcg"].why == "no query has a document of positive relevance"
+    assert report["map"].undefined_reason == "no query has a relevant document"
+    assert report["ndcg"].undefined_reason == "no query has a document of positive relevance"
 
 
 def test_slices_and_weights() -> None:

@@ -270,6 +270,6 @@ def test_what_is_left_out_and_what_is_undefined() -> None:
         options={"classes": 4},
         confidence=None,
     )
-    assert (report["miou"].undefined, report["miou"].left_out) == (2, "classes that have no pixel")
-    assert report["miou(without=3)"].undefined == 1
-    assert report["iou(label=3)"].why == "neither side has a pixel of the class"
+    assert (report["miou"].n_excluded, report["miou"].excluded) == (2, "classes that have no pixel")
+    assert report["miou(without=3)"].n_excluded == 1
+    assert report["iou(label=3)"].undefined_reason == "neither side has a pixel of the class"

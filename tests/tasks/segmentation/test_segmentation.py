@@ -191,7 +191,7 @@ def test_unknown_predictions_are_wrong_and_never_dropped() -> None:
 def test_a_class_that_neither_side_has_is_left_out_and_counted() -> None:
     truth = np.array([[[0, 0, 1, 1]]])
     report = sy.evaluate("segmentation", truth, truth, ["miou"], options={"classes": 4}, confidence=None)
-    assert (report["miou"].value, report["miou"].undefined) == (1.0, 2)
+    assert (report["miou"].value, report["miou"].n_excluded) == (1.0, 2)
 
 
 def test_classes_of_the_truth_only_and_without_one() -> None:

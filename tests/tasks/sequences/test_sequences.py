@@ -60,7 +60,7 @@ def without(data: dict[str, Any], *rows: int) -> dict[str, Any]:
 def test_nothing_eaten_is_undefined() -> None:
     score = sy.evaluate("sequences", *meals({"b": EXAMPLE["b"]}), "pmae_consumed")["pmae_consumed"]
     assert math.isnan(score.value)
-    assert "nothing was eaten" in score.why
+    assert "nothing was eaten" in score.undefined_reason
 
 
 def test_a_single_frame_is_included_and_counted() -> None:
@@ -69,7 +69,7 @@ def test_a_single_frame_is_included_and_counted() -> None:
     report = sy.evaluate("sequences", *data, specs, confidence=None)
     assert report["mae_consumed"].value == 0.0
     assert "1 sequences have a single frame (n_single_frame)" in report["mae_consumed"].notes[0]
-    assert report["mae_consumed(exclude_single=true)"].undefined == 1
+    assert report["mae_consumed(exclude_single=true)"].n_excluded == 1
     more = meals({"a": ([100, 20], [110, 50], 2.0), "c": ([80], [70], 1.0)})
     report = sy.evaluate("sequences", *more, specs, confidence=None)
     assert report["mae_consumed"].value == pytest.approx(20 / 2)
@@ -81,9 +81,9 @@ def test_t_1_is_never_promoted_to_t_0() -> None:
     truth, predictions = meals(EXAMPLE)
     report = sy.evaluate("sequences", without(truth, 0), without(predictions, 0), confidence=None)
     assert report["mae_initial"].value == 10  # of b alone
-    assert report["mae_initial"].undefined == 1
+    assert report["mae_initial"].n_excluded == 1
     assert report["mae_consumed"].value == 5
-    assert report["mae_consumed"].undefined == 1
+    assert report["mae_consumed"].n_excluded == 1
     assert report["mae_overall"].value == pytest.approx(35 / 4)
 
 
@@ -102,8 +102,8 @@ def test_a_skipped_last_frame_takes_the_sequence_out_of_consumed() -> None:
     truth, predictions = meals(EXAMPLE)
     report = sy.evaluate("sequences", truth, without(predictions, 2), missing="skip", confidence=None)
     assert report["mae_consumed"].value == 5
-    assert report["mae_consumed"].undefined == 1
-    assert report["mae_initial"].undefined == 0
+    assert report["mae_consumed"].n_excluded == 1
+    assert report["mae_initial"].n_excluded == 0
 
 
 def test_energy_density() -> None:
@@ -111,15 +111,15 @@ def test_energy_density() -> None:
     none = {name: column for name, column in truth.items() if name != "kcal_per_g"}
     report = sy.evaluate("sequences", none, predictions, confidence=None)
     assert math.isnan(report["mae_kcal"].value)
-    assert report["mae_kcal"].why == "no kcal_per_g is given"
+    assert report["mae_kcal"].undefined_reason == "no kcal_per_g is given"
     zero = {**truth, "kcal_per_g": [0] * 5}
     report = sy.evaluate("sequences", zero, predictions, confidence=None)
     assert report["mae_kcal"].value == 0
-    assert report["pmae_kcal"].why == "the foods hold no energy"
+    assert report["pmae_kcal"].undefined_reason == "the foods hold no energy"
     some = {**truth, "kcal_per_g": [2, 2, 2, None, None]}
     report = sy.evaluate("sequences", some, predictions, confidence=None)
     assert report["mae_kcal"].value == 20
-    assert report["mae_kcal"].undefined == 2
+    assert report["mae_kcal"].n_excluded == 2
 
 
 def reference(truth: list[list[float]], predicted: list[list[float]], density: list[float]) -> dict[str, float]:

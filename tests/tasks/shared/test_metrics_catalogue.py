@@ -138,7 +138,7 @@ def test_what_is_explained_one_setting_at_a_time() -> None:
         (Step("the first", "a", "b", "It is so.", {"y": 98, "x": 2}), Step("the second", "2", 5, "It is 5.", {"y": 97, "x": 5})),  # type: ignore[arg-type]
         {"y": 98, "x": 5}, ("A remark.",),
     )  # fmt: skip
-    same = explained(dataclasses.replace(tool, way=Conventions(second=5)), values)
+    same = explained(dataclasses.replace(tool, conventions=Conventions(second=5)), values)
     assert [step.setting for step in same.steps] == ["the second"]
 
 

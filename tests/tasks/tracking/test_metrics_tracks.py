@@ -151,7 +151,7 @@ def test_classes() -> None:
         sy.evaluate("tracking", truth, predicted, ["hota(label=hen)"], confidence=None)
     far = {**predicted, "x": [99.0] * 7}
     score = sy.evaluate("tracking", truth, far, ["motp(label=cow)"], confidence=None)["motp(label=cow)"]
-    assert (score.defined, score.why) == (False, "nothing is matched")
+    assert (score.defined, score.undefined_reason) == (False, "nothing is matched")
     parts = sy.evaluate("tracking", truth, predicted, ["mota"], by=["label"], confidence=None).slices["label"]
     assert {name: part["mota"].value for name, part in parts.items()} == pytest.approx({"cow": 1 / 3, "dog": 1})
     assert not any("leaves out" in note for part in parts.values() for note in part["mota"].notes)
@@ -309,7 +309,7 @@ def test_nothing_on_either_side() -> None:
     empty = boxes(("c", nan, "", nan), y=[nan], w=[nan], h=[nan])
     report = sy.evaluate("tracking", empty, empty, confidence=None)
     assert (report["hota"].defined, report["mota"].defined, report["idsw"].value) == (False, False, 0)
-    assert report["hota"].why == "there is neither a truth nor a prediction"
+    assert report["hota"].undefined_reason == "there is neither a truth nor a prediction"
     assert report.figures == ()
 
 

@@ -93,7 +93,7 @@ def test_what_settings_ask_for(spec: str) -> None:
     assert metric.settings() == KEPT[spec]
     assert metric.needs() == (CaseScore(figure, **KEPT[spec]),)
     by_case: Any = catalogue.parse(f"{metric.name}(average=case)", "volumes")
-    assert by_case.needs() == (by_case.need(), CaseMean(figure, **by_case.settings()))
+    assert by_case.needs() == (by_case.statistic(), CaseMean(figure, **by_case.settings()))
 
 
 def test_what_metrics_are_called_and_shown_by() -> None:
@@ -133,7 +133,7 @@ def test_what_is_noted_and_left_out(spec: str) -> None:
     report = sy.evaluate("volumes", *cases(TRUTH, FOUND), [spec], options={"spacing": "3,1"}, confidence=None)
     score = report[spec]
     assert list(score.notes) == ([STANDS.format(counted)] if counted else [])
-    assert (score.undefined, score.left_out) == (left, "structures of cases, which have no number" if left else "")
+    assert (score.n_excluded, score.excluded) == (left, "structures of cases, which have no number" if left else "")
 
 
 def test_a_structure_that_a_slice_does_not_have() -> None:
@@ -141,7 +141,7 @@ def test_a_structure_that_a_slice_does_not_have() -> None:
     metric: Any = catalogue.parse("dice(label=9)", "volumes")
     totals = State.of(pairs, dict.fromkeys(metric.needs())).totals(POINT)
     assert np.isnan(totals.of(metric)).tolist() == [True]
-    assert metric.left_out(totals) == (0, "structures of cases, which have no number")
+    assert metric.excluded(totals) == (0, "structures of cases, which have no number")
     assert metric.notes(totals) == ()
 
 
@@ -229,11 +229,11 @@ def test_columns_of_tables() -> None:
     assert listing.x == "dice"
     assert list(report.figures) == ["slices", "dice_volume", "bland_altman", "nsd_tolerance"]
     assert report.figure("bland_altman").columns["y"].tolist() == pytest.approx([0.006, -0.012, 0.018])
-    assert report.figure("nsd_tolerance").columns == curves.nsd_by_tolerance(report.evidence.pairs, "elements").columns
+    assert report.figure("nsd_tolerance").columns == curves.nsd_by_tolerance(report.details.pairs, "elements").columns
     only = sy.evaluate(
         "volumes", *cases(TRUTH, FOUND), ["assd(surface=voxels)"], options={"spacing": "3,1"}, confidence=None
     )
-    assert only.figure("nsd_tolerance").columns == curves.nsd_by_tolerance(only.evidence.pairs, "voxels").columns
+    assert only.figure("nsd_tolerance").columns == curves.nsd_by_tolerance(only.details.pairs, "voxels").columns
     assert list(sy.evaluate("volumes", *cases(TRUTH, FOUND), ["dice"], confidence=None).figures) == [
         "slices",
         "dice_volume",

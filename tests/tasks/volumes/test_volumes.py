@@ -84,7 +84,7 @@ def test_empty_masks_are_counted_and_never_look_better() -> None:
         "volumes", {"case": range(4), "map": np.array(sides[0]), "spacing": [[1, 1]] * 4},
         {"case": range(4), "map": np.array(sides[1])}, ["hd"], confidence=None,
     )  # fmt: skip
-    assert report["hd"].undefined == 1
+    assert report["hd"].n_excluded == 1
     assert any(
         "2 structures of cases stand on one side only: they count as the diagonal" in n for n in report["hd"].notes
     )

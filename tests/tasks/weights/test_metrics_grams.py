@@ -77,19 +77,24 @@ def test_sums_of_dishes() -> None:
     assert [one.value for one in report.scores.values()] == pytest.approx(
         [nan, (1250 / 150 + 1 / 0.75) / 2, 1251 / 150.75, (10 + 5 + 9 + 2) / 5], nan_ok=True
     )
-    assert report["wmae_total"].why == (
+    assert report["wmae_total"].undefined_reason == (
         "1 of 3 dishes are incomplete; wmae_sample takes the items at hand, and so does wmae_total(partial=allow)"
     )
     left = (1, "dishes whose true weights add up to 0")
-    assert [(report[name].undefined, report[name].left_out) for name in report.scores] == [left, left, (0, ""), (0, "")]
+    assert [(report[name].n_excluded, report[name].excluded) for name in report.scores] == [
+        left,
+        left,
+        (0, ""),
+        (0, ""),
+    ]
     free = (
         "1 items have a true weight of 0 g and weigh nothing in weighted MAE: a hallucinated food is free there. MAE still "
         "charges it."
     )
     assert [list(report[name].notes) for name in report.scores] == [[], [free], [free], []]
-    assert sy.evaluate("weights", *dishes(("A", 0, 1)), ["wmae_total"], confidence=None)["wmae_total"].why == (
-        "no dish has a positive total"
-    )
+    assert sy.evaluate("weights", *dishes(("A", 0, 1)), ["wmae_total"], confidence=None)[
+        "wmae_total"
+    ].undefined_reason == ("no dish has a positive total")
 
 
 def test_dishes_that_lost_rows() -> None:
@@ -97,7 +102,7 @@ def test_dishes_that_lost_rows() -> None:
     truth, predicted = dishes(("A", 10, 12), ("B", 10, 10), ("B", 10, 10), ("C", 10, 10))
     kept = {name: values[:2] for name, values in predicted.items()}
     report = sy.evaluate("weights", truth, kept, ["wmae_total"], missing="skip", confidence=None)
-    assert report["wmae_total"].why.startswith("1 of 2 dishes are incomplete; ")
+    assert report["wmae_total"].undefined_reason.startswith("1 of 2 dishes are incomplete; ")
 
 
 def test_bare_arrays() -> None:
@@ -159,7 +164,7 @@ def test_sums_of_sequences() -> None:
         "mae_consumed": (2, ends), "pmae_consumed": (2, ends), "mae_consumed(exclude_single=true)": (3, f"{ends}, or of a single frame"),
         "mae_kcal": (1, "frames without kcal_per_g"), "pmae_kcal": (1, "frames without kcal_per_g"),
     }  # fmt: skip
-    assert {name: (one.undefined, one.left_out) for name, one in report.scores.items() if one.undefined} == left
+    assert {name: (one.n_excluded, one.excluded) for name, one in report.scores.items() if one.n_excluded} == left
     note = (
         "1 sequences have a single frame (n_single_frame): nothing was eaten there, by definition. exclude_single=true leaves "
         "them out."
@@ -188,7 +193,7 @@ def test_single_frames_are_left_out_where_that_is_asked_for() -> None:
 
 def test_energy_that_is_not_there() -> None:
     why = {
-        name: {n: s.why for n, s in sy.evaluate("sequences", *meals(FRAMES, **more), ["mae_kcal", "pmae_kcal"], confidence=None).scores.items()}
+        name: {n: s.undefined_reason for n, s in sy.evaluate("sequences", *meals(FRAMES, **more), ["mae_kcal", "pmae_kcal"], confidence=None).scores.items()}
         for name, more in (("none", {}), ("zero", {"kcal_per_g": [0.0] * len(FRAMES)}))
     }  # fmt: skip
     assert why == {
@@ -290,8 +295,8 @@ def test_a_true_weight_of_zero() -> None:
         "weights", *data, ["mape", "within@10", "within", "mape(zero=eps)", "heaping", "heaping@3"], confidence=None
     )
     assert report["mape"].value == pytest.approx(10)
-    assert (report["mape"].undefined, report["mape"].left_out) == (2, "rows with a true weight of 0")
-    assert (report["mape(zero=eps)"].undefined, report["mape(zero=eps)"].left_out) == (0, "")
+    assert (report["mape"].n_excluded, report["mape"].excluded) == (2, "rows with a true weight of 0")
+    assert (report["mape(zero=eps)"].n_excluded, report["mape(zero=eps)"].excluded) == (0, "")
     assert report["mape(zero=eps)"].value == pytest.approx(100 * (0.1 + 1 / np.finfo(np.float64).eps) / 3)
     assert report["within@10"].value == pytest.approx(200 / 3)
     assert report["heaping@10"].value == pytest.approx(100 * (2 - 3) / 3)

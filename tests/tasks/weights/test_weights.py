@@ -59,7 +59,7 @@ def test_a_true_weight_of_zero_is_left_out_of_mape_and_counted() -> None:
     data = food(("A", 100, 110), ("A", 0, 5))
     report = sy.evaluate("weights", *data, ["mape", "wape", "mae"], confidence=None)
     assert report["mape"].value == pytest.approx(10.0)
-    assert report["mape"].undefined == 1
+    assert report["mape"].n_excluded == 1
     assert report["wape"].value == pytest.approx(15.0)
     assert report["mae"].value == pytest.approx(7.5)
     with pytest.raises(sy.InputError, match="1 rows have a true weight of 0"):
@@ -67,21 +67,21 @@ def test_a_true_weight_of_zero_is_left_out_of_mape_and_counted() -> None:
     expected = 100 * sk.mean_absolute_percentage_error([100, 0], [110, 5])
     score = sy.evaluate("weights", *data, "mape(zero=eps)", confidence=None)["mape(zero=eps)"]
     assert score.value == pytest.approx(expected, rel=1e-12)
-    assert score.undefined == 0
+    assert score.n_excluded == 0
 
 
 def test_mape_without_a_positive_weight_is_undefined() -> None:
     score = sy.evaluate("weights", *food(("A", 0, 5)), "mape")["mape"]
     assert math.isnan(score.value)
-    assert score.why == "no row has a positive true weight"
+    assert score.undefined_reason == "no row has a positive true weight"
     assert score.interval is None
 
 
 def test_a_dish_without_weight_is_out_of_the_total_and_counted() -> None:
     report = sy.evaluate("weights", *food(("A", 100, 110), ("B", 0, 7)), "wmae_total", confidence=None)
     assert report["wmae_total"].value == pytest.approx(10.0)
-    assert report["wmae_total"].undefined == 1
-    assert report["wmae_total"].left_out == "dishes whose true weights add up to 0"
+    assert report["wmae_total"].n_excluded == 1
+    assert report["wmae_total"].excluded == "dishes whose true weights add up to 0"
 
 
 def test_a_free_item_is_warned_of_once() -> None:
@@ -98,7 +98,7 @@ def test_partial_dishes() -> None:
         "weights", truth, predictions, ["wmae_total", "wmae_total(partial=allow)", "wmae_sample"], confidence=None
     )
     assert math.isnan(report["wmae_total"].value)
-    assert report["wmae_total"].why.startswith("1 of 2 dishes are incomplete")
+    assert report["wmae_total"].undefined_reason.startswith("1 of 2 dishes are incomplete")
     allowed = report["wmae_total(partial=allow)"]
     assert allowed.value == pytest.approx(29.285714285714285)
     assert "incomplete" in allowed.label

@@ -139,7 +139,7 @@ def unit_figures(comparisons: Sequence[Comparison]) -> list[Figure]:
     """Each unit's score with the one model against that with the other."""
     figures = []
     for place, (first, name, comparison) in enumerate(named_pairs(comparisons), start=1):
-        if comparison.evidence.units() is None:
+        if comparison.details.units() is None:
             continue
         a, b = comparison.units()
         spec = next(iter(a.values))

@@ -126,7 +126,7 @@ def _cards(comparison: Comparison, about: Mapping[str, Description], level: str)
     cards, scales = [], difference_scales(list(comparison.differences.values()))
     for i, d in enumerate(list(comparison.differences.values())[:CARDS]):
         between = interval_text(d.difference, d.interval)
-        below = f'{level} <span class="nowrap">{escape(between)}</span>' if between else escape(d.why)
+        below = f'{level} <span class="nowrap">{escape(between)}</span>' if between else escape(d.undefined_reason)
         cards.append(
             f'<div class="card"><h3>{term(d.label, d.spec, about, f"card-{i}")}</h3>'
             f'<p class="number">{escape(signed(d.difference, d.interval))}<small> {escape(d.measured_in)}</small></p>'
@@ -202,7 +202,7 @@ def _classes(comparisons: Sequence[Comparison]) -> str:
 def _units(comparisons: Sequence[Comparison]) -> str:
     parts = [figure_blocks(unit_figures(comparisons))]
     for first, name, comparison in named_pairs(comparisons):
-        if comparison.evidence.units() is None:
+        if comparison.details.units() is None:
             continue
         a, b = comparison.units()
         d = next(iter(comparison.differences.values()))
@@ -244,7 +244,7 @@ def _change(gain: float, better: str) -> str:
 
 def listings(comparisons: Sequence[Comparison]) -> list[Listing]:
     """Every unit with the scores of all models."""
-    tables = [c.units() for c in comparisons if c.evidence.units() is not None]
+    tables = [c.units() for c in comparisons if c.details.units() is not None]
     if len(tables) != len(comparisons):
         return []
     first = tables[0][0]

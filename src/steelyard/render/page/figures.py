@@ -33,7 +33,7 @@ def figures_of(report: Report) -> list[Figure]:
     """Every figure of a report: the task's own, then slices and the distribution over units."""
     figures = [report.figure(name) for name in report.figures]
     figures += slice_figures(report).values()
-    units = report.evidence.units()
+    units = report.details.units()
     if units is not None:
         figures += distributions(units, report.scores)
     return [figure for figure in figures if len(figure)]

@@ -32,7 +32,7 @@ from steelyard.results.unit_table import UnitTable
 def report_page(report: Report) -> str:
     """The page."""
     scores, about = list(report.scores.values()), definitions_of(report, report.task, report.scores)
-    confidence, units = report.request.confidence, report.evidence.units()
+    confidence, units = report.request.confidence, report.details.units()
     own = [settled(report.figure(name)) for name in report.figures]
     sections = [
         Section("scores", "Scores", cards(scores, about, confidence) + score_table(scores, about, confidence)),
@@ -105,7 +105,7 @@ def slice_table(by: Slice, values: Mapping[Slice, Mapping[str, Score]]) -> str:
         for s in scores.values():
             interval = escape(interval_text(s.value, s.interval))
             shown = escape(value_text(s.value, s.interval))
-            why = f'<br><small class="why">{escape(s.why)}</small>' if s.why else ""
+            why = f'<br><small class="why">{escape(s.undefined_reason)}</small>' if s.undefined_reason else ""
             cells.append(Cell(f"<strong>{shown}</strong><br><small>{interval}</small>{why}", s.value))
         rows.append(cells)
     shown = slice_heading(by)
@@ -162,7 +162,7 @@ def _remarks(report: Report, pictured: bool) -> str:
     remarks = [*remarks_of(report), *largest_shares(report.scores.values(), report.unit)]
     if not available():
         remarks.append(NO_CHARTS)
-    if not pictured and report.evidence.units() is None and report.request.runs is None:
+    if not pictured and report.details.units() is None and report.request.runs is None:
         remarks.append(
             "This page was made from a result that holds scores alone. For pictures, tables and units, write it with: "
             "steelyard evaluate ... -o result.json --details."

@@ -34,7 +34,7 @@ def cards(scores: Sequence[Score], about: Mapping[str, Description], confidence:
             between = interval_text(score.value, score.interval)
             below = f'{level} <span class="nowrap">{escape(between)}</span>' if between else "no interval"
         else:
-            number, below = '<p class="number">–</p>', f"undefined: {escape(score.why)}"
+            number, below = '<p class="number">–</p>', f"undefined: {escape(score.undefined_reason)}"
         cards_html.append(
             f'<div class="card"><h3>{term(score.label, score.spec, about, f"card-{i}")}</h3>{number}'
             f'{whisker(score.value, score.interval, scales.get(group_of(score)))}<p class="legend">{below}<br>'
@@ -49,7 +49,9 @@ def score_table(scores: Sequence[Score], about: Mapping[str, Description], confi
     rows, scales = [], score_scales(scores)
     for i, score in enumerate(scores):
         shown = f"{value_text(score.value, score.interval)} {score.measured_in}".strip()
-        interval = interval_text(score.value, score.interval) if score.defined else f"undefined: {score.why}"
+        interval = (
+            interval_text(score.value, score.interval) if score.defined else f"undefined: {score.undefined_reason}"
+        )
         name = term(score.spec, score.spec, about, f"row-{i}", code=True)
         rows.append(
             [

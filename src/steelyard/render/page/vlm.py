@@ -190,7 +190,7 @@ def _agreement(scored: Sequence[PromptScore]) -> list[Figure]:
 
 def _examples(score: VlmScore, images: str | PathLike[str] | None) -> str:
     """Frames with the largest errors, and some without a number, each with the whole conversation."""
-    examples = score.evidence.examples(images)
+    examples = score.details.examples(images)
     remark = "The frames with the largest errors, and some that gave no number."
     if examples and not any(example.picture for example in examples):
         remark += " --thumbnails DIR shows their pictures."

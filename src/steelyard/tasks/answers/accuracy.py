@@ -61,7 +61,7 @@ class MeanScore(Metric):
         """Their mean."""
         return ratio(totals[self.scored()], totals[Questions(self.of)])
 
-    def left_out(self, totals: TotalsView) -> tuple[float, str]:
+    def excluded(self, totals: TotalsView) -> tuple[float, str]:
         """Questions without an answer, where they are left out."""
         silent = float((totals[ALL] - totals[ANSWERED])[0])
         return (silent, "questions without an answer") if self.of == "answered" else (0, "")
@@ -77,7 +77,7 @@ class MeanScore(Metric):
 class Share(MeanScore):
     """Base of those that are a share of questions: each is right or wrong."""
 
-    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion."""
         return totals[self.scored()], totals[Questions(self.of)]
 
@@ -348,9 +348,9 @@ class Answered(Metric):
 
     def reduce(self, totals: TotalsView) -> Floats:
         """Their share."""
-        return ratio(*self.parts(totals))
+        return ratio(*self.proportions(totals))
 
-    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion."""
         return totals[ANSWERED], totals[ALL]
 

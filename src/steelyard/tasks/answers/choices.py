@@ -129,13 +129,13 @@ class Choice(_OfChoices):
         return f"Multiple choice ({self.extract})"
 
     @property
-    def counted(self) -> ChoiceCounts:
+    def statistic(self) -> ChoiceCounts:
         """Right replies, of questions."""
         return ChoiceCounts(self.extract)
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """What guessing scores, and replies that name no option."""
-        _, guess, asked, named = (float(one) for one in totals[self.counted][0])
+        _, guess, asked, named = (float(one) for one in totals[self.statistic][0])
         said = self._chance(guess, asked)
         if named < asked:
             said += (f"{asked - named:,.0f} of {asked:,.0f} replies name no option, and are wrong.",)
@@ -163,13 +163,13 @@ class AllChoices(_OfChoices):
     title = "Multiple choice, all of a unit right"
 
     @property
-    def counted(self) -> AllChosen:
+    def statistic(self) -> AllChosen:
         """Units that are all right, of units."""
         return AllChosen(self.extract)
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """What guessing scores."""
-        _, units, guess = (float(one) for one in totals[self.counted][0])
+        _, units, guess = (float(one) for one in totals[self.statistic][0])
         return self._chance(guess, units)
 
 
@@ -212,7 +212,7 @@ class _YesNo(Metric):
 class _YesNoShare(_YesNo):
     """Base of those that are a proportion."""
 
-    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion."""
         return self.of_all(totals)
 

@@ -49,7 +49,7 @@ class NumberWithin(ShareOf):
         one_of(self, "read", "whole", "only")
 
     @property
-    def counted(self) -> NumberHits:
+    def statistic(self) -> NumberHits:
         """Hits, and questions with a number."""
         return NumberHits(float(self.rel), float(self.abs), self.read)
 
@@ -69,13 +69,13 @@ class _NumberError(OfSum):
         one_of(self, "read", "whole", "only")
 
     @property
-    def counted(self) -> NumberErrors:
+    def statistic(self) -> NumberErrors:
         """Sums of errors."""
         return NumberErrors(self.read, self.whole)
 
-    def left_out(self, totals: TotalsView) -> tuple[float, str]:
+    def excluded(self, totals: TotalsView) -> tuple[float, str]:
         """Questions whose reply is no number."""
-        sums = totals[self.counted][0]
+        sums = totals[self.statistic][0]
         return float(sums[ASKED] - sums[0]), "questions for a number, whose reply is none"
 
 
@@ -261,7 +261,7 @@ class CountWithin(ShareOf):
         return f"Counts within {self.k:g}"
 
     @property
-    def counted(self) -> NumberHits:
+    def statistic(self) -> NumberHits:
         """Counts at most k off."""
         return NumberHits(0.0, float(self.k), self.read, True)
 
@@ -293,7 +293,7 @@ class CountExact(ShareOf):
         one_of(self, "read", "whole", "only")
 
     @property
-    def counted(self) -> NumberHits:
+    def statistic(self) -> NumberHits:
         """Counts that are equal."""
         return NumberHits(0.0, 0.0, self.read, True)
 

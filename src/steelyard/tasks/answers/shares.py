@@ -22,16 +22,16 @@ class OfSum(Metric):
 
     @property
     @abstractmethod
-    def counted(self) -> Sum:
+    def statistic(self) -> Sum:
         """What is added up."""
 
     def needs(self) -> tuple[Requirement, ...]:
         """The sum alone."""
-        return (self.counted,)
+        return (self.statistic,)
 
     def both(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """What counts, and of how much."""
-        sums = totals[self.counted]
+        sums = totals[self.statistic]
         return sums[:, self.columns[0]], sums[:, self.columns[1]]
 
     def reduce(self, totals: TotalsView) -> Floats:
@@ -42,6 +42,6 @@ class OfSum(Metric):
 class ShareOf(OfSum):
     """Base of those that are a share: each question or unit counts, or does not."""
 
-    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion."""
         return self.both(totals)

@@ -83,7 +83,7 @@ class Judge(OfSum):
     reaches_best = False
 
     @property
-    def counted(self) -> JudgeSum:
+    def statistic(self) -> JudgeSum:
         """Verdicts, of replies."""
         return JudgeSum()
 
@@ -119,7 +119,7 @@ class Logged(OfSum):
         return f"Logged: {self.score}"
 
     @property
-    def counted(self) -> LoggedSum:
+    def statistic(self) -> LoggedSum:
         """Scores, of questions that have one."""
         return LoggedSum(self.score)
 

@@ -72,7 +72,7 @@ class _AtScore(Metric):
         """The counts at the working point."""
         return (self.counts,)
 
-    def counted(self, totals: TotalsView) -> Array:
+    def summed_counts(self, totals: TotalsView) -> Array:
         """Weighted true positives, false positives and objects: (rows, 3, thresholds)."""
         if self.only is not None:
             class_code(totals.facts, self.only)
@@ -112,11 +112,11 @@ class Precision(_AtScore):
 
     def reduce(self, totals: TotalsView) -> Floats:
         """Hits over detections."""
-        return mean_over_thresholds(ratio(*self.parts(totals)))
+        return mean_over_thresholds(ratio(*self.proportions(totals)))
 
-    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """At each threshold: hits, of the detections kept."""
-        counts = self.counted(totals)
+        counts = self.summed_counts(totals)
         return counts[:, 0], counts[:, 0] + counts[:, 1]
 
 
@@ -141,11 +141,11 @@ class Recall(_AtScore):
 
     def reduce(self, totals: TotalsView) -> Floats:
         """Hits over objects."""
-        return mean_over_thresholds(ratio(*self.parts(totals)))
+        return mean_over_thresholds(ratio(*self.proportions(totals)))
 
-    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """At each threshold: hits, of the objects."""
-        counts = self.counted(totals)
+        counts = self.summed_counts(totals)
         return counts[:, 0], counts[:, 2]
 
 
@@ -170,11 +170,11 @@ class F1(_AtScore):
 
     def reduce(self, totals: TotalsView) -> Floats:
         """Twice the hits over detections plus objects."""
-        return mean_over_thresholds(ratio(*self.parts(totals)))
+        return mean_over_thresholds(ratio(*self.proportions(totals)))
 
-    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """At each threshold: twice the hits, of the detections kept and the objects."""
-        counts = self.counted(totals)
+        counts = self.summed_counts(totals)
         return 2 * counts[:, 0], counts[:, 0] + counts[:, 1] + counts[:, 2]
 
 
@@ -217,11 +217,11 @@ class FBeta(_AtScore):
 
     def reduce(self, totals: TotalsView) -> Floats:
         """The weighted form of F1."""
-        return mean_over_thresholds(ratio(*self.parts(totals)))
+        return mean_over_thresholds(ratio(*self.proportions(totals)))
 
-    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """At each threshold: the hits, of hits, misses and false positives as they weigh."""
-        counts = self.counted(totals)
+        counts = self.summed_counts(totals)
         square = self.beta**2
         hits = (1 + square) * counts[:, 0]
         return hits, counts[:, 0] + counts[:, 1] + square * counts[:, 2]

@@ -90,9 +90,9 @@ class FalsePositiveRateImage(Metric):
 
     def reduce(self, totals: TotalsView) -> Floats:
         """Absent classes that were detected over absent classes."""
-        return ratio(*self.parts(totals))
+        return ratio(*self.proportions(totals))
 
-    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion, of the classes that images do not hold: those that were detected."""
         seen = totals[ClassesSeen(self.score)]
         return seen[:, 1], totals.facts.size(CLASS) * totals[IMAGES] - seen[:, 0]
@@ -130,9 +130,9 @@ class FalsePositiveRateCandidate(WorkingPoint):
 
     def reduce(self, totals: TotalsView) -> Floats:
         """Unmatched kept over unmatched."""
-        return mean_over_thresholds(ratio(*self.parts(totals)))
+        return mean_over_thresholds(ratio(*self.proportions(totals)))
 
-    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """At each threshold: the unmatched kept, of all unmatched."""
         kept, every = (by_threshold(totals[statistic])[:, 1] for statistic in self.counts)
         return kept, every

@@ -272,7 +272,7 @@ class WeightedAfroc(Metric):
         part = 1.0 if self.column == NORMAL else normal / (diseased + normal)
         return Placements((int(diseased), int(normal)), (lesions, images), part, ("diseased image", "normal image"))
 
-    def why(self, totals: TotalsView) -> str:
+    def undefined_reason(self, totals: TotalsView) -> str:
         """Whether there are no lesions, or no images without them."""
         if self.column == NORMAL and totals[self.curve][0, 2 + EVERY] > 0:
             return (
@@ -280,7 +280,7 @@ class WeightedAfroc(Metric):
             )
         return "no class has lesions"
 
-    def left_out(self, totals: TotalsView) -> tuple[float, str]:
+    def excluded(self, totals: TotalsView) -> tuple[float, str]:
         """Classes whose lesions are in every image."""
         counts = totals[self.curve][0, 2:]
         return float(counts[EVERY] - counts[self.column]), "classes with lesions in every image"

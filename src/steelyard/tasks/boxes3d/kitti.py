@@ -111,13 +111,13 @@ class KittiMetric(Metric):
         """Whether the data hold what it looks at."""
         return can_view(facts, self.seen, self.level)
 
-    def why(self, totals: TotalsView) -> str:
+    def undefined_reason(self, totals: TotalsView) -> str:
         """Say what the data lack, that the class is not there, or what the docstring says."""
         if not self.possible(totals.facts):
             return self.lacking(totals.facts)
         if self.only is not None and totals.facts.axes["class"].find(self.only) < 0:
             return f"there is no class '{self.only}'"
-        return self.undefined_reason()
+        return self.documented_reason()
 
     def lacking(self, facts: Metadata) -> str:
         """What the data lack."""

@@ -79,13 +79,13 @@ class CentreMetric(Metric):
         code = totals.facts.axes["class"].find(self.only)
         return np.full(totals.rows, np.nan) if code < 0 else by_class[:, code]
 
-    def why(self, totals: TotalsView) -> str:
+    def undefined_reason(self, totals: TotalsView) -> str:
         """Say what the data lack, that the class is not there, or what the docstring says."""
         if "place" not in totals.facts.holds:
             return "both sides need a place in space: x, y, z, length, width, height, yaw"
         if self.only is not None and totals.facts.axes["class"].find(self.only) < 0:
             return f"there is no class '{self.only}'"
-        return self.undefined_reason()
+        return self.documented_reason()
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """What the filters took, and which classes have no truth."""
@@ -174,11 +174,11 @@ class ErrorMetric(CentreMetric):
         """Whether the data hold what the error is of."""
         return NEEDED.get(self.error, "place") in totals.facts.holds
 
-    def why(self, totals: TotalsView) -> str:
+    def undefined_reason(self, totals: TotalsView) -> str:
         """Say what the data lack."""
         if "place" in totals.facts.holds and not self.held(totals):
             return f"the truth has no {self.error}"
-        return CentreMetric.why(self, totals)
+        return CentreMetric.undefined_reason(self, totals)
 
 
 @frozen
@@ -320,12 +320,12 @@ class Nds(CentreMetric):
             score = score + left
         return score / 10
 
-    def why(self, totals: TotalsView) -> str:
+    def undefined_reason(self, totals: TotalsView) -> str:
         """Say what the data lack."""
         lacking = [error for error, name in NEEDED.items() if name not in totals.facts.holds]
         if "place" in totals.facts.holds and lacking:
             return f"the truth has no {' and no '.join(lacking)}"
-        return CentreMetric.why(self, totals)
+        return CentreMetric.undefined_reason(self, totals)
 
 
 NUSCENES_METRICS: tuple[type[Metric], ...] = (Nds, CentreMap, Mate, Mase, Maoe, Mave, Maae)

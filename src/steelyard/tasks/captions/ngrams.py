@@ -40,16 +40,16 @@ class _Mean(Metric):
 
     @property
     @abstractmethod
-    def need(self) -> Statistic:
+    def statistic(self) -> Statistic:
         """The value of each image."""
 
     def needs(self) -> tuple[Requirement, ...]:
         """The images' values, and their number."""
-        return self.need, IMAGES
+        return self.statistic, IMAGES
 
     def reduce(self, totals: TotalsView) -> Floats:
         """Mean over images."""
-        return ratio(totals[self.need], totals[IMAGES])
+        return ratio(totals[self.statistic], totals[IMAGES])
 
 
 @frozen
@@ -191,7 +191,7 @@ class RougeL(_Mean):
     reference = "pycocoevalcap.rouge"
 
     @property
-    def need(self) -> OverlapSum:
+    def statistic(self) -> OverlapSum:
         """ROUGE-L of each image."""
         return OverlapSum("rouge_l")
 
@@ -238,7 +238,7 @@ class RougeScore(_Mean):
         return f"ROUGE-{self.kind} (rouge-score)"
 
     @property
-    def need(self) -> OverlapSum:
+    def statistic(self) -> OverlapSum:
         """ROUGE of each image."""
         return OverlapSum(self._columns[self.kind], "alphanumeric")
 
@@ -287,7 +287,7 @@ class Cider(_Mean):
         return "CIDEr-D" if self.form == "d" else "CIDEr, first form"
 
     @property
-    def need(self) -> CiderRows:
+    def statistic(self) -> CiderRows:
         """CIDEr of each image."""
         return CiderRows(self.form)
 
@@ -367,7 +367,7 @@ class Spider(_Mean):
     reference = "the mean of SPICE and pycocoevalcap.cider"
 
     @property
-    def need(self) -> SpiderRows:
+    def statistic(self) -> SpiderRows:
         """The mean of the two scores of each image."""
         return SpiderRows()
 

@@ -95,7 +95,7 @@ class Spice(Metric):
         """Mean over the images that have a score."""
         return ratio(totals[SpiceSum(*self._of)], totals[ImagesWithSpice(*self._of)])
 
-    def left_out(self, totals: TotalsView) -> tuple[float, str]:
+    def excluded(self, totals: TotalsView) -> tuple[float, str]:
         """Images whose references say nothing of the kind."""
         return float(totals[SpiceLeftOut(*self._of)][0]), f"images whose references have no {self.category}"
 

@@ -102,9 +102,9 @@ class Precision(_Counted):
 
     def reduce(self, totals: TotalsView) -> Floats:
         """True positives over detections."""
-        return ratio(*self.parts(totals))
+        return ratio(*self.proportions(totals))
 
-    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion: true positives, of all detections."""
         return totals[self.true_positives], totals[DETECTIONS]
 
@@ -131,9 +131,9 @@ class Recall(_Counted):
 
     def reduce(self, totals: TotalsView) -> Floats:
         """True positives over truths."""
-        return ratio(*self.parts(totals))
+        return ratio(*self.proportions(totals))
 
-    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion: true positives, of all truths."""
         return totals[self.true_positives], totals[TRUTHS]
 
@@ -225,7 +225,7 @@ class AveragePrecision(Metric):
         areas: Floats = totals[self.curve]
         return areas
 
-    def why(self, totals: TotalsView) -> str:
+    def undefined_reason(self, totals: TotalsView) -> str:
         """Tell missing scores from missing truths."""
         return "the detections have no score" if totals[UNSCORED][0] else "there is no truth"
 
@@ -274,8 +274,8 @@ class DetectionRate(Metric):
 
     def reduce(self, totals: TotalsView) -> Floats:
         """Truths found over truths."""
-        return ratio(*self.parts(totals))
+        return ratio(*self.proportions(totals))
 
-    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion: truths found, of all truths."""
         return totals[self.near], totals[TRUTHS]

@@ -55,21 +55,21 @@ class _OfPairs(Metric):
 
     @property
     @abstractmethod
-    def need(self) -> Sum:
+    def statistic(self) -> Sum:
         """By image: the sum of values, the number of them, and of pairs that have none."""
 
     def needs(self) -> tuple[Requirement, ...]:
         """The values of pairs."""
-        return (self.need,)
+        return (self.statistic,)
 
     def reduce(self, totals: TotalsView) -> Floats:
         """Mean over pairs."""
-        sums = totals[self.need]
+        sums = totals[self.statistic]
         return ratio(sums[:, 0], sums[:, 1])
 
-    def left_out(self, totals: TotalsView) -> tuple[float, str]:
+    def excluded(self, totals: TotalsView) -> tuple[float, str]:
         """Pairs that have no value."""
-        return float(totals[self.need][0, 2]), "pairs whose ellipses are near circles, which have no angle"
+        return float(totals[self.statistic][0, 2]), "pairs whose ellipses are near circles, which have no angle"
 
 
 @frozen
@@ -101,7 +101,7 @@ class MeanDistance(_OfPairs):
         return f"{self.title} ({self.distance}{limit})"
 
     @property
-    def need(self) -> DistanceSum:
+    def statistic(self) -> DistanceSum:
         """The distance itself."""
         return DistanceSum(*self._pairs)
 
@@ -130,7 +130,7 @@ class MeanIou(_OfPairs):
     measured_in = ""
 
     @property
-    def need(self) -> IouSum:
+    def statistic(self) -> IouSum:
         """Exact overlap."""
         return IouSum(*self._pairs)
 
@@ -156,7 +156,7 @@ class CenterError(_OfPairs):
     title = "Centre error of pairs"
 
     @property
-    def need(self) -> CenterSum:
+    def statistic(self) -> CenterSum:
         """Distance of the centres."""
         return CenterSum(*self._pairs)
 
@@ -198,7 +198,7 @@ class AxisError(_OfPairs):
         return f"{super().label}{which}{', relative' if self.relative else ''}"
 
     @property
-    def need(self) -> AxisSum:
+    def statistic(self) -> AxisSum:
         """Absolute or relative difference of the half axes."""
         return AxisSum(*self._pairs, self.axis, self.relative)
 
@@ -234,6 +234,6 @@ class AngleError(_OfPairs):
         within_range(self, "round", 0, 1, open_low=True)
 
     @property
-    def need(self) -> AngleSum:
+    def statistic(self) -> AngleSum:
         """Difference modulo 180°, none for near circles."""
         return AngleSum(*self._pairs, float(self.round))

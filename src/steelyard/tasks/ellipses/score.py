@@ -63,7 +63,7 @@ class Scored(Metric):
 
     def by_unit(self, pairs: SetPairs, cache: SharedCache) -> Floats:
         """The score of each image alone; nan where it has none."""
-        return State.of(pairs, (self.by_image, self.counted), cache).totals(UNITS).of(self)
+        return State.of(pairs, (self.by_image, self.image_count), cache).totals(UNITS).of(self)
 
     @property
     @abstractmethod
@@ -72,7 +72,7 @@ class Scored(Metric):
 
     @property
     @abstractmethod
-    def counted(self) -> ImageSum:
+    def image_count(self) -> ImageSum:
         """The images that have a value."""
 
     @property
@@ -82,11 +82,11 @@ class Scored(Metric):
 
     def needs(self) -> tuple[Requirement, ...]:
         """The value of each image, and what the other way of pairing gives."""
-        return self.by_image, self.counted, IMAGES, self._otherwise
+        return self.by_image, self.image_count, IMAGES, self._otherwise
 
     def reduce(self, totals: TotalsView) -> Floats:
         """Mean over images."""
-        return ratio(totals[self.by_image], totals[self.counted])
+        return ratio(totals[self.by_image], totals[self.image_count])
 
     @property
     def label(self) -> str:
@@ -102,7 +102,7 @@ class Scored(Metric):
         if not differ[0]:
             return ()
         other = "optimal" if self.matching == "greedy" else "greedy"
-        value, own = float(ratio(values, totals[self.counted])[0]), float(self.reduce(totals)[0])
+        value, own = float(ratio(values, totals[self.image_count])[0]), float(self.reduce(totals)[0])
         return (
             f"Greedy and optimal pairing differ in {differ[0]:,.0f} of {totals[IMAGES][0]:,.0f} images: "
             f"{own:.4f} with matching={self.matching}, {value:.4f} with matching={other}.",
@@ -156,15 +156,15 @@ class Score(Scored):
         return ImageScore(*self.pairing, self.threshold, "most", 1.0 if self.empty == "one" else 0.0)
 
     @property
-    def counted(self) -> ImageSum:
+    def image_count(self) -> ImageSum:
         """Every image, or those with an ellipse."""
         return IMAGES if self.empty == "one" else ImageSum("with_any")
 
-    def left_out(self, totals: TotalsView) -> tuple[float, str]:
+    def excluded(self, totals: TotalsView) -> tuple[float, str]:
         """Images without an ellipse, where they do not count."""
         if self.empty == "one":
             return 0, ""
-        return float(totals[IMAGES][0] - totals[self.counted][0]), "images without an ellipse"
+        return float(totals[IMAGES][0] - totals[self.image_count][0]), "images without an ellipse"
 
 
 @frozen
@@ -194,10 +194,10 @@ class TruthScore(Scored):
         return ImageScore(*self.pairing, self.threshold, "truths", 0.0)
 
     @property
-    def counted(self) -> ImageSum:
+    def image_count(self) -> ImageSum:
         """Images that have a truth."""
         return ImageSum("with_truth")
 
-    def left_out(self, totals: TotalsView) -> tuple[float, str]:
+    def excluded(self, totals: TotalsView) -> tuple[float, str]:
         """Images without truth."""
-        return float(totals[IMAGES][0] - totals[self.counted][0]), "images without truth"
+        return float(totals[IMAGES][0] - totals[self.image_count][0]), "images without truth"

@@ -80,11 +80,11 @@ class Accuracy(ProportionMetric):
         """Right rows over all."""
         return ratio(totals[RIGHT], totals[ROWS])
 
-    def parts(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
         """One proportion, of all rows or of one class's decisions: those that are right."""
         if self.only is None and self.threshold is None:
             return totals[RIGHT], totals[ROWS]
-        return super().parts(totals)
+        return super().proportions(totals)
 
 
 @frozen
@@ -104,9 +104,9 @@ class LabelMetric(Metric):
     def _lacks(self, facts: Metadata) -> str:
         return "" if holds(facts, "labels") else NO_LABELS
 
-    def why(self, totals: TotalsView) -> str:
+    def undefined_reason(self, totals: TotalsView) -> str:
         """Say what lacks."""
-        return self._lacks(totals.facts) or super().why(totals)
+        return self._lacks(totals.facts) or super().undefined_reason(totals)
 
 
 @frozen
@@ -136,9 +136,9 @@ class ExactMatch(LabelMetric):
 
     def of_labels(self, totals: TotalsView) -> Floats:
         """Right rows over all."""
-        return ratio(*self.parts(totals))
+        return ratio(*self.proportions(totals))
 
-    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion, of all rows: those that are right."""
         return totals[RIGHT], totals[ROWS]
 
@@ -172,9 +172,9 @@ class HammingLoss(LabelMetric):
     def of_labels(self, totals: TotalsView) -> Floats:
         """Wrong decisions over all."""
         rows = totals[ROWS]
-        return ratio(*self.parts(totals)) if several(totals.facts) else 1 - ratio(totals[RIGHT], rows)
+        return ratio(*self.proportions(totals)) if several(totals.facts) else 1 - ratio(totals[RIGHT], rows)
 
-    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion, of all decisions: those that are wrong."""
         rows = totals[ROWS]
         if not several(totals.facts):
@@ -230,7 +230,7 @@ class BalancedAccuracy(LabelMetric):
         chance = ratio(np.ones(len(classes)), classes)
         return np.where(classes > 1, (mean - chance) / np.where(classes > 1, 1 - chance, 1.0), np.nan)
 
-    def parts(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
         """The recall of every class."""
         counts = class_counts(totals)
         return None if self.adjusted else (counts.tp, counts.tp + counts.fn)

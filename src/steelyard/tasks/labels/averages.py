@@ -98,9 +98,9 @@ class Wrapper(Metric):
         """The value; nan where the data do not hold what the metric inside needs."""
         return np.full(totals.rows, np.nan) if self.inner.lacks(totals.facts) else self.value(totals)
 
-    def why(self, totals: TotalsView) -> str:
+    def undefined_reason(self, totals: TotalsView) -> str:
         """Say what lacks."""
-        return self.inner.lacks(totals.facts) or super().why(totals)
+        return self.inner.lacks(totals.facts) or super().undefined_reason(totals)
 
 
 @frozen
@@ -133,7 +133,7 @@ class Average(Wrapper):
             values = np.where(np.isnan(values), 0.0, values)
         return np.where(present, values, np.nan)
 
-    def left_out(self, totals: TotalsView) -> tuple[float, str]:
+    def excluded(self, totals: TotalsView) -> tuple[float, str]:
         """Classes without a value."""
         if self.inner.lacks(totals.facts):
             return 0, ""
@@ -168,7 +168,7 @@ class Macro(Average):
         values = self.values(totals)
         return ratio(np.nansum(values, axis=1), (~np.isnan(values)).sum(axis=1))
 
-    def parts(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
         """The proportion of every class, where the metric inside is one."""
         if self.undefined != "skip" or not isinstance(self.of, CountMetric):
             return None
@@ -268,7 +268,7 @@ class Micro(Wrapper):
             return value
         return np.where(np.isnan(value) & (totals[ROWS] > 0), 0.0, value)
 
-    def parts(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
         """The proportion of all decisions, where the metric inside is one."""
         if self.undefined != "skip" or not isinstance(self.of, CountMetric) or self.of.lacks(totals.facts):
             return None
@@ -316,9 +316,9 @@ class EachClass(Wrapper):
         """The mean, where one number is asked for."""
         return Macro(self.of).value(totals)
 
-    def parts(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
         """Those of the mean."""
-        return Macro(self.of).parts(totals)
+        return Macro(self.of).proportions(totals)
 
     def class_scores(self, totals: TotalsView) -> Floats | None:
         """Those of the mean."""
@@ -394,9 +394,9 @@ class OneVersusOne(Wrapper):
             count += rows * defined
         return ratio(total, count)
 
-    def why(self, totals: TotalsView) -> str:
+    def undefined_reason(self, totals: TotalsView) -> str:
         """Say what lacks."""
-        return "a row may have several labels" if several(totals.facts) else super().why(totals)
+        return "a row may have several labels" if several(totals.facts) else super().undefined_reason(totals)
 
 
 AVERAGES: tuple[type[Metric], ...] = (Macro, Micro, Weighted, EachClass, OneVersusOne)

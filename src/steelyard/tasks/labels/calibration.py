@@ -441,7 +441,7 @@ class ClasswiseCalibrationError(Metric):
         """All of them."""
         return self._single.class_units(state)
 
-    def why(self, totals: TotalsView) -> str:
+    def undefined_reason(self, totals: TotalsView) -> str:
         """Say what lacks."""
         return self._single.lacks(totals.facts) or "there is no row"
 

@@ -129,7 +129,7 @@ def class_units(
 
 def _class_units(state: State, statistic: ClassCounts, stands: tuple[int, ...], pooled: bool) -> Floats | None:
     """Those with a true positive, a false negative or a false positive of the class, as `stands` says."""
-    if state.units.alike and not pooled:  # a kind is one row
+    if state.units.deduplicated and not pooled:  # a kind is one row
         return np.asarray(state.totals(POINT)[statistic][0, list(stands)].sum(axis=0))
     entries: Entries | None = getattr(state.blocks[statistic], "entries", None)
     if entries is None:
@@ -268,7 +268,7 @@ class PerClass(Metric):
         """No number, for each row of weights."""
         return np.full(totals.rows, np.nan)
 
-    def why(self, totals: TotalsView) -> str:
+    def undefined_reason(self, totals: TotalsView) -> str:
         """Say what lacks: labels, the name of a class, or rows of it."""
         facts = totals.facts
         lacking = self.lacks(facts)
@@ -276,7 +276,7 @@ class PerClass(Metric):
             return lacking
         if place_of(self, self.only, facts) < 0 and not self.has_overall(facts):
             return which_class(self, facts)
-        return super().why(totals)
+        return super().undefined_reason(totals)
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """Say which class was taken for the positive one."""
@@ -342,7 +342,7 @@ class CountMetric(PerClass):
         """Counts of every class, by labels or by the threshold."""
         return class_counts(totals, self.limit)
 
-    def parts(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
         """The one proportion, of the named or the positive class."""
         facts = totals.facts
         if self.lacks(facts) or (self.only is None and self.has_overall(facts)):

@@ -22,6 +22,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.align.codes import codes
 from steelyard.align.join import check_policy, join_rows
+from steelyard.core.distinct import DISTINCT_FROM, DistinctUnits
 from steelyard.core.errors import (
     Conflict,
     EmptyCell,
@@ -33,7 +34,6 @@ from steelyard.core.errors import (
     nearest,
 )
 from steelyard.core.frozen import frozen
-from steelyard.core.kinds import KINDS_FROM, KindUnits
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array, Countable, Coverage
@@ -395,7 +395,7 @@ class DeclaredRecords(Records):
 class CountedRecords(Records):
     """Labels of which the pairs were counted where they were made: rows stand in the order of the counts."""
 
-    counted: Counted | None = None
+    aggregated: Counted | None = None
 
 
 def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Records, Records]:
@@ -500,15 +500,15 @@ class LabelPairs(Countable):
         return bare and list(self.prediction.columns.keys() - {"id"}) == ["label"]
 
     @cached_property
-    def counted(self) -> Counted | None:
+    def aggregated(self) -> Counted | None:
         """How many rows there are of each pair of labels; None where they are few, or not plain: they are listed."""
-        many = (len(self) if self.among is None else self.among) >= KINDS_FROM
+        many = (len(self) if self.among is None else self.among) >= DISTINCT_FROM
         return count_rows(self) if many and self.plain else None
 
     @property
-    def kinds(self) -> KindUnits | None:
+    def distinct_units(self) -> DistinctUnits | None:
         """The pairs of labels, where rows are counted."""
-        return None if self.counted is None else KindUnits(self.counted.matrix)
+        return None if self.aggregated is None else DistinctUnits(self.aggregated.matrix)
 
     @property
     def kept(self) -> tuple[Confusion, ...]:
@@ -520,7 +520,7 @@ class LabelPairs(Countable):
         """Whether each row is a unit."""
         return not self.grouped
 
-    def listed(self) -> LabelPairs:
+    def per_unit(self) -> LabelPairs:
         """The same rows, each a unit."""
         return replace(self, among=0)
 
@@ -545,7 +545,7 @@ class LabelPairs(Countable):
         class and the number of classes where only one has a column; "positive:..." with the name of that class.
         """
         classes, holds = self.classes, set()
-        if self.counted is not None or self.predicted is not None:
+        if self.aggregated is not None or self.predicted is not None:
             holds.add("labels")
         for kind, given in (("score", self.scores), ("probability", self.probabilities)):
             if given is None:
@@ -564,7 +564,7 @@ class LabelPairs(Countable):
     @property
     def classes(self) -> tuple[str, ...]:
         """Names of the classes, in their order."""
-        return self.coded.classes if self.counted is None else self.counted.classes
+        return self.coded.classes if self.aggregated is None else self.aggregated.classes
 
     @cached_property
     def predicted(self) -> Array | None:
@@ -637,7 +637,7 @@ def _by_position(truth: Records, prediction: Records, policy: Policy) -> LabelPa
 def _counted_pairs(truth: CountedRecords, prediction: Records, policy: Policy) -> LabelPairs:
     check_policy(policy)
     pairs = _by_position(truth, prediction, policy)
-    pairs.__dict__["counted"] = truth.counted
+    pairs.__dict__["aggregated"] = truth.aggregated
     return pairs
 
 

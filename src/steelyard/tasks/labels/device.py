@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from steelyard.core.distinct import DISTINCT_FROM
 from steelyard.core.errors import InvalidNumber, InvalidValue, ShapeMismatch, UnknownName
-from steelyard.core.kinds import KINDS_FROM
 from steelyard.core.numerals import is_whole
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array
@@ -115,7 +115,7 @@ class LabelCounter(Counter):
         self._keep([cells])
 
     def _keep(self, cells: list[torch.Tensor]) -> None:
-        self.kept = [*self.kept, *cells] if self.rows < KINDS_FROM else []
+        self.kept = [*self.kept, *cells] if self.rows < DISTINCT_FROM else []
 
     def merge(self, other: LabelCounter) -> None:
         """Add the counts of another counter of the same classes; its rows come behind these."""
@@ -142,7 +142,7 @@ class LabelCounter(Counter):
                 remedy="Every score must be finite.",
             )  # fmt: skip
         values: Array = np.arange(self.size) if self.classes is None else np.array(self.classes, dtype=np.int64)
-        if self.rows < KINDS_FROM:
+        if self.rows < DISTINCT_FROM:
             cells = torch.cat(self.kept).cpu().numpy() if self.kept else np.zeros(0, np.int64)
             labels = [values[code] for code in np.divmod(cells, self.size)]
             return Records(SOURCES[0], {"label": labels[0]}), Records(SOURCES[1], {"label": labels[1]})
@@ -151,6 +151,6 @@ class LabelCounter(Counter):
             there = np.flatnonzero(matrix.any(axis=0) | matrix.any(axis=1))
             values, matrix = values[there], np.ascontiguousarray(matrix[np.ix_(there, there)])
         counted = Counted(tuple(map(str, values.tolist())), matrix)
-        truth, prediction = (CountedRecords(source, counted.rows(side), counted=counted)
+        truth, prediction = (CountedRecords(source, counted.rows(side), aggregated=counted)
                              for side, source in enumerate(SOURCES))  # fmt: skip
         return truth, prediction

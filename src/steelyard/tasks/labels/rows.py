@@ -28,16 +28,16 @@ class LabelRows:
     @cached_property
     def units(self) -> int:
         """How many units there are."""
-        return len(self.pairs.units) if self.pairs.counted is None else len(self._cells)
+        return len(self.pairs.units) if self.pairs.aggregated is None else len(self._cells)
 
     @cached_property
     def _cells(self) -> Array:
-        return np.flatnonzero(self.pairs.counted.matrix.ravel())
+        return np.flatnonzero(self.pairs.aggregated.matrix.ravel())
 
     @cached_property
     def owner(self) -> Array:
         """The unit of each row."""
-        owner: Array = self.pairs.owned[1] if self.pairs.counted is None else np.arange(self.units)
+        owner: Array = self.pairs.owned[1] if self.pairs.aggregated is None else np.arange(self.units)
         return owner
 
     @cached_property
@@ -55,13 +55,13 @@ class LabelRows:
     @cached_property
     def truth(self) -> Array:
         """The labels that are right."""
-        truth: Array = self.pairs.coded.truth if self.pairs.counted is None else self._sides[0]
+        truth: Array = self.pairs.coded.truth if self.pairs.aggregated is None else self._sides[0]
         return truth
 
     @cached_property
     def predicted(self) -> Array:
         """The labels that were predicted; none where there are scores only."""
-        if self.pairs.counted is not None:
+        if self.pairs.aggregated is not None:
             return self._sides[1]
         given: Array | None = self.pairs.predicted
         if given is not None:
@@ -71,7 +71,7 @@ class LabelRows:
     @cached_property
     def weight(self) -> Array | None:
         """The weight of each row."""
-        if self.pairs.counted is not None or "weight" not in self.pairs.truth:
+        if self.pairs.aggregated is not None or "weight" not in self.pairs.truth:
             return None
         weight: Array = self.pairs.truth["weight"][self.pairs.rows]
         return weight

@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 
 from steelyard.core.block import CellsBlock, SumBlock
+from steelyard.core.distinct import DistinctCells
 from steelyard.core.frozen import frozen
-from steelyard.core.kinds import KindCells
 from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array
 from steelyard.core.statistic import Cells, RankingReader, SharedCache, Sum
@@ -166,9 +166,9 @@ class ClassCounts(Cells):
     def measure(self, pairs: Any, cache: SharedCache) -> CellsBlock:
         """An entry for each true and false positive and each false negative of a row."""
         rows, axes = rows_of(pairs, cache), (3, "class")
-        if pairs.counted is not None and self.threshold is None:
-            matrix = pairs.counted.matrix
-            return KindCells(axes, lambda: _label_entries(rows), lambda: _margins(matrix))
+        if pairs.aggregated is not None and self.threshold is None:
+            matrix = pairs.aggregated.matrix
+            return DistinctCells(axes, lambda: _label_entries(rows), lambda: _margins(matrix))
         if self.threshold is None:
             return CellsBlock(axes, _label_entries(rows))
         if not rows.ranked_by or not rows.classes:
@@ -226,15 +226,15 @@ class Confusion(Cells):
     """Rows by their two labels. One without a prediction stands beside them, by its own label."""
 
     name = "labels.confusion"
-    kinds = True
+    distinct = True
 
     def measure(self, pairs: Any, cache: SharedCache) -> CellsBlock:
         """One entry for each row; none where a row has several labels."""
         rows, axes = rows_of(pairs, cache), (2, "class", "class")
-        if pairs.counted is None:
+        if pairs.aggregated is None:
             return CellsBlock(axes, _cell_entries(rows))
-        matrix = pairs.counted.matrix
-        return KindCells(
+        matrix = pairs.aggregated.matrix
+        return DistinctCells(
             axes, lambda: _cell_entries(rows), lambda: np.stack([matrix, np.zeros_like(matrix)]).astype(np.float64)
         )
 

@@ -66,9 +66,9 @@ class TopAccuracy(Metric):
         """Rows whose class is among the first k, over all."""
         if self._lacks(totals.facts):
             return np.full(totals.rows, np.nan)
-        return ratio(*self.parts(totals))
+        return ratio(*self.proportions(totals))
 
-    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion, of all rows: those whose class is among the first k."""
         return totals[self._hits], totals[ROWS]
 
@@ -77,6 +77,6 @@ class TopAccuracy(Metric):
             return "a row may have several labels"
         return "" if holds(facts, "ranked") else NO_SCORES
 
-    def why(self, totals: TotalsView) -> str:
+    def undefined_reason(self, totals: TotalsView) -> str:
         """Say what lacks."""
         return self._lacks(totals.facts) or "there is no row"

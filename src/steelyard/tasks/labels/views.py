@@ -70,7 +70,7 @@ def confusion(pairs: LabelPairs, name: str = "confusion") -> Table:
             f"the table '{name}' of {len(classes):,} classes has {len(classes) ** 2:.1e} cells",
             remedy=f"It is made of up to {MOST_CLASSES:,} classes; the scores, and the table 'classes', know no limit.",
         )
-    values: Array = _matrix(pairs) if pairs.counted is None else pairs.counted.matrix.copy()
+    values: Array = _matrix(pairs) if pairs.aggregated is None else pairs.aggregated.matrix.copy()
     if name == "confusion_true":
         values = ratio(values, values.sum(axis=1, keepdims=True))
     elif name == "confusion_predicted":
@@ -350,7 +350,7 @@ def class_metrics(state: State) -> Mapping[str, Metric]:
 
 def listing(pairs: LabelPairs, state: State) -> Listing:
     """Every row: truth, prediction, and how sure."""
-    pairs = pairs.listed()
+    pairs = pairs.per_unit()
     rows, classes = LabelRows(pairs), list(pairs.classes)
     ids = pairs.truth["id"][pairs.rows].tolist() if "id" in pairs.truth else pairs.rows.tolist()
     columns: dict[str, Array | Texts] = {"id": Texts.of(ids)}

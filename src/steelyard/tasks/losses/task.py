@@ -128,7 +128,7 @@ class _Loss(Metric):
     better = "lower"
     range = (0, INFINITY)
 
-    def left_out(self, totals: TotalsView) -> tuple[float, str]:
+    def excluded(self, totals: TotalsView) -> tuple[float, str]:
         """Rows that were marked."""
         return float(totals[IGNORED][0]), "rows marked to be ignored"
 
@@ -199,7 +199,7 @@ class FocalLoss(_Loss):
         """Sum of losses over rows or positives."""
         return ratio(totals[self.losses()], totals[CLASSES if self.per == "row" else POSITIVES])
 
-    def why(self, totals: TotalsView) -> str:
+    def undefined_reason(self, totals: TotalsView) -> str:
         """Say which of the two is lacking."""
         if totals[CLASSES][0] > 0:
             return "there is no positive"
@@ -341,7 +341,7 @@ class DetectionLossMetric(_Loss):
         classes, boxes = ratio(totals[focal], totals[POSITIVES]), ratio(totals[box], totals[BOXES])
         return self.class_weight * classes + self.box_weight * boxes
 
-    def why(self, totals: TotalsView) -> str:
+    def undefined_reason(self, totals: TotalsView) -> str:
         """Say which part is lacking."""
         return "no row has a value" if not totals[BOXES][0] > 0 else "there is no positive"
 

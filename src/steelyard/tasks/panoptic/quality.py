@@ -115,13 +115,13 @@ class Quality(Metric):
             raise EmptyInput(f"there is no class '{self.only}'", remedy=nearest(str(self.only), known))
         return (self,)
 
-    def need(self) -> SegmentCounts:
+    def statistic(self) -> SegmentCounts:
         """Where the segments are counted."""
         return SegmentCounts(self.iou, self.overlap)
 
     def needs(self) -> tuple[Requirement, ...]:
         """Counts of segments."""
-        return (self.need(),)
+        return (self.statistic(),)
 
     @abstractmethod
     def each(self, cells: Floats) -> Floats:
@@ -134,7 +134,7 @@ class Quality(Metric):
 
     def reduce(self, totals: Any) -> Floats:
         """The mean over classes that have a segment, or one class."""
-        cells = totals[self.need()]
+        cells = totals[self.statistic()]
         values, kept = self.each(cells), self._kept(cells)
         if self.only is not None:
             place = totals.facts.axes["class"].find(self.only)
@@ -143,20 +143,20 @@ class Quality(Metric):
 
     def class_scores(self, totals: Any) -> Floats | None:
         """The figure of every class that has a segment."""
-        cells = totals[self.need()]
+        cells = totals[self.statistic()]
         return None if self.only is not None else np.where(self._kept(cells), self.each(cells), np.nan)
 
     def class_truth(self, state: State) -> Array | None:
         """Whether the truth has a segment of each class."""
-        return segments_true(state, self.need())
+        return segments_true(state, self.statistic())
 
     def part_units(self, state: State) -> Floats | None:
         """Images that have a segment of the class."""
-        return images_with_segments(state, self.need())
+        return images_with_segments(state, self.statistic())
 
-    def left_out(self, totals: Any) -> tuple[float, str]:
+    def excluded(self, totals: Any) -> tuple[float, str]:
         """Classes without a segment."""
-        cells = totals[self.need()]
+        cells = totals[self.statistic()]
         if self.of != "all" or self.only is not None:
             return 0, ""
         return float((~self._kept(cells))[0].sum()), "classes that have no segment"
@@ -239,7 +239,7 @@ class SegmentationQuality(Quality):
 
     def notes(self, totals: Any) -> tuple[str, ...]:
         """How many classes have no pair."""
-        cells = totals[self.need()]
+        cells = totals[self.statistic()]
         if self.matched or self.only is not None:
             return ()
         none = int((self._kept(cells) & (cells[:, :, TP] == 0))[0].sum())

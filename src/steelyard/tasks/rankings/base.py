@@ -51,21 +51,21 @@ class QueryMetric(Metric):
         if hasattr(self, "level"):
             within_range(self, "level", 0, float("inf"))
 
-    def counted(self) -> Sum:
+    def query_count(self) -> Sum:
         """The statistic of the queries that the mean is over."""
         return QUERIES if self.empty == "zero" else self.answerable()
 
     def needs(self) -> tuple[Requirement, ...]:
         """Values, the queries that have one, and what notes count."""
-        return self.value(), self.counted(), QUERIES, MISSING, TIED
+        return self.value(), self.query_count(), QUERIES, MISSING, TIED
 
     def reduce(self, totals: TotalsView) -> Floats:
         """The mean over the queries that have a value."""
-        return ratio(totals[self.value()], totals[self.counted()])
+        return ratio(totals[self.value()], totals[self.query_count()])
 
-    def left_out(self, totals: TotalsView) -> tuple[float, str]:
+    def excluded(self, totals: TotalsView) -> tuple[float, str]:
         """Queries without a value."""
-        return float((totals[QUERIES] - totals[self.counted()])[0]), "queries without a relevant document"
+        return float((totals[QUERIES] - totals[self.query_count()])[0]), "queries without a relevant document"
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """Say what counts as 0, and whether ties decided anything."""

@@ -204,9 +204,9 @@ class Hit(_AtK):
     formula = "hit"
     reference = "pytrec_eval: success; ranx: hit_rate"
 
-    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion: queries with a hit, of all that have a relevant document."""
-        return totals[self.value()], totals[self.counted()]
+        return totals[self.value()], totals[self.query_count()]
 
 
 @frozen

@@ -35,7 +35,7 @@ def depth(pairs: RankedPairs) -> Figure:
     shown = [(name, k, kind(k=k)) for name, kind in kinds for k in depths]
     work, needs = (
         SharedCache(),
-        dict.fromkeys(statistic for *_, metric in shown for statistic in (metric.value(), metric.counted())),
+        dict.fromkeys(statistic for *_, metric in shown for statistic in (metric.value(), metric.query_count())),
     )
     totals = State(
         Units(pairs.units, pairs.weight),

@@ -177,7 +177,7 @@ class MeanOfClasses(Overlap):
         values = self.each(totals)
         return np.where(self.kept(totals, values), values, np.nan)
 
-    def left_out(self, totals: Any) -> tuple[float, str]:
+    def excluded(self, totals: Any) -> tuple[float, str]:
         """Classes that have no number."""
         values = self.each(totals)
         return float((np.isnan(values) & self.kept(totals, values))[0].sum()), "classes that have no pixel"

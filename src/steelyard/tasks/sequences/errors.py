@@ -40,14 +40,14 @@ class _Ratio(Metric):
 class _NeedsStart(_Ratio):
     counted = ("sequences", "initial")
 
-    def left_out(self, totals: TotalsView) -> tuple[float, str]:
+    def excluded(self, totals: TotalsView) -> tuple[float, str]:
         """Sequences without an initial frame."""
         every, started = (totals[SequenceSum(of)][0] for of in self.counted)
         return float(every - started), "sequences without a frame t = 0"
 
-    def why(self, totals: TotalsView) -> str:
+    def undefined_reason(self, totals: TotalsView) -> str:
         """Tell data without initial frames from initial frames that weigh nothing."""
-        return self.undefined_reason() if totals[SequenceSum("initial")][0] else "no sequence has a valid frame t = 0"
+        return self.documented_reason() if totals[SequenceSum("initial")][0] else "no sequence has a valid frame t = 0"
 
 
 @frozen
@@ -67,7 +67,7 @@ class _Consumed(_Ratio):
             below = below - totals[SequenceSum("single")]
         return self.factor * ratio(totals[SequenceSum(self.numerator)], below)
 
-    def left_out(self, totals: TotalsView) -> tuple[float, str]:
+    def excluded(self, totals: TotalsView) -> tuple[float, str]:
         """Sequences whose first or last frame is not there."""
         every, complete, single = (totals[SequenceSum(of)][0] for of in self.counted)
         gone = float(every - complete)
@@ -77,10 +77,10 @@ class _Consumed(_Ratio):
             what += ", or of a single frame"
         return gone, what
 
-    def why(self, totals: TotalsView) -> str:
+    def undefined_reason(self, totals: TotalsView) -> str:
         """Tell data without first or last frames from plates of which nothing was eaten."""
         if totals[SequenceSum("consumed")][0]:
-            return self.undefined_reason()
+            return self.documented_reason()
         return "no sequence has a valid frame t = 0 and a prediction at the end"
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
@@ -97,13 +97,13 @@ class _Consumed(_Ratio):
 class _Energy(_Ratio):
     counted = ("rows", "kcal_frames")
 
-    def why(self, totals: TotalsView) -> str:
+    def undefined_reason(self, totals: TotalsView) -> str:
         """Tell a missing column from a food without energy."""
         if not totals[SequenceSum("kcal_frames")][0]:
             return "no kcal_per_g is given"
         return "the foods hold no energy"
 
-    def left_out(self, totals: TotalsView) -> tuple[float, str]:
+    def excluded(self, totals: TotalsView) -> tuple[float, str]:
         """Frames without an energy density."""
         frames, known = (totals[SequenceSum(of)][0] for of in self.counted)
         return float(frames - known), "frames without kcal_per_g"

@@ -126,9 +126,9 @@ class RisingSteps(Metric):
 
     def reduce(self, totals: TotalsView) -> Floats:
         """Rises over steps."""
-        return 100 * ratio(*self.parts(totals))
+        return 100 * ratio(*self.proportions(totals))
 
-    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion: rises, of all steps."""
         counts = totals[Steps()]
         return counts[:, 1], counts[:, 0]

@@ -106,7 +106,7 @@ class MeanAbsolutePercentageError(Metric):
             )
         return 100 * ratio(totals[RowSum("relative_error")], totals[RowSum("positive_rows")])
 
-    def left_out(self, totals: TotalsView) -> tuple[float, str]:
+    def excluded(self, totals: TotalsView) -> tuple[float, str]:
         """Rows without a relative error."""
         if self.zero == "eps":
             return 0, ""
@@ -248,9 +248,9 @@ class Within(Metric):
 
     def reduce(self, totals: TotalsView) -> Floats:
         """Number of rows within over number of rows."""
-        return 100 * ratio(*self.parts(totals))
+        return 100 * ratio(*self.proportions(totals))
 
-    def parts(self, totals: TotalsView) -> tuple[Floats, Floats]:
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion: rows within, of all rows."""
         return totals[RowsWithin(float(self.percent))], totals[ROWS]
 

@@ -23,8 +23,8 @@ class Tool(Generic[W]):
 
     name: str
     version: str
-    way: W
-    why: Mapping[str, str]
+    conventions: W
+    reasons: Mapping[str, str]
     prints: tuple[str, ...]
     remarks: tuple[str, ...] = ()
 
@@ -40,7 +40,7 @@ def find_tools(names: Iterable[str], known: Mapping[str, T]) -> dict[str, T]:
 
 def explained(tool: Tool[W], values: Callable[[W], Mapping[str, float]]) -> Explanation:
     """What the tool prints by `values` of its way, and what each of its settings does on its own."""
-    made: Any = tool.way
+    made: Any = tool.conventions
     ours = type(made)()
 
     def printed(way: W) -> dict[str, float]:
@@ -52,5 +52,5 @@ def explained(tool: Tool[W], values: Callable[[W], Mapping[str, float]]) -> Expl
         theirs = getattr(made, f.name)
         if theirs != f.default:
             alone = printed(replace(ours, **{f.name: theirs}))
-            steps.append(Step(f.metadata["title"], str(f.default), theirs, tool.why[f.name], alone))
+            steps.append(Step(f.metadata["title"], str(f.default), theirs, tool.reasons[f.name], alone))
     return Explanation(tool.name, tool.version, printed(ours), tuple(steps), printed(made), tool.remarks)

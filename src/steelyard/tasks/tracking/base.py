@@ -57,7 +57,7 @@ class TrackMetric(Metric):
     TrackEval prints where there is none, and `det` the value of all classes' sums.
     """
 
-    few = "t"
+    small_sample = "t"
     range = (0.0, 1.0)
     ways: ClassVar[tuple[str, ...]] = ("class_mean", "det")
 
@@ -128,7 +128,7 @@ class TrackMetric(Metric):
             other = " over=trackeval counts them as TrackEval does." if "trackeval" in self.ways else ""
             notes.append(
                 f"The mean leaves out {len(without)} of {totals.facts.size('class')} classes ({shown}): "
-                f"{self.undefined_reason()}.{other}"
+                f"{self.documented_reason()}.{other}"
             )
         sequences = round(float(totals[SEQUENCES][0, 0]))
         if 1 < sequences < FEW:

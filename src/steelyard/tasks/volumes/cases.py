@@ -92,7 +92,7 @@ def _key(asked: Asked) -> tuple[object, ...]:
 
 
 def _case_values(asked: Asked, pairs: VolumePairs, cache: SharedCache) -> Array:
-    listed = list(pairs.listed())
+    listed = list(pairs.numbered_structures())
     table = np.zeros((len(pairs.owner), len(listed), 5))
     counts = case_voxels(pairs, cache)
     extents = cache.once("extents", lambda: case_extents(pairs)) if asked.figure in _SIZED else None
@@ -154,7 +154,7 @@ def case_voxels(pairs: VolumePairs, cache: SharedCache) -> Array:
 
 
 def _voxels(pairs: VolumePairs) -> Array:
-    listed = list(pairs.listed())
+    listed = list(pairs.numbered_structures())
     counts = np.zeros((len(pairs.owner), len(listed), 3))
     for pair, (a, b, count) in enumerate(pairs.cells):
         for place, labels in listed:
@@ -180,7 +180,7 @@ def _events(pairs: VolumePairs, cache: SharedCache) -> dict[tuple[int, int, str]
 
 
 def _distances(pairs: VolumePairs, methods: tuple[str, ...]) -> dict[tuple[int, int, str], Directions]:
-    listed = list(pairs.listed())
+    listed = list(pairs.numbered_structures())
 
     def of_case(pair: int) -> list[tuple[tuple[int, int, str], Directions]]:
         case, surfaces = pairs.case(pair), []
@@ -238,7 +238,7 @@ def _reached(at: float, side: tuple[Array, Array, Array]) -> float:
 
 
 def _lesions(pairs: VolumePairs, asked: Asked) -> Array:
-    listed = list(pairs.listed())
+    listed = list(pairs.numbered_structures())
     dilation = int(asked.at)
 
     def of_case(pair: int) -> list[float]:

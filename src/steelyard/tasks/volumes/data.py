@@ -184,7 +184,7 @@ class VolumePairs(Pairs):
             return Metadata({"structure": Axis(names)})
         return Metadata({"structure": Axis(tuple(int(name) for name in self.structures), whole=True)})
 
-    def listed(self) -> Iterator[tuple[int, tuple[int, ...]]]:
+    def numbered_structures(self) -> Iterator[tuple[int, tuple[int, ...]]]:
         """The place of each structure on the axis, and its labels."""
         for place, name in enumerate(self.facts.axes["structure"].ids):
             yield place, self.structures[str(name)]

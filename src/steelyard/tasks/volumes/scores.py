@@ -47,7 +47,7 @@ class CaseMetric(Metric):
         one_of(self, "average", "structure", "case")
         one_of(self, "both_empty", "skip", "best")
 
-    def need(self) -> CaseScore:
+    def statistic(self) -> CaseScore:
         """Figures by structure."""
         return CaseScore(self.figure, **self.settings())
 
@@ -57,7 +57,7 @@ class CaseMetric(Metric):
 
     def needs(self) -> tuple[Requirement, ...]:
         """Figures by structure, and means by case where those are averaged."""
-        return (self.need(), self.mean()) if self.average == "case" else (self.need(),)
+        return (self.statistic(), self.mean()) if self.average == "case" else (self.statistic(),)
 
     @property
     def label(self) -> str:
@@ -87,7 +87,7 @@ class CaseMetric(Metric):
 
     def _values(self, totals: Any) -> Floats:
         """The mean over the cases of every structure."""
-        cells = totals[self.need()]
+        cells = totals[self.statistic()]
         with np.errstate(invalid="ignore"):
             return ratio(cells[:, :, VALUE], cells[:, :, COUNT])
 
@@ -97,16 +97,16 @@ class CaseMetric(Metric):
 
     def part_units(self, state: State) -> Floats | None:
         """Cases in which the structure has a number."""
-        return units_having(state, self.need(), COUNT)
+        return units_having(state, self.statistic(), COUNT)
 
     def _counts(self, totals: Any) -> Floats:
-        cells = totals[self.need()][0]
+        cells = totals[self.statistic()][0]
         if self.only is None:
             return np.asarray(cells.sum(axis=0))
         place = totals.facts.axes["structure"].find(self.only)
         return np.asarray(cells[place]) if place >= 0 else np.zeros(5)
 
-    def left_out(self, totals: Any) -> tuple[float, str]:
+    def excluded(self, totals: Any) -> tuple[float, str]:
         """Structures of cases that neither side has, and those that have no number."""
         counts = self._counts(totals)
         empty = counts[EMPTY] if self.both_empty == "skip" else 0.0

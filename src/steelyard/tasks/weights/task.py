@@ -161,7 +161,7 @@ class TotalWeightedError(Metric):
             value = np.where(totals[DishSum("partial")] > 0, np.nan, value)
         return value
 
-    def why(self, totals: TotalsView) -> str:
+    def undefined_reason(self, totals: TotalsView) -> str:
         """Name the incomplete dishes' number."""
         incomplete, dishes = (int(totals[DishSum(of)][0]) for of in ("partial", "dishes"))
         if self.partial == "refuse" and incomplete:
@@ -171,7 +171,7 @@ class TotalWeightedError(Metric):
             )
         return "no dish has a positive total"
 
-    def left_out(self, totals: TotalsView) -> tuple[float, str]:
+    def excluded(self, totals: TotalsView) -> tuple[float, str]:
         """Dishes that weigh nothing."""
         empty = totals[DishSum("dishes")] - totals[DishSum("weighable")]
         return float(empty[0]), "dishes whose true weights add up to 0"

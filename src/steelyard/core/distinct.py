@@ -1,6 +1,6 @@
-"""Kinds of units: where many units are alike, they are counted by kind, in a matrix, and not listed.
+"""Distinct units: duplicates are counted in a matrix instead of being stored one by one.
 
-Kinds are numbered by the cells of the matrix. What has a row per kind is made when something asks for it: the plain
+Distinct units are numbered by the cells of the matrix. What has a row per distinct unit is made on request: the plain
 score often needs the matrix alone.
 """
 
@@ -17,10 +17,10 @@ from steelyard.core.metadata import Metadata
 from steelyard.core.units import Array, Units
 from steelyard.core.weights import Entries, Floats, Weights
 
-KINDS_FROM = 10_000  # units; below, each is listed
+DISTINCT_FROM = 10_000  # units; below, each has a row
 
 
-class KindUnits(Units):
+class DistinctUnits(Units):
     """The cells of a matrix that hold units, with their numbers as copies."""
 
     def __init__(self, matrix: Array) -> None:
@@ -33,13 +33,13 @@ class KindUnits(Units):
 
     @cached_property
     def copies(self) -> Array:
-        """How many units there are of each kind."""
+        """The number of copies of each distinct unit."""
         copies: Array = self.__dict__["matrix"].ravel()[self.ids]
         return copies
 
     @property
-    def alike(self) -> bool:
-        """They are."""
+    def deduplicated(self) -> bool:
+        """Whether rows stand for several units; always true here."""
         return True
 
     @cached_property
@@ -51,8 +51,8 @@ class KindUnits(Units):
         return (Units, (self.ids, None, self.copies))
 
 
-class KindCells(CellsBlock):
-    """Cells of kinds. `make` gives the entries, and `all_units` the plain totals, from the matrix."""
+class DistinctCells(CellsBlock):
+    """Cells of distinct units. `make` gives the entries, and `all_units` the plain totals, from the matrix."""
 
     kind: ClassVar[str] = "cells"
 
@@ -63,7 +63,7 @@ class KindCells(CellsBlock):
 
     @cached_property
     def entries(self) -> Entries:
-        """One or more for each kind."""
+        """One or more per distinct unit."""
         entries: Entries = self.__dict__["make"]()
         return entries
 
