@@ -176,6 +176,11 @@ class Request:
     runs: RunDesign | None = None
     save_influences: bool = False
 
+    @property
+    def level(self) -> float:
+        """The confidence of intervals and tests: 0.95 unless the request sets one."""
+        return 0.95 if self.confidence is None else self.confidence
+
     @classmethod
     def of(cls, task: str, metrics: Metrics = None, settings: Settings | None = None) -> Request:
         """Check what was given. An unknown setting is an error that names the nearest."""

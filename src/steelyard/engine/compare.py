@@ -41,7 +41,7 @@ def compare(
     """
     a, scores = first.state, [side.scores for side in (first, second)]
     sample = sample_of(a.units)
-    confidence = 0.95 if request.confidence is None else request.confidence
+    confidence = request.level
     margins = margins_of({spec: m for spec, m in request.margin.items() if spec in set(map(str, metrics))}, metrics)
     differences: dict[str, UnjudgedDifference] = {}
     for metric in metrics:

@@ -75,7 +75,7 @@ class LazyPairDetails(Details):
             per_unit_state(pairs, measured(pairs, wanted), wanted).grouped_like(state)
             for pairs, state in (self.a, self.b)
         ]
-        confidence = 0.95 if self.request.confidence is None else self.request.confidence
+        confidence = self.request.level
         request = replace(self.request, sequence=None, superiority=False)  # no class is a mean over all units
         a, b = sides_of(sides, wanted, request)
         judged = judged_together({"": compare(a, b, wanted, request)}, confidence, request.adjust)[""]
@@ -104,7 +104,7 @@ def lineup(
     are of the labelled units, and a proxy of truth has judged them and others.
     """
     sides = [(one.pairs, one.state) for one in data]
-    confidence = 0.95 if request.confidence is None else request.confidence
+    confidence = request.level
     sources = [sources_of(one) for one in data] if judged is None else [proxy_sources(one) for one in judged]
     sources[1:] = [replace(one, truth_units=None) for one in sources[1:]]  # the same units: each comparison has A's
     called = shown_names([one.predictions.source for one in sources], names)
@@ -190,7 +190,7 @@ def _in_slices(
     chosen: Sequence[Metric], request: Request, models: int, slices: Iterable[tuple[Slice, Sequence[ComparedModel]]]
 ) -> list[Differences]:
     """For each model but the first, differences by slice; each metric is corrected for all slices and models."""
-    confidence = 0.95 if request.confidence is None else request.confidence
+    confidence = request.level
     raw: list[dict[Slice, dict[str, UnjudgedDifference]]] = [{} for _ in range(models)]
     for value, (first, *others) in slices:
         for side, other in zip(raw, others, strict=True):

@@ -351,7 +351,7 @@ def by_rates(metric: Metric, alone: Score, labelled: State, judged: State, other
             "judge's rates of error cannot be known",
             remedy="Label units of both kinds, or correct the judge's mean error.",
         )
-    confidence = 0.95 if request.confidence is None else request.confidence
+    confidence = request.level
     rng = np.random.default_rng(request.seed)
     se, sp, q = (rng.beta(hits + 0.5, misses + 0.5, RATE_DRAWS) for hits, misses in counts)
     gain = percentile_interval(se + sp - 1, confidence)

@@ -287,7 +287,7 @@ class CrossedPair(Pair):
     def __init__(self, metric: Metric, first: CrossedRuns, second: CrossedRuns, request: Request) -> None:
         self.models, self.request, self.design = (first, second), request, first.design
         self.metric, self.facts = metric, MetricTraits.of(metric)
-        self.confidence = 0.95 if request.confidence is None else request.confidence
+        self.confidence = request.level
         self.best = {"zero": 0.0, "one": 1.0}.get(metric.better)
         self.a, self.b = (model.mean(metric) - (self.best or 0.0) for model in self.models)
         self.width = metric.range[1] - metric.range[0]
@@ -620,7 +620,7 @@ def compare_runs(request: Request, truth: Any, runs_a: Any, runs_b: Any, finding
     check_same(task, request, named)
     pairs, metrics = _states(task, request, models, chosen)
     margins_of(request.margin, metrics)
-    confidence = 0.95 if request.confidence is None else request.confidence
+    confidence = request.level
     first, second = _grouped([state for _, state in pairs], models, metrics, request)
     judged = judged_together({"": compare_crossed(first, second, metrics, request)}, confidence, request.adjust)[""]
     slices: dict[Slice, dict[Slice, dict[str, Difference]]] = {}

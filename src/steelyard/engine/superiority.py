@@ -44,7 +44,7 @@ def superiority(metric: Metric, first: ComparedModel, second: ComparedModel, req
 
     share, interval, p = float(shares(POINT.bind(units))[0]), None, math.nan
     if units.drawn > 1:
-        confidence = 0.95 if request.confidence is None else request.confidence
+        confidence = request.level
         left = shares(JACKKNIFE.bind(units))
         interval = by_range(
             share, shares(request.plan.bind(units)), left, (0.0, 1.0), sample_of(units), confidence

@@ -108,7 +108,7 @@ def judge_comparison(rule: Rule, comparison: Comparison) -> list[Verdict]:
         raise _wrong(rule, "a comparison holds no slices", "Give two results instead, with --baseline.")
     spec = spec_of(rule, comparison.task, comparison.differences, "the comparison")
     difference: Difference = comparison.differences[spec]
-    confidence = comparison.b.request.confidence or 0.95
+    confidence = comparison.b.request.level
     if not rule.on_baseline:
         return [_by_number(rule, "", difference.b, comparison.task, confidence)]
     _check_direction(rule, difference.better)
@@ -180,7 +180,7 @@ def _judge(
     spec = spec_of(rule, against.result.task, scores, "the result")
     score = scores[spec]
     if not rule.on_baseline:
-        return _by_number(rule, where, score, against.result.task, against.result.request.confidence or 0.95)
+        return _by_number(rule, where, score, against.result.task, against.result.request.level)
     if base is None or against.baseline is None:
         raise _wrong(rule, "there is no baseline", "Name its result: --baseline base.json.")
     if spec not in base:
@@ -190,7 +190,7 @@ def _judge(
     size: Callable[[Any], Any] = np.abs if rule.absolute else _same
     a, b = float(size(before.value)), float(size(score.value))
     difference = b - _bound(rule, a)
-    confidence = against.result.request.confidence or 0.95
+    confidence = against.result.request.level
     without = against.without_influences([spec], place)
     if not without:
         kept = [kept_model(one, place) for one in (against.baseline, against.result)]

@@ -92,7 +92,7 @@ def plan(
             "one result alone says nothing of a difference", where=where,
             remedy="Give the JSON of 'compare', or name a second result with --baseline.",
         )  # fmt: skip
-    confidence = request.confidence or 0.95
+    confidence = request.level
     pilots = {
         spec: _pilot(one, held.task, confidence, in_clusters=cluster is not None)
         for spec, one in numbers.items()

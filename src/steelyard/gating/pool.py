@@ -182,7 +182,7 @@ def _kept(one: Held) -> list[KeptModel]:
 
 
 def _confidence(held: Sequence[Held], called: Sequence[str]) -> float:
-    levels = [(one.request if isinstance(one, Report) else one.b.request).confidence or 0.95 for one in held]
+    levels = [(one.request if isinstance(one, Report) else one.b.request).level for one in held]
     for name, level in zip(called, levels, strict=True):
         if level != levels[0]:
             raise Incompatible(

@@ -57,7 +57,7 @@ def comparison_text(comparison: Comparison, width: int = 80) -> str:
     units = next((d.units for d in comparison.differences.values()), 0)
     top = f"{comparison.task}: {count_text(units, comparison.unit)}, {paired_word([comparison])}"
     top += f"\n{_who(comparison, first, name)}"
-    confidence = comparison.a.request.confidence or 0.95
+    confidence = comparison.a.request.level
     rows = [
         [
             ARROWS[d.better],
