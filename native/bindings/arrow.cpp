@@ -10,7 +10,7 @@
 
 namespace nb = nanobind;
 
-namespace steelyard {
+namespace steelyard::arrow_binding {
 namespace {
 
 constexpr const char* kStream = "arrow_array_stream";
@@ -78,9 +78,9 @@ nb::object stream_of(nb::list names, nb::list kinds, nb::list columns) {
 
 }  // namespace
 
-void bind_arrow(nb::module_& m) {
+void bind(nb::module_& m) {
   m.def("arrow_stream", &stream_of, nb::arg("names"), nb::arg("kinds"), nb::arg("columns"),
         "A table as a capsule 'arrow_array_stream'. kinds: 'u' texts, 'g' numbers, 'l' counts; None and nan are null.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::arrow_binding

@@ -4,7 +4,7 @@
 
 #include "arrays.hpp"
 
-namespace steelyard {
+namespace steelyard::box_figures_binding {
 namespace {
 
 using Counted = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;  // groups, units, lanes
@@ -107,7 +107,7 @@ Tuple<Out<double>, Out<double>> left_out(In1<std::int64_t> begin, In1<std::int64
 
 }  // namespace
 
-void bind_box_figures(nb::module_& m) {
+void bind(nb::module_& m) {
   m.def("box_curves", &curves, nb::arg("begin").noconvert(), nb::arg("end").noconvert(), nb::arg("image").noconvert(),
         nb::arg("score").noconvert(), nb::arg("rank").noconvert(), nb::arg("hit").noconvert(),
         nb::arg("ignored").noconvert(), nb::arg("truth_begin").noconvert(), nb::arg("truth_image").noconvert(),
@@ -137,4 +137,4 @@ void bind_box_figures(nb::module_& m) {
       "image; -1 is never left out.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::box_figures_binding

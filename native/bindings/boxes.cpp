@@ -27,7 +27,11 @@ MatchedArrays match_arrays(const ObjectArrays& arrays, const Similarity* similar
   return nb::make_tuple(begins, ends, order, rank, hit, ignored, truth_begins, truth_order, partner, overlap);
 }
 
-void bind_boxes(nb::module_& m) {
+}  // namespace steelyard
+
+namespace steelyard::boxes_binding {
+
+void bind(nb::module_& m) {
   m.def(
       "boxes_match",
       [](In1<Row> t_image, In1<Row> t_label, In2<double> t_box, In1<double> t_area, In1<std::uint8_t> t_flags,
@@ -48,4 +52,4 @@ void bind_boxes(nb::module_& m) {
       "among the truths, the truths' rows; and each detection's partner and overlap at the first threshold.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::boxes_binding

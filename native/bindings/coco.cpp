@@ -10,7 +10,7 @@
 
 #include "arrays.hpp"
 
-namespace steelyard {
+namespace steelyard::coco_binding {
 namespace {
 
 using namespace coco;
@@ -178,7 +178,7 @@ ImageSizes sizes_of(nb::object ids, nb::object sizes) {
 
 }  // namespace
 
-void bind_coco(nb::module_& m) {
+void bind(nb::module_& m) {
   m.def(
       "coco_read",
       [](const std::string& path, bool truth, long threads, int what, nb::object ids, nb::object sizes) {
@@ -205,4 +205,4 @@ void bind_coco(nb::module_& m) {
       nb::arg("sizes") = nb::none(), "The same from bytes in memory.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::coco_binding

@@ -2,7 +2,7 @@
 #include "arrays.hpp"
 #include "boxes/coco_eval.hpp"
 
-namespace steelyard {
+namespace steelyard::coco_eval_binding {
 namespace {
 
 Tuple<Out<std::int32_t>, Out<std::int32_t>> match_cell_arrays(In1<std::int64_t> d_begin, In1<std::int64_t> t_begin,
@@ -53,7 +53,7 @@ Out<double> cell_box_iou_array(In1<std::int64_t> d_begin, In1<std::int64_t> t_be
 
 }  // namespace
 
-void bind_coco_eval(nb::module_& m) {
+void bind(nb::module_& m) {
   m.def("match_cells", &match_cell_arrays, nb::arg("d_begin").noconvert(), nb::arg("t_begin").noconvert(),
         nb::arg("ious").noconvert(), nb::arg("t_ignored").noconvert(), nb::arg("crowd").noconvert(),
         nb::arg("takes").noconvert(), nb::arg("thresholds").noconvert(), nb::arg("threads") = 0,
@@ -68,4 +68,4 @@ void bind_coco_eval(nb::module_& m) {
         "Precision, last recall and scores as pycocotools accumulates them.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::coco_eval_binding

@@ -3,7 +3,7 @@
 
 #include "arrays.hpp"
 
-namespace steelyard {
+namespace steelyard::count_above_binding {
 namespace {
 
 using Counts = Out<std::int64_t>;
@@ -28,11 +28,11 @@ Tuple<Counts, Counts, Counts> scores_above(In2<float> scores, In1<std::int64_t> 
 
 }  // namespace
 
-void bind_count_above(nb::module_& m) {
+void bind(nb::module_& m) {
   m.def("count_above", &scores_above, nb::arg("scores").noconvert(), nb::arg("starts").noconvert(),
         nb::arg("high").noconvert(), nb::arg("low").noconvert(),
         "How many scores of each row lie above the high end of its thresholds; and those between a threshold's ends: "
         "its number, and the column.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::count_above_binding

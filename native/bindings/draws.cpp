@@ -8,7 +8,7 @@
 #include "arrays.hpp"
 #include "support/pool.hpp"
 
-namespace steelyard {
+namespace steelyard::draws_binding {
 namespace {
 
 template <typename Resampling>
@@ -77,7 +77,7 @@ Poisson weighed(const In1<std::uint64_t>& keys, const Copies& copies) {
 
 }  // namespace
 
-void bind_draws(nb::module_& m) {
+void bind(nb::module_& m) {
   m.def("set_threads", &set_threads, nb::arg("count"),
         "Threads for calls that do not ask for a number, 0 for the machine's; gives what was set before.");
   m.def("unit_keys", &unit_keys, nb::arg("text"), nb::arg("ends").noconvert(),
@@ -126,4 +126,4 @@ void bind_draws(nb::module_& m) {
       "The weights of poisson_weights as bytes, (groups, units, 32 draws).");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::draws_binding

@@ -3,7 +3,7 @@
 #include "language/edit_distance.hpp"
 #include "support/pool.hpp"
 
-namespace steelyard {
+namespace steelyard::edits_binding {
 namespace {
 
 constexpr std::size_t kLongest = std::size_t{1} << 20;
@@ -62,7 +62,7 @@ Out<std::int64_t> steps(Points a, Ends a_ends, Points b, Ends b_ends) {
 
 }  // namespace
 
-void bind_edits(nb::module_& m) {
+void bind(nb::module_& m) {
   m.def("edit_distances", &distances, nb::arg("reference").noconvert(), nb::arg("reference_ends").noconvert(),
         nb::arg("hypothesis").noconvert(), nb::arg("hypothesis_ends").noconvert(), nb::arg("threads") = 0,
         "The least number of edits that make each row of symbols the other.");
@@ -75,4 +75,4 @@ void bind_edits(nb::module_& m) {
         "-1.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::edits_binding

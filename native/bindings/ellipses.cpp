@@ -3,7 +3,7 @@
 
 #include "arrays.hpp"
 
-namespace steelyard {
+namespace steelyard::ellipses_binding {
 namespace {
 
 Out<double> matrix(In2<double> truth, In2<double> detected, int code, In1<double> weights, long threads) {
@@ -90,7 +90,7 @@ Out<std::int64_t> assign_matrix(In2<double> cost, bool optimal) {
 
 }  // namespace
 
-void bind_ellipses(nb::module_& m) {
+void bind(nb::module_& m) {
   m.def("ellipse_matrix", &matrix, nb::arg("truth").noconvert(), nb::arg("detected").noconvert(), nb::arg("distance"),
         nb::arg("weights").noconvert(), nb::arg("threads") = 0, "Distances of every truth to every detection.");
   m.def("ellipse_pairwise", &pairwise, nb::arg("truth").noconvert(), nb::arg("detected").noconvert(),
@@ -110,4 +110,4 @@ void bind_ellipses(nb::module_& m) {
         "Pair rows with columns, each used once: the column of each row, or -1.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::ellipses_binding

@@ -10,7 +10,7 @@
 #include "losses/focal.hpp"
 #include "support/pool.hpp"
 
-namespace steelyard {
+namespace steelyard::focal_binding {
 namespace {
 
 using Slope = nb::ndarray<float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -77,7 +77,7 @@ double of_rows(In1<float> logits, In1<std::int64_t> labels, std::size_t classes,
 
 }  // namespace
 
-void bind_focal(nb::module_& m) {
+void bind(nb::module_& m) {
   m.def("focal_of_planes", &of_planes, nb::arg("logits").noconvert(), nb::arg("labels").noconvert(), nb::arg("size"),
         nb::arg("logit_steps"), nb::arg("label_steps"), nb::arg("classes"), nb::arg("class_step"),
         nb::arg("alpha_class"), nb::arg("alpha_background"), nb::arg("gamma"), nb::arg("slope").noconvert().none(),
@@ -90,4 +90,4 @@ void bind_focal(nb::module_& m) {
         nb::arg("threads"), "The same of logits that lie anchor by anchor.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::focal_binding

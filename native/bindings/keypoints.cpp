@@ -3,7 +3,7 @@
 
 #include "matching.hpp"
 
-namespace steelyard {
+namespace steelyard::keypoints_binding {
 namespace {
 
 Out<double> similarities(In2<double> d_points, In2<double> t_points, In2<double> t_box, In1<double> t_area,
@@ -40,7 +40,7 @@ MatchedArrays match(const ObjectArrays& objects, In2<double> t_points, In2<doubl
 
 }  // namespace
 
-void bind_keypoints(nb::module_& m) {
+void bind(nb::module_& m) {
   m.def("oks", &similarities, nb::arg("d_points").noconvert(), nb::arg("t_points").noconvert(),
         nb::arg("t_box").noconvert(), nb::arg("t_area").noconvert(), nb::arg("sigmas").noconvert(),
         "Object keypoint similarity, detections by truths; points are x, y, v in turn.");
@@ -48,4 +48,4 @@ void bind_keypoints(nb::module_& m) {
         nb::arg("d_area").noconvert(), nb::arg("sigmas").noconvert(), "As boxes_match, by object keypoint similarity.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::keypoints_binding

@@ -11,7 +11,7 @@
 #include "labels/distinct.hpp"
 #include "support/fingerprint.hpp"
 
-namespace steelyard {
+namespace steelyard::labels_binding {
 namespace {
 
 Tuple<std::int64_t, std::int64_t> extent_of_values(In1<std::int64_t> values) {
@@ -103,7 +103,7 @@ nb::bytes fingerprint_column(nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::d
 
 }  // namespace
 
-void bind_labels(nb::module_& m) {
+void bind(nb::module_& m) {
   m.def("fingerprint", &fingerprint_bytes, nb::arg("bytes").noconvert(), "A 256-bit fingerprint of bytes.");
   m.def("fingerprint_words", &fingerprint_column, nb::arg("words").noconvert(),
         "The fingerprint of eight-byte values, as that of their little-endian bytes.");
@@ -116,4 +116,4 @@ void bind_labels(nb::module_& m) {
         "The same of a list of strings; None where it holds anything else.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::labels_binding

@@ -11,7 +11,7 @@
 #include "language/ptb.hpp"
 #include "language/scene_match.hpp"
 
-namespace steelyard {
+namespace steelyard::language_binding {
 namespace {
 
 using language::Lemmas;
@@ -197,7 +197,7 @@ Out<double> meteor_counts(const WordNet& wordnet, nb::bytes candidates, In1<std:
 
 }  // namespace
 
-void bind_language(nb::module_& m) {
+void bind(nb::module_& m) {
   nb::class_<WordNet>(m, "WordNet", "Synsets of words, from the table that tools/build_wordnet.py writes.")
       .def(
           "__init__", [](WordNet* self, nb::bytes table) { new (self) WordNet(view(table)); }, nb::arg("table"))
@@ -263,4 +263,4 @@ void bind_language(nb::module_& m) {
         "Numbers of tuples and of matches, [image, category, (candidate, reference, matched, matched one to one)].");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::language_binding

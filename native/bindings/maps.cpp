@@ -13,7 +13,7 @@
 #include "maps/surfaces.hpp"
 #include "support/pool.hpp"
 
-namespace steelyard {
+namespace steelyard::maps_binding {
 namespace {
 
 constexpr std::size_t kMostPixels = std::size_t{1} << 31;
@@ -225,7 +225,7 @@ auto boxes(AnyMap map) {
 
 }  // namespace
 
-void bind_maps(nb::module_& m) {
+void bind(nb::module_& m) {
   m.def("thread_count", [] { return thread_count(0); }, "How many threads a kernel uses.");
   m.def("map_cells", &cells, nb::arg("a").noconvert(), nb::arg("b").noconvert(),
         "How often two values stand at the same place: values of a, of b, and counts, by a and then b.");
@@ -254,4 +254,4 @@ void bind_maps(nb::module_& m) {
       nb::arg("spacing").noconvert(), "Lengths or areas of a surface's elements, by the code of their neighbourhood.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::maps_binding

@@ -58,7 +58,7 @@ std::string_view text_of(nb::handle value) {
 
 }  // namespace
 
-Runs packed_of(nb::handle value, bool counted) {
+RunsView packed_of(nb::handle value, bool counted) {
   char* data = nullptr;
   Py_ssize_t size = 0;
   require(PyBytes_Check(value.ptr()) && PyBytes_AsStringAndSize(value.ptr(), &data, &size) == 0,
@@ -78,12 +78,12 @@ Runs packed_of(nb::handle value, bool counted) {
     for (std::size_t i = 0; i < n; ++i) sum += words[kPackedHead + i];
     require(sum == std::uint64_t{words[0]} * words[1], "the counts of a packed mask do not add up to its size");
   }
-  return Runs(words[0], words[1], words + kPackedHead, n);
+  return RunsView(words[0], words[1], words + kPackedHead, n);
 }
 
 Rle mask_of(nb::handle value) {
   if (PyBytes_Check(value.ptr())) {
-    const Runs mask = packed_of(value);
+    const RunsView mask = packed_of(value);
     return {mask.height, mask.width, std::vector<std::uint32_t>(mask.counts, mask.counts + mask.size)};
   }
   if (!PyDict_Check(value.ptr())) throw std::invalid_argument("a mask must be a dict with 'size' and 'counts'");

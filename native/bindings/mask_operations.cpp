@@ -7,7 +7,7 @@
 #include "masks/mask_similarity.hpp"
 #include "support/fingerprint.hpp"
 
-namespace steelyard {
+namespace steelyard::mask_operations_binding {
 namespace {
 
 using Pixels = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::f_contig, nb::device::cpu>;
@@ -86,7 +86,7 @@ void add_words(Fingerprint& print, const std::uint32_t* words, std::size_t n) {
 
 }  // namespace
 
-void bind_mask_operations(nb::module_& m) {
+void bind(nb::module_& m) {
   m.def("mask_encode", &mask_encode, nb::arg("pixels").noconvert(), "Masks of pixels (height, width, masks).");
   m.def("mask_decode", &mask_decode, nb::arg("masks"), "Pixels (masks, width, height) of masks of one size.");
   m.def(
@@ -120,7 +120,7 @@ void bind_mask_operations(nb::module_& m) {
       [](nb::list list) {
         Fingerprint print;
         for (nb::handle item : list) {
-          const Runs mask = packed_of(item, false);
+          const RunsView mask = packed_of(item, false);
           add_words(print, mask.counts - kPackedHead, mask.size + kPackedHead);
         }
         const auto out = print.end(nb::len(list));
@@ -182,4 +182,4 @@ void bind_mask_operations(nb::module_& m) {
         "The packed mask of polygons in an image of that size, or of a mask.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::mask_operations_binding

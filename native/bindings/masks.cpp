@@ -7,11 +7,11 @@
 #include "matching.hpp"
 #include "support/pool.hpp"
 
-namespace steelyard {
+namespace steelyard::masks_binding {
 namespace {
 
-std::vector<Runs> all_packed(nb::list list, bool counted) {
-  std::vector<Runs> out;
+std::vector<RunsView> all_packed(nb::list list, bool counted) {
+  std::vector<RunsView> out;
   out.reserve(nb::len(list));
   for (nb::handle item : list) out.push_back(packed_of(item, counted));
   return out;
@@ -24,7 +24,7 @@ MatchedArrays masks_match(const ObjectArrays& objects, nb::list t_masks, nb::lis
           "one mask for each object");
   require(ratio >= 0 && ratio <= 1, "the boundary's share of the diagonal is from 0 to 1");
   // Drawing a boundary takes counts for places; comparing runs does not.
-  const std::vector<Runs> t = all_packed(t_masks, ratio > 0), d = all_packed(d_masks, ratio > 0);
+  const std::vector<RunsView> t = all_packed(t_masks, ratio > 0), d = all_packed(d_masks, ratio > 0);
   MaskIou similarity(d.size(), t.size(), ratio > 0);
   {
     nb::gil_scoped_release release;
@@ -114,7 +114,7 @@ Out<double> boxes_iou(In2<double> d, In2<double> g, In1<std::uint8_t> crowd) {
 
 }  // namespace
 
-void bind_masks(nb::module_& m) {
+void bind(nb::module_& m) {
   nb::class_<ObjectArrays>(m, "Objects", "What matching looks at, whatever the objects are.")
       .def(
           "__init__",
@@ -143,4 +143,4 @@ void bind_masks(nb::module_& m) {
         nb::arg("crowd").noconvert(), "IoU of boxes, detections by truths.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::masks_binding

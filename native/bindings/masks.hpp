@@ -23,6 +23,6 @@ nb::dict as_coco(const Rle& rle);
 
 // A view of packed bytes. Only with `counted` is it sure that the counts add up to the size; without, they must not be
 // taken for places in memory.
-Runs packed_of(nb::handle value, bool counted = true);
+RunsView packed_of(nb::handle value, bool counted = true);
 
 }  // namespace steelyard

@@ -4,35 +4,93 @@
 #include "wide/wide.hpp"
 
 namespace steelyard {
-void bind_arrow(nanobind::module_& m);
-void bind_box_figures(nanobind::module_& m);
-void bind_boxes(nanobind::module_& m);
-void bind_coco(nanobind::module_& m);
-void bind_coco_eval(nanobind::module_& m);
-void bind_count_above(nanobind::module_& m);
-void bind_draws(nanobind::module_& m);
-void bind_edits(nanobind::module_& m);
-void bind_ellipses(nanobind::module_& m);
-void bind_focal(nanobind::module_& m);
-void bind_keypoints(nanobind::module_& m);
-void bind_labels(nanobind::module_& m);
-void bind_language(nanobind::module_& m);
-void bind_mask_operations(nanobind::module_& m);
-void bind_maps(nanobind::module_& m);
-void bind_masks(nanobind::module_& m);
-void bind_packed(nanobind::module_& m);
-void bind_places(nanobind::module_& m);
-void bind_quads(nanobind::module_& m);
-void bind_ranked(nanobind::module_& m);
-void bind_ranked_ap(nanobind::module_& m);
-void bind_ranking_join(nanobind::module_& m);
-void bind_ranking_scores(nanobind::module_& m);
-void bind_solid(nanobind::module_& m);
-void bind_solid_files(nanobind::module_& m);
-void bind_streams(nanobind::module_& m);
-void bind_texts(nanobind::module_& m);
-void bind_tracking(nanobind::module_& m);
-void bind_trec(nanobind::module_& m);
+namespace arrow_binding {
+void bind(nanobind::module_& m);
+}
+namespace box_figures_binding {
+void bind(nanobind::module_& m);
+}
+namespace boxes_binding {
+void bind(nanobind::module_& m);
+}
+namespace coco_binding {
+void bind(nanobind::module_& m);
+}
+namespace coco_eval_binding {
+void bind(nanobind::module_& m);
+}
+namespace count_above_binding {
+void bind(nanobind::module_& m);
+}
+namespace draws_binding {
+void bind(nanobind::module_& m);
+}
+namespace edits_binding {
+void bind(nanobind::module_& m);
+}
+namespace ellipses_binding {
+void bind(nanobind::module_& m);
+}
+namespace focal_binding {
+void bind(nanobind::module_& m);
+}
+namespace keypoints_binding {
+void bind(nanobind::module_& m);
+}
+namespace labels_binding {
+void bind(nanobind::module_& m);
+}
+namespace language_binding {
+void bind(nanobind::module_& m);
+}
+namespace mask_operations_binding {
+void bind(nanobind::module_& m);
+}
+namespace maps_binding {
+void bind(nanobind::module_& m);
+}
+namespace masks_binding {
+void bind(nanobind::module_& m);
+}
+namespace packed_binding {
+void bind(nanobind::module_& m);
+}
+namespace places_binding {
+void bind(nanobind::module_& m);
+}
+namespace quads_binding {
+void bind(nanobind::module_& m);
+}
+namespace ranked_binding {
+void bind(nanobind::module_& m);
+}
+namespace ranked_ap_binding {
+void bind(nanobind::module_& m);
+}
+namespace ranking_join_binding {
+void bind(nanobind::module_& m);
+}
+namespace ranking_scores_binding {
+void bind(nanobind::module_& m);
+}
+namespace solid_binding {
+void bind(nanobind::module_& m);
+}
+namespace solid_files_binding {
+void bind(nanobind::module_& m);
+}
+namespace streams_binding {
+void bind(nanobind::module_& m);
+}
+namespace texts_binding {
+void bind(nanobind::module_& m);
+}
+namespace tracking_binding {
+void bind(nanobind::module_& m);
+}
+namespace trec_binding {
+void bind(nanobind::module_& m);
+}
 }  // namespace steelyard
 
 NB_MODULE(_native, m) {
@@ -41,33 +99,33 @@ NB_MODULE(_native, m) {
       "simd", [] { return nanobind::str(steelyard::wide_kernels().name); },
       "The set of instructions that was chosen: baseline or avx2. STEELYARD_SIMD=baseline chooses the first.");
   steelyard::wide_kernels();  // chosen now: a wrong STEELYARD_SIMD is an error at import
-  steelyard::bind_arrow(m);
-  steelyard::bind_box_figures(m);
-  steelyard::bind_boxes(m);
-  steelyard::bind_coco(m);
-  steelyard::bind_coco_eval(m);
-  steelyard::bind_count_above(m);
-  steelyard::bind_draws(m);
-  steelyard::bind_edits(m);
-  steelyard::bind_ellipses(m);
-  steelyard::bind_focal(m);
-  steelyard::bind_keypoints(m);
-  steelyard::bind_labels(m);
-  steelyard::bind_language(m);
-  steelyard::bind_mask_operations(m);
-  steelyard::bind_maps(m);
-  steelyard::bind_masks(m);
-  steelyard::bind_packed(m);
-  steelyard::bind_places(m);
-  steelyard::bind_quads(m);
-  steelyard::bind_ranked(m);
-  steelyard::bind_ranked_ap(m);
-  steelyard::bind_ranking_join(m);
-  steelyard::bind_ranking_scores(m);
-  steelyard::bind_solid(m);
-  steelyard::bind_solid_files(m);
-  steelyard::bind_streams(m);
-  steelyard::bind_texts(m);
-  steelyard::bind_tracking(m);
-  steelyard::bind_trec(m);
+  steelyard::arrow_binding::bind(m);
+  steelyard::box_figures_binding::bind(m);
+  steelyard::boxes_binding::bind(m);
+  steelyard::coco_binding::bind(m);
+  steelyard::coco_eval_binding::bind(m);
+  steelyard::count_above_binding::bind(m);
+  steelyard::draws_binding::bind(m);
+  steelyard::edits_binding::bind(m);
+  steelyard::ellipses_binding::bind(m);
+  steelyard::focal_binding::bind(m);
+  steelyard::keypoints_binding::bind(m);
+  steelyard::labels_binding::bind(m);
+  steelyard::language_binding::bind(m);
+  steelyard::mask_operations_binding::bind(m);
+  steelyard::maps_binding::bind(m);
+  steelyard::masks_binding::bind(m);
+  steelyard::packed_binding::bind(m);
+  steelyard::places_binding::bind(m);
+  steelyard::quads_binding::bind(m);
+  steelyard::ranked_binding::bind(m);
+  steelyard::ranked_ap_binding::bind(m);
+  steelyard::ranking_join_binding::bind(m);
+  steelyard::ranking_scores_binding::bind(m);
+  steelyard::solid_binding::bind(m);
+  steelyard::solid_files_binding::bind(m);
+  steelyard::streams_binding::bind(m);
+  steelyard::texts_binding::bind(m);
+  steelyard::tracking_binding::bind(m);
+  steelyard::trec_binding::bind(m);
 }

@@ -10,7 +10,7 @@
 #include "maps/pairs.hpp"
 #include "maps/png_file.hpp"
 
-namespace steelyard {
+namespace steelyard::packed_binding {
 namespace {
 
 constexpr std::size_t kMostPixels = std::size_t{1} << 28;
@@ -116,7 +116,7 @@ Out<std::uint8_t> gunzip(nb::bytes data, std::size_t most) {
 
 }  // namespace
 
-void bind_packed(nb::module_& m) {
+void bind(nb::module_& m) {
   nb::class_<PngFile>(m, "PngFile", "A PNG in memory: what its chunks say, and its pixels.")
       .def(nb::init<nb::bytes>(), nb::arg("data"))
       .def_prop_ro(
@@ -132,4 +132,4 @@ void bind_packed(nb::module_& m) {
         "The bytes of a gzip file, of which there are at most `most`.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::packed_binding

@@ -2,9 +2,9 @@
 #include "arrays.hpp"
 #include "support/places.hpp"
 
-namespace steelyard {
+namespace steelyard::places_binding {
 
-void bind_places(nb::module_& m) {
+void bind(nb::module_& m) {
   m.def(
       "places",
       [](In1<std::int64_t> ids, In1<std::int64_t> column) {
@@ -28,4 +28,4 @@ void bind_places(nb::module_& m) {
       nb::arg("ids").noconvert(), "The first row whose id stands in an earlier row; -1 where there is none.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::places_binding

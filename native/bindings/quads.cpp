@@ -2,7 +2,7 @@
 #include "matching.hpp"
 #include "quads/quad_similarity.hpp"
 
-namespace steelyard {
+namespace steelyard::quads_binding {
 namespace {
 
 constexpr const char* kRectangles = "rectangles are centre x, centre y, width, height, angle";
@@ -84,7 +84,7 @@ MatchedArrays match_gaussians(const ObjectArrays& objects, In2<double> t_rectang
 
 }  // namespace
 
-void bind_quads(nb::module_& m) {
+void bind(nb::module_& m) {
   m.def("quads_iou", &quads_iou, nb::arg("detections").noconvert(), nb::arg("truths").noconvert(),
         nb::arg("crowd").noconvert(),
         "IoU of quadrilaterals x1 y1 ... x4 y4, detections by truths; of a crowd the share of the detection inside.");
@@ -101,4 +101,4 @@ void bind_quads(nb::module_& m) {
         nb::arg("d_area").noconvert(), "As boxes_match, by the IoU of quadrilaterals; the boxes must enclose them.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::quads_binding

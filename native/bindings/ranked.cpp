@@ -7,7 +7,7 @@
 #include "ap/order.hpp"
 #include "arrays.hpp"
 
-namespace steelyard {
+namespace steelyard::ranked_binding {
 namespace {
 
 using Counted = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;  // groups, units, lanes
@@ -102,7 +102,7 @@ Out<double> without_groups(In1<std::int32_t> group, std::size_t groups, In1<std:
 
 }  // namespace
 
-void bind_ranked(nb::module_& m) {
+void bind(nb::module_& m) {
   m.def("rank_order", &order_of, nb::arg("scores").noconvert(), nb::arg("positive").noconvert(),
         "Places of the scores from the highest to the lowest, 1 where a run of equal scores ends, and what each is.");
   m.def("ranked", &under_weights, nb::arg("weights").noconvert(), nb::arg("owner").noconvert(),
@@ -124,4 +124,4 @@ void bind_ranked(nb::module_& m) {
         "The same for each unit alone, whose events stand together.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::ranked_binding

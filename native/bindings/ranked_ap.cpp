@@ -3,7 +3,7 @@
 
 #include "arrays.hpp"
 
-namespace steelyard {
+namespace steelyard::ranked_ap_binding {
 namespace {
 
 Out<double> under_weights(In2<double> weights, In1<double> truths, In1<std::int64_t> owner, In1<std::uint8_t> hit,
@@ -34,7 +34,7 @@ Out<double> by_unit(In1<double> truths, In1<std::int64_t> owner, In1<std::uint8_
 
 }  // namespace
 
-void bind_ranked_ap(nb::module_& m) {
+void bind(nb::module_& m) {
   m.def("ranked_ap", &under_weights, nb::arg("weights").noconvert(), nb::arg("truths").noconvert(),
         nb::arg("owner").noconvert(), nb::arg("hit").noconvert(), nb::arg("closes").noconvert(), nb::arg("rule"),
         nb::arg("threads") = 0,
@@ -44,4 +44,4 @@ void bind_ranked_ap(nb::module_& m) {
         "Average precision of each unit alone; events sorted by unit, then by falling score.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::ranked_ap_binding

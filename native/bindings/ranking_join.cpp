@@ -9,7 +9,7 @@
 #include "arrays.hpp"
 #include "python_ids.hpp"
 
-namespace steelyard {
+namespace steelyard::ranking_join_binding {
 namespace {
 
 using Bytes = In1<std::uint8_t>;
@@ -117,7 +117,7 @@ Out<std::uint64_t> ranking_sums(Words key, Doubles value, Int64s starts, long th
 
 }  // namespace
 
-void bind_ranking_join(nb::module_& m) {
+void bind(nb::module_& m) {
   m.def("ranking_repeats", &ranking_repeats, nb::arg("text").noconvert(), nb::arg("place").noconvert(),
         nb::arg("key").noconvert(), nb::arg("value").noconvert(), nb::arg("starts").noconvert(), nb::arg("threads") = 0,
         "The first id that appears twice in a query: (row, earlier row), or -1 twice.");
@@ -136,4 +136,4 @@ void bind_ranking_join(nb::module_& m) {
         nb::arg("starts").noconvert(), nb::arg("threads") = 0, "A sum of row hashes for each query.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::ranking_join_binding

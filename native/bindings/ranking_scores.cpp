@@ -3,7 +3,7 @@
 
 #include "arrays.hpp"
 
-namespace steelyard {
+namespace steelyard::ranking_scores_binding {
 namespace {
 
 using Ranks = In1<std::int64_t>;
@@ -60,7 +60,7 @@ Out<double> bpref_by_query(Ranks rank, Relevances relevance, Ranks starts, doubl
 
 }  // namespace
 
-void bind_ranking_scores(nb::module_& m) {
+void bind(nb::module_& m) {
   m.def("ranking_hits", &hits_by_query, nb::arg("rank").noconvert(), nb::arg("relevance").noconvert(),
         nb::arg("starts").noconvert(), nb::arg("k"), nb::arg("level"),
         "Number relevant, hits, sum of precisions at hits, rank of the first hit; one row per query.");
@@ -77,4 +77,4 @@ void bind_ranking_scores(nb::module_& m) {
         nb::arg("starts").noconvert(), nb::arg("level"), "Binary preference.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::ranking_scores_binding

@@ -7,7 +7,7 @@
 #include "solid/kitti.hpp"
 #include "support/checks.hpp"
 
-namespace steelyard {
+namespace steelyard::solid_binding {
 namespace {
 
 using namespace solid;
@@ -254,7 +254,7 @@ Out<double> curves(In1<double> weights, In1<double> truths, In1<double> score, I
 
 }  // namespace
 
-void bind_solid(nb::module_& m) {
+void bind(nb::module_& m) {
   m.def("kitti_match", &match_kitti, nb::arg("view"), nb::arg("truth_begin").noconvert(),
         nb::arg("truth_box").noconvert(), nb::arg("truth_group").noconvert(), nb::arg("truth_own").noconvert(),
         nb::arg("truth_levels").noconvert(), nb::arg("truth_alpha").noconvert(), nb::arg("begin").noconvert(),
@@ -294,4 +294,4 @@ void bind_solid(nb::module_& m) {
         "Precision at 101 recalls for each distance, then confidence and errors at these.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::solid_binding

@@ -11,7 +11,7 @@
 #include "solid/kitti_files.hpp"
 #include "solid/nuscenes_file.hpp"
 
-namespace steelyard {
+namespace steelyard::solid_files_binding {
 namespace {
 
 using namespace solid;
@@ -114,7 +114,7 @@ Found nuscenes_text(nb::bytes text, bool results) {
 
 }  // namespace
 
-void bind_solid_files(nb::module_& m) {
+void bind(nb::module_& m) {
   m.def("read_kitti", &kitti, nb::arg("paths"), nb::arg("results"), nb::arg("threads") = 0,
         "Lines of KITTI's label files as columns; or what is wrong: file, line, field, how many fields, text.");
   m.def("parse_nuscenes", &nuscenes_text, nb::arg("text"), nb::arg("results"), "The same of a text in memory.");
@@ -122,4 +122,4 @@ void bind_solid_files(nb::module_& m) {
         "Boxes of a nuScenes file as columns; or what is wrong: byte, whether it is no JSON, what, sample, key, box.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::solid_files_binding

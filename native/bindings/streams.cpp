@@ -5,7 +5,7 @@
 
 #include "arrays.hpp"
 
-namespace steelyard {
+namespace steelyard::streams_binding {
 namespace {
 
 void feed_boxes(BoxStream& stream, In1<double> score, In1<std::uint16_t> rank, In1<Bits> hit, In1<Bits> ignored) {
@@ -36,7 +36,7 @@ void feed_labels(LabelStream& stream, In1<double> score, In1<std::uint8_t> posit
 
 }  // namespace
 
-void bind_streams(nb::module_& m) {
+void bind(nb::module_& m) {
   nb::class_<BoxStream>(m, "BoxStream", "A class of detections that comes in parts by falling score; units weigh 1.")
       .def(
           "__init__",
@@ -55,4 +55,4 @@ void bind_streams(nb::module_& m) {
       .def("result", &LabelStream::result, "What all parts give.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::streams_binding

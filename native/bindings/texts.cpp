@@ -1,8 +1,8 @@
 // From Python's strings and numbers to flat columns of ids.
 //
 // Ten million strings taken one by one in Python cost seconds, here a tenth of one. These kernels hold the GIL, keep no
-// reference, and turn away (by row number) what is not a string, so that the caller can say where it stands. Runs of
-// equal texts, as a column of queries has them, are stored once.
+// reference, and turn away (by row number) what is not a string, so that the caller can say where it stands. RunsView
+// of equal texts, as a column of queries has them, are stored once.
 #include <algorithm>
 #include <charconv>
 #include <string>
@@ -15,7 +15,7 @@
 #include "python_ids.hpp"
 #include "rankings/id_columns.hpp"
 
-namespace steelyard {
+namespace steelyard::texts_binding {
 namespace {
 
 struct Column {
@@ -163,7 +163,7 @@ Out<std::int64_t> runs_of(In1<std::uint8_t> text, In1<std::uint64_t> place, In1<
 
 }  // namespace
 
-void bind_texts(nb::module_& m) {
+void bind(nb::module_& m) {
   m.def("pack_objects", &pack_objects, nb::arg("array"),
         "Ids of an object array of strings: (text, place, key), or the first row that holds none.");
   m.def("pack_runs", &pack_runs, nb::arg("array"),
@@ -177,4 +177,4 @@ void bind_texts(nb::module_& m) {
         "Rows where the id differs from the one before.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::texts_binding

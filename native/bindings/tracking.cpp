@@ -8,7 +8,7 @@
 #include "support/pool.hpp"
 #include "tracking/tracking.hpp"
 
-namespace steelyard {
+namespace steelyard::tracking_binding {
 namespace {
 
 using tracking::Frame;
@@ -272,7 +272,7 @@ number_rows(nb::bytes text, std::size_t width) {
 
 }  // namespace
 
-void bind_tracking(nb::module_& m) {
+void bind(nb::module_& m) {
   m.def("tracking_overlaps", &box_overlaps, nb::arg("truth").noconvert(), nb::arg("truth_frame").noconvert(),
         nb::arg("truth_ends").noconvert(), nb::arg("prediction").noconvert(), nb::arg("prediction_frame").noconvert(),
         nb::arg("prediction_ends").noconvert(), nb::arg("threads") = 0,
@@ -302,4 +302,4 @@ void bind_tracking(nb::module_& m) {
         "Pair rows with columns at the lowest total, ties as scipy breaks them: the column of each row, or -1.");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::tracking_binding

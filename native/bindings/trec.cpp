@@ -3,7 +3,7 @@
 
 #include "arrays.hpp"
 
-namespace steelyard {
+namespace steelyard::trec_binding {
 namespace {
 
 Tuple<Out<std::uint64_t>, Out<std::uint64_t>, Out<double>, Out<std::int64_t>, Out<std::uint64_t>,
@@ -22,11 +22,11 @@ read(In1<std::uint8_t> file, std::size_t fields, std::size_t value_field, long t
 
 }  // namespace
 
-void bind_trec(nb::module_& m) {
+void bind(nb::module_& m) {
   m.def("read_trec", &read, nb::arg("file").noconvert(), nb::arg("fields"), nb::arg("value_field"),
         nb::arg("threads") = 0,
         "Lines of a TREC file: documents (place, key), values, runs of equal queries (row, place), and "
         "(what is wrong, where, fields).");
 }
 
-}  // namespace steelyard
+}  // namespace steelyard::trec_binding

@@ -231,7 +231,7 @@ void Shapes::draw(SizeOf size_of) {
              " and its image " + std::to_string(height) + " x " + std::to_string(width));
     }
     std::uint32_t* words = packed.data() + one.begin;
-    const Runs mask(words[0], words[1], words + kPackedHead, one.end - one.begin - kPackedHead);
+    const RunsView mask(words[0], words[1], words + kPackedHead, one.end - one.begin - kPackedHead);
     const Extent extent = extent_of(mask);
     pack_head(words, mask, extent);
     const std::array<double, 4> box = box_of(extent);

@@ -13,15 +13,15 @@
 namespace steelyard::language {
 namespace {
 
-constexpr std::size_t kBits = 64, kDirect = 256, kAtOnce = 512;
+constexpr std::size_t kBits = 64, kDirect = 256, kRowsPerTask = 512;
 constexpr std::size_t kWordsKept = std::size_t{1} << 21;  // of columns, 16 MB
 
-struct Word {
+struct BitColumn {
   std::uint64_t up = ~std::uint64_t{0}, down = 0;
 };
 
 // One step of a word: `rise` and `fall` come from the word before it, and go to the next.
-inline Word step(Word v, std::uint64_t match, std::uint64_t& rise, std::uint64_t& fall, unsigned last) {
+inline BitColumn step(BitColumn v, std::uint64_t match, std::uint64_t& rise, std::uint64_t& fall, unsigned last) {
   const std::uint64_t x = match | fall;
   const std::uint64_t same = (((x & v.up) + v.up) ^ v.up) | x | v.down;
   std::uint64_t right = v.down | ~(same | v.up), left = same & v.up;
@@ -134,7 +134,7 @@ class Aligner {
     if (words == 1) return edits + short_rise<1>(b, last);
     if (words == 2) return edits + short_rise<2>(b, last);
     if (words == 3) return edits + short_rise<3>(b, last);
-    column_.assign(words, Word{});
+    column_.assign(words, BitColumn{});
     for (std::uint32_t symbol : b) edits += next(places_.of(symbol), column_.data(), column_.data(), last);
     return edits;
   }
@@ -160,7 +160,7 @@ class Aligner {
       const std::size_t spans = (j + span - 1) / span;
       kept_.resize(spans * words);  // the column before each span
       columns_.resize((span + 1) * words);
-      std::fill_n(columns_.begin(), words, Word{});
+      std::fill_n(columns_.begin(), words, BitColumn{});
       for (std::size_t s = 0; s < spans; ++s) {
         std::copy_n(columns_.begin(), words, kept_.begin() + static_cast<std::ptrdiff_t>(s * words));
         if (s + 1 == spans) break;
@@ -175,9 +175,9 @@ class Aligner {
           next(places_.of(b[first + k]), columns_.data() + k * words, columns_.data() + (k + 1) * words, kBits - 1);
         }
         while (i && j > first) {
-          if (bit(i - 1, (j - first) * words, &Word::up)) {
+          if (bit(i - 1, (j - first) * words, &BitColumn::up)) {
             add(kDeleted, --i, j);
-          } else if (--j && bit(i - 1, (j - first) * words, &Word::down)) {
+          } else if (--j && bit(i - 1, (j - first) * words, &BitColumn::down)) {
             add(kInserted, i, j);
           } else if (a[--i] == b[j]) {
             ++counts[kKept];
@@ -195,7 +195,7 @@ class Aligner {
   // What all columns add, where a column has so few words that they stay in registers.
   template <std::size_t kWords>
   std::int64_t short_rise(View<std::uint32_t> b, unsigned last) const {
-    Word column[kWords];
+    BitColumn column[kWords];
     std::int64_t edits = 0;
     for (std::uint32_t symbol : b) {
       const std::uint64_t* match = places_.of(symbol);
@@ -207,26 +207,26 @@ class Aligner {
     return edits;
   }
   // The column behind `from` for one symbol of the hypothesis; what the last bit adds.
-  std::int64_t next(const std::uint64_t* match, const Word* from, Word* to, unsigned last) const {
+  std::int64_t next(const std::uint64_t* match, const BitColumn* from, BitColumn* to, unsigned last) const {
     std::uint64_t rise = 1, fall = 0;
     const std::size_t words = places_.words();
     for (std::size_t w = 0; w + 1 < words; ++w) to[w] = step(from[w], match[w], rise, fall, kBits - 1);
     to[words - 1] = step(from[words - 1], match[words - 1], rise, fall, last);
     return static_cast<std::int64_t>(rise) - static_cast<std::int64_t>(fall);
   }
-  bool bit(std::size_t i, std::size_t column, std::uint64_t Word::* of) const {
+  bool bit(std::size_t i, std::size_t column, std::uint64_t BitColumn::* of) const {
     return (columns_[column + i / kBits].*of >> (i % kBits)) & 1;
   }
 
   Places places_;
-  std::vector<Word> column_, columns_, kept_;
+  std::vector<BitColumn> column_, columns_, kept_;
 };
 
 template <typename Body>
 void for_rows(std::size_t rows, std::size_t threads, const Body& body) {
-  parallel_for((rows + kAtOnce - 1) / kAtOnce, threads, [&](std::size_t task) {
+  parallel_for((rows + kRowsPerTask - 1) / kRowsPerTask, threads, [&](std::size_t task) {
     Aligner aligner;
-    for (std::size_t i = task * kAtOnce; i < std::min(rows, (task + 1) * kAtOnce); ++i) body(aligner, i);
+    for (std::size_t i = task * kRowsPerTask; i < std::min(rows, (task + 1) * kRowsPerTask); ++i) body(aligner, i);
   });
 }
 

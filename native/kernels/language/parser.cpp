@@ -51,10 +51,10 @@ void step(std::size_t units, const float* in, const float* sum, const float* sca
 }
 
 // So many vectors are multiplied at once that what comes of it is still near when it is read again.
-constexpr std::size_t kAtOnce = 8;
+constexpr std::size_t kWordsAtOnce = 8;
 template <typename F>
 void at_once(std::size_t n, F part) {
-  for (std::size_t from = 0; from < n; from += kAtOnce) part(from, std::min(kAtOnce, n - from));
+  for (std::size_t from = 0; from < n; from += kWordsAtOnce) part(from, std::min(kWordsAtOnce, n - from));
 }
 
 }  // namespace
@@ -192,7 +192,7 @@ void ParserModel::parse_pieces(Pieces& pieces) const {
   read_layer(layer_[0], pieces, s.first.data(), s);
 
   const std::size_t gates = 6 * layer_[1].units;
-  s.sums.resize(std::max({s.sums.size(), kAtOnce * gates, kAtOnce * kSides}));
+  s.sums.resize(std::max({s.sums.size(), kWordsAtOnce * gates, kWordsAtOnce * kSides}));
   at_once(n, [&](std::size_t from, std::size_t count) {
     layer_[1].input.multiply(s.first.data() + from * 2 * layer_[0].units, count, s.sums.data());
     for (std::size_t i = 0; i < count; ++i) {

@@ -13,9 +13,9 @@ namespace {
 
 [[noreturn]] void damaged() { throw std::invalid_argument("the parser's model is damaged"); }
 
-class Reader {
+class ModelReader {
  public:
-  explicit Reader(std::string_view data) : data_(data) {}
+  explicit ModelReader(std::string_view data) : data_(data) {}
   std::string_view bytes(std::size_t count) {
     if (data_.size() < count) throw std::invalid_argument("the parser's model is cut short");
     const std::string_view read = data_.substr(0, count);
@@ -83,7 +83,7 @@ class Crc {
   std::uint32_t crc_ = ~0u;
 };
 
-std::size_t hash_of(std::string_view word) {
+std::size_t slot_hash(std::string_view word) {
   std::uint64_t h = 1469598103934665603ull;
   for (const char c : word) h = (h ^ static_cast<std::uint8_t>(c)) * 1099511628211ull;
   return static_cast<std::size_t>(h ^ (h >> 29));
@@ -119,7 +119,7 @@ void each_affix(std::string_view word, F place) {
 }  // namespace
 
 ParserModel::ParserModel(std::string_view packed) {
-  Reader in(packed);
+  ModelReader in(packed);
   if (in.bytes(8) != "SYPN0001") throw std::invalid_argument("this is no parser model");
   for (auto* names : {&tags_, &relations_}) {
     const std::size_t count = in.size(255);
@@ -136,7 +136,7 @@ ParserModel::ParserModel(std::string_view packed) {
     const std::size_t end = std::min(text_.find('\n', start), text_.size());
     if (end <= start) damaged();
     ends_.push_back(static_cast<std::uint32_t>(end));
-    std::size_t at = hash_of(std::string_view(text_).substr(start, end - start)) & (slots_.size() - 1);
+    std::size_t at = slot_hash(std::string_view(text_).substr(start, end - start)) & (slots_.size() - 1);
     while (slots_[at]) at = (at + 1) & (slots_.size() - 1);
     slots_[at] = static_cast<std::int32_t>(ends_.size());
     start = end + 1;
@@ -169,7 +169,7 @@ ParserModel::ParserModel(std::string_view packed) {
   side_scale_ = in.scales(kSides, width);
   side_bias_ = in.biases(kSides);
   for (auto* fixed : {&root_, &root_relation_}) {
-    for (auto& value : *fixed) value = fixed_point(in.real(Reader::kMostValue));
+    for (auto& value : *fixed) value = fixed_point(in.real(ModelReader::kMostValue));
   }
   for (auto [choice, classes] : {std::pair(&tag_, tags_.size()), std::pair(&relation_, relations_.size())}) {
     std::vector<std::int8_t> weights = in.signed_bytes(classes * kPart);
@@ -192,7 +192,7 @@ ParserModel::ParserModel(std::string_view packed) {
 
 // The vector of a word, and its number or -1; that of an unknown word is put together in `made`.
 const std::int8_t* ParserModel::vector_of(std::string_view word, std::int8_t* made, std::int32_t& number) const {
-  for (std::size_t at = hash_of(word) & (slots_.size() - 1); slots_[at]; at = (at + 1) & (slots_.size() - 1)) {
+  for (std::size_t at = slot_hash(word) & (slots_.size() - 1); slots_[at]; at = (at + 1) & (slots_.size() - 1)) {
     const auto k = static_cast<std::size_t>(slots_[at] - 1);
     const std::size_t start = k ? ends_[k - 1] + 1 : 0;
     if (std::string_view(text_).substr(start, ends_[k] - start) != word) continue;

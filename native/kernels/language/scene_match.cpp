@@ -146,7 +146,7 @@ void each_tuple(std::string_view text, F tuple) {
   }
 }
 
-struct Edge {
+struct GraphEdge {
   std::size_t from, to;
   Concept relation;
 };
@@ -154,7 +154,7 @@ struct Edge {
 struct Graph {
   std::vector<Concept> nodes;
   std::vector<std::vector<Concept>> attributes;
-  std::vector<Edge> edges;
+  std::vector<GraphEdge> edges;
 
   std::size_t node(const Concept& c, bool merging) {
     std::size_t best = nodes.size();
@@ -186,11 +186,11 @@ struct Graph {
       } else if (count == 3) {
         const std::size_t to = node(words[part[2]], merging);
         const Concept& c = words[part[1]];
-        auto same_ends = [&](const Edge& e) { return e.from == from && e.to == to; };
-        for (const Edge& e : edges) {
+        auto same_ends = [&](const GraphEdge& e) { return e.from == from && e.to == to; };
+        for (const GraphEdge& e : edges) {
           if (same_ends(e) && e.relation == c) return;
         }
-        for (Edge& e : edges) {
+        for (GraphEdge& e : edges) {
           if (merging && same_ends(e) && e.relation.similar(c)) return e.relation.merge(c);
         }
         edges.push_back({from, to, c});
@@ -219,7 +219,7 @@ Listed list(const Graph& graph, const Words& words) {
       add({&graph.nodes[i], &a}, 1 << kAttribute | (special ? 1 << special : 0));
     }
   }
-  for (const Edge& e : graph.edges) add({&graph.nodes[e.from], &e.relation, &graph.nodes[e.to]}, 1 << kRelation);
+  for (const GraphEdge& e : graph.edges) add({&graph.nodes[e.from], &e.relation, &graph.nodes[e.to]}, 1 << kRelation);
   return out;
 }
 

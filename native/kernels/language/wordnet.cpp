@@ -14,9 +14,9 @@
 namespace steelyard::language {
 namespace {
 
-class Reader {
+class WordNetReader {
  public:
-  explicit Reader(std::string_view data) : data_(data) {}
+  explicit WordNetReader(std::string_view data) : data_(data) {}
   std::uint8_t byte() {
     if (at_ >= data_.size()) throw std::invalid_argument("the WordNet table is cut short");
     return static_cast<std::uint8_t>(data_[at_++]);
@@ -52,7 +52,7 @@ class Reader {
   std::size_t at_ = 0;
 };
 
-std::uint32_t hash_of(std::string_view word) {
+std::uint32_t word_hash(std::string_view word) {
   std::uint32_t h = 2166136261u;
   for (const char c : word) h = (h ^ static_cast<std::uint8_t>(c)) * 16777619u;
   return h ^ (h >> 15);
@@ -74,7 +74,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kEndings
 }  // namespace
 
 WordNet::WordNet(std::string_view table) {
-  Reader in(table);
+  WordNetReader in(table);
   if (in.bytes(8) != "SYWN0001") throw std::invalid_argument("this is no WordNet table");
   const std::uint32_t lemmas = in.fixed(), exceptions = in.fixed();
   if (lemmas > table.size() || exceptions > table.size()) throw std::invalid_argument("the WordNet table is damaged");
@@ -86,7 +86,7 @@ WordNet::WordNet(std::string_view table) {
     in.word(word);
     const std::uint32_t count = in.number();
     if (count > 0xFFFF || word.size() > 255) throw std::invalid_argument("the WordNet table is damaged");
-    const Entry entry{hash_of(word),
+    const Entry entry{word_hash(word),
                       static_cast<std::uint32_t>(text_.size()),
                       static_cast<std::uint32_t>(ids_.size()),
                       static_cast<std::uint16_t>(count),
@@ -109,7 +109,7 @@ WordNet::WordNet(std::string_view table) {
 }
 
 std::span<const std::uint32_t> WordNet::synsets(std::string_view word) const {
-  const std::uint32_t hash = hash_of(word);
+  const std::uint32_t hash = word_hash(word);
   for (std::size_t at = hash & (slots_.size() - 1); slots_[at].used; at = (at + 1) & (slots_.size() - 1)) {
     const Entry& e = slots_[at];
     if (e.hash == hash && std::string_view(text_).substr(e.start, e.size) == word)

@@ -20,7 +20,7 @@ double iou_of(const Prepared& d, std::size_t i, const Prepared& g, std::size_t j
   return pixel_iou(common_pixels(d.runs[i], g.runs[j]), a.area, b.area, crowd);
 }
 
-inline Extent known_extent(const Runs& packed) { return packed_extent(packed.counts - kPackedHead); }
+inline Extent known_extent(const RunsView& packed) { return packed_extent(packed.counts - kPackedHead); }
 inline Extent known_extent(const Rle& rle) { return extent_of(rle); }
 
 template <typename Masks>
@@ -58,7 +58,7 @@ double MaskIou::of(std::size_t detection, std::size_t truth, bool crowd, double 
   return std::min(iou, iou_of(d_edge_, detection, t_edge_, truth, crowd, least));
 }
 
-void MaskIou::set(bool truth, std::size_t i, const Runs& mask, const Extent& extent, double ratio) {
+void MaskIou::set(bool truth, std::size_t i, const RunsView& mask, const Extent& extent, double ratio) {
   (truth ? t_ : d_).set(i, mask, extent);
   if (!boundary_) return;
   Rle& edge = (truth ? t_rings_ : d_rings_)[i];
@@ -67,7 +67,7 @@ void MaskIou::set(bool truth, std::size_t i, const Runs& mask, const Extent& ext
   (truth ? t_edge_ : d_edge_).set(i, edge, extent_of(edge));
 }
 
-void prepare(MaskIou& similarity, bool truth, const std::vector<Runs>& packed, double ratio, std::size_t threads) {
+void prepare(MaskIou& similarity, bool truth, const std::vector<RunsView>& packed, double ratio, std::size_t threads) {
   prepare_all(similarity, truth, packed, ratio, threads);
 }
 

@@ -14,14 +14,14 @@ std::uint32_t reach_of(std::uint32_t height, std::uint32_t width, double ratio);
 
 // One side as matching needs it: where the counts are, and what tells most pairs apart without them.
 struct Prepared {
-  std::vector<Runs> runs;
+  std::vector<RunsView> runs;
   std::vector<Extent> extent;
 
   void resize(std::size_t n) {
     runs.resize(n);
     extent.resize(n);
   }
-  void set(std::size_t i, const Runs& mask, const Extent& known) {
+  void set(std::size_t i, const RunsView& mask, const Extent& known) {
     runs[i] = mask;
     extent[i] = known;
   }
@@ -33,7 +33,7 @@ class MaskIou : public Similarity {
   MaskIou(std::size_t detections, std::size_t truths, bool boundary);
   double of(std::size_t detection, std::size_t truth, bool crowd, double least) const override;
   // `ratio` above 0 keeps the boundary as well. Every row by itself, from any thread.
-  void set(bool truth, std::size_t i, const Runs& mask, const Extent& extent, double ratio);
+  void set(bool truth, std::size_t i, const RunsView& mask, const Extent& extent, double ratio);
 
  private:
   Prepared d_, t_, d_edge_, t_edge_;
@@ -41,8 +41,8 @@ class MaskIou : public Similarity {
   bool boundary_;
 };
 
-// Prepares one side. Runs must be packed, with the head before their counts.
-void prepare(MaskIou& similarity, bool truth, const std::vector<Runs>& packed, double ratio, std::size_t threads);
+// Prepares one side. RunsView must be packed, with the head before their counts.
+void prepare(MaskIou& similarity, bool truth, const std::vector<RunsView>& packed, double ratio, std::size_t threads);
 void prepare(MaskIou& similarity, bool truth, const std::vector<Rle>& masks, double ratio, std::size_t threads);
 
 }  // namespace steelyard

@@ -11,7 +11,7 @@ namespace {
 constexpr double kFarthest = 2e8;  // of a polygon's coordinate: five times it and differences stay in 32 bits
 constexpr std::size_t kMostCrossings = std::size_t{1} << 27;  // of a polygon with columns: a gigabyte
 
-[[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
+[[noreturn]] void refuse_polygon(const std::string& what) { throw std::invalid_argument(what); }
 
 // a * b + c as pycocotools' own build rounds it. Compilers for 64-bit ARM fuse it into one rounding, those for x86-64
 // make two; about one polygon in a thousand differs by a pixel between the two, and here it is to be the neighbour's
@@ -27,17 +27,17 @@ inline double scaled(double a, double b, double c) {
 }  // namespace
 
 void Polygons::add(const double* xy, std::size_t numbers) {
-  if (numbers % 2) refuse("a polygon of " + std::to_string(numbers) + " numbers: x and y come in pairs");
-  if (numbers < 6) refuse("a polygon of " + std::to_string(numbers / 2) + " points: it needs three");
+  if (numbers % 2) refuse_polygon("a polygon of " + std::to_string(numbers) + " numbers: x and y come in pairs");
+  if (numbers < 6) refuse_polygon("a polygon of " + std::to_string(numbers / 2) + " points: it needs three");
   for (std::size_t i = 0; i < numbers; ++i) {
-    if (!(std::fabs(xy[i]) <= kFarthest)) refuse("a polygon's coordinate is not finite, or beyond 2e8");
+    if (!(std::fabs(xy[i]) <= kFarthest)) refuse_polygon("a polygon's coordinate is not finite, or beyond 2e8");
   }
   xy_.insert(xy_.end(), xy, xy + numbers);
   ends_.push_back(xy_.size());
 }
 
 Rle Polygons::take(std::uint32_t height, std::uint32_t width) {
-  if (ends_.empty()) refuse("there is no polygon");
+  if (ends_.empty()) refuse_polygon("there is no polygon");
   Rle whole = one(xy_.data(), ends_[0] / 2, height, width);
   for (std::size_t i = 1; i < ends_.size(); ++i) {
     std::vector<Rle> both;
@@ -79,7 +79,7 @@ Rle Polygons::one(const double* xy, std::size_t points, std::uint32_t height, st
       --start_[static_cast<std::size_t>(to - first) + 1];
       crossings += static_cast<std::size_t>(to - from) + 1;
     }
-    if (crossings > kMostCrossings) refuse("a polygon crosses more than 2^27 columns");
+    if (crossings > kMostCrossings) refuse_polygon("a polygon crosses more than 2^27 columns");
     std::uint32_t here = 0, before = 0;
     for (std::uint32_t& place : start_) {
       here += place;  // unsigned numbers come back from below 0 as they should

@@ -10,7 +10,7 @@
 namespace steelyard {
 namespace {
 
-[[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
+[[noreturn]] void refuse_mask(const std::string& what) { throw std::invalid_argument(what); }
 
 // The next place at or behind `at` where the bytes are not all `value`.
 std::size_t run_end(const std::uint8_t* p, std::size_t at, std::size_t n, std::uint8_t value) {
@@ -29,10 +29,10 @@ std::size_t run_end(const std::uint8_t* p, std::size_t at, std::size_t n, std::u
 
 void check_size(long long height, long long width) {
   if (height < 0 || width < 0)
-    refuse("a mask's size is negative: " + std::to_string(height) + " x " + std::to_string(width));
+    refuse_mask("a mask's size is negative: " + std::to_string(height) + " x " + std::to_string(width));
   if (height > 0xFFFFFFFFll || width > 0xFFFFFFFFll || (height > 0 && width > 0xFFFFFFFFll / height)) {
-    refuse("a mask of " + std::to_string(height) + " x " + std::to_string(width) +
-           " is too large: 2^32 pixels are the most");
+    refuse_mask("a mask of " + std::to_string(height) + " x " + std::to_string(width) +
+                " is too large: 2^32 pixels are the most");
   }
 }
 
@@ -40,8 +40,8 @@ void check_counts(const Rle& rle) {
   std::uint64_t sum = 0;
   for (std::uint32_t count : rle.counts) sum += count;
   if (sum != rle.pixels()) {
-    refuse("the counts add up to " + std::to_string(sum) + " pixels, the size " + std::to_string(rle.height) + " x " +
-           std::to_string(rle.width) + " has " + std::to_string(rle.pixels()));
+    refuse_mask("the counts add up to " + std::to_string(sum) + " pixels, the size " + std::to_string(rle.height) +
+                " x " + std::to_string(rle.width) + " has " + std::to_string(rle.pixels()));
   }
 }
 
@@ -57,10 +57,10 @@ std::uint64_t counts_from_text(std::string_view text, std::vector<std::uint32_t>
     std::int64_t value = 0;
     int shift = 0;
     for (;;) {
-      if (p == end) refuse("the counts end in the middle of a number");
+      if (p == end) refuse_mask("the counts end in the middle of a number");
       const unsigned c = static_cast<unsigned>(*p++) - 48u;
-      if (c > 63) refuse("the counts hold a character that is none of theirs");
-      if (shift > 30) refuse("the counts hold a number beyond 32 bits");
+      if (c > 63) refuse_mask("the counts hold a character that is none of theirs");
+      if (shift > 30) refuse_mask("the counts hold a number beyond 32 bits");
       value |= static_cast<std::int64_t>(c & 0x1F) << shift;
       shift += 5;
       if (c & 0x20) continue;
@@ -68,7 +68,7 @@ std::uint64_t counts_from_text(std::string_view text, std::vector<std::uint32_t>
       break;
     }
     if (out - begin > 2) value += out[-2];
-    if (value < 0 || value > 0xFFFFFFFFll) refuse("the counts hold a run of " + std::to_string(value) + " pixels");
+    if (value < 0 || value > 0xFFFFFFFFll) refuse_mask("the counts hold a run of " + std::to_string(value) + " pixels");
     *out++ = static_cast<std::uint32_t>(value);
     sum += static_cast<std::uint64_t>(value);
   }
@@ -128,7 +128,7 @@ Rle rle_from_box(const double* box, std::uint32_t height, std::uint32_t width) {
   return polygon.take(height, width);
 }
 
-Extent extent_of(const Runs& mask) {
+Extent extent_of(const RunsView& mask) {
   const std::uint32_t h = mask.height;
   Extent out{0, mask.width, h, 0, 0};
   std::uint32_t at = 0, x = 0, column = 0;  // the column that the last run lies in, and where it begins
@@ -202,8 +202,9 @@ Rle rle_merge(const std::vector<Rle>& masks, bool intersect) {
   for (std::size_t i = 1; i < masks.size(); ++i) {
     const Rle& mask = masks[i];
     if (mask.height != first.height || mask.width != first.width) {
-      refuse("masks of different size cannot be merged: " + std::to_string(first.height) + " x " +
-             std::to_string(first.width) + " and " + std::to_string(mask.height) + " x " + std::to_string(mask.width));
+      refuse_mask("masks of different size cannot be merged: " + std::to_string(first.height) + " x " +
+                  std::to_string(first.width) + " and " + std::to_string(mask.height) + " x " +
+                  std::to_string(mask.width));
     }
     const std::vector<Span> other = spans_of(mask.counts.data(), mask.counts.size());
     next.clear();
@@ -229,7 +230,7 @@ Rle rle_merge(const std::vector<Rle>& masks, bool intersect) {
   return rle_from_spans(whole, first.height, first.width);
 }
 
-std::uint32_t common_pixels(const Runs& a, const Runs& b) {
+std::uint32_t common_pixels(const RunsView& a, const RunsView& b) {
   // Straight on the counts: a mask meets one or two others, so that anything prepared would cost more than it saves.
   const std::uint32_t *p = a.counts, *q = b.counts;
   const std::uint32_t* const p_end = p + a.size / 2 * 2;

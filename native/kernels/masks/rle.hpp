@@ -23,26 +23,26 @@ struct Rle {
 };
 
 // The counts of a mask that lie somewhere else.
-struct Runs {
+struct RunsView {
   std::uint32_t height = 0, width = 0;
   const std::uint32_t* counts = nullptr;
   std::size_t size = 0;
 
-  Runs() = default;
-  Runs(std::uint32_t h, std::uint32_t w, const std::uint32_t* c, std::size_t n)
+  RunsView() = default;
+  RunsView(std::uint32_t h, std::uint32_t w, const std::uint32_t* c, std::size_t n)
       : height(h), width(w), counts(c), size(n) {}
-  Runs(const Rle& rle) : height(rle.height), width(rle.width), counts(rle.counts.data()), size(rle.counts.size()) {}
+  RunsView(const Rle& rle) : height(rle.height), width(rle.width), counts(rle.counts.data()), size(rle.counts.size()) {}
 };
 
 // How many pixels are set, and the smallest box around them: right and low are beyond it, all 0 where nothing is set.
 struct Extent {
   std::uint32_t area = 0, left = 0, top = 0, right = 0, low = 0;
 };
-Extent extent_of(const Runs& mask);
+Extent extent_of(const RunsView& mask);
 
 // Packed, a mask is 32-bit words: height, width, its extent, then the counts.
 constexpr std::size_t kPackedHead = 7;
-inline void pack_head(std::uint32_t* words, const Runs& mask, const Extent& e) {
+inline void pack_head(std::uint32_t* words, const RunsView& mask, const Extent& e) {
   const std::uint32_t head[kPackedHead] = {mask.height, mask.width, e.area, e.left, e.top, e.right, e.low};
   for (std::size_t i = 0; i < kPackedHead; ++i) words[i] = head[i];
 }
@@ -64,7 +64,7 @@ Rle rle_from_text(std::string_view text, long long height, long long width);
 std::uint64_t counts_from_text(std::string_view text, std::vector<std::uint32_t>& counts);
 std::string rle_to_text(const Rle& rle);
 
-// Runs of a mask of bytes, column by column: a run ends where the value changes.
+// RunsView of a mask of bytes, column by column: a run ends where the value changes.
 Rle rle_from_pixels(const std::uint8_t* pixels, std::uint32_t height, std::uint32_t width);
 void rle_to_pixels(const Rle& rle, std::uint8_t* zeroed);
 
@@ -94,7 +94,7 @@ Rle rle_merge(const std::vector<Rle>& masks, bool intersect);
 
 std::vector<Span> spans_of(const std::uint32_t* counts, std::size_t n);
 Rle rle_from_spans(const std::vector<Span>& spans, std::uint32_t height, std::uint32_t width);
-std::uint32_t common_pixels(const Runs& a, const Runs& b);
+std::uint32_t common_pixels(const RunsView& a, const RunsView& b);
 
 // What of a mask lies within `reach` pixels (of the larger of both distances) of where it ends or of the image's edge.
 Rle rle_boundary(const Rle& rle, std::uint32_t reach);

@@ -9,7 +9,7 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t kQueriesATask = 16;
+constexpr std::size_t kQueriesPerJoin = 16;
 constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 
 struct Views {
@@ -76,12 +76,12 @@ std::vector<std::int64_t> turn_around(View<std::int64_t> run_of, std::size_t tru
 }
 
 void find_repeats(const Side& side, long threads, std::int64_t* out) {
-  const std::size_t tasks = (side.queries + kQueriesATask - 1) / kQueriesATask;
+  const std::size_t tasks = (side.queries + kQueriesPerJoin - 1) / kQueriesPerJoin;
   std::vector<std::int64_t> found(2 * tasks, kNone);
   parallel_for(tasks, thread_count(threads), [&](std::size_t task) {
     Repeats repeats;
-    const std::size_t last = std::min(side.queries, (task + 1) * kQueriesATask);
-    for (std::size_t q = task * kQueriesATask; q < last; ++q) {
+    const std::size_t last = std::min(side.queries, (task + 1) * kQueriesPerJoin);
+    for (std::size_t q = task * kQueriesPerJoin; q < last; ++q) {
       std::size_t second = 0, first = 0;
       const auto from = static_cast<std::size_t>(side.start[q]), to = static_cast<std::size_t>(side.start[q + 1]);
       repeats.begin(to - from);
@@ -100,15 +100,15 @@ void find_repeats(const Side& side, long threads, std::int64_t* out) {
 void join_rankings(const Side& truth, const Side& run, const std::vector<std::int64_t>& truth_of,
                    const std::int64_t* order, long threads, const Joined& joined, std::uint64_t* sums,
                    std::int64_t* twice) {
-  const std::size_t tasks = (run.queries + kQueriesATask - 1) / kQueriesATask;
+  const std::size_t tasks = (run.queries + kQueriesPerJoin - 1) / kQueriesPerJoin;
   std::vector<std::int64_t> found(2 * tasks, kNone);
   parallel_for(tasks, thread_count(threads), [&](std::size_t task) {
     JudgedTable table;
     Ranker ranker;
     Repeats repeats;
     std::vector<Judged> judged;
-    const std::size_t last = std::min(run.queries, (task + 1) * kQueriesATask);
-    for (std::size_t r = task * kQueriesATask; r < last; ++r) {
+    const std::size_t last = std::min(run.queries, (task + 1) * kQueriesPerJoin);
+    for (std::size_t r = task * kQueriesPerJoin; r < last; ++r) {
       const auto from = static_cast<std::size_t>(run.start[r]), to = static_cast<std::size_t>(run.start[r + 1]);
       const bool known = truth_of[r] >= 0;
       const auto q = static_cast<std::size_t>(known ? truth_of[r] : 0);
@@ -139,9 +139,9 @@ void join_rankings(const Side& truth, const Side& run, const std::vector<std::in
   });
   first_found(found, twice);
   if (twice[0] < 0) {
-    parallel_for((truth.queries + kQueriesATask - 1) / kQueriesATask, thread_count(threads), [&](std::size_t task) {
-      const std::size_t last = std::min(truth.queries, (task + 1) * kQueriesATask);
-      for (std::size_t q = task * kQueriesATask; q < last; ++q) put_in_order(truth, q, joined.ranks.id, joined.rows);
+    parallel_for((truth.queries + kQueriesPerJoin - 1) / kQueriesPerJoin, thread_count(threads), [&](std::size_t task) {
+      const std::size_t last = std::min(truth.queries, (task + 1) * kQueriesPerJoin);
+      for (std::size_t q = task * kQueriesPerJoin; q < last; ++q) put_in_order(truth, q, joined.ranks.id, joined.rows);
     });
   }
 }
@@ -191,9 +191,9 @@ void row_sums(View<std::uint64_t> key, View<double> value, View<std::int64_t> st
   const std::uint64_t* k = key.data();
   const double* v = value.data();
   const std::int64_t* start = starts.data();
-  parallel_for((queries + kQueriesATask - 1) / kQueriesATask, thread_count(threads), [&](std::size_t task) {
-    const std::size_t last = std::min(queries, (task + 1) * kQueriesATask);
-    for (std::size_t q = task * kQueriesATask; q < last; ++q) {
+  parallel_for((queries + kQueriesPerJoin - 1) / kQueriesPerJoin, thread_count(threads), [&](std::size_t task) {
+    const std::size_t last = std::min(queries, (task + 1) * kQueriesPerJoin);
+    for (std::size_t q = task * kQueriesPerJoin; q < last; ++q) {
       std::uint64_t sum = 0;
       for (std::int64_t i = start[q]; i < start[q + 1]; ++i) sum += row_hash(k[i], v[i]);
       out[q] = sum;

@@ -18,7 +18,7 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t kQueriesATask = 64;
+constexpr std::size_t kQueriesPerTask = 64;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 struct Event {
@@ -36,10 +36,10 @@ void each_query(const JudgedRanks& in, std::size_t width, double* out, Score sco
   const std::size_t queries = in.queries();
   const std::int64_t *start = in.starts.data(), *r = in.rank.data();
   const double* v = in.relevance.data();
-  parallel_for((queries + kQueriesATask - 1) / kQueriesATask, thread_count(0), [&](std::size_t task) {
+  parallel_for((queries + kQueriesPerTask - 1) / kQueriesPerTask, thread_count(0), [&](std::size_t task) {
     Query query;
-    const std::size_t last = std::min(queries, (task + 1) * kQueriesATask);
-    for (std::size_t q = task * kQueriesATask; q < last; ++q) {
+    const std::size_t last = std::min(queries, (task + 1) * kQueriesPerTask);
+    for (std::size_t q = task * kQueriesPerTask; q < last; ++q) {
       query.found.clear();
       query.relevance.assign(v + start[q], v + start[q + 1]);
       bool sorted = true;

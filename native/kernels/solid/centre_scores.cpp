@@ -14,7 +14,7 @@
 namespace steelyard::solid {
 namespace {
 
-constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
 
 double recall_at(int place) { return place == kRecalls - 1 ? 1.0 : place * 0.01; }
 
@@ -132,7 +132,7 @@ class Means {
 void one_row(const CentreEvents& in, std::size_t begin, std::size_t end, double truths, Weighed weigh,
              const CentreRule& rule, double* out, double* curves) {
   const std::size_t width = rule.distances + kErrors;
-  std::fill_n(out, width, kNothing);
+  std::fill_n(out, width, kUndefined);
   if (curves) std::fill_n(curves, (width + 1) * kRecalls, 0.0);
   if (!(truths > 0) || !std::isfinite(truths)) return;
   truths = weigh.scaled(truths);

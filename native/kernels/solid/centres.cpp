@@ -13,7 +13,7 @@ namespace steelyard::solid {
 namespace {
 
 constexpr std::size_t kSamples = 32;  // that a task goes through
-constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoError = std::numeric_limits<double>::quiet_NaN();
 
 // What is left of a division whose result is rounded down.
 double modulo(double x, double period) {
@@ -41,7 +41,7 @@ void errors_of(const double* t, const double* d, std::int32_t t_attribute, std::
   out[1] = scale_error(t, d);
   out[2] = turned(t[5], d[5], half ? std::numbers::pi : 2 * std::numbers::pi);
   out[3] = std::hypot(d[6] - t[6], d[7] - t[7]);
-  out[4] = t_attribute < 0 ? kNothing : t_attribute == d_attribute ? 0 : 1;
+  out[4] = t_attribute < 0 ? kNoError : t_attribute == d_attribute ? 0 : 1;
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ void centre_match(const CentreSide& truth, const CentreSide& detection, View<dou
         }
         bits[j] = 0;
         partner[j] = -1;
-        std::fill_n(errors + kErrors * j, kErrors, kNothing);
+        std::fill_n(errors + kErrors * j, kErrors, kNoError);
         for (std::size_t k = 0; k < distances.size(); ++k) {
           if (!(nearest[k] < distances[k])) continue;
           bits[j] = static_cast<std::uint8_t>(bits[j] | (1u << k));

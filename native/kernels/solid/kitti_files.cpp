@@ -17,9 +17,9 @@ constexpr std::size_t kFiles = 128;  // that a task reads
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 bool ends_field(char c) { return is_blank(c) || c == '\n'; }
 
-class Reader {
+class KittiReader {
  public:
-  Reader(KittiRows& out, bool results) : out_(out), fields_(results ? kResultFields : kTruthFields) {}
+  KittiReader(KittiRows& out, bool results) : out_(out), fields_(results ? kResultFields : kTruthFields) {}
 
   // False where something is wrong.
   bool file(const std::string& path, std::int64_t number) {
@@ -107,7 +107,7 @@ KittiRows read_kitti(const std::vector<std::string>& paths, bool results, long t
   const std::size_t tasks = (paths.size() + kFiles - 1) / kFiles;
   std::vector<KittiRows> parts(tasks);
   parallel_for(tasks, thread_count(threads), [&](std::size_t task) {
-    Reader reader(parts[task], results);
+    KittiReader reader(parts[task], results);
     for (std::size_t f = task * kFiles; f < std::min(paths.size(), (task + 1) * kFiles); ++f) {
       if (!reader.file(paths[f], static_cast<std::int64_t>(f))) break;
     }

@@ -11,7 +11,7 @@
 namespace steelyard::solid {
 namespace {
 
-constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();
 
 enum Key : unsigned {
   kSample,
@@ -30,9 +30,9 @@ constexpr std::string_view kKeyNames[kKeys] = {"sample_token",   "translation", 
                                                "velocity",       "ego_translation", "detection_name", "detection_score",
                                                "attribute_name", "num_pts"};
 
-class Reader {
+class NuscenesReader {
  public:
-  Reader(const char* text, std::size_t size, bool results) : in_(text, size, true), results_(results) {}
+  NuscenesReader(const char* text, std::size_t size, bool results) : in_(text, size, true), results_(results) {}
 
   NuScenesRows file() {
     in_.expect('{', "an object is expected: \"meta\" and \"results\"");
@@ -148,11 +148,11 @@ class Reader {
     }
     if (!(found & (1u << kScore))) {
       if (results_) wrong("the key is missing", kKeyNames[kScore]);
-      out_.score.push_back(kNothing);
+      out_.score.push_back(kNotGiven);
     }
     if (!(found & (1u << kAttribute))) code_of(out_.attribute, codes_[1], "");
-    if (!(found & (1u << kPoints))) out_.points.push_back(kNothing);
-    if (!(found & (1u << kEgo))) out_.ego_offset.insert(out_.ego_offset.end(), 3, kNothing);
+    if (!(found & (1u << kPoints))) out_.points.push_back(kNotGiven);
+    if (!(found & (1u << kEgo))) out_.ego_offset.insert(out_.ego_offset.end(), 3, kNotGiven);
   }
 
   void value(Key key) {
@@ -182,11 +182,11 @@ class Reader {
         if (in_.peek() != *c) in_.stop("an unknown word");
       }
       if (!open) wrong("NaN is no number", key);
-      return kNothing;
+      return kNotGiven;
     }
     if (in_.peek() == 'n' && open) {
       in_.skip();
-      return kNothing;
+      return kNotGiven;
     }
     if (!in_.number_here()) wrong(std::string(in_.kind()) + " where a number is expected", key);
     return in_.number().value;
@@ -197,7 +197,7 @@ class Reader {
     const std::string expected = " where a list of " + std::to_string(count) + " numbers is expected";
     if (in_.peek() == 'n' && open) {
       in_.skip();
-      out.insert(out.end(), count, kNothing);
+      out.insert(out.end(), count, kNotGiven);
       return;
     }
     if (in_.peek() != '[') wrong(in_.kind() + expected, key);
@@ -246,7 +246,7 @@ class Reader {
 }  // namespace
 
 NuScenesRows read_nuscenes(const char* text, std::size_t size, bool results) {
-  Reader reader(text, size, results);
+  NuscenesReader reader(text, size, results);
   try {
     return reader.file();
   } catch (const Fault& fault) {
