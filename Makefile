@@ -100,9 +100,14 @@ BY_HAND = -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE=$(abspath $(PY)) -DSKBU
 # The kernels know no Python: their tests need a compiler and CMake.
 ctest: build/ctest-plain/tested build/ctest-sanitized/tested
 
+# The plain tests take the kernels that the installed module is linked with.
+build/ctest-plain/tested: FLAGS = -DSTEELYARD_BUILT="$$(ls -td $(CURDIR)/build/cp*/native/kernels | head -1)"
+build/ctest-plain/tested: $(VENV)/installed
+build/ctest-sanitized/tested: FLAGS = -DSTEELYARD_SANITIZE=ON
+
 build/ctest-%/tested: $(NATIVE) | $(PY)
 	$(PIP) install cmake
-	$(BIN)/cmake -S native -B $(@D) -DCMAKE_BUILD_TYPE=Release -DSTEELYARD_SANITIZE=$(if $(findstring sanitized,$@),ON,OFF)
+	$(BIN)/cmake -S native -B $(@D) -DCMAKE_BUILD_TYPE=Release $(FLAGS)
 	$(BIN)/cmake --build $(@D) --parallel 2
 	@mkdir -p $(OUT)
 	$(BIN)/ctest --test-dir $(@D) --output-on-failure --output-junit $(abspath $(OUT))/$(notdir $(@D)).xml
@@ -169,7 +174,7 @@ $(PY):
 # Editable, so that the Python sources are used as they stand; a change of the native ones builds again.
 $(VENV)/installed: $(NATIVE) | $(PY)
 	@echo "Building and installing Steelyard (about a minute) ..."
-	@$(PIP) install --editable .
+	@PIP_NO_COMPILE=1 $(PIP) install --editable .
 	@touch $@
 
 $(VENV)/test: $(VENV)/installed requirements/test.txt requirements/constraints.txt

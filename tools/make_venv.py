@@ -37,8 +37,6 @@ def main(folder: str) -> None:
         sys.exit(f"This machine lacks {' and '.join(packages)}. On Debian: sudo apt-get install {' '.join(packages)}")
     print(f"Making a virtual environment in {folder} ...", flush=True)
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    python = Path(folder) / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "--upgrade", "pip"], check=True)
 
 
 if __name__ == "__main__":

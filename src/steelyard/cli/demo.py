@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shlex
 from pathlib import Path
 
@@ -43,6 +44,7 @@ def demo(task: str, output: str) -> None:
     named = {path for path, _ in sample.files}
     options = {name: str(folder / value) if value in named else value for name, value in sample.options.items()}
     said = "".join(f" --{name.replace('_', '-')} {shlex.quote(value)}" for name, value in options.items())
+    say(f"Scoring the sample data of '{task}': model A against the ground truth, then model A against model B.\n")
     say(f"$ steelyard evaluate {task} {truth} {a}{said}" + (f" --by {sample.by}\n" if sample.by else "\n"))
     report = api.evaluate(task, truth, a, by=[sample.by] if sample.by else [], options=options)
     say(report.to_text(terminal_width()))
@@ -56,6 +58,17 @@ def demo(task: str, output: str) -> None:
     say(
         f"\nThe report was written to {folder / 'report.html'};\n"
         f"beside it comparison.html, result.json and the data, so that you can run the lines above."
+    )
+    say(f"\nNext:\n{next_steps(folder)}")
+
+
+def next_steps(folder: Path) -> str:
+    """What to run after the demo: on a CSV, on files of COCO, and the viewer."""
+    viewer = "" if importlib.util.find_spec("starlette") else "   (needs: pip install 'steelyard[view]')"
+    return (
+        "  your own CSV     steelyard evaluate weights truth.csv predictions.csv\n"
+        "  your COCO files  steelyard evaluate boxes instances.json detections.json\n"
+        f"  the viewer       steelyard view {folder}{viewer}"
     )
 
 
