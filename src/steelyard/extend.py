@@ -17,7 +17,7 @@ from steelyard.core.explanation import Explanation
 from steelyard.core.figure import Figure, Listing, Texts
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Axis, Metadata
-from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.metric import Between, Metric, one_of, within_range
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Coverage, Pairs
 from steelyard.core.plan import COUNT, JACKKNIFE, POINT, UNITS, WeightPlan
@@ -51,6 +51,7 @@ __all__ = [
     "POINT",
     "UNITS",
     "Axis",
+    "Between",
     "Block",
     "BoxShape",
     "Category",

@@ -5,14 +5,15 @@ from __future__ import annotations
 import inspect
 import math
 from dataclasses import field, replace
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pytest
 from support.refusal import refused
 
+from steelyard.core.errors import InvalidSpec
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, describe, one_of, within_range
+from steelyard.core.metric import Between, Metric, describe, one_of, within_range
 from steelyard.core.records import Column, Records, Schema
 from steelyard.core.request import Request, takes_settings
 from steelyard.core.spec import Call, Range, parse_spec, parse_value, render_value
@@ -323,6 +324,82 @@ def test_settings_out_of_range() -> None:
         assert refused(lambda value=value: within_range(Spelled(level=value), "level", 0.5, 1)).startswith(
             "metric 'spelled': level"
         )
+
+
+@frozen
+class Settings(Metric):
+    """A metric whose annotations say what its settings may be."""
+
+    name = "settings"
+    title = "Settings"
+    range = (0, 1)
+
+    rule: Literal["mean", "median"] = "mean"
+    exact: bool = False
+    share: Annotated[float, Between(0, 1, open_low=True)] = 0.5
+    bins: Annotated[int, Between(1, 65535, whole=True)] | None = None
+    missed: Literal["skip"] | Annotated[float, Between(0)] = "skip"
+    kind: Annotated[str, Literal["a", "b"]] = "a"
+    other: float | str = 1
+    unknown: NameOfTypeCheckers = 1  # type: ignore[name-defined]  # noqa: F821
+
+    def needs(self) -> tuple[Any, ...]:
+        return ()
+
+    def reduce(self, totals: Any) -> Any:
+        return None
+
+    def check(self) -> None:
+        if self.exact and self.rule == "median":
+            raise InvalidSpec("exact and median exclude each other", remedy="Leave one out.")
+
+
+@frozen
+class OtherDefault(Settings):
+    """The base's limits, with another default."""
+
+    name = "other_default"
+    share: float = 0.7
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"rule": "median"}, {"exact": True}, {"share": 1}, {"share": 1e-9}, {"bins": 1}, {"bins": 65535}, {"missed": 0},
+     {"missed": 3.5}, {"kind": "b"}, {"other": "anything"}, {"unknown": -5}],
+)  # fmt: skip
+def test_settings_that_their_annotations_allow(settings: dict[str, Any]) -> None:
+    Settings(**settings).check_settings()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"rule": "mode"}, "rule cannot be mode. Choose one of: mean, median."),
+        ({"exact": "yes"}, "exact cannot be yes. Choose one of: true, false."),
+        ({"share": 0}, "share cannot be 0. It must be a number more than 0 to 1."),
+        ({"share": math.nan}, "share cannot be nan. It must be a number more than 0 to 1."),
+        ({"share": True}, "share cannot be true. It must be a number more than 0 to 1."),
+        ({"bins": 2.0}, "bins cannot be 2.0. It must be a whole number from 1 to 65535."),
+        ({"bins": 65536}, "bins cannot be 65536. It must be a whole number from 1 to 65535."),
+        ({"missed": -1}, "missed cannot be -1. It must be a number from 0 up, or one of: skip."),
+        ({"missed": "drop"}, "missed cannot be drop. It must be a number from 0 up, or one of: skip."),
+        ({"kind": "c"}, "kind cannot be c. Choose one of: a, b."),
+    ],
+)
+def test_settings_that_their_annotations_refuse(settings: dict[str, Any], message: str) -> None:
+    assert refused(Settings(**settings).check_settings) == f"metric 'settings': {message}"
+
+
+def test_settings_are_checked_before_they_are_checked_together() -> None:
+    assert refused(Settings("median", True).check_settings) == "exact and median exclude each other. Leave one out."
+    assert refused(Settings("mode", True).check_settings).startswith("metric 'settings': rule cannot be mode")
+
+
+def test_another_default_keeps_the_limits_of_the_base() -> None:
+    OtherDefault(share=0.2).check_settings()
+    assert refused(OtherDefault(share=2).check_settings) == (
+        "metric 'other_default': share cannot be 2. It must be a number more than 0 to 1."
+    )
 
 
 SCHEMA = Schema(

@@ -294,7 +294,7 @@ def _build(given: Call, task: Task) -> Metric:
             f"metric '{call.name}' wraps another metric", remedy=f"Example: {call.name}({task.defaults[0]})."
         )
     metric = cls(**settings)
-    metric.check()
+    metric.check_settings()
     return metric
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
+import sys
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Union, get_args, get_origin
 
 from steelyard.core.deprecated import Renamed, adopt_renamed
 from steelyard.core.errors import InvalidSpec, InvalidValue
@@ -172,7 +175,15 @@ class Metric(ABC):
         return describe(type(self)).undefined.removeprefix("when ").rstrip(".")
 
     def check(self) -> None:
-        """Raise InputError where a setting is out of its range."""
+        """Raise InputError where settings do not fit together. What one setting may be is said by its annotation."""
+
+    def check_settings(self) -> None:
+        """Raise InputError where a setting is not what its annotation allows, or where settings do not fit together."""
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if value is not field.default and value != field.default:
+                _check_setting(self, field, value)
+        self.check()
 
     def expand(self, *facts: Any, **none: Any) -> tuple[Metric, ...]:
         """The metrics that this one stands for, where they depend on the data: one for each class, say."""
@@ -256,6 +267,92 @@ def describe(cls: type[Metric]) -> Description:
     return Description(summary, formula, "\n\n".join(meaning), undefined, tuple(lists["Pros:"]), tuple(lists["Cons:"]))
 
 
+@frozen
+class Between:
+    """What a number may be, in the annotation of a setting: `Annotated[float, Between(0, 1)]`.
+
+    Both ends are allowed; with `open_low` the lower one is not. With `whole` it must be an `int`.
+    """
+
+    low: float
+    high: float = float("inf")
+    open_low: bool = False
+    whole: bool = False
+
+    def __contains__(self, value: object) -> bool:
+        if not isinstance(value, int if self.whole else int | float) or isinstance(value, bool):
+            return False
+        return self.low <= value <= self.high and not (self.open_low and value == self.low)
+
+    def __str__(self) -> str:
+        low, high = (f"{end:{'' if self.whole else 'g'}}" for end in (self.low, self.high))
+        start = f"a {'whole ' if self.whole else ''}number {'more than' if self.open_low else 'from'} {low}"
+        return f"{start} up" if self.high == float("inf") else f"{start} to {high}"
+
+
+def _check_setting(metric: Metric, field: dataclasses.Field[Any], value: Any) -> None:
+    """Raise where the annotation of a setting says what it may be, and the value is not that."""
+    allowed = _allowed(type(metric), field.name)
+    if allowed is None or any(value in part for part in allowed):
+        return
+    values, *ranges = allowed
+    named = ", ".join(render_value(one) for one in values if one is not None or not ranges)
+    if not ranges:
+        remedy = f"Choose one of: {named}."
+    else:
+        remedy = f"It must be {' or '.join(map(str, ranges))}{f', or one of: {named}' if named else ''}."
+    raise InvalidSpec(f"metric '{metric.name}': {field.name} cannot be {render_value(value)}", remedy=remedy)
+
+
+@functools.cache
+def _allowed(cls: type[Metric], name: str) -> tuple[Any, ...] | None:
+    """The values and the ranges that a setting may have; None where nothing is said.
+
+    A class that only changes the default of a setting keeps what its base says.
+    """
+    for base in cls.__mro__:
+        if name in getattr(base, "__annotations__", ()):
+            allowed = _listed(_resolved(base, name))
+            if allowed is not None:
+                return allowed
+    return None
+
+
+def _listed(hint: Any) -> tuple[Any, ...] | None:
+    """The values that an annotation lists, then its ranges; None where a part of it allows more."""
+    values: list[Any] = []
+    ranges: list[Between] = []
+    for part in get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,):
+        said = next((one for one in getattr(part, "__metadata__", ()) if _says(one)), part)
+        if said is NoneType:
+            values.append(None)
+        elif said is bool:
+            values += (True, False)
+        elif isinstance(said, Between):
+            ranges.append(said)
+        elif get_origin(said) is Literal:
+            values += get_args(said)
+        else:
+            return None
+    return (tuple(values), *ranges)
+
+
+def _says(part: Any) -> bool:
+    """Whether a part of an annotation says what a setting may be."""
+    return isinstance(part, Between) or get_origin(part) is Literal
+
+
+def _resolved(cls: type, name: str) -> Any:
+    """The annotation of a field, read when it is first needed; None where it names what only type checkers import."""
+    text = cls.__annotations__[name]
+    if not isinstance(text, str):
+        return text
+    try:
+        return eval(text, vars(sys.modules[cls.__module__]))
+    except NameError:
+        return None
+
+
 def one_of(metric: Metric, field: str, *allowed: Any) -> None:
     """Check that a setting has one of the allowed values."""
     value = getattr(metric, field)
@@ -270,10 +367,8 @@ def one_of(metric: Metric, field: str, *allowed: Any) -> None:
 def within_range(metric: Metric, field: str, low: float, high: float, *, open_low: bool = False) -> None:
     """Check that a setting is a number between two ends."""
     value = getattr(metric, field)
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not low <= value <= high or (open_low and value == low):
-        bracket = "more than" if open_low else "from"
+    allowed = Between(low, high, open_low)
+    if value not in allowed:
         raise InvalidSpec(
-            f"metric '{metric.name}': {field} cannot be {render_value(value)}",
-            remedy=f"It must be a number {bracket} {low:g}" + (f" to {high:g}." if high != float("inf") else " up."),
+            f"metric '{metric.name}': {field} cannot be {render_value(value)}", remedy=f"It must be {allowed}."
         )

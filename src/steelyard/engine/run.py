@@ -110,7 +110,7 @@ def metrics_of(task: Task, wanted: Sequence[str | Metric] | None) -> list[Metric
         wanted = task.defaults
     chosen = [m if isinstance(m, Metric) else catalogue.parse(m, task.name) for m in wanted]
     for metric in chosen:
-        metric.check()
+        metric.check_settings()
     if not chosen:
         raise EmptyInput("no metric is asked for", remedy=f"Leave it out for the default set of '{task.name}'.")
     return list(dict.fromkeys(chosen))

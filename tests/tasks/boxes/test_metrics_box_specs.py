@@ -151,7 +151,7 @@ REFUSED: list[tuple[str, str, str, str, str]] = [
         for name in WITH_AREA
         for value in ("tiny", "[1]", "[1, 2, 3]", "[-1, 2]", "[2, 1]", "[a, b]", "5")
     ),
-    *((name, "frequency", "x", "x", "Choose one of: r, c, f.") for name in WITH_GROUP),
+    *((name, "frequency", "x", "x", "Choose one of: r, c, f, none.") for name in WITH_GROUP),
     *((name, "classes", "[]", "()", "Give [name, name].") for name in WITH_GROUP),
     ("map", "classes", "[1.5]", "(1.5,)", "Give [name, name]."),
     ("map", "classes", "1.5", "1.5", "Give [name, name]."),
@@ -161,8 +161,8 @@ REFUSED: list[tuple[str, str, str, str, str]] = [
     ("ap", "rule", "none", "none", "Choose one of: coco, voc, dota, openimages, openimages_v2."),
     ("fbeta", "beta", "-0.5", "-0.5", "It must be a number from 0 to 1e+06."),
     ("fbeta", "beta", "1000001", "1000001", "It must be a number from 0 to 1e+06."),
-    *(("dece", "bins", value, value, "It must be a number from 1 to 1000.") for value in ("0", "1001")),
-    *((name, "bins", "1.5", "1.5", "Give a whole number.") for name in ("dece", "laece")),
+    *(("dece", "bins", value, value, "It must be a whole number from 1 to 1000.") for value in ("0", "1001")),
+    *((name, "bins", "1.5", "1.5", "It must be a whole number from 1 to 1000.") for name in ("dece", "laece")),
     *((name, "edges", "both", "both", "Choose one of: left, right.") for name in ("dece", "laece")),
     *(("laece", "tau", value, value, "It must be a number from 0 to 0.999.") for value in ("-0.1", "1")),
     *(("olrp", "tau", value, value, "It must be a number from 1e-06 to 0.999.") for value in ("0", "1")),

@@ -171,9 +171,9 @@ REFUSED: list[tuple[str, str, str, str, str]] = [
     ("tracking", "hota_sequence", "over", "all", "Choose one of: class_mean, det."),
     *(("boxes3d", name, "level", "any", "Choose one of: easy, moderate, hard, all.") for name in ("kitti_ap", "aos")),
     *(("boxes3d", name, "positions", "41", "Choose one of: 11, 40.") for name in ("kitti_ap", "aos")),
-    *(("boxes3d", name, "overlap", "half", "Choose one of: strict, loose.") for name in ("kitti_ap", "aos")),
+    *(("boxes3d", name, "overlap", "half", "It must be a number from 0 to 1, or one of: strict, loose.") for name in ("kitti_ap", "aos")),
     *(
-        ("boxes3d", name, "overlap", value, "It must be a number from 0 to 1.")
+        ("boxes3d", name, "overlap", value, "It must be a number from 0 to 1, or one of: strict, loose.")
         for name in ("kitti_ap", "aos")
         for value in ("-0.5", "1.5")
     ),

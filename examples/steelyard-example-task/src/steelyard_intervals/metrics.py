@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from steelyard.extend import (
+    Between,
     Floats,
     Metric,
     Requirement,
@@ -15,7 +18,6 @@ from steelyard.extend import (
     TotalsView,
     frozen,
     ratio,
-    within_range,
 )
 from steelyard_intervals.data import Array, covered, events, matched
 
@@ -91,11 +93,7 @@ class TimeIou(Metric):
 class _AtOverlap(Metric):
     at = "iou"
     range = (0.0, 1.0)
-    iou: float = 0.5
-
-    def check(self) -> None:
-        """An overlap is a share."""
-        within_range(self, "iou", 0.0, 1.0, open_low=True)
+    iou: Annotated[float, Between(0.0, 1.0, open_low=True)] = 0.5
 
     def needs(self) -> tuple[Requirement, ...]:
         """The matching at its overlap."""

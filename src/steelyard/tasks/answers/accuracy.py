@@ -7,14 +7,13 @@ A question without an answer scores 0; `of=answered` leaves it out.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Literal
+from typing import Annotated, Literal
 
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.metric import Between, Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement, Sum
 from steelyard.core.weights import Floats, ratio
-from steelyard.language.answers import NORMS
 from steelyard.tasks.answers.sums import (
     AnlsSum,
     BagSum,
@@ -39,10 +38,6 @@ class MeanScore(Metric):
     range = (0.0, 1.0)
 
     of: Of = "all"
-
-    def check(self) -> None:
-        """Check which questions count."""
-        one_of(self, "of", "all", "answered")
 
     @abstractmethod
     def scored(self) -> Sum:
@@ -105,14 +100,8 @@ class Exact(Share):
     title = "Exact match"
     reference = "SQuAD 1.1's script (norm=squad)"
 
-    norm: str = "space"
+    norm: Literal["as_is", "strip", "lower", "space", "squad", "vqa", "number"] = "space"
     unicode: Form = "as_is"
-
-    def check(self) -> None:
-        """Check the names of the normalisations."""
-        super().check()
-        one_of(self, "norm", *NORMS)
-        one_of(self, "unicode", "as_is", "nfc", "nfkc")
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
@@ -151,12 +140,6 @@ class Vqa(MeanScore):
 
     process: Process = "official"
     rule: Rule = "official"
-
-    def check(self) -> None:
-        """Check both rules."""
-        super().check()
-        one_of(self, "process", "official", "always")
-        one_of(self, "rule", "official", "simple")
 
     def scored(self) -> Sum:
         """Accuracy by question."""
@@ -207,16 +190,9 @@ class Anls(MeanScore):
     at = "threshold"
     reference = "the RRC script as VLMEvalKit and lmms-eval carry it"
 
-    threshold: float = 0.5
+    threshold: Annotated[float, Between(0, 1)] = 0.5
     edge: Literal["script", "paper"] = "script"
     length: Literal["raw", "folded"] = "raw"
-
-    def check(self) -> None:
-        """Check threshold and rules."""
-        super().check()
-        within_range(self, "threshold", 0, 1)
-        one_of(self, "edge", "script", "paper")
-        one_of(self, "length", "raw", "folded")
 
     def scored(self) -> Sum:
         """Similarity by question."""
@@ -247,16 +223,9 @@ class Relaxed(Share):
     at = "tolerance"
     reference = "pix2struct's relaxed correctness, as VLMEvalKit and lmms-eval carry it"
 
-    tolerance: float = 0.05
+    tolerance: Annotated[float, Between(0)] = 0.05
     years: Literal["relaxed", "exact"] = "relaxed"
     lenient: bool = False
-
-    def check(self) -> None:
-        """Check tolerance and rules."""
-        super().check()
-        within_range(self, "tolerance", 0, float("inf"))
-        one_of(self, "years", "relaxed", "exact")
-        one_of(self, "lenient", True, False)
 
     @property
     def label(self) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.core.block import SumBlock
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, one_of
+from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement, SharedCache, Sum
@@ -91,10 +91,6 @@ class _OfChoices(ShareOf):
     """Base of what is made of multiple choices: how the option is read is a setting, and is said."""
 
     extract: Extract = "stated"
-
-    def check(self) -> None:
-        """Check how options are read."""
-        one_of(self, "extract", "stated", "strict")
 
     def _chance(self, guess: float, of: float) -> tuple[str, ...]:
         return (f"{self.name}: guessing alone would score {guess / of:.3g}.",) if of else ()
@@ -180,10 +176,6 @@ class _YesNo(Metric):
     range = (0.0, 1.0)
 
     reader: Reader = "word"
-
-    def check(self) -> None:
-        """Check how replies are read."""
-        one_of(self, "reader", *YES_NO)
 
     @abstractmethod
     def shares(self, tp: Floats, fp: Floats, tn: Floats, fn: Floats, yes: Floats, no: Floats) -> tuple[Floats, Floats]:

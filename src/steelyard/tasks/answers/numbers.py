@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.metric import Between, Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.weights import Floats
 from steelyard.tasks.answers.shares import OfSum, ShareOf
@@ -38,15 +38,9 @@ class NumberWithin(ShareOf):
     name = "number"
     title = "Numeric accuracy"
 
-    rel: float = 0.0
-    abs: float = 0.0
+    rel: Annotated[float, Between(0)] = 0.0
+    abs: Annotated[float, Between(0)] = 0.0
     read: Read = "whole"
-
-    def check(self) -> None:
-        """Check the tolerances."""
-        within_range(self, "rel", 0, INFINITY)
-        within_range(self, "abs", 0, INFINITY)
-        one_of(self, "read", "whole", "only")
 
     @property
     def statistic(self) -> NumberHits:
@@ -63,10 +57,6 @@ class _NumberError(OfSum):
     range = (0.0, INFINITY)
 
     read: Read = "whole"
-
-    def check(self) -> None:
-        """Check how numbers are read."""
-        one_of(self, "read", "whole", "only")
 
     @property
     def statistic(self) -> NumberErrors:
@@ -247,13 +237,8 @@ class CountWithin(ShareOf):
     title = "Counts within k"
     at = "k"
 
-    k: int = 1
+    k: Annotated[int, Between(0)] = 1
     read: Read = "whole"
-
-    def check(self) -> None:
-        """Check k, and how numbers are read."""
-        within_range(self, "k", 0, INFINITY)
-        one_of(self, "read", "whole", "only")
 
     @property
     def label(self) -> str:
@@ -287,10 +272,6 @@ class CountExact(ShareOf):
     title = "Exact counts"
 
     read: Read = "whole"
-
-    def check(self) -> None:
-        """Check how numbers are read."""
-        one_of(self, "read", "whole", "only")
 
     @property
     def statistic(self) -> NumberHits:

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, one_of
+from steelyard.core.metric import Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats, ratio
@@ -34,10 +34,6 @@ class _Transcript(Metric):
     by: ClassVar[By] = "words"
 
     unicode: Form = "as_is"
-
-    def check(self) -> None:
-        """Check the form of Unicode."""
-        one_of(self, "unicode", "as_is", "nfc", "nfkc")
 
     @property
     def edits(self) -> EditSums:
@@ -78,11 +74,6 @@ class _Words(_Transcript):
     """Base of the rates of words."""
 
     space: Space = "blank"
-
-    def check(self) -> None:
-        """Check what separates words, too."""
-        super().check()
-        one_of(self, "space", "blank", "any")
 
     @property
     def edits(self) -> EditSums:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from steelyard.core.block import SumBlock
 from steelyard.core.by_group import Arrays, GroupCurve
-from steelyard.core.errors import InvalidSpec, InvalidValue
+from steelyard.core.errors import InvalidValue
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
-from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.metric import Between, Metric
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import RankingBlock
 from steelyard.core.state import TotalsView
@@ -33,7 +33,7 @@ from steelyard.tasks.boxes.matches import (
 )
 from steelyard.tasks.boxes.pairs import BoxPairs
 from steelyard.tasks.boxes.ranking import RankingSummary
-from steelyard.tasks.boxes.settings import MOST, STANDARD_MOST, check_ious, check_most, on_grid, thresholds, with_cap
+from steelyard.tasks.boxes.settings import MOST, STANDARD_MOST, Most, check_ious, on_grid, thresholds, with_cap
 
 Edges = Literal["left", "right"]
 SIDES: tuple[Edges, Edges] = ("left", "right")
@@ -67,17 +67,9 @@ class CalibrationError(Metric):
     reaches_best = False
     range = (0.0, 1.0)
 
-    bins: int = 10
+    bins: Annotated[int, Between(1, 1000, whole=True)] = 10
     edges: Edges = "left"
-    max_dets: int = MOST
-
-    def check(self) -> None:
-        """Check the settings of bins and detections."""
-        one_of(self, "edges", "left", "right")
-        within_range(self, "bins", 1, 1000)
-        if not isinstance(self.bins, int):
-            raise InvalidSpec(f"metric '{self.name}': bins cannot be {self.bins}", remedy="Give a whole number.")
-        check_most(self, "max_dets")
+    max_dets: Most = MOST
 
 
 @frozen
@@ -255,13 +247,8 @@ class LocalisationCalibrationError(CalibrationError):
 
     bins: int = 25
     edges: Edges = "right"
-    max_dets: int = STANDARD_MOST
-    tau: float = 0.1
-
-    def check(self) -> None:
-        """Check every setting."""
-        super().check()
-        within_range(self, "tau", 0, 0.999)
+    max_dets: Most = STANDARD_MOST
+    tau: Annotated[float, Between(0, 0.999)] = 0.1
 
     @property
     def curve(self) -> LocalisationGaps:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import field
+from typing import Annotated
 
 import numpy as np
 
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, within_range
+from steelyard.core.metric import Between, Metric
 from steelyard.core.pairs import Array
 from steelyard.core.spec import Range, render_value
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.boxes.ranking import BestF1Search, RankingFigure, detections
-from steelyard.tasks.boxes.settings import MOST, STANDARD, check_ious, check_most, check_score, class_code
+from steelyard.tasks.boxes.settings import MOST, STANDARD, Most, ScoreThreshold, check_ious, class_code
 from steelyard.tasks.boxes.sums import MatchedOverlap, WorkingCounts
 
 
@@ -25,14 +26,12 @@ class WorkingPoint(Metric):
     range = (0.0, 1.0)
 
     iou: float | Range = 0.5
-    score: float = 0.5
-    max_dets: int = MOST
+    score: ScoreThreshold = 0.5
+    max_dets: Most = MOST
 
     def check(self) -> None:
         """Check every setting."""
         check_ious(self, self.iou)
-        check_score(self)
-        check_most(self, "max_dets")
 
 
 @frozen
@@ -42,9 +41,9 @@ class _AtScore(Metric):
     range = (0.0, 1.0)
 
     iou: float | Range = 0.5
-    score: float = 0.5
+    score: ScoreThreshold = 0.5
     only: str | int | None = field(default=None, metadata={"spec": "label"})
-    max_dets: int = MOST
+    max_dets: Most = MOST
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
@@ -54,8 +53,6 @@ class _AtScore(Metric):
     def check(self) -> None:
         """Check every setting."""
         check_ious(self, self.iou)
-        check_score(self)
-        check_most(self, "max_dets")
 
     @property
     def label(self) -> str:
@@ -198,17 +195,12 @@ class FBeta(_AtScore):
     name = "fbeta"
     title = "F-beta"
 
-    beta: float = 2.0
+    beta: Annotated[float, Between(0, 1e6)] = 2.0
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
         """A miss counts more."""
         return (cls(),)
-
-    def check(self) -> None:
-        """Check every setting."""
-        super().check()
-        within_range(self, "beta", 0, 1e6)
 
     @property
     def label(self) -> str:
@@ -251,12 +243,11 @@ class BestF1(Metric):
     range = (0.0, 1.0)
 
     iou: float = 0.5
-    max_dets: int = MOST
+    max_dets: Most = MOST
 
     def check(self) -> None:
         """Check every setting."""
         check_ious(self, self.iou)
-        check_most(self, "max_dets")
 
     @property
     def search(self) -> BestF1Search:
@@ -339,12 +330,11 @@ class LogAverageMissRate(Metric):
     range = (1e-10, 1)
 
     iou: float = 0.5
-    max_dets: int = MOST
+    max_dets: Most = MOST
 
     def check(self) -> None:
         """Check every setting."""
         check_ious(self, self.iou)
-        check_most(self, "max_dets")
 
     @property
     def curve(self) -> RankingFigure:

@@ -23,7 +23,7 @@ from steelyard.tasks.boxes.calibration import check_shares
 from steelyard.tasks.boxes.matches import AREAS, UNCOUNTED, MatchInput, match_input, overlaps
 from steelyard.tasks.boxes.pairs import BoxPairs
 from steelyard.tasks.boxes.ranking import Detections
-from steelyard.tasks.boxes.settings import MOST, check_ious, check_most
+from steelyard.tasks.boxes.settings import MOST, Most, check_ious
 
 RATES = (0.01, 0.0178, 0.0316, 0.0562, 0.1, 0.1778, 0.3162, 0.5623, 1.0)  # false positives per image, as written there
 SCORES = tuple(0.1 * i for i in range(10))
@@ -91,12 +91,11 @@ class CrowdMissRate(Metric):
     range = (0.0, 1.0)
 
     iou: float = 0.5
-    max_dets: int = MOST
+    max_dets: Most = MOST
 
     def check(self) -> None:
         """Check every setting."""
         check_ious(self, self.iou)
-        check_most(self, "max_dets")
 
     @property
     def curve(self) -> FirstMisses:

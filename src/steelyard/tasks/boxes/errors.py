@@ -9,12 +9,12 @@ errors were repaired.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.metric import Between, Metric
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import Grouped, RankingBlock
 from steelyard.core.state import TotalsView
@@ -235,7 +235,7 @@ class ErrorCost(Metric):
 
     error: Literal["cls", "loc", "both", "dupe", "bkg", "miss", "fp", "fn"] = "loc"
     iou: float = 0.5
-    background: float = 0.1
+    background: Annotated[float, Between(0, 1)] = 0.1
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
@@ -244,9 +244,7 @@ class ErrorCost(Metric):
 
     def check(self) -> None:
         """Check every setting."""
-        one_of(self, "error", *KINDS)
         check_ious(self, self.iou)
-        within_range(self, "background", 0, 1)
 
     @property
     def label(self) -> str:

@@ -11,7 +11,7 @@ from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.boxes.counts import WorkingPoint, by_threshold, mean_over_thresholds
 from steelyard.tasks.boxes.pairs import CLASS
-from steelyard.tasks.boxes.settings import check_score
+from steelyard.tasks.boxes.settings import ScoreThreshold
 from steelyard.tasks.boxes.sums import ClassesSeen, ImageCount, WorkingCounts
 
 IMAGES = ImageCount()
@@ -78,11 +78,10 @@ class FalsePositiveRateImage(Metric):
     better = "lower"
     range = (0.0, 1.0)
 
-    score: float = 0.5
+    score: ScoreThreshold = 0.5
 
     def check(self) -> None:
         """Check the score threshold."""
-        check_score(self)
 
     def needs(self) -> tuple[Requirement, ...]:
         """Classes that an image holds, others that were detected, and images."""

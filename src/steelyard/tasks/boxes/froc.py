@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from steelyard.core.by_group import Arrays, GroupCurve
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
-from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.metric import Between, Metric
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import Grouped, RankingBlock
 from steelyard.core.state import TotalsView
@@ -20,7 +20,7 @@ from steelyard.tasks.boxes.along import EQUAL, Walk, class_means, from_zero
 from steelyard.tasks.boxes.matches import AREAS, UNCOUNTED, Matches, MatchInput, match_input, matches, overlaps
 from steelyard.tasks.boxes.pairs import BoxPairs
 from steelyard.tasks.boxes.ranking import ranking_columns, ranking_of
-from steelyard.tasks.boxes.settings import MOST, check_ious, check_most, with_cap
+from steelyard.tasks.boxes.settings import MOST, Most, check_ious, with_cap
 
 RATES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # false positives per image, as LUNA16 has them
 
@@ -121,13 +121,11 @@ class _AlongFroc(Metric):
 
     iou: float = 0.5
     repeats: Repeats = "ignore"
-    max_dets: int = MOST
+    max_dets: Most = MOST
 
     def check(self) -> None:
         """Check every setting."""
         check_ious(self, self.iou)
-        one_of(self, "repeats", "ignore", "wrong")
-        check_most(self, "max_dets")
 
     @property
     def rates(self) -> tuple[float, ...]:
@@ -173,12 +171,7 @@ class Sensitivity(_AlongFroc):
     title = "Sensitivity"
     at = "fppi"
 
-    fppi: float = 1.0
-
-    def check(self) -> None:
-        """Check every setting."""
-        super().check()
-        within_range(self, "fppi", 1e-6, 1e6)
+    fppi: Annotated[float, Between(1e-6, 1e6)] = 1.0
 
     @property
     def label(self) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from steelyard.core.by_group import Arrays, GroupCurve
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
-from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.metric import Between, Metric
 from steelyard.core.ranking import Grouped, RankingBlock
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Ranking, Requirement, SharedCache, Statistic
@@ -19,7 +19,7 @@ from steelyard.tasks.boxes.along import Walk, class_means, from_zero
 from steelyard.tasks.boxes.matches import AREAS, Matches, matches
 from steelyard.tasks.boxes.pairs import CLASS, BoxPairs
 from steelyard.tasks.boxes.ranking import RankingSummary, ranking_of
-from steelyard.tasks.boxes.settings import MOST, STANDARD_MOST, check_most, with_cap
+from steelyard.tasks.boxes.settings import MOST, STANDARD_MOST, Most, with_cap
 
 PARTS = {"all": 0, "loc": 1, "fp": 2, "fn": 3}
 
@@ -116,9 +116,9 @@ class OptimalLrp(Metric):
     reference = "LRP-Error ec408f3"
     range = (0.0, 1.0)
 
-    tau: float = 0.5
+    tau: Annotated[float, Between(1e-6, 0.999)] = 0.5
     part: Literal["all", "loc", "fp", "fn"] = "all"
-    max_dets: int = STANDARD_MOST
+    max_dets: Most = STANDARD_MOST
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
@@ -127,9 +127,6 @@ class OptimalLrp(Metric):
 
     def check(self) -> None:
         """Check every setting."""
-        within_range(self, "tau", 1e-6, 0.999)
-        one_of(self, "part", *PARTS)
-        check_most(self, "max_dets")
 
     @property
     def label(self) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import field
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from steelyard import _native
 from steelyard.core.errors import Conflict, InvalidSpec, first_few
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, one_of
+from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import RankingBlock
 from steelyard.core.spec import Range, render_value
@@ -35,9 +35,9 @@ from steelyard.tasks.boxes.settings import (
     STANDARD,
     STANDARD_MOST,
     AreaSetting,
+    Most,
     check_area,
     check_ious,
-    check_most,
 )
 
 Frequency = Literal["r", "c", "f"]
@@ -57,8 +57,6 @@ def class_group(metric: Any) -> tuple[Any, ...] | None:
 
 def check_group(metric: Any) -> None:
     """Check the classes of a mean."""
-    if metric.frequency is not None:
-        one_of(metric, "frequency", "r", "c", "f")
     if metric.frequency is not None and metric.classes is not None:
         raise Conflict(f"'{metric}': frequency and classes both say which classes", remedy="Give one of them.")
     listed = metric.classes if isinstance(metric.classes, tuple) else (metric.classes,)
@@ -114,18 +112,13 @@ class _Averaged(Metric):
         return self
 
     def check(self) -> None:
-        """Check `kind`, `ties`, `reduction` and `max_dets`."""
+        """Check that `ties` fits `kind`."""
         given = self.settings
-        one_of(self, "kind", *get_args(Kind))
-        one_of(self, "ties", *get_args(Ties))
-        one_of(self, "reduction", *get_args(Reduction))
         if given.ties == "order" and given.kind not in ("step", "loop"):
             raise InvalidSpec(
                 f"metric '{self.name}': ties cannot be order with kind={given.kind}",
                 remedy="The kinds coco, voc and voc11 always take equal scores in order: leave ties out.",
             )
-        if given.max_dets is not None:
-            check_most(self, "max_dets")
 
     @property
     def range(self) -> tuple[float, float]:  # type: ignore[override]
@@ -209,7 +202,7 @@ class AveragePrecision(_Averaged):
     kind: Kind = "coco"
     iou: float | Range = 0.5
     area: AreaSetting = "all"
-    max_dets: int | None = None
+    max_dets: Most | None = None
     rule: Rule = "coco"
     only: str | int | None = field(default=None, metadata={"spec": "label"})
     ties: Ties = "step"
@@ -223,7 +216,6 @@ class AveragePrecision(_Averaged):
     def check(self) -> None:
         """Check every setting."""
         super().check()
-        one_of(self, "rule", *get_args(Rule))
         check_ious(self, self.iou)
         check_area(self, self.area)
 
@@ -263,7 +255,7 @@ class MeanAveragePrecision(_Averaged):
 
     iou: float | Range = STANDARD
     area: AreaSetting = "all"
-    max_dets: int | None = None
+    max_dets: Most | None = None
     kind: Kind = "coco"
     frequency: Frequency | None = None
     classes: Classes | None = None
@@ -325,7 +317,7 @@ class _AtThreshold(_Averaged):
     iou: ClassVar[float]
 
     area: AreaSetting = "all"
-    max_dets: int | None = None
+    max_dets: Most | None = None
     frequency: Frequency | None = None
     classes: Classes | None = None
     kind: Kind = "coco"
@@ -410,7 +402,7 @@ class AverageRecall(Metric):
     reference = "pycocotools 2.0.11"
     range = (0.0, 1.0)
 
-    max_dets: int = STANDARD_MOST
+    max_dets: Most = STANDARD_MOST
     area: AreaSetting = "all"
     iou: float | Range = STANDARD
 
@@ -424,7 +416,6 @@ class AverageRecall(Metric):
         """Check every setting."""
         check_ious(self, self.iou)
         check_area(self, self.area)
-        check_most(self, "max_dets")
 
     @property
     def label(self) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from steelyard.core.errors import EmptyInput, InvalidSpec, InvalidValue, nearest
 from steelyard.core.metadata import Metadata
-from steelyard.core.metric import Metric, within_range
+from steelyard.core.metric import Between, Metric
 from steelyard.core.spec import Range, render_value
 from steelyard.core.statistic import Statistic
 from steelyard.tasks.boxes.matches import AREAS, IOUS, MOST_RANKED, Area
@@ -23,6 +23,8 @@ STANDARD_MOST = 100  # detections of a class in an image that count in COCO's me
 MOST = MOST_RANKED  # the default of metrics without a cap
 
 AreaSetting = str | tuple[float, float]
+Most = Annotated[int, Between(1, MOST, whole=True)]  # detections of a class in an image that count
+ScoreThreshold = Annotated[float, Between(-1e300, 1e300)]
 
 
 def check_ious(metric: Metric, iou: Any) -> None:
@@ -46,21 +48,6 @@ def check_area(metric: Metric, area: Any) -> None:
             f"metric '{metric.name}': area cannot be {render_value(area)}",
             remedy=f"Choose one of {', '.join(AREAS)}, or two ends in square pixels: [0, 1024].",
         )
-
-
-def check_most(metric: Metric, field: str) -> None:
-    """Check a number of detections."""
-    value = getattr(metric, field)
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST:
-        raise InvalidSpec(
-            f"metric '{metric.name}': {field} cannot be {render_value(value)}",
-            remedy="It must be a whole number from 1 to 65535.",
-        )
-
-
-def check_score(metric: Metric) -> None:
-    """Check a score threshold."""
-    within_range(metric, "score", -1e300, 1e300)
 
 
 def thresholds(iou: float | Range) -> tuple[float, ...]:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import field
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from steelyard.core.by_group import Arrays, GroupCurve
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
-from steelyard.core.metric import Metric, within_range
+from steelyard.core.metric import Between, Metric
 from steelyard.core.ranking import RankingBlock
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats, Weights
 from steelyard.tasks.boxes.along import EQUAL, Walk
 from steelyard.tasks.boxes.ranking import Detections, detections
-from steelyard.tasks.boxes.settings import MOST, check_ious, check_most, class_code
+from steelyard.tasks.boxes.settings import MOST, Most, check_ious, class_code
 
 
 @frozen
@@ -99,13 +99,11 @@ class _Sought(Metric):
 
     iou: float = 0.5
     only: str | int | None = field(default=None, metadata={"spec": "label"})
-    max_dets: int = MOST
+    max_dets: Most = MOST
 
     def check(self) -> None:
         """Check every setting."""
         check_ious(self, self.iou)
-        check_most(self, "max_dets")
-        within_range(self, self.given, 1e-9, 1)
 
     @property
     def least(self) -> float:
@@ -163,7 +161,7 @@ class PrecisionAt(_Sought):
     seeks = "precision"
     given = "recall"
 
-    recall: float = 0.5
+    recall: Annotated[float, Between(1e-9, 1)] = 0.5
 
 
 @frozen
@@ -190,4 +188,4 @@ class RecallAt(_Sought):
     seeks = "recall"
     given = "precision"
 
-    precision: float = 0.9
+    precision: Annotated[float, Between(1e-9, 1)] = 0.9

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
-from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.metric import Between, Metric
 from steelyard.core.ranking import RankingBlock
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import RankingReader, Requirement
 from steelyard.core.weights import Floats, Weights
-from steelyard.tasks.boxes3d.data import LEVELS
-from steelyard.tasks.boxes3d.statistics import VIEWS, KittiAreas, KittiEvents, can_view, truths_of
+from steelyard.tasks.boxes3d.statistics import KittiAreas, KittiEvents, can_view, truths_of
 
 PLACES = 41
 R11, R40, AOS11, AOS40 = range(4)
@@ -55,19 +54,10 @@ class KittiMetric(Metric):
 
     positions_of: ClassVar[tuple[int, int]]
 
-    level: str = "moderate"
-    positions: int = 40
-    overlap: str | float = "strict"
+    level: Annotated[str, Literal["easy", "moderate", "hard", "all"]] = "moderate"
+    positions: Annotated[int, Literal[11, 40]] = 40
+    overlap: Literal["strict", "loose"] | Annotated[float, Between(0, 1)] = "strict"
     only: str | None = field(default=None, metadata={"spec": "label"})
-
-    def check(self) -> None:
-        """Check the level, the recalls and the overlap."""
-        one_of(self, "level", *LEVELS)
-        one_of(self, "positions", 11, 40)
-        if isinstance(self.overlap, str):
-            one_of(self, "overlap", "strict", "loose")
-        else:
-            within_range(self, "overlap", 0, 1)
 
     @property
     def seen(self) -> str:
@@ -173,17 +163,12 @@ class KittiAp(KittiMetric):
     reference = "KITTI devkit_object, evaluate_object.cpp"
     positions_of = (R11, R40)
 
-    view: str = "3d"
+    view: Annotated[str, Literal["bbox", "bev", "3d"]] = "3d"
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
         """Space, the ground by 11 recalls, the image, every truth."""
         return cls(), cls(view="bev", positions=11, overlap="loose"), cls(view="bbox", level="easy"), cls(level="all")
-
-    def check(self) -> None:
-        """Check the view, too."""
-        KittiMetric.check(self)
-        one_of(self, "view", *VIEWS)
 
     @property
     def seen(self) -> str:

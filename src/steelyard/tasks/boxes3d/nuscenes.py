@@ -129,14 +129,14 @@ class CentreMap(CentreMetric):
 
     distance: float | None = None
 
+    def check(self) -> None:
+        """Check the distance."""
+        one_of(self, "distance", None, *DISTANCES.tolist())
+
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
         """All distances, and one."""
         return cls(), cls(distance=2.0)
-
-    def check(self) -> None:
-        """Check the distance."""
-        one_of(self, "distance", None, *DISTANCES.tolist())
 
     @property
     def label(self) -> str:

@@ -8,12 +8,12 @@ references.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, one_of
+from steelyard.core.metric import Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement, Statistic
 from steelyard.core.weights import Floats, ratio
@@ -79,18 +79,13 @@ class Bleu(Metric):
     reference = "pycocoevalcap.bleu"
     range = (0.0, 1.0)
 
-    n: int = 4
+    n: Annotated[int, Literal[1, 2, 3, 4]] = 4
     level: Literal["corpus", "image"] = "corpus"
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
         """BLEU-1 to BLEU-4."""
         return tuple(cls(n) for n in range(1, 5))
-
-    def check(self) -> None:
-        """Check the settings."""
-        one_of(self, "n", 1, 2, 3, 4)
-        one_of(self, "level", "corpus", "image")
 
     @property
     def label(self) -> str:
@@ -138,10 +133,6 @@ class SacreBleu(Metric):
     reference = "sacrebleu.corpus_bleu"
 
     case: Literal["mixed", "lower"] = "mixed"
-
-    def check(self) -> None:
-        """Check the settings."""
-        one_of(self, "case", "mixed", "lower")
 
     def _count(self, of: str) -> OverlapSum:
         tokens: Tokens = "mteval_lower" if self.case == "lower" else "mteval"
@@ -228,10 +219,6 @@ class RougeScore(_Mean):
         """All three kinds."""
         return (cls(1), cls(2), cls("L"))
 
-    def check(self) -> None:
-        """Check the settings."""
-        one_of(self, "kind", 1, 2, "L")
-
     @property
     def label(self) -> str:
         """ROUGE-2 (rouge-score)."""
@@ -277,10 +264,6 @@ class Cider(_Mean):
         """Both forms."""
         return (cls(), cls("plain"))
 
-    def check(self) -> None:
-        """Check the settings."""
-        one_of(self, "form", "d", "plain")
-
     @property
     def label(self) -> str:
         """CIDEr-D or CIDEr."""
@@ -319,10 +302,6 @@ class Meteor(Metric):
     range = (0.0, 1.0)
 
     level: Literal["image", "corpus"] = "image"
-
-    def check(self) -> None:
-        """Check the settings."""
-        one_of(self, "level", "image", "corpus")
 
     def needs(self) -> tuple[Requirement, ...]:
         """The images' scores, or all counts."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from typing import Literal
+from typing import Annotated, Literal
 
 from steelyard.core.errors import InvalidSetting, InvalidSpec
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.metric import Between, Metric, within_range
 from steelyard.core.spec import Range
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats, ratio
-from steelyard.match.ellipses import WEIGHTS
+from steelyard.match.ellipses import WEIGHTS, OwnDistance
 from steelyard.tasks.ellipses.pairing import DistanceName, check_pairing, pairing, take_own_distance, usual_threshold
 from steelyard.tasks.ellipses.ranking import Areas, Detections
 from steelyard.tasks.ellipses.sums import ImageSum, NearPairs
@@ -28,8 +27,8 @@ class _Counted(Metric):
 
     range = (0.0, 1.0)
 
-    iou: float = 0.8
-    distance: DistanceName = "iou"
+    iou: Annotated[float, Between(0, 1, open_low=True)] = 0.8
+    distance: DistanceName | OwnDistance = "iou"
     t: float | None = None
     matching: Literal["greedy", "optimal"] = "greedy"
     weights: tuple[float, ...] = WEIGHTS
@@ -46,7 +45,6 @@ class _Counted(Metric):
     def check(self) -> None:
         """An IoU, or a distance with its threshold; not both."""
         check_pairing(self)
-        within_range(self, "iou", 0, 1, open_low=True)
         if self.distance == "iou" and self.t is not None:
             raise InvalidSpec(f"metric '{self.name}': t is for other distances", remedy=f"Write {self.name}(iou=0.8).")
         if self.distance != "iou" and self.iou != type(self).iou:
@@ -199,7 +197,6 @@ class AveragePrecision(Metric):
 
     def check(self) -> None:
         """IoUs above 0 up to 1, and a kind that exists."""
-        one_of(self, "kind", *KINDS)
         if isinstance(self.iou, Range):
             if not 0 < self.iou.start <= self.iou.stop <= 1:
                 raise InvalidSetting(f"metric 'ap': iou cannot be {self.iou}", remedy="It must be above 0, up to 1.")
@@ -252,11 +249,7 @@ class DetectionRate(Metric):
     at = "pixels"
     range = (0.0, 1.0)
 
-    pixels: float = 5
-
-    def check(self) -> None:
-        """A radius that is not negative."""
-        within_range(self, "pixels", 0, math.inf)
+    pixels: Annotated[float, Between(0)] = 5
 
     @property
     def label(self) -> str:

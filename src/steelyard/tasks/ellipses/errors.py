@@ -6,14 +6,14 @@ A pair is what the matching makes of it, however far apart, unless `within` sets
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Literal
+from typing import Annotated, Literal
 
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.metric import Between, Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement, Sum
 from steelyard.core.weights import Floats, ratio
-from steelyard.match.ellipses import WEIGHTS
+from steelyard.match.ellipses import WEIGHTS, OwnDistance
 from steelyard.tasks.ellipses.pairing import DistanceName, Pairing, check_pairing, pairing, take_own_distance
 from steelyard.tasks.ellipses.sums import AngleSum, AxisSum, CenterSum, DistanceSum, IouSum
 
@@ -28,7 +28,7 @@ class _OfPairs(Metric):
     range = (0.0, INFINITY)
     measured_in = "px"
 
-    distance: DistanceName = "param"
+    distance: DistanceName | OwnDistance = "param"
     within: float | None = None
     matching: Literal["greedy", "optimal"] = "greedy"
     weights: tuple[float, ...] = WEIGHTS
@@ -185,12 +185,6 @@ class AxisError(_OfPairs):
     axis: Literal["both", "major", "minor"] = "both"
     relative: bool = False
 
-    def check(self) -> None:
-        """Check the axis too."""
-        super().check()
-        one_of(self, "axis", "both", "major", "minor")
-        one_of(self, "relative", True, False)
-
     @property
     def label(self) -> str:
         """Name the axis."""
@@ -226,12 +220,7 @@ class AngleError(_OfPairs):
     range = (0, 90)
     measured_in = "°"
 
-    round: float = 0.95
-
-    def check(self) -> None:
-        """Check the roundness too."""
-        super().check()
-        within_range(self, "round", 0, 1, open_low=True)
+    round: Annotated[float, Between(0, 1, open_low=True)] = 0.95
 
     @property
     def statistic(self) -> AngleSum:

@@ -8,7 +8,6 @@ from typing import Literal
 from steelyard.core.errors import InvalidSpec
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.spec import render_value
-from steelyard.match.assign import MATCHINGS
 from steelyard.match.ellipses import DISTANCES, WEIGHTS, OwnDistance
 
 DistanceName = Literal["param", "center", "wasserstein", "iou", "hausdorff", "probiou"]
@@ -49,10 +48,6 @@ def check_pairing(metric: Metric) -> None:
         one_of(metric, "distance", *DISTANCES)
     elif "t" in values and values["t"] is None:
         usual_threshold(metric, values["distance"])
-    if "matching" in values:
-        one_of(metric, "matching", *MATCHINGS)
-    if "normalise" in values:
-        one_of(metric, "normalise", True, False)
     for name in ("t", "within"):
         if values.get(name) is not None:
             check_threshold(metric, name, values["distance"])

@@ -8,12 +8,12 @@ from typing import Literal
 
 from steelyard.align.sets import SetPairs
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, one_of
+from steelyard.core.metric import Metric
 from steelyard.core.plan import UNITS
 from steelyard.core.state import State, TotalsView
 from steelyard.core.statistic import Requirement, SharedCache
 from steelyard.core.weights import Floats, ratio
-from steelyard.match.ellipses import WEIGHTS
+from steelyard.match.ellipses import WEIGHTS, OwnDistance
 from steelyard.tasks.ellipses.matched import Matches, matches
 from steelyard.tasks.ellipses.pairing import (
     DistanceName,
@@ -34,7 +34,7 @@ class Scored(Metric):
 
     range = (0.0, 1.0)
 
-    distance: DistanceName = "param"
+    distance: DistanceName | OwnDistance = "param"
     t: float | None = field(default=None, metadata={"aliases": ("tresh_dist", "thresh_dist")})
     matching: Literal["greedy", "optimal"] = "greedy"
     weights: tuple[float, ...] = WEIGHTS
@@ -139,11 +139,6 @@ class Score(Scored):
     aliases = ("metrics_elps",)
 
     empty: Literal["one", "skip"] = "one"
-
-    def check(self) -> None:
-        """Check what to do with an image without an ellipse."""
-        super().check()
-        one_of(self, "empty", "one", "skip")
 
     @classmethod
     def examples(cls) -> tuple[Score, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
-from steelyard.core.metric import Metric, UnitClasses, one_of
+from steelyard.core.metric import Metric, UnitClasses
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Array, Floats, ratio
@@ -211,10 +211,6 @@ class BalancedAccuracy(LabelMetric):
         """Below guessing an adjusted value is negative: -1 / (K - 1) at the least."""
         return (-1.0 if self.adjusted else 0.0, 1.0)
 
-    def check(self) -> None:
-        """Check that the setting is true or false."""
-        one_of(self, "adjusted", True, False)
-
     def needs(self) -> tuple[Requirement, ...]:
         """Counts by class."""
         return count_needs()
@@ -328,10 +324,6 @@ class CohenKappa(LabelMetric):
     chance = 0.0
 
     weights: Literal["plain", "linear", "quadratic"] = "plain"
-
-    def check(self) -> None:
-        """Check how disagreement is weighed."""
-        one_of(self, "weights", "plain", "linear", "quadratic")
 
     @property
     def label(self) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from steelyard.core.errors import InvalidSpec
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
-from steelyard.core.metric import Metric, one_of
+from steelyard.core.metric import Metric
 from steelyard.core.numerals import as_spec
 from steelyard.core.pairs import Array
 from steelyard.core.state import TotalsView
@@ -88,7 +88,7 @@ class Wrapper(Metric):
             raise InvalidSpec(
                 f"metric '{self}' wraps a metric of one class", remedy=f"Write {self.name}({self.of.name})."
             )
-        self.of.check()
+        self.of.check_settings()
 
     @abstractmethod
     def value(self, totals: TotalsView) -> Floats:
@@ -108,11 +108,6 @@ class Average(Wrapper):
     """Base of the means over classes. Classes without a value are left out and counted, or taken for 0."""
 
     undefined: Literal["skip", "zero"] = "skip"
-
-    def check(self) -> None:
-        """Check what to do with a class that has no value."""
-        super().check()
-        one_of(self, "undefined", "skip", "zero")
 
     def needs(self) -> tuple[Requirement, ...]:
         """What every class has, and how many rows each has."""
@@ -253,7 +248,6 @@ class Micro(Wrapper):
     def check(self) -> None:
         """Check that the metric inside can take all decisions together."""
         super().check()
-        one_of(self, "undefined", "skip", "zero")
         if not isinstance(self.of, CountMetric | RankedMetric):
             raise InvalidSpec(f"metric '{self.of}' has no micro form", remedy=f"Use macro({self.of}).")
 
@@ -365,7 +359,6 @@ class OneVersusOne(Wrapper):
     def check(self) -> None:
         """Check that the metric inside is one of a ranking."""
         super().check()
-        one_of(self, "weighted", True, False)
         if not isinstance(self.of, RankedMetric):
             raise InvalidSpec(f"metric '{self.of}' is not one of a ranking", remedy="Example: ovo(roc_auc).")
 

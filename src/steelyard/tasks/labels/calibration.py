@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
-from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.metric import Between, Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Array, Floats, ratio
@@ -139,10 +139,6 @@ class BrierScore(ProbabilityMean):
 
     form: Literal["auto", "sum", "half"] = "auto"
 
-    def check(self) -> None:
-        """Check which form is asked for."""
-        one_of(self, "form", "auto", "sum", "half")
-
     def overall(self, totals: TotalsView) -> Floats:
         """Mean squared distance over all classes."""
         half = self.form == "half" or (self.form == "auto" and totals.facts.size("class") <= 2)
@@ -185,11 +181,7 @@ class Bins:
 class CalibrationMetric(ProbabilityMetric):
     """Base of the metrics that compare confidence with how often it is right, bin by bin."""
 
-    bins: int = 15
-
-    def check(self) -> None:
-        """Check that there is at least one bin."""
-        within_range(self, "bins", 1, 10_000)
+    bins: Annotated[int, Between(1, 10_000)] = 15
 
     @property
     def squared(self) -> bool:
@@ -285,11 +277,6 @@ class ExpectedCalibrationError(CalibrationMetric):
     def label(self) -> str:
         """Say whether it is debiased."""
         return f"{super().label}, debiased" if self.debias else super().label
-
-    def check(self) -> None:
-        """Check that the setting is true or false."""
-        super().check()
-        one_of(self, "debias", True, False)
 
     def gap(self, bins: Bins) -> Floats:
         """Gaps, each counted by its rows."""
@@ -409,11 +396,7 @@ class ClasswiseCalibrationError(Metric):
     reference = "sklearn.calibration.calibration_curve"
     range = (0.0, 1.0)
 
-    bins: int = 15
-
-    def check(self) -> None:
-        """Check that there is at least one bin."""
-        within_range(self, "bins", 1, 10_000)
+    bins: Annotated[int, Between(1, 10_000)] = 15
 
     @property
     def _single(self) -> ExpectedCalibrationError:

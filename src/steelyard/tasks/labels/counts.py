@@ -11,14 +11,14 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
 from steelyard.core.errors import EmptyInput, InvalidSpec, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
-from steelyard.core.metric import Metric, UnitClasses, within_range
+from steelyard.core.metric import Between, Metric, UnitClasses
 from steelyard.core.pairs import Array
 from steelyard.core.plan import COUNT, POINT
 from steelyard.core.state import Totals, TotalsView
@@ -295,16 +295,11 @@ class CountMetric(PerClass):
 
     negatives: ClassVar[bool] = False  # whether the formula has true negatives
 
-    threshold: float | None = None
+    threshold: Annotated[float, Between(-INFINITY)] | None = None
 
     @abstractmethod
     def value(self, counts: Counts) -> Floats:
         """The formula, for counts of any shape; nan where undefined."""
-
-    def check(self) -> None:
-        """Check that the threshold is a number."""
-        if self.threshold is not None:
-            within_range(self, "threshold", -INFINITY, INFINITY)
 
     @property
     def label(self) -> str:

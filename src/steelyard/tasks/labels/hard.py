@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import within_range
+from steelyard.core.metric import Between
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.labels.counts import INFINITY, CountMetric, Counts, ProportionMetric
 
@@ -110,12 +112,7 @@ class FBeta(ProportionMetric):
     title = "F-beta"
     reference = "sklearn.metrics.fbeta_score(zero_division=nan)"
 
-    beta: float = 1.0
-
-    def check(self) -> None:
-        """Check that beta is a number from 0 up."""
-        super().check()
-        within_range(self, "beta", 0, INFINITY)
+    beta: Annotated[float, Between(0)] = 1.0
 
     @property
     def label(self) -> str:

@@ -6,14 +6,14 @@ step. Sorting is done once; every row of weights is then one walk down the ranki
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 
 from steelyard.core.errors import InvalidValue
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
-from steelyard.core.metric import Metric, Placements, UnitClasses, one_of, within_range
+from steelyard.core.metric import Between, Metric, Placements, UnitClasses
 from steelyard.core.ranking import RankingBlock
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement
@@ -170,11 +170,6 @@ class AveragePrecision(RankedMetric):
     kind: Literal["step", "loop"] = "step"
     ties: Literal["step", "order"] = "step"
 
-    def check(self) -> None:
-        """Check how the sum is taken."""
-        one_of(self, "kind", "step", "loop")
-        one_of(self, "ties", "step", "order")
-
     @property
     def steps(self) -> tuple[str, bool]:
         """As the settings say."""
@@ -315,11 +310,7 @@ class TprAtFpr(AgainstOthers):
     reference = "sklearn.metrics.roc_curve"
     reading = "tpr"
 
-    fpr: float = 0.01
-
-    def check(self) -> None:
-        """Check that the rate is from 0 to 1."""
-        within_range(self, "fpr", 0, 1)
+    fpr: Annotated[float, Between(0, 1)] = 0.01
 
     @property
     def label(self) -> str:

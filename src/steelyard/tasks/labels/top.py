@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
-from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.metric import Between, Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats, ratio
@@ -41,13 +41,8 @@ class TopAccuracy(Metric):
     reference = "sklearn.metrics.top_k_accuracy_score"
     range = (0.0, 1.0)
 
-    k: int = 5
+    k: Annotated[int, Between(1)] = 5
     ties: Literal["first", "last"] = "first"
-
-    def check(self) -> None:
-        """Check that k is a whole number from 1 up."""
-        within_range(self, "k", 1, float("inf"))
-        one_of(self, "ties", "first", "last")
 
     @property
     def label(self) -> str:

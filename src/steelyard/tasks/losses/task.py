@@ -15,14 +15,14 @@ Metrics
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from steelyard.align.join import join_rows
 from steelyard.core.errors import InvalidValue, MissingColumn, Unsupported
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.metric import Between, Metric
 from steelyard.core.options import Options
 from steelyard.core.pairs import Pairs
 from steelyard.core.records import LARGEST, Column, Records, Schema
@@ -30,7 +30,7 @@ from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement
 from steelyard.core.task import Policy, Task
 from steelyard.core.weights import Floats, ratio
-from steelyard.tasks.losses.sums import BOX_LOSSES, SIDES, BoxSum, FocalSum, LossRows, sides
+from steelyard.tasks.losses.sums import SIDES, BoxSum, FocalSum, LossRows, sides
 
 INFINITY = float("inf")
 CLASSES, POSITIVES, BOXES, IGNORED = map(LossRows, ("classes", "positives", "boxes", "ignored"))
@@ -133,13 +133,6 @@ class _Loss(Metric):
         return float(totals[IGNORED][0]), "rows marked to be ignored"
 
 
-def _check_focal(metric: Metric) -> None:
-    within_range(metric, "alpha", 0, 1)
-    within_range(metric, "gamma", 0, 1e6)
-    one_of(metric, "constant_alpha", True, False)
-    within_range(metric, "label_smoothing", 0, 1)
-
-
 @frozen
 class FocalLoss(_Loss):
     r"""Focal loss: cross-entropy in which what is already right counts little.
@@ -166,16 +159,11 @@ class FocalLoss(_Loss):
     aliases = ("focal loss",)
     reference = "effdet.loss.new_focal_loss"
 
-    alpha: float = 0.25
-    gamma: float = 1.5
+    alpha: Annotated[float, Between(0, 1)] = 0.25
+    gamma: Annotated[float, Between(0, 1e6)] = 1.5
     constant_alpha: bool = False
-    label_smoothing: float = 0.0
+    label_smoothing: Annotated[float, Between(0, 1)] = 0.0
     per: Literal["row", "positive"] = "row"
-
-    def check(self) -> None:
-        """Check the settings."""
-        _check_focal(self)
-        one_of(self, "per", "row", "positive")
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
@@ -209,11 +197,7 @@ class FocalLoss(_Loss):
 class _BoxLoss(_Loss):
     """What the two losses of numbers share."""
 
-    delta: float
-
-    def check(self) -> None:
-        """Check delta."""
-        within_range(self, "delta", 0, INFINITY, open_low=True)
+    delta: Annotated[float, Between(0, open_low=True)]
 
     def losses(self) -> BoxSum:
         """The sum of losses."""
@@ -302,22 +286,14 @@ class DetectionLossMetric(_Loss):
     aliases = ("loss",)
     reference = "effdet.loss.loss_fn"
 
-    class_weight: float = 1.0
-    box_weight: float = 1.0
-    alpha: float = 0.25
-    gamma: float = 1.5
+    class_weight: Annotated[float, Between(0, 1e12)] = 1.0
+    box_weight: Annotated[float, Between(0, 1e12)] = 1.0
+    alpha: Annotated[float, Between(0, 1)] = 0.25
+    gamma: Annotated[float, Between(0, 1e6)] = 1.5
     constant_alpha: bool = False
-    label_smoothing: float = 0.0
+    label_smoothing: Annotated[float, Between(0, 1)] = 0.0
     box_loss: Literal["smooth_l1", "huber"] = "smooth_l1"
-    delta: float = 1.0
-
-    def check(self) -> None:
-        """Check the settings."""
-        _check_focal(self)
-        within_range(self, "class_weight", 0, 1e12)
-        within_range(self, "box_weight", 0, 1e12)
-        one_of(self, "box_loss", *BOX_LOSSES)
-        within_range(self, "delta", 0, INFINITY, open_low=True)
+    delta: Annotated[float, Between(0, open_low=True)] = 1.0
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:

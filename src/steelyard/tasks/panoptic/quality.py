@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import field as setting
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from steelyard.core.block import CellsBlock
 from steelyard.core.errors import EmptyInput, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
-from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.metric import Between, Metric
 from steelyard.core.numerals import as_spec
 from steelyard.core.plan import POINT
 from steelyard.core.statistic import Cells, Requirement, SharedCache
@@ -81,16 +81,10 @@ class Quality(Metric):
 
     range = (0.0, 1.0)
 
-    of: str = "all"
+    of: Annotated[str, Literal["all", "things", "stuff", "each"]] = "all"
     only: str | int | None = setting(default=None, metadata={"spec": "label"})
-    iou: float = 0.5
-    overlap: str = "mask"
-
-    def check(self) -> None:
-        """Known words, and thresholds that make pairs unique."""
-        one_of(self, "of", "all", "things", "stuff", "each")
-        one_of(self, "overlap", "mask", "boundary")
-        within_range(self, "iou", 0.5, 1.0)
+    iou: Annotated[float, Between(0.5, 1.0)] = 0.5
+    overlap: Literal["mask", "boundary"] = "mask"
 
     @property
     def label(self) -> str:
@@ -297,11 +291,7 @@ class PanopticQualityDagger(Metric):
     name: ClassVar[str] = "pq_dagger"
     title: ClassVar[str] = "PQ†"
 
-    classes: str = "truth"
-
-    def check(self) -> None:
-        """Known words only."""
-        one_of(self, "classes", "truth", "union")
+    classes: Literal["truth", "union"] = "truth"
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:

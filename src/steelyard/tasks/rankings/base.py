@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Literal
+from typing import Annotated, Literal
 
 from steelyard.core.errors import InvalidSpec
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.metric import Between, Metric
 from steelyard.core.spec import render_value
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement, Sum
@@ -15,6 +15,9 @@ from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.rankings.sums import ALL, Answerable, QueryCount, QueryValue
 
 QUERIES, MISSING, TIED = map(QueryCount, ("queries", "missing", "tied"))
+
+
+Level = Annotated[float, Between(0)]  # the least grade that is relevant
 
 
 @frozen
@@ -40,16 +43,12 @@ class QueryMetric(Metric):
         """The statistic of the queries that have a value."""
 
     def check(self) -> None:
-        """Check the settings that all of them have, and those that some have."""
-        one_of(self, "empty", "skip", "zero")
-        one_of(self, "ties", "id", "input", "single")
+        """Check how many ranks count, where the metric has a cut."""
         k = getattr(self, "k", None)
         if k is not None and (isinstance(k, bool) or not isinstance(k, int) or not 1 <= k < ALL):
             raise InvalidSpec(
                 f"metric '{self.name}': k cannot be {render_value(k)}", remedy="It must be a whole number from 1 up."
             )
-        if hasattr(self, "level"):
-            within_range(self, "level", 0, float("inf"))
 
     def query_count(self) -> Sum:
         """The statistic of the queries that the mean is over."""

@@ -6,12 +6,12 @@ Conventions: `g_i` is the relevance of the document at rank i, 0 where it has no
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
 
 from steelyard.core.errors import InvalidValue
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, one_of, within_range
-from steelyard.tasks.rankings.base import QueryMetric, RelevantMetric
+from steelyard.core.metric import Between, Metric
+from steelyard.tasks.rankings.base import Level, QueryMetric, RelevantMetric
 from steelyard.tasks.rankings.sums import Answerable, BiasedValue, ExpectedValue, GainValue, HitValue, QueryValue
 
 
@@ -41,12 +41,7 @@ class DiscountedGain(QueryMetric):
 
     k: int | None = None
     gain: Literal["linear", "exponential"] = "linear"
-    level: float = 0
-
-    def check(self) -> None:
-        """Check the gain."""
-        super().check()
-        one_of(self, "gain", "linear", "exponential")
+    level: Level = 0
 
     @property
     def label(self) -> str:
@@ -89,8 +84,8 @@ class RankBiasedPrecision(RelevantMetric):
     reaches_best = False
     reference = "ranx: rbp"
 
-    p: float = 0.8
-    level: float = 1
+    p: Annotated[float, Between(0, 1, open_low=True)] = 0.8
+    level: Level = 1
     gain: Literal["binary", "graded"] = "binary"
 
     @property
@@ -101,8 +96,6 @@ class RankBiasedPrecision(RelevantMetric):
     def check(self) -> None:
         """Check that the persistence is a probability."""
         super().check()
-        one_of(self, "gain", "binary", "graded")
-        within_range(self, "p", 0, 1, open_low=True)
         if self.p == 1:
             raise InvalidValue("metric 'rbp': p cannot be 1", remedy="It must be below 1: such a reader never stops.")
 
@@ -136,12 +129,7 @@ class ExpectedReciprocalRank(QueryMetric):
     reference = "ir_measures: ERR (gdeval)"
 
     k: int | None = None
-    max: int = 4
-
-    def check(self) -> None:
-        """Check the highest degree."""
-        super().check()
-        within_range(self, "max", 1, 60)
+    max: Annotated[int, Between(1, 60)] = 4
 
     @property
     def label(self) -> str:

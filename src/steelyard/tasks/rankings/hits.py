@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, one_of
+from steelyard.core.metric import Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.weights import Floats
-from steelyard.tasks.rankings.base import RelevantMetric
+from steelyard.tasks.rankings.base import Level, RelevantMetric
 from steelyard.tasks.rankings.sums import HitValue, PreferenceValue, QueryValue, RPrecisionValue
 
 
@@ -22,7 +22,7 @@ class _AtK(RelevantMetric):
     formula: ClassVar[str]  # of `sums.FORMULAS`
 
     k: int | None = None
-    level: float = 1
+    level: Level = 1
 
     def value(self) -> QueryValue:
         """By the formula."""
@@ -65,11 +65,6 @@ class AveragePrecision(_AtK):
     reference = "pytrec_eval: map, map_cut; ranx: map"
 
     norm: Literal["relevant", "min", "hits"] = "relevant"
-
-    def check(self) -> None:
-        """Check the divisor."""
-        super().check()
-        one_of(self, "norm", "relevant", "min", "hits")
 
     def value(self) -> QueryValue:
         """Sum of precisions at hits, over the norm."""
@@ -268,7 +263,7 @@ class RPrecision(RelevantMetric):
     title = "R-precision"
     reference = "pytrec_eval: Rprec; ranx: r-precision"
 
-    level: float = 1
+    level: Level = 1
 
     def value(self) -> QueryValue:
         """Hits among the first R, over R."""
@@ -297,7 +292,7 @@ class BinaryPreference(RelevantMetric):
     title = "Binary preference"
     reference = "pytrec_eval: bpref; ranx: bpref"
 
-    level: float = 1
+    level: Level = 1
 
     def value(self) -> QueryValue:
         """As the formula says, query by query."""

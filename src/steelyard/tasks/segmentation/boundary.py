@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
 from steelyard import _native
 from steelyard.core.block import CellsBlock
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, within_range
+from steelyard.core.metric import Between, Metric
 from steelyard.core.pairs import Array
 from steelyard.core.statistic import Cells, Requirement, SharedCache
 from steelyard.core.weights import Floats, ratio
@@ -31,11 +31,7 @@ class Banded(Metric):
 
     reference: ClassVar[str] = "boundary-iou-api mask_to_boundary"
 
-    width: float = 0.02
-
-    def check(self) -> None:
-        """A share of the diagonal."""
-        within_range(self, "width", 0.0, 1.0, open_low=True)
+    width: Annotated[float, Between(0.0, 1.0, open_low=True)] = 0.02
 
     def cells(self) -> Cells:
         """Pixels near edges."""
@@ -178,11 +174,7 @@ class BoundaryF1(Metric):
     name: ClassVar[str] = "boundary_f1"
     title: ClassVar[str] = "Boundary F1"
 
-    tolerance: float = 0.0075
-
-    def check(self) -> None:
-        """A share of the diagonal."""
-        within_range(self, "tolerance", 0.0, 1.0)
+    tolerance: Annotated[float, Between(0.0, 1.0)] = 0.0075
 
     def needs(self) -> tuple[Requirement, ...]:
         """Scores by image and class."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from steelyard.core.errors import InvalidSpec, InvalidValue
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
-from steelyard.core.metric import Metric, one_of
+from steelyard.core.metric import Metric
 from steelyard.core.statistic import Cells, Requirement
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.segmentation.counts import HIT, TRUE, ClassPixels, GroupPixels, ImageScore
@@ -107,15 +107,12 @@ class MeanIou(MeanOfClasses):
     title: ClassVar[str] = "Mean IoU"
     reference: ClassVar[str] = "mmsegmentation IoUMetric, hotcoco SemanticEval"
 
-    level: str = "dataset"
-    classes: str = "union"
-    groups: str = "none"
+    level: Annotated[str, Literal["dataset", "image"]] = "dataset"
+    classes: Literal["union", "truth"] = "union"
+    groups: Literal["none", "category"] = "none"
 
     def check(self) -> None:
         """Known words only."""
-        one_of(self, "level", "dataset", "image")
-        one_of(self, "classes", "union", "truth")
-        one_of(self, "groups", "none", "category")
         if self.level == "image" and (self.classes, self.groups, self.without) != ("union", "none", None):
             raise InvalidSpec(f"'{self}': level=image has no other settings", remedy="Leave the others out.")
 

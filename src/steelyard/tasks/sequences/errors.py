@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, one_of
+from steelyard.core.metric import Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats, ratio
@@ -55,10 +55,6 @@ class _Consumed(_Ratio):
     counted = ("sequences", "consumed", "single")
 
     exclude_single: bool = False
-
-    def check(self) -> None:
-        """Check that the setting is true or false."""
-        one_of(self, "exclude_single", True, False)
 
     def reduce(self, totals: TotalsView) -> Floats:
         """As the base, without sequences of one frame where that is asked for: they add 0 to both sums."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from steelyard.core.block import SumBlock
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, within_range
+from steelyard.core.metric import Between, Metric
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement, SharedCache, Sum, sum_by_unit
@@ -50,16 +52,12 @@ class RoundNumbers(Metric):
     measured_in = "%"
     at = "step"
 
-    step: float = 10
+    step: Annotated[float, Between(1e-9, 1e9)] = 10
 
     @property
     def label(self) -> str:
         """Names the round number."""
         return f"Heaping on multiples of {self.step:g}"
-
-    def check(self) -> None:
-        """Check that the round number is positive."""
-        within_range(self, "step", 1e-9, 1e9)
 
     def needs(self) -> tuple[Requirement, ...]:
         """Round numbers in excess, and rows."""

@@ -6,14 +6,14 @@ Conventions: `rows` are the items or frames that were weighed, `y` the true and 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from steelyard.core.block import Pooled
 from steelyard.core.errors import InvalidSpec
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.metric import Between, Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats, ratio
@@ -83,10 +83,6 @@ class MeanAbsolutePercentageError(Metric):
     reference = "sklearn.metrics.mean_absolute_percentage_error"
 
     zero: Literal["skip", "error", "eps"] = "skip"
-
-    def check(self) -> None:
-        """Check the policy for a true weight of 0."""
-        one_of(self, "zero", "skip", "error", "eps")
 
     def needs(self) -> tuple[Requirement, ...]:
         """Relative errors, and the rows that have one."""
@@ -231,11 +227,7 @@ class Within(Metric):
     measured_in = "%"
     at = "percent"
 
-    percent: float = 10
-
-    def check(self) -> None:
-        """Check that the percentage is a positive number."""
-        within_range(self, "percent", 0, INFINITY, open_low=True)
+    percent: Annotated[float, Between(0, open_low=True)] = 10
 
     @property
     def label(self) -> str:

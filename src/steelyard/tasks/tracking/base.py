@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -61,7 +61,7 @@ class TrackMetric(Metric):
     range = (0.0, 1.0)
     ways: ClassVar[tuple[str, ...]] = ("class_mean", "det")
 
-    over: Literal["class_mean", "det", "trackeval"] = "class_mean"
+    over: str = "class_mean"
     only: str | int | None = field(default=None, metadata={"spec": "label"})
 
     def check(self) -> None:

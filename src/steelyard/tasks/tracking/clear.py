@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, within_range
+from steelyard.core.metric import Between, Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Cells, Sum
 from steelyard.core.weights import Floats, ratio
@@ -22,12 +22,7 @@ S = dict[str, Floats]
 class CountedMetric(TrackMetric):
     """A metric of the counts at a threshold of similarity."""
 
-    iou: float = 0.5
-
-    def check(self) -> None:
-        """Check the threshold."""
-        TrackMetric.check(self)
-        within_range(self, "iou", 0, 1, open_low=True)
+    iou: Annotated[float, Between(0, 1, open_low=True)] = 0.5
 
     @property
     def cells(self) -> ClearCells:

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.core.errors import InvalidSpec
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, one_of
+from steelyard.core.metric import Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Cells, Sum
 from steelyard.core.weights import Floats, ratio
@@ -349,11 +349,6 @@ class AssociationLoss(TrackMetric):
     def examples(cls) -> tuple[Metric, ...]:
         """All four kinds."""
         return tuple(cls(part=part) for part in ("split", "miss", "merge", "extra"))
-
-    def check(self) -> None:
-        """Check the kind of mistake."""
-        TrackMetric.check(self)
-        one_of(self, "part", *LOSSES)
 
     @property
     def label(self) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from steelyard.core.errors import InvalidSpec
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.metric import Between, Metric
 from steelyard.tasks.volumes.scores import CaseMetric
 
 INF = float("inf")
@@ -180,14 +180,12 @@ class LesionF1(CaseMetric):
     title: ClassVar[str] = "Lesion-wise F1"
     figure: ClassVar[str] = "lesion_f1"
 
-    dilation: int = 1
-    minimum: float = 0.0
+    dilation: Annotated[int, Between(0, 100)] = 1
+    minimum: Annotated[float, Between(0.0)] = 0.0
 
     def check(self) -> None:
-        """Whole steps, and a size from 0 up."""
+        """Check that the dilation is in whole steps."""
         super().check()
-        within_range(self, "dilation", 0, 100)
-        within_range(self, "minimum", 0.0, INF)
         if self.dilation != int(self.dilation):
             raise InvalidSpec(f"metric '{self.name}': dilation is a whole number", remedy="BraTS takes 1 or 3.")
 
@@ -248,15 +246,8 @@ class LesionHausdorff(LesionF1):
     at: ClassVar[str | None] = "percentile"
     reference: ClassVar[str] = "BraTS-2023-Metrics get_LesionWiseScores"
 
-    percentile: float = 95.0
-    missed: str | float = "diagonal"
-
-    def check(self) -> None:
-        """A percentile above 0, and a known word or a number from 0 up."""
-        super().check()
-        within_range(self, "percentile", 0.0, 100.0, open_low=True)
-        if not isinstance(self.missed, int | float) or isinstance(self.missed, bool) or not self.missed >= 0:
-            one_of(self, "missed", "diagonal")
+    percentile: Annotated[float, Between(0.0, 100.0, open_low=True)] = 95.0
+    missed: Annotated[str, Literal["diagonal"]] | Annotated[float, Between(0)] = "diagonal"
 
     def settings(self) -> dict[str, Any]:
         """The percentile, and what a missed lesion counts as."""

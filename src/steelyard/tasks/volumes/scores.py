@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from steelyard.core.errors import UnknownName, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
-from steelyard.core.metric import Metric, one_of
+from steelyard.core.metric import Between, Metric
 from steelyard.core.numerals import as_spec
 from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats, ratio
@@ -32,8 +32,8 @@ class CaseMetric(Metric):
     range = (0.0, 1.0)
 
     only: str | int | None = field(default=None, metadata={"spec": "label"})
-    average: str = "structure"
-    both_empty: str = "skip"
+    average: Annotated[str, Literal["structure", "case"]] = "structure"
+    both_empty: Literal["skip", "best"] = "skip"
 
     class_axis: ClassVar[str] = "structure"
     figure: ClassVar[str] = "dice"
@@ -41,11 +41,6 @@ class CaseMetric(Metric):
     def settings(self) -> dict[str, Any]:
         """What the state must keep, beside the figure's name."""
         return {"both_empty": self.both_empty}
-
-    def check(self) -> None:
-        """Known words only."""
-        one_of(self, "average", "structure", "case")
-        one_of(self, "both_empty", "skip", "best")
 
     def statistic(self) -> CaseScore:
         """Figures by structure."""
@@ -131,8 +126,8 @@ class SurfaceMetric(CaseMetric):
     left out (`skip`) and counted.
     """
 
-    surface: str = "elements"
-    missed: str | float = "diagonal"
+    surface: Annotated[str, Literal["elements", "voxels"]] = "elements"
+    missed: Annotated[str, Literal["diagonal", "skip", "inf"]] | Annotated[float, Between(0)] = "diagonal"
 
     better: ClassVar[str] = "lower"
     range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
@@ -141,13 +136,6 @@ class SurfaceMetric(CaseMetric):
     def settings(self) -> dict[str, Any]:
         """The surface, and what a missed structure counts as."""
         return {"surface": self.surface, "missed": self.missed, "both_empty": self.both_empty}
-
-    def check(self) -> None:
-        """Known words, and numbers from 0 up."""
-        super().check()
-        one_of(self, "surface", "elements", "voxels")
-        if not isinstance(self.missed, int | float) or isinstance(self.missed, bool) or not self.missed >= 0:
-            one_of(self, "missed", "diagonal", "skip", "inf")
 
     def counted_as(self) -> str:
         """What a missed structure counts as."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from steelyard.core.errors import InvalidSpec
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, one_of, within_range
+from steelyard.core.metric import Between, Metric
 from steelyard.tasks.volumes.scores import SurfaceMetric
 
 INF = float("inf")
@@ -40,9 +40,9 @@ class Hausdorff(SurfaceMetric):
     at: ClassVar[str | None] = "percentile"
     reference: ClassVar[str] = "surface-distance compute_robust_hausdorff, MONAI, MedPy"
 
-    percentile: float | None = None
-    rule: str = "area"
-    like: str | None = None
+    percentile: Annotated[float, Between(0.0, 100.0, open_low=True)] | None = None
+    rule: Annotated[str, Literal["area", "linear", "pooled"]] = "area"
+    like: Annotated[str, Literal["deepmind", "monai", "medpy"]] | None = None
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
@@ -60,10 +60,6 @@ class Hausdorff(SurfaceMetric):
     def check(self) -> None:
         """A percentile above 0, and known customs."""
         super().check()
-        if self.percentile is not None:
-            within_range(self, "percentile", 0.0, 100.0, open_low=True)
-        one_of(self, "rule", "area", "linear", "pooled")
-        one_of(self, "like", None, *LIKE)
         if self.like is not None and (self.surface, self.rule) != ("elements", "area"):
             raise InvalidSpec(f"'{self}': like= says surface and rule itself", remedy="Leave the others out.")
 
@@ -100,12 +96,7 @@ class AverageSurfaceDistance(SurfaceMetric):
     figure: ClassVar[str] = "asd"
     reference: ClassVar[str] = "surface-distance compute_average_surface_distance, MONAI"
 
-    of: str = "prediction"
-
-    def check(self) -> None:
-        """Known words."""
-        super().check()
-        one_of(self, "of", "prediction", "truth")
+    of: Literal["prediction", "truth"] = "prediction"
 
     def settings(self) -> dict[str, Any]:
         """The direction."""
@@ -184,17 +175,12 @@ class SurfaceDice(SurfaceMetric):
     figure: ClassVar[str] = "nsd"
     reference: ClassVar[str] = "surface-distance compute_surface_dice_at_tolerance, MONAI use_subvoxels"
 
-    tolerance: float = 1.0
+    tolerance: Annotated[float, Between(0.0)] = 1.0
 
     @property
     def label(self) -> str:
         """The title with its tolerance."""
         return super().label.replace(self.title, f"{self.title} at {self.tolerance:g} mm", 1)
-
-    def check(self) -> None:
-        """A tolerance from 0 up."""
-        super().check()
-        within_range(self, "tolerance", 0.0, INF)
 
     def settings(self) -> dict[str, Any]:
         """The tolerance."""

@@ -21,7 +21,7 @@ from steelyard.align.join import join_rows
 from steelyard.core.block import SumBlock
 from steelyard.core.errors import InvalidValue
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric, one_of
+from steelyard.core.metric import Metric
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.plain import PlainPair, plain_pair
@@ -140,10 +140,6 @@ class TotalWeightedError(Metric):
     measured_in = "g"
 
     partial: Literal["refuse", "allow"] = "refuse"
-
-    def check(self) -> None:
-        """Check the policy for incomplete dishes."""
-        one_of(self, "partial", "refuse", "allow")
 
     @property
     def label(self) -> str:
