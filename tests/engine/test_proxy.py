@@ -214,7 +214,9 @@ def test_the_command_line_takes_a_file_or_a_column(tmp_path: Path) -> None:
     ):
         both = command("evaluate", "labels", *paths, "--proxy", str(tmp_path / "judge.csv"), *more)
         assert both.returncode == 2
-        assert both.stderr == f"steelyard: --proxy cannot be combined with {name}. Leave one of them out.\n"
+        assert (
+            both.stderr == f"steelyard: --proxy cannot be combined with {name}. Leave one of them out. [E-conflict]\n"
+        )
     compared = command("compare", "labels", *paths, paths[1], "-m", "accuracy", "--proxy", str(tmp_path / "judge.csv"))
     assert (compared.returncode, compared.stderr) == (0, "")
     assert "100 labelled and 100 judged units" in " ".join(compared.stdout.split())

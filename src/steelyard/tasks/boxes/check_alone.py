@@ -38,7 +38,7 @@ def check_ids(side: CheckedSide) -> None:
         rows = _repeated(ids)
         side.report(
             f"duplicate-{what}-id", "error",
-            f"Ids of {listed} stand more than once: boxes of the one are counted with the other.", rows,
+            f"Ids of {listed} appear more than once: boxes of the one are counted with the other.", rows,
             f"Give every {what} an id of its own.", total=len(ids), shown=_id_of(ids),
         )  # fmt: skip
         codes = places(ids, side.image if what == "image" else side.label)
@@ -53,7 +53,7 @@ def check_ids(side: CheckedSide) -> None:
         given = np.flatnonzero(side.id >= 0)
         rows = given[_repeated(side.id[given])]
         side.report(
-            "duplicate-box-id", "error", "Ids of annotations stand more than once: pycocotools keeps only the "
+            "duplicate-box-id", "error", "Ids of annotations appear more than once: pycocotools keeps only the "
             "last of each.",
             rows, "Give every annotation an id of its own.", shown=lambda row: f"{side.place(row)}: id {side.id[row]}",  # type: ignore[index]
         )  # fmt: skip

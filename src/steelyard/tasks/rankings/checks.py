@@ -108,7 +108,7 @@ def scores_equal(data: CheckData) -> Problem | None:
     "Write each document once for a query.", quick=False,
 )  # fmt: skip
 def repeated(data: CheckData) -> Problem | None:
-    """Documents that stand more than once in the list of a query."""
+    """Documents that appear more than once in the list of a query."""
     run = data.prediction
     if not isinstance(run, Rankings) or run.nested is not None or not len(run.values):
         return None
@@ -120,7 +120,7 @@ def repeated(data: CheckData) -> Problem | None:
         return None
     rows = np.sort(order[twice + 1])
     return Problem(
-        "Documents stand more than once in the list of a query.", len(rows), len(run),
+        "Documents appear more than once in the list of a query.", len(rows), len(run),
         tuple(f"{run.where(int(row))}: document '{run.documents[int(row)]}'" for row in rows[:3]),
     )  # fmt: skip
 
