@@ -12,17 +12,15 @@ from typing import Any
 import array_api_strict
 import numpy as np
 import pytest
+import torch  # not lazily: functions that use it are compiled
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.lazy import lazy
 from support.paths import TESTS
 
 from steelyard import losses
 from steelyard.core.errors import InputError
 from steelyard.losses import detection_loss, effdet, focal_loss, huber_loss, smooth_l1_loss
 from steelyard.losses import formula as evaluation
-
-torch = lazy("torch")
 
 GOLDENS = json.loads((TESTS / "goldens" / "losses.json").read_text(encoding="utf-8"))
 ANCHORS, CLASSES = 3, 5
