@@ -702,7 +702,7 @@ def test_fixture(pytester: pytest.Pytester) -> None:
     done = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-p", "no:xdist")
     done.assert_outcomes(passed=3, failed=3, skipped=1)
     done.stdout.fnmatch_lines(
-        ["*the whole interval is above 1", "*lies on both sides of 2.9", "*InputError: rule 'mae >> 2.9'*"]
+        ["*the whole interval is above 1", "*lies on both sides of 2.9", "*InvalidSpec: rule 'mae >> 2.9'*"]
     )
     pytester.makeini("[pytest]\nsteelyard_undecided = skip\n")
     pytester.runpytest_inprocess("-p", "no:cacheprovider", "-p", "no:xdist", "-k", "undecided").assert_outcomes(
