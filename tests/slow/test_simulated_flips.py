@@ -103,3 +103,36 @@ def test_equal_classifiers() -> None:
 
     for spec, count in low_ps(draw, ["accuracy", "macro(f1)", "kappa", "mcc"]).items():
         assert at_most(count, 0.06), spec
+
+
+def detectors(rng: np.random.Generator, images: int = 1200, classes: int = 20) -> Any:
+    """Two detectors with the same chances in every image, which is hard or easy for both."""
+    shares = 1 / (np.arange(classes) + 1) ** 1.2
+    shares /= shares.sum()
+    image = np.repeat(np.arange(images), rng.poisson(3, images) + 1)
+    label = rng.choice(classes, len(image), p=shares)
+    x = 100.0 * (np.arange(len(image)) - np.searchsorted(image, image))
+    hard = rng.random(images)
+
+    def boxes(image: Any, label: Any, x: Any, **more: Any) -> dict[str, Any]:
+        size = np.full(len(x), 50.0)
+        return {"image": image, "label": [f"k{k}" for k in label], "x": x, "y": 0 * x, "w": size, "h": size, **more}
+
+    def detections() -> dict[str, Any]:
+        hits = np.flatnonzero(rng.random(len(image)) < 0.9 - 0.4 * hard[image])
+        false = len(image)
+        return boxes(
+            np.concatenate([image[hits], rng.choice(images, false)]),
+            np.concatenate([label[hits], rng.choice(classes, false, p=shares)]),
+            np.concatenate([x[hits] + rng.exponential(8, len(hits)), 5000 + 1000 * rng.random(false)]),
+            score=np.concatenate([rng.beta(4, 2, len(hits)), rng.beta(2, 4, false)]),
+        )
+
+    return "boxes", boxes(image, label, x), detections(), detections()
+
+
+@pytest.mark.slow
+def test_equal_detectors_on_many_images() -> None:
+    """With more than 1,000 images the influences on a ranking are those of first order."""
+    low = low_ps(detectors, ["map", "map50", "ap(kind=step)", "best_f1"])
+    assert all(at_most(count, 0.05) for count in low.values()), low
