@@ -364,9 +364,21 @@ class OtherDefault(Settings):
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"rule": "median"}, {"exact": True}, {"share": 1}, {"share": 1e-9}, {"bins": 1}, {"bins": 65535}, {"missed": 0},
-     {"missed": 3.5}, {"kind": "b"}, {"other": "anything"}, {"unknown": -5}],
-)  # fmt: skip
+    [
+        {},
+        {"rule": "median"},
+        {"exact": True},
+        {"share": 1},
+        {"share": 1e-9},
+        {"bins": 1},
+        {"bins": 65535},
+        {"missed": 0},
+        {"missed": 3.5},
+        {"kind": "b"},
+        {"other": "anything"},
+        {"unknown": -5},
+    ],
+)
 def test_settings_that_their_annotations_allow(settings: dict[str, Any]) -> None:
     Settings(**settings).check_settings()
 

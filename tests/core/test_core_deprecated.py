@@ -101,9 +101,12 @@ def test_a_metric_that_defines_old_names_works() -> None:
     assert messages == [
         f"Metric.{old} (defined by test_a_metric_that_defines_old_names_works.<locals>.Old) is deprecated, use Metric.{new}"
         for old, new in (
-            ("few", "small_sample"), ("left_out", "excluded"), ("parts", "proportions"), ("why", "undefined_reason")
+            ("few", "small_sample"),
+            ("left_out", "excluded"),
+            ("parts", "proportions"),
+            ("why", "undefined_reason"),
         )
-    ]  # fmt: skip
+    ]
     made: Any = Old()
     assert made.small_sample == "t"
     with pytest.warns(DeprecationWarning, match=r"^Metric\.why is deprecated, use Metric\.undefined_reason$"):
