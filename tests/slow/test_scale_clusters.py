@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
+from support.dying import dies_at_three
 from support.paths import TESTS
 from support.scale_help import Driver, files, write_shards
 
@@ -134,12 +135,6 @@ def test_a_shard_that_kills_its_worker_is_named(scheduler: str) -> None:
     assert result[3] == Failure("its worker died again and again")
     assert [result[i] for i in (0, 1, 2, 4)] == [0, 1, 2, 4]
     assert len(worker_pids(scheduler)) == 2
-
-
-def dies_at_three(number: int) -> int:
-    if number == 3:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return number
 
 
 def wait_for_states(work: Path, wanted: int) -> None:
