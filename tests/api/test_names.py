@@ -20,7 +20,7 @@ def refused(act: Callable[[], Any], message: str, kind: type[Exception] = sy.Inp
 
 
 def test_policies_and_names() -> None:
-    refused(lambda: check_policy(Policy(missing="skp", extra="error")), "missing='skp' is no policy.*'skip'")
+    refused(lambda: check_policy(Policy(missing="skp", extra="error")), "missing='skp' is not a valid policy.*'skip'")
     refused(lambda: parse_tags(["a=1", "a=2"]), "names 'a' twice")
     refused(lambda: parse_tags(["a"]), "'a' is not")
     refused(lambda: sy.convert("a", "b", pixels="half"), "pixels cannot be 'half'")

@@ -227,9 +227,9 @@ def test_a_path_of_5000_characters(here: Path, steelyard, line: str) -> None:
         (["-o", "a.json", "-o", "t.xlsx"], "openpyxl", r"cannot write 't.xlsx': openpyxl is not installed.*\[excel\]"),
         (["-o", "a.json", "--figures", "f"], "vl_convert", r"charts need the package vl-convert-python.*\[report\]"),
         (["-o", "a.json", "--html", "./a.json"], "", r"'\./a\.json' is to be written twice"),
-        (["-o", "a.json", "-o", "t.csv/b.json"], "", r"t\.csv/b\.json: cannot be written: '.*t\.csv' is no folder"),
-        (["-o", "a.json", "--units", "t.csv/u.csv"], "", r"'.*t\.csv' is no folder"),
-        (["-o", "a.json", "--tables", "t.csv/u"], "", r"'.*t\.csv' is no folder"),
+        (["-o", "a.json", "-o", "t.csv/b.json"], "", r"t\.csv/b\.json: cannot be written: '.*t\.csv' is not a folder"),
+        (["-o", "a.json", "--units", "t.csv/u.csv"], "", r"'.*t\.csv' is not a folder"),
+        (["-o", "a.json", "--tables", "t.csv/u"], "", r"'.*t\.csv' is not a folder"),
         (["-o", "a.json", "-o", "b.doc"], "", r"cannot write 'b\.doc': the ending names no format"),
     ],
 )

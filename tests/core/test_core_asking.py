@@ -169,7 +169,7 @@ def test_a_request_keeps_what_it_is_given() -> None:
             None, {"confidence": None, "save_draws": True},
             "without intervals there are no draws to save. Leave --ci out, or --save-draws.",
         ),
-        (None, {"adjust": "hol"}, "'hol' is no correction. Choose one of: max-t, holm, fdr, none."),
+        (None, {"adjust": "hol"}, "'hol' is not a known correction. Choose one of: max-t, holm, fdr, none."),
         (None, {"margin": 0.5}, "margins are 0.5. Give a mapping: {'map': 0.005}."),
         (None, {"seed": -1}, "the seed -1 is negative. Choose a whole number from 0 up."),
         (None, {"seed": 1 << 63}, "the seed has more than 63 bits. Choose a smaller one."),

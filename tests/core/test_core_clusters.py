@@ -152,7 +152,7 @@ def test_a_request_with_clusters() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"sequence": "exat"}, "'exat' is no sequence. Choose one of: exact, approximate."),
+        ({"sequence": "exat"}, "'exat' is not a known sequence. Choose one of: exact, approximate."),
         (
             {"sequence": "exact", "confidence": None},
             "without intervals there is no sequence. Leave --ci out, or --sequence.",
@@ -170,7 +170,7 @@ def test_a_request_with_clusters() -> None:
         ),
         (
             {"judge_correction": "rate", "proxy": "p"},
-            "'rate' is no correction of a judge. Choose difference or rates.",
+            "'rate' is not a known correction of a judge. Choose difference or rates.",
         ),
         ({"judge_correction": "rates"}, "there is no judge to correct. Give its labels as the proxy."),
     ],

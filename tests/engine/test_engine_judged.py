@@ -227,7 +227,7 @@ def test_the_units_with_truth_must_be_judged() -> None:
             {"explain": ["sklearn"]},
             "a proxy cannot be combined with explain: other tools score truth alone. Leave the proxy or explain out.",
         ),
-        ({"judge_correction": "rate"}, "'rate' is no correction of a judge. Choose difference or rates."),
+        ({"judge_correction": "rate"}, "'rate' is not a known correction of a judge. Choose difference or rates."),
     ],
 )
 def test_what_no_proxy_can_have(more: Columns, said: str) -> None:

@@ -124,7 +124,7 @@ def test_flagged_is_no_verdict() -> None:
     b = {**a, "weight": truth + rng.normal(0, 10, 60)}
     assert sy.compare("weights", data, a, b, "mae", adjust="fdr")["mae"].verdict == "flagged"
     assert sy.compare("weights", data, a, b, "mae", adjust="none")["mae"].verdict == "better"
-    with pytest.raises(sy.InputError, match="'bonferroni' is no correction"):
+    with pytest.raises(sy.InputError, match="'bonferroni' is not a known correction"):
         sy.compare("weights", data, a, b, "mae", adjust="bonferroni")
 
 

@@ -157,7 +157,7 @@ ALL_RIGHT = answers([("yes", "yes", 45), ("yes", "no", 5)], (50, 50))
          "a judge's rates of error cannot be combined with cluster"),
         (JUDGED, {"proxy": JUDGED[2], "strata": "label"}, "a proxy cannot be combined with strata"),
         (JUDGED, {"proxy": JUDGED[2], "save_draws": True}, "a proxy cannot be combined with save_draws"),
-        (JUDGED, {"proxy": JUDGED[2], "judge_correction": "rate"}, "'rate' is no correction of a judge"),
+        (JUDGED, {"proxy": JUDGED[2], "judge_correction": "rate"}, "'rate' is not a known correction of a judge"),
         (JUDGED, {"judge_correction": "rates"}, "there is no judge to correct. Give its labels as the proxy"),
         (JUDGED, {"proxy": JUDGED[2], "judge_correction": "rates", "metrics": ["macro(f1)"]},
          "is not the share of units that are right"),

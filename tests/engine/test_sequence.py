@@ -135,7 +135,7 @@ def test_other_metrics_are_approximate() -> None:
             "'macro\\(f1\\)' is no mean of bounded unit scores.*--sequence approx",
         ),
         (60, "macro(f1)", {"sequence": "approximate"}, "with 60 units: an approximate one needs 100"),
-        (60, "accuracy", {"sequence": "always"}, "'always' is no sequence"),
+        (60, "accuracy", {"sequence": "always"}, "'always' is not a known sequence"),
         (60, "accuracy", {"sequence": "exact", "confidence": None}, "without intervals there is no sequence"),
         (60, "accuracy", {"sequence": "exact", "cluster": "label"}, "of clusters, strata or a proxy is not known"),
     ],

@@ -102,7 +102,7 @@ def test_prompts_that_were_not_compared_are_compared_by_their_reports() -> None:
     verdict = sy.gate(held, "mae > baseline", model="two", baseline="one").verdicts[0]
     assert (verdict.value, verdict.baseline) == (4.0, 2.5)  # errors 2, 3, 5, 6 and 1, 2, 3, 4
     assert refused(lambda: sy.gate(held, "mae > baseline", model="two", baseline="two")) == (
-        "a model is no baseline of itself. Name another one."
+        "a model cannot be its own baseline. Name another one."
     )
 
 

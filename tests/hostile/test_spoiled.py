@@ -360,7 +360,7 @@ def test_wrong_rules_and_specs_are_messages() -> None:
     report = sy.read(RELEASED / "weights.report.json")
     assert isinstance(report, sy.Report)
     for rule in (None, 3, [None], [["mae > 3"]]):
-        with pytest.raises(sy.InputError, match="is no rule"):
+        with pytest.raises(sy.InputError, match="is not a rule"):
             sy.gate(report, rule)  # type: ignore[arg-type]
     with pytest.raises(KeyError, match="3 is no spec of a metric"):
         report[3]  # type: ignore[index]

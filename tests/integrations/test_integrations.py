@@ -60,7 +60,7 @@ def test_a_scorer_of_scikit_learn() -> None:
     assert scorer("roc_auc", response="decision_function")(fitted, X, Y > 0) == pytest.approx(
         sklearn_metrics.roc_auc_score(Y > 0, fitted.decision_function(X))
     )
-    with pytest.raises(sy.InputError, match="'prdict' is no method"):
+    with pytest.raises(sy.InputError, match="'prdict' is not a valid method"):
         scorer("accuracy", response="prdict")
     with pytest.raises(sy.InputError, match="neither better nor worse"):
         scorer("bias", "weights")

@@ -94,7 +94,7 @@ def test_rankings_from_plain_records() -> None:
     assert ([made.documents[row] for row in (0, 1)], made.queries.tolist()) == (["7", "8"], ["1"])
     empty = Records("x", {"query": np.array([1]), "doc": as_object([""]), "relevance": np.ones(1)}, {})
     assert refused(lambda: as_rankings(empty, ("query", "doc"))) == (
-        "the id in row 0 is no text, or too long. Give every row a short id."
+        "the id in row 0 is not text, or too long. Give every row a short id."
     )
     for _ in range(2):
         report = sy.evaluate("rankings", made, {"1": {"7": 0.5, "8": 0.9}}, "ap", confidence=None)

@@ -149,10 +149,10 @@ def test_prompts_of_a_score(folder: Path) -> None:
     [
         ("lineup", {}, "holds several models: base, ours, small. Name one with --model NAME."),
         ("lineup", {"model": "our"}, "has no model 'our'"),
-        ("lineup", {"model": "ours", "baseline": "ours"}, "a model is no baseline of itself"),
+        ("lineup", {"model": "ours", "baseline": "ours"}, "a model cannot be its own baseline"),
         ("lineup", {"model": "ours", "baseline": "bas"}, "bas: no such file"),
         ("vlm-score", {}, "holds several models: plain, named."),
-        ("vlm-score", {"model": "plain", "baseline": "plain"}, "a model is no baseline of itself"),
+        ("vlm-score", {"model": "plain", "baseline": "plain"}, "a model cannot be its own baseline"),
         ("report", {"model": "ours"}, "is a report, which holds no model by name"),
         ("report", {"baseline": "LINEUP"}, "is a lineup: it holds several models"),
     ],

@@ -114,7 +114,7 @@ def test_the_list_of_runs(server: Server) -> None:
     assert "23.78 g" in shown
     assert "'body.request' is missing".replace("'", "&#x27;") in shown  # the broken one says why
     listed, _, foreign = shown.partition(" other JSON files</summary>")
-    assert "<code>other.json</code> <small>It is no result of Steelyard.</small>" in foreign
+    assert "<code>other.json</code> <small>It is not a result of Steelyard.</small>" in foreign
     assert "other.json" not in listed
     for name in (".hidden", "link.json", "linked", "inside.json", "pipe.json", SECRET):
         assert name not in shown
@@ -190,7 +190,7 @@ def test_new_and_changed_results_are_seen(tmp_path: Path) -> None:
     shutil.copytree(SAMPLES / "weights", tmp_path / "w")
     server = Server(tmp_path)
     try:
-        assert "There is no result here yet." in server.get("/").text
+        assert "There are no results here yet." in server.get("/").text
         evaluate(tmp_path / "w", "weights", "truth.csv", "model_a.csv", "r.json", "mae")
         run = run_id("w/r.json")
         assert "23.78 g" in server.get("/").text
@@ -380,7 +380,7 @@ def test_only_this_machine(folder: Path, tmp_path: Path) -> None:
 def test_bad_input(tmp_path: Path, steelyard) -> None:
     done = steelyard("view", "nowhere")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "nowhere: is no folder" in done.stderr
+    assert "nowhere: is not a folder" in done.stderr
     code = "import sys; sys.modules['uvicorn'] = None; sys.argv = ['steelyard', 'view', '.']; from steelyard.cli.main import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 2

@@ -40,7 +40,7 @@ def test_names_outside_a_folder(tmp_path: Path, name: Any, why: str) -> None:
 
 
 def test_folders_and_files(tmp_path: Path) -> None:
-    refused(lambda: Folder(tmp_path / "none"), "is no folder")
+    refused(lambda: Folder(tmp_path / "none"), "is not a folder")
     folder = Folder(tmp_path)
     assert folder.relative("b//c", "a") == "a/b/c"
     assert folder.relative(f"{folder.root}/a/b") == "a/b"

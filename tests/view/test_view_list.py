@@ -63,7 +63,7 @@ def test_every_kind_is_listed_and_opens(server: Server) -> None:
     assert "body.request" in unescape(row)
     assert "is missing" in row
     foreign = unescape(page.split("<summary>2 other JSON files</summary>")[1])
-    assert "foreign.json</code> <small>It is no result of Steelyard." in foreign
+    assert "foreign.json</code> <small>It is not a result of Steelyard." in foreign
     assert "checked.json</code> <small>It is what 'steelyard check' found, and no result." in foreign
     assert server.get(f"/run/{run_id('foreign.json')}").status == 404
     assert server.get(f"/run/{run_id('broken.json')}").status == 422

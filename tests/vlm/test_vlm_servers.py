@@ -120,7 +120,7 @@ def test_params(frames, tmp_path: Path) -> None:
         for wrong, words in (
             ("messages=[]", "--param messages cannot be set"),
             ("max_tokens=5", "Use --max-tokens"),
-            ("top_p", "is no field"),
+            ("top_p", "is not a field"),
         ):
             refused = asked("b", wrong)
             assert isinstance(refused.exception, InputError)

@@ -28,7 +28,7 @@ def check_policy(policy: Policy) -> None:
     """Raise where a policy has a name that does not exist."""
     for name, value, allowed in (("missing", policy.missing, MISSING), ("extra", policy.extra, EXTRA)):
         if value not in allowed:
-            raise InvalidSetting(f"{name}='{value}' is no policy", remedy=nearest(str(value), allowed))
+            raise InvalidSetting(f"{name}='{value}' is not a valid policy", remedy=nearest(str(value), allowed))
 
 
 def join_rows(truth: Records, prediction: Records, key: tuple[str, ...], policy: Policy, weight: str = "") -> Pairs:

@@ -148,7 +148,7 @@ def _packed(column: Array) -> Ids:
         return Ids(*_native.pack_integers(np.ascontiguousarray(column, dtype=np.int64)))
     packed = _native.pack_objects(np.ascontiguousarray(column))
     if isinstance(packed, int):
-        raise TooLarge(f"the id in row {packed} is no text, or too long", remedy="Give every row a short id.")
+        raise TooLarge(f"the id in row {packed} is not text, or too long", remedy="Give every row a short id.")
     return Ids(*packed)
 
 

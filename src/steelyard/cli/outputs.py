@@ -41,6 +41,6 @@ def _check_folder(given: str, folder: str) -> None:
     while not os.path.lexists(folder) and os.path.dirname(folder) != folder:
         folder = os.path.dirname(folder)
     if not os.path.isdir(folder):
-        raise CannotWrite(f"cannot be written: '{folder}' is no folder", where=given, remedy="Choose another place.")
+        raise CannotWrite(f"cannot be written: '{folder}' is not a folder", where=given, remedy="Choose another place.")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise CannotWrite(f"cannot be written: '{folder}' may not be written to", where=given)

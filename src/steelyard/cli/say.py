@@ -9,6 +9,6 @@ from steelyard.core.visible import visible
 
 
 def say(text: str = "", *, nl: bool = True, err: bool = False) -> None:
-    """Print a text, its control characters made visible; to stderr where it is no result."""
+    """Print a text, its control characters made visible; to stderr where it is not a result."""
     clear()
     click.echo(visible(text), nl=nl, err=err)

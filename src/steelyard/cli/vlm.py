@@ -196,7 +196,7 @@ def _param(text: str) -> tuple[str, Any]:
     """A field and its value: JSON, a text, or None."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
-        raise InvalidSetting(f"--param '{text[:60]}' is no field", remedy="Write --param name=value.")
+        raise InvalidSetting(f"--param '{text[:60]}' is not a field", remedy="Write --param name=value.")
     if value.strip().lower() == "none":
         return name.strip(), None
     try:

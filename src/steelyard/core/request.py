@@ -255,7 +255,7 @@ class Request:
             )
         if self.adjust not in ADJUSTMENTS:
             raise InvalidSetting(
-                f"'{self.adjust}' is no correction", remedy=f"Choose one of: {', '.join(ADJUSTMENTS)}."
+                f"'{self.adjust}' is not a known correction", remedy=f"Choose one of: {', '.join(ADJUSTMENTS)}."
             )
         for name in ("cluster", "strata"):
             column = getattr(self, name)
@@ -271,7 +271,8 @@ class Request:
             )
         if self.judge_correction not in CORRECTIONS:
             raise InvalidSetting(
-                f"'{self.judge_correction}' is no correction of a judge", remedy=f"Choose {' or '.join(CORRECTIONS)}."
+                f"'{self.judge_correction}' is not a known correction of a judge",
+                remedy=f"Choose {' or '.join(CORRECTIONS)}.",
             )
         if self.label_probability is not None:
             self._check_label_probability()
@@ -297,7 +298,9 @@ class Request:
 
     def _check_sequence(self) -> None:
         if self.sequence not in SEQUENCES:
-            raise InvalidSetting(f"'{self.sequence}' is no sequence", remedy=f"Choose one of: {', '.join(SEQUENCES)}.")
+            raise InvalidSetting(
+                f"'{self.sequence}' is not a known sequence", remedy=f"Choose one of: {', '.join(SEQUENCES)}."
+            )
         if self.confidence is None:
             raise InvalidSetting("without intervals there is no sequence", remedy="Leave --ci out, or --sequence.")
         if self.superiority:

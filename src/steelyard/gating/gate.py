@@ -54,7 +54,7 @@ def gate(
     listed = [rules] if isinstance(rules, str) else list(rules) if isinstance(rules, Iterable) else [rules]
     for rule in listed:
         if not isinstance(rule, str):
-            raise InvalidValue(f"{rule!r} is no rule", remedy='Give a text, such as "mae > 30", or several.')
+            raise InvalidValue(f"{rule!r} is not a rule", remedy='Give a text, such as "mae > 30", or several.')
     wanted = [parse_rule(rule) for rule in listed]
     if not wanted:
         raise EmptyInput("a gate without rules lets everything pass", remedy='Example: --fail-if "mae > 30".')
@@ -140,7 +140,7 @@ def _one(
 
 def _read(data: Result, side: str) -> tuple[Results, str]:
     if not isinstance(data, Results | Mapping | str | PathLike):
-        raise InvalidResult(f"{data!r} is no result", where=side, remedy="Give a path, or what `to_dict` gave.")
+        raise InvalidResult(f"{data!r} is not a result", where=side, remedy="Give a path, or what `to_dict` gave.")
     name = side if isinstance(data, Results | Mapping) else fspath(data)
     given = data if isinstance(data, Results) else read_result(data, side)
     return given, name

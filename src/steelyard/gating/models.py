@@ -76,7 +76,7 @@ def _place(name: str, names: tuple[str, ...], source: str) -> int:
 
 def _of_lineup(lineup: Lineup, place: int, other: int | None) -> Comparison | Pair:
     if place == other:
-        raise InvalidValue("a model is no baseline of itself", remedy="Name another one.")
+        raise InvalidValue("a model cannot be its own baseline", remedy="Name another one.")
     if place and not other:
         return lineup.comparisons[place - 1]
     if other is None:
@@ -143,5 +143,5 @@ def _of_vlm(
             return _turned(pair.comparison)
     other = _place(baseline, names, source)
     if other == place:
-        raise InvalidValue("a model is no baseline of itself", remedy="Name another one.")
+        raise InvalidValue("a model cannot be its own baseline", remedy="Name another one.")
     return report, rows[other][1]

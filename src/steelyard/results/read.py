@@ -29,7 +29,7 @@ def read_result(data: str | PathLike[str] | Mapping[str, Any], source: str = "re
     if isinstance(data, Mapping):
         return parse_result(data, source)
     if not isinstance(data, str | PathLike):
-        raise InvalidResult(f"{data!r} is no result", where=source, remedy="Give a path, or what `to_dict` gave.")
+        raise InvalidResult(f"{data!r} is not a result", where=source, remedy="Give a path, or what `to_dict` gave.")
     source = fspath(data)
     path = Path(data)
     if not os.path.exists(path):

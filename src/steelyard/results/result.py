@@ -148,7 +148,7 @@ class TaskResult(Result):
 
 
 class Holder:
-    """Base of what is no result and holds results, as a row of a score of VLMs does."""
+    """Base of what is not a result and holds results, as a row of a score of VLMs does."""
 
 
 def inner_results(value: Any) -> list[Result]:

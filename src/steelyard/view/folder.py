@@ -33,7 +33,9 @@ class Folder:
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.root = os.path.realpath(root)
         if not os.path.isdir(self.root):
-            raise InvalidValue("is no folder", where=os.fspath(root), remedy="Give the folder that holds your results.")
+            raise InvalidValue(
+                "is not a folder", where=os.fspath(root), remedy="Give the folder that holds your results."
+            )
 
     def parts(self, name: object) -> tuple[str, ...]:
         """The steps of a relative name; Outside where it is not plain."""

@@ -77,7 +77,7 @@ class Index:
         except Outside:
             return replace(file, problem=f"{name}: it cannot be read")
         if not _OURS.search(head, 0, 200):
-            what = "no result of Steelyard"
+            what = "not a result of Steelyard"
             if (other := _CHECK.search(head, 0, 400)) is not None:
                 what = f"what 'steelyard {'check' if other[1] == b'check' else 'convert'}' found, and no result"
             return replace(file, foreign=True, problem=f"It is {what}.")

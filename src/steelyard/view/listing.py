@@ -25,7 +25,7 @@ def list_page(site: Site, entries: Sequence[Entry], folder: str, query: Query) -
     foreign = _foreign([entry for entry in entries if entry.foreign])
     if not runs:
         body = (
-            '<p class="note">There is no result here yet. Write one with <code>steelyard evaluate TASK TRUTH '
+            '<p class="note">There are no results here yet. Write one with <code>steelyard evaluate TASK TRUTH '
             f"PREDICTIONS -o {escape(folder)}/result.json</code>, and load this page again.</p>"
         )
         return document("No runs", folder, body + foreign)

@@ -151,7 +151,7 @@ def test_refused(case: str) -> None:
 
 def test_policies_have_names() -> None:
     said = refusal(pairs_of, "captions", TRUTH, PREDICTED, Policy("wurst", "skip"))
-    assert said == ["missing='wurst' is no policy", "", "Did you mean 'worst'?"]
+    assert said == ["missing='wurst' is not a valid policy", "", "Did you mean 'worst'?"]
 
 
 def test_a_caption_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:

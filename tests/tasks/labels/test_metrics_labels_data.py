@@ -183,7 +183,7 @@ def test_by_position() -> None:
     coverage = pairs.coverage
     assert [coverage.truth, coverage.predictions, coverage.matched, coverage.missing, coverage.extra] == [3, 3, 3, 0, 0]
     assert refusal(pairs_of, "labels", {"label": ["a"]}, {"label": ["a"]}, Policy("some", "skip")) == [
-        "missing='some' is no policy", "", "Known: error, skip, worst.",
+        "missing='some' is not a valid policy", "", "Known: error, skip, worst.",
     ]  # fmt: skip
 
 

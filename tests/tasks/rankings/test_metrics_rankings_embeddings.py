@@ -203,12 +203,15 @@ def test_refused_beside_lists() -> None:
         "array 'query' is missing; the arrays are 'gallery'", "predictions", VECTORS,
     ]  # fmt: skip
     policy = Policy("wurst", "skip")
-    assert refusal(ranked_pairs, side(query_label=[0] * 4), GIVEN, policy, options)[0] == "missing='wurst' is no policy"
+    assert (
+        refusal(ranked_pairs, side(query_label=[0] * 4), GIVEN, policy, options)[0]
+        == "missing='wurst' is not a valid policy"
+    )
 
 
 def test_ids_that_cannot_be_packed() -> None:
     assert refusal(_packed, np.array(["a", "b" * 70_000], dtype=object)) == [
-        "the id in row 1 is no text, or too long", "", "Give every vector a short id.",
+        "the id in row 1 is not text, or too long", "", "Give every vector a short id.",
     ]  # fmt: skip
 
 

@@ -165,7 +165,7 @@ def _packed(ids: Array) -> Ids:
         return Ids(*_native.pack_integers(np.ascontiguousarray(ids, dtype=np.int64)))
     packed: Any = _native.pack_objects(ids)
     if isinstance(packed, int):
-        raise TooLarge(f"the id in row {packed} is no text, or too long", remedy="Give every vector a short id.")
+        raise TooLarge(f"the id in row {packed} is not text, or too long", remedy="Give every vector a short id.")
     return Ids(*packed)
 
 
