@@ -7,9 +7,11 @@ than once, which `evaluate` refuses.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import pickle
 import re
+import socket
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
@@ -288,4 +290,8 @@ def test_dask_gives_an_equal_report(tmp_path: Path) -> None:
     pytest.importorskip("distributed")  # installed by requirements/test.txt
     case = case_of("weights")
     paths = write_parts(tmp_path, case.parts(3, True))
-    assert_equal(shards(case, tmp_path, paths, join="pairs", engine="dask"), "weights", True)
+    with socket.socket() as taken:  # Dask's usual port belongs to another program
+        with contextlib.suppress(OSError):
+            taken.bind(("127.0.0.1", 8787))
+            taken.listen()
+        assert_equal(shards(case, tmp_path, paths, join="pairs", engine="dask"), "weights", True)

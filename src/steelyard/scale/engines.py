@@ -152,6 +152,10 @@ class Local:
             self._pool = None
 
 
+# Without an address, the scheduler would listen on port 8787, which another scheduler may already use.
+NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+
+
 class Dask:
     """A Dask cluster: the one at `address`, or one on this machine that ends with the run."""
 
@@ -165,7 +169,7 @@ class Dask:
         try:
             if address is None:
                 self._cluster = distributed.LocalCluster(
-                    n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+                    n_workers=workers, threads_per_worker=1, host="127.0.0.1", scheduler_kwargs=NO_DASHBOARD
                 )
             self._client = distributed.Client(self._cluster or address, set_as_default=False, timeout=20)
         except (OSError, ValueError) as error:
