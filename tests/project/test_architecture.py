@@ -242,6 +242,36 @@ def test_every_file_says_what_belongs_there() -> None:
     assert [path for path in modules() if not read(path).docstring] == []
 
 
+def base_names(node: ast.ClassDef) -> list[str]:
+    named = [base.value if isinstance(base, ast.Subscript) else base for base in node.bases]
+    return [ast.unparse(base).rpartition(".")[2] for base in named]
+
+
+def test_public_methods_are_documented() -> None:
+    """A method has a docstring, or overrides one that has."""
+    classes: dict[str, list[tuple[Path, ast.ClassDef]]] = {}
+    for path in modules():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                classes.setdefault(node.name, []).append((path, node))
+
+    def documented(node: ast.ClassDef, method: str) -> bool:
+        own = [one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == method]
+        if any(ast.get_docstring(one) for one in own):
+            return True
+        return any(documented(base, method) for name in base_names(node) for _, base in classes.get(name, ()))
+
+    lacking = [
+        f"{path.relative_to(SOURCE)}: {name}.{one.name}"
+        for name, found in classes.items()
+        for path, node in found
+        for one in node.body
+        if isinstance(one, ast.FunctionDef) and not name.startswith("_") and not one.name.startswith("_")
+        if not any(ast.unparse(mark) == "overload" for mark in one.decorator_list) and not documented(node, one.name)
+    ]
+    assert lacking == []
+
+
 PUT_OFF = ("if TYPE_CHECKING:", "def __getattr__(name: str) -> Any:", "def __dir__() -> list[str]:")
 
 

@@ -73,12 +73,10 @@ class SumBlock(Block):
         object.__setattr__(self, "values", np.asarray(self.values, dtype=np.float64))
 
     def take(self, index: Array, units: int) -> SumBlock:
-        """Rows of the units."""
         return SumBlock(np.ascontiguousarray(self.values[index]), self.axis)
 
     @staticmethod
     def stack(parts: Sequence[SumBlock], sizes: Sequence[int]) -> SumBlock:
-        """Rows of all parts."""
         return SumBlock(np.concatenate([part.values for part in parts]), parts[0].axis)
 
     def move(self, codes: Mapping[str, Codes], old: Metadata, new: Metadata) -> SumBlock:
@@ -97,12 +95,10 @@ class SumBlock(Block):
         return np.stack(columns, axis=1) if columns else np.zeros((weights.rows, 0))
 
     def pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """One array."""
         return ({"axis": self.axis} if self.axis else {}), {"values": self.values}
 
     @classmethod
     def unpack(cls, facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> SumBlock:
-        """One array."""
         return cls(arrays["values"], str(facts.get("axis", "")))
 
 
@@ -177,12 +173,10 @@ class MomentsBlock(Block):
         return np.ascontiguousarray(np.stack(columns, axis=1))
 
     def take(self, index: Array, units: int) -> MomentsBlock:
-        """Rows of the units."""
         return MomentsBlock(self.count[index], self.mean[index], self.product[index])
 
     @staticmethod
     def stack(parts: Sequence[MomentsBlock], sizes: Sequence[int]) -> MomentsBlock:
-        """Rows of all parts."""
         return MomentsBlock(
             np.concatenate([part.count for part in parts]),
             np.concatenate([part.mean for part in parts]),
@@ -190,7 +184,6 @@ class MomentsBlock(Block):
         )
 
     def total(self, weights: Weights, facts: Metadata) -> Pooled:
-        """Sums about the common point."""
         return self.pooled(weights @ self.matrix)
 
     def pooled(self, totals: Floats) -> Pooled:
@@ -199,12 +192,10 @@ class MomentsBlock(Block):
         return Pooled(totals[:, 0], totals[:, 1 : 1 + width], totals[:, 1 + width :])
 
     def pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Three arrays."""
         return {}, {"count": self.count, "mean": self.mean, "product": self.product}
 
     @classmethod
     def unpack(cls, facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> MomentsBlock:
-        """Three arrays."""
         return cls(arrays["count"], arrays["mean"], arrays["product"])
 
 
@@ -234,7 +225,6 @@ class CellsBlock(Block):
         return CellsBlock(axes, entries)
 
     def take(self, index: Array, units: int) -> CellsBlock:
-        """Entries of the units."""
         e = self.entries
         owner = new_places(index, e.owner)[e.owner]
         kept = np.flatnonzero(owner >= 0)
@@ -244,7 +234,6 @@ class CellsBlock(Block):
 
     @staticmethod
     def stack(parts: Sequence[CellsBlock], sizes: Sequence[int]) -> CellsBlock:
-        """Entries of all parts."""
         starts = np.cumsum([0, *sizes])
         owner = np.concatenate([p.entries.owner + s for p, s in zip(parts, starts, strict=False)])
         code = np.concatenate([part.entries.code for part in parts])
@@ -254,7 +243,6 @@ class CellsBlock(Block):
         return CellsBlock(parts[0].axes, Entries(owner, code, value, parts[0].entries.size))
 
     def move(self, codes: Mapping[str, Codes], old: Metadata, new: Metadata) -> CellsBlock:
-        """Codes along each axis, moved."""
         before, after = shape_of(self.axes, old), shape_of(self.axes, new)
         size = math.prod(after)
         if not len(self.entries.code):
@@ -268,11 +256,9 @@ class CellsBlock(Block):
         return CellsBlock(self.axes, Entries(self.entries.owner, code.astype(kind), self.entries.value, size))
 
     def total(self, weights: Weights, facts: Metadata) -> Floats:
-        """Weighted counts: (rows, *axes)."""
         return weights.scatter(self.entries).reshape(weights.rows, *shape_of(self.axes, facts))
 
     def pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Owner, code and value."""
         e = self.entries
         arrays = {"owner": e.owner, "code": e.code}
         if e.value is not None:
@@ -281,7 +267,6 @@ class CellsBlock(Block):
 
     @classmethod
     def unpack(cls, facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> CellsBlock:
-        """Owner, code and value."""
         entries = Entries(arrays["owner"], arrays["code"], arrays.get("value"), int(facts["size"]))
         return cls(tuple(facts["axes"]), entries)
 

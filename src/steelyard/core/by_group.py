@@ -97,7 +97,6 @@ class AnsweredBlock(Block):
         return any(role is Role.UNITS for _, role in self.answers)
 
     def read(self, reading: BlockReader, weights: Weights, facts: Metadata) -> Any:
-        """What was read. Units that all weigh 1 count as they weigh."""
         return self.answers[reading, Role.POINT if weights.role is Role.COUNT else weights.role]
 
     def take(self, index: Array, units: int) -> AnsweredBlock:
@@ -110,7 +109,6 @@ class AnsweredBlock(Block):
         raise TypeError("the ranking lies elsewhere")
 
     def total(self, weights: Weights, facts: Metadata) -> Any:
-        """A ranking has no total."""
         raise TypeError("a ranking is read by a curve")
 
     def pack(self) -> tuple[dict[str, Any], dict[str, Array]]:

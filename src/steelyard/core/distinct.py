@@ -44,7 +44,6 @@ class DistinctUnits(Units):
 
     @cached_property
     def count(self) -> int:
-        """How many units there are."""
         return int(self.__dict__["matrix"].sum())
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -68,7 +67,6 @@ class DistinctCells(CellsBlock):
         return entries
 
     def total(self, weights: Weights, facts: Metadata) -> Floats:
-        """Weighted counts: (rows, *axes)."""
         if not weights.whole:
             return super().total(weights, facts)
         counts: Floats = self.__dict__["all_units"]()

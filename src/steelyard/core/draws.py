@@ -69,7 +69,6 @@ class BootstrapDraws(Weights):
         return in_calls(self.rows, width, make).reshape((self.rows, *column.shape[1:]))
 
     def scatter(self, entries: Entries) -> Floats:
-        """Weighted totals of the columns that entries add up to."""
         value = np.zeros(0) if entries.value is None and (self.base == 1).all() else entries.times(self.base)
         columns = (self.keys, entries.owner, entries.code, value, entries.size, self.seed)
 
@@ -80,7 +79,6 @@ class BootstrapDraws(Weights):
         return in_calls(self.rows, 8 * len(self.keys) + len(entries.owner) + entries.size, make)
 
     def blocks(self) -> Iterator[Floats]:
-        """Give the drawn weights in blocks of draws."""
         for start, count in self._ranges(min(CALL_ROWS, self._rows_a_block())):
             block: Floats = _native.poisson_weights(self.keys, self.seed, start, count, copies=self.copies)
             block *= self.base

@@ -230,7 +230,6 @@ class RankingBlock(Block):
 
     @staticmethod
     def stack(parts: Sequence[RankingBlock], sizes: Sequence[int]) -> RankingBlock:
-        """All parts' events, arranged."""
         first, second = parts[0], parts[-1]
         if len(parts) == 2 and all(map(_is_arranged, parts)):  # two models side by side
             return RankingBlock(
@@ -245,7 +244,6 @@ class RankingBlock(Block):
         return RankingBlock(parts[0].axis, events, positives)
 
     def move(self, codes: Mapping[str, Codes], old: Metadata, new: Metadata) -> RankingBlock:
-        """Events of other groups."""
         if not self.axis:
             return self
         code, groups = codes[self.axis], new.size(self.axis)
@@ -260,11 +258,9 @@ class RankingBlock(Block):
         return RankingBlock(self.axis, tables[0], tables[1])
 
     def total(self, weights: Weights, facts: Metadata) -> Any:
-        """A ranking has no total: a curve reads it."""
         raise TypeError("a ranking is read by a curve")
 
     def pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """The columns of both tables."""
         arrays = {}
         for name, part in (("event", self.events), ("positive", self.positives)):
             arrays[f"{name}.begin"], arrays[f"{name}.unit"] = part.begin, part.unit
@@ -273,8 +269,6 @@ class RankingBlock(Block):
 
     @classmethod
     def unpack(cls, facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> RankingBlock:
-        """The columns of both tables."""
-
         def table(name: str) -> Grouped:
             start = f"{name}.column."
             columns = {key.removeprefix(start): array for key, array in arrays.items() if key.startswith(start)}

@@ -78,12 +78,10 @@ class RowsBlock(Block):
         return np.ascontiguousarray(np.concatenate([table.values for table in self.tables])[self.index])
 
     def take(self, index: Array, units: int) -> RowsBlock:
-        """The given units, still among all."""
         return RowsBlock(self.tables, self.index[index])
 
     @staticmethod
     def stack(parts: Sequence[RowsBlock], sizes: Sequence[int]) -> RowsBlock:
-        """Units of all parts, each among those of its own table."""
         tables: list[RowTable] = []
         starts: list[int] = [0]
         index = []
@@ -99,7 +97,6 @@ class RowsBlock(Block):
         return RowsBlock(tuple(tables), np.concatenate(index).astype(np.int64))
 
     def merged(self) -> RowsBlock:
-        """All units among each other."""
         if len(self.tables) == 1:
             return self
         table, place = RowTable.join(self.tables)
@@ -117,11 +114,9 @@ class RowsBlock(Block):
         return RowsBlock((table,), place[: len(mine.index)])
 
     def total(self, weights: Weights, facts: Metadata) -> Floats:
-        """Weighted sums of the values."""
         return weights @ self.values
 
     def pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """The rows of all units, and which of these are meant."""
         whole = self.merged()
         table = whole.tables[0]
         arrays = {"ids": table.ids, "begin": table.begin, "index": whole.index}
@@ -130,7 +125,6 @@ class RowsBlock(Block):
 
     @classmethod
     def unpack(cls, facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> RowsBlock:
-        """The rows, to be finished again."""
         columns = {n.removeprefix("column."): array for n, array in arrays.items() if n.startswith("column.")}
         table = RowTable(Statistic.parse(str(facts["need"])), arrays["ids"], arrays["begin"], columns)
         return cls((table,), arrays["index"])

@@ -147,16 +147,13 @@ class Plain(Weights):
         return total[np.newaxis]
 
     def scatter(self, entries: Entries) -> Floats:
-        """Weighted totals."""
         total: Array = np.bincount(entries.code, weights=entries.times(self.array), minlength=entries.size)
         return total[np.newaxis]
 
     def blocks(self) -> Iterator[Floats]:
-        """Give the one row."""
         yield self.array[np.newaxis]
 
     def present(self) -> Weights:
-        """1 for every weight above 0."""
         return Plain(self.array > 0, role=self.role)
 
 
@@ -173,7 +170,6 @@ class EachUnit(Weights):
         return np.asarray(column[self.start : self.stop], dtype=np.float64)
 
     def scatter(self, entries: Entries) -> Floats:
-        """Each unit's own columns."""
         first, last = np.searchsorted(entries.owner, [self.start, self.stop])
         place = (entries.owner[first:last] - self.start) * entries.size + entries.code[first:last]
         value = None if entries.value is None else entries.value[first:last]
@@ -181,7 +177,6 @@ class EachUnit(Weights):
         return np.asarray(total, dtype=np.float64).reshape(self.rows, entries.size)
 
     def blocks(self) -> Iterator[Floats]:
-        """Give rows of the identity matrix."""
         step = self._rows_a_block()
         for start in range(self.start, self.stop, step):
             stop = min(start + step, self.stop)
@@ -190,7 +185,6 @@ class EachUnit(Weights):
             yield block
 
     def parts(self, most: int) -> Iterator[Weights]:
-        """Runs of units."""
         for start in range(self.start, self.stop, max(1, most)):
             yield EachUnit(self.units, start, min(start + max(1, most), self.stop))
 
@@ -203,7 +197,6 @@ class GivenRows(Weights):
         self.rows, self.units = block.shape
 
     def blocks(self) -> Iterator[Floats]:
-        """Give it."""
         yield self.block
 
 
@@ -225,7 +218,6 @@ class LeaveOneOut(Weights):
         return np.asarray(weighted.sum(axis=0) - (weighted if self.one is self.base else column * self.one[wide]))
 
     def blocks(self) -> Iterator[Floats]:
-        """Give the base weights with one unit at a time left out."""
         step = self._rows_a_block()
         for start in range(0, self.units, step):
             stop = min(start + step, self.units)
@@ -260,7 +252,6 @@ class LeaveGroupOut(Weights):
         return np.asarray(left.reshape((self.rows, *column.shape[1:])))
 
     def scatter(self, entries: Entries) -> Floats:
-        """All entries, less those of each group."""
         value = entries.times(self.base)
         group = self.group[entries.owner]
         inside = group >= 0
@@ -270,7 +261,6 @@ class LeaveGroupOut(Weights):
         return np.asarray(every - lost.reshape(self.rows, entries.size))
 
     def blocks(self) -> Iterator[Floats]:
-        """Give the base weights with one group at a time set to zero."""
         step = self._rows_a_block()
         for start in range(0, self.rows, step):
             rows = np.arange(start, min(start + step, self.rows))
@@ -299,7 +289,6 @@ class LeaveGroupOut(Weights):
             yield block
 
     def present(self) -> Weights:
-        """1 for every weight above 0."""
         return LeaveGroupOut((self.base > 0).astype(np.float64), self.group, self.rows)
 
 
@@ -317,7 +306,6 @@ class InStrata(Weights):
         self.starts = np.searchsorted(stratum[self.order], np.arange(int(stratum.max(initial=-1)) + 1))
 
     def blocks(self) -> Iterator[Floats]:
-        """Give the rows, scaled stratum by stratum."""
         totals = self._sums(self.base[np.newaxis])
         for block in self.inner.blocks():
             sums = self._sums(block)
@@ -330,7 +318,6 @@ class InStrata(Weights):
         return np.asarray(np.add.reduceat(block[:, self.order], self.starts, axis=1))
 
     def present(self) -> Weights:
-        """1 for every weight above 0."""
         return self.inner.present()
 
 

@@ -72,7 +72,6 @@ class LazyDetails(Details):
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """Names of the tables."""
         return tuple(self._table_makers)
 
     @cached_property
@@ -83,16 +82,13 @@ class LazyDetails(Details):
 
     @property
     def long_tables(self) -> tuple[str, ...]:
-        """Names of the long tables."""
         return tuple(self._long_makers)
 
     def table(self, name: str) -> Table:
-        """A table by name."""
         return (self._table_makers.get(name) or self._long_makers[name])()
 
     @property
     def figures(self) -> tuple[str, ...]:
-        """Names of the figures."""
         return tuple(self._figure_makers)
 
     def figure(self, name: str) -> Figure:
@@ -101,16 +97,13 @@ class LazyDetails(Details):
         return with_intervals(made, self._class_scores) if made.chart == "bars" and name.endswith("_class") else made
 
     def units(self) -> UnitTable:
-        """Every metric for each unit alone."""
         return unit_table(self.task, per_unit_state(self.pairs, self.state, self.metrics), self.metrics)
 
     def listing(self) -> Listing | None:
-        """The rows that a reader may look through."""
         make = self.task.view("listing") if self.pairs is not None else None
         return None if make is None else make(self.pairs, self.state)
 
     def definitions(self) -> dict[str, Description]:
-        """What the metrics mean."""
         return definitions_of(self.metrics)
 
 

@@ -53,15 +53,12 @@ class LazyPairDetails(Details):
         return tuple(unit_table(self.task, state, self.metrics) for state in states)
 
     def units(self) -> UnitTable:
-        """Every metric for each unit alone, with A."""
         return self._unit_tables[0]
 
     def units_b(self) -> UnitTable:
-        """The same with B."""
         return self._unit_tables[1]
 
     def classes(self) -> Mapping[str, Difference]:
-        """The differences class by class, corrected for all classes."""
         return self._classes
 
     @cached_property
@@ -82,7 +79,6 @@ class LazyPairDetails(Details):
         return {name: judged[str(metric)] for name, metric in metrics.items()}
 
     def definitions(self) -> dict[str, Description]:
-        """What the metrics mean."""
         return definitions_of(self.metrics)
 
 

@@ -27,7 +27,6 @@ class KeptTotals(Totals):
         self._values: dict[Reducible, Floats] = {metric: totals.of(metric) for metric in metrics}
 
     def of(self, metric: Reducible) -> Floats:
-        """A metric's value for each row of weights."""
         return self._values[metric] if metric in self._values else super().of(metric)
 
 

@@ -90,11 +90,9 @@ class Score(Scores):
         return self._better
 
     def compute(self) -> Any:
-        """The metric over the batches of all ranks."""
         return _only(super().compute())
 
     def forward(self, preds: Any, target: Any, ids: Any = None) -> Any:
-        """Take a batch, and give the metric of it alone."""
         return _only(super().forward(preds, target, ids))
 
 

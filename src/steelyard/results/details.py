@@ -154,44 +154,34 @@ class StoredDetails(Details):
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """Names of the tables."""
         return tuple(table.name for table in self.kept.tables)
 
     def table(self, name: str) -> Table:
-        """A table by name."""
         return next(table for table in self.kept.tables if table.name == name)
 
     @property
     def figures(self) -> tuple[str, ...]:
-        """Names of the figures."""
         return tuple(figure.name for figure in self.kept.figures)
 
     def figure(self, name: str) -> Figure:
-        """A figure by name."""
         return next(figure for figure in self.kept.figures if figure.name == name)
 
     def units(self) -> UnitTable | None:
-        """Every metric for each unit alone."""
         return self.kept.units
 
     def units_b(self) -> UnitTable | None:
-        """The same of a comparison's B."""
         return self.kept.units_b
 
     def listing(self) -> Listing | None:
-        """The rows that a reader may look through."""
         return self.kept.rows
 
     def classes(self) -> Mapping[str, Difference]:
-        """The differences of a comparison class by class."""
         return self.kept.classes
 
     def definitions(self) -> Mapping[str, Description]:
-        """What the metrics mean, by spec."""
         return self.kept.definitions
 
     def examples(self, images: str | PathLike[str] | None = None) -> tuple[Example, ...]:
-        """Frames that are worth a look."""
         return self.kept.examples
 
 

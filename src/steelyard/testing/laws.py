@@ -36,7 +36,6 @@ class GivenRows(Weights):
         self.array, (self.rows, self.units) = rows, rows.shape
 
     def blocks(self) -> Iterator[Floats]:
-        """All of them."""
         yield self.array
 
 

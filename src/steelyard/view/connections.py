@@ -136,7 +136,6 @@ class Server(uvicorn.Server):  # type: ignore[misc]
     """A server that ends at once: nobody needs the rest of a page from a viewer that is being closed."""
 
     async def shutdown(self, sockets: Any = None) -> None:
-        """Drop every connection and every request."""
         for connection in list(self.server_state.connections):
             connection.drop()
         self.config.app.workers.close()

@@ -49,11 +49,9 @@ class MeanScore(Metric):
         return self.title if self.of == "all" else f"{self.title}, of what is answered"
 
     def needs(self) -> tuple[Requirement, ...]:
-        """The scores, and the questions."""
         return self.scored(), ALL, ANSWERED
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Their mean."""
         return ratio(totals[self.scored()], totals[Questions(self.of)])
 
     def excluded(self, totals: TotalsView) -> tuple[float, str]:
@@ -73,7 +71,6 @@ class Share(MeanScore):
     """Base of those that are a share of questions: each is right or wrong."""
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
-        """One proportion."""
         return totals[self.scored()], totals[Questions(self.of)]
 
 
@@ -105,11 +102,9 @@ class Exact(Share):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """Two normalisations."""
         return cls(), cls(norm="squad")
 
     def scored(self) -> Sum:
-        """Questions that match."""
         return ExactSum(self.norm, self.unicode)
 
 
@@ -142,15 +137,12 @@ class Vqa(MeanScore):
     rule: Rule = "official"
 
     def scored(self) -> Sum:
-        """Accuracy by question."""
         return VqaSum(self.process, self.rule)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """And what must be said of it."""
         return (*super().needs(), VqaRemarks())
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        """What other processing would turn right, and questions of too few people."""
         more, few = (int(one) for one in totals[VqaRemarks()][0])
         said = list(super().notes(totals))
         if self.process == "official" and more:
@@ -195,7 +187,6 @@ class Anls(MeanScore):
     length: Literal["raw", "folded"] = "raw"
 
     def scored(self) -> Sum:
-        """Similarity by question."""
         return AnlsSum(float(self.threshold), self.edge, self.length)
 
 
@@ -229,12 +220,10 @@ class Relaxed(Share):
 
     @property
     def label(self) -> str:
-        """Name the tolerance, and whether numbers are read leniently."""
         said = f"Relaxed accuracy ({100 * self.tolerance:g} %{', lenient' if self.lenient else ''})"
         return said if self.of == "all" else f"{said}, of what is answered"
 
     def scored(self) -> Sum:
-        """Questions within."""
         return RelaxedSum(float(self.tolerance), self.years, self.lenient)
 
 
@@ -261,7 +250,6 @@ class WordF1(MeanScore):
     reaches_best = False  # an answer of articles alone has no word
 
     def scored(self) -> Sum:
-        """F1 by question."""
         return BagSum("words")
 
 
@@ -286,7 +274,6 @@ class CharacterF1(MeanScore):
     title = "Character F1"
 
     def scored(self) -> Sum:
-        """F1 by question."""
         return BagSum("characters")
 
 
@@ -312,15 +299,12 @@ class Answered(Metric):
     range = (0.0, 1.0)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Questions, and those with an answer."""
         return ALL, ANSWERED
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Their share."""
         return ratio(*self.proportions(totals))
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
-        """One proportion."""
         return totals[ANSWERED], totals[ALL]
 
 

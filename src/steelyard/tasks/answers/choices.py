@@ -33,7 +33,6 @@ class ChoiceCounts(QuestionSum):
     extract: Extract = "stated"
 
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
-        """Four columns."""
         made = chosen(pairs, cache, self.extract)
         return np.stack([made.right, made.guess, made.asked, made.named], axis=1)
 
@@ -47,7 +46,6 @@ class AllChosen(Sum):
     extract: Extract = "stated"
 
     def measure(self, pairs: AnswerPairs, cache: SharedCache) -> SumBlock:
-        """Three columns."""
         made, units = chosen(pairs, cache, self.extract), len(pairs.units)
         asked = np.bincount(pairs.owner, weights=made.asked, minlength=units)
         right = np.bincount(pairs.owner, weights=made.right, minlength=units)
@@ -68,7 +66,6 @@ class YesNoCounts(QuestionSum):
     reader: Reader = "word"
 
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
-        """Six columns: TP, FP, TN, FN, other for yes, other for no."""
         texts = said(pairs, cache)
         true, given = truth_of_yes_no(texts), texts.each(YES_NO[self.reader])
         says = np.array([{"yes": 1, "no": 0}.get(one, -1) for one in given], dtype=np.int64)[texts.reply]
@@ -121,16 +118,13 @@ class Choice(_OfChoices):
 
     @property
     def label(self) -> str:
-        """Say how options are read."""
         return f"Multiple choice ({self.extract})"
 
     @property
     def statistic(self) -> ChoiceCounts:
-        """Right replies, of questions."""
         return ChoiceCounts(self.extract)
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        """What guessing scores, and replies that name no option."""
         _, guess, asked, named = (float(one) for one in totals[self.statistic][0])
         said = self._chance(guess, asked)
         if named < asked:
@@ -160,11 +154,9 @@ class AllChoices(_OfChoices):
 
     @property
     def statistic(self) -> AllChosen:
-        """Units that are all right, of units."""
         return AllChosen(self.extract)
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        """What guessing scores."""
         _, units, guess = (float(one) for one in totals[self.statistic][0])
         return self._chance(guess, units)
 
@@ -182,7 +174,6 @@ class _YesNo(Metric):
         """What counts, and of how much; `yes` and `no` are replies that are neither, by what is true."""
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Counts of replies."""
         return (YesNoCounts(self.reader),)
 
     def of_all(self, totals: TotalsView) -> tuple[Floats, Floats]:
@@ -191,11 +182,9 @@ class _YesNo(Metric):
         return self.shares(*(counts[:, i] for i in range(6)))
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """One over the other."""
         return ratio(*self.of_all(totals))
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        """Replies that are neither."""
         counts = totals[YesNoCounts(self.reader)][0]
         other = int(counts[4] + counts[5])
         return (f"{other:,} of {int(counts.sum()):,} replies are neither yes nor no, and are wrong.",) if other else ()
@@ -205,7 +194,6 @@ class _YesNoShare(_YesNo):
     """Base of those that are a proportion."""
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
-        """One proportion."""
         return self.of_all(totals)
 
 
@@ -233,7 +221,6 @@ class YesNoAccuracy(_YesNoShare):
     better = "higher"
 
     def shares(self, tp: Floats, fp: Floats, tn: Floats, fn: Floats, yes: Floats, no: Floats) -> tuple[Floats, Floats]:
-        """What counts, and of how much."""
         return tp + tn, tp + fp + tn + fn + yes + no
 
 
@@ -259,7 +246,6 @@ class YesNoPrecision(_YesNoShare):
     better = "higher"
 
     def shares(self, tp: Floats, fp: Floats, tn: Floats, fn: Floats, yes: Floats, no: Floats) -> tuple[Floats, Floats]:
-        """What counts, and of how much."""
         return tp, tp + fp
 
 
@@ -285,7 +271,6 @@ class YesNoRecall(_YesNoShare):
     better = "higher"
 
     def shares(self, tp: Floats, fp: Floats, tn: Floats, fn: Floats, yes: Floats, no: Floats) -> tuple[Floats, Floats]:
-        """What counts, and of how much."""
         return tp, tp + fn + yes
 
 
@@ -311,7 +296,6 @@ class YesNoF1(_YesNoShare):
     better = "higher"
 
     def shares(self, tp: Floats, fp: Floats, tn: Floats, fn: Floats, yes: Floats, no: Floats) -> tuple[Floats, Floats]:
-        """What counts, and of how much."""
         return 2 * tp, 2 * tp + fp + fn + yes
 
 
@@ -337,7 +321,6 @@ class YesRatio(_YesNoShare):
     better = "none"
 
     def shares(self, tp: Floats, fp: Floats, tn: Floats, fn: Floats, yes: Floats, no: Floats) -> tuple[Floats, Floats]:
-        """What counts, and of how much."""
         return tp + fp, tp + fp + tn + fn
 
 
@@ -364,7 +347,6 @@ class YesBias(_YesNo):
     range = (-1, 1)
 
     def shares(self, tp: Floats, fp: Floats, tn: Floats, fn: Floats, yes: Floats, no: Floats) -> tuple[Floats, Floats]:
-        """Too many over all."""
         return fp - fn, tp + fp + tn + fn
 
 

@@ -133,11 +133,9 @@ class AnswerPairs(Pairs, Countable):
 
     @property
     def own_units(self) -> bool:
-        """Whether each question is a unit."""
         return not self.grouped
 
     def select(self, keep: Array) -> AnswerPairs:
-        """The questions that a mask keeps."""
         return replace(super().select(keep), place=self.place[keep])
 
 

@@ -44,7 +44,6 @@ class NumberWithin(ShareOf):
 
     @property
     def statistic(self) -> NumberHits:
-        """Hits, and questions with a number."""
         return NumberHits(float(self.rel), float(self.abs), self.read)
 
 
@@ -60,11 +59,9 @@ class _NumberError(OfSum):
 
     @property
     def statistic(self) -> NumberErrors:
-        """Sums of errors."""
         return NumberErrors(self.read, self.whole)
 
     def excluded(self, totals: TotalsView) -> tuple[float, str]:
-        """Questions whose reply is no number."""
         sums = totals[self.statistic][0]
         return float(sums[ASKED] - sums[0]), "questions for a number, whose reply is none"
 
@@ -137,7 +134,6 @@ class RootMeanSquaredError(_NumberError):
     columns = (3, 0)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """The root of the mean square."""
         return np.sqrt(super().reduce(totals))
 
 
@@ -164,7 +160,6 @@ class PercentageError(_NumberError):
     columns = (4, 5)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """In percent."""
         return 100 * super().reduce(totals)
 
 
@@ -242,7 +237,6 @@ class CountWithin(ShareOf):
 
     @property
     def label(self) -> str:
-        """Name k."""
         return f"Counts within {self.k:g}"
 
     @property

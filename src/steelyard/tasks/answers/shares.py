@@ -26,7 +26,6 @@ class OfSum(Metric):
         """What is added up."""
 
     def needs(self) -> tuple[Requirement, ...]:
-        """The sum alone."""
         return (self.statistic,)
 
     def both(self, totals: TotalsView) -> tuple[Floats, Floats]:
@@ -35,7 +34,6 @@ class OfSum(Metric):
         return sums[:, self.columns[0]], sums[:, self.columns[1]]
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """One over the other."""
         return ratio(*self.both(totals))
 
 
@@ -43,5 +41,4 @@ class ShareOf(OfSum):
     """Base of those that are a share: each question or unit counts, or does not."""
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
-        """One proportion."""
         return self.both(totals)

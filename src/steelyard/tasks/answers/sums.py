@@ -31,7 +31,6 @@ class QuestionSum(Sum):
         """A value for each question, or several."""
 
     def measure(self, pairs: AnswerPairs, cache: SharedCache) -> SumBlock:
-        """Added up by unit."""
         values, units = np.asarray(self.of_questions(pairs, cache), dtype=np.float64), len(pairs.units)
         if values.ndim == 1:
             return sum_by_unit(values, pairs.owner, units)
@@ -48,7 +47,6 @@ class Questions(QuestionSum):
     of: Literal["all", "answered"] = "all"
 
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
-        """1 each."""
         if self.of == "all":
             return np.ones(len(pairs.owner))
         return said(pairs, cache, empty=True).answered
@@ -110,7 +108,6 @@ class VqaSum(QuestionSum):
     rule: Rule = "official"
 
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
-        """From 0 to 1 each."""
         return vqa_scores(pairs, cache, self.process, self.rule)
 
 
@@ -122,7 +119,6 @@ class VqaRemarks(QuestionSum):
     drawn = False
 
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
-        """Two counts."""
         texts = said(pairs, cache)
         official, always = (vqa_scores(pairs, cache, process, "official") for process in ("official", "always"))
         return np.stack([always > official, np.diff(texts.begin) <= MANY], axis=1)
@@ -139,7 +135,6 @@ class AnlsSum(QuestionSum):
     length: Literal["raw", "folded"] = "raw"
 
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
-        """The best over the accepted answers."""
         texts = said(pairs, cache)
         far = cache.once(("anls", self.length), lambda: shares_apart(texts, self.length))
         value = 1 - far
@@ -190,7 +185,6 @@ class BagSum(QuestionSum):
     of: Literal["words", "characters"] = "words"
 
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
-        """The best over the accepted answers."""
         texts = said(pairs, cache)
         bags = texts.each((lambda t: alike.squad(t).split()) if self.of == "words" else alike.spaced)
         pairs_of = zip(texts.reply[texts.of].tolist(), texts.accepted.tolist(), strict=True)
@@ -208,7 +202,6 @@ class EditSums(QuestionSum):
     space: Literal["blank", "any"] = "blank"
 
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
-        """Five columns, against the accepted answer with the lowest rate."""
         return cache.once(self, lambda: self._made(pairs, cache))
 
     def texts(self, pairs: AnswerPairs, cache: SharedCache) -> tuple[list[str], list[str]]:
@@ -241,7 +234,6 @@ class TextRemarks(QuestionSum):
     drawn = False
 
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
-        """Two counts."""
         texts = said(pairs, cache, empty=True)
         nfc = alike.unicode_form("nfc")
         tabbed = np.array([any(mark in text.strip() for mark in "\t\n\r") for text in texts.distinct], dtype=bool)
@@ -282,7 +274,6 @@ class NumberHits(QuestionSum):
     whole: bool = False
 
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
-        """Hits and questions."""
         true, given = numbers_of(pairs, cache, self.read)
         asked = _asked(true, self.whole)
         with np.errstate(invalid="ignore"):
@@ -307,7 +298,6 @@ class NumberErrors(QuestionSum):
     whole: bool = False
 
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
-        """Seven columns."""
         true, given = numbers_of(pairs, cache, self.read)
         asked = _asked(true, self.whole)
         both = asked & ~np.isnan(given)

@@ -41,7 +41,6 @@ class _Transcript(Metric):
         return EditSums(self.by, self.unicode)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Edits, and what must be said of texts."""
         return self.edits, TextRemarks()
 
     def counts(self, totals: TotalsView) -> tuple[Floats, Floats, Floats, Floats]:
@@ -77,7 +76,6 @@ class _Words(_Transcript):
 
     @property
     def edits(self) -> EditSums:
-        """What is added up, by word."""
         return EditSums("words", self.unicode, self.space)
 
 
@@ -94,7 +92,6 @@ class _Rate(_Transcript):
     range = (0, INFINITY)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """All edits over the length of the true texts."""
         kept, substituted, deleted, inserted = self.counts(totals)
         return ratio(substituted + deleted + inserted, kept + substituted + deleted)
 
@@ -106,7 +103,6 @@ class _Part(_Transcript):
     part: ClassVar[int]
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """One kind of edit over the length of the true texts."""
         counts = self.counts(totals)
         return ratio(counts[self.part], counts[0] + counts[1] + counts[2])
 
@@ -307,7 +303,6 @@ class MatchErrorRate(_Words):
     range = (0, 1)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """From the sums over questions."""
         kept, substituted, deleted, inserted = self.counts(totals)
         return ratio(substituted + deleted + inserted, kept + substituted + deleted + inserted)
 
@@ -341,7 +336,6 @@ class WordInformationPreserved(_Words):
     range = (0, 1)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """From the sums over questions."""
         kept, substituted, deleted, inserted = self.counts(totals)
         return _preserved(kept, kept + substituted + deleted, kept + substituted + inserted)
 
@@ -368,7 +362,6 @@ class WordInformationLost(_Words):
     range = (0, 1)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """From the sums over questions."""
         kept, substituted, deleted, inserted = self.counts(totals)
         return 1 - _preserved(kept, kept + substituted + deleted, kept + substituted + inserted)
 

@@ -23,7 +23,6 @@ class JudgeSum(QuestionSum):
     name = "answers.judge"
 
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
-        """Verdict and 1."""
         if "verdict" in pairs.truth:
             values = pairs.truth_column("verdict")
         elif "judge" in pairs.prediction:
@@ -84,7 +83,6 @@ class Judge(OfSum):
 
     @property
     def statistic(self) -> JudgeSum:
-        """Verdicts, of replies."""
         return JudgeSum()
 
 
@@ -115,12 +113,10 @@ class Logged(OfSum):
 
     @property
     def label(self) -> str:
-        """Name the score."""
         return f"Logged: {self.score}"
 
     @property
     def statistic(self) -> LoggedSum:
-        """Scores, of questions that have one."""
         return LoggedSum(self.score)
 
 

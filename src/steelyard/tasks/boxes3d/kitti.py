@@ -38,7 +38,6 @@ class KittiTruths(RankingReader):
     ranking: KittiEvents
 
     def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
-        """Weighted counts."""
         counts = [weights @ truths_of(block.one(group), weights.units) for group in range(block.groups)]
         return np.stack(counts, axis=1) if counts else np.zeros((weights.rows, 0))
 
@@ -83,11 +82,9 @@ class KittiMetric(Metric):
         return " ".join(parts)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """The areas, the truths of the notes."""
         return KittiAreas(self.events), KittiTruths(self.events), self.events
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """The value of one class, or the mean of those that have a truth."""
         areas: Floats = totals[KittiAreas(self.events)]
         if not self.possible(totals.facts):
             return np.full(totals.rows, np.nan)
@@ -118,7 +115,6 @@ class KittiMetric(Metric):
         return "levels need the box in the image, or a column 'difficulty'; level=all takes every truth"
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        """What few truths do to KITTI's sampling."""
         if not self.possible(totals.facts):
             return ()
         counts = totals[KittiTruths(self.events)][0]
@@ -172,7 +168,6 @@ class KittiAp(KittiMetric):
 
     @property
     def seen(self) -> str:
-        """The view that is asked for."""
         return self.view
 
     @property
@@ -205,11 +200,9 @@ class Aos(KittiMetric):
     positions_of = (AOS11, AOS40)
 
     def possible(self, facts: Metadata) -> bool:
-        """Whether every prediction has an angle, too."""
         return KittiMetric.possible(self, facts) and "alpha" in facts.holds
 
     def lacking(self, facts: Metadata) -> str:
-        """What the data lack."""
         if KittiMetric.possible(self, facts):
             return "a prediction has no alpha (-10), and KITTI then scores no orientation"
         return KittiMetric.lacking(self, facts)

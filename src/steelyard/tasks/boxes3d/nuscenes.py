@@ -65,11 +65,9 @@ class CentreMetric(Metric):
 
     @property
     def label(self) -> str:
-        """Names the class."""
         return self.title if self.only is None else f"{self.title}, {self.only}"
 
     def needs(self) -> tuple[Requirement, ...]:
-        """The scores of classes, and what the notes count."""
         return SCORES, EVENTS, DROPPED
 
     def combined(self, totals: TotalsView, by_class: Floats) -> Floats:
@@ -88,7 +86,6 @@ class CentreMetric(Metric):
         return self.documented_reason()
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        """What the filters took, and which classes have no truth."""
         taken = totals[DROPPED][0]
         parts = [f"{round(many):,} {what}" for what, many in zip(DROPPED_WORDS, taken.tolist(), strict=True) if many]
         notes = [f"Left out before matching: {', '.join(parts)}."] if parts else []
@@ -130,22 +127,18 @@ class CentreMap(CentreMetric):
     distance: float | None = None
 
     def check(self) -> None:
-        """Check the distance."""
         one_of(self, "distance", None, *DISTANCES.tolist())
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """All distances, and one."""
         return cls(), cls(distance=2.0)
 
     @property
     def label(self) -> str:
-        """Names the distance and the class."""
         name = self.title if self.distance is None else f"mAP at {self.distance:g} m"
         return name if self.only is None else f"{name.removeprefix('m')}, {self.only}"
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """The mean over distances, then over classes."""
         values = precision_by_class(totals)
         if self.distance is not None:
             return self.combined(totals, values[..., DISTANCES.tolist().index(self.distance)])
@@ -164,7 +157,6 @@ class ErrorMetric(CentreMetric):
     error: ClassVar[str]
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """The mean over classes."""
         values = error_by_class(totals, self.error)
         if not self.held(totals):
             return np.full(totals.rows, np.nan)
@@ -175,7 +167,6 @@ class ErrorMetric(CentreMetric):
         return NEEDED.get(self.error, "place") in totals.facts.holds
 
     def undefined_reason(self, totals: TotalsView) -> str:
-        """Say what the data lack."""
         if "place" in totals.facts.holds and not self.held(totals):
             return f"the truth has no {self.error}"
         return CentreMetric.undefined_reason(self, totals)
@@ -311,7 +302,6 @@ class Nds(CentreMetric):
     reference = "nuscenes.eval.detection.data_classes.DetectionMetrics"
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Half of mAP, a tenth of what each error leaves."""
         score = 5 * CentreMap(only=self.only).reduce(totals)
         for error in ERRORS:
             if NEEDED.get(error, "place") not in totals.facts.holds:
@@ -321,7 +311,6 @@ class Nds(CentreMetric):
         return score / 10
 
     def undefined_reason(self, totals: TotalsView) -> str:
-        """Say what the data lack."""
         lacking = [error for error, name in NEEDED.items() if name not in totals.facts.holds]
         if "place" in totals.facts.holds and lacking:
             return f"the truth has no {' and no '.join(lacking)}"

@@ -96,7 +96,6 @@ class KittiEvents(Ranking):
 
     @property
     def columns(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Of events and of positives."""
         return EVENT, {"count": "f"}
 
     def measure(self, pairs: SolidPairs, cache: SharedCache) -> RankingBlock:
@@ -181,7 +180,6 @@ class CentreEvents(Ranking):
 
     @property
     def columns(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Of events and of positives."""
         return {"score": "f", "bits": "u", "errors": "f"}, {"count": "f"}
 
     def measure(self, pairs: SolidPairs, cache: SharedCache) -> RankingBlock:

@@ -64,7 +64,6 @@ class ImageCount(Sum):
     name = "captions.images"
 
     def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
-        """1 each."""
         return SumBlock((np.bincount(pairs.owner, minlength=len(pairs.units)) > 0).astype(float))
 
 
@@ -78,7 +77,6 @@ class OverlapSum(Sum):
     tokens: Tokens = "ptb"
 
     def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
-        """One of the columns that are made together."""
         return SumBlock(overlap_columns(pairs, cache, self.tokens)[self.of])
 
 
@@ -101,7 +99,6 @@ class ImageBleu(Sum):
     n: int
 
     def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
-        """From the image's own counts."""
         return SumBlock(bleu_of(overlap_columns(pairs, cache), self.n))
 
 
@@ -114,8 +111,6 @@ class MeteorSum(Sum):
     of: str
 
     def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
-        """One of the columns that are made together."""
-
         def make() -> Array:
             candidates, references = tokenised(pairs, cache)
             starts = captions(pairs, cache).starts
@@ -146,7 +141,6 @@ class CiderRows(Rows):
         return _rows(self, pairs, cache, {}, overlap_columns(pairs, cache)[self._of])
 
     def finish(self, rows: RowTable) -> SumBlock:
-        """CIDEr of each image."""
         return SumBlock(_overlap_of(rows)[self._of])
 
     def bare(self, rows: RowTable) -> RowTable:
@@ -170,7 +164,6 @@ class SpiderRows(Rows):
         return _rows(self, pairs, cache, {"spice": beside}, (spice + overlap_columns(pairs, cache)["cider_d"]) / 2)
 
     def finish(self, rows: RowTable) -> SumBlock:
-        """The mean of SPICE and CIDEr of each image."""
         first, has = rows.begin[:-1], np.diff(rows.begin) > 0
         spice = np.zeros(len(rows.ids))
         spice[has] = rows.columns["spice"][first[has]]

@@ -86,7 +86,6 @@ class SpiceSum(_Spice):
     name = "captions.spice"
 
     def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
-        """The scores."""
         return SumBlock(np.nan_to_num(self.scores(pairs, cache)))
 
 
@@ -97,7 +96,6 @@ class SpiceCount(_Spice):
     name = "captions.spice_count"
 
     def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
-        """1 each."""
         return SumBlock((~np.isnan(self.scores(pairs, cache))).astype(float))
 
 
@@ -109,7 +107,6 @@ class SpiceLeftOut(_Spice):
     drawn = False
 
     def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
-        """1 each."""
         return SumBlock(np.isnan(self.scores(pairs, cache)).astype(float))
 
 
@@ -124,7 +121,6 @@ class SilentImages(Sum):
     graph: Graph
 
     def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
-        """1 each."""
         return SumBlock((scene_counts(pairs, cache, self.synonyms, self.graph)[:, 0, 1] == 0).astype(float))
 
 
@@ -136,7 +132,6 @@ class KnownWords(Sum):
     drawn = False
 
     def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
-        """Two columns."""
         known: dict[str, bool] = {}
         candidates, references = tokenised(pairs, cache)
         starts = captions(pairs, cache).starts.tolist()
@@ -176,7 +171,6 @@ class WeightedSum(_Weighted):
     name = "captions.spice_weighted"
 
     def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
-        """The scores."""
         return SumBlock(np.nan_to_num(self.scores(pairs, cache)))
 
 
@@ -187,5 +181,4 @@ class WeightedCount(_Weighted):
     name = "captions.spice_weighted_count"
 
     def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
-        """1 each."""
         return SumBlock((~np.isnan(self.scores(pairs, cache))).astype(float))

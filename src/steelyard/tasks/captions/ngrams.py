@@ -44,11 +44,9 @@ class _Mean(Metric):
         """The value of each image."""
 
     def needs(self) -> tuple[Requirement, ...]:
-        """The images' values, and their number."""
         return self.statistic, IMAGES
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Mean over images."""
         return ratio(totals[self.statistic], totals[IMAGES])
 
 
@@ -84,21 +82,17 @@ class Bleu(Metric):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """BLEU-1 to BLEU-4."""
         return tuple(cls(n) for n in range(1, 5))
 
     @property
     def label(self) -> str:
-        """BLEU-4."""
         return f"BLEU-{self.n}" + ("" if self.level == "corpus" else ", mean over images")
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Counts of n-grams, or the images' own BLEU."""
         own = (ImageBleu(self.n),) if self.level == "image" else tuple(OverlapSum(q) for q in self._counts)
         return (*own, IMAGES)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """BLEU of the summed counts, or the mean of the images' own."""
         if self.level == "image":
             return ratio(totals[ImageBleu(self.n)], totals[IMAGES])
         value = bleu_of({q: totals[OverlapSum(q)] for q in self._counts}, self.n)
@@ -139,12 +133,10 @@ class SacreBleu(Metric):
         return OverlapSum(of, tokens)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Counts of n-grams."""
         counts = (f"{q}{k}" for k in range(1, 5) for q in ("matched", "guessed"))
         return (*map(self._count, ("length", "closest", *counts)), IMAGES)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """BLEU of the summed counts."""
         length, closest = totals[self._count("length")], totals[self._count("closest")]
         with np.errstate(divide="ignore", invalid="ignore"):
             penalty = np.where(length < closest, np.exp(1 - closest / length), 1.0)
@@ -183,7 +175,6 @@ class RougeL(_Mean):
 
     @property
     def statistic(self) -> OverlapSum:
-        """ROUGE-L of each image."""
         return OverlapSum("rouge_l")
 
 
@@ -216,17 +207,14 @@ class RougeScore(_Mean):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """All three kinds."""
         return (cls(1), cls(2), cls("L"))
 
     @property
     def label(self) -> str:
-        """ROUGE-2 (rouge-score)."""
         return f"ROUGE-{self.kind} (rouge-score)"
 
     @property
     def statistic(self) -> OverlapSum:
-        """ROUGE of each image."""
         return OverlapSum(self._columns[self.kind], "alphanumeric")
 
 
@@ -261,17 +249,14 @@ class Cider(_Mean):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """Both forms."""
         return (cls(), cls("plain"))
 
     @property
     def label(self) -> str:
-        """CIDEr-D or CIDEr."""
         return "CIDEr-D" if self.form == "d" else "CIDEr, first form"
 
     @property
     def statistic(self) -> CiderRows:
-        """CIDEr of each image."""
         return CiderRows(self.form)
 
 
@@ -304,11 +289,9 @@ class Meteor(Metric):
     level: Literal["image", "corpus"] = "image"
 
     def needs(self) -> tuple[Requirement, ...]:
-        """The images' scores, or all counts."""
         return (*map(MeteorSum, ("score",) if self.level == "image" else METEOR_COLUMNS), IMAGES)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Mean over images, or the score of the summed counts."""
         if self.level == "image":
             return ratio(totals[MeteorSum("score")], totals[IMAGES])
         sums = {name: totals[MeteorSum(name)] for name in METEOR_COLUMNS}
@@ -347,7 +330,6 @@ class Spider(_Mean):
 
     @property
     def statistic(self) -> SpiderRows:
-        """The mean of the two scores of each image."""
         return SpiderRows()
 
 

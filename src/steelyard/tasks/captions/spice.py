@@ -70,7 +70,6 @@ class Spice(Metric):
 
     @property
     def label(self) -> str:
-        """Say which of the three it is, and that graphs are described ones."""
         of = self.title if self.value == "f1" else f"{self.title}, {self.value}"
         return of if self.graph == "original" else f"{of}, as described"
 
@@ -88,11 +87,9 @@ class Spice(Metric):
         return scores if self.category != "all" else (*scores, KnownWords(), self._silent)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Mean over the images that have a score."""
         return ratio(totals[SpiceSum(*self._of)], totals[ImagesWithSpice(*self._of)])
 
     def excluded(self, totals: TotalsView) -> tuple[float, str]:
-        """Images whose references say nothing of the kind."""
         return float(totals[SpiceLeftOut(*self._of)][0]), f"images whose references have no {self.category}"
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
@@ -294,11 +291,9 @@ class SpiceWeighted(Metric):
         return shares, self.graph, self.matching, self.synonyms
 
     def needs(self) -> tuple[Requirement, ...]:
-        """The images' weighted sums."""
         return WeightedSum(*self._of), WeightedCount(*self._of)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Mean over images of the weighted sum of their kinds' F1."""
         return ratio(totals[WeightedSum(*self._of)], totals[WeightedCount(*self._of)])
 
 

@@ -39,7 +39,6 @@ class _Counted(Metric):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """At an IoU, and at a distance."""
         return cls(), cls(distance="center")
 
     def check(self) -> None:
@@ -62,7 +61,6 @@ class _Counted(Metric):
 
     @property
     def label(self) -> str:
-        """Name what counts as found."""
         if self.distance == "iou":
             return f"{self.title} (IoU ≥ {self.iou:g})"
         return f"{self.title} ({self.distance} ≤ {self.limit:g})"
@@ -73,7 +71,6 @@ class _Counted(Metric):
         return NearPairs(*pairing(self.distance, self.matching, self.weights, self.normalise), self.limit)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """True positives, truths and detections."""
         return self.true_positives, TRUTHS, DETECTIONS
 
 
@@ -99,11 +96,9 @@ class Precision(_Counted):
     title = "Precision"
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """True positives over detections."""
         return ratio(*self.proportions(totals))
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
-        """One proportion: true positives, of all detections."""
         return totals[self.true_positives], totals[DETECTIONS]
 
 
@@ -128,11 +123,9 @@ class Recall(_Counted):
     title = "Recall"
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """True positives over truths."""
         return ratio(*self.proportions(totals))
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
-        """One proportion: true positives, of all truths."""
         return totals[self.true_positives], totals[TRUTHS]
 
 
@@ -158,7 +151,6 @@ class F1(_Counted):
     aliases = ("f1 score",)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Twice the true positives over truths and detections."""
         return ratio(2 * totals[self.true_positives], totals[TRUTHS] + totals[DETECTIONS])
 
 
@@ -192,11 +184,9 @@ class AveragePrecision(Metric):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """At one IoU, and as COCO has it."""
         return cls(), cls(iou=Range(0.5, 0.95), kind="coco")
 
     def check(self) -> None:
-        """IoUs above 0 up to 1, and a kind that exists."""
         if isinstance(self.iou, Range):
             if not 0 < self.iou.start <= self.iou.stop <= 1:
                 raise InvalidSetting(f"metric 'ap': iou cannot be {self.iou}", remedy="It must be above 0, up to 1.")
@@ -205,7 +195,6 @@ class AveragePrecision(Metric):
 
     @property
     def label(self) -> str:
-        """Name the IoU and the kind."""
         return f"{self.title} (IoU ≥ {self.iou if isinstance(self.iou, Range) else format(self.iou, 'g')}, {self.kind})"
 
     @property
@@ -218,12 +207,10 @@ class AveragePrecision(Metric):
         return self.curve, UNSCORED
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """The mean over the IoUs of the area under each curve."""
         areas: Floats = totals[self.curve]
         return areas
 
     def undefined_reason(self, totals: TotalsView) -> str:
-        """Tell missing scores from missing truths."""
         return "the detections have no score" if totals[UNSCORED][0] else "there is no truth"
 
 
@@ -253,7 +240,6 @@ class DetectionRate(Metric):
 
     @property
     def label(self) -> str:
-        """Name the radius."""
         return f"{self.title} within {self.pixels:g} px"
 
     @property
@@ -262,13 +248,10 @@ class DetectionRate(Metric):
         return NearPairs("center", "greedy", WEIGHTS, float(self.pixels))
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Truths, and those that were found."""
         return self.near, TRUTHS
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Truths found over truths."""
         return ratio(*self.proportions(totals))
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
-        """One proportion: truths found, of all truths."""
         return totals[self.near], totals[TRUTHS]

@@ -38,7 +38,6 @@ class _OfPairs(Metric):
         take_own_distance(self)
 
     def check(self) -> None:
-        """Check how the pairs are made."""
         check_pairing(self)
 
     @property
@@ -59,16 +58,13 @@ class _OfPairs(Metric):
         """By image: the sum of values, the number of them, and of pairs that have none."""
 
     def needs(self) -> tuple[Requirement, ...]:
-        """The values of pairs."""
         return (self.statistic,)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Mean over pairs."""
         sums = totals[self.statistic]
         return ratio(sums[:, 0], sums[:, 1])
 
     def excluded(self, totals: TotalsView) -> tuple[float, str]:
-        """Pairs that have no value."""
         return float(totals[self.statistic][0, 2]), "pairs whose ellipses are near circles, which have no angle"
 
 
@@ -96,13 +92,11 @@ class MeanDistance(_OfPairs):
 
     @property
     def label(self) -> str:
-        """Name the distance."""
         limit = "" if self.within is None else f" ≤ {self.within:g}"
         return f"{self.title} ({self.distance}{limit})"
 
     @property
     def statistic(self) -> DistanceSum:
-        """The distance itself."""
         return DistanceSum(*self._pairs)
 
 
@@ -131,7 +125,6 @@ class MeanIou(_OfPairs):
 
     @property
     def statistic(self) -> IouSum:
-        """Exact overlap."""
         return IouSum(*self._pairs)
 
 
@@ -157,7 +150,6 @@ class CenterError(_OfPairs):
 
     @property
     def statistic(self) -> CenterSum:
-        """Distance of the centres."""
         return CenterSum(*self._pairs)
 
 
@@ -187,13 +179,11 @@ class AxisError(_OfPairs):
 
     @property
     def label(self) -> str:
-        """Name the axis."""
         which = "" if self.axis == "both" else f", {self.axis}"
         return f"{super().label}{which}{', relative' if self.relative else ''}"
 
     @property
     def statistic(self) -> AxisSum:
-        """Absolute or relative difference of the half axes."""
         return AxisSum(*self._pairs, self.axis, self.relative)
 
 

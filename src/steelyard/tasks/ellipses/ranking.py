@@ -53,7 +53,6 @@ class Areas(RankingReader):
     rule: int
 
     def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
-        """One value per row of weights."""
         score, hit = block.events.columns["score"], block.events.columns["hit"]
         if np.isnan(score).any():
             return np.full(weights.rows, np.nan)

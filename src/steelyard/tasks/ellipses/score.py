@@ -44,7 +44,6 @@ class Scored(Metric):
         take_own_distance(self)
 
     def check(self) -> None:
-        """Check the distance, its threshold and its weights."""
         check_pairing(self)
 
     @property
@@ -81,16 +80,13 @@ class Scored(Metric):
         return OtherPairing(*self.pairing, own.t, own.over, own.empty)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """The value of each image, and what the other way of pairing gives."""
         return self.by_image, self.image_count, IMAGES, self._otherwise
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Mean over images."""
         return ratio(totals[self.by_image], totals[self.image_count])
 
     @property
     def label(self) -> str:
-        """Name the distance and its threshold."""
         matching = "" if self.matching == "greedy" else ", optimal pairs"
         return f"{self.title} ({self.distance}, t = {self.threshold:g}{matching})"
 
@@ -152,7 +148,6 @@ class Score(Scored):
 
     @property
     def image_count(self) -> ImageSum:
-        """Every image, or those with an ellipse."""
         return IMAGES if self.empty == "one" else ImageSum("with_any")
 
     def excluded(self, totals: TotalsView) -> tuple[float, str]:
@@ -185,12 +180,10 @@ class TruthScore(Scored):
 
     @property
     def by_image(self) -> ImageScore:
-        """Over n."""
         return ImageScore(*self.pairing, self.threshold, "truths", 0.0)
 
     @property
     def image_count(self) -> ImageSum:
-        """Images that have a truth."""
         return ImageSum("with_truth")
 
     def excluded(self, totals: TotalsView) -> tuple[float, str]:

@@ -48,7 +48,6 @@ class ImageSum(Sum):
     of: str
 
     def measure(self, pairs: SetPairs, cache: SharedCache) -> SumBlock:
-        """One of the columns that are made together."""
         return SumBlock(image_columns(pairs, cache)[self.of])
 
 
@@ -74,7 +73,6 @@ class NearPairs(_OfPairs):
     limit: float
 
     def measure(self, pairs: SetPairs, cache: SharedCache) -> SumBlock:
-        """Their number in each image."""
         matched = self.matches(pairs, cache)
         near = matched.owner[matched.distance <= self.limit]
         return SumBlock(np.bincount(near, minlength=len(pairs.units)).astype(float))
@@ -96,7 +94,6 @@ class ImageScore(_OfPairs):
     empty: float
 
     def measure(self, pairs: SetPairs, cache: SharedCache) -> SumBlock:
-        """The score of each image."""
         return SumBlock(self.values(pairs, cache, self.matching))
 
     def values(self, pairs: SetPairs, cache: SharedCache, matching: str) -> Array:
@@ -150,7 +147,6 @@ class _PairValues(_OfPairs):
         """One value per pair, nan where it has none."""
 
     def measure(self, pairs: SetPairs, cache: SharedCache) -> SumBlock:
-        """Three columns."""
         matched, units = self.matches(pairs, cache), len(pairs.units)
         values = self.values(matched)
         near = np.full(len(values), True) if self.within is None else matched.distance <= self.within
@@ -173,7 +169,6 @@ class DistanceSum(_PairValues):
     name = "ellipses.distance"
 
     def values(self, matched: Matches) -> Array:
-        """The distance itself."""
         return matched.distance
 
 
@@ -184,7 +179,6 @@ class IouSum(_PairValues):
     name = "ellipses.iou"
 
     def values(self, matched: Matches) -> Array:
-        """Exact overlap."""
         return ious(matched)
 
 
@@ -195,7 +189,6 @@ class CenterSum(_PairValues):
     name = "ellipses.center"
 
     def values(self, matched: Matches) -> Array:
-        """Distance of the centres."""
         return distances(matched.truth, matched.detected, "center")
 
 
@@ -209,7 +202,6 @@ class AxisSum(_PairValues):
     relative: bool
 
     def values(self, matched: Matches) -> Array:
-        """Absolute or relative difference of the half axes."""
         error = np.abs(matched.detected[:, 3:] - matched.truth[:, 3:])
         if self.relative:
             error = error / matched.truth[:, 3:]

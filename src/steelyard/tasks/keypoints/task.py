@@ -168,7 +168,6 @@ class _OfPoints(Metric):
 
     @property
     def label(self) -> str:
-        """Name the similarity that is used."""
         return str(super().label).replace("IoU", "OKS")
 
 
@@ -197,7 +196,6 @@ class _AverageRecall(_OfPoints, AverageRecall):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """Those of COCO."""
         return (cls(20), cls(20, "medium"), cls(20, "large"))
 
 

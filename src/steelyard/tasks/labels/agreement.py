@@ -68,7 +68,6 @@ class Accuracy(ProportionMetric):
         return (RIGHT, ROWS) if self.only is None and self.threshold is None else super().needs()
 
     def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
-        """Right decisions, of all."""
         right = counts.tp + counts.tn
         return right, right + counts.fp + counts.fn
 
@@ -77,7 +76,6 @@ class Accuracy(ProportionMetric):
         return self.threshold is None
 
     def overall(self, totals: TotalsView) -> Floats:
-        """Right rows over all."""
         return ratio(totals[RIGHT], totals[ROWS])
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
@@ -105,7 +103,6 @@ class LabelMetric(Metric):
         return "" if holds(facts, "labels") else NO_LABELS
 
     def undefined_reason(self, totals: TotalsView) -> str:
-        """Say what lacks."""
         return self._lacks(totals.facts) or super().undefined_reason(totals)
 
 
@@ -131,15 +128,12 @@ class ExactMatch(LabelMetric):
     reference = "sklearn.metrics.accuracy_score"
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Right rows."""
         return (RIGHT, ROWS)
 
     def of_labels(self, totals: TotalsView) -> Floats:
-        """Right rows over all."""
         return ratio(*self.proportions(totals))
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
-        """One proportion, of all rows: those that are right."""
         return totals[RIGHT], totals[ROWS]
 
 
@@ -166,16 +160,13 @@ class HammingLoss(LabelMetric):
     reference = "sklearn.metrics.hamming_loss"
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Right rows, and counts by class."""
         return (RIGHT, ROWS, *count_needs())
 
     def of_labels(self, totals: TotalsView) -> Floats:
-        """Wrong decisions over all."""
         rows = totals[ROWS]
         return ratio(*self.proportions(totals)) if several(totals.facts) else 1 - ratio(totals[RIGHT], rows)
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
-        """One proportion, of all decisions: those that are wrong."""
         rows = totals[ROWS]
         if not several(totals.facts):
             return rows - totals[RIGHT], rows
@@ -212,11 +203,9 @@ class BalancedAccuracy(LabelMetric):
         return (-1.0 if self.adjusted else 0.0, 1.0)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Counts by class."""
         return count_needs()
 
     def of_labels(self, totals: TotalsView) -> Floats:
-        """Mean recall over the classes with truth."""
         counts = class_counts(totals)
         recall = ratio(counts.tp, counts.tp + counts.fn)
         classes = (~np.isnan(recall)).sum(axis=1)
@@ -227,23 +216,19 @@ class BalancedAccuracy(LabelMetric):
         return np.where(classes > 1, (mean - chance) / np.where(classes > 1, 1 - chance, 1.0), np.nan)
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
-        """The recall of every class."""
         counts = class_counts(totals)
         return None if self.adjusted else (counts.tp, counts.tp + counts.fn)
 
     def class_scores(self, totals: TotalsView) -> Floats | None:
-        """The recall of every class."""
         if self.adjusted or self._lacks(totals.facts):
             return None
         counts = class_counts(totals)
         return ratio(counts.tp, counts.tp + counts.fn)
 
     def class_truth(self, state: State) -> Array | None:
-        """Whether the truth has each class."""
         return class_truth(state)
 
     def part_units(self, state: State) -> Floats | None:
-        """Those with a row of the class."""
         return class_units(state, None, lambda counts: (counts.tp, counts.tp + counts.fn))
 
 
@@ -273,7 +258,6 @@ class MatthewsCorrelation(CountMetric):
     chance = 0.0
 
     def value(self, counts: Counts) -> Floats:
-        """The form for two classes."""
         return two_by_two_correlation(counts)
 
     def has_overall(self, facts: Metadata) -> bool:
@@ -281,12 +265,10 @@ class MatthewsCorrelation(CountMetric):
         return not several(facts) and self.threshold is None
 
     def unit_classes(self, state: State) -> UnitClasses | None:
-        """All classes, or the one that it is of against the others."""
         overall = self.only is None and self.has_overall(state.facts)
         return true_classes(state, self.limit, None if overall else place_of(self, self.only, state.facts))
 
     def overall(self, totals: TotalsView) -> Floats:
-        """The form for many classes."""
         counts = class_counts(totals)
         truth, predicted = counts.tp + counts.fn, counts.tp + counts.fp
         rows = totals[ROWS]
@@ -327,7 +309,6 @@ class CohenKappa(LabelMetric):
 
     @property
     def label(self) -> str:
-        """Name the weights."""
         return self.title if self.weights == "plain" else f"{self.title}, {self.weights} weights"
 
     def _lacks(self, facts: Metadata) -> str:
@@ -340,7 +321,6 @@ class CohenKappa(LabelMetric):
         return RowSum("wrong") if self.weights == "plain" else LabelDistance(Confusion(), self.weights == "quadratic")
 
     def needs(self) -> tuple[Requirement, ...]:
-        """How far apart labels are, and counts by class."""
         return (self._apart(), ROWS, *count_needs())
 
     def _expected(self, truth: Floats) -> Floats:
@@ -357,11 +337,9 @@ class CohenKappa(LabelMetric):
         return gap if self.weights == "linear" else np.cumsum(2 * gap - number, axis=1)
 
     def unit_classes(self, state: State) -> UnitClasses | None:
-        """All classes."""
         return true_classes(state)
 
     def of_labels(self, totals: TotalsView) -> Floats:
-        """One minus observed over expected disagreement."""
         observed = totals[self._apart()]
         counts = class_counts(totals)
         rows = totals[ROWS]

@@ -67,7 +67,6 @@ class Wrapper(Metric):
 
     @property
     def label(self) -> str:
-        """Name the metric inside."""
         return f"{self.title} {self.of.label}"
 
     @property
@@ -79,7 +78,6 @@ class Wrapper(Metric):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """The wrapper around F1."""
         return (cls(F1()),)
 
     def check(self) -> None:
@@ -99,7 +97,6 @@ class Wrapper(Metric):
         return np.full(totals.rows, np.nan) if self.inner.lacks(totals.facts) else self.value(totals)
 
     def undefined_reason(self, totals: TotalsView) -> str:
-        """Say what lacks."""
         return self.inner.lacks(totals.facts) or super().undefined_reason(totals)
 
 
@@ -110,7 +107,6 @@ class Average(Wrapper):
     undefined: Literal["skip", "zero"] = "skip"
 
     def needs(self) -> tuple[Requirement, ...]:
-        """What every class has, and how many rows each has."""
         counts = isinstance(self.of, CountMetric) or self.undefined == "skip"
         return self.inner.class_needs() if counts else (*self.inner.class_needs(), *count_needs())
 
@@ -159,7 +155,6 @@ class Macro(Average):
     reference = "sklearn.metrics.f1_score(average='macro', zero_division=nan)"
 
     def value(self, totals: TotalsView) -> Floats:
-        """Mean over the classes that have a value."""
         values = self.values(totals)
         return ratio(np.nansum(values, axis=1), (~np.isnan(values)).sum(axis=1))
 
@@ -177,15 +172,12 @@ class Macro(Average):
         return fraction[0] * present, fraction[1] * present
 
     def class_scores(self, totals: TotalsView) -> Floats | None:
-        """Those of the metric inside."""
         return None if self.inner.lacks(totals.facts) else self.values(totals)
 
     def class_truth(self, state: State) -> Array | None:
-        """As the metric inside."""
         return self.inner.class_truth(state)
 
     def part_units(self, state: State) -> Floats | None:
-        """As the metric inside."""
         return self.inner.class_units(state, undefined=self.undefined)
 
 
@@ -211,11 +203,9 @@ class Weighted(Average):
     reference = "sklearn.metrics.f1_score(average='weighted', zero_division=nan)"
 
     def needs(self) -> tuple[Requirement, ...]:
-        """What every class has, and how many rows each has."""
         return (*super().needs(), *count_needs())
 
     def value(self, totals: TotalsView) -> Floats:
-        """Mean over classes, by their rows in the truth."""
         values, support = self.values(totals), class_support(totals)
         defined = ~np.isnan(values)
         return ratio((np.where(defined, values, 0.0) * support).sum(axis=1), (support * defined).sum(axis=1))
@@ -246,17 +236,14 @@ class Micro(Wrapper):
     undefined: Literal["skip", "zero"] = "skip"
 
     def check(self) -> None:
-        """Check that the metric inside can take all decisions together."""
         super().check()
         if not isinstance(self.of, CountMetric | RankedMetric):
             raise InvalidSpec(f"metric '{self.of}' has no micro form", remedy=f"Use macro({self.of}).")
 
     def needs(self) -> tuple[Requirement, ...]:
-        """What the metric of all decisions reads."""
         return self.inner.pooled_needs() if self.undefined == "skip" else (*self.inner.pooled_needs(), ROWS)
 
     def value(self, totals: TotalsView) -> Floats:
-        """The metric of all decisions."""
         value = self.inner.pooled(totals)
         if self.undefined == "skip":
             return value
@@ -269,7 +256,6 @@ class Micro(Wrapper):
         return self.of.fraction(self.of.counts(totals).pooled())
 
     def part_units(self, state: State) -> Floats | None:
-        """Those with a decision that counts."""
         of = self.of
         if not isinstance(of, CountMetric) or of.negatives:
             return None
@@ -299,11 +285,9 @@ class EachClass(Wrapper):
     reference = "sklearn.metrics.f1_score(average=None)"
 
     def expand(self, facts: Metadata) -> tuple[Metric, ...]:
-        """One metric for each class."""
         return tuple(replace(self.inner, only=as_spec(name)) for name in classes_of(facts))
 
     def needs(self) -> tuple[Requirement, ...]:
-        """What the mean reads."""
         return Macro(self.of).needs()
 
     def value(self, totals: TotalsView) -> Floats:
@@ -311,19 +295,15 @@ class EachClass(Wrapper):
         return Macro(self.of).value(totals)
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
-        """Those of the mean."""
         return Macro(self.of).proportions(totals)
 
     def class_scores(self, totals: TotalsView) -> Floats | None:
-        """Those of the mean."""
         return Macro(self.of).class_scores(totals)
 
     def class_truth(self, state: State) -> Array | None:
-        """Those of the mean."""
         return Macro(self.of).class_truth(state)
 
     def part_units(self, state: State) -> Floats | None:
-        """Those of the mean."""
         return Macro(self.of).part_units(state)
 
 
@@ -353,11 +333,9 @@ class OneVersusOne(Wrapper):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """The wrapper around ROC AUC."""
         return (cls(RocAuc()),)
 
     def check(self) -> None:
-        """Check that the metric inside is one of a ranking."""
         super().check()
         if not isinstance(self.of, RankedMetric):
             raise InvalidSpec(f"metric '{self.of}' is not one of a ranking", remedy="Example: ovo(roc_auc).")
@@ -370,11 +348,9 @@ class OneVersusOne(Wrapper):
         return self.of
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Rankings of the rows of two classes, and how many rows each has."""
         return (self.ranked.pair_curves, *count_needs())
 
     def value(self, totals: TotalsView) -> Floats:
-        """Mean over pairs of classes."""
         if several(totals.facts):
             return np.full(totals.rows, np.nan)
         support, both = class_support(totals), totals[self.ranked.pair_curves]
@@ -388,7 +364,6 @@ class OneVersusOne(Wrapper):
         return ratio(total, count)
 
     def undefined_reason(self, totals: TotalsView) -> str:
-        """Say what lacks."""
         return "a row may have several labels" if several(totals.facts) else super().undefined_reason(totals)
 
 

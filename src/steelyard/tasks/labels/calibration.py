@@ -38,7 +38,6 @@ class ProbabilityMetric(PerClass):
     """Base of the metrics that need probabilities."""
 
     def lacks(self, facts: Metadata) -> str:
-        """Probabilities are needed."""
         return "" if holds(facts, "probability") else NO_PROBABILITIES
 
     def has_overall(self, facts: Metadata) -> bool:
@@ -53,23 +52,18 @@ class ProbabilityMean(ProbabilityMetric):
     sums: ClassVar[Literal["surprise", "squared"]]
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Sums over rows."""
         return (ProbabilitySum(self.sums, self.only), ROWS)
 
     def class_needs(self) -> tuple[Requirement, ...]:
-        """Sums over rows for every class."""
         return (ClassProbabilitySum(self.sums), ROWS)
 
     def overall(self, totals: TotalsView) -> Floats:
-        """The mean of what rows have at their own class."""
         return ratio(totals[ProbabilitySum(self.sums, self.only)], totals[ROWS])
 
     def of(self, totals: TotalsView, place: int) -> Floats:
-        """The mean of what rows have at the class."""
         return ratio(totals[ProbabilitySum(self.sums, self.only)], totals[ROWS])
 
     def each(self, totals: TotalsView) -> Floats:
-        """The means of all classes."""
         return ratio(totals[ClassProbabilitySum(self.sums)], totals[ROWS][:, np.newaxis])
 
 
@@ -100,11 +94,9 @@ class LogLoss(ProbabilityMean):
     sums = "surprise"
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Sums over rows, and how many rows had no chance."""
         return (*super().needs(), NoChance())
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        """Count the rows that were given no chance."""
         if several(totals.facts):
             return ()
         count = int(totals[NoChance()][0])
@@ -140,7 +132,6 @@ class BrierScore(ProbabilityMean):
     form: Literal["auto", "sum", "half"] = "auto"
 
     def overall(self, totals: TotalsView) -> Floats:
-        """Mean squared distance over all classes."""
         half = self.form == "half" or (self.form == "auto" and totals.facts.size("class") <= 2)
         return super().overall(totals) * (0.5 if half else 1.0)
 
@@ -193,12 +184,10 @@ class CalibrationMetric(ProbabilityMetric):
         """The value, from sums by bin."""
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Sums by bin."""
         squares = (SquaredGaps(self.bins, self.only),) if self.squared else ()
         return (ConfidenceBins(self.bins, self.only), *squares)
 
     def class_needs(self) -> tuple[Requirement, ...]:
-        """Sums by bin of every class."""
         return (ClassBins(self.bins), *((ClassSquaredGaps(self.bins),) if self.squared else ()))
 
     def read(self, totals: TotalsView) -> Bins:
@@ -207,15 +196,12 @@ class CalibrationMetric(ProbabilityMetric):
         return Bins.of(totals[ConfidenceBins(self.bins, self.only)], squares)
 
     def overall(self, totals: TotalsView) -> Floats:
-        """The gap of the confidence in the given label."""
         return self.gap(self.read(totals))
 
     def of(self, totals: TotalsView, place: int) -> Floats:
-        """The gap of one class's probability."""
         return self.gap(self.read(totals))
 
     def each(self, totals: TotalsView) -> Floats:
-        """The gaps of all classes' probabilities."""
         cells = totals[ClassBins(self.bins)]
         squares = totals[ClassSquaredGaps(self.bins)] if self.squared else None
         gaps = [
@@ -229,7 +215,6 @@ class CalibrationMetric(ProbabilityMetric):
         return None
 
     def signed(self, totals: TotalsView) -> Floats | None:
-        """The same, of the given label or of one class."""
         facts = totals.facts
         lacking = self.lacks(facts) or (not self.has_overall(facts) and place_of(self, self.only, facts) < 0)
         return None if lacking or not self.squared else self.debiased(self.read(totals))
@@ -270,23 +255,19 @@ class ExpectedCalibrationError(CalibrationMetric):
 
     @property
     def squared(self) -> bool:
-        """To debias."""
         return self.debias
 
     @property
     def label(self) -> str:
-        """Say whether it is debiased."""
         return f"{super().label}, debiased" if self.debias else super().label
 
     def gap(self, bins: Bins) -> Floats:
-        """Gaps, each counted by its rows."""
         signed = self.debiased(bins) if self.debias else None
         if signed is not None:
             return np.maximum(signed, 0.0)
         return ratio(np.abs(bins.right - bins.confidence).sum(axis=1), bins.rows.sum(axis=1))
 
     def debiased(self, bins: Bins) -> Floats | None:
-        """Each gap less what its absolute value is expected to be above it."""
         gap, variance = bins.gaps()
         return bins.mean(2 * gap - folded_mean(gap, np.sqrt(variance)))
 
@@ -328,15 +309,12 @@ class RootMeanSquareCalibrationError(CalibrationMetric):
 
     @property
     def squared(self) -> bool:
-        """To debias."""
         return True
 
     def gap(self, bins: Bins) -> Floats:
-        """The root of the square, or 0."""
         return np.sqrt(np.maximum(self._square(bins), 0.0))
 
     def debiased(self, bins: Bins) -> Floats | None:
-        """The square."""
         return self._square(bins)
 
     def _square(self, bins: Bins) -> Floats:
@@ -367,7 +345,6 @@ class MaximumCalibrationError(CalibrationMetric):
     reference = "sklearn.calibration.calibration_curve"
 
     def gap(self, bins: Bins) -> Floats:
-        """The largest gap."""
         gaps = ratio(np.abs(bins.right - bins.confidence), bins.rows)
         some = bins.rows.sum(axis=1) > 0
         return np.where(some, np.max(np.nan_to_num(gaps), axis=1, initial=0.0), np.nan)
@@ -403,29 +380,23 @@ class ClasswiseCalibrationError(Metric):
         return ExpectedCalibrationError(bins=self.bins)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Sums by bin of every class."""
         return self._single.class_needs()
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Mean over classes."""
         if self._single.lacks(totals.facts):
             return np.full(totals.rows, np.nan)
         return np.asarray(self._single.each(totals).mean(axis=1))
 
     def class_scores(self, totals: TotalsView) -> Floats | None:
-        """The error of every class."""
         return None if self._single.lacks(totals.facts) else self._single.each(totals)
 
     def class_truth(self, state: State) -> Array | None:
-        """Whether the truth has each class."""
         return self._single.class_truth(state)
 
     def part_units(self, state: State) -> Floats | None:
-        """All of them."""
         return self._single.class_units(state)
 
     def undefined_reason(self, totals: TotalsView) -> str:
-        """Say what lacks."""
         return self._single.lacks(totals.facts) or "there is no row"
 
 

@@ -212,7 +212,6 @@ class PerClass(Metric):
 
     @property
     def label(self) -> str:
-        """Name the class."""
         return self.title if self.only is None else f"{self.title} of '{self.only}'"
 
     @abstractmethod
@@ -240,7 +239,6 @@ class PerClass(Metric):
         return np.full(state.facts.size("class"), float(state.units.drawn))
 
     def class_truth(self, state: State) -> Array | None:
-        """Whether the truth has each class."""
         return class_truth(state)
 
     def pooled(self, totals: TotalsView) -> Floats:
@@ -256,7 +254,6 @@ class PerClass(Metric):
         raise TypeError(f"'{self.name}' is of one class")
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """The value of the one class, or of all together."""
         if self.lacks(totals.facts):
             return self.undefined(totals)
         if self.only is None and self.has_overall(totals.facts):
@@ -269,7 +266,6 @@ class PerClass(Metric):
         return np.full(totals.rows, np.nan)
 
     def undefined_reason(self, totals: TotalsView) -> str:
-        """Say what lacks: labels, the name of a class, or rows of it."""
         facts = totals.facts
         lacking = self.lacks(facts)
         if lacking:
@@ -279,7 +275,6 @@ class PerClass(Metric):
         return super().undefined_reason(totals)
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        """Say which class was taken for the positive one."""
         place = positive(totals.facts)
         if self.only is not None or place < 0 or self.has_overall(totals.facts):
             return ()
@@ -303,7 +298,6 @@ class CountMetric(PerClass):
 
     @property
     def label(self) -> str:
-        """Name the class, and the threshold."""
         return super().label if self.threshold is None else f"{super().label} at a score of {self.threshold:g}"
 
     @property
@@ -312,19 +306,15 @@ class CountMetric(PerClass):
         return None if self.threshold is None else float(self.threshold)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Counts by class."""
         return count_needs(self.limit, negatives=self.negatives)
 
     def class_needs(self) -> tuple[Requirement, ...]:
-        """Counts by class."""
         return count_needs(self.limit, negatives=self.negatives)
 
     def pooled_needs(self) -> tuple[Requirement, ...]:
-        """Counts by class."""
         return self.class_needs()
 
     def lacks(self, facts: Metadata) -> str:
-        """Labels are needed, or scores to decide by."""
         if self.threshold is not None:
             return "" if holds(facts, "ranked") else NO_SCORES
         return "" if holds(facts, "labels") else NO_LABELS
@@ -338,7 +328,6 @@ class CountMetric(PerClass):
         return class_counts(totals, self.limit)
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
-        """The one proportion, of the named or the positive class."""
         facts = totals.facts
         if self.lacks(facts) or (self.only is None and self.has_overall(facts)):
             return None
@@ -346,7 +335,6 @@ class CountMetric(PerClass):
         return None if place < 0 else self.fraction(self.counts(totals).of(place))
 
     def part_units(self, state: State) -> Floats | None:
-        """Those of the class."""
         facts = state.facts
         if self.negatives or (self.only is None and self.has_overall(facts)):
             return None
@@ -354,23 +342,18 @@ class CountMetric(PerClass):
         return None if units is None else units[[place]]
 
     def class_units(self, state: State, *, undefined: str = "skip") -> Floats | None:
-        """Those with a row that has the class on either side."""
         return class_units(state, self.limit, _on_either_side)
 
     def class_truth(self, state: State) -> Array | None:
-        """Whether the truth has each class."""
         return class_truth(state, self.limit)
 
     def of(self, totals: TotalsView, place: int) -> Floats:
-        """The formula of one class's counts."""
         return self.value(self.counts(totals).of(place))
 
     def each(self, totals: TotalsView) -> Floats:
-        """The formula of every class's counts."""
         return self.value(self.counts(totals))
 
     def pooled(self, totals: TotalsView) -> Floats:
-        """The formula of the counts of all classes."""
         return self.value(self.counts(totals).pooled())
 
 
@@ -398,5 +381,4 @@ class ProportionMetric(CountMetric):
         return np.asarray(np.minimum(rows, state.units.drawn))
 
     def value(self, counts: Counts) -> Floats:
-        """The proportion."""
         return ratio(*self.fraction(counts))

@@ -512,20 +512,16 @@ class LabelPairs(Countable):
 
     @property
     def kept(self) -> tuple[Confusion, ...]:
-        """The pair of labels of each plain row."""
         return (Confusion(),) if self.plain else ()
 
     @property
     def own_units(self) -> bool:
-        """Whether each row is a unit."""
         return not self.grouped
 
     def per_unit(self) -> LabelPairs:
-        """The same rows, each a unit."""
         return replace(self, among=0)
 
     def part_of(self, facts: Metadata, rows: int) -> LabelPairs:
-        """The same rows with the classes of the whole."""
         return replace(self, declared=facts.axes["class"].ids, among=rows)
 
     @cached_property

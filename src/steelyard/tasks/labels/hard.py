@@ -33,7 +33,6 @@ class Precision(ProportionMetric):
     reference = "sklearn.metrics.precision_score(zero_division=nan)"
 
     def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
-        """True positives, of all predictions of the class."""
         return counts.tp, counts.tp + counts.fp
 
 
@@ -60,7 +59,6 @@ class Recall(ProportionMetric):
     reference = "sklearn.metrics.recall_score(zero_division=nan)"
 
     def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
-        """True positives, of all rows of the class."""
         return counts.tp, counts.tp + counts.fn
 
 
@@ -87,7 +85,6 @@ class F1(ProportionMetric):
     reference = "sklearn.metrics.f1_score(zero_division=nan)"
 
     def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
-        """Twice the true positives, of the rows and the predictions of the class."""
         return 2 * counts.tp, 2 * counts.tp + counts.fp + counts.fn
 
 
@@ -116,11 +113,9 @@ class FBeta(ProportionMetric):
 
     @property
     def label(self) -> str:
-        """Name beta, and the class."""
         return super().label.replace("F-beta", f"F{self.beta:g}", 1)
 
     def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
-        """The weighted form of F1."""
         if self.beta == INFINITY:
             return counts.tp, counts.tp + counts.fn
         square = self.beta**2
@@ -148,7 +143,6 @@ class Jaccard(ProportionMetric):
     reference = "sklearn.metrics.jaccard_score"
 
     def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
-        """Both, of either."""
         return counts.tp, counts.tp + counts.fp + counts.fn
 
 
@@ -174,7 +168,6 @@ class Specificity(ProportionMetric):
     negatives = True
 
     def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
-        """True negatives, of actual negatives."""
         return counts.tn, counts.tn + counts.fp
 
 
@@ -200,7 +193,6 @@ class FalsePositiveRate(ProportionMetric):
     negatives = True
 
     def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
-        """False positives, of actual negatives."""
         return counts.fp, counts.fp + counts.tn
 
 
@@ -225,7 +217,6 @@ class FalseNegativeRate(ProportionMetric):
     reference = "sklearn.metrics.confusion_matrix"
 
     def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
-        """False negatives, of actual positives."""
         return counts.fn, counts.fn + counts.tp
 
 
@@ -250,7 +241,6 @@ class NegativePredictiveValue(ProportionMetric):
     negatives = True
 
     def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
-        """True negatives, of predicted negatives."""
         return counts.tn, counts.tn + counts.fn
 
 
@@ -275,7 +265,6 @@ class FalseDiscoveryRate(ProportionMetric):
     reference = "sklearn.metrics.precision_score(zero_division=nan)"
 
     def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
-        """False positives, of predicted positives."""
         return counts.fp, counts.fp + counts.tp
 
 

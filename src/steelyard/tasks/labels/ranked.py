@@ -65,26 +65,21 @@ class RankedMetric(PerClass):
         return PairWalk(Scores("pairs"), self.reading, self.limit)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """One ranking."""
         return (self.curve,)
 
     def class_needs(self) -> tuple[Requirement, ...]:
-        """A ranking for each class."""
         return (self.class_curves,)
 
     def pooled_needs(self) -> tuple[Requirement, ...]:
-        """One ranking of all."""
         return (self.pooled_curve,)
 
     def unit_classes(self, state: State) -> UnitClasses | None:
-        """Units with rows of the class, and of others."""
         block = state.blocks[self.curve.ranking]
         if not isinstance(block, RankingBlock):
             return None
         return UnitClasses(block.events.unit, block.events.columns["positive"].astype(np.int64))
 
     def lacks(self, facts: Metadata) -> str:
-        """Scores are needed."""
         return "" if holds(facts, "ranked") else NO_SCORES
 
     def class_units(self, state: State, *, undefined: str = "skip") -> Floats | None:
@@ -95,23 +90,19 @@ class RankedMetric(PerClass):
         return _units_with(block, state.units, True) if isinstance(block, RankingBlock) else None
 
     def class_truth(self, state: State) -> Array | None:
-        """Whether the truth has each class."""
         known = class_truth(state)
         units = RankedMetric.class_units(self, state) if known is None else known
         return None if units is None else units > 0
 
     def of(self, totals: TotalsView, place: int) -> Floats:
-        """The value of one class's ranking."""
         value: Floats = totals[self.curve]
         return value
 
     def each(self, totals: TotalsView) -> Floats:
-        """The values of all classes' rankings."""
         values: Floats = totals[self.class_curves]
         return values
 
     def pooled(self, totals: TotalsView) -> Floats:
-        """The value of one ranking of all classes' scores."""
         value: Floats = totals[self.pooled_curve]
         return value
 
@@ -132,7 +123,6 @@ class AgainstOthers(RankedMetric):
     """Base of those that rest on the rows of the class and on those of others alike."""
 
     def class_units(self, state: State, *, undefined: str = "skip") -> Floats | None:
-        """The fewer of the two."""
         own = super().class_units(state)
         if own is None:
             return None
@@ -172,7 +162,6 @@ class AveragePrecision(RankedMetric):
 
     @property
     def steps(self) -> tuple[str, bool]:
-        """As the settings say."""
         return self.ties, self.kind == "loop"
 
     @property
@@ -314,12 +303,10 @@ class TprAtFpr(AgainstOthers):
 
     @property
     def label(self) -> str:
-        """Name the rate, and the class."""
         return super().label.replace("FPR", f"FPR {self.fpr:g}", 1)
 
     @property
     def limit(self) -> float:
-        """The rate."""
         return float(self.fpr)
 
 

@@ -45,7 +45,6 @@ class WeightedRows(Sum):
     name = "labels.weighted_rows"
 
     def measure(self, pairs: Any, cache: SharedCache) -> SumBlock:
-        """Each counts 1."""
         rows = rows_of(pairs, cache)
         each = None if rows.weight is None else (rows.weight > 0).astype(np.float64)
         return SumBlock(np.bincount(rows.owner, weights=each, minlength=rows.units))
@@ -111,7 +110,6 @@ class ClassProbabilitySum(Sum):
     of: Literal["surprise", "squared"] = "surprise"
 
     def measure(self, pairs: Any, cache: SharedCache) -> SumBlock:
-        """A column for each class."""
         rows = rows_of(pairs, cache)
         if pairs.probabilities is None or not rows.classes:
             return SumBlock(np.zeros((rows.units, rows.classes)), "class")
@@ -164,7 +162,6 @@ class ClassCounts(Cells):
     threshold: float | None = None
 
     def measure(self, pairs: Any, cache: SharedCache) -> CellsBlock:
-        """An entry for each true and false positive and each false negative of a row."""
         rows, axes = rows_of(pairs, cache), (3, "class")
         if pairs.aggregated is not None and self.threshold is None:
             matrix = pairs.aggregated.matrix
@@ -212,7 +209,6 @@ class Present(RankingReader):
     """The totals of counts or sums where every weight above 0 counts as 1: whole numbers, without rounding."""
 
     def read(self, block: Any, weights: Weights, facts: Metadata) -> Any:
-        """Of counts, how many entries have a weight."""
         if isinstance(block, SumBlock):
             return block.total(weights.present(), facts)
         e = block.entries
@@ -260,7 +256,6 @@ class LabelDistance(RankingReader):
     squared: bool = False
 
     def read(self, block: Any, weights: Weights, facts: Metadata) -> Floats:
-        """One value for each row of weights."""
         e, classes = block.entries, facts.size("class")
         lacking, cell = np.divmod(e.code.astype(np.int64), classes**2)
         truth, predicted = np.divmod(cell, classes)
@@ -297,7 +292,6 @@ class ClassBins(Cells):
     bins: int = 15
 
     def measure(self, pairs: Any, cache: SharedCache) -> CellsBlock:
-        """Three sums for each class and bin."""
         rows = rows_of(pairs, cache)
         entries = _bin_entries(rows, _class_confidences(pairs, rows), self.bins, rows.classes)
         return CellsBlock(("class", 3, self.bins), entries)

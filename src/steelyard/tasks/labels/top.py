@@ -46,7 +46,6 @@ class TopAccuracy(Metric):
 
     @property
     def label(self) -> str:
-        """Name k."""
         return f"Top-{self.k} accuracy"
 
     @property
@@ -73,5 +72,4 @@ class TopAccuracy(Metric):
         return "" if holds(facts, "ranked") else NO_SCORES
 
     def undefined_reason(self, totals: TotalsView) -> str:
-        """Say what lacks."""
         return self._lacks(totals.facts) or "there is no row"

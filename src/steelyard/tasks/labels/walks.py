@@ -206,7 +206,6 @@ class Walk(GroupCurve):
         return values - first_steps_of(rankings, weights) if self.loop and rankings else values
 
     def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
-        """One value for each row of weights, and each group."""
         rankings = [Ranked(*_group(block, k), self.ties) for k in range(block.groups)]
         return self._shaped(self._walked(rankings, weights))
 
@@ -214,28 +213,23 @@ class Walk(GroupCurve):
         return values[:, 0] if self.ranking.of in ("one", "pooled") else values
 
     def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
-        """One value for each row of weights."""
         return (self._walked([Ranked(*_group(block, 0), self.ties)], weights)[:, 0],)
 
     def join(self, parts: Iterator[Arrays]) -> Floats:
-        """Groups side by side."""
         return self._shaped(np.stack([part[0] for part in parts], axis=1))
 
     def stream(self, sizes: GroupSizes, units: int) -> Stream | None:
-        """The same in parts."""
         positives = sizes.sum("event", "positive")
         negatives = sizes.rows("event") - positives
         walk = _native.LabelStream(READINGS[self.reading], self.limit, positives, negatives)
         return _Streamed(walk, self.ties == "order", self.loop, positives)
 
     def histogram(self, block: RankingBlock, bins: int) -> dict[str, Array]:
-        """Rows of the class and others, by group and bin."""
         if not self.approximate:
             raise no_approximation("what is sought along a ranking, or takes rows one by one,")
         return {"counts": _histogram(block, block.events.columns["positive"] == 0, 2, bins)}
 
     def bounded(self, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> Floats:
-        """One end for each group."""
         ends = [_end(self.reading, group[0], group[1], upper) for group in counts["counts"]]
         return self._shaped(np.array(ends)[np.newaxis])
 
@@ -293,11 +287,9 @@ class PairWalk(GroupCurve):
 
     @property
     def approximate(self) -> bool:
-        """Whether histograms bound it: nothing that is sought along a ranking."""
         return self.reading in ("ap", "auc")
 
     def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
-        """One value for each row of weights and each pair."""
         return self.join(self.read_group(block.one(k), weights) for k in range(block.groups))
 
     def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
@@ -313,7 +305,6 @@ class PairWalk(GroupCurve):
         return (values,)
 
     def join(self, parts: Iterator[Arrays]) -> Floats:
-        """Pairs of all classes."""
         every = [part[0] for part in parts]
         joined = np.full((len(every[0]) if every else 0, len(every), len(every)), np.nan)
         for a, values in enumerate(every):
@@ -325,11 +316,9 @@ class PairWalk(GroupCurve):
         return _PairStream(self.reading) if self.approximate else None
 
     def histogram(self, block: RankingBlock, bins: int) -> dict[str, Array]:
-        """Rows by group, their own class and bin."""
         return {"counts": _histogram(block, block.events.columns["code"], block.groups, bins)}
 
     def bounded(self, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> Floats:
-        """One end for each pair."""
         every = counts["counts"]
         ends = np.full((1, len(every), len(every)), np.nan)
         for a, group in enumerate(every):

@@ -55,7 +55,6 @@ class LossRows(Sum):
     of: str
 
     def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
-        """Count rows, or add targets up."""
         units = len(pairs.units)
         if self.of == "ignored":
             return sum_by_unit((~_counted(pairs, cache)).astype(float), pairs.owner, units)
@@ -75,7 +74,6 @@ class FocalSum(Sum):
     label_smoothing: float
 
     def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
-        """The loss of each row."""
         owner, target, logit = _rows(pairs, cache, *SIDES[0])
         each = focal_loss(
             logit,
@@ -99,7 +97,6 @@ class BoxSum(Sum):
     delta: float
 
     def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
-        """The loss of each coordinate."""
         owner, truth, prediction = _rows(pairs, cache, *SIDES[1])
         each = BOX_LOSSES[self.of](prediction, truth, delta=self.delta, reduction="none")
         return sum_by_unit(each, owner, len(pairs.units))

@@ -129,7 +129,6 @@ class _Loss(Metric):
     range = (0, INFINITY)
 
     def excluded(self, totals: TotalsView) -> tuple[float, str]:
-        """Rows that were marked."""
         return float(totals[IGNORED][0]), "rows marked to be ignored"
 
 
@@ -167,12 +166,10 @@ class FocalLoss(_Loss):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """By row and by positive."""
         return cls(), cls(per="positive")
 
     @property
     def label(self) -> str:
-        """Say what it is divided by."""
         return self.title if self.per == "row" else f"{self.title} per positive"
 
     def losses(self) -> FocalSum:
@@ -180,15 +177,12 @@ class FocalLoss(_Loss):
         return FocalSum(self.alpha, self.gamma, self.constant_alpha, self.label_smoothing)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Losses, rows and positives."""
         return self.losses(), CLASSES, POSITIVES, IGNORED
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Sum of losses over rows or positives."""
         return ratio(totals[self.losses()], totals[CLASSES if self.per == "row" else POSITIVES])
 
     def undefined_reason(self, totals: TotalsView) -> str:
-        """Say which of the two is lacking."""
         if totals[CLASSES][0] > 0:
             return "there is no positive"
         return "no row has a class target"
@@ -204,11 +198,9 @@ class _BoxLoss(_Loss):
         return BoxSum(self.name, self.delta)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Losses and rows."""
         return self.losses(), BOXES, IGNORED
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Sum of losses over rows."""
         return ratio(totals[self.losses()], totals[BOXES])
 
 
@@ -297,7 +289,6 @@ class DetectionLossMetric(_Loss):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """Plain, and with EfficientDet's settings."""
         return cls(), cls(box_weight=50.0, box_loss="huber", delta=0.1)
 
     def losses(self) -> tuple[FocalSum, BoxSum]:
@@ -308,17 +299,14 @@ class DetectionLossMetric(_Loss):
         )
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Losses of both parts, positives and coordinates."""
         return *self.losses(), POSITIVES, BOXES, IGNORED
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Sum of the two parts."""
         focal, box = self.losses()
         classes, boxes = ratio(totals[focal], totals[POSITIVES]), ratio(totals[box], totals[BOXES])
         return self.class_weight * classes + self.box_weight * boxes
 
     def undefined_reason(self, totals: TotalsView) -> str:
-        """Say which part is lacking."""
         return "no row has a value" if not totals[BOXES][0] > 0 else "there is no positive"
 
 

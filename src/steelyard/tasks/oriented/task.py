@@ -219,7 +219,6 @@ class _AveragePrecision(AveragePrecision):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """One of each kind, and DOTA's."""
         return (*super().examples()[:4], cls(kind="voc11", rule="dota"), cls(kind="voc", rule="dota"))
 
 

@@ -84,7 +84,6 @@ class PanopticPairs(Pairs):
 
     @cached_property
     def facts(self) -> Metadata:
-        """The classes of all segments."""
         ids = tuple(sorted(self.classes))
         return Metadata({"class": Axis(ids, tuple(self.classes[i][0] for i in ids))})
 

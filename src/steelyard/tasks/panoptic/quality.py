@@ -41,7 +41,6 @@ class SegmentCounts(Cells):
     name: ClassVar[str] = "panoptic.segments"
 
     def measure(self, pairs: PanopticPairs, cache: SharedCache) -> CellsBlock:
-        """Counts of each image."""
         fits: Fits = pairs.fits if self.overlap == "mask" else cache.once("boundary", lambda: pairs.fitted(0.02))
         match = fits.overlap > self.iou
         owner = np.concatenate([fits.owner, fits.lone_owner])
@@ -66,7 +65,6 @@ class StuffOverlaps(Cells):
     name: ClassVar[str] = "panoptic.stuff"
 
     def measure(self, pairs: PanopticPairs, cache: SharedCache) -> CellsBlock:
-        """Two numbers for each class of an image."""
         true, ids = pairs.segments[0], np.array(pairs.facts.axes["class"].ids, dtype=np.int64)
         stuff = np.flatnonzero(~true.crowd & ~np.isin(true.category, list(pairs.things)))
         owner, label = pairs.owner[true.pair[stuff]], np.searchsorted(ids, true.category[stuff])
@@ -88,7 +86,6 @@ class Quality(Metric):
 
     @property
     def label(self) -> str:
-        """The title and what it is of."""
         said = {"things": " of things", "stuff": " of stuff"}.get(self.of, "")
         said += f": {self.only}" if self.only is not None else ""
         said += f", IoU {self.iou:g}" if self.iou != 0.5 else ""
@@ -96,7 +93,6 @@ class Quality(Metric):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """Of all classes, of things and of stuff."""
         return (cls(), cls(of="things"), cls(of="stuff"))
 
     def expand(self, facts: Metadata) -> tuple[Metric, ...]:
@@ -114,7 +110,6 @@ class Quality(Metric):
         return SegmentCounts(self.iou, self.overlap)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Counts of segments."""
         return (self.statistic(),)
 
     @abstractmethod
@@ -127,7 +122,6 @@ class Quality(Metric):
         return every if column is None else every & (cells[:, :, column] > 0)
 
     def reduce(self, totals: Any) -> Floats:
-        """The mean over classes that have a segment, or one class."""
         cells = totals[self.statistic()]
         values, kept = self.each(cells), self._kept(cells)
         if self.only is not None:
@@ -136,16 +130,13 @@ class Quality(Metric):
         return mean_defined(values, kept)
 
     def class_scores(self, totals: Any) -> Floats | None:
-        """The figure of every class that has a segment."""
         cells = totals[self.statistic()]
         return None if self.only is not None else np.where(self._kept(cells), self.each(cells), np.nan)
 
     def class_truth(self, state: State) -> Array | None:
-        """Whether the truth has a segment of each class."""
         return segments_true(state, self.statistic())
 
     def part_units(self, state: State) -> Floats | None:
-        """Images that have a segment of the class."""
         return images_with_segments(state, self.statistic())
 
     def excluded(self, totals: Any) -> tuple[float, str]:
@@ -195,11 +186,9 @@ class PanopticQuality(Quality):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """Of all, things and stuff, by boundaries, and with more overlap."""
         return (*super().examples(), cls(overlap="boundary"), cls(iou=0.75))
 
     def each(self, cells: Floats) -> Floats:
-        """PQ of every class."""
         return ratio(cells[:, :, OVERLAP], cells[:, :, TP] + 0.5 * cells[:, :, FP] + 0.5 * cells[:, :, FN])
 
 
@@ -227,12 +216,10 @@ class SegmentationQuality(Quality):
     matched: bool = False
 
     def each(self, cells: Floats) -> Floats:
-        """SQ of every class."""
         values = ratio(cells[:, :, OVERLAP], cells[:, :, TP])
         return values if self.matched else np.nan_to_num(values)
 
     def notes(self, totals: Any) -> tuple[str, ...]:
-        """How many classes have no pair."""
         cells = totals[self.statistic()]
         if self.matched or self.only is not None:
             return ()
@@ -262,7 +249,6 @@ class RecognitionQuality(Quality):
     reference: ClassVar[str] = "panopticapi 7bb46555"
 
     def each(self, cells: Floats) -> Floats:
-        """RQ of every class."""
         return ratio(cells[:, :, TP], cells[:, :, TP] + 0.5 * cells[:, :, FP] + 0.5 * cells[:, :, FN])
 
 
@@ -295,11 +281,9 @@ class PanopticQualityDagger(Metric):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """Over stuff of the truth, and of either side."""
         return (cls(), cls(classes="union"))
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Counts of segments, and overlaps of stuff."""
         return (SegmentCounts(), StuffOverlaps())
 
     def reduce(self, totals: Any) -> Floats:
@@ -307,7 +291,6 @@ class PanopticQualityDagger(Metric):
         return mean_defined(self.class_scores(totals))
 
     def class_scores(self, totals: Any) -> Floats:
-        """The figure of every class that is in the mean."""
         cells, stuff = totals[SegmentCounts()], totals[StuffOverlaps()]
         things = ratio(cells[:, :, OVERLAP], cells[:, :, TP] + 0.5 * cells[:, :, FP] + 0.5 * cells[:, :, FN])
         values = np.where(stuff[:, :, 1] > 0, ratio(stuff[:, :, 0], stuff[:, :, 1]), things)
@@ -315,11 +298,9 @@ class PanopticQualityDagger(Metric):
         return np.where(kept | self._made_up(totals) if self.classes == "union" else kept, values, np.nan)
 
     def class_truth(self, state: State) -> Array | None:
-        """Whether the truth has a segment of each class."""
         return segments_true(state, SegmentCounts())
 
     def part_units(self, state: State) -> Floats | None:
-        """Images that have a segment of the class."""
         return images_with_segments(state, SegmentCounts())
 
     def _made_up(self, totals: Any) -> Any:

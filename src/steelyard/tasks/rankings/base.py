@@ -55,11 +55,9 @@ class QueryMetric(Metric):
         return QUERIES if self.empty == "zero" else self.answerable()
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Values, the queries that have one, and what notes count."""
         return self.value(), self.query_count(), QUERIES, MISSING, TIED
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """The mean over the queries that have a value."""
         return ratio(totals[self.value()], totals[self.query_count()])
 
     def excluded(self, totals: TotalsView) -> tuple[float, str]:
@@ -85,5 +83,4 @@ class RelevantMetric(QueryMetric):
     level: float
 
     def answerable(self) -> Answerable:
-        """Queries with a relevant document."""
         return Answerable(self.level)

@@ -45,20 +45,16 @@ class DiscountedGain(QueryMetric):
 
     @property
     def label(self) -> str:
-        """Name the cut."""
         return self.title if self.k is None else f"{self.title} at {self.k}"
 
     def value(self) -> QueryValue:
-        """Gain over ideal gain."""
         return GainValue(self.k, self.gain, self.level, self.ties)
 
     def answerable(self) -> Answerable:
-        """Queries with something to gain."""
         return Answerable(self.level, self.gain)
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """Both gains."""
         return (cls(), cls(k=10), cls(k=10, gain="exponential"))
 
 
@@ -94,13 +90,11 @@ class RankBiasedPrecision(RelevantMetric):
         return (0.0, 1.0 if self.gain == "binary" else math.inf)
 
     def check(self) -> None:
-        """Check that the persistence is a probability."""
         super().check()
         if self.p == 1:
             raise InvalidValue("metric 'rbp': p cannot be 1", remedy="It must be below 1: such a reader never stops.")
 
     def value(self) -> QueryValue:
-        """Discounted hits."""
         return BiasedValue(self.p, self.level, self.gain, self.ties)
 
 
@@ -133,15 +127,12 @@ class ExpectedReciprocalRank(QueryMetric):
 
     @property
     def label(self) -> str:
-        """Name the cut."""
         return self.title if self.k is None else f"{self.title} at {self.k}"
 
     def value(self) -> QueryValue:
-        """As the formula says, query by query."""
         return ExpectedValue(self.k, self.max, self.ties)
 
     def answerable(self) -> Answerable:
-        """Queries with a document of positive relevance."""
         return Answerable(0, "linear")
 
 
@@ -171,15 +162,12 @@ class Judged(QueryMetric):
 
     @property
     def label(self) -> str:
-        """Name the cut."""
         return self.title if self.k is None else f"{self.title} at {self.k}"
 
     def value(self) -> QueryValue:
-        """Judged documents over documents."""
         return HitValue("judged", self.k, 0, self.ties)
 
     def answerable(self) -> Answerable:
-        """Queries with a judged document."""
         return Answerable(0)
 
 

@@ -25,12 +25,10 @@ class _AtK(RelevantMetric):
     level: Level = 1
 
     def value(self) -> QueryValue:
-        """By the formula."""
         return HitValue(self.formula, self.k, self.level, self.ties)
 
     @property
     def label(self) -> str:
-        """Name the cut."""
         return self.title if self.k is None else f"{self.title} at {self.k}"
 
     @classmethod
@@ -67,13 +65,11 @@ class AveragePrecision(_AtK):
     norm: Literal["relevant", "min", "hits"] = "relevant"
 
     def value(self) -> QueryValue:
-        """Sum of precisions at hits, over the norm."""
         formula = self.formula if self.norm == "relevant" else f"{self.formula}_{self.norm}"
         return HitValue(formula, self.k, self.level, self.ties)
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """The three norms."""
         return (cls(), cls(k=10), cls(k=10, norm="min"), cls(k=10, norm="hits"))
 
 
@@ -200,7 +196,6 @@ class Hit(_AtK):
     reference = "pytrec_eval: success; ranx: hit_rate"
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
-        """One proportion: queries with a hit, of all that have a relevant document."""
         return totals[self.value()], totals[self.query_count()]
 
 
@@ -295,7 +290,6 @@ class BinaryPreference(RelevantMetric):
     level: Level = 1
 
     def value(self) -> QueryValue:
-        """As the formula says, query by query."""
         return PreferenceValue(self.level, self.ties)
 
 

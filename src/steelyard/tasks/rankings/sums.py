@@ -57,7 +57,6 @@ class QueryCount(Sum):
     of: str
 
     def measure(self, pairs: RankedPairs, cache: SharedCache) -> SumBlock:
-        """1 or 0 for each query."""
         return SumBlock(np.ones(len(pairs.units)) if self.of == "queries" else getattr(pairs, self.of).astype(float))
 
 
@@ -74,7 +73,6 @@ class Answerable(Sum):
     gain: str = "any"
 
     def measure(self, pairs: RankedPairs, cache: SharedCache) -> SumBlock:
-        """1 or 0 for each query."""
         best = _best(pairs, cache)
         has_relevant = best >= float(self.level)
         if self.gain != "any":
@@ -90,7 +88,6 @@ class QueryValue(Sum):
         """The value of each query; nan where it has none."""
 
     def measure(self, pairs: RankedPairs, cache: SharedCache) -> SumBlock:
-        """The values."""
         return SumBlock(np.nan_to_num(self.values(pairs, cache), nan=0.0))
 
 
@@ -170,7 +167,6 @@ class RPrecisionValue(QueryValue):
     ties: str
 
     def values(self, pairs: RankedPairs, cache: SharedCache) -> Floats:
-        """As the formula says."""
         relevant, hits = _native.ranking_r_hits(*_events(pairs, cache, self.ties), float(self.level)).T
         return _over(hits, relevant, relevant > 0)
 
@@ -185,7 +181,6 @@ class PreferenceValue(QueryValue):
     ties: str
 
     def values(self, pairs: RankedPairs, cache: SharedCache) -> Floats:
-        """As the formula says."""
         values: Floats = _native.ranking_bpref(*_events(pairs, cache, self.ties), float(self.level))[:, 0]
         return values
 
@@ -205,7 +200,6 @@ class GainValue(QueryValue):
     ties: str
 
     def values(self, pairs: RankedPairs, cache: SharedCache) -> Floats:
-        """As the formula says."""
         k, exponential = ALL if self.k is None else self.k, self.gain == "exponential"
         highest, most = pairs.relevance.max(initial=0.0), MOST_EXPONENTIAL if exponential else LARGEST
         if highest > most:
@@ -230,7 +224,6 @@ class BiasedValue(QueryValue):
     ties: str
 
     def values(self, pairs: RankedPairs, cache: SharedCache) -> Floats:
-        """As the formula says."""
         events, graded = _events(pairs, cache, self.ties), self.gain == "graded"
         values: Floats = _native.ranking_rbp(*events, float(self.p), float(self.level), graded)[:, 0]
         return values
@@ -247,7 +240,6 @@ class ExpectedValue(QueryValue):
     ties: str
 
     def values(self, pairs: RankedPairs, cache: SharedCache) -> Floats:
-        """As the formula says. A degree above the highest is refused."""
         highest = pairs.relevance.max(initial=0.0)
         if highest > self.max:
             raise OutOfRange(

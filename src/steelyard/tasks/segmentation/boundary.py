@@ -96,7 +96,6 @@ class EdgeScore(Cells):
     name: ClassVar[str] = "segmentation.edges"
 
     def measure(self, pairs: MapPairs, cache: SharedCache) -> CellsBlock:
-        """Two numbers for each class of an image."""
         coder = coders(pairs)
 
         def of_image(pair: int) -> list[tuple[int, int, float]]:
@@ -177,20 +176,16 @@ class BoundaryF1(Metric):
     tolerance: Annotated[float, Between(0.0, 1.0)] = 0.0075
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Scores by image and class."""
         return (EdgeScore(self.tolerance),)
 
     def reduce(self, totals: Any) -> Floats:
-        """The mean over images, then over classes."""
         return mean_defined(self.class_scores(totals))
 
     def class_scores(self, totals: Any) -> Floats:
-        """The mean over the images of each class."""
         cells = totals[EdgeScore(self.tolerance)]
         return ratio(cells[:, :, 0], cells[:, :, 1])
 
     def part_units(self, state: State) -> Floats | None:
-        """Images with an edge of the class."""
         return units_having(state, EdgeScore(self.tolerance), 1)
 
 

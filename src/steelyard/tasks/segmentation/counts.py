@@ -64,7 +64,6 @@ class ClassPixels(Cells):
     name: ClassVar[str] = "segmentation.classes"
 
     def measure(self, pairs: MapPairs, cache: SharedCache) -> CellsBlock:
-        """Counts of each image."""
         return ClassTable.of(pairs.pixels, pairs.facts.size("class")).block("class", pairs.facts)
 
 
@@ -89,7 +88,6 @@ class Confusion(Cells):
     drawn: ClassVar[bool] = False
 
     def measure(self, pairs: MapPairs, cache: SharedCache) -> CellsBlock:
-        """Counts of each image."""
         pixels = pairs.pixels
         some = pixels.predicted >= 0
         code = pixels.truth[some] * pairs.facts.size("class") + pixels.predicted[some]
@@ -102,7 +100,6 @@ class PixelSums(Sum):
     name: ClassVar[str] = "segmentation.pixels"
 
     def measure(self, pairs: MapPairs, cache: SharedCache) -> SumBlock:
-        """Three numbers for each image."""
         pixels, units = pairs.pixels, len(pairs.units)
         wrong = pixels.predicted < 0
         every = np.bincount(pixels.owner, weights=pixels.count, minlength=units)
@@ -119,7 +116,6 @@ class ImageScore(Sum):
     name: ClassVar[str] = "segmentation.images"
 
     def measure(self, pairs: MapPairs, cache: SharedCache) -> SumBlock:
-        """Two numbers for each image."""
         table, units = ClassTable.of(pairs.pixels, pairs.facts.size("class")), len(pairs.units)
         hit, both = table.pixels[:, HIT], table.pixels[:, TRUE] + table.pixels[:, PREDICTED]
         value = ratio(hit, both - hit) if self.of == "iou" else ratio(2 * hit, both)

@@ -104,7 +104,6 @@ class MapCounter(Counter):
         return maps >= self.rules.threshold, (~torch.isfinite(maps)).sum()
 
     def notes(self) -> tuple[str, ...]:
-        """The threshold of scores."""
         return (self.rules.note,) if self.rules.note else ()
 
     def _placed(self, values: torch.Tensor, side: int) -> torch.Tensor:
@@ -114,7 +113,6 @@ class MapCounter(Counter):
         return torch.where(inside, table[torch.where(inside, values, 0)], self.shape[side] - 1)
 
     def merge(self, other: MapCounter) -> None:
-        """Take over the images of another counter of the same classes."""
         self.images += other.images
         self.sizes += other.sizes
         self.counts += [counts.to(self.device) for counts in other.counts]
@@ -127,7 +125,6 @@ class MapCounter(Counter):
         return tuple(spec for spec in defaults if not spec.startswith(("mbiou", "boundary")))
 
     def sides(self) -> tuple[Records, Records]:
-        """Images with their counts."""
         for side, (source, wrong) in enumerate(zip(SOURCES, self.wrong, strict=True)):
             values = wrong.text()
             if values and (side == 0 or self.known.unknown == "error"):

@@ -85,7 +85,6 @@ class Overlap(Metric):
         return figure_of(self.figure, totals[self.cells()])
 
     def class_truth(self, state: State) -> Array | None:
-        """Whether the truth has a pixel of each class."""
         return np.asarray(state.totals(POINT)[self.cells()][0, :, TRUE] > 0)
 
     def part_units(self, state: State) -> Floats | None:
@@ -115,11 +114,9 @@ class OneClass(Overlap):
 
     @property
     def label(self) -> str:
-        """The title and the class."""
         return self.title if self.only is None else f"{self.title}: {self.only}"
 
     def expand(self, facts: Metadata) -> tuple[Metric, ...]:
-        """One metric for each class."""
         if self.only is not None:
             class_place(facts, self.only)
             return (self,)
@@ -138,7 +135,6 @@ class OneClass(Overlap):
         return self.each(totals) if self.only is None else None
 
     def notes(self, totals: Any) -> tuple[str, ...]:
-        """Whether so few images have the class that its interval says little."""
         if self.only is None:
             return ()
         place = totals.facts.axes["class"].find(self.only)
@@ -168,17 +164,14 @@ class MeanOfClasses(Overlap):
         return keep
 
     def reduce(self, totals: Any) -> Floats:
-        """The mean of what is defined."""
         values = self.each(totals)
         return mean_defined(values, self.kept(totals, values))
 
     def class_scores(self, totals: Any) -> Floats | None:
-        """The figure of every class that enters the mean."""
         values = self.each(totals)
         return np.where(self.kept(totals, values), values, np.nan)
 
     def excluded(self, totals: Any) -> tuple[float, str]:
-        """Classes that have no number."""
         values = self.each(totals)
         return float((np.isnan(values) & self.kept(totals, values))[0].sum()), "classes that have no pixel"
 

@@ -118,31 +118,25 @@ class MeanIou(MeanOfClasses):
 
     @property
     def label(self) -> str:
-        """The title and what it is a mean of."""
         if self.level == "image":
             return f"{self.title} of images"
         return f"{self.title} of categories" if self.groups == "category" else self.title
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """By data set, by image, and over true classes."""
         return (cls(), cls(level="image"), cls(classes="truth"))
 
     def cells(self) -> Cells:
-        """Pixels of classes or of their groups."""
         return GroupPixels() if self.groups == "category" else ClassPixels()
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Pixels by class, or the images' own means."""
         return (*super().needs(), ImageScore(self.figure)) if self.level == "image" else super().needs()
 
     def kept(self, totals: Any, values: Floats) -> Any:
-        """All classes, or those that the truth has."""
         keep = super().kept(totals, values)
         return keep & (totals[self.cells()][:, :, TRUE] > 0) if self.classes == "truth" else keep
 
     def reduce(self, totals: Any) -> Floats:
-        """The mean over classes, or over images."""
         if self.level == "image":
             sums = totals[ImageScore(self.figure)]
             return ratio(sums[:, 0], sums[:, 1])
@@ -158,7 +152,6 @@ class MeanIou(MeanOfClasses):
         return None if self.level == "image" else super().class_scores(totals)
 
     def notes(self, totals: Any) -> tuple[str, ...]:
-        """Those of classes."""
         return super().notes(totals) if self.groups == "none" and self.level == "dataset" else ()
 
     def expand(self, facts: Metadata) -> tuple[Metric, ...]:
@@ -192,7 +185,6 @@ class MeanDice(MeanIou):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """By data set and by image."""
         return (cls(), cls(level="image"))
 
 
@@ -237,7 +229,6 @@ class PixelAccuracy(Overlap):
     reference: ClassVar[str] = "mmsegmentation IoUMetric (aAcc), hotcoco SemanticEval"
 
     def reduce(self, totals: Any) -> Floats:
-        """Right pixels of all."""
         cells = totals[ClassPixels()]
         return ratio(cells[:, :, HIT].sum(axis=1), cells[:, :, TRUE].sum(axis=1))
 
@@ -262,7 +253,6 @@ class FrequencyWeightedIou(Overlap):
     reference: ClassVar[str] = "hotcoco SemanticEval"
 
     def reduce(self, totals: Any) -> Floats:
-        """IoU weighed by true pixels."""
         true = totals[ClassPixels()][:, :, TRUE]
         total = (true * np.nan_to_num(self.each(totals))).sum(axis=1)
         return ratio(total, true.sum(axis=1))

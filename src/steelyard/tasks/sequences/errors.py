@@ -29,11 +29,9 @@ class _Ratio(Metric):
     counted: ClassVar[tuple[str, ...]] = ()  # totals that remarks read
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Both totals, and what remarks count."""
         return tuple(map(SequenceSum, dict.fromkeys((self.numerator, self.denominator, *self.counted))))
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Numerator's total over denominator's total."""
         return self.factor * ratio(totals[SequenceSum(self.numerator)], totals[SequenceSum(self.denominator)])
 
 

@@ -21,7 +21,6 @@ class SequenceSum(Sum):
     of: str
 
     def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
-        """One of the columns that are made together."""
         return SumBlock(sequence_columns(pairs, cache)[self.of])
 
 

@@ -56,15 +56,12 @@ class RoundNumbers(Metric):
 
     @property
     def label(self) -> str:
-        """Names the round number."""
         return f"Heaping on multiples of {self.step:g}"
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Round numbers in excess, and rows."""
         return RoundExcess(float(self.step)), ROWS
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Round predictions less round truths, over rows."""
         return 100 * ratio(totals[RoundExcess(float(self.step))], totals[ROWS])
 
 
@@ -77,7 +74,6 @@ class RoundExcess(Sum):
     step: float
 
     def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
-        """Their number in each unit."""
         truth, prediction = (np.mod(side, self.step) == 0 for side in rows_of(pairs, cache))
         return sum_by_unit(prediction.astype(float) - truth, pairs.owner, len(pairs.units))
 
@@ -89,7 +85,6 @@ class Steps(Sum):
     name = "sequences.steps"
 
     def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
-        """Their numbers in each unit."""
         columns = step_columns(*rows_of(pairs, cache), pairs.owner, len(pairs.units))
         return SumBlock(np.stack([columns["steps"], columns["rises"]], axis=1))
 
@@ -119,14 +114,11 @@ class RisingSteps(Metric):
     measured_in = "%"
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Steps and rises."""
         return (Steps(),)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Rises over steps."""
         return 100 * ratio(*self.proportions(totals))
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
-        """One proportion: rises, of all steps."""
         counts = totals[Steps()]
         return counts[:, 1], counts[:, 0]

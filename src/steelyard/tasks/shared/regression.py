@@ -47,11 +47,9 @@ class MeanAbsoluteError(Metric):
     reference = "sklearn.metrics.mean_absolute_error"
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Absolute errors and rows."""
         return RowSum("abs_error"), ROWS
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Sum of absolute errors over number of rows."""
         return ratio(totals[RowSum("abs_error")], totals[ROWS])
 
 
@@ -85,13 +83,11 @@ class MeanAbsolutePercentageError(Metric):
     zero: Literal["skip", "error", "eps"] = "skip"
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Relative errors, and the rows that have one."""
         if self.zero == "eps":
             return EpsilonError(), ROWS
         return RowSum("relative_error"), RowSum("positive_rows"), RowSum("zero_rows")
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Sum of relative errors over the rows that have one."""
         if self.zero == "eps":
             return 100 * ratio(totals[EpsilonError()], totals[ROWS])
         zero_rows = totals[RowSum("zero_rows")]
@@ -133,11 +129,9 @@ class WeightedAbsolutePercentageError(Metric):
     measured_in = "%"
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Absolute errors and true grams."""
         return RowSum("abs_error"), RowSum("truth")
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Sum of absolute errors over sum of true weights."""
         return 100 * ratio(totals[RowSum("abs_error")], totals[RowSum("truth")])
 
 
@@ -163,11 +157,9 @@ class Bias(Metric):
     measured_in = "g"
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Signed errors and rows."""
         return RowSum("error"), ROWS
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Sum of errors over number of rows."""
         return ratio(totals[RowSum("error")], totals[ROWS])
 
 
@@ -195,11 +187,9 @@ class RootMeanSquaredError(Metric):
     reference = "sklearn.metrics.root_mean_squared_error"
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Squared errors and rows."""
         return RowSum("squared_error"), ROWS
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Root of the sum of squared errors over number of rows."""
         return np.sqrt(ratio(totals[RowSum("squared_error")], totals[ROWS]))
 
 
@@ -231,19 +221,15 @@ class Within(Metric):
 
     @property
     def label(self) -> str:
-        """Name the percentage."""
         return f"Within {self.percent:g} percent"
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Rows within, and rows."""
         return RowsWithin(float(self.percent)), ROWS
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Number of rows within over number of rows."""
         return 100 * ratio(*self.proportions(totals))
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
-        """One proportion: rows within, of all rows."""
         return totals[RowsWithin(float(self.percent))], totals[ROWS]
 
 
@@ -282,11 +268,9 @@ class CoefficientOfDetermination(Metric):
     reference = "sklearn.metrics.r2_score"
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Squared errors and moments."""
         return RowSum("squared_error"), RowMoments()
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """One minus squared error over squared deviation from the mean."""
         variance = _variance(totals[RowMoments()], TRUTH)
         return np.asarray(1 - totals[RowSum("squared_error")] / variance)
 
@@ -314,11 +298,9 @@ class PearsonCorrelation(Metric):
     reference = "scipy.stats.pearsonr"
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Moments."""
         return (RowMoments(),)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Covariance over the product of the deviations."""
         pooled = totals[RowMoments()]
         scale = np.sqrt(_variance(pooled, TRUTH) * _variance(pooled, PREDICTION))
         return np.asarray(np.clip(pooled.covariance(TRUTH, PREDICTION)[0] / scale, -1.0, 1.0))
@@ -348,11 +330,9 @@ class Slope(Metric):
     reference = "scipy.stats.linregress"
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Moments."""
         return (RowMoments(),)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Covariance over the variance of the truth."""
         pooled = totals[RowMoments()]
         return np.asarray(pooled.covariance(TRUTH, PREDICTION)[0] / _variance(pooled, TRUTH))
 

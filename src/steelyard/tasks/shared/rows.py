@@ -52,7 +52,6 @@ class RowSum(Sum):
     of: str = "rows"
 
     def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
-        """One of the sums that are made together."""
         return SumBlock(row_columns(pairs, cache)[self.of])
 
 
@@ -63,7 +62,6 @@ class RowMoments(Moments):
     name = "rows.moments"
 
     def measure(self, pairs: Pairs, cache: SharedCache) -> MomentsBlock:
-        """The moments of both sides."""
         return MomentsBlock.of(rows_of(pairs, cache), pairs.owner, len(pairs.units))
 
 
@@ -77,7 +75,6 @@ class EpsilonError(Sum):
     name = "rows.relative_to_epsilon"
 
     def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
-        """Their sum in each unit."""
         truth, prediction = rows_of(pairs, cache)
         relative = np.abs(prediction - truth) / np.maximum(np.abs(truth), np.finfo(np.float64).eps)
         return sum_by_unit(relative, pairs.owner, len(pairs.units))
@@ -92,7 +89,6 @@ class RowsWithin(Sum):
     percent: float
 
     def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
-        """Their number in each unit."""
         truth, prediction = rows_of(pairs, cache)
         within = 100 * np.abs(prediction - truth) <= self.percent * truth
         return sum_by_unit(within.astype(float), pairs.owner, len(pairs.units))

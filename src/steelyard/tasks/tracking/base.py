@@ -65,12 +65,10 @@ class TrackMetric(Metric):
     only: str | int | None = field(default=None, metadata={"spec": "label"})
 
     def check(self) -> None:
-        """Check how classes are combined."""
         one_of(self, "over", *self.ways)
 
     @property
     def label(self) -> str:
-        """Names the class, or how classes are combined."""
         return self.named()
 
     def named(self) -> str:
@@ -137,7 +135,6 @@ class TrackMetric(Metric):
         return tuple(notes)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Its own sums, and those of the notes."""
         return (*self.own_needs(), SEQUENCES, REMOVED_ROWS)
 
     @abstractmethod

@@ -30,7 +30,6 @@ class CountedMetric(TrackMetric):
         return ClearCells(float(self.iou))
 
     def own_needs(self) -> tuple[Cells | Sum, ...]:
-        """The counts."""
         return (self.cells,)
 
 
@@ -42,7 +41,6 @@ class ClearMetric(CountedMetric):
     ways: ClassVar[tuple[str, ...]] = ("class_mean", "det", "trackeval")
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """The value from counts by class."""
         return self.combined(totals, totals[self.cells], lambda sums: self.of(named(sums)))
 
     @abstractmethod
@@ -74,7 +72,6 @@ class ByTruth(ClearMetric):
     range = (-INFINITY, 1)
 
     def printed(self, sums: Floats) -> Floats:
-        """One less for each false positive."""
         return -named(sums)["fp"]
 
 
@@ -102,7 +99,6 @@ class Mota(ByTruth):
     title = "MOTA"
 
     def of(self, s: S) -> Floats:
-        """Matches less mistakes, over truths."""
         return ratio(s["tp"] - s["fp"] - s["idsw"], s["tp"] + s["fn"])
 
 
@@ -125,7 +121,6 @@ class Moda(ByTruth):
     title = "MODA"
 
     def of(self, s: S) -> Floats:
-        """Matches less false positives, over truths."""
         return ratio(s["tp"] - s["fp"], s["tp"] + s["fn"])
 
 
@@ -150,7 +145,6 @@ class Smota(ByTruth):
     title = "sMOTA"
 
     def of(self, s: S) -> Floats:
-        """Similarity less mistakes, over truths."""
         return ratio(s["similarity"] - s["fp"] - s["idsw"], s["tp"] + s["fn"])
 
 
@@ -241,7 +235,6 @@ class IdF1(ClearMetric):
     reference = "trackeval.metrics.Identity"
 
     def of(self, s: S) -> Floats:
-        """Right names over all boxes."""
         return ratio(s["idtp"], s["idtp"] + 0.5 * s["idfn"] + 0.5 * s["idfp"])
 
 
@@ -311,11 +304,9 @@ class SequenceMota(CountedMetric):
     range = (-INFINITY, 1)
 
     def own_needs(self) -> tuple[Cells | Sum, ...]:
-        """MOTA by sequence and class."""
         return (SequenceMotaCells(float(self.iou)),)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Sum over sequences by their number."""
         sums = totals[SequenceMotaCells(float(self.iou))]
         return self.combined(totals, sums, lambda one: ratio(one[:, 0], one[:, 1]))
 

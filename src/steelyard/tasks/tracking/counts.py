@@ -23,11 +23,9 @@ class Total(ClearMetric):
     ways = ("class_mean", "det")
 
     def of(self, s: S) -> Floats:
-        """Their number."""
         return s[self.name]
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """The count of all classes, or of one."""
         sums = totals[self.cells]
         if self.only is not None:
             value = self.combined(totals, sums, lambda one: self.of(named(one)))

@@ -44,15 +44,12 @@ class HotaMetric(TrackMetric):
 
     @property
     def label(self) -> str:
-        """Names the threshold too."""
         return self.named() if self.alpha is None else f"{self.named()} at {self.alpha:g}"
 
     def own_needs(self) -> tuple[Cells | Sum, ...]:
-        """Counts and sums by threshold."""
         return (CELLS,)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """The mean over thresholds, or the value at one."""
         return self.combined(totals, totals[CELLS], self.one)
 
     def one(self, sums: Floats) -> Floats:
@@ -87,7 +84,6 @@ class HotaShare(HotaMetric):
     denominator: ClassVar[tuple[str, ...]]
 
     def at_threshold(self, s: dict[str, Floats]) -> Floats:
-        """One ratio for each threshold."""
         return share(added(s, self.numerator), added(s, self.denominator))
 
 
@@ -117,11 +113,9 @@ class Hota(HotaMetric):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """The mean, one threshold, classes summed."""
         return cls(), cls(alpha=0.5), cls(over="det")
 
     def at_threshold(self, s: dict[str, Floats]) -> Floats:
-        """Geometric mean of both parts."""
         return np.sqrt(share(s["tp"], s["tp"] + s["fn"] + s["fp"]) * share(s["assa"], s["tp"]))
 
 
@@ -284,7 +278,6 @@ class LocA(HotaMetric):
         return np.ones(len(sums))
 
     def at_threshold(self, s: dict[str, Floats]) -> Floats:
-        """Mean over matches."""
         return share(s["similarity"], s["tp"], 1.0)
 
 
@@ -310,11 +303,9 @@ class SequenceMean(TrackMetric):
     title = "HOTA, mean over sequences"
 
     def own_needs(self) -> tuple[Cells | Sum, ...]:
-        """HOTA by sequence and class."""
         return (SequenceHota(),)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Sum over sequences by their number."""
         return self.combined(totals, totals[SequenceHota()], lambda sums: ratio(sums[:, 0], sums[:, 1]))
 
 
@@ -347,20 +338,16 @@ class AssociationLoss(TrackMetric):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """All four kinds."""
         return tuple(cls(part=part) for part in ("split", "miss", "merge", "extra"))
 
     @property
     def label(self) -> str:
-        """Names the kind."""
         return f"{self.title} to {self.part}"
 
     def own_needs(self) -> tuple[Cells | Sum, ...]:
-        """Losses, and matches."""
         return LOST, CELLS
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """The mean over thresholds that have a match."""
         place = LOSSES.index(self.part)
         both = np.stack([totals[LOST][:, :, place], totals[CELLS][:, :, 0]], axis=2)
         return self.combined(totals, both, lambda sums: defined_mean(ratio(sums[:, 0], sums[:, 1])))

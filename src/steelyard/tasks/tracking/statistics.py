@@ -281,7 +281,6 @@ class SequenceHota(Cells):
     name = "tracking.sequence_hota"
 
     def measure(self, pairs: TrackPairs, cache: SharedCache) -> CellsBlock:
-        """Two values."""
         sums = tracked(pairs, cache).hota
         tp, fn, fp, assa = (sums[:, i] for i in (0, 1, 2, 4))
         every, matched = tp + fn + fp, tp > 0
@@ -314,7 +313,6 @@ class ClearCells(Cells):
     iou: float = 0.5
 
     def measure(self, pairs: TrackPairs, cache: SharedCache) -> CellsBlock:
-        """Nine sums of CLEAR and three of Identity."""
         sums = tracked(pairs, cache, self.iou)
         return _cells(pairs, kept(pairs, cache), np.concatenate([sums.clear, sums.identity], axis=1))
 
@@ -328,7 +326,6 @@ class SequenceMotaCells(Cells):
     iou: float = 0.5
 
     def measure(self, pairs: TrackPairs, cache: SharedCache) -> CellsBlock:
-        """Two values."""
         tp, fn, fp, _, idsw = tracked(pairs, cache, self.iou).clear.T[:5]
         there = tp + fn > 0
         value = np.divide(tp - fp - idsw, tp + fn, out=np.zeros(len(tp)), where=there)
@@ -342,7 +339,6 @@ class SequenceSum(Sum):
     name = "tracking.sequences"
 
     def measure(self, pairs: TrackPairs, cache: SharedCache) -> SumBlock:
-        """One, and the length."""
         return SumBlock(np.stack([np.ones(len(pairs.units)), pairs.frames], axis=1))
 
 
@@ -354,7 +350,6 @@ class RemovedSum(Sum):
     drawn = False
 
     def measure(self, pairs: TrackPairs, cache: SharedCache) -> SumBlock:
-        """Five counts."""
         return SumBlock(kept(pairs, cache).removed)
 
 

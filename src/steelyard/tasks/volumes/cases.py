@@ -45,7 +45,6 @@ class CaseScore(Cells):
     name: ClassVar[str] = "volumes.cases"
 
     def measure(self, pairs: VolumePairs, cache: SharedCache) -> CellsBlock:
-        """Five numbers for each structure of a case."""
         table = case_values(self, pairs, cache)
         pair, place, column = np.nonzero(table)
         code = place * 5 + column
@@ -69,7 +68,6 @@ class CaseMean(Sum):
     name: ClassVar[str] = "volumes.means"
 
     def measure(self, pairs: VolumePairs, cache: SharedCache) -> SumBlock:
-        """Two numbers for each case."""
         table = case_values(self, pairs, cache)
         total, count = table[:, :, VALUE].sum(axis=1), table[:, :, COUNT].sum(axis=1)
         values = np.zeros((len(pairs.units), 2))

@@ -37,7 +37,6 @@ class Dice(CaseMetric):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """By structure, by case, and with empty ones as found."""
         return (cls(), cls(average="case"), cls(both_empty="best"))
 
 
@@ -125,7 +124,6 @@ class VolumeError(CaseMetric):
     figure: ClassVar[str] = "volume_error"
 
     def counted_as(self) -> str:
-        """A missed structure is off by all of it."""
         return "count as 1, or have no number where the truth has none"
 
 
@@ -152,7 +150,6 @@ class VolumeBias(CaseMetric):
     figure: ClassVar[str] = "volume_bias"
 
     def notes(self, totals: Any) -> tuple[str, ...]:
-        """Nothing: every case has a number."""
         return ()
 
 
@@ -184,13 +181,11 @@ class LesionF1(CaseMetric):
     minimum: Annotated[float, Between(0.0)] = 0.0
 
     def check(self) -> None:
-        """Check that the dilation is in whole steps."""
         super().check()
         if self.dilation != int(self.dilation):
             raise InvalidSpec(f"metric '{self.name}': dilation is a whole number", remedy="BraTS takes 1 or 3.")
 
     def settings(self) -> dict[str, Any]:
-        """Dilation and the smallest size."""
         return {**super().settings(), "at": float(self.dilation), "minimum": float(self.minimum)}
 
 
@@ -250,7 +245,6 @@ class LesionHausdorff(LesionF1):
     missed: Annotated[str, Literal["diagonal"]] | Annotated[float, Between(0)] = "diagonal"
 
     def settings(self) -> dict[str, Any]:
-        """The percentile, and what a missed lesion counts as."""
         return {**super().settings(), "percentile": float(self.percentile), "missed": self.missed}
 
 
@@ -276,7 +270,6 @@ class LesionQuality(CaseMetric):
     figure: ClassVar[str] = "lesion_pq"
 
     def settings(self) -> dict[str, Any]:
-        """No dilation."""
         return {**super().settings(), "at": 0.0}
 
 

@@ -56,7 +56,6 @@ class CaseMetric(Metric):
 
     @property
     def label(self) -> str:
-        """The title and the structure."""
         said = f": {self.only}" if self.only is not None else ""
         return f"{self.title}{said}" + (", mean of cases" if self.average == "case" else "")
 
@@ -70,7 +69,6 @@ class CaseMetric(Metric):
         return (self,)
 
     def reduce(self, totals: Any) -> Floats:
-        """The mean over cases, then over structures, or the other way."""
         if self.average == "case" and self.only is None:
             sums = totals[self.mean()]
             return ratio(sums[:, 0], sums[:, 1])
@@ -91,7 +89,6 @@ class CaseMetric(Metric):
         return self._values(totals) if self.average == "structure" and self.only is None else None
 
     def part_units(self, state: State) -> Floats | None:
-        """Cases in which the structure has a number."""
         return units_having(state, self.statistic(), COUNT)
 
     def _counts(self, totals: Any) -> Floats:
@@ -102,7 +99,6 @@ class CaseMetric(Metric):
         return np.asarray(cells[place]) if place >= 0 else np.zeros(5)
 
     def excluded(self, totals: Any) -> tuple[float, str]:
-        """Structures of cases that neither side has, and those that have no number."""
         counts = self._counts(totals)
         empty = counts[EMPTY] if self.both_empty == "skip" else 0.0
         return float(empty + counts[BARE]), "structures of cases, which have no number"
@@ -134,11 +130,9 @@ class SurfaceMetric(CaseMetric):
     measured_in: ClassVar[str] = "mm"
 
     def settings(self) -> dict[str, Any]:
-        """The surface, and what a missed structure counts as."""
         return {"surface": self.surface, "missed": self.missed, "both_empty": self.both_empty}
 
     def counted_as(self) -> str:
-        """What a missed structure counts as."""
         if self.missed == "diagonal":
             return "count as the diagonal of the volume"
         return "are left out" if self.missed == "skip" else f"count as {self.missed} mm"

@@ -46,25 +46,21 @@ class Hausdorff(SurfaceMetric):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """The maximum, and the percentile by all customs."""
         return (cls(), *(cls(percentile=95, like=name) for name in (None, *LIKE)), cls(missed="skip"))
 
     @property
     def label(self) -> str:
-        """The title with the percentile and whose custom it is."""
         text = super().label
         if self.percentile is not None:
             text = text.replace(self.title, f"{self.title}, {self.percentile:g} %", 1)
         return f"{text}, as {self.like}" if self.like else text
 
     def check(self) -> None:
-        """A percentile above 0, and known customs."""
         super().check()
         if self.like is not None and (self.surface, self.rule) != ("elements", "area"):
             raise InvalidSpec(f"'{self}': like= says surface and rule itself", remedy="Leave the others out.")
 
     def settings(self) -> dict[str, Any]:
-        """The surface and the rule."""
         surface, rule = LIKE[self.like] if self.like else (self.surface, self.rule)
         return {
             **super().settings(),
@@ -99,7 +95,6 @@ class AverageSurfaceDistance(SurfaceMetric):
     of: Literal["prediction", "truth"] = "prediction"
 
     def settings(self) -> dict[str, Any]:
-        """The direction."""
         return {**super().settings(), "of": self.of}
 
 
@@ -125,7 +120,6 @@ class SymmetricSurfaceDistance(SurfaceMetric):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """By elements and by voxels."""
         return (cls(), cls(surface="voxels"))
 
 
@@ -179,15 +173,12 @@ class SurfaceDice(SurfaceMetric):
 
     @property
     def label(self) -> str:
-        """The title with its tolerance."""
         return super().label.replace(self.title, f"{self.title} at {self.tolerance:g} mm", 1)
 
     def settings(self) -> dict[str, Any]:
-        """The tolerance."""
         return {**super().settings(), "missed": "diagonal", "at": float(self.tolerance)}
 
     def counted_as(self) -> str:
-        """A missed structure has no surface near the other."""
         return "count as 0"
 
 

@@ -93,7 +93,6 @@ class DishSum(Sum):
     of: str
 
     def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
-        """One of the columns that are made together."""
         return SumBlock(dish_columns(pairs, cache)[self.of])
 
 
@@ -143,22 +142,18 @@ class TotalWeightedError(Metric):
 
     @property
     def label(self) -> str:
-        """Say when incomplete dishes are in it."""
         return self.title if self.partial == "refuse" else f"{self.title}, with incomplete dishes"
 
     def needs(self) -> tuple[Requirement, ...]:
-        """The dishes' errors, and which dishes there are."""
         return (*map(DishSum, ("dish_error", "weighable", "partial", "dishes")), ZERO_ROWS)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Mean of the dishes' weighted errors."""
         value = ratio(totals[DishSum("dish_error")], totals[DishSum("weighable")])
         if self.partial == "refuse":
             value = np.where(totals[DishSum("partial")] > 0, np.nan, value)
         return value
 
     def undefined_reason(self, totals: TotalsView) -> str:
-        """Name the incomplete dishes' number."""
         incomplete, dishes = (int(totals[DishSum(of)][0]) for of in ("partial", "dishes"))
         if self.partial == "refuse" and incomplete:
             return (
@@ -168,12 +163,10 @@ class TotalWeightedError(Metric):
         return "no dish has a positive total"
 
     def excluded(self, totals: TotalsView) -> tuple[float, str]:
-        """Dishes that weigh nothing."""
         empty = totals[DishSum("dishes")] - totals[DishSum("weighable")]
         return float(empty[0]), "dishes whose true weights add up to 0"
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        """Warn of items that are free."""
         return _free_items(totals)
 
 
@@ -205,15 +198,12 @@ class SampleWeightedError(Metric):
     reference = "sklearn.metrics.mean_absolute_error(sample_weight=truth)"
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Weighted errors and true grams."""
         return DishSum("weighted_error"), RowSum("truth"), ZERO_ROWS
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Sum of weighted errors over sum of true weights."""
         return ratio(totals[DishSum("weighted_error")], totals[RowSum("truth")])
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        """Warn of items that are free."""
         return _free_items(totals)
 
 
