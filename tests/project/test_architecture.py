@@ -263,8 +263,8 @@ def test_public_methods_are_documented() -> None:
 
     lacking = [
         f"{path.relative_to(SOURCE)}: {name}.{one.name}"
-        for name, found in classes.items()
-        for path, node in found
+        for name, definitions in classes.items()
+        for path, node in definitions
         for one in node.body
         if isinstance(one, ast.FunctionDef) and not name.startswith("_") and not one.name.startswith("_")
         if not any(ast.unparse(mark) == "overload" for mark in one.decorator_list) and not documented(node, one.name)
