@@ -47,12 +47,19 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None]:
         reporter.write_line(f"Tests skipped because a program is missing: {each}. {ENABLE}")
 
 
+def pytest_collection_finish() -> None:
+    """Keep what collecting made out of every later search for garbage."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="module", autouse=True)
 def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     """A module ends the processes that it starts, and closes its files; what it drops is complained of here, by its name."""
     before = children()
     yield
     gc.collect()  # a file or a process that was dropped warns now, and not in the middle of another module
+    gc.freeze()  # what is left lives until the end: modules that were imported, caches
     shared = {one.pid for one in request.session.stash.get(SHARED, [])}
     left = [process for process in children() - before if not shared & family(process)]
     if left:
