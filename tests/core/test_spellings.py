@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 import steelyard as sy
 from steelyard.core import catalogue
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InputError, InvalidSpec
 from steelyard.core.spec import folded
 from steelyard.gating.rules import parse_rule
 
@@ -177,3 +179,24 @@ def test_a_rule_may_name_a_threshold_by_its_key() -> None:
     assert parse_rule("mAP@0.5:0.95 < baseline, p < 0.05").metric == "mAP@0.5:0.95"
     with pytest.raises(InputError, match="is expected"):
         parse_rule("map = 0.5")
+
+
+@pytest.mark.parametrize(
+    ("task", "spec", "printed"),
+    [
+        ("answers", "wer(part=s)", "wer_s"), ("answers", "WER(part=d, unicode=nfc)", "wer_d(unicode=nfc)"),
+        ("answers", "cer(part=i)", "cer_i"), ("answers", "wer_s", "wer_s"), ("captions", "spice(category=color)", "spice_color"),
+    ],
+)  # fmt: skip
+def test_a_member_of_a_family_is_read_by_its_setting_and_printed_by_its_name(
+    task: str, spec: str, printed: str
+) -> None:
+    metric = catalogue.parse(spec, task)
+    assert str(metric) == printed
+    assert pickle.loads(pickle.dumps(metric)) == metric == catalogue.parse(printed, task)
+
+
+def test_a_setting_of_a_family_has_few_values() -> None:
+    with pytest.raises(InvalidSpec) as raised:
+        catalogue.parse("wer(part=x)", "answers")
+    assert raised.value.remedy == "Choose one of: s, d, i."

@@ -264,6 +264,9 @@ def _suggestion(name: str, task: Task) -> str:
 def _build(given: Call, task: Task) -> Metric:
     call = _spelled(given, task)
     cls = next(cls for cls in task.metrics if cls.name == call.name)
+    member = _member(call, cls)
+    if member is not None:
+        return _build(member, task)
     fields = {field.name: field for field in dataclasses.fields(cls)}
     named = {folded(word): field.name for field in fields.values() for word in (spec_name(field), *spec_aliases(field))}
     settings: dict[str, Any] = {}
@@ -298,6 +301,26 @@ def _build(given: Call, task: Task) -> Metric:
     return metric
 
 
+def _members(cls: type[Metric]) -> Mapping[str, Mapping[str, str]]:
+    members: Mapping[str, Mapping[str, str]] = vars(cls).get("members", {})
+    return members
+
+
+def _member(call: Call, cls: type[Metric]) -> Call | None:
+    """A call of the member of a family that a setting asks for, by its own name: `wer(part=s)` is `wer_s`."""
+    for name, value in call.settings.items():
+        known = _members(cls).get(name)
+        if known is not None:
+            if value not in known:
+                raise InvalidSpec(
+                    f"metric '{call.name}': {name} cannot be {render_value(value)}",
+                    remedy=f"Choose one of: {', '.join(known)}.",
+                )
+            others = {other: given for other, given in call.settings.items() if other != name}
+            return dataclasses.replace(call, name=known[value], settings=others)
+    return None
+
+
 def _same_metric(value: Any, given: Call, call: Call, task: Task) -> bool:
     """Whether a value in brackets is another name of the metric, as in `Mean Absolute Error (MAE)`."""
     other = isinstance(value, str) and folded(value) != folded(given.name)
@@ -305,5 +328,5 @@ def _same_metric(value: Any, given: Call, call: Call, task: Task) -> bool:
 
 
 def _settings_of(cls: type[Metric]) -> str:
-    names = [spec_name(field) for field in dataclasses.fields(cls)]
+    names = [*(spec_name(field) for field in dataclasses.fields(cls)), *_members(cls)]
     return f"Its settings: {', '.join(names)}." if names else "It has no settings."

@@ -7,6 +7,7 @@ import functools
 import re
 import sys
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Union, get_args, get_origin
 
@@ -86,6 +87,7 @@ class Metric(ABC):
     by_count: ClassVar[bool] = False  # whether it depends on how many units there are: a weight of 2 is two units
     chance: ClassVar[float | None] = None  # what guessing scores, where an interval at the best value stops
     reaches_best: ClassVar[bool] = True  # whether perfect predictions score the end of the range, whatever the data
+    members: ClassVar[Mapping[str, Mapping[str, str]]] = {}  # of its `family`: names by setting and value
 
     few = Renamed("small_sample")
     parts = Renamed("proportions")
@@ -201,6 +203,23 @@ class Metric(ABC):
             elif value != field.default:
                 parts.append(f"{spec_name(field)}={render_value(value)}")
         return f"{text}({', '.join(parts)})" if parts else text
+
+
+def family(base: type[Metric], setting: str, text: str, **rows: Mapping[str, Any]) -> tuple[type[Metric], ...]:
+    """A metric class for each value of a setting of `base`, which a spec may write as `wer(part=s)` or as `wer_s`.
+
+    A row holds what is different about the member: its `name`, its `title`, other facts of the class, and the words of
+    its docstring. `text` is the docstring of all members, with `{word}` for the words of a row. `base` reads the
+    setting as a class variable. The classes are attributes of `base` under their names.
+    """
+    base.members = {setting: {value: row["name"] for value, row in rows.items()}}
+    for value, row in rows.items():
+        doc = text
+        for word, said in row.items():
+            doc = doc.replace(f"{{{word}}}", str(said))
+        place = {"__module__": base.__module__, "__qualname__": f"{base.__qualname__}.{row['name']}", "__doc__": doc}
+        setattr(base, row["name"], frozen(type(row["name"], (base,), {**place, setting: value, **row})))
+    return tuple(getattr(base, row["name"]) for row in rows.values())
 
 
 def _check_range(cls: type[Metric]) -> None:

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric
+from steelyard.core.metric import Metric, family
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats, ratio
@@ -86,25 +86,51 @@ class _Characters(_Transcript):
     by: ClassVar[By] = "characters"
 
 
+@frozen
 class _Rate(_Transcript):
-    """Base of the rates of all edits."""
+    """Base of the rates of all edits, or of one kind of edit."""
 
     range = (0, INFINITY)
+    part: ClassVar[str] = "all"
 
     def reduce(self, totals: TotalsView) -> Floats:
+        """Edits over the length of the true texts."""
         kept, substituted, deleted, inserted = self.counts(totals)
-        return ratio(substituted + deleted + inserted, kept + substituted + deleted)
+        edits = {"all": substituted + deleted + inserted, "s": substituted, "d": deleted, "i": inserted}
+        return ratio(edits[self.part], kept + substituted + deleted)
 
 
-class _Part(_Transcript):
-    """Base of the parts of a rate."""
+_PART = r"""{title}: the part of the {unit} error rate that is {unit}s {done}.
 
-    range = (0, INFINITY)
-    part: ClassVar[int]
+    ${letter} / (H + S + D)$
 
-    def reduce(self, totals: TotalsView) -> Floats:
-        counts = self.counts(totals)
-        return ratio(counts[self.part], counts[0] + counts[1] + counts[2])
+    With the two others it adds up to `{of}`.
+
+    Undefined when the true texts are empty.
+
+    Pros:
+    - Says what kind of error there is.
+
+    Cons:
+    - Which edit stands where is a choice where several alignments are as short.
+    """
+
+
+def _parts(base: type[_Rate], unit: str) -> tuple[type[Metric], ...]:
+    """The metrics of each kind of edit."""
+    kinds = {"s": ("Substitutions", "substituted"), "d": ("Deletions", "deleted"), "i": ("Insertions", "inserted")}
+    words = {"unit": unit, "of": base.name}
+    rows = {
+        part: {
+            "name": f"{base.name}_{part}",
+            "title": f"{kind} by {unit}",
+            "letter": part.upper(),
+            "done": done,
+            **words,
+        }
+        for part, (kind, done) in kinds.items()
+    }
+    return family(base, "part", _PART, **rows)
 
 
 @frozen
@@ -129,72 +155,6 @@ class WordErrorRate(_Rate, _Words):
 
 
 @frozen
-class WordSubstitutions(_Part, _Words):
-    r"""Substitutions by word: the part of the word error rate that is words substituted.
-
-    $S / (H + S + D)$
-
-    With the two others it adds up to `wer`.
-
-    Undefined when the true texts are empty.
-
-    Pros:
-    - Says what kind of error there is.
-
-    Cons:
-    - Which edit stands where is a choice where several alignments are as short.
-    """
-
-    name = "wer_s"
-    title = "Substitutions by word"
-    part: ClassVar[int] = 1
-
-
-@frozen
-class WordDeletions(_Part, _Words):
-    r"""Deletions by word: the part of the word error rate that is words deleted.
-
-    $D / (H + S + D)$
-
-    With the two others it adds up to `wer`.
-
-    Undefined when the true texts are empty.
-
-    Pros:
-    - Says what kind of error there is.
-
-    Cons:
-    - Which edit stands where is a choice where several alignments are as short.
-    """
-
-    name = "wer_d"
-    title = "Deletions by word"
-    part: ClassVar[int] = 2
-
-
-@frozen
-class WordInsertions(_Part, _Words):
-    r"""Insertions by word: the part of the word error rate that is words inserted.
-
-    $I / (H + S + D)$
-
-    With the two others it adds up to `wer`.
-
-    Undefined when the true texts are empty.
-
-    Pros:
-    - Says what kind of error there is.
-
-    Cons:
-    - Which edit stands where is a choice where several alignments are as short.
-    """
-
-    name = "wer_i"
-    title = "Insertions by word"
-    part: ClassVar[int] = 3
-
-
-@frozen
 class CharacterErrorRate(_Rate, _Characters):
     r"""Character error rate: edits that make the true text the reply, over its characters.
 
@@ -213,72 +173,6 @@ class CharacterErrorRate(_Rate, _Characters):
 
     name = "cer"
     title = "Character error rate"
-
-
-@frozen
-class CharacterSubstitutions(_Part, _Characters):
-    r"""Substitutions by character: the part of the character error rate that is characters substituted.
-
-    $S / (H + S + D)$
-
-    With the two others it adds up to `cer`.
-
-    Undefined when the true texts are empty.
-
-    Pros:
-    - Says what kind of error there is.
-
-    Cons:
-    - Which edit stands where is a choice where several alignments are as short.
-    """
-
-    name = "cer_s"
-    title = "Substitutions by character"
-    part: ClassVar[int] = 1
-
-
-@frozen
-class CharacterDeletions(_Part, _Characters):
-    r"""Deletions by character: the part of the character error rate that is characters deleted.
-
-    $D / (H + S + D)$
-
-    With the two others it adds up to `cer`.
-
-    Undefined when the true texts are empty.
-
-    Pros:
-    - Says what kind of error there is.
-
-    Cons:
-    - Which edit stands where is a choice where several alignments are as short.
-    """
-
-    name = "cer_d"
-    title = "Deletions by character"
-    part: ClassVar[int] = 2
-
-
-@frozen
-class CharacterInsertions(_Part, _Characters):
-    r"""Insertions by character: the part of the character error rate that is characters inserted.
-
-    $I / (H + S + D)$
-
-    With the two others it adds up to `cer`.
-
-    Undefined when the true texts are empty.
-
-    Pros:
-    - Says what kind of error there is.
-
-    Cons:
-    - Which edit stands where is a choice where several alignments are as short.
-    """
-
-    name = "cer_i"
-    title = "Insertions by character"
-    part: ClassVar[int] = 3
 
 
 @frozen
@@ -367,7 +261,6 @@ class WordInformationLost(_Words):
 
 
 TRANSCRIPTS: tuple[type[Metric], ...] = (
-    CharacterErrorRate, CharacterSubstitutions, CharacterDeletions, CharacterInsertions,
-    WordErrorRate, WordSubstitutions, WordDeletions, WordInsertions,
+    CharacterErrorRate, *_parts(CharacterErrorRate, "character"), WordErrorRate, *_parts(WordErrorRate, "word"),
     MatchErrorRate, WordInformationPreserved, WordInformationLost,
 )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Literal
 
 from steelyard.core.errors import InvalidSpec
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Between, Metric
+from steelyard.core.metric import Between, Metric, family
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats, ratio
@@ -109,142 +109,93 @@ class Spice(Metric):
         return tuple(said)
 
 
-@frozen
-class SpiceObject(Spice):
-    r"""SPICE of objects alone: are the right things named.
+_CATEGORY = r"""SPICE of {topic}.
 
-    $\frac{1}{N} \sum_i F_1(G_i^{\mathrm{object}}, R_i^{\mathrm{object}})$
+    $\frac{1}{N} \sum_i F_1(G_i^{\mathrm{{one}}}, R_i^{\mathrm{{one}}})$
 
-    The same as SPICE, over the objects of the scene graphs. Images whose references name no object are left out.
+    {meaning}
 
-    Undefined when no image's references name an object.
+    Undefined when no image's references {give}.
 
     Pros:
-    - The part of SPICE that depends least on the parser.
+    - {pro}
 
     Cons:
-    - Says nothing of what the objects are like or do.
+    - {con}
     """
-
-    name = "spice_object"
-    title = "SPICE, objects"
-    aliases = ("object f1",)
-    category = "object"
-
-
-@frozen
-class SpiceAttribute(Spice):
-    r"""SPICE of attributes alone: are the right properties given to the right things.
-
-    $\frac{1}{N} \sum_i F_1(G_i^{\mathrm{attribute}}, R_i^{\mathrm{attribute}})$
-
-    The same as SPICE, over pairs of object and attribute: colours, sizes, counts and all others.
-
-    Undefined when no image's references give an attribute.
-
-    Pros:
-    - Shows whether a model sees properties or only things.
-
-    Cons:
-    - A wrong object makes a right attribute wrong.
-    """
-
-    name = "spice_attribute"
-    title = "SPICE, attributes"
-    aliases = ("attribute f1",)
-    category = "attribute"
-
-
-@frozen
-class SpiceRelation(Spice):
-    r"""SPICE of relations alone: is what things do to each other, and where they are, right.
-
-    $\frac{1}{N} \sum_i F_1(G_i^{\mathrm{relation}}, R_i^{\mathrm{relation}})$
-
-    The same as SPICE, over triples of object, relation and object.
-
-    Undefined when no image's references give a relation.
-
-    Pros:
-    - The part that n-grams cannot see.
-
-    Cons:
-    - All three places must match, so that values are low, and the parser's mistakes weigh most here.
-    """
-
-    name = "spice_relation"
-    title = "SPICE, relations"
-    aliases = ("relation f1",)
-    category = "relation"
-
-
-@frozen
-class SpiceColor(Spice):
-    r"""SPICE of colours alone.
-
-    $\frac{1}{N} \sum_i F_1(G_i^{\mathrm{colour}}, R_i^{\mathrm{colour}})$
-
-    Attributes that are one of 18 colour words, over the images whose references give one.
-
-    Undefined when no image's references give a colour.
-
-    Pros:
-    - A sharp question that a caption answers or does not.
-
-    Cons:
-    - A concept merged of two spellings (gray and grey) is in no class, as in the original.
-    """
-
-    name = "spice_color"
-    title = "SPICE, colours"
-    aliases = ("color f1",)
-    category = "color"
-
-
-@frozen
-class SpiceCount(Spice):
-    r"""SPICE of counts alone: "two dogs".
-
-    $\frac{1}{N} \sum_i F_1(G_i^{\mathrm{count}}, R_i^{\mathrm{count}})$
-
-    Attributes that are a number from one to ten in words, over the images whose references give one.
-
-    Undefined when no image's references give a count.
-
-    Pros:
-    - Shows whether a model counts.
-
-    Cons:
-    - Numbers in digits are not seen, and "one dog" gives no count, as in the original.
-    """
-
-    name = "spice_count"
-    title = "SPICE, counts"
-    aliases = ("count f1",)
-    category = "count"
-
-
-@frozen
-class SpiceSize(Spice):
-    r"""SPICE of sizes alone: "a large bowl".
-
-    $\frac{1}{N} \sum_i F_1(G_i^{\mathrm{size}}, R_i^{\mathrm{size}})$
-
-    Attributes that are one of 105 words of size, over the images whose references give one.
-
-    Undefined when no image's references give a size.
-
-    Pros:
-    - Shows whether a model speaks of size as people do.
-
-    Cons:
-    - Few captions speak of size, so that intervals are wide.
-    """
-
-    name = "spice_size"
-    title = "SPICE, sizes"
-    aliases = ("size f1",)
-    category = "size"
+_WITH_ONE = "over the images whose references give one."
+_CATEGORIES = family(
+    Spice,
+    "category",
+    _CATEGORY,
+    object={
+        "name": "spice_object",
+        "title": "SPICE, objects",
+        "aliases": ("object f1",),
+        "topic": "objects alone: are the right things named",
+        "one": "object",
+        "meaning": "The same as SPICE, over the objects of the scene graphs. Images whose references name no object "
+        "are left out.",
+        "give": "name an object",
+        "pro": "The part of SPICE that depends least on the parser.",
+        "con": "Says nothing of what the objects are like or do.",
+    },
+    attribute={
+        "name": "spice_attribute",
+        "title": "SPICE, attributes",
+        "aliases": ("attribute f1",),
+        "topic": "attributes alone: are the right properties given to the right things",
+        "one": "attribute",
+        "meaning": "The same as SPICE, over pairs of object and attribute: colours, sizes, counts and all others.",
+        "give": "give an attribute",
+        "pro": "Shows whether a model sees properties or only things.",
+        "con": "A wrong object makes a right attribute wrong.",
+    },
+    relation={
+        "name": "spice_relation",
+        "title": "SPICE, relations",
+        "aliases": ("relation f1",),
+        "topic": "relations alone: is what things do to each other, and where they are, right",
+        "one": "relation",
+        "meaning": "The same as SPICE, over triples of object, relation and object.",
+        "give": "give a relation",
+        "pro": "The part that n-grams cannot see.",
+        "con": "All three places must match, so that values are low, and the parser's mistakes weigh most here.",
+    },
+    color={
+        "name": "spice_color",
+        "title": "SPICE, colours",
+        "aliases": ("color f1",),
+        "topic": "colours alone",
+        "one": "colour",
+        "meaning": f"Attributes that are one of 18 colour words, {_WITH_ONE}",
+        "give": "give a colour",
+        "pro": "A sharp question that a caption answers or does not.",
+        "con": "A concept merged of two spellings (gray and grey) is in no class, as in the original.",
+    },
+    count={
+        "name": "spice_count",
+        "title": "SPICE, counts",
+        "aliases": ("count f1",),
+        "topic": 'counts alone: "two dogs"',
+        "one": "count",
+        "meaning": f"Attributes that are a number from one to ten in words, {_WITH_ONE}",
+        "give": "give a count",
+        "pro": "Shows whether a model counts.",
+        "con": 'Numbers in digits are not seen, and "one dog" gives no count, as in the original.',
+    },
+    size={
+        "name": "spice_size",
+        "title": "SPICE, sizes",
+        "aliases": ("size f1",),
+        "topic": 'sizes alone: "a large bowl"',
+        "one": "size",
+        "meaning": f"Attributes that are one of 105 words of size, {_WITH_ONE}",
+        "give": "give a size",
+        "pro": "Shows whether a model speaks of size as people do.",
+        "con": "Few captions speak of size, so that intervals are wide.",
+    },
+)
 
 
 @frozen
@@ -298,5 +249,7 @@ class SpiceWeighted(Metric):
 
 
 SPICE_METRICS: tuple[type[Metric], ...] = (
-    Spice, SpiceObject, SpiceAttribute, SpiceRelation, SpiceColor, SpiceCount, SpiceSize, SpiceWeighted,
-)  # fmt: skip
+    Spice,
+    *_CATEGORIES,
+    SpiceWeighted,
+)

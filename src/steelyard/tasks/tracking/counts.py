@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.core.frozen import frozen
-from steelyard.core.metric import Metric
+from steelyard.core.metric import Metric, family
 from steelyard.core.state import TotalsView
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.tracking.base import in_order
@@ -113,11 +113,9 @@ class Misses(Total):
     title = "Misses"
 
 
-@frozen
-class MostlyTracked(Total):
-    r"""MT: true tracks that are matched in more than 80 % of their frames.
+_TRACKED = r"""{short}: true tracks that are matched in {share} of their frames.
 
-    $\mathrm{MT} = \sum_s \mathrm{MT}_s$
+    $\mathrm{{short}} = \sum_s \mathrm{{short}}_s$
 
     The share is of the frames in which the true track is there, whatever the names.
 
@@ -127,56 +125,23 @@ class MostlyTracked(Total):
     - Counts objects, not boxes.
 
     Cons:
-    - Grows with the data; mtr does not.
+    - Grows with the data; {rate} does not.
     """
 
-    name = "mt"
-    title = "Mostly tracked"
-    better = "none"
+
+def _tracked(title: str, short: str, share: str, rate: str) -> dict[str, str]:
+    """The facts of a count of tracks by the share of their frames that are matched."""
+    return {"name": short.lower(), "title": title, "short": short, "share": share, "rate": rate, "better": "none"}
 
 
-@frozen
-class PartlyTracked(Total):
-    r"""PT: true tracks that are matched in 20 % to 80 % of their frames.
-
-    $\mathrm{PT} = \sum_s \mathrm{PT}_s$
-
-    The share is of the frames in which the true track is there, whatever the names.
-
-    Undefined when there is no sequence.
-
-    Pros:
-    - Counts objects, not boxes.
-
-    Cons:
-    - Grows with the data; mtr does not.
-    """
-
-    name = "pt"
-    title = "Partly tracked"
-    better = "none"
-
-
-@frozen
-class MostlyLost(Total):
-    r"""ML: true tracks that are matched in less than 20 % of their frames.
-
-    $\mathrm{ML} = \sum_s \mathrm{ML}_s$
-
-    The share is of the frames in which the true track is there, whatever the names.
-
-    Undefined when there is no sequence.
-
-    Pros:
-    - Counts objects, not boxes.
-
-    Cons:
-    - Grows with the data; mlr does not.
-    """
-
-    name = "ml"
-    title = "Mostly lost"
-    better = "none"
+_TRACKS = family(
+    Total,
+    "tracks",
+    _TRACKED,
+    most=_tracked("Mostly tracked", "MT", "more than 80 %", "mtr"),
+    some=_tracked("Partly tracked", "PT", "20 % to 80 %", "mtr"),
+    few=_tracked("Mostly lost", "ML", "less than 20 %", "mlr"),
+)
 
 
 @frozen
@@ -275,6 +240,6 @@ class FalsePerFrame(CountedMetric):
 
 
 COUNT_METRICS: tuple[type[Metric], ...] = (
-    Switches, Fragments, FalsePositives, Misses, MostlyTracked, PartlyTracked, MostlyLost,
+    Switches, Fragments, FalsePositives, Misses, *_TRACKS,
     MostlyTrackedRate, MostlyLostRate, SwitchesPerTrack, FalsePerFrame,
 )  # fmt: skip
