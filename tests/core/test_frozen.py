@@ -112,7 +112,7 @@ def test_equality_is_that_of_tuples() -> None:
 
 
 def test_the_first_instance_is_made_as_the_others_are() -> None:
-    """`__init__` is compiled when it is first called: with positions, with names, and with nothing."""
+    """With positions, with names, and with nothing."""
     made: list[str] = []
 
     def define() -> Any:
@@ -142,7 +142,7 @@ def test_the_first_instance_is_made_as_the_others_are() -> None:
             value = fresh(*values, **named)
             assert (value.first, value.second, value.third, value.fourth) == expected
     assert made == ["kind"] * 8
-    with pytest.raises(TypeError, match=r"Fresh\.__init__\(\) missing 1 required positional argument: 'first'"):
+    with pytest.raises(TypeError, match=r"Fresh.*'first'"):
         define()()
 
 
@@ -178,9 +178,7 @@ def test_fields_that_are_read_late() -> None:
     assert dataclasses.replace(early[0], third="d") == Deep(1, third="d")
 
 
-def test_many_instances_are_the_same_as_few() -> None:
-    """`__init__` is compiled after some instances."""
-
+def test_many_instances_and_wrong_arguments() -> None:
     @frozen
     class Many:
         """Two fields."""

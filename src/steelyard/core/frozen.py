@@ -1,10 +1,9 @@
 """`@frozen`: what `@dataclass(frozen=True)` gives, at a small part of its price at import.
 
-`dataclasses` writes and compiles six methods for each class as it is defined: a millisecond, each time Python starts,
-for dozens of classes of which most are never used. Here five of the six are the same functions for all classes, fields
-are read when they are first asked for, and `__init__` is compiled once a class has some instances. `fields`, `replace`,
-`asdict` and `is_dataclass` work as ever.
-The losses keep plain dataclasses: `torch.compile` reads through those, and not through these.
+`dataclasses` writes and compiles six methods for each class as it is defined: a millisecond for each of dozens of
+classes every time Python starts. Here the methods are the same functions for all classes, and the fields of a class
+are read when they are first needed. `dataclasses.fields`, `replace`, `asdict` and `is_dataclass` work as ever.
+The losses keep plain dataclasses: `torch.compile` can trace those, and not these.
 """
 
 from __future__ import annotations
@@ -17,44 +16,45 @@ if TYPE_CHECKING:
     from inspect import Signature
 
 C = TypeVar("C", bound=type)
+_MISSING = dataclasses.MISSING
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
 def frozen(cls: C) -> C:
     """Make a class of annotated fields whose instances cannot be changed, and are equal if their fields are."""
-    own, made = cls.__dict__, cast(Any, cls)
-    defaults = [own.get(name) for name in made.__annotations__]
+    own, changed = cls.__dict__, cast(Any, cls)
+    defaults = [own.get(name) for name in changed.__annotations__]
     if any(isinstance(value, dataclasses.Field) or value.__class__.__hash__ is None for value in defaults):
-        _read_fields(made)  # their defaults take their places, and one that would be shared is refused
+        _read_fields(changed)  # replaces each `field(...)` by its default, and refuses a mutable default
     else:
         for name in _READ:
-            setattr(made, name, _Later(made, name))
-    made.__init__ = _first_init(made)
-    made.__signature__ = _SIGNATURE
-    made.__setattr__ = _refuse_change
-    made.__delattr__ = _refuse_change
+            setattr(changed, name, _ReadOnDemand(changed, name))
+    changed.__fields_plan__ = _PlanOnDemand(changed)
+    changed.__init__ = _init_of(changed)
+    changed.__signature__ = _SIGNATURE
+    changed.__setattr__ = _refuse_change
+    changed.__delattr__ = _refuse_change
     if "__repr__" not in own:
-        made.__repr__ = _repr
+        changed.__repr__ = _repr
     if "__eq__" not in own:
-        made.__eq__ = _equal
+        changed.__eq__ = _equal
         if "__hash__" not in own or own["__hash__"] is None:
-            made.__hash__ = _hash
-    return made  # type: ignore[no-any-return]
+            changed.__hash__ = _hash
+    return changed  # type: ignore[no-any-return]
 
 
-_READ = ("__dataclass_fields__", "__dataclass_params__", "__compared__")
+_READ = ("__dataclass_fields__", "__dataclass_params__")
 
 
 def _read_fields(cls: Any) -> None:
-    """Let `dataclasses` read the fields, and nothing else."""
+    """Let `dataclasses` read the fields, and write no method."""
     text = cls.__doc__
     dataclasses.dataclass(init=False, repr=False, eq=False, match_args=False)(cls)
     cls.__doc__ = text  # dataclasses write a signature where there is none
-    cls.__compared__ = tuple(field.name for field in dataclasses.fields(cls) if field.compare)
 
 
-class _Later:
-    """What is known of a class once its fields are read: they are read when it is first asked for."""
+class _ReadOnDemand:
+    """Stands for an attribute that `dataclasses` sets, until it is first asked for."""
 
     def __init__(self, cls: Any, name: str) -> None:
         self.cls, self.name = cls, name
@@ -64,64 +64,88 @@ class _Later:
         return self.cls.__dict__[self.name]
 
 
-_MISSING = dataclasses.MISSING
-_FEW = 40  # instances: as long as they take here, compiling takes
+class _Plan:
+    """What `__init__`, `==` and `hash` need to know about the fields of a class."""
+
+    def __init__(self, cls: type) -> None:
+        self.defaults: dict[str, Any] = {}
+        self.factories: dict[str, Callable[[], Any]] = {}
+        compared: dict[str, bool] = {}
+        for base in reversed(cls.__mro__):
+            for name, default, factory, is_compared in _own_fields(base):
+                compared[name] = is_compared
+                self.defaults[name] = default
+                self.factories.pop(name, None)
+                if factory is not _MISSING:
+                    self.factories[name] = factory
+        self.places = {name: place for place, name in enumerate(compared)}
+        self.compared = tuple(name for name, is_compared in compared.items() if is_compared)
+        self.has_post_init = hasattr(cls, "__post_init__")
+
+    def fill(self, held: dict[str, Any]) -> None:
+        """Give a default to each field that has no value yet."""
+        for name, default in self.defaults.items():
+            if name not in held:
+                if default is not _MISSING:
+                    held[name] = default
+                elif name in self.factories:
+                    held[name] = self.factories[name]()
 
 
-def _first_init(cls: type) -> Callable[..., None]:
-    """An `__init__` that needs no compiling. It gives way to the real one after some instances."""
-    parts: dict[str, tuple[Any, Any]] = {}
-    left = _FEW
+def _own_fields(cls: type) -> list[tuple[str, Any, Any, bool]]:
+    """Name, default, factory and whether it is compared, of each field; without the price of `dataclasses`."""
+    read = cls.__dict__.get("__dataclass_fields__")
+    if isinstance(read, _ReadOnDemand):
+        own = {name: kind for name, kind in cls.__annotations__.items() if "ClassVar" not in str(kind)}
+        return [(name, cls.__dict__.get(name, _MISSING), _MISSING, True) for name in own]
+    fields = dataclasses.fields(cls) if read is not None else ()
+    return [(field.name, field.default, field.default_factory, field.compare) for field in fields]
 
+
+class _PlanOnDemand:
+    """Makes the plan of a class when it is first asked for, and stores it in its place."""
+
+    def __init__(self, cls: Any) -> None:
+        self.cls = cls
+
+    def __get__(self, instance: Any, cls: Any) -> _Plan:
+        self.cls.__fields_plan__ = plan = _Plan(self.cls)
+        return plan
+
+
+def _init_of(cls: Any) -> Callable[..., None]:
     def __init__(self: Any, /, *values: Any, **named: Any) -> None:  # noqa: N807
-        nonlocal left, parts
-        left, parts = left - 1, parts or _parts(cls)
-        if left < 0 or not _fill(self, parts, values, named):
-            made = _compiled_init(cls)
-            cls.__init__ = made  # type: ignore[misc]
-            made(self, *values, **named)
-        elif hasattr(self, "__post_init__"):
+        plan: _Plan = cls.__fields_plan__
+        places, held = plan.places, self.__dict__
+        held.update(zip(places, values, strict=False))
+        for name in named:
+            if places.get(name, -1) < len(values):
+                raise _wrong_arguments(cls, values, named)
+        held.update(named)
+        if len(held) < len(places):
+            plan.fill(held)
+        if len(held) < len(places) or len(values) > len(places):
+            raise _wrong_arguments(cls, values, named)
+        if plan.has_post_init:
             self.__post_init__()
 
     __init__.__qualname__ = f"{cls.__qualname__}.__init__"
     return __init__
 
 
-def _parts(cls: type) -> dict[str, tuple[Any, Any]]:
-    """The default of each field, and what makes one; as `dataclasses` read them, and without their price."""
-    parts: dict[str, tuple[Any, Any]] = {}
-    for base in reversed(cls.__mro__):
-        known = base.__dict__.get("__dataclass_fields__")
-        if isinstance(known, _Later):
-            own = {name: base.__dict__.get(name, _MISSING) for name, kind in base.__annotations__.items()
-                   if "ClassVar" not in str(kind)}  # fmt: skip
-            parts |= {name: (default, _MISSING) for name, default in own.items()}
-        elif known is not None:
-            parts |= {field.name: (field.default, field.default_factory) for field in dataclasses.fields(base)}
-    return parts
+def _wrong_arguments(cls: Any, values: tuple[Any, ...], named: dict[str, Any]) -> TypeError:
+    """What Python says about a call that does not fit the signature."""
+    from inspect import signature
 
-
-def _fill(value: Any, parts: dict[str, tuple[Any, Any]], values: tuple[Any, ...], named: dict[str, Any]) -> bool:
-    """Give each field its value, unless the arguments do not fit."""
-    names = list(parts)
-    rest = names[len(values) :]
-    if len(values) > len(names) or not named.keys() <= set(rest):
-        return False
-    filled = dict(zip(names, values, strict=False)) | named
-    for name in rest:
-        default, make = parts[name]
-        if name in filled:
-            continue
-        if default is _MISSING and make is _MISSING:
-            return False
-        filled[name] = make() if default is _MISSING else default
-    for name in names:
-        object.__setattr__(value, name, filled[name])
-    return True
+    try:
+        signature(cls).bind(*values, **named)
+    except TypeError as error:
+        return TypeError(f"{cls.__qualname__}: {error}")
+    raise AssertionError  # the arguments fit
 
 
 class _FieldsAsSignature:
-    """What `inspect.signature` and `help` show of a class: its fields. Made when asked for, which few programs do."""
+    """What `inspect.signature` and `help` show of a class: its fields."""
 
     def __get__(self, instance: Any, cls: Any) -> Signature:
         if instance is not None:
@@ -134,18 +158,18 @@ class _FieldsAsSignature:
             if field.default is not _MISSING:
                 default = field.default
             elif field.default_factory is not _MISSING:
-                default = _MadeBy(field.default_factory)
+                default = _ShownFactory(field.default_factory)
             parameters.append(
                 Parameter(field.name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=field.type)
             )
         return Signature(parameters, return_annotation=None)
 
 
-class _MadeBy:
-    """A default that is made for each instance, as it is shown."""
+class _ShownFactory:
+    """A default that is made for each instance, as a signature shows it."""
 
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self.text = f"{make.__name__}()" if hasattr(make, "__name__") else "..."
+    def __init__(self, factory: Callable[[], Any]) -> None:
+        self.text = f"{factory.__name__}()" if hasattr(factory, "__name__") else "..."
 
     def __repr__(self) -> str:
         return self.text
@@ -154,32 +178,10 @@ class _MadeBy:
 _SIGNATURE = _FieldsAsSignature()
 
 
-def _compiled_init(cls: Any) -> Callable[..., None]:
-    given: dict[str, Any] = {"_absent": object(), "_hold": object.__setattr__}
-    parameters, lines = ["self"], []
-    for field in dataclasses.fields(cls):
-        name = field.name
-        lines.append(f"_hold(self, {name!r}, {name})")
-        if field.default is not _MISSING:
-            given[f"_default_{name}"] = field.default
-            parameters.append(f"{name}=_default_{name}")
-        elif field.default_factory is not _MISSING:
-            given[f"_make_{name}"] = field.default_factory
-            parameters.append(f"{name}=_absent")
-            lines[-1] = f"_hold(self, {name!r}, _make_{name}() if {name} is _absent else {name})"
-        else:
-            parameters.append(name)
-    if hasattr(cls, "__post_init__"):
-        lines.append("self.__post_init__()")
-    source = f"def __init__({', '.join(parameters)}):\n  " + "\n  ".join(lines or ["pass"])
-    exec(source, given)
-    made: Callable[..., None] = given["__init__"]
-    made.__qualname__ = f"{cls.__qualname__}.__init__"
-    return made
-
-
-def _compared(value: Any) -> tuple[Any, ...]:
-    return tuple(getattr(value, name) for name in value.__compared__)
+def compared_values(value: Any) -> tuple[Any, ...]:
+    """The values of the fields that `==` compares."""
+    held = value.__dict__
+    return tuple([held[name] for name in value.__fields_plan__.compared])
 
 
 def _equal(self: Any, other: object) -> Any:
@@ -187,11 +189,11 @@ def _equal(self: Any, other: object) -> Any:
         return True
     if other.__class__ is not self.__class__:
         return NotImplemented
-    return _compared(self) == _compared(other)
+    return compared_values(self) == compared_values(other)
 
 
 def _hash(self: Any) -> int:
-    return hash(_compared(self))
+    return hash(compared_values(self))
 
 
 def _repr(self: Any) -> str:

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.frozen import compared_values
+
 
 def equal(self: Any, other: object) -> Any:
     """`__eq__` of a result: the same class, and the same in every field that is compared."""
     if other.__class__ is not self.__class__:
         return NotImplemented
-    return same(_fields(self), _fields(other))
+    return same(compared_values(self), compared_values(other))
 
 
 def same(a: Any, b: Any) -> bool:
@@ -25,13 +27,9 @@ def same(a: Any, b: Any) -> bool:
         return isinstance(b, Mapping) and a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
     if isinstance(a, tuple | list):
         return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
-    if hasattr(a, "__compared__") and type(a) is type(b):
-        return same(_fields(a), _fields(b))
+    if hasattr(a, "__fields_plan__") and type(a) is type(b):
+        return same(compared_values(a), compared_values(b))
     return bool(a == b or (a != a and b != b))
-
-
-def _fields(value: Any) -> tuple[Any, ...]:
-    return tuple(getattr(value, name) for name in value.__compared__)
 
 
 def _same_arrays(a: Any, b: Any) -> bool:
