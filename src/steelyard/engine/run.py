@@ -23,6 +23,7 @@ from steelyard.core.units import Units
 from steelyard.engine.groups import by_unit, grouped
 from steelyard.engine.measure import measured
 from steelyard.io.dialect import reading_notes
+from steelyard.io.once import truth_read_once
 from steelyard.io.options import resolve_options
 from steelyard.io.sources import read_sides
 
@@ -69,8 +70,6 @@ def model_columns(columns: Mapping[str, str], model: int, models: int) -> dict[s
 
 def measure_models(task: Task, request: Request, truth: Any, models: Sequence[Any]) -> list[Measured]:
     """The predictions of each model against the same truth."""
-    from steelyard.io.coco import truth_read_once  # only comparisons need it
-
     with truth_read_once():
         each = [
             measure_sides(task, replace(request, columns=model_columns(request.columns, i, len(models))), truth, one)

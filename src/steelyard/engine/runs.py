@@ -49,6 +49,7 @@ from steelyard.engine.score import left_out_totals, left_rows, nothing_drawn, pl
 from steelyard.engine.sides import sides_of
 from steelyard.engine.slices import paired_slices
 from steelyard.io.digest import sha256
+from steelyard.io.once import truth_read_once
 from steelyard.results.comparison import Comparison
 from steelyard.results.origin import Model, ModelRun, SourceInfo, Sources
 from steelyard.results.report import Report
@@ -420,8 +421,6 @@ def measure_runs(
     task: Task, request: Request, truth: Any, predictions: Any, findings: Findings, place: int = 0, models: int = 1
 ) -> tuple[RunData, tuple[str, ...]]:
     """Read and measure each run of a model, and what the checks say of the first and of the others."""
-    from steelyard.io.coco import truth_read_once  # the runs share a truth
-
     design = request.runs
     assert design is not None
     by_truth = design.factor == "annotators"
@@ -610,7 +609,8 @@ def compare_runs(request: Request, truth: Any, runs_a: Any, runs_b: Any, finding
             f"runs cannot be paired: A has {_count(runs_a)} {design.factor} and B has {_count(runs_b)}",
             remedy="Give both models the same runs in the same order, or do not pair them.",
         )
-    read = [measure_runs(task, request, truth, runs, findings, i, 2) for i, runs in enumerate((runs_a, runs_b))]
+    with truth_read_once():
+        read = [measure_runs(task, request, truth, runs, findings, i, 2) for i, runs in enumerate((runs_a, runs_b))]
     models = [model for model, _ in read]
     named = [
         (f"{letter}: {name}", one)

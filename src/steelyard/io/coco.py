@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
-from contextvars import ContextVar
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -22,8 +20,6 @@ from steelyard.core.records import Array, BoxRecords, Records, as_object
 from steelyard.io.text import is_plain, read_bytes
 
 Columns = dict[str, Any]
-Truths = dict[tuple[str, str], BoxRecords]  # by path and by what was read of it
-_TRUTHS: ContextVar[Truths | None] = ContextVar("truths that were read", default=None)
 FEDERATED = (
     "The truth says which classes were looked for in each image, as LVIS does, and is scored by COCO's rules, which "
     "count every other detection as wrong. Say --format lvis (option format=lvis) for LVIS's rules."
@@ -32,29 +28,12 @@ WHAT = {"boxes": 0, "masks": 1, "keypoints": 2, "oriented": 3}
 _KEYS = {"boxes": "bbox", "masks": "segmentation", "keypoints": "keypoints", "oriented": "obb"}
 
 
-@contextlib.contextmanager
-def truth_read_once() -> Iterator[None]:
-    """Read a file of truth once inside the block, however many models are scored on it."""
-    before = _TRUTHS.set({})
-    try:
-        yield
-    finally:
-        _TRUTHS.reset(before)
-
-
 def read_coco(
     path: str | PathLike[str], side: str, threads: int = 0, what: str = "boxes", truth: Records | None = None
 ) -> BoxRecords:
     """Read one side, "truth" or "prediction". Polygons of predictions need the truth, for the images' sizes."""
-    source, known = str(path), _TRUTHS.get() if side == "truth" else None
-    if known is not None and (source, what) in known:
-        return known[source, what]
-    records = _records(_columns(path, side, threads, what, truth), source, side == "truth", what)
-    if side == "truth":
-        records = replace(records, image_fields=partial(_fields_of_file, path))
-    if known is not None:
-        known[source, what] = records
-    return records
+    records = _records(_columns(path, side, threads, what, truth), str(path), side == "truth", what)
+    return replace(records, image_fields=partial(_fields_of_file, path)) if side == "truth" else records
 
 
 def read_federated(path: str | PathLike[str], what: str = "boxes") -> tuple[BoxRecords, Columns]:

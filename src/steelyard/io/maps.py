@@ -25,6 +25,7 @@ from steelyard.core.plain import to_numpy
 from steelyard.core.records import MapRecords, Records, as_object
 from steelyard.core.task import Task
 from steelyard.io.dialect import note
+from steelyard.io.once import of_truth
 from steelyard.maps.each import for_each
 from steelyard.maps.load import INSIDE, MAPS, VOLUMES, map_digest
 
@@ -52,7 +53,8 @@ def read_sides(
     if predictions is None:
         raise InvalidFile(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     sides = [
-        _side(task, data, columns, side, options) for data, side in ((truth, "truth"), (predictions, "prediction"))
+        of_truth(_side, truth, task, columns, "truth", options),
+        _side(predictions, task, columns, "prediction", options),
     ]
     if task.score_rules is not None:
         said = task.score_rules(options).note
@@ -68,7 +70,7 @@ def read_sides(
 
 def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
     """One side by itself."""
-    return _side(task, data, columns, side, Options(task.options))
+    return _side(data, task, columns, side, Options(task.options))
 
 
 def _joinable(truth: Records, prediction: Records, key: str) -> tuple[Records, Records]:
@@ -143,7 +145,7 @@ def _bare(records: Records, key: str) -> Records:
     return replace(records, columns={**records.columns, key: as_object(ids)})
 
 
-def _side(task: Task, data: Any, columns: Mapping[str, str], side: str, options: Options) -> Records:
+def _side(data: Any, task: Task, columns: Mapping[str, str], side: str, options: Options) -> Records:
     key, name = task.truth.key[0], "truth" if side == "truth" else "predictions"
     if isinstance(data, str | PathLike):
         path = os.fsdecode(data)

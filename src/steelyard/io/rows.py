@@ -8,6 +8,7 @@ from typing import Any
 from steelyard.core.errors import EmptyInput, InvalidFile
 from steelyard.core.records import Records, Schema, UnfilledRecords
 from steelyard.core.task import Task
+from steelyard.io.once import of_truth
 from steelyard.io.read import check_mapping, filled_rows, key_names, read_table, to_records
 from steelyard.io.table import Table
 
@@ -17,10 +18,13 @@ def read_sides(task: Task, truth: Any, predictions: Any, columns: Mapping[str, s
     if predictions is None:
         sides = _one_source(task, truth, columns)
     else:
-        tables = {"truth": read_table(truth, "truth"), "prediction": read_table(predictions, "predictions")}
+        tables = {
+            "truth": of_truth(read_table, truth, "truth"),
+            "prediction": read_table(predictions, "predictions"),
+        }
         check_mapping(columns, {"truth": task.truth, "prediction": task.prediction}, tables)
         sides = (
-            to_records(tables["truth"], task.truth, columns, "truth"),
+            of_truth(to_records, tables["truth"], task.truth, columns, "truth"),
             _predictions(task, tables["prediction"], columns),
         )
     if not len(sides[0]):
@@ -31,7 +35,7 @@ def read_sides(task: Task, truth: Any, predictions: Any, columns: Mapping[str, s
 def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
     """One side as the task's schema describes it."""
     if side == "truth":
-        return to_records(read_table(data, "truth"), task.truth, columns, side)
+        return of_truth(to_records, of_truth(read_table, data, "truth"), task.truth, columns, side)
     return _predictions(task, read_table(data, "predictions"), columns)
 
 
@@ -58,6 +62,7 @@ def _predictions(task: Task, table: Table, columns: Mapping[str, str], schema: S
 def _one_source(task: Task, data: Any, columns: Mapping[str, str]) -> tuple[Records, Records]:
     if not task.joined:
         raise InvalidFile(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
-    table, schema = read_table(data, "truth"), task.both_sides()
+    table, schema = of_truth(read_table, data, "truth"), task.both_sides()
     check_mapping(columns, {"truth": schema}, {"truth": table})
-    return to_records(table, task.truth, columns, "truth"), _predictions(task, table, columns, schema)
+    truth = of_truth(to_records, table, task.truth, columns, "truth")
+    return truth, _predictions(task, table, columns, schema)

@@ -18,6 +18,7 @@ from steelyard.core.errors import InvalidSetting, InvalidValue, MissingKey
 from steelyard.core.frozen import frozen
 from steelyard.core.records import Array, BoxRecords, Records
 from steelyard.io.coco import read_coco, read_federated
+from steelyard.io.once import of_truth
 
 if TYPE_CHECKING:
     from steelyard.io.formats.dataset import Dataset
@@ -70,7 +71,7 @@ def by_rules_of_lvis(truth: Dataset, prediction: Dataset) -> tuple[BoxRecords, B
 
 def read_lvis(truth: str, predictions: str) -> tuple[BoxRecords, BoxRecords] | None:
     """Both sides from plain JSON files, by the native reader alone; None where they need a closer look."""
-    first, columns = read_federated(truth)
+    first, columns = of_truth(read_federated, truth)
     second = read_coco(predictions, "prediction")
     images, labels = first.images, first.labels
     ids = (images, labels, first["image"], first["label"], second["image"], second["label"])
@@ -88,7 +89,7 @@ def read_lvis(truth: str, predictions: str) -> tuple[BoxRecords, BoxRecords] | N
 
 def read_lvis_masks(truth: str, predictions: str) -> tuple[BoxRecords, BoxRecords]:
     """Both sides with masks. Where a class is not annotated to the end, a crowd covers the whole image."""
-    first, columns = read_federated(truth, "masks")
+    first, columns = of_truth(read_federated, truth, "masks")
     second = read_coco(predictions, "prediction", what="masks", truth=first)
     images, labels = first.images, first.labels
     assert images is not None  # a COCO file lists both

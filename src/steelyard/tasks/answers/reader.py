@@ -14,6 +14,7 @@ from steelyard.core.options import Options
 from steelyard.core.records import Records, as_object
 from steelyard.core.task import Task
 from steelyard.io import rows
+from steelyard.io.once import of_truth
 from steelyard.io.read import to_records
 from steelyard.io.table import Table
 from steelyard.tasks.answers.logs import ENDED, detect, read_log
@@ -33,7 +34,7 @@ def read_sides(
 ) -> tuple[Records, Records]:
     """Truth and predictions: two sources, or one that holds both, as every log does."""
     options = options or Options(task.options)
-    tables = [_table(data, options, side) for side, data in (("truth", truth), ("prediction", predictions))]
+    tables = [of_truth(_table, truth, options, "truth"), _table(predictions, options, "prediction")]
     if all(table is None for table in tables):
         return rows.read_sides(task, truth, predictions, columns)
     if predictions is None:
@@ -42,13 +43,13 @@ def read_sides(
             raise EmptyInput(
                 "there are no replies", where=tables[0].source, remedy="Give the file of replies behind it."
             )
-    sides = [
+    first, second = (
         rows.read_side(task, data, columns, side) if table is None else _side(task, table, side)
         for side, data, table in zip(("truth", "prediction"), (truth, predictions), tables, strict=True)
-    ]
-    if not len(sides[0]):
-        raise EmptyInput("there are no rows", where=sides[0].source, remedy="The truth needs at least one.")
-    return sides[0], sides[1]
+    )
+    if not len(first):
+        raise EmptyInput("there are no rows", where=first.source, remedy="The truth needs at least one.")
+    return first, second
 
 
 def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
@@ -74,11 +75,7 @@ def _side(task: Task, table: Table, side: str) -> Records:
     """The columns of a log that belong to a side."""
     columns = dict(table.columns)
     if side == "truth":
-        kept = {name: column for name, column in columns.items() if not _of_replies(name)}
-        made = to_records(replace(table, columns=kept), task.truth, {}, side)
-        ends = {str(one) for one in columns.get(ENDED, as_object([])).tolist() if one}
-        notes = [f"The log says that the run ended with '{end}': samples may be missing." for end in sorted(ends)]
-        return LoggedRecords(made.source, made.columns, made.other, made.place, made.names, tuple(notes))
+        return of_truth(_truth, table, task)
     kept = {
         name: column
         for name, column in columns.items()
@@ -89,6 +86,15 @@ def _side(task: Task, table: Table, side: str) -> Records:
     kept["answer"] = columns["prediction"]
     kept["target"] = as_object([answers[0] if answers else "" for answers in columns["answers"].tolist()])
     return to_records(replace(table, columns=kept), task.prediction, {}, side)
+
+
+def _truth(table: Table, task: Task) -> LoggedRecords:
+    columns = dict(table.columns)
+    kept = {name: column for name, column in columns.items() if not _of_replies(name)}
+    made = to_records(replace(table, columns=kept), task.truth, {}, "truth")
+    ends = {str(one) for one in columns.get(ENDED, as_object([])).tolist() if one}
+    notes = [f"The log says that the run ended with '{end}': samples may be missing." for end in sorted(ends)]
+    return LoggedRecords(made.source, made.columns, made.other, made.place, made.names, tuple(notes))
 
 
 def _of_replies(name: str) -> bool:

@@ -29,6 +29,7 @@ from steelyard.core.records import Array, BoxRecords, Records, Schema, as_object
 from steelyard.core.task import Task
 from steelyard.io.coco import image_fields, parse_coco, read_coco
 from steelyard.io.formats.read_options import ReadOptions
+from steelyard.io.once import of_truth
 from steelyard.io.read import read_table, to_records
 from steelyard.io.shapes import flattened, rows_of
 from steelyard.io.table import Table
@@ -65,7 +66,7 @@ def read_sides(
 
         sides: tuple[Records, Records] = read_lvis_masks(str(truth), str(predictions))
     elif task.reader != "boxes" or all(map(_has_own_ids, (truth, predictions), readings)):
-        first = read_boxes(truth, task.truth, columns, "truth", task.reader)
+        first = of_truth(read_boxes, truth, task.truth, columns, "truth", task.reader)
         sides = first, read_boxes(predictions, task.prediction, columns, "prediction", task.reader, first)
     else:
         sides = _fitted(task, truth, predictions, columns, readings)
@@ -107,18 +108,10 @@ def _fitted(
         made = read_lvis(str(truth), str(predictions)) if _plain_json(predictions, readings[1]) else None
         if made is not None:
             return made
-    from steelyard.io.formats.convert import read_dataset  # few evaluations need the other formats
-    from steelyard.io.formats.fit import fit, from_records
+    from steelyard.io.formats.fit import fit  # few evaluations need the other formats
 
-    def side(data: Any, reading: ReadOptions, name: str, schema: Schema, like: Dataset | None) -> Dataset:
-        if isinstance(data, str | PathLike):
-            results = name == "prediction" and ending(data) == ".json" and not (reading.names or reading.images)
-            if not results and not (ending(data) in READERS[1:] and columns):
-                return read_dataset(data, reading, name, like)
-        return from_records(read_boxes(data, schema, columns, name))
-
-    first = side(truth, readings[0], "truth", task.truth, None)
-    second = fit(side(predictions, readings[1], "prediction", task.prediction, first), first)
+    first = of_truth(_dataset, truth, readings[0], "truth", task.truth, columns, None)
+    second = fit(_dataset(predictions, readings[1], "prediction", task.prediction, columns, first), first)
     if readings[0].format == "lvis":
         from steelyard.io.formats.federated import by_rules_of_lvis
 
@@ -127,7 +120,21 @@ def _fitted(
         from steelyard.io.formats.openimages import by_rules_of_openimages
 
         return by_rules_of_openimages(first, second)
-    return first.records(), second.records()
+    return of_truth(type(first).records, first), second.records()
+
+
+def _dataset(
+    data: Any, reading: ReadOptions, name: str, schema: Schema, columns: Mapping[str, str], like: Dataset | None
+) -> Dataset:
+    """One side as a data set: read as one, or made of records where tables have their columns renamed."""
+    from steelyard.io.formats.convert import read_dataset
+    from steelyard.io.formats.fit import from_records
+
+    if isinstance(data, str | PathLike):
+        results = name == "prediction" and ending(data) == ".json" and not (reading.names or reading.images)
+        if not results and not (ending(data) in READERS[1:] and columns):
+            return read_dataset(data, reading, name, like)
+    return from_records(read_boxes(data, schema, columns, name))
 
 
 def _plain_json(data: Any, reading: ReadOptions) -> bool:

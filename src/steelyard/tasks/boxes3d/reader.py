@@ -29,6 +29,7 @@ from steelyard.core.opening import check_readable, open_regular
 from steelyard.core.options import Options
 from steelyard.core.records import Array, Records, as_object
 from steelyard.core.task import Task
+from steelyard.io.once import of_truth
 from steelyard.io.read import check_mapping, read_table, to_records
 from steelyard.io.table import Table
 from steelyard.io.text import ending, is_plain, read_bytes
@@ -63,30 +64,30 @@ def read_sides(
     options = options or Options(task.options)
     given = (("truth", truth), ("prediction", predictions))
     forms = {side: _form(data, options.of("format", side)) for side, data in given}
-    tables = {
-        side: read_table(data, "truth" if side == "truth" else "predictions")
-        for side, data in given
-        if forms[side] == "table"
-    }
+    tables: dict[str, Table] = {}
+    if forms["truth"] == "table":
+        tables["truth"] = of_truth(read_table, truth, "truth")
+    if forms["prediction"] == "table":
+        tables["prediction"] = read_table(predictions, "predictions")
     schemas = {"truth": task.truth, "prediction": task.prediction}
     check_mapping(columns, schemas, tables or {"truth": Table("truth", {})})
-    sides = [_records(task, data, tables.get(side), columns, side, forms[side]) for side, data in given]
-    if not len(sides[0]):
-        raise EmptyInput("there is no frame", where=sides[0].source, remedy="The truth needs at least one.")
-    return sides[0], sides[1]
+    first = of_truth(_records, truth, tables.get("truth"), task, columns, "truth", forms["truth"])
+    if not len(first):
+        raise EmptyInput("there is no frame", where=first.source, remedy="The truth needs at least one.")
+    return first, _records(predictions, tables.get("prediction"), task, columns, "prediction", forms["prediction"])
 
 
 def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
     """One side alone."""
     form = _form(data, "auto")
     table = read_table(data, "truth" if side == "truth" else "predictions") if form == "table" else None
-    return _records(task, data, table, columns, side, form)
+    return _records(data, table, task, columns, side, form)
 
 
 def read_as(task: Task, path: Path, side: str, form: str) -> SolidRecords:
     """One side of a path in a named format: "kitti", "nuscenes" or "csv"."""
     table = read_table(path, side) if form == "csv" else None
-    return _records(task, path, table, {}, side, "table" if form == "csv" else form)
+    return _records(path, table, task, {}, side, "table" if form == "csv" else form)
 
 
 def _form(data: Any, asked: str) -> str:
@@ -109,7 +110,7 @@ def _starts_object(path: Path, source: str) -> bool:
 
 
 def _records(
-    task: Task, data: Any, table: Table | None, columns: Mapping[str, str], side: str, form: str
+    data: Any, table: Table | None, task: Task, columns: Mapping[str, str], side: str, form: str
 ) -> SolidRecords:
     if form == "kitti":
         return _kitti(Path(data), str(data), side)

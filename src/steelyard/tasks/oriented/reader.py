@@ -23,6 +23,7 @@ from steelyard.io.formats.dataset import Dataset
 from steelyard.io.formats.fit import fit, from_records
 from steelyard.io.formats.read_options import ReadOptions
 from steelyard.io.json import parse_json
+from steelyard.io.once import of_truth
 from steelyard.io.read import READERS
 from steelyard.io.text import ending, open_text, read_bytes
 from steelyard.tasks.boxes.reader import records_of_table
@@ -38,7 +39,7 @@ def read_sides(
     if predictions is None:
         raise InvalidValue(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     options = options or Options(task.options)
-    first = _read(truth, task.truth, columns, "truth", options, None)
+    first = of_truth(_read, truth, task.truth, columns, "truth", options, None)
     second = _read(predictions, task.prediction, columns, "prediction", options, first)
     sides = _fitted(first, second)
     images = sides[0].images if isinstance(sides[0], BoxRecords) else None
@@ -110,8 +111,7 @@ def _fitted(truth: Read, prediction: Read) -> tuple[Records, Records]:
     if isinstance(truth, Records) and isinstance(prediction, Records):
         return truth, prediction
     first, second = (side if isinstance(side, Dataset) else _as_dataset(side) for side in (truth, prediction))
-    fitted = fit(second, first)
-    return _records(first, truth), _records(fitted, prediction)
+    return of_truth(_records, first, truth), _records(fit(second, first), prediction)
 
 
 def _as_dataset(records: Records) -> Dataset:

@@ -30,6 +30,7 @@ from steelyard.core.records import MapRecords, Records, as_object
 from steelyard.core.task import Task
 from steelyard.io.json import expect
 from steelyard.io.maps import in_rows
+from steelyard.io.once import of_truth
 from steelyard.io.read import read_table, to_records
 from steelyard.io.text import read_bytes
 
@@ -44,29 +45,22 @@ def read_sides(
         raise InvalidValue(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     options = options or Options(task.options)
     given = options.of("categories")
-    known = {} if given is None else _categories_file(Path(given), str(given))
-    sides = (
-        _side(task, truth, columns, "truth", known, options),
-        _side(task, predictions, columns, "prediction", known, options),
-    )
-    if not len(sides[0]):
-        raise EmptyInput("there are no images", where=sides[0].source, remedy="The truth needs at least one.")
-    return sides
+    known: Categories = {} if given is None else _categories_file(Path(given), str(given))
+    first, known = of_truth(_side, truth, task, columns, "truth", known, options)
+    if not len(first):
+        raise EmptyInput("there are no images", where=first.source, remedy="The truth needs at least one.")
+    return first, _side(predictions, task, columns, "prediction", known, options)[0]
 
 
 def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
     """One side by itself."""
-    return _side(task, data, columns, side, {}, Options(task.options))
+    return _side(data, task, columns, side, {}, Options(task.options))[0]
 
 
 def _side(
-    task: Task,
-    data: Any,
-    columns: Mapping[str, str],
-    side: str,
-    known: dict[int, tuple[str, int]],
-    options: Options,
-) -> Records:
+    data: Any, task: Task, columns: Mapping[str, str], side: str, known: Categories, options: Options
+) -> tuple[Records, Categories]:
+    """A side, and the categories that are known with it."""
     schema = task.truth if side == "truth" else task.prediction
     name = "truth" if side == "truth" else "predictions"
     if isinstance(data, str | PathLike) and Path(data).suffix.lower() == ".json":
@@ -78,10 +72,10 @@ def _side(
                 where=str(data) if isinstance(data, str | PathLike) else name,
                 remedy="In tables and arrays, segments have name and isthing, and maps have their paths.",
             )
-    return to_records(read_table(in_rows(data, task.truth.key[0], name), name), schema, columns, side)
+    return to_records(read_table(in_rows(data, task.truth.key[0], name), name), schema, columns, side), known
 
 
-def _coco(path: Path, source: str, known: dict[int, tuple[str, int]], side: str, options: Options) -> Records:
+def _coco(path: Path, source: str, known: Categories, side: str, options: Options) -> tuple[Records, Categories]:
     content = _json(path, source)
     if not isinstance(content, dict) or "annotations" not in content:
         raise MissingKey(
@@ -98,10 +92,7 @@ def _coco(path: Path, source: str, known: dict[int, tuple[str, int]], side: str,
                 where=source,
                 remedy='Add [{"id": 1, "name": "car", "isthing": 1}], or name a file of them by the option categories.',
             )
-        known |= listed
-        categories: Categories = listed or known
-    else:
-        categories = known
+        known = listed or known
     seen: set[Any] = set()
     named: dict[int, str] = {}
     ids, files, segments = [], [], []
@@ -110,7 +101,7 @@ def _coco(path: Path, source: str, known: dict[int, tuple[str, int]], side: str,
         image = expect(json_field(one, "image_id", where), "a text or a number", "image_id", where)
         files.append(expect(json_field(one, "file_name", where), "a text", "file_name", where))
         listed_segments = expect(json_field(one, "segments_info", where), "an array", "segments_info", where)
-        entries = [_segment(entry, categories, named, where) for entry in listed_segments]
+        entries = [_segment(entry, known, named, where) for entry in listed_segments]
         if image in seen:
             raise InvalidValue(f"duplicate image {image}", where=where, remedy="List each image once.")
         seen.add(image)
@@ -122,7 +113,7 @@ def _coco(path: Path, source: str, known: dict[int, tuple[str, int]], side: str,
         "map": as_object([os.path.join(folder, file) for file in files]),
         "segments": as_object(segments),
     }
-    return MapRecords(source, columns, {}, lambda row: f"{source}, image {ids[row]}")
+    return MapRecords(source, columns, {}, lambda row: f"{source}, image {ids[row]}"), known
 
 
 def _json(path: Path, source: str) -> Any:

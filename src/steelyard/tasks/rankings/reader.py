@@ -19,6 +19,7 @@ from steelyard.core.records import Array, Schema, as_object
 from steelyard.core.task import Task
 from steelyard.io.frames import arrow_text, is_frame, lazy_frame
 from steelyard.io.json import unique
+from steelyard.io.once import of_truth
 from steelyard.io.parquet import open_parquet
 from steelyard.io.read import READERS, as_ids, column_name, read_table, to_records
 from steelyard.io.table import Table
@@ -40,7 +41,7 @@ def read_sides(task: Task, truth: Any, predictions: Any, mapping: Mapping[str, s
         if (dot and side not in schemas) or name not in known:
             raise InvalidValue(f"column '{target}' cannot be mapped", remedy=nearest(name, dict.fromkeys(known)))
     read: dict[str, RankedSide] = {
-        "truth": _read_side(truth, task.truth, mapping, "truth"),
+        "truth": of_truth(_read_side, truth, task.truth, mapping, "truth"),
         "prediction": _read_side(predictions, task.prediction, mapping, "prediction"),
     }
     for target, given in mapping.items():

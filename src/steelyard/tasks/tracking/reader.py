@@ -25,6 +25,7 @@ from steelyard.core.options import Options
 from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array, Records, as_object
 from steelyard.core.task import Task
+from steelyard.io.once import of_truth
 from steelyard.io.read import READERS, check_mapping, read_table, to_records
 from steelyard.io.shapes import rows_of
 from steelyard.io.table import Table
@@ -50,28 +51,26 @@ def read_sides(
         raise InvalidValue(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     options = options or Options(task.options)
     tables = {
-        side: _table(data, side, options.of("format", side))
-        for side, data in (("truth", truth), ("prediction", predictions))
+        "truth": of_truth(_table, truth, "truth", options.of("format", "truth")),
+        "prediction": _table(predictions, "prediction", options.of("format", "prediction")),
     }
     check_mapping(
         columns,
         {"truth": task.truth, "prediction": task.prediction},
         {side: table for side, table in tables.items() if table is not None} or {"truth": Table("truth", {})},
     )
-    sides = [
-        _records(task, data, tables[side], columns, side, options)
-        for side, data in (("truth", truth), ("prediction", predictions))
-    ]
-    if not len(sides[0]):
-        raise EmptyInput("there is no sequence", where=sides[0].source, remedy="The truth needs at least one.")
+    first = of_truth(_records, truth, tables["truth"], task, columns, "truth", options)
+    second = _records(predictions, tables["prediction"], task, columns, "prediction", options)
+    if not len(first):
+        raise EmptyInput("there is no sequence", where=first.source, remedy="The truth needs at least one.")
     if options.of("sequences") is not None:
-        sides[0] = _with_attributes(sides[0], options.of("sequences"))
-    return sides[0], sides[1]
+        first = of_truth(_with_attributes, first, options.of("sequences"))
+    return first, second
 
 
 def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
     """One side alone."""
-    return _records(task, data, _table(data, side, "auto"), columns, side, Options(task.options))
+    return _records(data, _table(data, side, "auto"), task, columns, side, Options(task.options))
 
 
 def _table(data: Any, side: str, format_: str) -> Table | None:
@@ -88,7 +87,7 @@ def _table(data: Any, side: str, format_: str) -> Table | None:
 
 
 def _records(
-    task: Task, data: Any, table: Table | None, columns: Mapping[str, str], side: str, options: Options
+    data: Any, table: Table | None, task: Task, columns: Mapping[str, str], side: str, options: Options
 ) -> Records:
     if table is None:
         return read_files(
