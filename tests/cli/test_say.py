@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 from support.paths import ROOT
 
+import steelyard as sy
+from steelyard.cli.main import cli
+from steelyard.cli.say import flag, in_flags
+from steelyard.core.errors import Conflict
+from steelyard.core.request import Settings
 from steelyard.core.visible import visible
 
 STEERING = {
@@ -60,3 +69,51 @@ def test_every_command_prints_in_the_one_way() -> None:
         if isinstance(node, ast.Attribute) and node.attr in ("echo", "secho")
     }
     assert result == {"say.py", "vlm.py", "completion.py"}
+
+
+FLAGS = {
+    "Leave `confidence=None` out, or `save_draws`.": "Leave --ci none out, or --save-draws.",
+    "Choose `missing='worst'`.": "Choose --missing worst.",
+    "Map it: `columns={'dish': 'Dish', 'weight': 'net weight'}`.": "Map it: --map dish=Dish --map 'weight=net weight'.",
+    "Set the option `spacing=1,1`, or `truth.palette=FILE`.": "Set the option --spacing 1,1, or --option truth.palette=FILE.",
+    "Set `delimiter=';'` or `whole=True`.": "Set --delimiter ';' or --round.",
+    "the id '`draws`' and 3`4` stay": "the id '`draws`' and 3`4` stay",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", FLAGS)
+def test_settings_are_printed_as_flags(text: str) -> None:
+    assert in_flags(text) == FLAGS[text]
+
+
+def test_an_error_names_a_setting_in_the_words_of_its_reader(steelyard, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("item,dish,weight\n1,a,5\n")
+    with pytest.raises(Conflict) as refused:
+        sy.evaluate("weights", tmp_path / "t.csv", tmp_path / "t.csv", confidence=None, save_draws=True)
+    assert refused.value.remedy == "Leave `confidence=None` out, or `save_draws`."
+    done = steelyard("evaluate", "weights", "t.csv", "t.csv", "--ci", "none", "--save-draws")
+    assert done.returncode == 2
+    assert done.stderr.endswith("Leave --ci none out, or --save-draws. [E-conflict]\n")
+
+
+FUNCTIONS: dict[str, tuple[Callable[..., Any], set[str]]] = {  # by command, and keywords that it has no flag for
+    "evaluate": (sy.evaluate, {"df", "cov", "pair_runs", "adjust", "margin", "superiority"}),
+    "compare": (sy.compare, {"df", "cov", "explain", "save_draws"}),
+    "gate": (sy.gate, set()),
+    "pool": (sy.pool, {"names"}),
+    "drift": (sy.drift, {"names"}),
+    "convert": (sy.convert, set()),
+    "check": (sy.check, set()),
+    "label-next": (sy.label_next, set()),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_setting_has_the_flag_that_messages_name(name: str) -> None:
+    function, without = FUNCTIONS[name]
+    command = cli.commands[name]
+    known = {word for param in command.params for word in param.opts}
+    positional = {param.name for param in command.params if isinstance(param, click.Argument)}
+    keywords = {one.name for one in inspect.signature(function).parameters.values() if one.kind is one.KEYWORD_ONLY}
+    keywords |= set(Settings.__annotations__) if name in ("evaluate", "compare") else set()
+    assert {flag(one) for one in keywords - without - positional} <= known

@@ -46,7 +46,7 @@ def test_values(text: str, value: Any) -> None:
         ("map(a=", "it ends too early"),
         ("map(a", "it ends too early"),
         ("map)", "nothing may follow from ')' on"),
-        ("map,mae", "nothing may follow from ',' on; several metrics are given one by one: -m a -m b, or a list"),
+        ("map,mae", "nothing may follow from ',' on; give several metrics one by one, or as a list"),
         ("map(a=1 b=2)", "',' is expected where 'b' stands"),
         ("map(a=1, a=2)", "'a' is given twice"),
         ("map(1=2)", "a setting's name is expected where '1' stands"),
@@ -167,7 +167,7 @@ def test_a_request_keeps_what_it_is_given() -> None:
         ),
         (
             None, {"confidence": None, "save_draws": True},
-            "without intervals there are no draws to save. Leave --ci out, or --save-draws.",
+            "without intervals there are no draws to save. Leave `confidence=None` out, or `save_draws`.",
         ),
         (None, {"adjust": "hol"}, "'hol' is not a known correction. Choose one of: max-t, holm, fdr, none."),
         (None, {"margin": 0.5}, "margins are 0.5. Give a mapping: {'map': 0.005}."),

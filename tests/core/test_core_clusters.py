@@ -155,7 +155,7 @@ def test_a_request_with_clusters() -> None:
         ({"sequence": "exat"}, "'exat' is not a known sequence. Choose one of: exact, approximate."),
         (
             {"sequence": "exact", "confidence": None},
-            "without intervals there is no sequence. Leave --ci out, or --sequence.",
+            "without intervals there is no sequence. Leave `confidence=None` out, or `sequence`.",
         ),
         *(
             (

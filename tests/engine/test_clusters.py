@@ -179,10 +179,10 @@ def test_a_joined_stratum_is_noted() -> None:
 @pytest.mark.parametrize(
     ("settings", "change", "said"),
     [
-        ({"cluster": "persn"}, {}, "column 'persn' is missing, which --cluster names. Did you mean 'person'?"),
-        ({"strata": "lght"}, {}, "column 'lght' is missing, which --strata names. Did you mean 'light'?"),
+        ({"cluster": "persn"}, {}, "column 'persn' is missing, which `cluster` names. Did you mean 'person'?"),
+        ({"strata": "lght"}, {}, "column 'lght' is missing, which `strata` names. Did you mean 'light'?"),
         ({"cluster": "person"}, {"person": ["", *["p"] * 35]},
-         "dish 'd000' has no value in column 'person', which --cluster names"),
+         "dish 'd000' has no value in column 'person', which `cluster` names"),
         ({"cluster": "person"}, {"person": [None, None, *["p"] * 34]}, r"2 are so: 'd000', 'd001'"),
         ({"cluster": "person"}, {"person": [float("nan"), *range(35)]}, "dish 'd000' has no value"),
         ({"cluster": "person", "strata": "light"}, {},
@@ -230,7 +230,7 @@ def test_units_that_go_together_are_warned_of() -> None:
     (note,) = sy.evaluate("weights", truth, predictions, ["bias"]).notes
     assert note == (
         f"Dishes of one person go together (design effect {effect:.1f}): intervals are about {math.sqrt(effect):.1f} "
-        "times too narrow. Use --cluster person."
+        "times too narrow. Resample by 'person' (cluster)."
     )
     better = {**predictions, "weight": truth["weight"] + off * 0.5}
     assert sy.compare("weights", truth, predictions, better, ["bias"]).notes == (note,)
@@ -371,8 +371,8 @@ def test_counted_labels_are_listed_for_a_column_beside(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "column", "said"),
     [
-        ("id,video\n0,a\n", "vido", "column 'vido' is missing, which --cluster names. Did you mean 'video'?"),
-        ("id,video\n0,a\n", "video", "dish '1' has no row, which --cluster needs (11 have none: "),
+        ("id,video\n0,a\n", "vido", "column 'vido' is missing, which `cluster` names. Did you mean 'video'?"),
+        ("id,video\n0,a\n", "video", "dish '1' has no row, which `cluster` needs (11 have none: "),
         ("id,video\n0,a\n0,b\n", "video", "line 3: dish '0' has both 'a' and 'b' in column 'video'"),
         ("id,video\n" + "".join(f"{i},\n" for i in range(12)), "video", "dish '0' has no value in column 'video'"),
         ("frame,video\n0,a\n", "video", "no column has the id of each dish. Call it dish or dish_id or unit."),

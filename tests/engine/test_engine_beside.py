@@ -62,11 +62,11 @@ def test_slices_by_a_file_beside(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "head", "said", "remedy"),
     [
-        (["d0,n"], "dish,sight", "column 'site' is missing, which --by names", "Did you mean 'sight'?"),
+        (["d0,n"], "dish,sight", "column 'site' is missing, which `by` names", "Did you mean 'sight'?"),
         (["d0,n"], "plate,site", "no column has the id of each dish", "Call it dish or dish_id or unit."),
         (
             ["d0,n", "d1,n", *(f"d{i},s" for i in range(3, 7))], "dish,site",
-            "dish 'd2' has no row, which --by needs (2 have none: 'd2', 'd7')", "Give every dish of the truth a row with its id.",
+            "dish 'd2' has no row, which `by` needs (2 have none: 'd2', 'd7')", "Give every dish of the truth a row with its id.",
         ),
     ],
 )  # fmt: skip
@@ -86,13 +86,13 @@ def test_clusters_and_strata_by_a_file_beside(tmp_path: Path) -> None:
     empty = beside(tmp_path, [f"{one},{'n' if i < 6 else ''}" for i, one in enumerate(IDS)])
     for option in ("cluster", "strata"):
         assert refused_parts(evaluate, "weights", TRUTH, FOUND, "mae", **{option: empty}) == (
-            f"dish 'd6' has no value in column 'site', which --{option} names (2 are so: 'd6', 'd7')", empty.partition("@")[2],
+            f"dish 'd6' has no value in column 'site', which `{option}` names (2 are so: 'd6', 'd7')", empty.partition("@")[2],
             "Give every dish one; a dish that stands alone takes its own id.",
         )  # fmt: skip
     lacking = beside(tmp_path, [f"{one},n" for one in IDS[:-1]])
     assert (
         refused_parts(evaluate, "weights", TRUTH, FOUND, "mae", cluster=lacking)[0]
-        == "dish 'd7' has no row, which --cluster needs"
+        == "dish 'd7' has no row, which `cluster` needs"
     )
 
 

@@ -91,11 +91,11 @@ def test_rows_of_groups_are_found_by_their_group() -> None:
 def test_units_without_any_row_are_refused() -> None:
     lone = pairs_of(["a", "b"], [0], [0], None, video=["v"])
     assert refused(clusters, lone) == (
-        "t.csv: dish 'b' has no row that says its 'video', which --cluster names. Give every dish a row with one."
+        "t.csv: dish 'b' has no row that says its 'video', which `cluster` names. Give every dish a row with one."
     )
     many = pairs_of(["a", "b", "c"], [0], [1], ["b"], video=["v"])
     assert refused(clusters, many, cluster="video") == (
-        "t.csv: dish 'a' has no row that says its 'video', which --cluster names (2 are so: 'a', 'c'). Give every dish "
+        "t.csv: dish 'a' has no row that says its 'video', which `cluster` names (2 are so: 'a', 'c'). Give every dish "
         "a row with one."
     )
 
@@ -103,24 +103,24 @@ def test_units_without_any_row_are_refused() -> None:
 def test_columns_that_are_missing_empty_or_torn() -> None:
     pairs = pairs_of(["a", "b"], [0, 1, 2], [0, 1, 1], ["a", "b", "b"], vidoe=list("vvw"), site=["n", "", None])
     assert refused(clusters, pairs) == (
-        "t.csv: column 'video' is missing, which --cluster names. Did you mean 'vidoe'?"
+        "t.csv: column 'video' is missing, which `cluster` names. Did you mean 'vidoe'?"
     )
     assert refused(clusters, pairs, cluster="dihs") == (
-        "t.csv: column 'dihs' is missing, which --cluster names. Did you mean 'dish'?"
+        "t.csv: column 'dihs' is missing, which `cluster` names. Did you mean 'dish'?"
     )
     assert refused(clusters, pairs, cluster="vidoe", strata="site") == (
-        "t.csv: dish 'b' has both 'v' and 'w' in column 'vidoe', which --cluster names. It must be the same in all rows "
+        "t.csv: dish 'b' has both 'v' and 'w' in column 'vidoe', which `cluster` names. It must be the same in all rows "
         "of a dish."
     )
     assert refused(clusters, pairs, cluster="dish", strata="site") == (
-        "t.csv: dish 'b' has no value in column 'site', which --strata names. Give every dish one; a dish that stands "
+        "t.csv: dish 'b' has no value in column 'site', which `strata` names. Give every dish one; a dish that stands "
         "alone takes its own id."
     )
     assert refused(
         clusters, pairs_of(["a", "b"], [0, 1], [0, 1], None, video=["v", "v"], site=["n", "s"]), strata="site"
     ) == (
         "video 'v' lies in two strata, 'n' and 's' of 'site'. A cluster must lie in one stratum: name a wider column as "
-        "strata, or leave --strata out."
+        "strata, or leave `strata` out."
     )
 
 

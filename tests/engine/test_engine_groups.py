@@ -85,7 +85,7 @@ def test_units_of_one_group_are_warned_of() -> None:
     notes = together_notes(task, request, [Mean()], [state], [None])
     assert notes == (
         f"Dishes of one video go together (design effect {effect:.1f}): intervals are about "
-        f"{math.sqrt(effect):.1f} times too narrow. Use --cluster video.",
+        f"{math.sqrt(effect):.1f} times too narrow. Resample by 'video' (cluster).",
     )
     for quiet in (
         (Request("weights", confidence=None), state),
@@ -163,7 +163,7 @@ def test_a_cluster_in_two_strata() -> None:
         check_nested(units, Request("weights", cluster="person", strata="site"))
     assert str(refused.value) == (
         "person 'p' lies in two strata, 'x' and 'y' of 'site'. A cluster must lie in one stratum: name a wider column "
-        "as strata, or leave --strata out."
+        "as strata, or leave `strata` out."
     )
     check_nested(Units(np.arange(3), cluster=units.cluster), Request("weights", cluster="person"))
 
@@ -180,23 +180,23 @@ def test_suspected_groups_are_named_as_such_and_constant_in_a_unit() -> None:
 @pytest.mark.parametrize(
     ("videos", "asked", "message"),
     [
-        (["v", "v", "w"], "vidio", "truth: column 'vidio' is missing, which --cluster names. Did you mean 'video'?"),
+        (["v", "v", "w"], "vidio", "truth: column 'vidio' is missing, which `cluster` names. Did you mean 'video'?"),
         (
             ["v", " ", "w"],
             "video",
-            "truth: dish 'a' has no value in column 'video', which --cluster names. Give every dish one; a dish that "
+            "truth: dish 'a' has no value in column 'video', which `cluster` names. Give every dish one; a dish that "
             "stands alone takes its own id.",
         ),
         (
             [None, "v", ""],
             "video",
-            "truth: dish 'a' has no value in column 'video', which --cluster names (2 are so: 'a', 'b'). Give every "
+            "truth: dish 'a' has no value in column 'video', which `cluster` names (2 are so: 'a', 'b'). Give every "
             "dish one; a dish that stands alone takes its own id.",
         ),
         (
             [1.0, 2.0, 2.0],
             "video",
-            "truth: dish 'a' has both '1' and '2' in column 'video', which --cluster names. It must be the same in all "
+            "truth: dish 'a' has both '1' and '2' in column 'video', which `cluster` names. It must be the same in all "
             "rows of a dish.",
         ),
     ],

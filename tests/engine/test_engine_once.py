@@ -141,7 +141,7 @@ def test_which_groups_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     notes = together.together_notes(WEIGHTS, Request("weights"), [Mean()], [state], [None])
     assert seen == [5, 11]
     assert notes == (
-        "Dishes of one g11 go together (design effect 6.0): intervals are about 2.4 times too narrow. Use --cluster g11.",
+        "Dishes of one g11 go together (design effect 6.0): intervals are about 2.4 times too narrow. Resample by 'g11' (cluster).",
     )
     for quiet in (state_of(np.arange(12.0), groups=names, cluster=np.arange(12).astype(str)), state_of([1.0], groups={}),
                   state_of(np.arange(12.0), groups=names, copies=np.full(12, 2))):  # fmt: skip
@@ -188,11 +188,11 @@ def test_units_without_a_row_of_their_own() -> None:
         "s",
     ]
     assert refused_parts(groups.unit_column, WEIGHTS, pairs(truth, ["a", "b", "c", "d"], [0, 1], "site"), "site", "strata") == (
-        "dish 'd' has no row that says its 'site', which --strata names", "truth.csv", "Give every dish a row with one.",
+        "dish 'd' has no row that says its 'site', which `strata` names", "truth.csv", "Give every dish a row with one.",
     )  # fmt: skip
     assert refused_parts(groups.unit_column, WEIGHTS, pairs(truth, ["a", "d", "e"], [0], "site"), "site", "cluster")[
         0
-    ] == ("dish 'd' has no row that says its 'site', which --cluster names (2 are so: 'd', 'e')")
+    ] == ("dish 'd' has no row that says its 'site', which `cluster` names (2 are so: 'd', 'e')")
     grouped = {"group": ["a", "b", "c"], **truth}
     assert groups.unit_column(
         WEIGHTS, pairs(grouped, ["a", "b", "c"], [0], "site", grouped=True), "site", "cluster"

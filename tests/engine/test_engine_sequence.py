@@ -253,12 +253,12 @@ def test_what_has_no_sequence() -> None:
     with pytest.raises(InputError) as refused:
         approximate_reach(Squared(), 500, asked())
     assert str(refused.value) == (
-        "'squared' is no mean of bounded unit scores, so it has no exact sequence. Choose other metrics with -m, or "
-        "take --sequence approximate; or count the looks of a gate."
+        "'squared' is no mean of bounded unit scores, so it has no exact sequence. Choose other metrics or "
+        "`sequence='approximate'`, or count the looks of a gate."
     )
     with pytest.raises(InputError) as refused:
         approximate_reach(Squared(), 99, asked("approximate"))
     assert str(refused.value) == (
-        "'squared' has no sequence with 99 units: an approximate one needs 100. Count looks with --ledger, or add units."
+        "'squared' has no sequence with 99 units: an approximate one needs 100. Count looks in the ledger of a gate, or add units."
     )
     assert approximate_reach(Squared(), 100, asked("approximate", confidence=0.9)) == mixture_reach(100, 0.9)

@@ -142,7 +142,7 @@ def test_results_without_influences_say_so(tmp_path: Path) -> None:
         files.append(tmp_path / f"{name}.json")
         sy.evaluate("weights", WEIGHTS / "truth.csv", WEIGHTS / f"model_{name}.csv", ["mae"]).to_json(files[-1])
     made = compare_stored(files)
-    assert "as if they were independent: both must be made with --save-influences" in made.notes[0]
+    assert "as if they were independent: both must keep influences" in made.notes[0]
 
 
 def test_results_that_leave_out_rows_are_not_paired(tmp_path: Path) -> None:

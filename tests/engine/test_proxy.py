@@ -292,5 +292,5 @@ def test_whole_clusters_are_drawn_where_they_have_truth_or_none() -> None:
     with pytest.raises(sy.InputError, match="person '29' has both units with truth and units without"):
         sy.evaluate(given[0], mixed, *given[2:], proxy=proxy, cluster="person")
     lacking = {name: proxy[name] for name in ("id", "label")}
-    with pytest.raises(sy.InputError, match="column 'person' is missing, which --cluster names"):
+    with pytest.raises(sy.InputError, match="column 'person' is missing, which `cluster` names"):
         sy.evaluate(*given, proxy=lacking, cluster="person")

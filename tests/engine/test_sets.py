@@ -171,7 +171,7 @@ def test_groups_of_large_sets_have_coins_of_their_own() -> None:
 BAD_POOLS: list[tuple[Any, dict[str, Any], str]] = [
     (lambda: [evaluated(share(5, 9))], {}, "one result alone cannot be pooled"),
     (lambda: [evaluated(share(5, 9)), sy.evaluate("labels", *labels(share(5, 9), 20))], {},
-     "set 2: has no influences. Make it with --save-influences"),
+     "set 2: has no influences. Make it with `save_influences=True`"),
     (lambda: [evaluated(share(5, 9)), compared(share(5, 9), share(6, 9), 20)], {}, "is a comparison, and set 1 is a report"),
     (lambda: [evaluated(share(5, 9)), evaluated(share(5, 9), 20)], {"sets": "random"}, "2 sets are too few"),
     (lambda: [evaluated(share(5, 9)), evaluated(share(5, 9), 20)], {"sets": "some"}, "'some' is not a valid choice"),
@@ -254,7 +254,7 @@ def test_metrics_that_are_no_means_say_why() -> None:
     made = sy.drift(old, new, by="site")
     assert made["kappa"].verdict == "undefined"
     assert "kappa is not a mean" in made["kappa"].undefined_reason
-    assert "--weight" in made["kappa"].undefined_reason
+    assert "unit weights" in made["kappa"].undefined_reason
     with pytest.raises(sy.InputError, match="no metric can be weighed to the old mix"):
         sy.drift(
             evaluated([1, 0, 1, 1, 0, 1], metrics="kappa", by=["site"], site=list("aaabbb")),
@@ -287,7 +287,7 @@ BAD_DRIFTS: list[tuple[Any, dict[str, Any], str]] = [
     (lambda: (evaluated(share(5, 9)), evaluated(share(5, 9), 20, "kappa")), {}, "share no metric"),
     (lambda: (evaluated(share(5, 9)), evaluated(share(5, 9), 20)), {"by": "site"}, "old: has no slices by 'site'"),
     (lambda: (sy.evaluate("labels", *labels(share(5, 9))), evaluated(share(5, 9), 20)), {"by": "site"},
-     "old: has no influences. Make it with --save-influences"),
+     "old: has no influences. Make it with `save_influences=True`"),
     (lambda: (evaluated(share(5, 9), by=["site"], site=list("aaaaaaaab")),
               evaluated(share(5, 9), 20, by=["site"], site=list("ccccccccc"))), {"by": "site"}, "is in both results"),
 ]  # fmt: skip

@@ -74,7 +74,7 @@ def test_a_metric_is_taken_by_each_of_its_spellings() -> None:
     rule = parse_rule("map(iou=0.50) > 0.3")
     assert spec_of(rule, "boxes", {"map(iou=0.5)": 1}, "the result") == "map(iou=0.5)"
     assert refused(lambda: spec_of(parse_rule("mea > 3"), "of somebody else", {"mae": 1}, "the result")) == (
-        "rule 'mea > 3': the result has no score 'mea'. Did you mean 'mae'? Or evaluate with -m 'mea'."
+        "rule 'mea > 3': the result has no score 'mea'. Did you mean 'mae'? Or evaluate with the metric 'mea'."
     )
 
 

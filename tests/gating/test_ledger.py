@@ -217,7 +217,7 @@ def test_another_test_set_is_refused(tmp_path: Path) -> None:
     with pytest.raises(sy.InputError) as error:
         sy.gate(of_units(100, 160), "mae > 30", ledger=path)
     assert error.value.what == "no unit of look 2 is here: is this another test set?"
-    assert error.value.remedy == "Name another ledger, or --fresh-units."
+    assert error.value.remedy == "Name another ledger, or set `fresh_units=True`."
     assert path.read_bytes() == written
     fresh = sy.gate(of_units(100, 160), ["mae > 30", "mae > 40"], ledger=path, fresh_units=True)
     assert [verdict.look for verdict in fresh.verdicts] == [1, 1]
@@ -232,7 +232,7 @@ def test_another_test_set_is_refused(tmp_path: Path) -> None:
 def test_fresh_units_that_are_not_fresh_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "looks.json"
     sy.gate(of_units(0, 60), "mae > 30", ledger=path)
-    with pytest.raises(sy.InputError, match=r"units of look 1 are here: 17 % of the units\. Leave --fresh-units out"):
+    with pytest.raises(sy.InputError, match=r"units of look 1 are here: 17 % of the units\. Leave `fresh_units` out"):
         sy.gate(of_units(50, 200), "mae > 30", ledger=path, fresh_units=True)
     with pytest.raises(sy.InputError, match="fresh units are only counted in a ledger"):
         sy.gate(of_units(50, 200), "mae > 30", fresh_units=True)

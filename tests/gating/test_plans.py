@@ -54,6 +54,6 @@ def test_plans_that_cannot_be_made(three: sy.Lineup) -> None:
     ] == [
         "no difference of the pilot has a standard error. Take a pilot whose two models differ somewhere.",
         "a result of several models holds its own baselines. Name one of its models.",
-        "holds one model alone. Leave --model out.",
+        "holds one model alone. Leave `model` out.",
         "is not a result of 'evaluate'. Give a result.",
     ]

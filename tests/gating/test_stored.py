@@ -58,7 +58,7 @@ def test_models_of_one_file_are_compared(three: sy.Lineup, tmp_path: Path) -> No
     assert (made.a.name, made.b.name) == (names[1], names[2])
     assert made["mae"].difference == pytest.approx(0.5 - 4.0)  # errors 0, 1, 1, 0 and 2, 3, 5, 6
     assert refused(lambda: compare_stored([path], names[0])) == (
-        f"{path}: the first model has none to beat. Name it with --baseline."
+        f"{path}: the first model has none to beat. Name it with `baseline`."
     )
 
 

@@ -171,7 +171,7 @@ RUNS: list[Row] = [
     run("prompts that are a list", f"{LOCAL} --prompt-file p.json", "p.json", files={"p.json": "[1]"}),
     run("prompts that are cut off", f"{LOCAL} --prompt-file p.json", "p.json", files={"p.json": '{"a": '}),
     run("prompts that are numbers", f"{LOCAL} --prompt-file p.json", "p.json", files={"p.json": '{"a": 7}'}),
-    run("field that is filled in already", f"{LOCAL} --param messages=[]", "--param messages cannot be set"),
+    run("field that is filled in already", f"{LOCAL} --param messages=[]", "--param cannot set messages"),
     run("field without a value", f"{LOCAL} --param top_p", "--param 'top_p' is not a field"),
     run("format of images that is unknown", f"{LOCAL} --image gif", "--image gif is not known"),
     run("name of the limit that is unknown", f"{LOCAL} --limit-field n", "--limit-field n is not known"),

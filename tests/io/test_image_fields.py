@@ -58,7 +58,7 @@ def test_files_are_read_for_it(packed: bool, tmp_path: Path) -> None:
 def test_clusters_and_strata() -> None:
     report = sy.evaluate("boxes", TRUTH, RESULTS, "f1", cluster="video", draws=100)
     assert report["f1"].clusters == 3
-    with pytest.raises(sy.InputError, match="image '2' has no value in column 'rain', which --cluster names"):
+    with pytest.raises(sy.InputError, match="image '2' has no value in column 'rain', which `cluster` names"):
         sy.evaluate("boxes", TRUTH, RESULTS, "f1", cluster="rain", draws=100)
 
 

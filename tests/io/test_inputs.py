@@ -65,21 +65,21 @@ def test_semicolons_and_points(tmp_path: Path, pred: Path) -> None:
 
 
 REFUSED = {
-    "a header with both": ("dish;item,weight\nA;1,5\n", r"t\.csv, line 1: the header has both commas and semicolons.*--delimiter"),
+    "a header with both": ("dish;item,weight\nA;1,5\n", r"t\.csv, line 1: the header has both commas and semicolons.*`delimiter="),
     "commas and points": (
         foreign(TRUTH).replace(";100\n", ";100.5\n"),
-        r"line 4, column 'weight': the column has both commas and points in its numbers.*--decimal comma",
+        r"line 4, column 'weight': the column has both commas and points in its numbers.*`decimal='comma'`",
     ),
     "thousands or decimals": (
         "dish;item;weight\nA;1;100\nB;1;1,250\nC;1;2,300\n",
-        r"line 3, column 'weight': '1,250' may have decimals or thousands\. Say --decimal comma or --decimal point",
+        r"line 3, column 'weight': '1,250' may have decimals or thousands\. Set `decimal='comma'` or `decimal='point'`",
     ),
     "points of thousands": (
         "dish;item;weight\nA;1;100\nB;1;1.250\nC;1;2.300\n",
         r"line 3, column 'weight': '1\.250' may have decimals or thousands",
     ),
     "no number": (foreign(TRUTH).replace("300,5", "3,x"), r"line 4, column 'weight': '3,x' is not a number"),
-    "a mark of its own": ("dish|item|weight\nA|1|3.5\n", r"separated by '\|'\. Write --delimiter \"\|\""),
+    "a mark of its own": ("dish|item|weight\nA|1|3.5\n", r"separated by '\|'\. Set `delimiter='\|'`"),
     "a short row": (foreign(TRUTH) + "D;1\n", r"line 5: the row has 2 fields and the header 3"),
 }  # fmt: skip
 
@@ -199,11 +199,11 @@ def test_all_missing_columns_at_once_with_the_nearest(tmp_path: Path, pred: Path
         sy.InputError,
         match=r"t\.csv: columns 'dish' and 'weight' are missing; the columns are 'Dish', 'part', 'wieght'\. "
         r"Did you mean 'Dish' and 'wieght'\? Rename the columns, or map them: "
-        r"--map dish=Dish --map weight=wieght\.",
+        r"`columns={'dish': 'Dish', 'weight': 'wieght'}`\.",
     ):
         mae(tmp_path / "t.csv", pred)
     with pytest.raises(sy.InputError, match=r"column 'weight' is missing; .* 'net weight'\. Did you mean 'net weight'\? "
-                       r"Rename the column, or map it: --map weight='net weight'\."):  # fmt: skip
+                       r"Rename the column, or map it: `columns={'weight': 'net weight'}`\."):  # fmt: skip
         sy.evaluate("weights", {"dish": ["A"], "item": [1], "net weight": [1]}, pred)
 
 

@@ -161,7 +161,7 @@ def test_a_small_file_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pyte
 DIALECTS = {
     "semicolons and commas": ("dish;item,weight\nA;1,3.5\n", "the header has both commas and semicolons. Say which"),
     "tabs": ("dish\titem\tweight\nA\t1\t3.5\n", "the fields are separated by tabs. Name the file .tsv"),
-    "bars": ("dish|item|weight\nA|1|3.5\n", "the fields are separated by '|'. Write --delimiter"),
+    "bars": ("dish|item|weight\nA|1|3.5\n", "the fields are separated by '|'. Set `delimiter='|'`"),
     "a decimal comma": ("dish,item,weight\nA,1,3,5\n", "Is '3,5' a number with a decimal comma? Write a point: 3.5."),
     "a quoted one": ('dish,item,weight\nA,1,"3,5"\n', "'3,5' is not a number. It has a comma: write a decimal point"),
     "one field too many": ("dish,item,weight\nA,1,x,y\n", "Quote fields that hold the separator."),

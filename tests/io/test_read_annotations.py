@@ -190,7 +190,7 @@ def test_a_segmentation_in_cvat_and_yolo(name: str, tmp_path: Path) -> None:
     if kind != "polygon":
         assert refused(lambda: sy.convert(path, tmp_path / "y", to_format="yolo", polygons=True)) == (
             f"{path}, annotation 0: an object that is not one polygon. YOLO's polygons need exactly one for each "
-            "object; leave --polygons out to write boxes."
+            "object; leave `polygons` out to write boxes."
         )
 
 

@@ -93,7 +93,7 @@ def test_formats_of_oriented_boxes(tmp_path: Path) -> None:
     none = tmp_path / "none"
     assert refused(lambda: detect(none, str(none))) == f"{none}: there is no such file or folder. Check the path."
     assert refused(lambda: detect(tmp_path / "a.abc", "a.abc")) == (
-        "a.abc: '.abc' is no ending of a known format. Say the format: --format coco, dota, hrsc, yolo-obb or csv."
+        "a.abc: '.abc' is no ending of a known format. Set the option `format` to coco, dota, hrsc, yolo-obb or csv."
     )
 
 

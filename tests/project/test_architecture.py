@@ -335,3 +335,14 @@ def test_rooms_that_serve_every_task_name_none() -> None:
     for path in modules():
         if room_of(path) in NAMELESS:
             assert names_in_code(path) <= {"weights"}, path  # the module of units' weights has the name of a task
+
+
+# A flag of the command line; what other programs take (pip, lmms-eval) is theirs.
+FLAG = re.compile(r"(?:^|[\s(`'\"])(?:--(?!upgrade|log_samples)[a-z]|-[mO] [a-z'\"])|\s(?:--|-[mO] )$")
+
+
+def test_only_the_command_line_names_its_flags() -> None:
+    """Messages name settings as Python does, `confidence=None`; `cli.say.in_flags` turns them into flags."""
+    for path in modules():
+        if room_of(path) not in ("cli", "__main__"):
+            assert not [text for text in read(path).texts if FLAG.search(text)], path

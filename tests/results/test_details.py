@@ -76,7 +76,7 @@ def test_details_keep_to_the_schema() -> None:
 def test_plain_result_makes_a_page_that_says_what_it_lacks(tmp_path: Path) -> None:
     sy.evaluate("weights", TRUTH, PREDICTED, draws=100).to_json(tmp_path / "r.json")
     report = sy.read(tmp_path / "r.json")
-    assert "--details" in report.to_html()
+    assert "with details" in report.to_html()
     assert report["mae"].value == 2.0
     assert report.item == "item"
 

@@ -147,7 +147,7 @@ def test_prompts_of_a_score(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "given", "said"),
     [
-        ("lineup", {}, "holds several models: base, ours, small. Name one with --model NAME."),
+        ("lineup", {}, "holds several models: base, ours, small. Name one with `model=NAME`."),
         ("lineup", {"model": "our"}, "has no model 'our'"),
         ("lineup", {"model": "ours", "baseline": "ours"}, "a model cannot be its own baseline"),
         ("lineup", {"model": "ours", "baseline": "bas"}, "bas: no such file"),

@@ -51,7 +51,7 @@ def test_slices_that_no_run_gives(report: sy.Report) -> None:
         data["body"]["slices"][i] |= entry
         return data
 
-    remedy = "Write one with: steelyard evaluate TASK TRUTH PREDICTIONS -o result.json."
+    remedy = "Write one with 'steelyard evaluate' or Report.to_json."
     assert parse_result(report.to_dict(), "r.json") == report
     assert refused(lambda: parse_result(changed(0, by=["hall", "day"]), "r.json")) == (
         f'r.json: body.slices[0].value is ["x"] where a value for each of 2 columns is expected. {remedy}'

@@ -232,11 +232,11 @@ def test_numbers_do_not_depend_on_evidence() -> None:
     assert report == report.detach() == report.with_details()
     assert report != sy.evaluate("weights", TRUTH, A, by=["food", ("food", "dish")], draws=DRAWS)  # without the draws
     for lacking in (report.detach(), pickle.loads(pickle.dumps(report)), codec.decode(report.to_dict())):
-        with pytest.raises(ValueError, match=r"holds no units.*with_details.*--details"):
+        with pytest.raises(ValueError, match=r"holds no units.*with_details.*`details=True`"):
             lacking.units()
         with pytest.raises(KeyError, match=r"not a figure.*with_details"):
             lacking.figure("agreement")
-        assert "--details" in lacking.to_html()
+        assert "with details" in lacking.to_html()
 
 
 def arrays(value: Any, seen: dict[int, Any] | None = None) -> dict[int, Any]:
@@ -290,7 +290,7 @@ def test_a_gate_takes_what_is_about_one_model() -> None:
     results = kinds()
     two = Lineup(results["lineup"].comparisons[:1])
     assert sy.gate(two.to_dict(), "mae > 1000").outcome == "pass"
-    with pytest.raises(sy.InputError, match=r"holds several models: A, B, C.*Name one with --model NAME"):
+    with pytest.raises(sy.InputError, match=r"holds several models: A, B, C.*Name one with `model=NAME`"):
         sy.gate(results["lineup"].to_dict(), "mae > 1")
     assert sy.gate(results["vlm-score"].to_dict(), "mae > 100000").outcome == "pass"  # of one prompt
     with pytest.raises(sy.InputError, match="is a gate: it holds verdicts"):

@@ -221,7 +221,7 @@ def test_a_poison_shard_is_named_and_left_out_only_if_asked(case: str, shape: tu
     bad = tmp_path / "pred" / "02.parquet"
     bad.write_bytes(POISON[case])
     named: dict[str, Any] = {"work": tmp_path / "work", "workers": 1, "draws": 100, "missing": "skip"}
-    with pytest.raises(sy.InputError, match=r"pred.02\.parquet: the shard cannot be taken: .*--skip-bad-shards"):
+    with pytest.raises(sy.InputError, match=r"pred.02\.parquet: the shard cannot be taken: .*`skip_bad_shards=True`"):
         evaluate_shards("weights", *files(tmp_path), **named)
     report = evaluate_shards("weights", *files(tmp_path), skip_bad_shards=True, **named)
     assert any("1 of " in note and "pred/02.parquet" in note for note in report.notes)

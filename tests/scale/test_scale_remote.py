@@ -73,7 +73,7 @@ def test_shards_in_a_bucket(s3: str, shape: tuple[int, int], tmp_path: Path) -> 
     with pytest.raises(sy.InputError, match=r"truth 's3://bucket/none/\*': no file has such a name"):
         evaluate_shards("weights", "s3://bucket/none/*", urls[1], work=tmp_path / "w", workers=1)
     filesystem.pipe("bucket/pred/01.parquet", b"PAR1")
-    with pytest.raises(sy.InputError, match=r"s3://bucket/pred/01\.parquet.*--skip-bad-shards"):
+    with pytest.raises(sy.InputError, match=r"s3://bucket/pred/01\.parquet.*`skip_bad_shards=True`"):
         evaluate_shards("weights", *urls, work=tmp_path / "w", workers=1)
 
 

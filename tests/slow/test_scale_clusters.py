@@ -65,7 +65,12 @@ def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     part = [sys.executable, "-m", "distributed.cli.{}", "--host", "127.0.0.1", "--no-dashboard"]
     log = tmp_path_factory.mktemp("scheduler") / "log"
     with log.open("w") as file:
-        command = [word.format("dask_scheduler") for word in part] + ["--port", "0", "--dashboard-address", "127.0.0.1:0"]
+        command = [word.format("dask_scheduler") for word in part] + [
+            "--port",
+            "0",
+            "--dashboard-address",
+            "127.0.0.1:0",
+        ]
         running: list[subprocess.Popen[Any]] = [subprocess.Popen(command, stderr=file, env=env)]
     try:
         address = read_until(running[0], log, r"Scheduler at:\s+(tcp://127\.0\.0\.1:\d+)")

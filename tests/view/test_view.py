@@ -243,7 +243,7 @@ def test_comparing_results_without_data() -> None:
         assert made[spec].p == pytest.approx(real[spec].p, abs=0.05)
     assert "paired bootstrap draws" in made.notes[0]
     apart = compare_results(*(sy.evaluate("weights", truth, p, metrics) for p in (a, b)))
-    assert "as if they were independent: both must be made with --save-influences" in apart.notes[0]
+    assert "as if they were independent: both must keep influences" in apart.notes[0]
     assert apart["mae"].difference == made["mae"].difference
     with pytest.raises(sy.InputError, match="share no score"):
         compare_results(sy.evaluate("weights", truth, a, "mae"), sy.evaluate("weights", truth, a, "r2"))

@@ -175,7 +175,7 @@ def test_a_budget_needs_prices_and_counts(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no price of the model 'scripted'"):
         run(frames, Counted(lambda c: "1"), DIRECT, tmp_path / "run", prices=Prices("p", {"m": UNIT}, "USD"))
     assert not (tmp_path / "run" / "journal.jsonl").exists()
-    with pytest.raises(InputError, match=r"'scripted' does not say how many tokens.*leave --budget out"):
+    with pytest.raises(InputError, match=r"'scripted' does not say how many tokens.*leave `budget` out"):
         ask(tmp_path, 1e6, usage={})
     assert len(read_journal(tmp_path / "run")) == 1  # the one that was asked is kept
     progress, _ = ask(tmp_path, 1e-9, price=Price(0, 0, 0), usage={})  # what costs nothing needs no counts

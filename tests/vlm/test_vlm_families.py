@@ -142,9 +142,9 @@ def test_options_reach_the_library(made, tmp_path: Path) -> None:
     assert set(eager.settings) - set(plain.settings) == {"attention"}  # what is not said changes no key
     for options, words in (
         ({"attention": "eagre"}, "the model cannot be loaded"),
-        ({"quantize": "2bit"}, "--quantize 2bit is not known. Choose one of: 4bit, 8bit"),
+        ({"quantize": "2bit"}, "`quantize=2bit` is not known. Choose one of: 4bit, 8bit"),
         ({"quantize": "4bit"}, "the model cannot be loaded: .*bitsandbytes"),
-        ({"revision": "main"}, "a folder has no --revision 'main'"),
+        ({"revision": "main"}, "a folder has no revision 'main'"),
     ):
         with pytest.raises(InputError, match=words):
             opened(made("llava"), **options)

@@ -160,9 +160,9 @@ def test_folders_that_hold_no_model(config: str | None, weights: bool, text: str
 def test_bad_models(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such model folder"):
         open_backend(f"hf:{tmp_path / 'nowhere' / 'at' / 'all'}", ModelOptions())
-    with pytest.raises(InputError, match="--dtype float8"):
+    with pytest.raises(InputError, match="`dtype=float8`"):
         opened(True, dtype="float8")
-    with pytest.raises(InputError, match="--device abacus cannot be used"):
+    with pytest.raises(InputError, match="`device=abacus` cannot be used"):
         opened(True, device="abacus")
     broken = tmp_path / "broken"
     shutil.copytree(MODEL, broken)

@@ -262,7 +262,7 @@ def test_a_journal_of_one_torn_line_is_empty(tmp_path: Path) -> None:
 def test_a_journal_that_is_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / NAME)
     assert refused(lambda: Journal(tmp_path)) == (
-        f"{tmp_path / NAME}: the journal is no ordinary file. Give another --out."
+        f"{tmp_path / NAME}: the journal is no ordinary file. Give another folder."
     )
 
 

@@ -281,5 +281,5 @@ def test_options_have_limits() -> None:
         "max_side": 1,
         "rate": -1,
     }.items():
-        with pytest.raises(InputError, match=f"--{name.replace('_', '-')} .* is out of range"):
+        with pytest.raises(InputError, match=f"`{name}=.*` is out of range"):
             open_backend("openai:m@http://h/v1", ModelOptions(**{name: value}))

@@ -428,7 +428,7 @@ def test_folders_that_are_no_run(tmp_path: Path, steelyard) -> None:
     for command in ("parse", "score"):
         done = steelyard("vlm", command, "empty")
         assert (done.returncode, done.stdout) == (2, "")
-        assert "empty: this is no run's folder" in done.stderr
+        assert "empty: not the folder of a run" in done.stderr
     frames_csv(tmp_path)
     path = tmp_path / "frames.csv"
     path.write_text("\n".join(",".join(line.split(",")[:4]) for line in path.read_text().splitlines()) + "\n")

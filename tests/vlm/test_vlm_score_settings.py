@@ -102,7 +102,7 @@ def test_a_column_in_a_table_beside_is_one_of_the_frames(folder: Path, tmp_path:
     assert slices[0] == slices[1]
     assert bool(slices[0]) == ("by" in setting)
     table.write_text("sequence,place\ns0,north\n")
-    with pytest.raises(InputError, match=r"sites.csv: sequence 's1' has no row, which --(by|cluster|strata) needs"):
+    with pytest.raises(InputError, match=r"sites.csv: sequence 's1' has no row, which `(by|cluster|strata)` needs"):
         score(folder / "run", "mae_overall", **named(f"place@{table}"))
 
 

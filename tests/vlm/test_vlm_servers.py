@@ -118,8 +118,8 @@ def test_params(frames, tmp_path: Path) -> None:
         asked("a", "top_p=0.5")
         assert len(server.requests) == 12
         for wrong, words in (
-            ("messages=[]", "--param messages cannot be set"),
-            ("max_tokens=5", "Use --max-tokens"),
+            ("messages=[]", "`params` cannot set messages"),
+            ("max_tokens=5", "Use `max_tokens`"),
             ("top_p", "is not a field"),
         ):
             refused = asked("b", wrong)
@@ -171,7 +171,7 @@ def test_no_proxy_sees_what_goes_to_ones_own_machine(
             monkeypatch.setenv(name, proxy.url.removesuffix("/v1"))
         assert ask(f"openai:m@{server.url}", frames, tmp_path / "run", http_proxy=option).done == len(frames)
         assert (len(proxy.requests) > 0, len(server.requests) > 0) == (through, not through)
-        with pytest.raises(InputError, match="--http-proxy sometimes is not known"):
+        with pytest.raises(InputError, match="`http_proxy=sometimes` is not known"):
             ask(f"openai:m@{server.url}", frames, tmp_path / "no", http_proxy="sometimes")
 
 
@@ -214,7 +214,7 @@ def test_jpeg(tmp_path: Path) -> None:
     assert [Image.open(io.BytesIO(data)).size for data in files] == [(40, 20), (20, 40), (40, 20), (16, 8)]
     assert all(abs(Image.open(io.BytesIO(data)).getpixel((2, 2))[0] - 90) <= 2 for data in files)
     assert backend.settings["image"] == "jpeg"
-    with pytest.raises(InputError, match="--image gif is not known"):
+    with pytest.raises(InputError, match="`image=gif` is not known"):
         open_backend("openai:m@http://h/v1", ModelOptions(image="gif"))
 
 
@@ -374,7 +374,9 @@ def test_equal_refusals_end_a_run_that_has_answers(tmp_path: Path) -> None:
     refusal = {"error": {"message": "Unsupported value: 'temperature'"}}
     with (
         serving(lambda h, n, b: h.send(refusal, 400)) as server,
-        pytest.raises(PermanentError, match=r"Unsupported value: 'temperature'. Try --param temperature=none"),
+        pytest.raises(
+            PermanentError, match=r"Unsupported value: 'temperature'. Leave it out with the param temperature=none"
+        ),
     ):
         ask(f"openai:m@{server.url}", frames, tmp_path / "new", concurrency=1)
     assert len(server.requests) <= 3 + 3
@@ -485,7 +487,7 @@ def test_their_own_addresses() -> None:
     fresh = open_backend("openai:m@https://api.openai.com/v1", ModelOptions())
     assert fresh.environment["limit_field"] == "max_completion_tokens"
     fresh.close()
-    with pytest.raises(InputError, match="--limit-field n is not known"):
+    with pytest.raises(InputError, match="`limit_field=n` is not known"):
         open_backend("openai:m@https://h/v1", ModelOptions(limit_field="n"))
 
 

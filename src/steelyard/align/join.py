@@ -66,12 +66,13 @@ def join_rows(truth: Records, prediction: Records, key: tuple[str, ...], policy:
         raise Unmatched(
             "the cell is empty or nan, so the prediction is missing",
             where=prediction.unfilled,
-            remedy="Give every row a value, or choose --missing worst or skip.",
+            remedy="Give every row a value, or choose `missing='worst'` or `missing='skip'`.",
         )
     if len(missing) and policy.missing == "error":
-        raise _one_sided(truth, key, missing, "truth", "prediction", prediction.source, "missing", "worst or skip")
+        choice = "`missing='worst'` or `missing='skip'`"
+        raise _one_sided(truth, key, missing, "truth", "prediction", prediction.source, choice)
     if len(extra) and policy.extra == "error":
-        raise _one_sided(prediction, key, extra, "predictions", "truth", truth.source, "extra", "skip")
+        raise _one_sided(prediction, key, extra, "predictions", "truth", truth.source, "`extra='skip'`")
 
     kept = distinct_values(truth_unit)
     renumber = np.full(len(units), -1, dtype=np.int64)
@@ -146,7 +147,6 @@ def _one_sided(
     here: str,
     there: str,
     other: str,
-    option: str,
     choice: str,
 ) -> InputError:
     row = int(rows.min())
@@ -154,7 +154,7 @@ def _one_sided(
     return InvalidValue(
         f"{share} in {other}; the first is {_named(records, key, row)}",
         where=records.place(row),
-        remedy=f"Add them, or choose --{option} {choice}.",
+        remedy=f"Add them, or choose {choice}.",
     )
 
 

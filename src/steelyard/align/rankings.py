@@ -241,7 +241,7 @@ def _refuse_one_sided(truth: Rankings, run: Rankings, missing: Array, extra: Arr
     ):
         if wanted != "error" or not mask.any():
             continue
-        choice = "--missing worst or skip" if side is truth else "--extra skip"
+        choice = "`missing='worst'` or `missing='skip'`" if side is truth else "`extra='skip'`"
         raise InvalidValue(
             f"{mask.sum()} of {len(mask)} queries {words} {other.source}: "
             f"{first_few(sorted(side.queries[mask].tolist()))}",

@@ -111,7 +111,7 @@ def join_sets(truth: Records, prediction: Records, key: str, value: str, policy:
             f"{key} '{prediction[key][row]}' is not in the truth {truth.source}" + _how_many(ids[extra], key),
             where=prediction.place(row),
             remedy=f"List every {key} in the truth (a row with nothing but its id says that nothing is there), "
-            "or choose --extra skip.",
+            "or choose `extra='skip'`.",
         )
     if missing.any() and policy.missing == "error":
         row = int(np.argmax(missing[truth_unit]))
@@ -119,7 +119,7 @@ def join_sets(truth: Records, prediction: Records, key: str, value: str, policy:
             f"{key} '{truth[key][row]}' has no prediction in {prediction.source}" + _how_many(ids[missing], key),
             where=truth.place(row),
             remedy=f"Where nothing was found, list the {key} by a row with nothing but its id or by an option of the "
-            "task; or choose --missing worst (nothing found) or skip.",
+            "task; or choose `missing='worst'` (nothing found) or `missing='skip'`.",
         )
     kept = in_truth & in_prediction if policy.missing == "skip" else in_truth
     place = np.cumsum(kept) - 1

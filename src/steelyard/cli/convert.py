@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from steelyard.cli.say import say
+from steelyard.cli.say import in_flags, say
 
 if TYPE_CHECKING:
     from steelyard.io.formats.convert import Conversion
@@ -82,7 +82,7 @@ def convert(
         data = {"schema": "steelyard/conversion/1", **asdict(done), "lossless": done.lossless}
         say(json.dumps(data, indent=2, ensure_ascii=False))
     else:
-        say(account(done))
+        say(in_flags(account(done)))
 
 
 def account(done: Conversion) -> str:

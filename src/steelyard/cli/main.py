@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from steelyard.cli.commands import Commands, list_texts
-from steelyard.cli.say import say
+from steelyard.cli.say import in_flags, say
 from steelyard.cli.streams import OutputLost, drop_output, open_streams, outcome
 from steelyard.core.errors import InvalidText, MissingFile, SteelyardError, nearest
 from steelyard.core.visible import visible
@@ -61,7 +61,7 @@ def main() -> None:
         _check_arguments(sys.argv[1:])
         status = cli(standalone_mode=False)
     except SteelyardError as error:
-        first, *more = str(error).split("\n")
+        first, *more = in_flags(str(error)).split("\n")
         _fail("\n".join([f"{first} [{error.code}]", *more]))
     except OutputLost as lost:  # help and version print before a command begins
         drop_output()

@@ -1,8 +1,9 @@
 """Errors that a user can cause, and how they read.
 
-Every message says what is wrong, where (file, line or row, column, id), and the remedy. Every kind of error is a class
-with a stable code: `DuplicateKey.code` is "E-duplicate-key". A programming mistake of our own is not an `InputError`:
-it raises whatever Python raises.
+Every message says what is wrong, where (file, line or row, column, id), and the remedy. A setting is written as in
+Python, in backticks: `confidence=None`, or the option `angle=radians` of a task; the command line shows its flag
+instead. Every kind of error is a class with a stable code: `DuplicateKey.code` is "E-duplicate-key". A programming
+mistake of our own is not an `InputError`: it raises whatever Python raises.
 """
 
 from __future__ import annotations
@@ -193,13 +194,6 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if close:
         return f"Did you mean '{close}'?"
     return f"Known: {', '.join(known)}." if known else ""
-
-
-def shell_word(text: str) -> str:
-    """A text as a shell takes it for one word."""
-    import shlex
-
-    return shlex.quote(text)
 
 
 def first_few(values: Iterable[object], limit: int = 3) -> str:

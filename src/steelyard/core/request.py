@@ -248,10 +248,13 @@ class Request:
                 remedy="Choose a lower level, or more draws: 1 / (1 - level) at least.",
             )
         if self.save_draws and self.confidence is None:
-            raise Conflict("without intervals there are no draws to save", remedy="Leave --ci out, or --save-draws.")
+            raise Conflict(
+                "without intervals there are no draws to save", remedy="Leave `confidence=None` out, or `save_draws`."
+            )
         if self.save_influences and self.confidence is None:
             raise Conflict(
-                "without intervals there are no influences to save", remedy="Leave --ci out, or --save-influences."
+                "without intervals there are no influences to save",
+                remedy="Leave `confidence=None` out, or `save_influences`.",
             )
         if self.adjust not in ADJUSTMENTS:
             raise InvalidSetting(
@@ -302,7 +305,9 @@ class Request:
                 f"'{self.sequence}' is not a known sequence", remedy=f"Choose one of: {', '.join(SEQUENCES)}."
             )
         if self.confidence is None:
-            raise InvalidSetting("without intervals there is no sequence", remedy="Leave --ci out, or --sequence.")
+            raise InvalidSetting(
+                "without intervals there is no sequence", remedy="Leave `confidence=None` out, or `sequence`."
+            )
         if self.superiority:
             raise Conflict("superiority cannot be combined with a sequence", remedy="Leave one of them out.")
         if self.cluster is not None or self.strata is not None or self.proxy is not None:

@@ -174,7 +174,7 @@ class _Parser:
     def end(self) -> None:
         if self.peek():
             mark = self.tokens[self.next][1]
-            several = "; several metrics are given one by one: -m a -m b, or a list" if mark == "," else ""
+            several = "; give several metrics one by one, or as a list" if mark == "," else ""
             raise self.error(f"nothing may follow from '{mark}' on{several}")
 
     def spec(self, depth: int = 0) -> Call:

@@ -37,7 +37,9 @@ def on_common_units(task: Task, request: Request, models: Sequence[Any], measure
         if one.coverage.missing
     )
     if not common:
-        raise Unmatched(f"no {task.item} has a prediction of every model: {lacking}", remedy="Choose --missing worst.")
+        raise Unmatched(
+            f"no {task.item} has a prediction of every model: {lacking}", remedy="Choose `missing='worst'`."
+        )
     measured = []
     for one in models:
         again, matched = _measured_again(task, request, one, names, common, measure)

@@ -67,7 +67,7 @@ def check_nested(units: Units, request: Request) -> None:
             raise Unsupported(
                 f"{request.cluster} '{cluster}' lies in two strata, '{seen[cluster]}' and '{stratum}' of "
                 f"'{request.strata}'",
-                remedy="A cluster must lie in one stratum: name a wider column as strata, or leave --strata out.",
+                remedy="A cluster must lie in one stratum: name a wider column as strata, or leave `strata` out.",
             )
 
 
@@ -91,7 +91,7 @@ def unit_column(task: Task, pairs: Any, name: str, option: str) -> Array:
     if values is None:
         known = [*truth.columns, *truth.other]
         raise MissingColumn(
-            f"column '{name}' is missing, which --{option} names", where=truth.source, remedy=nearest(name, known)
+            f"column '{name}' is missing, which `{option}` names", where=truth.source, remedy=nearest(name, known)
         )
     rows, owner = _rows(task, pairs, name)
     texts = _texts(rows)
@@ -105,14 +105,14 @@ def unit_column(task: Task, pairs: Any, name: str, option: str) -> Array:
         elif groups[i] != text:
             raise Conflict(
                 f"{task.unit} '{pairs.units[i]}' has both '{groups[i]}' and '{text}' in column '{name}', which "
-                f"--{option} names",
+                f"`{option}` names",
                 where=truth.source,
                 remedy=f"It must be the same in all rows of a {task.unit}.",
             )
     lacking = [str(unit) for unit, text in zip(pairs.units.tolist(), groups.tolist(), strict=True) if text is None]
     if lacking:
         raise InvalidSetting(
-            f"{task.unit} '{lacking[0]}' has no row that says its '{name}', which --{option} names" + _more(lacking),
+            f"{task.unit} '{lacking[0]}' has no row that says its '{name}', which `{option}` names" + _more(lacking),
             where=truth.source,
             remedy=f"Give every {task.unit} a row with one.",
         )
@@ -123,7 +123,7 @@ def _check_filled(task: Task, column: str, option: str, source: str, empty: Sequ
     """Raise where units have an empty cell."""
     if empty:
         raise EmptyCell(
-            f"{task.unit} '{empty[0]}' has no value in column '{column}', which --{option} names" + _more(empty),
+            f"{task.unit} '{empty[0]}' has no value in column '{column}', which `{option}` names" + _more(empty),
             where=source,
             remedy=f"Give every {task.unit} one; a {task.unit} that stands alone takes its own id.",
         )

@@ -171,12 +171,12 @@ def approximate_reach(metric: Metric, units: int, request: Request) -> float:
     if request.sequence != "approximate":
         raise Unsupported(
             f"'{metric}' is no mean of bounded unit scores, so it has no exact sequence",
-            remedy="Choose other metrics with -m, or take --sequence approximate; or count the looks of a gate.",
+            remedy="Choose other metrics or `sequence='approximate'`, or count the looks of a gate.",
         )
     if units < LEAST_UNITS:
         raise Unsupported(
             f"'{metric}' has no sequence with {units} units: an approximate one needs {LEAST_UNITS}",
-            remedy="Count looks with --ledger, or add units.",
+            remedy="Count looks in the ledger of a gate, or add units.",
         )
     return mixture_reach(units, request.confidence)
 

@@ -59,7 +59,7 @@ def together_notes(
     those = count_text(2, task.unit).partition(" ")[2]
     return (
         f"{those[0].upper()}{those[1:]} of one {which} go together (design effect {worst:.1f}): intervals are about "
-        f"{math.sqrt(worst):.1f} times too narrow. Use --cluster {which}.",
+        f"{math.sqrt(worst):.1f} times too narrow. Resample by '{which}' (cluster).",
     )
 
 

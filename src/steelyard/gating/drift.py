@@ -56,7 +56,7 @@ def drift(old: Source, new: Source, *, by: By = (), names: Sequence[str] = ("old
     if mix is not None and all(math.isnan(one.difference.difference) for one in made):
         raise Incompatible(
             f"no metric can be weighed to the old mix: {made[0].difference.undefined_reason}", where=called[1],
-            remedy="Choose metrics that are means over units, or leave --by out.",
+            remedy="Choose metrics that are means over units, or leave `by` out.",
         )  # fmt: skip
     differences = {d.spec: d for d in judged(made, 1 - confidence, "holm")}
     units = tuple(max((score.units for score in one.scores.values()), default=0) for one in held)
@@ -99,9 +99,9 @@ def _check(before: Report, after: Report, called: Sequence[str]) -> None:
         )  # fmt: skip
     for report, name in ((before, called[0]), (after, called[1])):
         if report.request.confidence is None:
-            raise MissingData("has no intervals", where=name, remedy="Evaluate it without --ci none.")
+            raise MissingData("has no intervals", where=name, remedy="Evaluate it without `confidence=None`.")
         if report.request.sequence is not None:
-            raise MissingData("was made with --sequence", where=name, remedy="Evaluate it without.")
+            raise MissingData("was made with `sequence`", where=name, remedy="Evaluate it without.")
 
 
 def _notes(before: Report, after: Report, called: Sequence[str]) -> list[str]:
@@ -195,14 +195,16 @@ class _Mix:
     def _check(self, report: Report, name: str) -> None:
         by, request = slice_text(self.by, ","), report.request
         if report.influences is None:
-            raise MissingData("has no influences", where=name, remedy="Make it with --save-influences.")
+            raise MissingData("has no influences", where=name, remedy="Make it with `save_influences=True`.")
         if self.by not in report.slices or self.by not in (report.slice_influences or {}):
             have = ", ".join(f"'{slice_text(one, ',')}'" for one in report.slices) or "none"
-            raise MissingData(f"has no slices by '{by}'; it has: {have}", where=name, remedy=f"Make it with --by {by}.")
+            raise MissingData(
+                f"has no slices by '{by}'; it has: {have}", where=name, remedy=f"Make it with `by='{by}'`."
+            )
         if request.cluster is not None or request.strata is not None:
             raise MissingData(
                 "was made with clusters or strata, whose mix cannot be weighed", where=name,
-                remedy="Leave --by out, or make both results without them.",
+                remedy="Leave `by` out, or make both results without them.",
             )  # fmt: skip
         units = self._units(report)
         if sum(units.values()) != report.influences.units:
@@ -253,7 +255,7 @@ class _Mix:
             return ""
         return (
             f"{spec} is not a mean over {report.unit} scores of equal weight, and a result does not hold what weighing "
-            f"it by {slice_text(self.by)} takes; evaluate the new data with --weight instead"
+            f"it by {slice_text(self.by)} takes; evaluate the new data with unit weights instead"
         )
 
 

@@ -57,7 +57,7 @@ def gate(
             raise InvalidValue(f"{rule!r} is not a rule", remedy='Give a text, such as "mae > 30", or several.')
     wanted = [parse_rule(rule) for rule in listed]
     if not wanted:
-        raise EmptyInput("a gate without rules lets everything pass", remedy='Example: --fail-if "mae > 30".')
+        raise EmptyInput("a gate without rules lets everything pass", remedy="Example: `rules='mae > 30'`.")
     check_looks(ledger, looks, fresh_units)
     whole, named = _read(result, "result")
     given, name, baseline, base = _one(whole, named, model, baseline)
@@ -132,7 +132,7 @@ def _one(
             return picked, f"{model} of {name}", None, base
         return picked[0], f"{model} of {name}", picked[1], base
     if model is not None:
-        raise MissingData(f"is a {given.kind}, which holds no model by name", where=name, remedy="Leave --model out.")
+        raise MissingData(f"is a {given.kind}, which holds no model by name", where=name, remedy="Leave `model` out.")
     if not isinstance(given, Report | Comparison):
         raise InvalidResult(f"is a {given.kind}: {REFUSED[given.kind]}", where=name, remedy=INSTEAD)
     return given, name, baseline, f"A of {name}" if isinstance(given, Comparison) else ""
@@ -176,7 +176,7 @@ def _against(result: Report, baseline: Report, name: str, base: str, other_truth
         raise Incompatible(
             f"the truth of {name} ('{truths[1].source}', {truths[1].rows:,} rows) is not that of {base} "
             f"('{truths[0].source}', {truths[0].rows:,} rows)",
-            remedy="Score both on the same truth, or allow it with --other-truth.",
+            remedy="Score both on the same truth, or allow it with `other_truth=True`.",
         )
     notes = [
         f"The two were made with different settings: {setting} {before} and {after}."

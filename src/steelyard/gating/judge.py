@@ -69,13 +69,13 @@ class Against:
             return "results of several runs are paired only where the files of all runs are compared"
         kept = [influences_at(one, place) for one in (self.baseline, self.result)]
         if any(one is None or any(spec not in one.models[0] for spec in specs) for one in kept):
-            return "both must be made with --save-influences to be compared pairwise"
+            return "both must keep influences to be compared pairwise"
         if not self.same_truth:
             return "the two stand on different truth"
         if (a.cluster, a.strata) != (b.cluster, b.strata):
             return "clusters or strata differ"
         if a.sequence is not None or b.sequence is not None:
-            return "one of them was made with --sequence"
+            return "the intervals of one of them are a sequence"
         if any(one.coverage.missing and one.request.missing == "skip" for one in (self.baseline, self.result)):
             return "predictions are missing, and each result leaves out its own"
         first, second = (one for one in kept if one is not None)
@@ -105,7 +105,7 @@ def judge_report(rule: Rule, against: Against) -> list[Verdict]:
 def judge_comparison(rule: Rule, comparison: Comparison) -> list[Verdict]:
     """The verdict of a rule about a comparison, whose A is the baseline and whose B is the result."""
     if rule.slice:
-        raise _wrong(rule, "a comparison holds no slices", "Give two results instead, with --baseline.")
+        raise _wrong(rule, "a comparison holds no slices", "Give two results instead, one of them as `baseline`.")
     spec = spec_of(rule, comparison.task, comparison.differences, "the comparison")
     difference: Difference = comparison.differences[spec]
     confidence = comparison.b.request.level
@@ -120,7 +120,7 @@ def judge_comparison(rule: Rule, comparison: Comparison) -> list[Verdict]:
     if rule.percent or (rule.margin and rule.level is not None) or (rule.absolute and difference.better != "zero"):
         raise _wrong(
             rule, "the comparison has no influences, so it knows the plain difference only",
-            "Make it with --save-influences.",
+            "Make it with `save_influences=True`.",
         )  # fmt: skip
     reach = difference.interval
     if rule.spent is not None:
@@ -169,7 +169,7 @@ def _slices(rule: Rule, report: Report, by: Slice, side: str) -> Mapping[Slice, 
     if by not in report.slices:
         have = ", ".join(f"'{slice_text(name, ',')}'" for name in report.slices) or "none"
         named = slice_text(by, ",")
-        raise _wrong(rule, f"{side} has no slices by '{named}'", f"It has: {have}. Evaluate with --by {named}.")
+        raise _wrong(rule, f"{side} has no slices by '{named}'", f"It has: {have}. Evaluate with `by='{named}'`.")
     return report.slices[by]
 
 
@@ -182,7 +182,7 @@ def _judge(
     if not rule.on_baseline:
         return _by_number(rule, where, score, against.result.task, against.result.request.level)
     if base is None or against.baseline is None:
-        raise _wrong(rule, "there is no baseline", "Name its result: --baseline base.json.")
+        raise _wrong(rule, "there is no baseline", "Name its result: `baseline='base.json'`.")
     if spec not in base:
         raise _wrong(rule, f"the baseline has no score '{spec}'", nearest(spec, base))
     _check_direction(rule, score.better)
@@ -399,7 +399,7 @@ def spec_of(rule: Rule, task: str, have: Any, side: str) -> str:
         except InputError as error:
             raise _wrong(rule, error.what, nearest(rule.metric, have)) from None
     if canonical not in have:
-        remedy = f"{nearest(canonical, have)} Or evaluate with -m '{canonical}'."
+        remedy = f"{nearest(canonical, have)} Or evaluate with the metric '{canonical}'."
         raise _wrong(rule, f"{side} has no score '{canonical}'", remedy)
     return canonical
 

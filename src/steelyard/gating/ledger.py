@@ -139,7 +139,7 @@ class Ledger:
                 if share is not None
                 else f"whether units of look {number} are here is unknown",
                 where=self.source,
-                remedy="Leave --fresh-units out, or name another ledger for another test set.",
+                remedy="Leave `fresh_units` out, or name another ledger for another test set.",
             )
         if fresh or not self.looks:
             return {last + 1 if self.looks else 1}
@@ -150,7 +150,7 @@ class Ledger:
                 f"{'no unit' if not share else f'only {_shared_text(share)}'} of look {before[-1].number} "
                 f"{'is' if not share else 'are'} here: is this another test set?",
                 where=self.source,
-                remedy="Name another ledger, or --fresh-units.",
+                remedy="Name another ledger, or set `fresh_units=True`.",
             )
         return {test_set for _, test_set in touched}
 

@@ -58,12 +58,12 @@ def _digest(request: Request, sources: Sources) -> str:
 def check_looks(ledger: str | PathLike[str] | None, looks: int | None, fresh_units: bool = False) -> None:
     """Refuse a number of looks that is not valid, and settings of a ledger without one."""
     if fresh_units and ledger is None:
-        raise Conflict("fresh units are only counted in a ledger", remedy="Name a ledger: --ledger looks.json.")
+        raise Conflict("fresh units are only counted in a ledger", remedy="Name a ledger: `ledger='looks.json'`.")
     if looks is None:
         return
     if ledger is None:
         raise InvalidResult(
-            f"{looks} looks are planned, and nobody counts them", remedy="Name a ledger: --ledger looks.json."
+            f"{looks} looks are planned, and nobody counts them", remedy="Name a ledger: `ledger='looks.json'`."
         )
     if isinstance(looks, bool) or not isinstance(looks, int) or not 1 <= looks <= MOST_LOOKS:
         raise InvalidResult(f"{looks!r} looks cannot be planned", remedy=f"Choose from 1 to {MOST_LOOKS:,}.")
@@ -76,7 +76,7 @@ def unknown_looks(rules: Sequence[Rule]) -> list[str]:
         return []
     named = " and ".join(f"p < {level:g}" for level in levels)
     return [
-        f"How many looks were taken at this test set is unknown: {named} holds for one look. Count them with --ledger."
+        f"How many looks were taken at this test set is unknown: {named} holds for one look. Count them in a ledger."
     ]
 
 
@@ -87,11 +87,11 @@ def counted(
     if held.confidence is None:
         raise MissingData(
             "the result has no intervals, so a look has no level to spend", where=fspath(path),
-            remedy="Score it again without --ci none, or leave the ledger out.",
+            remedy="Score it again without `confidence=None`, or leave the ledger out.",
         )  # fmt: skip
     if held.sequence:
         raise DuplicateKey(
-            "the result was made with --sequence: it holds at every look already", where=fspath(path),
+            "the result was made with `sequence`: it holds at every look already", where=fspath(path),
             remedy="Leave the ledger out.",
         )  # fmt: skip
     verdicts: list[Verdict] = []

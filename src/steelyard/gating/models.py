@@ -59,7 +59,7 @@ def _asked(result: Several, model: str | None, source: str) -> int:
         return 0
     if model is None:
         raise InvalidResult(
-            f"holds several models: {', '.join(names)}", where=source, remedy="Name one with --model NAME."
+            f"holds several models: {', '.join(names)}", where=source, remedy="Name one with `model=NAME`."
         )
     return _place(model, names, source)
 

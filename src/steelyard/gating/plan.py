@@ -85,12 +85,12 @@ def plan(
     )
     if cluster is not None and request.cluster != cluster:
         raise MissingData(
-            f"the pilot was not resampled by '{cluster}'", where=where, remedy=f"Make it with --cluster {cluster}."
+            f"the pilot was not resampled by '{cluster}'", where=where, remedy=f"Make it with `cluster='{cluster}'`."
         )
     if isinstance(held, Report) and (targets or family):
         raise MissingData(
             "one result alone says nothing of a difference", where=where,
-            remedy="Give the JSON of 'compare', or name a second result with --baseline.",
+            remedy="Give the JSON of 'compare', or name a second result with `baseline`.",
         )  # fmt: skip
     confidence = request.level
     pilots = {
@@ -115,19 +115,19 @@ def plan(
     ]
     if runs and all(one.runs is None for one in numbers.values()):
         raise MissingData(
-            "the pilot does not have several runs", where=where, remedy="Make it with --runs, or leave --runs out."
+            "the pilot does not have several runs", where=where, remedy="Make it with `runs`, or leave `runs` out."
         )
     if labels and all(one.table is None for one in plans):
         raise MissingData(
             "no score of the pilot was made with a proxy",
             where=where,
-            remedy="Make it with --proxy, or leave --labels out.",
+            remedy="Make it with `proxy`, or leave `labels` out.",
         )
     notes = list(edited)
     if request.cluster and cluster is None:
         notes.append(
             f"The pilot is resampled by '{request.cluster}', and units are planned with as many in each as the pilot "
-            f"has. Count clusters instead with --cluster {request.cluster}."
+            f"has. Name '{request.cluster}' as cluster to count clusters instead."
         )
     return StudyPlan(
         held.task, cluster or held.unit, max(one.units for one in pilots.values()), power, confidence, tuple(plans),
@@ -222,7 +222,7 @@ def _numbers(
     value = slice_key([text.strip() for _, _, text in pairs])
     if by not in held.slices:
         named = slice_text(by, ",")
-        raise MissingData(f"the pilot has no slices by '{named}'", where=where, remedy=f"Make it with --by {named}.")
+        raise MissingData(f"the pilot has no slices by '{named}'", where=where, remedy=f"Make it with `by='{named}'`.")
     parts = held.slices[by]
     if value not in parts:
         known = nearest(slice_text(value), [slice_text(one) for one in parts])
@@ -266,7 +266,7 @@ def _held(
             return picked, edited
         first, baseline = picked
     elif model is not None:
-        raise InvalidResult("holds one model alone", where=_named(pilot), remedy="Leave --model out.")
+        raise InvalidResult("holds one model alone", where=_named(pilot), remedy="Leave `model` out.")
     if isinstance(first, Comparison):
         if baseline is not None:
             raise InvalidResult("a comparison holds its own baseline, A", remedy="Leave the baseline out.")
@@ -281,7 +281,7 @@ def _held(
         raise MissingData(
             "one result alone says nothing of a difference",
             where=_named(pilot),
-            remedy="Give the JSON of 'compare', or name a second result with --baseline.",
+            remedy="Give the JSON of 'compare', or name a second result with `baseline`.",
         )
     second = baseline if isinstance(baseline, Result) else read_result(baseline)
     if not isinstance(second, Report):

@@ -153,7 +153,7 @@ def _check(held: Sequence[Held], called: Sequence[str], sets: Sets) -> None:
                 remedy="Pool results of one task.",
             )  # fmt: skip
         if one.influences is None:
-            raise MissingData("has no influences", where=name, remedy="Make it with --save-influences.")
+            raise MissingData("has no influences", where=name, remedy="Make it with `save_influences=True`.")
     if len(set(called)) < len(called):
         twice = next(name for name in called if called.count(name) > 1)
         raise DuplicateKey("is given twice", where=twice, remedy="Give every set once.")
@@ -187,7 +187,7 @@ def _confidence(held: Sequence[Held], called: Sequence[str]) -> float:
         if level != levels[0]:
             raise Incompatible(
                 f"has intervals at {100 * level:g} %, and {called[0]} at {100 * levels[0]:g} %", where=name,
-                remedy="Make all results with the same --ci.",
+                remedy="Make all results with the same `confidence`.",
             )  # fmt: skip
     return levels[0]
 
@@ -293,7 +293,7 @@ def _joined(held: Sequence[Held], called: Sequence[str], shared: bool) -> Joined
         if len(kinds) > 1:
             raise Incompatible(
                 f"one set is resampled by {kinds[0]}, another by {kinds[1]}, so their units cannot be joined",
-                remedy="Leave --shared-units out where no unit is in two sets.",
+                remedy="Leave `shared_units` out where no unit is in two sets.",
             )
     else:
         for i, j in combinations(range(len(held)), 2):
@@ -315,7 +315,7 @@ def _check_apart(kept: Sequence[Influences], sources: Sequence[Sources], called:
     if said:
         raise InvalidResult(
             f"{said} {'is' if said.startswith('1 ') else 'are'} in {called[1]} too",
-            remedy="Join them with --shared-units, or give other units ids of their own.",
+            remedy="Join them with `shared_units=True`, or give other units ids of their own.",
         )
 
 

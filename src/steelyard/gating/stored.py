@@ -72,13 +72,13 @@ def _within(held: AnyResult, file: Path, model: str | None, baseline: str | None
         )
     if isinstance(held, VlmScore) and baseline is None:
         raise InvalidResult(
-            "holds a report for each prompt", where=fspath(file), remedy="Name two with --model and --baseline."
+            "holds a report for each prompt", where=fspath(file), remedy="Name two with `model` and `baseline`."
         )
     picked = chosen(held, model, baseline, fspath(file))
     if isinstance(picked, Comparison):
         return picked
     if picked[1] is None:
-        raise MissingData("the first model has none to beat", where=fspath(file), remedy="Name it with --baseline.")
+        raise MissingData("the first model has none to beat", where=fspath(file), remedy="Name it with `baseline`.")
     return compare_results(picked[1], picked[0])
 
 

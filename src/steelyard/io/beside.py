@@ -38,7 +38,7 @@ def values_beside(task: Task, units: Sequence[Any], name: str, option: str) -> A
     table = read_table(file, "groups")
     if column not in table.columns:
         raise MissingColumn(
-            f"column '{column}' is missing, which --{option} names", where=file, remedy=nearest(column, table.columns)
+            f"column '{column}' is missing, which `{option}` names", where=file, remedy=nearest(column, table.columns)
         )
     ids, values = table.columns[_id_column(task, table, file, column)].tolist(), table.columns[column].tolist()
     known: dict[str, int] = {}
@@ -47,7 +47,7 @@ def values_beside(task: Task, units: Sequence[Any], name: str, option: str) -> A
         if _text(values[first]) != _text(values[row]):
             raise Conflict(
                 f"{task.unit} '{_text(one)}' has both '{_text(values[first])}' and '{_text(values[row])}' in column "
-                f"'{column}', which --{option} names",
+                f"'{column}', which `{option}` names",
                 where=table.place(row),
                 remedy=f"Give each {task.unit} one row.",
             )
@@ -55,7 +55,7 @@ def values_beside(task: Task, units: Sequence[Any], name: str, option: str) -> A
     if lacking:
         more = f" ({len(lacking)} have none: {first_few(lacking)})" if len(lacking) > 1 else ""
         raise InvalidSetting(
-            f"{task.unit} '{lacking[0]}' has no row, which --{option} needs{more}",
+            f"{task.unit} '{lacking[0]}' has no row, which `{option}` needs{more}",
             where=file,
             remedy=f"Give every {task.unit} of the truth a row with its id.",
         )

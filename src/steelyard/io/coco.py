@@ -22,7 +22,7 @@ from steelyard.io.text import is_plain, read_bytes
 Columns = dict[str, Any]
 FEDERATED = (
     "The truth says which classes were looked for in each image, as LVIS does, and is scored by COCO's rules, which "
-    "count every other detection as wrong. Say --format lvis (option format=lvis) for LVIS's rules."
+    "count every other detection as wrong. Set the option format=lvis for LVIS's rules."
 )
 WHAT = {"boxes": 0, "masks": 1, "keypoints": 2, "oriented": 3}
 _KEYS = {"boxes": "bbox", "masks": "segmentation", "keypoints": "keypoints", "oriented": "obb"}

@@ -88,7 +88,7 @@ def _opened(file: TextIO, source: str, delimiter: str) -> tuple[Iterator[str], s
             raise Conflict(
                 "the header has both commas and semicolons",
                 where=f"{source}, line {len(lines)}",
-                remedy='Say which separate fields: --delimiter ";" or --delimiter ",".',
+                remedy="Say which separate fields: `delimiter=';'` or `delimiter=','`.",
             )
         if ";" in bare:
             delimiter = ";"
@@ -99,10 +99,10 @@ def _opened(file: TextIO, source: str, delimiter: str) -> tuple[Iterator[str], s
 def _check_separator(names: list[str], source: str, delimiter: str) -> None:
     """One column whose name holds another separator: the whole line is taken for it."""
     remedies = {
-        ";": 'Write --delimiter ";".',
-        "\t": "Name the file .tsv, or write --delimiter tab.",
-        ",": 'Name the file .csv, or write --delimiter ",".',
-        "|": 'Write --delimiter "|".',
+        ";": "Set `delimiter=';'`.",
+        "\t": "Name the file .tsv, or set `delimiter='tab'`.",
+        ",": "Name the file .csv, or set `delimiter=','`.",
+        "|": "Set `delimiter='|'`.",
     }
     for other, remedy in remedies.items():
         if len(names) == 1 and other != delimiter and other in names[0]:

@@ -25,7 +25,6 @@ from steelyard.core.errors import (
     UnknownFormat,
     nearest,
     nearest_of,
-    shell_word,
 )
 from steelyard.core.opening import is_entry
 from steelyard.core.records import LARGEST, Array, Column, ColumnType, Records, Schema, as_object
@@ -315,7 +314,7 @@ def _missing(table: Table, *names: str) -> InputError:
     near = {name: nearest_of(name, free) for name in names}
     likely = [f"'{other}'" for other in near.values() if other]
     guess = f"Did you mean {' and '.join(likely)}? " if likely else ""
-    mapped = " ".join(f"--map {name}={shell_word(other or 'YOUR_COLUMN')}" for name, other in near.items())
+    mapped = f"`columns={ {name: other or 'YOUR_COLUMN' for name, other in near.items()} }`"
     if len(names) == 1:
         what, verb = f"column '{names[0]}' is missing", "Rename the column, or map it"
     else:
@@ -547,7 +546,7 @@ def _parse_numbers(table: Table, name: str, values: Array, column: Column) -> Ar
     if table.decimal != "." and kinds == {str}:
         raw, (row, why) = with_points(raw, table.decimal, table.source, name)
         if why:
-            remedy = "Say --decimal comma or --decimal point, and write nothing between thousands."
+            remedy = "Set `decimal='comma'` or `decimal='point'`, and write nothing between thousands."
             raise _problem(table, name, row, why, remedy, InvalidNumber)
     plain = kinds <= {int, float} or (kinds == {str} and _are_ascii(raw))
     try:

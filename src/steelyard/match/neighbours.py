@@ -62,7 +62,7 @@ def _unit(matrix: Array, name: str, source: str) -> Array:
         raise Unsupported(
             "a vector of zeros has no direction",
             where=f"{source}, array '{name}', row {empty[0]}",
-            remedy="Remove it, or choose --distance l2.",
+            remedy="Remove it, or set the option `distance=l2`.",
         )
     scaled: Array = matrix / length[:, np.newaxis]
     return scaled

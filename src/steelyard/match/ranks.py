@@ -132,7 +132,7 @@ def refuse_zeros(rows: Any, name: str, source: str) -> None:
         raise Unsupported(
             "a vector of zeros has no direction",
             where=f"{source}, array '{name}', row {int(rows[0])}",
-            remedy="Remove it, or choose --distance l2.",
+            remedy="Remove it, or set the option `distance=l2`.",
         )
 
 

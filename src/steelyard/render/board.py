@@ -65,7 +65,9 @@ def lineup_text(lineup: Lineup, width: int = 80, pairs: bool = False) -> str:
             for d in one.differences.values()
             if d.superiority
         ]
-        remarks.append("Each against the first, with differences, p and verdicts: --pairs, or the JSON.")
+        remarks.append(
+            "The JSON, and this table with pairs, show each model against the first: differences, p and verdicts."
+        )
     said = "\n".join(bullet(remark, width) for remark in remarks)
     return "\n\n".join(
         [board_text(lineup, width), said, *(comparison_text(one, width) for one in lineup.comparisons if pairs)]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LACKING = (
     "this result holds {}: it was read from a file, pickled or detached without them. Call with_details() before, or "
-    "write it with details: to_json(path, details=True), on the command line --details"
+    "write the result with `details=True`"
 )
 
 

@@ -33,7 +33,7 @@ from steelyard.results.score import Difference, RunSpread, Score
 from steelyard.results.sets import DriftGroup
 from steelyard.results.unit_table import UnitTable
 
-HOW = "Write one with: steelyard evaluate TASK TRUTH PREDICTIONS -o result.json."
+HOW = "Write one with 'steelyard evaluate' or Report.to_json."
 INFINITE = {"inf": math.inf, "-inf": -math.inf}
 # What follows from the fields: it is written beside them, for whoever reads the file without Steelyard, and not read.
 # And what is plainer in a result: every metric is its spec, every option the text that was given.

@@ -269,7 +269,9 @@ class Started:
         if workers is not None and workers < 1:
             raise OutOfRange(f"{workers} workers cannot run anything", remedy="Give at least 1.")
         if name == "local" and address is not None:
-            raise Unsupported("the engine local has no address", remedy="Choose --engine dask or ray for a cluster.")
+            raise Unsupported(
+                "the engine local has no address", remedy="Choose `engine='dask'` or `engine='ray'` for a cluster."
+            )
         count = workers or os.cpu_count() or 1
         self.engine: Engine
         if name == "dask":

@@ -134,7 +134,7 @@ def split(job: Split) -> str:
         with reading_notes() as said:
             records = read_side(job.data.definition, path, job.data.columns, job.side)
         if said:  # which a report of buckets could not say
-            raise UnreadableFile(said[0], remedy="Write commas and decimal points, or use --join pairs.")
+            raise UnreadableFile(said[0], remedy="Write commas and decimal points, or choose `join='pairs'`.")
     cuts = cut(records, job.data.definition.truth.key, bucket_of(job.buckets), job.buckets)
     parts = [container_bytes("part", *_packed_side(part, job.side)) for part in cuts]
     index = np.cumsum([0] + [len(part) for part in parts])

@@ -158,14 +158,14 @@ class _Run:
             if not isinstance(result, Failure):
                 results[index] = result
             elif not result.of_data:
-                raise UnreadableFile(result.reason, remedy="Make room, or choose another folder with --work.")
+                raise UnreadableFile(result.reason, remedy="Make room, or choose another folder with `work`.")
             elif named is None:
                 raise UnreadableFile(result.reason)
             elif not self.skip:
                 raise Unsupported(
                     f"the shard cannot be taken: {result.reason}",
                     where=named[index],
-                    remedy="Repair or remove it, or leave such shards out with --skip-bad-shards.",
+                    remedy="Repair or remove it, or leave such shards out with `skip_bad_shards=True`.",
                 )
             else:
                 self.bad.append(f"{named[index]} ({result.reason})")
@@ -208,14 +208,14 @@ def _read(
     elif join == "pairs":
         raise Unsupported(
             f"{len(truths)} files of truth and {len(predicted or ())} of predictions make no pairs",
-            remedy="Choose --join hash.",
+            remedy="Choose `join='hash'`.",
         )
     reads = [option.name for option in run.data.definition.options if option.reads]
     asked = [name for name in run.data.request.options if name.rpartition(".")[2].replace("-", "_") in reads]
     if asked:
         raise InvalidSetting(
             f"option {asked[0]} is about how files are read, and files that are joined by hash are read one by one",
-            remedy="Give shards that go in pairs, with --join pairs, or convert them first.",
+            remedy="Give shards that go in pairs, with `join='pairs'`, or convert them first.",
         )
     count = buckets or max(len(truths), len(predicted or ()), run.engine.workers)
     sides = [("truth", path) for path in truths] + [("prediction", path) for path in predicted or ()]

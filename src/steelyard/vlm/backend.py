@@ -108,5 +108,4 @@ class ModelOptions:
         }  # fmt: skip
         for name, (low, high) in limits.items():
             if not low <= getattr(self, name) <= high:
-                option = name.replace("_", "-")
-                raise OutOfRange(f"--{option} {getattr(self, name):g} is out of range", remedy=f"{low:g} to {high:g}.")
+                raise OutOfRange(f"`{name}={getattr(self, name):g}` is out of range", remedy=f"{low:g} to {high:g}.")

@@ -2,7 +2,7 @@
 
 Padding is on the left, always: with right padding a trained model gives parseable, wrong numbers. The prompts of a
 picture share it where the family can (`hf_share`): its part of the conversation, which comes first, is encoded once,
-and every prompt (and the follow-up) goes on from the same key-value cache. `--batch` counts pictures; their prompts
+and every prompt (and the follow-up) goes on from the same key-value cache. `batch` counts pictures; their prompts
 ride along.
 """
 
@@ -124,7 +124,7 @@ class HuggingFace:
                 made = self._model.generate(**given, generation_config=self._config)
         except torch.OutOfMemoryError:
             kind = self._model.device.type
-            raise PermanentError(f"the {kind} has too little memory. Choose a smaller --batch.") from None
+            raise PermanentError(f"the {kind} has too little memory. Choose a smaller batch.") from None
         except InputError as error:
             return [Reply("", error=str(error), attempts=0)] * len(asked)
         except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:

@@ -35,7 +35,7 @@ def model_folder(name: str, revision: str) -> tuple[Path, str]:
     if folder.is_dir():
         if revision:
             remedy = "Leave it out, or give the model's id."
-            raise UnknownName(f"a folder has no --revision '{revision}'", where=name, remedy=remedy)
+            raise UnknownName(f"a folder has no revision '{revision}'", where=name, remedy=remedy)
         if not (folder / "config.json").exists():
             raise MissingFile("the folder has no config.json", where=name, remedy="Give a folder of save_pretrained.")
         if not any(next(folder.glob(pattern), None) for pattern in _WEIGHTS):
@@ -68,7 +68,7 @@ def family_of(folder: Path, name: str, trusted: bool) -> str:
     if not known and not foreign:
         remedy = (
             "The library has no image-text-to-text model of that type. "
-            "A server may have one: openai:MODEL@URL. A model with code of its own needs --trust-code."
+            "A server may have one: openai:MODEL@URL. A model with code of its own needs `trust_code=True`."
         )
         raise Unsupported(f"a model of type '{family}' is not supported here", where=name, remedy=remedy)
     return family
@@ -93,12 +93,12 @@ def place_of(torch: Any, options: ModelOptions) -> tuple[Any, str]:
         device = torch.device(name)
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise Unsupported(f"--device {name} cannot be used: {first_line(error)}", remedy="Try cpu.") from None
+        raise Unsupported(f"`device={name}` cannot be used: {first_line(error)}", remedy="Try cpu.") from None
     dtype = options.dtype
     if dtype == "auto":
         dtype = {"cuda": "bfloat16", "mps": "float16"}.get(device.type, "float32")
     if dtype not in DTYPES:
-        raise InvalidSetting(f"--dtype {dtype} is not known", remedy=f"Choose one of: auto, {', '.join(DTYPES)}.")
+        raise InvalidSetting(f"`dtype={dtype}` is not known", remedy=f"Choose one of: auto, {', '.join(DTYPES)}.")
     return device, dtype
 
 
@@ -109,7 +109,7 @@ def load_model(folder: Path, name: str, options: ModelOptions, device: Any, dtyp
     settings: dict[str, Any] = {"dtype": dtype}
     if options.quantize and options.quantize not in QUANTIZED:
         remedy = f"Choose one of: {', '.join(QUANTIZED)}."
-        raise InvalidSetting(f"--quantize {options.quantize} is not known", remedy=remedy)
+        raise InvalidSetting(f"`quantize={options.quantize}` is not known", remedy=remedy)
     if options.attention:
         settings["attn_implementation"] = options.attention
     if options.device_map:

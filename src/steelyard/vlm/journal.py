@@ -111,7 +111,7 @@ class Journal:
         try:
             if not stat.S_ISREG(os.fstat(self._file).st_mode):
                 raise InvalidResult(
-                    "the journal is no ordinary file", where=str(self.path), remedy="Give another --out."
+                    "the journal is no ordinary file", where=str(self.path), remedy="Give another folder."
                 )
             _lock(self._file, self.path)
             self.dropped = _drop_torn_line(self._file)
@@ -298,5 +298,5 @@ def _lock(file: int, path: Path) -> None:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        remedy = "Wait for it to end, or give another folder with --out."
+        remedy = "Wait for it to end, or give another folder."
         raise InvalidResult("another run is writing this journal", where=str(path), remedy=remedy) from None

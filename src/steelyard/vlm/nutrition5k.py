@@ -82,7 +82,7 @@ def write_frames(
         food = ", ".join(part for part, _ in heaviest)
         rows.append([dish.id, 0, shown.as_posix(), food, dish.mass, dish.kcal_per_g])
     if not rows:
-        remedy = f"Each dish has its image at {Path(images) / 'DISH' / name}; --name gives another name."
+        remedy = f"Each dish has its image at {Path(images) / 'DISH' / name}; `name` gives another name."
         raise InvalidSetting("no dish has an image", where=str(metadata), remedy=remedy)
     write_text(output, csv_text(["sequence", "t", "image", "food", "weight", "kcal_per_g"], rows))
     return len(rows), without

@@ -191,7 +191,7 @@ def read_plans(folder: Path) -> list[RunPlan]:
     """The plans of a run, in the order of their first asking."""
     path = folder / NAME
     if not is_entry(path):
-        raise InvalidValue("this is no run's folder", where=str(folder), remedy="Give what 'vlm run --out' was given.")
+        raise InvalidValue("not the folder of a run", where=str(folder), remedy="Give the folder that 'vlm run' wrote.")
     with open_text(path, str(path)) as file:
         text = file.read()
     try:

@@ -44,14 +44,14 @@ class Price:
 
 @frozen
 class Prices:
-    """A table of prices in one currency, by the model's name or by all that `--model` was given."""
+    """A table of prices in one currency, by the model's name or its whole spec."""
 
     source: str
     models: Mapping[str, Price]
     currency: str
 
     def of(self, model: str, label: str = "") -> Price:
-        """The price of a model; `model` is what `--model` was given, `label` the name in it."""
+        """The price of a model; `model` is its spec, `label` the name in it."""
         for name in (model, label):
             if name in self.models:
                 return self.models[name]

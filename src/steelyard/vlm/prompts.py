@@ -92,7 +92,7 @@ def _own(name: str, value: object, answer: str, where: str) -> Prompt:
     if not value.strip():
         raise EmptyInput(f"prompt '{name}' is empty", where=where, remedy="Write the text to be asked.")
     if not answer:
-        remedy = "If it asks for a weight in grams, add --answer grams. Replies are read as grams, and as nothing else."
+        remedy = "If it asks for a weight in grams, add `answer='grams'`: replies are then read as grams."
         raise InvalidSetting(f"prompt '{name}' does not say how its answer is read", where=where, remedy=remedy)
     if answer not in ANSWERS:
         raise InvalidValue(

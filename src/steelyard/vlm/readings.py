@@ -30,7 +30,7 @@ _COLUMNS = (
 class Taken:
     """A question and what was read: `turn` is the reply that gave the answer, of `turns`; 0 where there is none.
 
-    `spec` is what `--model` was given, `key` the reading's in the journal.
+    `spec` is the model's spec, `key` the reading's in the journal.
     """
 
     model: str
@@ -51,7 +51,7 @@ class Taken:
 
 @frozen
 class VlmRun:
-    """What a run's folder holds; `tallies` is what all of its journal took, by what `--model` was given.
+    """What a run's folder holds; `tallies` is what all of its journal took, by the model's spec.
 
     `unasked` are the prompts that the journal holds replies to and the last run of their model did not ask, by model.
     """

@@ -83,7 +83,7 @@ def run(
     """
     check_mode(mode)
     if budget is not None and prices is None:
-        raise InvalidSetting("a budget needs prices", remedy="Give them with --prices FILE.")
+        raise InvalidSetting("a budget needs prices", remedy="Give them with `prices=FILE`.")
     if not prompts:
         raise EmptyInput("no prompt is asked for")
     _check_prompts(prompts, frames)

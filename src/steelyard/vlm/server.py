@@ -88,7 +88,7 @@ class Server:
         self._params = _params(options.params, speaks.reserved, self._secret)
         self._field = _field(options.limit_field, self.url)
         if options.image not in IMAGES:
-            raise InvalidSetting(f"--image {options.image} is not known", remedy=f"Choose one of: {', '.join(IMAGES)}.")
+            raise InvalidSetting(f"`image={options.image}` is not known", remedy=f"Choose one of: {', '.join(IMAGES)}.")
         self.settings: Mapping[str, Any] = {
             "temperature": self._params.get("temperature"), "max_tokens": options.max_tokens,
             "max_side": options.max_side, "image": options.image,
@@ -103,11 +103,11 @@ class Server:
             raise InvalidSetting("the model's name or URL holds the key", remedy=remedy)
         if options.http_proxy not in PROXIES:
             raise InvalidSetting(
-                f"--http-proxy {options.http_proxy} is not known", remedy=f"Choose one of: {', '.join(PROXIES)}."
+                f"`http_proxy={options.http_proxy}` is not known", remedy=f"Choose one of: {', '.join(PROXIES)}."
             )
         near = _own_network(self.url)
         if key and not options.insecure and not near and urlsplit(self.url).scheme != "https":
-            remedy = "Write https://, or say --insecure."
+            remedy = "Write https://, or set `insecure=True`."
             raise InvalidSetting(f"{self.url} would be sent the key unencrypted", remedy=remedy)
         direct = options.http_proxy == "never" or (near and options.http_proxy == "auto")
         self._wire = Wire(
@@ -249,7 +249,7 @@ class Server:
         if code in (400, 422) and self._speaks.name == "openai" and self._field in detail and _UNKNOWN.search(detail):
             raise _OtherField(what)
         if code in (400, 422) and "temperature" in detail and self._params.get("temperature") is not None:
-            what = f"{what.rstrip('.')}. Try --param temperature=none"
+            what = f"{what.rstrip('.')}. Leave it out with the param temperature=none"
         raise _Refused(what)
 
     def _come_back(self, what: str, answer: Answer) -> None:
@@ -274,12 +274,12 @@ def _params(given: Sequence[tuple[str, Any]], reserved: Sequence[str], secret: S
     params: dict[str, Any] = {"temperature": 0}
     for name, value in given:
         if name in reserved:
-            remedy = "Use --max-tokens and --limit-field." if "ax" in name else "It is filled in from the questions."
-            raise Unsupported(f"--param {name} cannot be set", remedy=remedy)
+            remedy = "Use `max_tokens` and `limit_field`." if "ax" in name else "It is filled in from the questions."
+            raise Unsupported(f"`params` cannot set {name}", remedy=remedy)
         text = json.dumps([name, value])
         if secret.key and secret.scrub(text) != text:
             raise InvalidSetting(
-                f"--param {secret.scrub(name)} holds the key, and is written down", remedy="Leave it out."
+                f"{secret.scrub(name)} of `params` holds the key, and is written down", remedy="Leave it out."
             )
         params[name] = value
     return params
@@ -288,7 +288,7 @@ def _params(given: Sequence[tuple[str, Any]], reserved: Sequence[str], secret: S
 def _field(wanted: str, url: str) -> str:
     """By which name the longest reply is sent first."""
     if wanted not in FIELDS:
-        raise InvalidSetting(f"--limit-field {wanted} is not known", remedy=f"Choose one of: {', '.join(FIELDS)}.")
+        raise InvalidSetting(f"`limit_field={wanted}` is not known", remedy=f"Choose one of: {', '.join(FIELDS)}.")
     if wanted != "auto":
         return wanted
     return MAX_COMPLETION_TOKENS if urlsplit(url).hostname == "api.openai.com" else MAX_TOKENS

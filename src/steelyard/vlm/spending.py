@@ -100,7 +100,7 @@ class Spending:
         if lost is not None:
             raise InvalidSetting(
                 f"the model '{lost}' does not say how many tokens its replies take",
-                remedy="No budget can be kept: leave --budget out.",
+                remedy="No budget can be kept: leave `budget` out.",
             )
 
     @property
@@ -140,7 +140,7 @@ def spending(prices: Prices, budget: float | None, plan: RunPlan) -> Spending:
 
 
 def effort_of_all(tallies: Mapping[str, Tally], labels: Mapping[str, str], prices: Prices | None) -> Effort:
-    """What all models of a run took together; `labels` are their names by what `--model` was given."""
+    """What all models of a run took together; `labels` are their names by the model's spec."""
     every = Tally()
     for tally in tallies.values():
         for name in COUNTS:

@@ -15,12 +15,12 @@ ASKED: dict[str, list[Any]] = {"question": ["p", "q"], "answer": ["a", "b"]}
 ANSWERS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "no truth": (
         {"question": ["p", "q"], "text": ["a", "b"]}, ASKED,
-        "column 'answer' is missing; the columns are 'question', 'text'. Rename the column, or map it: --map "
-        "answer=YOUR_COLUMN.",
+        "column 'answer' is missing; the columns are 'question', 'text'. Rename the column, or map it: "
+        "`columns={'answer': 'YOUR_COLUMN'}`.",
     ),
     "no reply": (
         ASKED, {"question": ["p", "q"], "text": ["a", "b"]},
-        "column 'answer' is missing. Map it: --map prediction.answer=YOUR_COLUMN.",
+        "column 'answer' is missing. Map it: `columns={'prediction.answer': 'YOUR_COLUMN'}`.",
     ),
     "no list": (
         {"question": ["p"], "answers": ["a, b"]}, {"question": ["p"], "answer": ["a"]},

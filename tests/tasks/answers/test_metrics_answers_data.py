@@ -21,7 +21,7 @@ ASKED: dict[str, Any] = {"question": ["p", "q"], "answer": ["a", "b"]}
 LIST = 'Write JSON: ["two", "2"].'
 OPTIONS = 'Write JSON: ["a cat", "a dog"].'
 SAME = "It must be the same in all rows of a question."
-MAPPED = "Rename the column, or map it: --map answer=YOUR_COLUMN."
+MAPPED = "Rename the column, or map it: `columns={'answer': 'YOUR_COLUMN'}`."
 BAD: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     "no truth": (
         {"question": ["p"], "text": ["a"], "more": ["x"]}, {"question": ["p"], "answer": ["a"]},
@@ -29,7 +29,7 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     ),
     "no reply": (
         ASKED, {"question": ["p", "q"], "text": ["a", "b"]},
-        ["column 'answer' is missing", "predictions", "Map it: --map prediction.answer=YOUR_COLUMN."],
+        ["column 'answer' is missing", "predictions", "Map it: `columns={'prediction.answer': 'YOUR_COLUMN'}`."],
     ),
     "no list": (
         {"question": ["o", "p"], "answers": ['["x"]', "a, b" + "x" * 50]}, {"question": ["o", "p"], "answer": ["a", "b"]},
@@ -174,10 +174,10 @@ def test_texts_that_a_metric_needs() -> None:
     judged = {"question": ["p"], "judge": [1.0]}
     missing = "column 'answer' is missing, which the metric needs"
     assert refused("answers", {"question": ["p"], "answer": ["a"]}, judged, ["exact"]) == [
-        missing, "predictions", "Map it: --map answer=YOUR_COLUMN.",
+        missing, "predictions", "Map it: `columns={'answer': 'YOUR_COLUMN'}`.",
     ]  # fmt: skip
     assert refused("answers", {"question": ["p"], "kind": ["x"]}, {**judged, "answer": ["a"]}, ["exact"]) == [
-        missing, "truth", "Map it: --map answer=YOUR_COLUMN.",
+        missing, "truth", "Map it: `columns={'answer': 'YOUR_COLUMN'}`.",
     ]  # fmt: skip
     empty = {"question": ["o", "p"], "answer": ["x", " "]}
     assert refused("answers", empty, {"question": ["o", "p"], "answer": ["a", "b"]}, ["exact"]) == [

@@ -17,7 +17,7 @@ TRUTH: dict[str, list[Any]] = {
 FOUND: dict[str, list[Any]] = {**TRUTH, "score": [0.5, 0.5, 0.5]}
 
 
-OTHER_IMAGE = "List every image in the truth, also those without objects, or choose --extra skip."
+OTHER_IMAGE = "List every image in the truth, also those without objects, or choose `extra='skip'`."
 
 
 OTHER_IMAGES: list[tuple[Any, ...]] = [
@@ -42,7 +42,7 @@ def result(image: int, category: int) -> dict[str, Any]:
 
 
 def test_classes_that_the_truth_has_not() -> None:
-    remedy = "List every class in the truth, or choose --extra skip."
+    remedy = "List every class in the truth, or choose `extra='skip'`."
     assert refused_evaluation("boxes", coco(), [result(1, 1), result(1, 2)]) == (
         f"predictions, record 1, column 'category_id': class '2' is not in truth. {remedy}"
     )
@@ -104,12 +104,12 @@ TURNED: dict[str, list[Any]] = {
     "image": ["i", "i"], "label": ["a", "a"], "cx": [10.0, 30], "cy": [10.0, 10], "w": [8.0, 8], "h": [4.0, 4],
     "angle": [0.0, 0.5],
 }  # fmt: skip
-RANGE = "Say the convention that they are in: --angle radians or degrees take every range."
+RANGE = "Set their convention: the options `angle=radians` and `angle=degrees` accept any value."
 
 
 ANGLES: list[tuple[Any, ...]] = [
-    ([0.0, 90.0], "radians", "angle 90 looks like degrees; 1 of 2 rows are beyond. Say --angle degrees."),
-    ([-7.0, 6.4], "radians", "angle -7 looks like degrees; 2 of 2 rows are beyond. Say --angle degrees."),
+    ([0.0, 90.0], "radians", "angle 90 looks like degrees; 1 of 2 rows are beyond. Set the option `angle=degrees`."),
+    ([-7.0, 6.4], "radians", "angle -7 looks like degrees; 2 of 2 rows are beyond. Set the option `angle=degrees`."),
     (
         [0.0, 361.0], "degrees",
         "angle 361 is more than a full turn; 1 of 2 rows are beyond. Angles of more than 360 degrees are none; is it "

@@ -203,7 +203,7 @@ OTHER_CLASSES: list[tuple[Any, ...]] = [
     ("map(classes=[cat, dgo])", "there is no class 'dgo'. Did you mean 'dog'?"),
     (
         "map(frequency=r)",
-        "categories have no 'frequency'. LVIS's truth has r, c or f for each: say --format lvis; or name the classes, "
+        "categories have no 'frequency'. Set the option `format=lvis` for LVIS's r, c or f, or name the classes: "
         "classes=[a, b].",
     ),
 ]

@@ -56,7 +56,7 @@ def test_kitti(name: str, tmp_path: Path) -> None:
 def test_kitti_folders(tmp_path: Path) -> None:
     truth, predicted = kitti(tmp_path)
     (truth / "000013.txt").write_text("")
-    with pytest.raises(sy.InputError, match=r"frame '000013' has no prediction.*--missing"):
+    with pytest.raises(sy.InputError, match=r"frame '000013' has no prediction.*`missing="):
         sy.evaluate("boxes3d", truth, predicted)
     assert sy.evaluate("boxes3d", truth, predicted, "map", missing="worst", confidence=None)["map"].units == 2
     (predicted / "000014.txt").write_text(FOUND)

@@ -30,11 +30,11 @@ def changed(data: dict[str, Any], column: str, row: int, value: Any) -> dict[str
 
 # what is wrong: (truth, predictions, all that the message must contain)
 BAD = {
-    "candidate without reference": (TRUTH, {"image": [1, 2, 9], "caption": ["a", "b", "c"]}, ["1 images have a candidate and no reference", "'9'", "--extra skip"]),
-    "reference without candidate": (TRUTH, {"image": [1], "caption": ["a dog"]}, ["1 of 2 images have no candidate", "'2'", "--missing worst or skip"]),
+    "candidate without reference": (TRUTH, {"image": [1, 2, 9], "caption": ["a", "b", "c"]}, ["1 images have a candidate and no reference", "'9'", "`extra='skip'`"]),
+    "reference without candidate": (TRUTH, {"image": [1], "caption": ["a dog"]}, ["1 of 2 images have no candidate", "'2'", "`missing='worst'`"]),
     "two candidates": (TRUTH, {"image": [1, 2, 1], "caption": ["a", "b", "c"]}, ["row 2", "image '1' has two candidates", "row 0"]),
     "empty reference": (changed(TRUTH, "caption", 1, "  "), PRED, ["row 1", "'caption'", "reference caption is empty"]),
-    "no caption column": (TRUTH, {"image": [1, 2], "text": ["a", "b"]}, ["'caption' is missing", "'text'", "--map caption="]),
+    "no caption column": (TRUTH, {"image": [1, 2], "text": ["a", "b"]}, ["'caption' is missing", "'text'", "`columns={'caption'"]),
     "scene graph that is no JSON": (TRUTH, {"image": [1, 2], "tuples": ["[[", "[]"]}, ["row 0", "'tuples'", "not valid JSON"]),
     "tuple of four": (TRUTH, {"image": [1, 2], "tuples": ['[["a","b","c","d"]]', "[]"]}, ["row 0", "one to three words"]),
     "tuple of numbers": (TRUTH, {"image": [1, 2], "tuples": ["[[1]]", "[]"]}, ["row 0", "'[1]' is no tuple"]),

@@ -13,19 +13,19 @@ CAPTION: dict[str, list[Any]] = {"image": ["i", "j"], "caption": ["a red car", "
 CAPTIONS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "no column": (
         {"image": ["i", "j"], "text": ["a", "b"]}, CAPTION,
-        "column 'caption' is missing; the columns are 'image', 'text'. Rename the column, or map it: --map "
-        "caption=YOUR_COLUMN.",
+        "column 'caption' is missing; the columns are 'image', 'text'. Rename the column, or map it: "
+        "`columns={'caption': 'YOUR_COLUMN'}`.",
     ),
     "two candidates": (
         CAPTION, {"image": ["i", "j", "j"], "caption": ["a", "b", "c"]}, "row 1. Give one caption per image.",
     ),
     "no candidate": (
         CAPTION, {"image": ["i"], "caption": ["a"]},
-        "1 of 2 images have no candidate: 'j'. Add them, or choose --missing worst or skip.",
+        "1 of 2 images have no candidate: 'j'. Add them, or choose `missing='worst'` or `missing='skip'`.",
     ),
     "no reference": (
         CAPTION, {"image": ["i", "j", "k"], "caption": ["a", "b", "c"]},
-        "1 images have a candidate and no reference: 'k'. Add references, or choose --extra skip.",
+        "1 images have a candidate and no reference: 'k'. Add references, or choose `extra='skip'`.",
     ),
     "an empty reference": (
         {**CAPTION, "caption": ["a", " "]}, CAPTION, "the reference caption is empty. Remove the row.",

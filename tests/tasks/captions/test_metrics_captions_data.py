@@ -97,12 +97,12 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     "no caption in the truth": (
         {"image": ["i"], "text": ["a"], "more": ["b"]}, ONE,
         ["column 'caption' is missing; the columns are 'image', 'text', 'more'", "truth",
-         "Rename the column, or map it: --map caption=YOUR_COLUMN."],
+         "Rename the column, or map it: `columns={'caption': 'YOUR_COLUMN'}`."],
     ),
     "no caption in the predictions": (
         ONE, {"image": ["i"], "text": ["a"]},
         ["column 'caption' is missing; the columns are 'image', 'text'", "predictions",
-         "Rename the column, or map it: --map caption=YOUR_COLUMN."],
+         "Rename the column, or map it: `columns={'caption': 'YOUR_COLUMN'}`."],
     ),
     "two candidates": (
         ONE, {"image": ["i", "j", "i"], "caption": ["a", "b", "c"]},
@@ -112,12 +112,12 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     "no candidate": (
         {"image": list("abcde"), "caption": list("abcde")}, {"image": ["c"], "caption": ["a"]},
         ["4 of 5 images have no candidate: 'a', 'b', 'd' and 1 more", "predictions",
-         "Add them, or choose --missing worst or skip."],
+         "Add them, or choose `missing='worst'` or `missing='skip'`."],
     ),
     "no reference": (
         ONE, {"image": list("hijkl"), "caption": list("abcde")},
         ["4 images have a candidate and no reference: 'h', 'j', 'k' and 1 more", "truth",
-         "Add references, or choose --extra skip."],
+         "Add references, or choose `extra='skip'`."],
     ),
     "an empty reference": (
         {"image": ["i", "i"], "caption": ["a", "\t"]}, ONE,

@@ -22,7 +22,7 @@ from steelyard.tasks.labels.task import defaults_for
 
 IDS = ["r0", "r1"]
 ONE: dict[str, Any] = {"id": IDS, "label": ["a", "b"]}
-MAPPED = "Rename the column, or map it: --map label=YOUR_COLUMN."
+MAPPED = "Rename the column, or map it: `columns={'label': 'YOUR_COLUMN'}`."
 THREE: dict[str, Any] = {"id": ["0", "1", "2"], "label": ["a", "b", "c"]}
 SIX = {"id": list("123456"), "label": list("abcdef")}
 SETS: dict[str, Any] = {"id": IDS, "labels": ["a|b", "b"]}
@@ -75,7 +75,7 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
         ONE, {"id": IDS, "label": ["", "b"]},
         [
             "the cell is empty or nan, so the prediction is missing", "predictions, row 0, column 'label'",
-            "Give every row a value, or choose --missing worst or skip.",
+            "Give every row a value, or choose `missing='worst'` or `missing='skip'`.",
         ],
     ),
     "columns of other classes": (

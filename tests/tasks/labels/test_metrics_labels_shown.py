@@ -198,7 +198,7 @@ def test_pairs_of_many_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     check_figure(
         shown.figure("confusion"), ("confusion", "bars", "Classes that are confused most"),
         {"name": ["c → a", "a → b", "b → a"], "value": [2, 1, 1]}, {"x": "rows"},
-        "True class → predicted class: the first 3 pairs. --tables DIR writes the whole matrix.",
+        "True class → predicted class: the first 3 pairs. The tables as CSV hold the whole matrix.",
     )  # fmt: skip
     near = shown.figure("confusion_near")
     assert (near.name, near.chart, near.title) == ("confusion_near", "matrix", "The most confused classes")

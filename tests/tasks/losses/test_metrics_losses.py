@@ -110,12 +110,12 @@ FAULTS: list[tuple[dict[str, Any], dict[str, Any], tuple[str, str, str]]] = [
     (
         {**ONE, "value": [1.0, 2.0]}, {**ONE, "logit": [1.0, 2.0]},
         ("column 'value' is missing, which column 'value' of the truth goes with", "predictions",
-         "Rename the column, or map it: --map prediction.value=YOUR_COLUMN."),
+         "Rename the column, or map it: `columns={'prediction.value': 'YOUR_COLUMN'}`."),
     ),
     (
         {**ONE, "target": [1.0, 0.0]}, {**ONE, "value": [1.0, 2.0]},
         ("column 'logit' is missing, which column 'target' of the truth goes with", "predictions",
-         "Rename the column, or map it: --map prediction.logit=YOUR_COLUMN."),
+         "Rename the column, or map it: `columns={'prediction.logit': 'YOUR_COLUMN'}`."),
     ),
     (
         {**ONE, "target": [1.0, nan]}, {**ONE, "logit": [1.0, 2.0]},

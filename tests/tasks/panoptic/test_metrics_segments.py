@@ -171,7 +171,7 @@ def test_areas_of_the_json() -> None:
     assert values_of("panoptic", truth, predicted, ["pq"], options={"areas": "json"}) == {"pq": pytest.approx(4 / 6)}
     assert refusal(values_of, "panoptic", truth, predicted, ["pq"]) == (
         "segment 1 has an area of 6 in the JSON and 4 pixels in the map", "truth, row 0",
-        "Make it again; --areas json takes the JSON's, as panopticapi does.",
+        "Make it again; the option `areas=json` takes the JSON's, as panopticapi does.",
     )  # fmt: skip
     assert values_of("panoptic", predicted, truth, ["pq"]) == {"pq": 1}  # areas of predictions are not looked at
 
@@ -202,7 +202,7 @@ UNFIT: list[tuple[Any, Any, tuple[str, str, str]]] = [
     (
         side([LARGE + 1], [[segment(1, 1, area=0)]]), side([LARGE + 1], CAT),
         ("segment 1 has an area of 0 in the JSON and 1,600 pixels in the map", "truth, row 0",
-         "Make it again; --areas json takes the JSON's, as panopticapi does."),
+         "Make it again; the option `areas=json` takes the JSON's, as panopticapi does."),
     ),
     (
         side([[1, 1, 1]], CAT), side([[1, 1]], CAT),

@@ -182,22 +182,22 @@ REFUSED: list[tuple[Any, Any, dict[str, Any], tuple[str, str, str]]] = [
     (
         [[[0, 0, 7, 7]], [[7, 9, 0, 0]]], [[[0, 0, 0, 0]]] * 2, {"classes": 2.0},
         ("value 7 at row 0, column 2 (2 pixels) is no class; 2 images hold such values", "truth, row 0 (image 'i0')",
-         "2 classes are named: 0 to 1. Map it (--relabel), or ignore it (--ignore 7)."),
+         "2 classes are named: 0 to 1. Map it (option `relabel`), or ignore it (option `ignore=7`)."),
     ),
     (
         [[[0, 0], [0, 0]]], [[[0, 1], [5, 5]]], {"classes": 2.0},
         ("value 5 at row 1, column 0 (2 pixels) is no class", "predictions, row 0 (image 'i0')",
-         "2 classes are named: 0 to 1. --unknown wrong counts such pixels as wrong."),
+         "2 classes are named: 0 to 1. The option `unknown=wrong` counts such pixels as wrong."),
     ),
     (
         [[[0, 3]]], [[[0, 1]]], {"truth.shift": -1.0},
         ("value 0 at row 0, column 0 (1 pixels) is no class", "truth, row 0 (image 'i0')",
-         "Map it (--relabel), or ignore it (--ignore 0)."),
+         "Map it (option `relabel`), or ignore it (option `ignore=0`)."),
     ),
     (
         [[[0, 3]]], [[[2, 0]]], {"prediction.shift": -1.0},
         ("value 0 at row 0, column 1 (1 pixels) is no class", "predictions, row 0 (image 'i0')",
-         "--unknown wrong counts such pixels as wrong."),
+         "The option `unknown=wrong` counts such pixels as wrong."),
     ),
     (
         [[[0, 3, 3]]], [[[0, 3]]], {},
@@ -236,14 +236,14 @@ def test_files_that_are_refused(tmp_path: Path) -> None:
     assert refusal(run, "t", "p", palette=["a=000000"]) == (
         "has no colours",
         text,
-        "Its values are classes: leave --palette out, or give -O prediction.palette=FILE.",
+        "Its values are classes: leave out `palette`, or set `prediction.palette=FILE`.",
     )
     assert refusal(run, "t3", "p3") == (
-        "has three channels", str(tmp_path / "t3" / "x.PNG"), "Give --palette, or -O truth.palette=FILE where the other side has none.",
+        "has three channels", str(tmp_path / "t3" / "x.PNG"), "Set `palette=FILE`, or `truth.palette=FILE` if the other side has none.",
     )  # fmt: skip
     assert refusal(run, "t3", "p3", palette=["a=040506", "b=ffffff"]) == (
         "colour #010203 at row 0, column 0 (1 pixels) is no class", str(tmp_path / "t3" / "x.PNG"),
-        f"Map it (--relabel), or ignore it (--ignore {1 + 2 * 256 + 3 * 65536}).",
+        f"Map it (option `relabel`), or ignore it (option `ignore={1 + 2 * 256 + 3 * 65536}`).",
     )  # fmt: skip
 
 

@@ -17,8 +17,8 @@ SEVERAL = {"id": IDS, "labels": ["a", "b"]}
 LABELS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "no label": (
         {"id": IDS, "class": ["a", "b"]}, ONE,
-        "there is no column of label or labels; the columns are 'id', 'class'. Rename the column, or map it: --map "
-        "label=YOUR_COLUMN.",
+        "there is no column of label or labels; the columns are 'id', 'class'. Rename the column, or map it: "
+        "`columns={'label': 'YOUR_COLUMN'}`.",
     ),
     "both": ({**ONE, "labels": ["a", "b"]}, ONE, "there are both 'label' and 'labels'. Keep 'labels' for several per row."),
     "a column per class too": (
@@ -78,8 +78,8 @@ LOSSES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     ),
     "no score": (
         {**ROWS, "target": [0.0, 1.0]}, {**ROWS, "other": [0.0, 1.0]},
-        "is missing, which column 'target' of the truth goes with. Rename the column, or map it: --map "
-        "prediction.logit=YOUR_COLUMN.",
+        "is missing, which column 'target' of the truth goes with. Rename the column, or map it: "
+        "`columns={'prediction.logit': 'YOUR_COLUMN'}`.",
     ),
 }  # fmt: skip
 
@@ -128,7 +128,7 @@ def test_ellipses_without_a_column() -> None:
             "ellipses", ELLIPSE, {name: ELLIPSE[name] for name in ("image", "xc", "yc", "a", "b")}, confidence=None
         )
     assert str(raised.value).endswith(
-        "column 'theta' is missing; the columns are 'image', 'xc', 'yc', 'a', 'b'. Map it: --map theta=YOUR_COLUMN. Or give "
+        "column 'theta' is missing; the columns are 'image', 'xc', 'yc', 'a', 'b'. Map it: `columns={'theta': 'YOUR_COLUMN'}`. Or give "
         "contours in a column 'points'."
     )
 
@@ -165,7 +165,7 @@ def test_boxes_in_space_without_a_place() -> None:
     ("changed", "said"),
     [
         ({"label": ["car", "cra"]},
-         "'cra' is no class of nuScenes. Did you mean 'car'? Other classes: --option classes=..., or rules=none."),
+         "'cra' is no class of nuScenes. Did you mean 'car'? Other classes: the option `classes=a,b`, or `rules=none`."),
         ({"attribute": ["", "vehicle.movin"]}, "'vehicle.movin' is no attribute. Did you mean 'vehicle.moving'?"),
         ({"label": ["car", "traffic_cone"], "attribute": ["", "vehicle.moving"]},
          "attribute 'vehicle.moving' is not one of traffic_cone. A traffic_cone has none: leave it empty."),

@@ -70,10 +70,10 @@ def test_boxes_in_the_image_alone() -> None:
 
 NAMES: list[tuple[Any, ...]] = [
     ("truth", {"label": ["car", "cra"]},
-     "row 1: 'cra' is no class of nuScenes. Did you mean 'car'? Other classes: --option classes=..., or rules=none."),
+     "row 1: 'cra' is no class of nuScenes. Did you mean 'car'? Other classes: the option `classes=a,b`, or `rules=none`."),
     ("predictions", {"label": ["bicycle_rack", "car"]},
-     "row 0: 'bicycle_rack' is no class of nuScenes. Did you mean 'bicycle'? Other classes: --option classes=..., or "
-     "rules=none."),
+     "row 0: 'bicycle_rack' is no class of nuScenes. Did you mean 'bicycle'? Other classes: the option `classes=a,b`, or "
+     "`rules=none`."),
     ("truth", {"attribute": ["", "vehicle.movin"]},
      "row 1, column 'attribute': 'vehicle.movin' is no attribute. Did you mean 'vehicle.moving'?"),
     ("truth", {"attribute": ["cycle.with_rider", ""]},
@@ -103,8 +103,8 @@ EDGES = {name: column for name, column in TRACK.items() if name not in "wh"} | {
     "right": [9.0, 9.0],
     "bottom": [9.0, 9.0],
 }
-AREA = "It must be more than 0; -O degenerate=keep keeps such boxes, which fit nothing."
-SHAPE = "An object is x, y, w, h, or x, y, right, bottom, or a mask."
+AREA = "It must be more than 0; the option `degenerate=keep` keeps such boxes, which fit nothing."
+SHAPE = "Or give x, y, right, bottom, or a mask."
 
 
 TRACKS: list[tuple[Any, ...]] = [
@@ -117,8 +117,8 @@ TRACKS: list[tuple[Any, ...]] = [
     ({**EDGES, "bottom": [9.0, nan]}, f"predictions, row 1, column 'bottom': 'bottom' is empty or nan. {FINITE}"),
     (
         {name: column for name, column in TRACK.items() if name != "x"},
-        "predictions: column 'x' is missing; the columns are 'sequence', 'frame', 'track', 'y', 'w', 'h'. Map it: --map "
-        f"x=YOUR_COLUMN. {SHAPE}",
+        "predictions: column 'x' is missing; the columns are 'sequence', 'frame', 'track', 'y', 'w', 'h'. Map it: "
+        f"`columns={{'x': 'YOUR_COLUMN'}}`. {SHAPE}",
     ),
     (
         {**TRACK, "frame": [1, 1], "x": [0.0, 50.0]},
@@ -155,12 +155,12 @@ def test_classes_of_benchmarks() -> None:
         plain = {**TRACK, "track": [1, 1]}
         options = {"benchmark": benchmark}
         assert refused_evaluation("tracking", plain, plain, options=options) == (
-            f"truth: the truth has no classes, which {benchmark} takes rows out by. Column 8 of a truth file is the class; -O "
-            "benchmark=none looks at none."
+            f"truth: the truth has no classes, which {benchmark} takes rows out by. Column 8 of a truth file is the class; the "
+            "option `benchmark=none` looks at none."
         )
         if benchmark != "mot17":
             continue
-        wrong = "Column 8 of the truth is the class, from 1 to 13; -O benchmark=none looks at none."
+        wrong = "Column 8 of the truth is the class, from 1 to 13; the option `benchmark=none` looks at none."
         for label in ([1, 14], [1, 0], ["pedestrian", "horse"], ["1", "14"]):
             assert refused_evaluation("tracking", {**named, "label": label}, plain, options=options) == (
                 f"truth, row 1, column 'label': class {label[1]} is none of the benchmark's. {wrong}"
@@ -170,7 +170,7 @@ def test_classes_of_benchmarks() -> None:
                 "tracking", {**named, "label": [1, 1]}, {**plain, "label": label}, options=options
             ) == (
                 f"predictions, row 1, column 'label': class {label[1]}, where the benchmark knows pedestrians only. Write -1 or 1 "
-                "in column 8, or score your own classes: -O benchmark=none."
+                "in column 8, or score your own classes with the option `benchmark=none`."
             )
         for label in ([1, -1], ["", "1"], ["pedestrian", "0"], ["-1", "1"]):
             report = sy.evaluate(
@@ -262,7 +262,7 @@ def test_ellipses_without_a_column() -> None:
         lacking = {key: column for key, column in ELLIPSE.items() if key != name}
         has = ", ".join(f"'{key}'" for key in ("image", "xc", "yc", "a", "b", "theta") if key != name)
         assert refused_evaluation("ellipses", lacking, ELLIPSE) == (
-            f"truth: column '{name}' is missing; the columns are {has}. Map it: --map {name}=YOUR_COLUMN. Or give contours in a "
+            f"truth: column '{name}' is missing; the columns are {has}. Map it: `columns={{'{name}': 'YOUR_COLUMN'}}`. Or give contours in a "
             "column 'points'."
         )
 

@@ -34,7 +34,7 @@ REFUSED: dict[str, str | None] = {
     "duplicate_prediction_id": "line 2, column 'track': track 1 appears twice in frame 1 of sequence",
     "duplicate_truth_id": "line 2, column 'track': track 1 appears twice in frame 1 of sequence",
     "duplicate_id_on_ignored_truth": "track 1 appears twice in frame 1",
-    "frame_0": "line 1, column 1: frame 0, and frames count from 1. Are all frames of the file one lower",
+    "frame_0": "line 1, column 1: frame 0, and frames count from 1. If all frames are one lower, set the option `first_frame=0`",
     "frame_past_end": "has 2 frames, and a row is in frame 3",
     "prediction_class_2": "class 2, where the benchmark knows pedestrians only",
     "truth_without_class": "the truth has no classes, which mot17 takes rows out by",
@@ -44,10 +44,10 @@ REFUSED: dict[str, str | None] = {
     "truth_conf_minus_1": None,
     "nan_box": "line 1, column 3: nan where a finite number is needed",
     "inf_box": "line 1, column 5: inf where a finite number is needed",
-    "negative_width": "line 1, column 'w': the width is -10. It must be more than 0; -O degenerate=keep",
+    "negative_width": "line 1, column 'w': the width is -10. It must be more than 0; the option `degenerate=keep`",
     "two_negative_sides": "the width is -10",
     "fractional_id": "line 1, column 2: track 1.2 is not a whole number",
-    "negative_id": "track -1, as detections have that were not tracked. Say -O untracked=skip",
+    "negative_id": "track -1, as detections have that were not tracked. Set the option `untracked=skip`",
     "negative_and_other_id": "line 1: track -1",
     "negative_id_collides": "line 1: track -1",
     "fractional_frame": "line 1, column 1: frame 1.9 is not a whole number",
@@ -129,9 +129,9 @@ ALIKE = "1,1,0,0,10,10,1,1,1\n2,1,0,0,10,10,1,{},1\n"
 @pytest.mark.parametrize(
     ("name", "last", "options", "line"),
     [
-        ("MOT17-02-FRCNN", 12, {}, "-O benchmark=mot17."),
-        ("MOT20-05", 7, {}, "-O benchmark=mot20."),
-        ("town", 7, {}, "-O benchmark=mot17 (or mot16, mot20)."),
+        ("MOT17-02-FRCNN", 12, {}, "the option benchmark=mot17."),
+        ("MOT20-05", 7, {}, "the option benchmark=mot20."),
+        ("town", 7, {}, "the option benchmark=mot17 (or mot16, mot20)."),
         ("town", 1, {}, ""),
         ("town", 14, {}, ""),
         ("town", 7, {"benchmark": "none"}, ""),
@@ -163,7 +163,7 @@ def test_kitti_without_its_benchmark(tmp_path: Path) -> None:
     sides = tmp_path / "t.txt", tmp_path / "p.txt"
     settings: Any = {"confidence": None, "missing": "worst", "extra": "skip"}
     notes = sy.evaluate("tracking", *sides, ["hota"], **settings).notes
-    assert any("use -O benchmark=kitti (benchmark-missing)" in note for note in notes)
+    assert any("use the option benchmark=kitti (benchmark-missing)" in note for note in notes)
     notes = sy.evaluate("tracking", *sides, ["hota"], options={"benchmark": "kitti"}, **settings).notes
     assert not any("benchmark-missing" in note for note in notes)
 

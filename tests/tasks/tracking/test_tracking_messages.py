@@ -19,11 +19,11 @@ TRACKS: dict[str, tuple[dict[str, Any], str]] = {
     "no number": ({"y": [0.0, math.nan]}, "'y' is empty or nan. Give a finite number, or no row."),
     "no width": (
         {"w": [9.0, 0.0]},
-        "the width is 0. It must be more than 0; -O degenerate=keep keeps such boxes, which fit nothing.",
+        "the width is 0. It must be more than 0; the option `degenerate=keep` keeps such boxes, which fit nothing.",
     ),
     "no height": (
         {"h": [-1.0, 9.0]},
-        "the height is -1. It must be more than 0; -O degenerate=keep keeps such boxes, which fit nothing.",
+        "the height is -1. It must be more than 0; the option `degenerate=keep` keeps such boxes, which fit nothing.",
     ),
     "classes on one side": ({"label": ["cow", "cow"]}, "has none. Give both sides a label, or neither."),
 }
@@ -43,8 +43,8 @@ def test_a_track_twice() -> None:
 
 def test_tracks_without_a_column() -> None:
     assert refused_evaluation("tracking", TRACK, {name: TRACK[name] for name in TRACK if name != "w"}).endswith(
-        "column 'w' is missing; the columns are 'sequence', 'frame', 'track', 'x', 'y', 'h'. Map it: --map w=YOUR_COLUMN. An "
-        "object is x, y, w, h, or x, y, right, bottom, or a mask."
+        "column 'w' is missing; the columns are 'sequence', 'frame', 'track', 'x', 'y', 'h'. Map it: `columns={'w': 'YOUR_COLUMN'}`. "
+        "Or give x, y, right, bottom, or a mask."
     )
 
 

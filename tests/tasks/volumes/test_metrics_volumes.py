@@ -244,7 +244,7 @@ def test_sizes_of_voxels() -> None:
     known = Scanned((np.zeros(0),) * 3, (2, 4), np.array([3.0, 1.0]), "here")
     assert (known.voxel, known.diagonal()) == (3, pytest.approx(DIAGONAL))
     unknown = Scanned((np.zeros(0),) * 3, (2, 4, 5), None, "here")
-    said = ("the size of a voxel is not known", "here", "Say it: --spacing 1,1,1, in mm along each axis.")
+    said = ("the size of a voxel is not known", "here", "Set the option `spacing=1,1,1`, in mm along each axis.")
     assert refusal(unknown.sizes) == refusal(unknown.diagonal) == said
     sizes = {"spacing": [[2.0, 1.0], [1.0, 5.0]]}
     pairs = pairs_of("volumes", *cases(TRUTH[:2], FOUND[:2], **sizes))

@@ -329,7 +329,7 @@ def test_settings_that_are_refused() -> None:
     ):
         with pytest.raises(InputError, match=message):
             scores(grid, grid, [metric])
-    with pytest.raises(InputError, match=r"the size of a voxel is not known.*--spacing 1,1"):
+    with pytest.raises(InputError, match=r"the size of a voxel is not known.*`spacing=1,1"):
         scores(grid, grid, ["hd"])
     with pytest.raises(InputError, match=r"option spacing: 0×1"):
         scores(grid, grid, ["hd"], options={"spacing": "0,1"})

@@ -108,7 +108,9 @@ def target_format(target: Path) -> str:
     if ending in TABLES:
         raise CannotWrite(f"'{ending}' cannot be written", where=str(target), remedy="Tables are written as .csv.")
     raise UnknownFormat(
-        "the name does not say a format", where=str(target), remedy="Say it: --to voc, yolo, cvat, csv, coco or lvis."
+        "the name does not say a format",
+        where=str(target),
+        remedy="Choose `to_format` voc, yolo, cvat, csv, coco or lvis.",
     )
 
 
@@ -152,7 +154,7 @@ def refuse_losses(changes: Iterable[Loss], target: str) -> None:
     if lost:
         raise InvalidFile(
             f"{len(lost)} kinds of things would be lost; {lost[0].text()}", where=target,
-            remedy="Nothing was written. Leave --strict out to write it all the same.",
+            remedy="Nothing was written. Leave `strict` out to write it all the same.",
         )  # fmt: skip
 
 
@@ -162,11 +164,11 @@ def check_target(goal: Path, folder: bool, target: str, force: bool) -> None:
         if goal.is_file():
             raise InvalidSetting("is a file, and the format needs a folder", where=target, remedy="Name a folder.")
         if goal.is_dir() and next(goal.iterdir(), None) is not None and not force:
-            raise CannotWrite("the folder is not empty", where=target, remedy="Name a new one, or say --force.")
+            raise CannotWrite("the folder is not empty", where=target, remedy="Name a new one, or set `force=True`.")
     elif goal.is_dir():
         raise InvalidFile("is a folder, and the format is one file", where=target, remedy="Name a file.")
     elif goal.exists() and not force:
-        raise CannotWrite("the file exists", where=target, remedy="Name a new one, or say --force.")
+        raise CannotWrite("the file exists", where=target, remedy="Name a new one, or set `force=True`.")
 
 
 def _write(rendered: str | Iterable[tuple[str, str]], goal: Path, source: str) -> None:

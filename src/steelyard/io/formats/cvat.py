@@ -167,7 +167,7 @@ def render(dataset: Dataset) -> str:
             raise MissingData(
                 f"the size of image '{picture.id}' is not known, and CVAT needs it",
                 where=dataset.source,
-                remedy="Give the folder of the pictures (--images FOLDER), or a data set that knows it (--like FILE).",
+                remedy="Give the folder of the images (`images=FOLDER`), or a data set with their sizes (`like=FILE`).",
             )
         id_ = picture.extra.get("cvat_id", number)
         size = f'width="{picture.width}" height="{picture.height}"'

@@ -148,7 +148,7 @@ def _segmentations(dataset: Dataset, target: str, options: WriteOptions) -> Iter
         if lost:
             yield Loss("lost", "segmentations", lost, "of several parts, or whose box is not the annotation's own")
         return
-    more = "; --polygons writes them in place of boxes" if target == "yolo" else ""
+    more = "; `polygons=True` writes them instead of boxes" if target == "yolo" else ""
     yield Loss("lost", "segmentations", len(rows), f"{target} has boxes{more}")
 
 

@@ -88,7 +88,7 @@ def render(dataset: Dataset, options: WriteOptions) -> Iterator[tuple[str, str]]
         if own and (picture.width is None or picture.height is None):
             raise MissingData(
                 f"the size of image '{picture.id}' is not known, and YOLO has fractions of it", where=dataset.source,
-                remedy="Give the folder of the pictures (--images FOLDER), or a data set that knows it (--like FILE).",
+                remedy="Give the folder of the images (`images=FOLDER`), or a data set with their sizes (`like=FILE`).",
             )  # fmt: skip
         size = picture.width or 0, picture.height or 0
         if picture.width is not None:

@@ -54,7 +54,9 @@ def read(path: Path, source: str, side: str, reading: ReadOptions, like: Dataset
         raise InvalidFile("a column 'Score' where truth is expected", where=source, remedy="Truth comes first.")
     if not side and not reading.images:
         raise MissingData(
-            "boxes are fractions, and sizes of the pictures are not known", where=source, remedy="Say --images FOLDER."
+            "boxes are fractions, and sizes of the pictures are not known",
+            where=source,
+            remedy="Give the folder of the images: `images=FOLDER`.",
         )
     ends = np.stack([_numbers(table, name) for name in ENDS], axis=1) if len(table) else np.zeros((0, 4))
     box = np.concatenate([ends[:, :2], ends[:, 2:] - ends[:, :2]], axis=1)

@@ -140,7 +140,7 @@ def render(dataset: Dataset, pixels: str = "inclusive", whole: bool = False) -> 
         raise ShapeMismatch(
             f"{len(split)} boxes begin inside a pixel, and VOC names whole pixels",
             where=dataset.place(int(split[0])),
-            remedy="Say --pixels edges to keep the fractions, or --round.",
+            remedy="Set `pixels='edges'` to keep the fractions, or `whole=True`.",
         )
     rows: list[list[int]] = [[] for _ in dataset.pictures]
     for row, i in enumerate(dataset.picture.tolist()):

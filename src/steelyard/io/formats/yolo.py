@@ -259,7 +259,7 @@ def render(dataset: Dataset, polygons: bool = False) -> Iterator[tuple[str, str]
             raise MissingData(
                 f"the size of image '{picture.id}' is not known, and YOLO has fractions of it",
                 where=dataset.source,
-                remedy="Give the folder of the pictures (--images FOLDER), or a data set that knows it (--like FILE).",
+                remedy="Give the folder of the images (`images=FOLDER`), or a data set with their sizes (`like=FILE`).",
             )
         if picture.width is not None and picture.height is not None:
             sizes.append((picture.stem, picture.width, picture.height))
@@ -306,7 +306,7 @@ def _polygon(dataset: Dataset, row: int, size: Size) -> str:
         raise InvalidValue(
             "an object that is not one polygon",
             where=dataset.place(row),
-            remedy="YOLO's polygons need exactly one for each object; leave --polygons out to write boxes.",
+            remedy="YOLO's polygons need exactly one for each object; leave `polygons` out to write boxes.",
         )
     texts = []
     for i, value in enumerate(flat):

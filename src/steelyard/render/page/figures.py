@@ -152,7 +152,7 @@ def _drawn(figure: Figure) -> str:
     except Exception as error:  # a result that was changed by hand: its figures may hold anything
         raise MissingData(
             f"figure '{figure.name}' cannot be drawn: {str(error).splitlines()[0] if str(error) else error!r}",
-            remedy="Score the data again, and write the result with --details.",
+            remedy="Score the data again, and write the result with `details=True`.",
         ) from error
 
 

@@ -136,7 +136,7 @@ def _tables(report: Report) -> str:
         else:
             parts.append(
                 f'<p class="legend">{escape(shown.title)}: {len(shown.rows):,} × {len(shown.columns):,}, too wide '
-                "for a page. --tables DIR writes it as CSV.</p>"
+                "for a page. The tables as CSV hold it.</p>"
             )
     return "".join(parts)
 
@@ -164,8 +164,8 @@ def _remarks(report: Report, pictured: bool) -> str:
         remarks.append(NO_CHARTS)
     if not pictured and report.details.units() is None and report.request.runs is None:
         remarks.append(
-            "This page was made from a result that holds scores alone. For pictures, tables and units, write it with: "
-            "steelyard evaluate ... -o result.json --details."
+            "This page was made from a result that holds scores only. Write the result with details to see images, "
+            "tables and units here."
         )
     return bullets(remarks) if remarks else ""
 

@@ -193,7 +193,7 @@ def _examples(score: VlmScore, images: str | PathLike[str] | None) -> str:
     examples = score.details.examples(images)
     remark = "The frames with the largest errors, and some that gave no number."
     if examples and not any(example.picture for example in examples):
-        remark += " --thumbnails DIR shows their pictures."
+        remark += " Give the folder of the frames to see thumbnails."
     return f'<p class="legend">{remark}</p>{"".join(map(_frame, examples))}' if examples else ""
 
 

@@ -184,7 +184,7 @@ def prepared(truth: Records, prediction: Records, options: Options) -> tuple[Rec
         raise MissingColumn(
             f"column 'answer' is missing; the columns are {has}",
             where=truth.source,
-            remedy="Rename the column, or map it: --map answer=YOUR_COLUMN.",
+            remedy="Rename the column, or map it: `columns={'answer': 'YOUR_COLUMN'}`.",
         )
     for records in (truth, prediction):
         if "answer" in records:
@@ -197,7 +197,9 @@ def prepared(truth: Records, prediction: Records, options: Options) -> tuple[Rec
                 )
     if "answer" not in prediction and "judge" not in prediction and "verdict" not in truth:
         raise MissingColumn(
-            "column 'answer' is missing", where=prediction.source, remedy="Map it: --map prediction.answer=YOUR_COLUMN."
+            "column 'answer' is missing",
+            where=prediction.source,
+            remedy="Map it: `columns={'prediction.answer': 'YOUR_COLUMN'}`.",
         )
     return truth, prediction
 

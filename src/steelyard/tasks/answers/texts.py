@@ -59,7 +59,7 @@ def _said(pairs: AnswerPairs) -> Said:
         raise MissingColumn(
             "column 'answer' is missing, which the metric needs",
             where=side.source,
-            remedy="Map it: --map answer=YOUR_COLUMN.",
+            remedy="Map it: `columns={'answer': 'YOUR_COLUMN'}`.",
         )
     counts = np.diff(pairs.begin)[pairs.place]
     begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

@@ -66,7 +66,7 @@ class Judge(OfSum):
     $J = \frac{1}{N} \sum_i j_i$
 
     Verdicts are from 0 to 1: `verdict` in the truth, which is a person's, or else `judge` in the predictions. A judge
-    errs; with `--proxy` its verdicts on all questions are corrected by people's on some: `--judge-correction`.
+    errs; with `proxy` its verdicts on all questions are corrected by people's on some: `judge_correction`.
 
     Undefined when there is no question.
 

@@ -129,7 +129,7 @@ def check_join(truth: CheckedSide, side: CheckedSide) -> Array:
             f"unknown-{what}", "error" if refused else "note",
             f"Predictions for {listed} that the truth does not know.{mixed}",
             np.flatnonzero(codes < 0), f"Use the {what} ids of the truth; evaluate refuses these rows unless "
-            f"--extra skip.",
+            f"extra=skip.",
             shown=side.naming(what, column),
         )  # fmt: skip
     _missing_images(truth, side, images, image)

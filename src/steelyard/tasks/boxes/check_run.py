@@ -58,7 +58,7 @@ def check_verified(side: CheckedSide, truth: Dataset, results: Dataset) -> None:
     side.report(
         "unverified-classes", "note", "Classes with neither a box nor a verified label in the image: OpenImages' rules "
         "leave these detections out.",
-        np.flatnonzero(~looked_for(truth, results)), "Give the verified labels, -O verified=FILE, if there are more.",
+        np.flatnonzero(~looked_for(truth, results)), "If more were verified, name them with the option verified=FILE.",
         shown=side.naming("class", side.label),
     )  # fmt: skip
 

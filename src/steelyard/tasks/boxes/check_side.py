@@ -134,7 +134,7 @@ def from_coco(data: Any, name: str) -> CheckedSide:
         return side
     if columns["federated"]:
         what = "The truth says which classes were looked for in each image, as LVIS does; COCO's rules ignore it."
-        remedy = "Score it with --format lvis."
+        remedy = "Score it with the option format=lvis."
         side.findings.append(Finding("federated", "note", name, what, 1, 1, (source,), remedy))
     side.area, side.crowd, side.id = columns["area"], columns["crowd"].view(bool), columns["id"]
     side.images, side.sizes = text_ids(columns["images"]), columns["sizes"]

@@ -48,7 +48,7 @@ CHECKS = _rows(
     same-file | warning | one picture (VOC, CVAT, tables) under two ids
     id-zero | note | pycocotools loses an annotation with id 0
     groups | note | boxes that hold a group: `ap(rule=openimages)` takes them so, other metrics for one object each
-    federated | note | an LVIS truth, which COCO's rules misjudge: `--format lvis`
+    federated | note | an LVIS truth, which COCO's rules misjudge: `format=lvis`
     empty-images | note | more than half of the images have no object
     """,
 ) + _rows(

@@ -222,8 +222,8 @@ def _refuse_unknown(records: Records, column: str, codes: Array, truth: str) -> 
     ids = list(dict.fromkeys(records[column][rows].tolist()))
     more = f"; {len(rows)} rows name {len(ids)} unknown: {first_few(ids)}" if len(rows) > 1 else ""
     remedy = {
-        "image": "List every image in the truth, also those without objects, or choose --extra skip.",
-        "label": "List every class in the truth, or choose --extra skip.",
+        "image": "List every image in the truth, also those without objects, or choose `extra='skip'`.",
+        "label": "List every class in the truth, or choose `extra='skip'`.",
     }[column]
     raise UnknownName(
         f"{what} '{ids[0]}' is not in {truth}{more}", where=records.where(int(rows[0]), column), remedy=remedy

@@ -86,7 +86,7 @@ def class_codes(facts: Metadata, group: tuple[Any, ...]) -> list[int]:
     if not listed:
         raise InvalidValue(
             "categories have no 'frequency'",
-            remedy="LVIS's truth has r, c or f for each: say --format lvis; or name the classes, classes=[a, b].",
+            remedy="Set the option `format=lvis` for LVIS's r, c or f, or name the classes: classes=[a, b].",
         )
     often = dict(pair.rsplit("=", 1) for pair in listed.split("\n"))
     return [code for code, label in enumerate(facts.axes[CLASS].ids) if often.get(str(label)) == members[0]]

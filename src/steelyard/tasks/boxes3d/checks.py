@@ -105,7 +105,7 @@ READINGS: tuple[tuple[str, Callable[[Array], Array]], ...] = (
 
 @CHECKS.add(
     "axes-read-wrong", "error", "places in another order of axes: hardly anything is found",
-    "Give both sides places in the same axes: -O axes=camera has y down and z ahead, -O axes=up has z up.",
+    "Give both sides places in the same axes: the option axes=camera has y down and z ahead, axes=up has z up.",
 )  # fmt: skip
 def axes_read_wrong(data: CheckData) -> Problem | None:
     """Whether places fit far better with other axes."""
@@ -251,7 +251,7 @@ def lwh_order(data: CheckData) -> Problem | None:
 
 @CHECKS.add(
     "bottom-or-centre", "error", "places of the bottom taken for those of the middle: overlap in space is a third",
-    "Say it: -O prediction.anchor=bottom or -O prediction.anchor=centre.",
+    "Set the option prediction.anchor=bottom or prediction.anchor=centre.",
 )  # fmt: skip
 def bottom_or_centre(data: CheckData) -> Problem | None:
     """Whether what is found lies half a height too low or too high."""

@@ -227,7 +227,7 @@ def _refuse_labels(records: Records, labels: list[str], code: Array, side: str, 
         raise UnknownName(
             f"'{labels[code[row]]}' is no class of nuScenes",
             where=records.place(row),
-            remedy=nearest(labels[code[row]], NUSCENES) + " Other classes: --option classes=..., or rules=none.",
+            remedy=nearest(labels[code[row]], NUSCENES) + " Other classes: the option `classes=a,b`, or `rules=none`.",
         )
 
 

@@ -150,7 +150,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
             raise MissingColumn(
                 f"column 'caption' is missing; the columns are {has}",
                 where=records.source,
-                remedy="Rename the column, or map it: --map caption=YOUR_COLUMN.",
+                remedy="Rename the column, or map it: `columns={'caption': 'YOUR_COLUMN'}`.",
             )
     units, (of_truth, of_prediction) = factorize(truth["image"], prediction["image"])
     order = np.argsort(of_prediction, kind="stable")
@@ -171,13 +171,13 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
         raise Unmatched(
             f"{len(missing)} of {int(referenced.sum())} images have no candidate: {first_few(units[missing])}",
             where=prediction.source,
-            remedy="Add them, or choose --missing worst or skip.",
+            remedy="Add them, or choose `missing='worst'` or `missing='skip'`.",
         )
     if len(extra) and policy.extra == "error":
         raise InvalidValue(
             f"{len(extra)} images have a candidate and no reference: {first_few(units[extra])}",
             where=truth.source,
-            remedy="Add references, or choose --extra skip.",
+            remedy="Add references, or choose `extra='skip'`.",
         )
     kept = referenced & (row_of >= 0) if policy.missing == "skip" else referenced
     rows = np.flatnonzero(kept[of_truth])

@@ -95,7 +95,7 @@ def raw(data: CheckData, side: str) -> Records | None:
 
 @CHECKS.add(
     "radians-as-degrees", "error", "angles are radians where degrees are expected, all or some of them",
-    "Say --option prediction.angle=radians (or truth.angle), or write degrees.",
+    "Set the option prediction.angle=radians (or truth.angle), or write degrees.",
 )  # fmt: skip
 def radians(data: CheckData) -> Problem | None:
     """Angles that are far off as they stand and right as radians, beside others or not; on either side."""
@@ -134,7 +134,7 @@ def radians(data: CheckData) -> Problem | None:
 
 @CHECKS.add(
     "angles-look-like-radians", "warning", "both sides hold radians: angles then hardly count, and scores are too high",
-    "Say --option angle=radians where it is so.", side="truth",
+    "Set the option angle=radians where it is so.", side="truth",
 )  # fmt: skip
 def looks_like_radians(data: CheckData) -> Problem | None:
     """Angles that fill half a turn or a whole one of radians, and go no further."""
@@ -159,7 +159,7 @@ def looks_like_radians(data: CheckData) -> Problem | None:
 
 @CHECKS.add(
     "full-axes", "error", "full axes where half axes are expected, or the other way round",
-    "Say --option prediction.axes=full (or truth.axes), or give half axes.",
+    "Set the option prediction.axes=full (or truth.axes), or give half axes.",
 )  # fmt: skip
 def full_axes(data: CheckData) -> Problem | None:
     """Axes that are twice or half as long as the truth's, all alike."""
@@ -198,7 +198,7 @@ def axes_exchanged(data: CheckData) -> Problem | None:
     "angle-reversed",
     "error",
     "angles run the other way, as where y goes up",
-    "Negate theta, or say --option y_up=HEIGHT.",
+    "Negate theta, or set the option y_up=HEIGHT.",
 )
 def angle_reversed(data: CheckData) -> Problem | None:
     """Angles that are right with the other sign."""

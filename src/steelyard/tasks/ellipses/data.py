@@ -174,7 +174,7 @@ def _from_columns(records: Records) -> Array:
             raise MissingColumn(
                 f"column '{name}' is missing; the columns are {has}",
                 where=records.source,
-                remedy=f"Map it: --map {name}=YOUR_COLUMN. Or give contours in a column 'points'.",
+                remedy=f"Map it: `columns={{'{name}': 'YOUR_COLUMN'}}`. Or give contours in a column 'points'.",
             )
     rows = np.column_stack([records[name] for name in PARAMETERS])
     empty = np.isnan(rows)

@@ -645,7 +645,7 @@ def _require_labels(truth: Records, prediction: Records) -> None:
             raise MissingColumn(
                 f"there is no column of {' or '.join(kinds)}; the columns are {has}",
                 where=records.source,
-                remedy="Rename the column, or map it: --map label=YOUR_COLUMN.",
+                remedy="Rename the column, or map it: `columns={'label': 'YOUR_COLUMN'}`.",
             )
         if "labels" in records and ("label" in records or class_columns(records, "label")):
             raise Conflict(

@@ -211,7 +211,7 @@ def confused_figure(pairs: LabelPairs) -> Figure:
         "Classes that are confused most",
         {"name": [f"{classes[a]} → {classes[b]}" for a, b in zip(i, j, strict=True)], "value": counts[order]},
         {"x": "rows"},
-        f"True class → predicted class: the first {len(order)} pairs. --tables DIR writes the whole matrix.",
+        f"True class → predicted class: the first {len(order)} pairs. The tables as CSV hold the whole matrix.",
     )
 
 

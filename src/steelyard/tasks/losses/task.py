@@ -97,7 +97,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
             raise MissingColumn(
                 f"column '{other}' is missing, which column '{name}' of the truth goes with",
                 where=prediction.source,
-                remedy=f"Rename the column, or map it: --map prediction.{other}=YOUR_COLUMN.",
+                remedy=f"Rename the column, or map it: `columns={{'prediction.{other}': 'YOUR_COLUMN'}}`.",
             )
     pairs = join_rows(truth, prediction, TRUTH.key, policy, weight="sample_weight")
     for name, other in SIDES:

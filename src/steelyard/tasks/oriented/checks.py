@@ -108,11 +108,11 @@ for _side in ("truth", "predictions"):
     _of = "truth" if _side == "truth" else "prediction"
     CHECKS.add(
         "angle-degrees", "warning", "some angles are degrees where radians are expected, and are taken as radians",
-        f"Say --option {_of}.angle=degrees, or correct the rows.", side=_side,
+        f"Set the option {_of}.angle=degrees, or correct the rows.", side=_side,
     )(partial(degrees, _side))  # fmt: skip
     CHECKS.add(
         "angle-radians", "error", "angles are radians where degrees are expected: boxes lie nearly level",
-        f"Say --option {_of}.angle=radians.", side=_side,
+        f"Set the option {_of}.angle=radians.", side=_side,
     )(partial(radians, _side))  # fmt: skip
     CHECKS.add(
         "corners-order", "error", "polygons cross themselves: refused", "List the corners in order around the box.",
@@ -198,7 +198,7 @@ def _turned(data: CheckData, turned: Any, what: str) -> Problem | None:
 
 @CHECKS.add(
     "angle-turn", "error", "angles go the other way round: boxes are mirrored",
-    "Say --option prediction.turn=y-to-x (or truth.turn).",
+    "Set the option prediction.turn=y-to-x (or truth.turn).",
 )  # fmt: skip
 def turn(data: CheckData) -> Problem | None:
     """Whether boxes fit with the angle the other way."""
@@ -212,7 +212,7 @@ def turn(data: CheckData) -> Problem | None:
 
 @CHECKS.add(
     "edges-exchanged", "error", "width and height are exchanged: boxes lie across their objects",
-    "The angle is that of the width: exchange w and h, or say the convention (--angle oc, le90, opencv).",
+    "The angle is that of the width: exchange w and h, or set the option angle to their convention (oc, le90, opencv).",
 )  # fmt: skip
 def exchanged(data: CheckData) -> Problem | None:
     """Whether boxes fit with width and height exchanged."""
@@ -245,7 +245,7 @@ def tiles(data: CheckData) -> Problem | None:
 
 @CHECKS.add(
     "probiou", "note", "boxes are compared as Gaussians: numbers are not comparable with any that are by IoU",
-    "Leave --overlap out for IoU.",
+    "Leave the option overlap out for IoU.",
 )  # fmt: skip
 def probable(data: CheckData) -> Problem | None:
     """Whether probIoU was asked for."""

@@ -102,7 +102,7 @@ def detect(path: Path, source: str) -> str:
         return "hrsc" if suffix == ".xml" else "dota"
     raise UnknownFormat(
         f"'{path.suffix}' is no ending of a known format", where=source,
-        remedy="Say the format: --format coco, dota, hrsc, yolo-obb or csv.",
+        remedy="Set the option `format` to coco, dota, hrsc, yolo-obb or csv.",
     )  # fmt: skip
 
 

@@ -179,7 +179,7 @@ def _check_angles(rows: Floats, name: str, records: Records) -> None:
             what = f"angle {angle[row]:g}, width {rows[row, 2]:g} and height {rows[row, 3]:g} are not of '{name}'"
             raise InvalidValue(
                 f"{what}; {len(wrong)} of {len(rows)} rows are not", where=records.where(row, "angle"),
-                remedy="Say the convention that they are in: --angle radians or degrees take every range.",
+                remedy="Set their convention: the options `angle=radians` and `angle=degrees` accept any value.",
             )  # fmt: skip
         return
     beyond = np.flatnonzero(np.abs(angle) > full + 1e-6)
@@ -188,7 +188,7 @@ def _check_angles(rows: Floats, name: str, records: Records) -> None:
         remedy = "Angles of more than 360 degrees are none; is it another column?"
         what = f"angle {angle[row]:g} is more than a full turn"
         if not CONVENTIONS[name].degrees:
-            what, remedy = f"angle {angle[row]:g} looks like degrees", "Say --angle degrees."
+            what, remedy = f"angle {angle[row]:g} looks like degrees", "Set the option `angle=degrees`."
         raise InvalidValue(
             f"{what}; {len(beyond)} of {len(rows)} rows are beyond", where=records.where(row, "angle"), remedy=remedy
         )

@@ -194,7 +194,7 @@ def _refuse(records: Records, row: int, pixels: Mapping[int, int], sizes: bool) 
                 f"segment {number} has an area of {segment.area:,} in the JSON and {pixels[number]:,} pixels "
                 "in the map",
                 where=where,
-                remedy="Make it again; --areas json takes the JSON's, as panopticapi does.",
+                remedy="Make it again; the option `areas=json` takes the JSON's, as panopticapi does.",
             )
 
 

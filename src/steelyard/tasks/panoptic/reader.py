@@ -158,7 +158,7 @@ def _folder(path: Path, source: str, given: str | None, files: list[str], side: 
     raise MissingFile(
         f"there is no folder '{folder}' with the PNG files",
         where=source,
-        remedy=f"Name it by the option folder: -O {side}.folder=DIR.",
+        remedy=f"Name it with the option `{side}.folder=DIR`.",
     )
 
 

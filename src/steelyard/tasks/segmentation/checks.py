@@ -65,14 +65,14 @@ def shifted(data: CheckData) -> Problem | None:
         f"{100 * share[best]:.0f} % of pixels agree if predictions are {word} by 1, "
         f"{100 * share[0]:.0f} % as they are: is prediction.shift missing?"
     )
-    return Problem(what, int(total), int(total), remedy=f"Say -O prediction.shift={best}.")
+    return Problem(what, int(total), int(total), remedy=f"Set the option prediction.shift={best}.")
 
 
 @CHECKS.add(
     "void-counted",
     "warning",
     "pixels that belong to no class are scored as one",
-    "Say --ignore 255.",
+    "Set the option ignore=255.",
     side="truth",
 )
 def void(data: CheckData) -> Problem | None:

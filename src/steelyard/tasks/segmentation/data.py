@@ -159,13 +159,13 @@ class MapPairs(Pairs):
                 raise UnknownName(
                     "has no colours",
                     where=_name(records, row),
-                    remedy=f"Its values are classes: leave --palette out, or give -O {SIDES[1 - side]}.palette=FILE.",
+                    remedy=f"Its values are classes: leave out `palette`, or set `{SIDES[1 - side]}.palette=FILE`.",
                 )
             if records["map"][row].lower().endswith((".png", ".tif", ".tiff")):
                 raise ShapeMismatch(
                     "has three channels",
                     where=_name(records, row),
-                    remedy=f"Give --palette, or -O {SIDES[side]}.palette=FILE where the other side has none.",
+                    remedy=f"Set `palette=FILE`, or `{SIDES[side]}.palette=FILE` if the other side has none.",
                 )
         return grid
 
@@ -280,8 +280,8 @@ def _remedy(known: Labelling, value: int, side: int) -> str:
     ids = known.ids or ()
     named = f"{len(ids)} classes are named: {ids[0]} to {ids[-1]}. " if ids and not known.colours[side] else ""
     if side == 0:
-        return f"{named}Map it (--relabel), or ignore it (--ignore {value})."
-    return f"{named}--unknown wrong counts such pixels as wrong."
+        return f"{named}Map it (option `relabel`), or ignore it (option `ignore={value}`)."
+    return f"{named}The option `unknown=wrong` counts such pixels as wrong."
 
 
 __all__ = [

@@ -157,7 +157,7 @@ class MeanIou(MeanOfClasses):
     def expand(self, facts: Metadata) -> tuple[Metric, ...]:
         """Itself; categories must be known."""
         if self.groups == "category" and not facts.axes["group"].ids:
-            raise InvalidValue("the classes have no categories", remedy="Say --labels cityscapes.")
+            raise InvalidValue("the classes have no categories", remedy="Set the option `labels=cityscapes`.")
         return super().expand(facts)
 
 

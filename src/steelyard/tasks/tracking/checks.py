@@ -109,7 +109,7 @@ def nothing_overlaps(data: CheckData) -> Problem | None:
 
 @CHECKS.add(
     "frames-shifted", "error", "frames are counted from another start: each has its neighbour's boxes",
-    "Count frames alike on both sides; -O prediction.first_frame=0 moves those of files.",
+    "Count frames alike on both sides; the option prediction.first_frame=0 moves those of files.",
 )  # fmt: skip
 def frames_shifted(data: CheckData) -> Problem | None:
     """Whether predictions fit better one frame later or earlier."""
@@ -217,10 +217,10 @@ def benchmark_missing(data: CheckData) -> Problem | None:
         name, other, what = "kitti", "", "The truth has the columns and classes of KITTI"
     else:
         return None
-    line = f"-O benchmark={name}"
+    line = f"the option benchmark={name}"
     return Problem(
         f"{what}, and no benchmark is named: for its numbers use {line}{other}.", len(others), len(labels),
-        some_rows(truth, others, "label"), remedy=f"Use {line}{other}, or -O benchmark=none to score every row.",
+        some_rows(truth, others, "label"), remedy=f"Use {line}{other}, or benchmark=none to score every row.",
     )  # fmt: skip
 
 

@@ -193,7 +193,7 @@ def _mot_roles(records: Records, benchmark: str, role: Array) -> None:
         raise UnknownName(
             f"the truth has no classes, which {benchmark} takes rows out by",
             where=records.source,
-            remedy="Column 8 of a truth file is the class; -O benchmark=none looks at none.",
+            remedy="Column 8 of a truth file is the class; the option `benchmark=none` looks at none.",
         )
     kind = _mot_classes(records, role)
     role[(role == SCORED) & np.isin(kind, DISTRACTORS[benchmark])] = DISTRACTOR
@@ -213,7 +213,7 @@ def _mot_classes(records: Records, role: Array) -> Array:
         raise UnknownName(
             f"class {labels[row]} is none of the benchmark's",
             where=records.where(row, "label"),
-            remedy="Column 8 of the truth is the class, from 1 to 13; -O benchmark=none looks at none.",
+            remedy="Column 8 of the truth is the class, from 1 to 13; the option `benchmark=none` looks at none.",
         )
     return kind
 
@@ -233,7 +233,7 @@ def _refuse_classes(records: Records, there: Array) -> None:
         raise InvalidValue(
             f"class {labels[row]}, where the benchmark knows pedestrians only",
             where=records.where(row, "label"),
-            remedy="Write -1 or 1 in column 8, or score your own classes: -O benchmark=none.",
+            remedy="Write -1 or 1 in column 8, or score your own classes with the option `benchmark=none`.",
         )
 
 
@@ -272,7 +272,7 @@ def _check_boxes(records: Records, there: Array, keep: bool) -> None:
             raise MissingColumn(
                 f"column '{name}' is missing; the columns are {has}",
                 where=records.source,
-                remedy=f"Map it: --map {name}=YOUR_COLUMN. An object is x, y, w, h, or x, y, right, bottom, or a mask.",
+                remedy=f"Map it: `columns={{'{name}': 'YOUR_COLUMN'}}`. Or give x, y, right, bottom, or a mask.",
             )
         wrong = there & np.isnan(records[name])
         if wrong.any():
@@ -292,5 +292,5 @@ def _check_boxes(records: Records, there: Array, keep: bool) -> None:
             raise InvalidValue(
                 f"the {what} is {size[row]:g}",
                 where=records.where(row, name),
-                remedy="It must be more than 0; -O degenerate=keep keeps such boxes, which fit nothing.",
+                remedy="It must be more than 0; the option `degenerate=keep` keeps such boxes, which fit nothing.",
             )

@@ -89,7 +89,7 @@ def read_mot(text: bytes, source: str, reading: TrackReadOptions) -> SequenceRow
     first = 1 if reading.first_frame is None else reading.first_frame
     refuse(
         frame < first, f"frame {{}}, and frames count from {first}", 0,
-        "Are all frames of the file one lower? Then say -O first_frame=0, or prediction.first_frame for one side.",
+        "If all frames are one lower, set the option `first_frame=0`, or `prediction.first_frame=0` for one side.",
     )  # fmt: skip
     refuse(_no_whole(values[1]), "track {} is not a whole number", 1, "Give every object a whole number.")
     track = values[1].astype(np.int64)
@@ -136,7 +136,7 @@ def _tracked(rows: SequenceRows, track: Array, reading: TrackReadOptions) -> Seq
         raise InvalidValue(
             f"track {track[row]}, as detections have that were not tracked",
             where=f"{rows.source}, line {rows.lines[row]}",
-            remedy="Say -O untracked=skip to leave such rows out.",
+            remedy="Set the option `untracked=skip` to leave such rows out.",
         )
     kept = np.flatnonzero(~untracked)
     return SequenceRows(

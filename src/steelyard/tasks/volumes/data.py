@@ -71,7 +71,7 @@ class Scanned:
     def sizes(self) -> Array:
         """The spacing; an error where it is not known."""
         if self.spacing is None:
-            remedy = f"Say it: --spacing {','.join('1' * len(self.shape))}, in mm along each axis."
+            remedy = f"Set the option `spacing={','.join('1' * len(self.shape))}`, in mm along each axis."
             raise MissingData("the size of a voxel is not known", where=self.where, remedy=remedy)
         return self.spacing
 
