@@ -31,7 +31,9 @@ with tempfile.TemporaryDirectory() as name:
         "steelyard",
         {
             "steelyard": measure(
-                f"sy.compare_all('boxes', {str(truth)!r}, {paths!r}, {NUMBERS!r})", "import steelyard as sy", repeat=1
+                f"sy.compare('boxes', {str(truth)!r}, {paths!r}, metrics={NUMBERS!r})",
+                "import steelyard as sy",
+                repeat=1,
             )
         },
     )

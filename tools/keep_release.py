@@ -42,9 +42,9 @@ def fields(value: Any) -> list[str]:
 
 
 def public() -> dict[str, Any]:
-    """What is promised by name."""
+    """What is promised by name, deprecated names too."""
     return {
-        "names": {name: parameters(getattr(sy, name)) for name in sy.__all__},
+        "names": {name: parameters(getattr(sy, name)) for name in (*sy.__all__, *sy._DEPRECATED)},
         "metrics": {task: [str(metric) for metric in catalogue.metrics(task)] for task in catalogue.built_in()},
         "schema": codec.schema(),
     }
@@ -112,7 +112,7 @@ def keep(folder: Path) -> None:
             if task == "weights":
                 comparison = sy.compare(task, truth, a, b, draws=DRAWS)
                 comparison.to_json(folder / "comparison.json")
-                sy.compare_all(task, truth, {"a": a, "b": b, "c": a}, draws=DRAWS).to_json(folder / "lineup.json")
+                sy.compare(task, truth, {"a": a, "b": b, "c": a}, draws=DRAWS).to_json(folder / "lineup.json")
                 sy.gate(report, ["mae < 30"]).to_json(folder / "gate.json")
                 keep_sets(folder, truth, a)
                 command = [sys.executable, "-m", "steelyard", "plan", "comparison.json", "-o", "plan.json"]

@@ -1,6 +1,4 @@
-"""Steelyard: one evaluation system for vision models.
-
-Truth hangs on one arm, predictions on the other, and out comes a number that says how sure it is.
+"""Steelyard scores predictions of vision models against ground truth, with a confidence interval on every number.
 
 >>> import steelyard as sy
 >>> report = sy.evaluate("weights", truth, predictions)  # doctest: +SKIP
@@ -15,7 +13,17 @@ from steelyard import idle  # noqa: F401  # before anything else loads NumPy
 from steelyard.version import __version__
 
 if TYPE_CHECKING:
-    from steelyard.api import compare, compare_all, evaluate, label_next, metrics, read, score, use_threads
+    from steelyard.api import (
+        compare,
+        evaluate,
+        evaluate_with_proxy,
+        explain,
+        label_next,
+        load,
+        metrics,
+        score,
+        use_threads,
+    )
     from steelyard.core.errors import InputError, SteelyardError
     from steelyard.core.progress import use_progress
     from steelyard.files import check, convert
@@ -23,7 +31,6 @@ if TYPE_CHECKING:
     from steelyard.gating.gate import gate
     from steelyard.gating.plan import plan
     from steelyard.gating.pool import pool
-    from steelyard.io.dialect import use_csv
     from steelyard.partial.accumulator import Accumulator
     from steelyard.pictures import draw
     from steelyard.results.comparison import Comparison, Lineup
@@ -45,27 +52,27 @@ __all__ = [
     "__version__",
     "check",
     "compare",
-    "compare_all",
     "convert",
     "draw",
     "drift",
     "evaluate",
     "evaluate_shards",
+    "evaluate_with_proxy",
+    "explain",
     "gate",
     "label_next",
+    "load",
     "metrics",
     "plan",
     "pool",
-    "read",
     "score",
-    "use_csv",
     "use_progress",
     "use_threads",
 ]
 
 
-# Where each name is: a program loads what it uses, when it first uses it.
-_HOMES = {
+# The module of each name, which is imported when the name is first used.
+_MODULES = {
     "Accumulator": "partial.accumulator",
     "Comparison": "results.comparison",
     "Difference": "results.score",
@@ -77,35 +84,36 @@ _HOMES = {
     "SteelyardError": "core.errors",
     "check": "files",
     "compare": "api",
-    "compare_all": "api",
     "convert": "files",
     "draw": "pictures",
     "drift": "gating.drift",
     "evaluate": "api",
     "evaluate_shards": "scale.run",
+    "evaluate_with_proxy": "api",
+    "explain": "api",
     "gate": "gating.gate",
     "label_next": "api",
+    "load": "api",
     "metrics": "api",
     "plan": "gating.plan",
     "pool": "gating.pool",
-    "read": "api",
     "score": "api",
-    "use_csv": "io.dialect",
     "use_progress": "core.progress",
     "use_threads": "api",
 }
+_DEPRECATED = {"compare_all": "api", "read": "api", "use_csv": "io.dialect"}
 
 
 def __getattr__(name: str) -> Any:
-    """Load a name from its module, and keep it."""
-    home = _HOMES.get(name)
-    if home is None:
+    """Import a public name from its module, and keep it."""
+    module = _MODULES.get(name) or _DEPRECATED.get(name)
+    if module is None:
         raise AttributeError(f"module 'steelyard' has no attribute '{name}'")
-    value = getattr(import_module(f"steelyard.{home}"), name)
+    value = getattr(import_module(f"steelyard.{module}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    """The public names, loaded or not."""
+    """The public names, imported or not."""
     return sorted(__all__)

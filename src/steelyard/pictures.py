@@ -8,15 +8,18 @@ from typing import Any
 from steelyard.core import catalogue
 from steelyard.core.metric import Metric
 from steelyard.core.request import Request
+from steelyard.io.dialect import csv_dialect
 
 
 def draw(
     task: str, truth: Any, predictions: Any, unit: object, metric: str | Metric | None = None, *,
     step: int | None = None, columns: Mapping[str, str] | None = None, options: Mapping[str, Any] | None = None,
+    delimiter: str | None = None, decimal: str | None = None,
 ) -> str:  # fmt: skip
     """Draw one unit (an image) as SVG text: truth, predictions, and how the metric pairs them.
 
-    `step` picks one of the pictures of a unit that has many: a frame of a sequence.
+    `step` picks one of the pictures of a unit that has many: a frame of a sequence. The other arguments are those of
+    `evaluate`.
     """
     from steelyard.engine.picture import scene_of
     from steelyard.render.svg import scene_svg
@@ -26,4 +29,5 @@ def draw(
         definition.name, None if metric is None else (metric,), missing="worst", extra="skip",
         columns=dict(columns or {}), options=dict(options or {}),
     )  # fmt: skip
-    return scene_svg(scene_of(definition, request, truth, predictions, unit, step))
+    with csv_dialect(delimiter, decimal):
+        return scene_svg(scene_of(definition, request, truth, predictions, unit, step))

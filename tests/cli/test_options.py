@@ -81,7 +81,7 @@ def test_synonyms_in_python_are_kept_as_the_task(tmp_path: Path) -> None:
     report = sy.evaluate("regression", TRUTH, MODEL, "MAE", confidence=None)
     assert (report.task, report.request.task) == ("weights", "weights")
     report.to_json(tmp_path / "r.json")
-    assert sy.read(tmp_path / "r.json") == report
+    assert sy.load(tmp_path / "r.json") == report
     assert sy.score("Regression", TRUTH, MODEL, "mean absolute error") == report["mae"].value
     compared = sy.compare("regression", TRUTH, MODEL, MODEL, "MAE", margin={"Mean Absolute Error": 1})
     assert compared.task == "weights"

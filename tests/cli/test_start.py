@@ -23,8 +23,8 @@ def loaded(code: str) -> set[str]:
 
 
 def test_every_public_name_is_found() -> None:
-    assert set(sy._HOMES) | {"__version__"} == set(sy.__all__)
-    for name, home in sy._HOMES.items():
+    assert set(sy._MODULES) | {"__version__"} == set(sy.__all__)
+    for name, home in sy._MODULES.items():
         assert getattr(sy, name).__module__ == f"steelyard.{home}" or home == "api"
     assert dir(sy) == sorted(sy.__all__)
     assert not hasattr(sy, "evaluated")

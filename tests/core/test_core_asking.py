@@ -218,6 +218,8 @@ def test_settings_are_shown_in_a_signature() -> None:
         "strata",
         "sequence",
         "tags",
+        "delimiter",
+        "decimal",
     ]
     defaults = [shown[name].default for name in ("seed", "by", "missing", "columns", "options", "confidence", "draws")]
     assert defaults == [7, (), None, None, None, 0.95, 1000]

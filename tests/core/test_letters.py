@@ -57,7 +57,7 @@ def test_too_many_groups_have_no_letters() -> None:
 
 def lineup() -> Lineup:
     truth, a, b = (str(SAMPLE / "weights" / name) for name in ("truth.csv", "model_a.csv", "model_b.csv"))
-    return sy.compare_all("weights", truth, {"base": a, "again": a, "ours": b, "oracle": truth}, ["mae"], draws=200)
+    return sy.compare("weights", truth, {"base": a, "again": a, "ours": b, "oracle": truth}, metrics=["mae"], draws=200)
 
 
 def test_letters_in_every_table() -> None:
@@ -88,11 +88,11 @@ def test_a_result_without_letters_is_read(tmp_path: Path) -> None:
     data = json.loads(result.to_json())
     assert data["body"]["standings"]["mae"]["letters"] == ["c", "c", "b", "a"]
     (tmp_path / "r.json").write_text(json.dumps(data))
-    assert sy.read(tmp_path / "r.json") == result
+    assert sy.load(tmp_path / "r.json") == result
     del data["body"]["standings"]["mae"]["letters"]
     (tmp_path / "old.json").write_text(json.dumps(data))
-    assert sy.read(tmp_path / "old.json").standings["mae"].letters == ()
+    assert sy.load(tmp_path / "old.json").standings["mae"].letters == ()
     data["body"]["standings"]["mae"]["letters"] = ["a"]
     (tmp_path / "bad.json").write_text(json.dumps(data))
     with pytest.raises(sy.InputError, match="1 groups of letters for 4 models"):
-        sy.read(tmp_path / "bad.json")
+        sy.load(tmp_path / "bad.json")

@@ -35,7 +35,7 @@ def test_an_evaluation() -> None:
 
 
 def test_a_comparison() -> None:
-    calls = seen(lambda: sy.compare_all("weights", TRUTH, [A, B, TRUTH], "mae", draws=100))
+    calls = seen(lambda: sy.compare("weights", TRUTH, [A, B, TRUTH], metrics="mae", draws=100))
     assert [call for call in calls if call[0] == "comparing"] == [("comparing", i, 2) for i in (0, 1, 2)]
 
 

@@ -29,7 +29,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_tags_are_kept_and_move_no_number() -> None:
     tagged = sy.evaluate("weights", TRUTH, A, "mae", tags=TAGS)
     assert tagged.request.tags == TAGS
-    assert sy.read(tagged.to_dict()).request.tags == TAGS  # type: ignore[union-attr]
+    assert sy.load(tagged.to_dict()).request.tags == TAGS  # type: ignore[union-attr]
     assert tagged.scores == sy.evaluate("weights", TRUTH, A, "mae").scores
     gathered = sy.Accumulator("weights", tags=TAGS)
     gathered.update(TRUTH, A)
@@ -37,7 +37,7 @@ def test_tags_are_kept_and_move_no_number() -> None:
     other = sy.Accumulator("weights", tags={"model": "large"})
     other.update({"dish": [4], "weight": [5.0]}, {"dish": [4], "weight": [5.0]})
     gathered.merge(other)  # tags decide nothing, so they may differ
-    lineup = sy.compare_all("weights", TRUTH, [A, B, B], "mae", tags=TAGS)
+    lineup = sy.compare("weights", TRUTH, [A, B, B], metrics="mae", tags=TAGS)
     assert [one.b.request.tags for one in lineup.comparisons] == [TAGS, TAGS]
 
 
@@ -49,8 +49,8 @@ def test_tags_of_the_command(here: Path, steelyard: Any) -> None:
     assert kept == {"model": "small", "note": "a=b, c"}
     done = steelyard("compare", "weights", "t.csv", "a.csv", "b.csv", "-m", "mae", "-o", "c.json", *tags[:2])
     assert done.returncode == 0
-    assert sy.read("c.json").b.request.tags == {"model": "small"}  # type: ignore[union-attr]
-    page = sy.read("c.json").to_html()
+    assert sy.load("c.json").b.request.tags == {"model": "small"}  # type: ignore[union-attr]
+    page = sy.load("c.json").to_html()
     assert "tag model" in page
 
 
@@ -79,10 +79,10 @@ def test_bad_tags_in_a_file_and_in_python() -> None:
     data = sy.evaluate("weights", TRUTH, A, "mae").to_dict()
     data["body"]["request"]["tags"] = {"": "x"}
     with pytest.raises(sy.InputError, match=r"'body\.request' is broken: '' is no name of a tag"):
-        sy.read(data)
+        sy.load(data)
     data["body"]["request"]["tags"] = {"a": 1}
     with pytest.raises(sy.InputError, match=r"body\.request\.tags\.a is 1 where a text is expected"):
-        sy.read(data)
+        sy.load(data)
     for wrong in ({"a": 1}, {1: "a"}, ["a"]):
         with pytest.raises(sy.InputError, match="tag"):
             sy.evaluate("weights", TRUTH, A, "mae", tags=wrong)  # type: ignore[arg-type]

@@ -193,7 +193,7 @@ def labels(seed: int = 1, labelled: int = 60, others: int = 400) -> tuple[Any, A
 
 def test_models_slices_and_ranks() -> None:
     truth, _, models, judge = labels()
-    result = sy.compare_all("labels", truth, models, ["accuracy", "macro(recall)"], proxy=judge, by=["site"])
+    result = sy.compare("labels", truth, models, metrics=["accuracy", "macro(recall)"], proxy=judge, by=["site"])
     assert result.standings["accuracy"].ranks[0][1] == 3
     assert result.standings["accuracy"].ranks[0] == (3, 3)
     first = result[0]
@@ -207,7 +207,7 @@ def test_models_slices_and_ranks() -> None:
     north = first.slices["site"]["north"]["accuracy"]
     assert north.few_labels is not None
     assert (north.few_labels.labelled, north.few_labels.others) == (30, 200)
-    assert sy.read(first.to_dict()) == first
+    assert sy.load(first.to_dict()) == first
     text = first.to_text()
     assert "60 labelled and 400 judged units" in " ".join(text.split())
 
@@ -215,7 +215,7 @@ def test_models_slices_and_ranks() -> None:
 def test_two_models_are_the_first_of_several(tmp_path: Any) -> None:
     truth, _, models, judge = labels()
     two = sy.compare("labels", truth, models[0], models[1], ["accuracy"], proxy=judge)["accuracy"]
-    three = sy.compare_all("labels", truth, models, ["accuracy"], proxy=judge)[0]["accuracy"]
+    three = sy.compare("labels", truth, models, metrics=["accuracy"], proxy=judge)[0]["accuracy"]
     assert (two.difference, two.interval, two.p) == (three.difference, three.interval, three.p)
     whole = {"id": judge["id"], "label": [*truth["label"], *[None] * 400], "judge": judge["label"]}
     by_column = sy.compare("labels", whole, models[0], models[1], ["accuracy"], proxy="judge")["accuracy"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from steelyard.api import compare_all
+import steelyard as sy
 from steelyard.core import catalogue
 from steelyard.core.plan import POINT
 from steelyard.core.records import Records
@@ -116,9 +116,9 @@ def test_evidence_of_a_comparison_says_what_metrics_mean() -> None:
 def test_gaps_are_said_where_they_are_skipped_alone() -> None:
     truth, sides = models(6, 2)
     gap = {name: column[:4] for name, column in sides[1].items()}
-    skipped = compare_all("weights", truth, [sides[0], gap], ["mae"], draws=100, missing="skip").comparisons[0]
+    skipped = sy.compare("weights", truth, [sides[0], gap], metrics=["mae"], draws=100, missing="skip").comparisons[0]
     assert sum("all models have a prediction for" in note for note in skipped.notes) == 1
-    worst = compare_all("weights", truth, [sides[0], gap], ["mae"], draws=100, missing="worst").comparisons[0]
+    worst = sy.compare("weights", truth, [sides[0], gap], metrics=["mae"], draws=100, missing="worst").comparisons[0]
     assert not any("all models have a prediction for" in note for note in worst.notes)
 
 
@@ -189,7 +189,7 @@ def test_a_lineup_of_units_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> 
     sides = [{"id": np.arange(400), "label": one} for one in named]
     for most in (100, 10_000):
         monkeypatch.setattr(import_module("steelyard.tasks.labels.data"), "DISTINCT_FROM", most)
-        results.append(compare_all("labels", rows, sides, "accuracy", draws=100, by=["site"]).comparisons[0])
+        results.append(sy.compare("labels", rows, sides, metrics="accuracy", draws=100, by=["site"]).comparisons[0])
     assert results[0]["accuracy"].difference == pytest.approx((named[1] == true).mean() - (named[0] == true).mean())
     for counted, each in zip(*([one.differences, *one.slices["site"].values()] for one in results), strict=True):
         assert (counted["accuracy"].difference, counted["accuracy"].p) == (

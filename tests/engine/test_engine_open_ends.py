@@ -108,7 +108,7 @@ def test_saved_results_keep_them(tmp_path: Path) -> None:
     report = evaluated(ERRORS)
     path = tmp_path / "result.json"
     path.write_text(report.to_json(), encoding="utf-8")
-    again = sy.read(path)["mae"]
+    again = sy.load(path)["mae"]
     assert (again.rests_on, again.unseen, again.largest_unit) == (
         report["mae"].rests_on, report["mae"].unseen, report["mae"].largest_unit,
     )  # fmt: skip

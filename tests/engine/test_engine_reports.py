@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import steelyard as sy
 from steelyard import _native
-from steelyard.api import compare_all, evaluate, measure
+from steelyard.api import evaluate, measure
 from steelyard.core import catalogue
 from steelyard.core.block import SumBlock
 from steelyard.core.errors import InputError
@@ -400,11 +401,11 @@ def test_a_lineup_is_its_comparisons() -> None:
 
 def test_two_models_have_no_ranks() -> None:
     truth, a = dishes()
-    result = compare_all("weights", truth, [a, {**a, "weight": np.asarray(a["weight"]) + 9}], ["mae"], draws=100)
+    result = sy.compare("weights", truth, [a, {**a, "weight": np.asarray(a["weight"]) + 9}], metrics=["mae"], draws=100)
     assert result.standings == {}
     assert result.comparisons[0]["mae"].adjust == "max-t"
-    other = compare_all(
-        "weights", truth, [a, {**a, "weight": np.asarray(a["weight"]) + 9}], ["mae"], draws=100, adjust="holm",
+    other = sy.compare(
+        "weights", truth, [a, {**a, "weight": np.asarray(a["weight"]) + 9}], metrics=["mae"], draws=100, adjust="holm",
         confidence=None, by=["kind"],
     )  # fmt: skip
     assert other.comparisons[0]["mae"].adjust == "holm"
@@ -414,12 +415,12 @@ def test_two_models_have_no_ranks() -> None:
 def test_models_with_different_gaps() -> None:
     truth, a = dishes(4)
     gap = {name: column[:2] for name, column in a.items()}
-    comparison = compare_all("weights", truth, [a, gap], ["mae"], draws=100, missing="skip").comparisons[0]
+    comparison = sy.compare("weights", truth, [a, gap], metrics=["mae"], draws=100, missing="skip").comparisons[0]
     scored = "Every model is scored on the 2 items that all models have a prediction for: "
     assert f"{scored}model 2 lacks 2." in comparison.notes
-    turned = compare_all("weights", truth, [gap, a], ["mae"], draws=100, missing="skip").comparisons[0]
+    turned = sy.compare("weights", truth, [gap, a], metrics=["mae"], draws=100, missing="skip").comparisons[0]
     assert f"{scored}model 1 lacks 2." in turned.notes
-    worst = compare_all("weights", truth, [a, a], ["mae"], draws=100, missing="skip").comparisons[0]
+    worst = sy.compare("weights", truth, [a, a], metrics=["mae"], draws=100, missing="skip").comparisons[0]
     assert len(worst.notes) == 1
 
 
@@ -428,7 +429,9 @@ def test_classes_of_a_comparison() -> None:
     truth = rng.integers(0, 3, 60)
     named = [np.where(rng.random(60) < p, truth, rng.integers(0, 3, 60)) for p in (0.5, 0.8)]
     rows = {"id": np.arange(60), "label": truth}
-    result = compare_all("labels", rows, [{"id": np.arange(60), "label": one} for one in named], "accuracy", draws=100)
+    result = sy.compare(
+        "labels", rows, [{"id": np.arange(60), "label": one} for one in named], metrics="accuracy", draws=100
+    )
     classes = result.comparisons[0].classes()
     assert list(classes) == ["0", "1", "2"]
     assert {d.family for d in classes.values()} == {3}

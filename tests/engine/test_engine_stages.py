@@ -26,7 +26,7 @@ def test_each_model_of_a_lineup_is_heard() -> None:
     heard: list[tuple[Any, ...]] = []
     models = [{**DISHES, "weight": [1.0 + k, 2.0]} for k in range(3)]
     with use_progress(lambda *said: heard.append(said)):
-        sy.compare_all("weights", DISHES, models, ["mae"], draws=100)
+        sy.compare("weights", DISHES, models, metrics=["mae"], draws=100)
     assert [said for said in heard if said[0] == "comparing"] == [
         ("comparing", 0, 2), ("comparing", 1, 2), ("comparing", 2, 2),
     ]  # fmt: skip

@@ -85,7 +85,7 @@ def test_many_models_and_slices_still_have_verdicts() -> None:
     data, first = dishes(truth, truth + rng.normal(0, 47, 1800))
     data["part"] = np.repeat(np.arange(60), 30)
     others = [{**first, "weight": truth + rng.normal(0, spread, 1800)} for spread in (2.4, *[47.0] * 7)]
-    lineup = sy.compare_all("weights", data, [first, *others], "mae", by=["part"], draws=499)
+    lineup = sy.compare("weights", data, [first, *others], metrics="mae", by=["part"], draws=499)
     assert lineup[0]["mae"].verdict == "better"
     assert lineup[0]["mae"].p_adjusted == 1 / 500
     assert lineup[0]["mae"].family == 8
@@ -228,7 +228,7 @@ def compared(tmp_path: Path, units: int = 80) -> Path:
 def test_a_plan_from_a_comparison(tmp_path: Path) -> None:
     """The plan's numbers are those of the formulas, from the standard error that the comparison holds."""
     path = compared(tmp_path)
-    d = sy.read(path)["mae"]
+    d = sy.load(path)["mae"]
     planned = plan(path, targets={"mae": 1.0})
     one = next(metric for metric in planned.metrics if metric.spec == "mae")
     reach = scipy_stats.t.ppf(0.975, d.df) + scipy_stats.norm.ppf(0.8)
@@ -289,7 +289,7 @@ def test_plans_for_families_slices_and_widths(tmp_path: Path) -> None:
     assert f"In all, {4 * needed:,} units" in " ".join(str(part).split())
     # mae and wape are nearly one: with influences max-T asks for fewer units than Bonferroni's method.
     kept = sy.compare("weights", data, a, b, ["mae", "wape"], draws=200, save_influences=True)
-    by_max_t = sy.plan(sy.read(kept.to_dict()), targets={"mae": 2.0}, family=2)
+    by_max_t = sy.plan(sy.load(kept.to_dict()), targets={"mae": 2.0}, family=2)
     assert by_max_t.family_method == "max-T"
     assert 0.03 < by_max_t.level < 0.0501
     assert by_max_t.metrics[0].needed.units < sy.plan(pilot, targets={"mae": 2.0}, family=2).metrics[0].needed.units
@@ -314,7 +314,7 @@ def test_plans_from_several_runs() -> None:
 def test_a_gate_of_not_worse(tmp_path: Path) -> None:
     """It passes only where the interval of the loss lies below the margin, and fails where it lies above."""
     path = compared(tmp_path)
-    low, high = sy.read(path)["mae"].interval
+    low, high = sy.load(path)["mae"].interval
     for margin, expected in ((high + 0.5, "pass"), ((low + high) / 2, "undecided")):
         if margin > 0:
             assert sy.gate(path, f"mae noninferior baseline + {margin:.6f}").outcome == expected

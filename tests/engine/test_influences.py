@@ -80,7 +80,7 @@ def test_files_give_the_tests_of_the_data(case: str, tmp_path: Path) -> None:
 def test_ranks_from_files_are_those_of_the_data(tmp_path: Path) -> None:
     truth, a, b = drawn_labels(120, 5, 0.6)
     c = drawn_labels(120, 5, 0.9)[2]
-    data = sy.compare_all("labels", truth, [a, b, c], ["accuracy", "f1"])
+    data = sy.compare("labels", truth, [a, b, c], metrics=["accuracy", "f1"])
     files = [stored(tmp_path, n, "labels", truth, p, ["accuracy", "f1"]) for n, p in (("a", a), ("b", b), ("c", c))]
     made = compare_stored(files)
     assert isinstance(made, sy.Lineup)
@@ -117,7 +117,7 @@ def test_a_file_holds_value_and_influences_of_a_mean(tmp_path: Path) -> None:
     one = report.influences.models[0]["mae"]
     assert one.value == pytest.approx(2.8)
     assert one.psi == pytest.approx(np.abs(errors) - 2.8)
-    assert sy.read(tmp_path / "r.json") == report
+    assert sy.load(tmp_path / "r.json") == report
 
 
 def test_many_units_are_kept_in_a_thousand_groups() -> None:
@@ -181,7 +181,7 @@ def test_a_comparison_with_influences_takes_rules_with_margins(tmp_path: Path) -
         sy.gate(plain, ["mae > baseline + 2%"])
     kept = sy.compare("weights", *sides, ["mae"], save_influences=True, margin={"mae": "2%"})
     kept.to_json(tmp_path / "c.json")
-    assert sy.read(tmp_path / "c.json") == kept
+    assert sy.load(tmp_path / "c.json") == kept
     one = sy.gate(tmp_path / "c.json", ["mae > baseline + 2%"]).verdicts[0]
     assert one.difference == pytest.approx(kept["mae"].b.value - 1.02 * kept["mae"].a.value)
     assert one.outcome == "pass"
@@ -204,7 +204,7 @@ def test_broken_influences_are_refused(change: Any, message: str, tmp_path: Path
     change(data["body"]["influences"])
     path.write_text(json.dumps(data))
     with pytest.raises(sy.InputError, match=message):
-        sy.read(path)
+        sy.load(path)
 
 
 def test_what_has_no_influences_is_refused() -> None:

@@ -91,7 +91,7 @@ def test_the_mean_is_that_of_horvitz_and_thompson() -> None:
     assert (about.labelled, about.others, about.trust) == (len(pick), N - len(pick), 1.0)
     whole = sy.evaluate(*given, proxy=judge, label_probability="probability")
     assert f"Truth on {len(pick)} units, each chosen with its own probability (probability)" in " ".join(whole.notes)
-    assert sy.read(whole.to_dict()) == whole
+    assert sy.load(whole.to_dict()) == whole
     plain = sy.evaluate(*given, proxy=judge, label_probability="probability", confidence=None)["accuracy"]
     assert (plain.value, plain.interval) == (score.value, None)
 

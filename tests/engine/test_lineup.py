@@ -23,14 +23,14 @@ WEIGHTS = [SAMPLE / "weights" / name for name in ("truth.csv", "model_a.csv", "m
 
 def test_two_are_what_compare_gives() -> None:
     truth, a, b = WEIGHTS
-    lineup = sy.compare_all("weights", truth, [a, b], ["mae", "bias"], draws=200)
+    lineup = sy.compare("weights", truth, [a, b], metrics=["mae", "bias"], draws=200)
     assert len(lineup) == 1
     assert lineup[0].to_dict() == sy.compare("weights", truth, a, b, ["mae", "bias"], draws=200).to_dict()
 
 
 def test_one_correction_for_all_models() -> None:
     truth, a, b = WEIGHTS
-    three = sy.compare_all("weights", truth, [a, b, truth], ["mae", "mape", "bias"], draws=200)
+    three = sy.compare("weights", truth, [a, b, truth], metrics=["mae", "mape", "bias"], draws=200)
     alone = [sy.compare("weights", truth, a, other, ["mae", "mape", "bias"], draws=200) for other in (b, truth)]
     plain = [d.p for c in alone for d in c.differences.values()]
     assert [d.p for c in three.comparisons for d in c.differences.values()] == plain
@@ -145,14 +145,14 @@ NAMES = ("base", "<b>ours & co</b>", "a_b|c")
 
 def test_names_stand_in_every_form(tmp_path: Path) -> None:
     truth, a, b = WEIGHTS
-    named = sy.compare_all(
-        "weights", truth, dict(zip(NAMES, (a, b, a), strict=True)), ["mae"], by=["cuisine"], draws=100
+    named = sy.compare(
+        "weights", truth, dict(zip(NAMES, (a, b, a), strict=True)), metrics=["mae"], by=["cuisine"], draws=100
     )
     assert named.names == NAMES
     assert named[NAMES[1]] is named[0]
     with pytest.raises(KeyError, match="'bse' is no model"):
         named["bse"]
-    assert sy.read(json.loads(named.to_json())) == named
+    assert sy.load(json.loads(named.to_json())) == named
     text = named.to_text(pairs=True, width=120)
     for name in NAMES:
         assert f"\n{name.ljust(16)}" in text
@@ -172,8 +172,8 @@ def test_names_stand_in_every_form(tmp_path: Path) -> None:
 
 def test_models_that_nobody_named_have_the_stems_of_their_files(steelyard: Callable[..., Any]) -> None:
     truth, a, b = WEIGHTS
-    assert sy.compare_all("weights", truth, [a, b], ["mae"], draws=100).names == ("", "")
-    assert sy.compare_all("weights", truth, [a, b, a], ["mae"], draws=100).names == (
+    assert sy.compare("weights", truth, [a, b], metrics=["mae"], draws=100).names == ("", "")
+    assert sy.compare("weights", truth, [a, b, a], metrics=["mae"], draws=100).names == (
         "weights/model_a", "model_b", "weights/model_a 2",
     )  # fmt: skip
     done = steelyard("compare", "weights", str(truth), f"base={a}", f"ours={b}", "-m", "mae", "--draws", "100")
@@ -197,8 +197,8 @@ def test_names_that_are_none(steelyard: Callable[..., Any], models: list[str], m
 
 
 def test_one_model_is_no_comparison() -> None:
-    with pytest.raises(sy.InputError, match="two predictions or more"):
-        sy.compare_all("weights", WEIGHTS[0], [WEIGHTS[1]])
+    with pytest.raises(sy.InputError, match="two models or more"):
+        sy.compare("weights", WEIGHTS[0], [WEIGHTS[1]])
 
 
 def test_a_file_of_truth_is_read_once_for_all_models(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,7 +213,7 @@ def test_a_file_of_truth_is_read_once_for_all_models(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(coco, "_columns", counted)
     truth, model = (SAMPLE / "boxes" / name for name in ("truth.json", "model_a.json"))
-    sy.compare_all("boxes", truth, [model, model, model], ["map"], draws=100)
+    sy.compare("boxes", truth, [model, model, model], metrics=["map"], draws=100)
     assert sorted(read) == ["prediction"] * 3 + ["truth"]
     sy.evaluate("boxes", truth, model, ["map"], confidence=None)
     assert read.count("truth") == 2, "another call reads what is there now"

@@ -84,7 +84,7 @@ def test_a_column_of_the_truth_may_hold_the_proxy(tmp_path: Path) -> None:
     assert by_column.scores == whole.scores
     assert by_column.request.proxy == "cheap"
     assert whole.request.proxy == "in memory"
-    assert sy.read(json.loads(whole.to_json())) == whole
+    assert sy.load(json.loads(whole.to_json())) == whole
     assert by_column.sources.proxy is not None
     assert by_column.sources.proxy.rows == N
 

@@ -92,7 +92,7 @@ def lineup(**settings: Any) -> Lineup:
     ids = np.arange(80)
     sides = [{"dish": ids, "weight": truth + rng.normal(0, spread, 80)} for spread in (20, 20, 2)]
     data = {"dish": ids, "weight": truth}
-    return sy.compare_all("weights", data, [*sides, sides[0]], ["mae", "bias", "r2"], draws=200, **settings)
+    return sy.compare("weights", data, [*sides, sides[0]], metrics=["mae", "bias", "r2"], draws=200, **settings)
 
 
 def test_standings_of_a_lineup() -> None:
@@ -102,7 +102,7 @@ def test_standings_of_a_lineup() -> None:
     assert result.standings["mae"].ranks[2] == (1, 1)
     assert result.standings["mae"].ranks[0] == result.standings["mae"].ranks[3] == (2, 4)
     assert set(result.standings) == {"mae", "bias", "r2"}
-    two = sy.compare_all("weights", *_two(), "mae", draws=100)
+    two = sy.compare("weights", *_two(), metrics="mae", draws=100)
     assert two.standings == {}
 
 
@@ -117,7 +117,7 @@ def test_ranks_stand_in_every_form() -> None:
     jsonschema.validate(data, json.loads((files("steelyard") / "results" / "schema" / "result-2.json").read_text()))
     assert data["body"]["standings"]["mae"]["ranks"] == [[2, 4], [2, 4], [1, 1], [2, 4]]
     assert data["body"]["standings"]["mae"]["best"] == [2]
-    assert sy.read(data) == result
+    assert sy.load(data) == result
     text = str(result)
     assert "weights: 80 dishes, 4 models" in text
     assert "mae: C;" in text.replace("\n  ", " ")
@@ -147,4 +147,4 @@ def test_standings_that_no_run_gave(change: dict[str, Any], message: str) -> Non
     data = lineup().to_dict()
     data["body"]["standings"]["mae"] |= change
     with pytest.raises(sy.InputError, match=message):
-        sy.read(data)
+        sy.load(data)

@@ -158,7 +158,7 @@ def test_one_model_of_seeds_written_out() -> None:
     assert score.runs.share_runs == pytest.approx(v_runs / variance)
     assert score.runs.share_items == pytest.approx(items / variance)
     assert [run.name for run in report.sources.runs] == ["seed 0", "seed 1", "seed 2"]
-    assert sy.read(report.to_dict()) == report
+    assert sy.load(report.to_dict()) == report
 
 
 def test_groups_of_runs_add_up() -> None:
@@ -350,7 +350,7 @@ def test_every_form_shows_the_runs() -> None:
         for text in (result.to_text(), result.to_markdown(), result.to_html()):
             assert "variance from seeds" in text
             assert "seed 3" in text
-        assert sy.read(result.to_dict()) == result
+        assert sy.load(result.to_dict()) == result
         assert result.to_csv()
         assert result.to_latex()
     text = " ".join(compared.to_text().split())
@@ -382,7 +382,7 @@ def test_the_command_line_takes_runs(steelyard: Any) -> None:
     seeds = ("a1.csv", "a2.csv", "a3.csv")
     done = steelyard("evaluate", "labels", "truth.csv", *seeds, "--runs", "seeds", "-m", "accuracy", "--json")
     assert done.returncode == 0, done.stderr
-    assert sy.read(json.loads(done.stdout)) == sy.evaluate(
+    assert sy.load(json.loads(done.stdout)) == sy.evaluate(
         "labels", "truth.csv", list(seeds), ["accuracy"], runs="seeds"
     )
     others = ("b1.csv", "b2.csv", "b3.csv")
@@ -392,7 +392,7 @@ def test_the_command_line_takes_runs(steelyard: Any) -> None:
         assert done.returncode == 0, done.stderr
         settings: Any = {"pair_runs": "--pair-runs" in more, "fixed": "items" if "--fixed" in more else None}
         wanted = sy.compare("labels", "truth.csv", list(seeds), list(others), ["accuracy"], runs="seeds", **settings)
-        assert sy.read(json.loads(done.stdout)) == wanted
+        assert sy.load(json.loads(done.stdout)) == wanted
     done = steelyard("compare", "labels", "truth.csv", "a?.csv", "--against", "b?.csv", "--runs", "seeds", "--json")
     assert [one["name"] for one in json.loads(done.stdout)["body"]["b"]["sources"]["runs"]] == ["b1", "b2", "b3"]
     done = steelyard("evaluate", "labels", "truth.csv", "b1.csv", "b2.csv", "a1.csv", "--runs", "annotators", "--json")

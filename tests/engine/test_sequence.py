@@ -103,7 +103,7 @@ def test_differences_with_a_sequence(tmp_path: Path) -> None:
     assert d.interval == pytest.approx(betting_interval(between, (-1.0, 1.0), 0.95))
     assert (d.p, d.p_method) == (pytest.approx(betting_p(between, (-1.0, 1.0), 0.0)), "betting")
     assert d.verdict == "better"
-    assert sy.read(comparison.to_dict()) == comparison
+    assert sy.load(comparison.to_dict()) == comparison
     gate = sy.gate(comparison, "accuracy < baseline, p < 0.05")
     assert not any("unknown" in note for note in gate.notes)
     with pytest.raises(sy.InputError, match="holds at every look already"):

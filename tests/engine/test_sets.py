@@ -88,7 +88,7 @@ def test_weights_by_units_and_by_name(tmp_path: Path) -> None:
     assert made["accuracy"].value == pytest.approx(0.8)
     assert made.weights == "given"
     made.to_json(tmp_path / "pool.json")
-    assert sy.read(tmp_path / "pool.json") == made
+    assert sy.load(tmp_path / "pool.json") == made
 
 
 def test_pooled_differences_flip_the_units_of_all_sets() -> None:
@@ -204,7 +204,7 @@ def test_drift_of_means_is_welchs_test(tmp_path: Path) -> None:
     assert one.p == pytest.approx(golden["p"])
     assert one.interval == pytest.approx(golden["interval"])
     made.to_json(tmp_path / "drift.json")
-    assert sy.read(tmp_path / "drift.json") == made
+    assert sy.load(tmp_path / "drift.json") == made
     assert made.to_html().startswith("<!doctype html>")
     assert "Welch" in made.to_text()
 
@@ -322,7 +322,7 @@ def test_the_command_line(tmp_path: Path, steelyard: Any) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "these 2 sets" in done.stdout
-    assert sy.read(tmp_path / "p.json")["accuracy"].value == pytest.approx(0.625)  # type: ignore[index]
+    assert sy.load(tmp_path / "p.json")["accuracy"].value == pytest.approx(0.625)  # type: ignore[index]
     done = steelyard("drift", *files, "--by", "site", "-o", str(tmp_path / "d.md"))
     assert done.returncode == 0, done.stderr
     assert "at the old mix of site" in done.stdout

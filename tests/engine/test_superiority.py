@@ -115,7 +115,7 @@ def test_in_slices_and_lineups() -> None:
     ids = np.arange(40)
     truth = {"dish": ids, "weight": np.full(40, 100.0), "size": np.where(ids < 20, "small", "large")}
     models = {name: {"dish": ids, "weight": 100 + rng.normal(0, s, 40)} for name, s in (("a", 9), ("b", 5), ("c", 1))}
-    lineup = sy.compare_all("weights", truth, models, "mae", by=["size"], superiority=True)
+    lineup = sy.compare("weights", truth, models, metrics="mae", by=["size"], superiority=True)
     for one in lineup.comparisons:
         parts = [one.slices["size"][value]["mae"].superiority for value in ("small", "large")]
         assert np.mean([part.share for part in parts]) == pytest.approx(one["mae"].superiority.share)
@@ -174,7 +174,7 @@ def test_console_json_and_page(tmp_path: Path) -> None:
     assert "mae: B is better than A on 61 % [50, 71] of 80 dishes" in page.read_text(encoding="utf-8")
     of = json.loads(stored.read_text(encoding="utf-8"))["body"]["differences"]["mae"]["superiority"]
     assert (of["share"], of["better"], of["worse"]) == (0.6125, 49, 31)
-    read = sy.read(stored)
+    read = sy.load(stored)
     assert read["mae"].superiority == sy.compare("weights", *files, "mae", superiority=True)["mae"].superiority
 
 

@@ -283,7 +283,7 @@ def test_comparisons_and_units_without_ids(tmp_path: Path) -> None:
     compared = sy.compare("weights", truth, a, dishes(2)[1], "mae", draws=200)
     assert compared.a.sources.truth_units.units == 60
     assert compared.b.sources.truth_units is None
-    assert sy.gate(sy.read(compared.to_dict()), "mae > baseline", ledger=path).verdicts[0].look == 1
+    assert sy.gate(sy.load(compared.to_dict()), "mae > baseline", ledger=path).verdicts[0].look == 1
     assert json.loads(path.read_text())["looks"][0]["sketch"]["units"] == 60
     labels = [{"label": np.arange(units) % 3} for units in (40, 50)]
     reports = [sy.evaluate("labels", one, one, "accuracy", draws=200) for one in labels]
@@ -420,7 +420,7 @@ def test_on_the_command_line(tmp_path: Path, steelyard: Any) -> None:
     assert "look 1 of 20 at a level of 0.0025" in (tmp_path / "gate.xml").read_text()
     data = json.loads(steelyard(*words, "--json").stdout)["body"]
     assert (data["ledger"], data["verdicts"][0]["look"], data["verdicts"][0]["spent"]) == ("looks.json", 1, 0.0025)
-    read = sy.read(json.loads(steelyard(*words, "--json").stdout))
+    read = sy.load(json.loads(steelyard(*words, "--json").stdout))
     assert "look 1 of 20" in read.to_html()
     assert "looks counted in `looks.json`" in read.to_markdown()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["base.json", "gate.xml", "looks.json", "new.json"]
@@ -438,7 +438,7 @@ def test_on_the_command_line(tmp_path: Path, steelyard: Any) -> None:
 GATES = """
 import sys
 import steelyard as sy
-base, new = sy.read("base.json"), sy.read(f"new_{sys.argv[1]}.json")
+base, new = sy.load("base.json"), sy.load(f"new_{sys.argv[1]}.json")
 print(sy.gate(new, "mae > 30", baseline=base, ledger="looks.json").verdicts[0].look)
 """
 

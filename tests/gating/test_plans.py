@@ -29,11 +29,11 @@ def report(side: dict[str, Any], metrics: Any = ("mae",), **settings: Any) -> sy
 
 @pytest.fixture(scope="module")
 def three() -> sy.Lineup:
-    return sy.compare_all("weights", TRUTH, [A, B, C], ["mae"], draws=100)
+    return sy.compare("weights", TRUTH, [A, B, C], metrics=["mae"], draws=100)
 
 
 def test_plans_of_one_comparison_are_the_same_however_it_is_held(three: sy.Lineup) -> None:
-    two = sy.compare_all("weights", TRUTH, [A, B], ["mae"], draws=100)
+    two = sy.compare("weights", TRUTH, [A, B], metrics=["mae"], draws=100)
     assert plan(two, targets={"mae": 1.0}) == plan(two[0], targets={"mae": 1.0})
     names = [three[0].a.name, *(comparison.b.name for comparison in three.comparisons)]
     apart = [replace(report(side), request=three[0].b.request) for side in (C, B)]

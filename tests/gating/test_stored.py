@@ -32,7 +32,7 @@ def report(side: dict[str, Any], metrics: Any = ("mae",), **settings: Any) -> sy
 
 @pytest.fixture(scope="module")
 def three() -> sy.Lineup:
-    return sy.compare_all("weights", TRUTH, [A, B, C], ["mae"], draws=100)
+    return sy.compare("weights", TRUTH, [A, B, C], metrics=["mae"], draws=100)
 
 
 def test_a_difference_of_what_is_undefined_is_undefined() -> None:

@@ -329,11 +329,11 @@ call("api: seed that is a fraction", "sy.evaluate('weights', t, p, seed=0.5)", "
 call("api: policy that is unknown", "sy.evaluate('weights', t, p, missing='ignore')", "'ignore'", "worst")
 call("api: columns that are a list", "sy.evaluate('weights', t, p, columns=['weight'])", "columns")
 call("api: options that are unknown", "sy.evaluate('weights', t, p, options={'angle': 3})", "'angle'")
-call("api: one model to compare", "sy.compare_all('weights', t, [p])", "two", command="compare")
+call("api: one model to compare", "sy.compare('weights', t, [p])", "two", command="compare")
 call("api: threads below one", "with sy.use_threads(-3): pass", "-3 threads", "from 1 up")
 call("api: gate without rules", "sy.gate({}, [])", "rules", command="gate")
 call("api: gate of a number", "sy.gate(7, ['mae > 3'])", "7", command="gate")
-call("api: read a number", "sy.read(7)", "7", command="report")
+call("api: read a number", "sy.load(7)", "7", command="report")
 call(
     "api: check of a number",
     "found = sy.check('weights', 7); print(found); raise SystemExit(0 if found.ok else 1)",

@@ -205,7 +205,7 @@ def panoptic() -> dict[str, Any]:
 
 
 def gated(folder: Path) -> Any:
-    report = sy.read(RELEASED / "weights.report.json")
+    report = sy.load(RELEASED / "weights.report.json")
     return sy.gate(report, "mae < 1000", ledger=folder / "looks.json", looks=20)
 
 
@@ -224,7 +224,7 @@ def result_of(name: str) -> dict[str, Any]:
 
 
 def reads(folder: Path) -> Any:
-    made = sy.read(folder / "r.json")
+    made = sy.load(folder / "r.json")
     return made.to_text(), made.to_markdown()
 
 
@@ -357,7 +357,7 @@ def test_a_wrong_setting_is_a_message(name: str) -> None:
 
 
 def test_wrong_rules_and_specs_are_messages() -> None:
-    report = sy.read(RELEASED / "weights.report.json")
+    report = sy.load(RELEASED / "weights.report.json")
     assert isinstance(report, sy.Report)
     for rule in (None, 3, [None], [["mae > 3"]]):
         with pytest.raises(sy.InputError, match="is not a rule"):

@@ -98,7 +98,7 @@ def test_files_do_not_appear_in_headings(tmp_path: Path) -> None:
     assert "<h3>By fog</h3>" in report.to_html()
     assert [figure.name for figure in slice_figures(report).values()] == ["by_fog"]
     (tmp_path / "r.json").write_text(report.to_json(), encoding="utf-8")
-    assert sy.read(tmp_path / "r.json").slices[by]["thin"]["f1"].value == 0.0
+    assert sy.load(tmp_path / "r.json").slices[by]["thin"]["f1"].value == 0.0
 
 
 def test_two_files_with_a_column_of_one_name(tmp_path: Path) -> None:

@@ -95,16 +95,15 @@ def test_what_may_mean_two_things_is_not_guessed(tmp_path: Path, pred: Path, cas
 def test_what_is_asked_for_goes_first(tmp_path: Path, pred: Path) -> None:
     (tmp_path / "t.csv").write_text("dish|item|weight\nA|1|1,250\nB|1|2,500\nC|1|0\n")
     (tmp_path / "p.csv").write_text("dish|item|weight\nA|1|1,250\nB|1|2,500\nC|1|3\n")
-    with sy.use_csv(delimiter="pipe", decimal="comma"):
-        assert mae(tmp_path / "t.csv", pred)[0] == 1.0
-    with sy.use_csv(delimiter="|", decimal="point"), pytest.raises(sy.InputError, match="'1,250' is not a number"):
-        mae(tmp_path / "t.csv", pred)
+    assert mae(tmp_path / "t.csv", pred, delimiter="pipe", decimal="comma")[0] == 1.0
+    with pytest.raises(sy.InputError, match="'1,250' is not a number"):
+        mae(tmp_path / "t.csv", pred, delimiter="|", decimal="point")
     (tmp_path / "t.csv").write_text("dish|item|weight\nA|1|1.5\nB|1|2,5\nC|1|0\n")
-    with sy.use_csv(delimiter="|", decimal="comma"), pytest.raises(sy.InputError, match=r"'1\.5' has a point where"):
-        mae(tmp_path / "t.csv", pred)
+    with pytest.raises(sy.InputError, match=r"'1\.5' has a point where"):
+        mae(tmp_path / "t.csv", pred, delimiter="|", decimal="comma")
     for bad in ({"delimiter": "ab"}, {"delimiter": "a"}, {"decimal": "dot"}):
-        with pytest.raises(sy.InputError, match=r"cannot separate fields|is no mark of decimals"), sy.use_csv(**bad):
-            pass
+        with pytest.raises(sy.InputError, match=r"cannot separate fields|is no mark of decimals"):
+            mae(tmp_path / "t.csv", pred, **bad)
 
 
 def test_on_the_command_line(steelyard: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path) -> None:

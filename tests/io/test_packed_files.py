@@ -107,7 +107,7 @@ def test_a_result_is_read(tmp_path: Path) -> None:
     raw = report.to_json().encode()
     for data in (BOM + raw, gzip.compress(raw)):
         (tmp_path / "r.json").write_bytes(data)
-        assert sy.read(tmp_path / "r.json")["mae"].value == 22.5
+        assert sy.load(tmp_path / "r.json")["mae"].value == 22.5
 
 
 FOREIGN = {
@@ -131,7 +131,7 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, kind: str, task: str, suff
     path = tmp_path / f"t{suffix}"
     path.write_bytes(data)
     with pytest.raises(sy.InputError) as caught:
-        sy.read(path) if task == "a result" else sy.evaluate(task, path, path)
+        sy.load(path) if task == "a result" else sy.evaluate(task, path, path)
     assert said in str(caught.value)
     assert str(path) in str(caught.value)
 
@@ -197,7 +197,7 @@ def test_a_number_of_5000_digits(tmp_path: Path, suffix: str) -> None:
         with pytest.raises(sy.InputError, match=r"a whole number of more than 4,300 digits"):
             sy.evaluate(task, path, tmp_path / "p.csv")
     with pytest.raises(sy.InputError, match=r"a whole number of more than 4,300 digits"):
-        sy.read(path)
+        sy.load(path)
 
 
 def test_two_equal_columns() -> None:

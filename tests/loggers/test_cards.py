@@ -58,7 +58,7 @@ def test_a_writer_without_texts_takes_the_scalars(report: sy.Report) -> None:
 
 
 def test_a_model_without_a_rank_has_no_scalar_of_it() -> None:
-    lineup = sy.compare_all("weights", TRUTH, [GIVEN, TRUTH, GIVEN], ["mae"], draws=100)
+    lineup = sy.compare("weights", TRUTH, [GIVEN, TRUTH, GIVEN], metrics=["mae"], draws=100)
     first, second, third = (0, 0), *lineup.standings["mae"].ranks[1:]
     standing = replace(lineup.standings["mae"], ranks=(first, second, third))
     part = replace(lineup, standings={"mae": standing})

@@ -43,7 +43,7 @@ def test_undefined_is_left_out() -> None:
 @pytest.fixture(scope="module")
 def lineup() -> sy.results.comparison.Lineup:  # type: ignore[name-defined]
     models = {"base": WEIGHTS / "model_a.csv", "ours": WEIGHTS / "model_b.csv", "oracle": WEIGHTS / "truth.csv"}
-    return sy.compare_all("weights", WEIGHTS / "truth.csv", models, ["mae"], by=["cuisine"], draws=100)
+    return sy.compare("weights", WEIGHTS / "truth.csv", models, metrics=["mae"], by=["cuisine"], draws=100)
 
 
 def test_comparisons_and_lineups(lineup: Any, tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ ALLOWED: dict[str, set[str]] = {
     "checks": {"core", "io", "results", "version"},
     "engine": {"core", "align", "io", "results", "_native"},
     "extend": {"core", "align", "io", "checks"},
-    "api": {"core", "results", "checks", "engine"},
+    "api": {"core", "io", "results", "checks", "engine"},
     "partial": {"core", "align", "io", "results", "engine", "api", "version"},
     "torch": {"core", "partial"},
     "tasks": {"core", "align", "match", "maps", "language", "losses", "io", "checks", "partial", "_native"},
@@ -54,7 +54,7 @@ ALLOWED: dict[str, set[str]] = {
     "scale": {"core", "align", "io", "results", "checks", "engine", "partial", "version"},
     "gating": {"core", "io", "results", "engine"},
     "files": {"core", "io", "checks", "tasks"},
-    "pictures": {"core", "engine", "render"},
+    "pictures": {"core", "io", "engine", "render"},
     "vlm": {"core", "io", "language", "results", "render", "api", "version"},
     "view": {"core", "io", "results", "engine", "render", "gating", "api"},
     "loggers": {"core", "results", "render", "version"},
@@ -64,7 +64,7 @@ ALLOWED: dict[str, set[str]] = {
         "version",
     },
     "integrations": {"core", "io", "results", "engine", "loggers", "api", "partial", "torch"},
-    "__init__": {"api", "core", "files", "gating", "idle", "io", "partial", "pictures", "results", "scale", "version"},
+    "__init__": {"api", "core", "files", "gating", "idle", "partial", "pictures", "results", "scale", "version"},
     "__main__": {"cli"},
 }  # fmt: skip
 # Tasks that build on another task; every task may import `shared`.

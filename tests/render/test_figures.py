@@ -103,7 +103,7 @@ def test_series_differ_without_colours() -> None:
 
 
 def test_legends_name_the_models_and_scores_stand_by_model() -> None:
-    lineup = sy.compare_all("weights", TRUTH, {"base": A, "ours": B, "oracle": TRUTH}, ["mae", "bias"], draws=100)
+    lineup = sy.compare("weights", TRUTH, {"base": A, "ours": B, "oracle": TRUTH}, metrics=["mae", "bias"], draws=100)
     from steelyard.results.registry import renderer
 
     figures = {figure.name: figure for figure in renderer("lineup", "figures")(lineup)}

@@ -24,7 +24,7 @@ def table(text: str) -> list[list[str]]:
 
 def lineup() -> sy.results.comparison.Lineup:  # type: ignore[name-defined]
     truth, a, b = WEIGHTS
-    return sy.compare_all("weights", truth, {"base": a, "ours_1": b, "100 %": truth}, ["mae", "bias"], draws=100)
+    return sy.compare("weights", truth, {"base": a, "ours_1": b, "100 %": truth}, metrics=["mae", "bias"], draws=100)
 
 
 def test_a_report() -> None:
@@ -85,7 +85,7 @@ def test_nothing_of_a_name_is_read() -> None:
 def test_a_real_latex_compiles_every_kind(tmp_path: Path) -> None:
     truth, a, b = WEIGHTS
     names = {HOSTILE: a, "".join(MARKS): b, "third": truth}
-    models = sy.compare_all("weights", truth, names, draws=100)
+    models = sy.compare("weights", truth, names, draws=100)
     two = sy.compare(
         "labels", *(str(SAMPLE / "labels" / n) for n in ("truth.csv", "model_a.csv", "model_b.csv")), draws=100
     )

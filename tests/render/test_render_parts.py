@@ -59,7 +59,7 @@ def undefined(report: sy.Report) -> sy.Score:
 
 
 def test_one_pair_is_shown_as_a_comparison() -> None:
-    two = sy.compare_all("weights", TRUTH, [A, B], ["mae"], draws=100)
+    two = sy.compare("weights", TRUTH, [A, B], metrics=["mae"], draws=100)
     assert two.to_text() == two[0].to_text()
     assert two.to_markdown() == two[0].to_markdown()
     assert refused(lambda: latex.lineup_latex(two, marks="letters")) == (

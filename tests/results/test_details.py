@@ -62,8 +62,8 @@ def test_broken_listing_is_refused(text: str) -> None:
 def test_page_of_a_result_is_the_page_of_the_data(tmp_path: Path) -> None:
     report = sy.evaluate("weights", TRUTH, PREDICTED, draws=100)
     report.to_json(tmp_path / "r.json", details=True)
-    assert sy.read(tmp_path / "r.json").to_html() == report.to_html()
-    assert sy.read(tmp_path / "r.json").to_dict(details=True) == report.to_dict(details=True)
+    assert sy.load(tmp_path / "r.json").to_html() == report.to_html()
+    assert sy.load(tmp_path / "r.json").to_dict(details=True) == report.to_dict(details=True)
 
 
 def test_details_keep_to_the_schema() -> None:
@@ -75,7 +75,7 @@ def test_details_keep_to_the_schema() -> None:
 
 def test_plain_result_makes_a_page_that_says_what_it_lacks(tmp_path: Path) -> None:
     sy.evaluate("weights", TRUTH, PREDICTED, draws=100).to_json(tmp_path / "r.json")
-    report = sy.read(tmp_path / "r.json")
+    report = sy.load(tmp_path / "r.json")
     assert "with details" in report.to_html()
     assert report["mae"].value == 2.0
     assert report.item == "item"
@@ -127,7 +127,7 @@ def test_broken_details_are_refused(case: str, tmp_path: Path) -> None:
     spoil(data["details"])
     (tmp_path / "r.json").write_text(json.dumps(data))
     with pytest.raises(sy.InputError, match=said.replace("'", ".")):
-        sy.read(tmp_path / "r.json").to_html()
+        sy.load(tmp_path / "r.json").to_html()
 
 
 def test_a_packed_listing_that_swells_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

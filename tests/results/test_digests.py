@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = {
         "report": report,
         "comparison": comparison,
-        "lineup": sy.compare_all("weights", TRUTH, {"a": A, "b": B, "c": A}, METRICS, draws=100),
+        "lineup": sy.compare("weights", TRUTH, {"a": A, "b": B, "c": A}, metrics=METRICS, draws=100),
         "vlm-score": VlmScore("weights", (row,), (Pair("x", "y", "which?", 9, comparison),), 9, 0.95, 1),
         "gate": sy.gate(report, "mae > 30"),
         "plan": plan(comparison, targets={"mae": 2.0}),
@@ -75,7 +75,7 @@ def test_the_digest_is_what_the_page_says(folder: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_another_layout_is_no_edit(kind: str, folder: Path) -> None:
-    result = sy.read(folder / f"{kind}.json")
+    result = sy.load(folder / f"{kind}.json")
     data = json.loads((folder / f"{kind}.json").read_text(encoding="utf-8"))
 
     def turned(value: Any) -> Any:
@@ -86,7 +86,7 @@ def test_another_layout_is_no_edit(kind: str, folder: Path) -> None:
             return [turned(one) for one in value]
         return int(value) if isinstance(value, float) and value.is_integer() else value
 
-    assert sy.read(turned(data)) == result
+    assert sy.load(turned(data)) == result
     assert EDITED not in result.notes
 
 
@@ -98,27 +98,27 @@ def test_an_edit_is_said_in_every_form(kind: str, folder: Path) -> None:
         "lineup": ("comparisons", 0, "differences", "mae", "units"), "vlm-score": ("frames",),
         "gate": ("units",), "plan": ("units",), "pool": ("sets", 0, "units"), "drift": ("units", 0),
     }  # fmt: skip
-    result = sy.read(edited(path, *places[kind], value=61))
+    result = sy.load(edited(path, *places[kind], value=61))
     assert result.notes[0] == EDITED
     flat = " ".join(result.to_text().split()), " ".join(result.to_markdown().split()), result.to_html()
     for text in flat:
         assert EDITED in text
-    again = sy.read(json.loads(result.to_json()))  # written again, it keeps what was said of it
+    again = sy.load(json.loads(result.to_json()))  # written again, it keeps what was said of it
     assert (again, again.notes) == (result, result.notes)
 
 
 def test_a_file_that_drops_or_forges_its_digest(folder: Path) -> None:
     data = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     bare = {key: value for key, value in data.items() if key != "digest"}
-    assert sy.read(bare) == sy.read(data)  # as the files of 0.1 and 0.2
+    assert sy.load(bare) == sy.load(data)  # as the files of 0.1 and 0.2
     for wrong in ("", "sha256:0", None, 7, {"a": []}):
-        assert sy.read({**data, "digest": wrong}).notes[0] == EDITED
+        assert sy.load({**data, "digest": wrong}).notes[0] == EDITED
 
 
 def test_unknown_keys_are_part_of_it(folder: Path) -> None:
     data = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-    assert sy.read({**data, "later": 1}).notes[0] == EDITED
-    assert sy.read({**data, "later": {1, 2}}).notes[0] == EDITED  # what JSON has not
+    assert sy.load({**data, "later": 1}).notes[0] == EDITED
+    assert sy.load({**data, "later": {1, 2}}).notes[0] == EDITED  # what JSON has not
 
 
 def test_gates_compare_and_plan_say_it(folder: Path, steelyard: Any, tmp_path: Path) -> None:
@@ -158,14 +158,14 @@ def test_a_value_outside_its_interval_is_refused(folder: Path) -> None:
             sy.gate(data, "mae > 0.5")
         data.pop("digest")  # an older file no less
         with pytest.raises(sy.InputError, match="is outside"):
-            sy.read(data)
+            sy.load(data)
     data = edited(folder / "comparison.json", "differences", "mae", "interval", value=[50.0, 60.0])
     with pytest.raises(sy.InputError, match=r"differences\.mae\.interval' goes from 50 to 60"):
-        sy.read(data)
+        sy.load(data)
     rows = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     rows["body"]["slices"][0]["scores"]["mae"]["value"] = 1e6
     with pytest.raises(sy.InputError, match=r"slices\[0\]\.scores\.mae\.interval"):
-        sy.read(rows)
+        sy.load(rows)
 
 
 def test_what_an_interval_may_be(folder: Path) -> None:
@@ -176,7 +176,7 @@ def test_what_an_interval_may_be(folder: Path) -> None:
     ):  # fmt: skip
         data = edited(folder / "report.json", "scores", "mae", "value", value=value)
         data["body"]["scores"]["mae"]["interval"] = interval
-        assert sy.read(data)["mae"] is not None
+        assert sy.load(data)["mae"] is not None
 
 
 def test_an_interval_of_draws_holds_its_value() -> None:
@@ -196,7 +196,7 @@ def test_an_interval_of_draws_holds_its_value() -> None:
 def test_no_flipped_bit_is_read_as_something_else(kind: str, folder: Path, tmp_path: Path) -> None:
     """Refused, read with the note, or equal to what was written."""
     data = (folder / f"{kind}.json").read_bytes()
-    original = sy.read(folder / f"{kind}.json")
+    original = sy.load(folder / f"{kind}.json")
     whole = original.to_dict()
     rng, path = random.Random(f"flips of {kind}"), tmp_path / "flipped.json"
     refused, said = [], 0
@@ -205,7 +205,7 @@ def test_no_flipped_bit_is_read_as_something_else(kind: str, folder: Path, tmp_p
         flipped[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
         path.write_bytes(flipped)
         try:
-            result = sy.read(path)
+            result = sy.load(path)
         except sy.InputError as error:
             refused.append(str(error))
             continue

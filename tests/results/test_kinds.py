@@ -45,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     report = sy.evaluate("weights", TRUTH, A, METRICS)
     comparison = sy.compare("weights", TRUTH, A, B, METRICS)
     models = {"base": A, "ours": B, "small": here / "c.csv"}
-    lineup = sy.compare_all("weights", TRUTH, models, METRICS, by=["cuisine"])
+    lineup = sy.compare("weights", TRUTH, models, metrics=METRICS, by=["cuisine"])
     rows = tuple(
         PromptScore("m", prompt, one, 9, 9, 0, {}, {}, {}, comparison, 100.0, {"blank": comparison})
         for prompt, one in (("plain", report), ("named", sy.evaluate("weights", TRUTH, B, METRICS)))
@@ -62,9 +62,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_read_and_report(kind: str, folder: Path, steelyard: Any, tmp_path: Path) -> None:
-    result = sy.read(folder / f"{kind}.json")
+    result = sy.load(folder / f"{kind}.json")
     assert result.kind == kind
-    assert sy.read(result.to_dict()) == result
+    assert sy.load(result.to_dict()) == result
     if kind in ("gate", "plan", "pool", "drift"):  # the pages of the others are looked at in test_pages
         assert result.to_html().startswith("<!doctype html>")
     assert result.to_markdown()
@@ -107,7 +107,7 @@ def test_the_plan(kind: str, folder: Path) -> None:
 
 
 def test_any_model_of_a_lineup_against_any_other(folder: Path) -> None:
-    lineup = sy.read(folder / "lineup.json")
+    lineup = sy.load(folder / "lineup.json")
     assert isinstance(lineup, Lineup)
     assert model_names(lineup) == ("base", "ours", "small")
     ours = lineup["ours"]["mae"]
@@ -134,8 +134,8 @@ def test_any_model_of_a_lineup_against_any_other(folder: Path) -> None:
 
 
 def test_prompts_of_a_score(folder: Path) -> None:
-    score = sy.read(folder / "vlm-score.json")
-    comparison = sy.read(folder / "comparison.json")
+    score = sy.load(folder / "vlm-score.json")
+    comparison = sy.load(folder / "comparison.json")
     assert isinstance(comparison, Comparison)
     for model, baseline, sign in (
         ("named", "plain", 1), ("plain", "named", -1), ("plain", "constant", 1), ("plain", "blank", 1),
@@ -171,15 +171,15 @@ def test_the_commands(folder: Path, steelyard: Any, tmp_path: Path) -> None:
     assert f"small of {board}" in done.stdout
     done = steelyard("plan", board, "--model", "ours", "--target", "mae=1", "-o", "p.json", "-o", "p.md", "--json")
     assert done.returncode == 0, done.stderr
-    assert sy.read(tmp_path / "p.json").to_json() == done.stdout
+    assert sy.load(tmp_path / "p.json").to_json() == done.stdout
     assert "| `mae g` |" in (tmp_path / "p.md").read_text(encoding="utf-8")
     done = steelyard("plan", board, "--model", "ours", "-o", "p.tex")
     assert (done.returncode, done.stdout) == (2, "")
     assert "the ending names no format" in done.stderr
-    broken = sy.read(folder / "plan.json").to_dict()
+    broken = sy.load(folder / "plan.json").to_dict()
     broken["body"]["metrics"] = []
     with pytest.raises(sy.InputError, match=r"'body.metrics' is empty"):
-        sy.read(broken)
+        sy.load(broken)
 
 
 def test_stored_results_say_how_they_are_compared(folder: Path, tmp_path: Path, steelyard: Any) -> None:
@@ -188,7 +188,7 @@ def test_stored_results_say_how_they_are_compared(folder: Path, tmp_path: Path, 
         for kind, draws in (("plain", False), ("drawn", True)):
             sy.evaluate("weights", TRUTH, data, METRICS, save_draws=draws).to_json(tmp_path / f"{kind}_{name}.json")
     for kind, word in (("plain", "as if independent"), ("drawn", "paired")):
-        reports = [sy.read(tmp_path / f"{kind}_{name}.json") for name in "abc"]
+        reports = [sy.load(tmp_path / f"{kind}_{name}.json") for name in "abc"]
         made = compare_results(*reports[:2])  # type: ignore[arg-type]
         for text in (made.to_text(), made.to_markdown(), made.render("notebook")):
             assert f"weights: 60 dishes, {word}" in text
@@ -196,7 +196,7 @@ def test_stored_results_say_how_they_are_compared(folder: Path, tmp_path: Path, 
         assert done.returncode == 0, done.stderr
         assert f"weights: 60 dishes, 3 models, {word}" in done.stdout
         assert "rank" not in done.stdout
-        board = sy.read(tmp_path / f"{kind}.json")
+        board = sy.load(tmp_path / f"{kind}.json")
         assert isinstance(board, Lineup)
         assert board.names == tuple(f"{kind}_{name}.json" for name in "abc")
         assert board.comparisons[0]["mae"].difference == made["mae"].difference

@@ -33,7 +33,7 @@ def same(a: float, b: float) -> bool:
 @pytest.mark.parametrize("path", RESULTS, ids=named)
 def test_a_result_is_read_for_ever(path: Path) -> None:
     """It is read, shown, and written again with every value that it had."""
-    result = sy.read(path)
+    result = sy.load(path)
     assert result.to_text()
     assert result.to_markdown()
     missing: list[str] = []
@@ -57,7 +57,7 @@ def lost(old: Any, new: Any, at: str, missing: list[str]) -> None:
 def test_a_state_is_read_for_ever(path: Path) -> None:
     """It gives the values that its version reported, for every metric that it reported."""
     task = path.name.partition(".")[0]
-    report = sy.read(path.parent / f"{task}.report.json")
+    report = sy.load(path.parent / f"{task}.report.json")
     again = sy.Accumulator.load(path).report(list(report.scores), confidence=None)
     version = path.parent.name
     off = {

@@ -67,7 +67,7 @@ def test_types_that_no_result_holds() -> None:
 
 
 def test_results_that_no_run_gives(both: sy.Comparison) -> None:
-    lineup = sy.compare_all("weights", TRUTH, [A, B], ["mae"], draws=100)
+    lineup = sy.compare("weights", TRUTH, [A, B], metrics=["mae"], draws=100)
     assert replace(lineup, comparisons=()).faults() == {"comparisons": "is empty"}
     held = plan(both)
     empty = replace(held, metrics=(replace(held.metrics[0], curve=()),))

@@ -206,7 +206,7 @@ def test_every_kind_is_drawn() -> None:
 
 def kinds() -> dict[str, Any]:
     """A result of each kind that has live evidence, or the parts of one."""
-    compared = sy.compare_all("weights", TRUTH, [A, B, TRUTH], ["mae"], by=["food"], draws=DRAWS)
+    compared = sy.compare("weights", TRUTH, [A, B, TRUTH], metrics=["mae"], by=["food"], draws=DRAWS)
     made = sy.evaluate("weights", TRUTH, A, by=["food", ("food", "dish")], draws=DRAWS, save_draws=True)
     row = PromptScore("m", "direct", made, 6, 5, 0, {"ok": 5}, {}, {}, compared[0], 80.0, {"blank": compared[1]})
     scored = VlmScore("weights", (row,), (Pair("a", "b", "is it better?", 5, compared[0]),), 6, 0.95, 1)
@@ -324,7 +324,7 @@ def test_the_viewer_shows_every_kind(kind: str, tmp_path: Path) -> None:
 def test_the_command_takes_every_kind(tmp_path: Path, steelyard: Callable[..., Any]) -> None:
     for kind, result in every_kind().items():
         result.to_json(tmp_path / f"{kind}.json")
-        assert sy.read(tmp_path / f"{kind}.json") == result
+        assert sy.load(tmp_path / f"{kind}.json") == result
         shown = CliRunner().invoke(
             cli, ["report", str(tmp_path / f"{kind}.json"), "-o", str(tmp_path / f"{kind}.html")]
         )

@@ -28,7 +28,7 @@ nbclient = lazy("nbclient")
 SAMPLE = Path(str(files("steelyard") / "samples"))
 TRUTH, A, B = (str(SAMPLE / "weights" / name) for name in ("truth.csv", "model_a.csv", "model_b.csv"))
 REPORT = sy.evaluate("weights", TRUTH, A, ["mae", "bias"], by=["cuisine"], draws=100)
-LINEUP = sy.compare_all("weights", TRUTH, {"base": A, "ours <1>": B, "oracle": TRUTH}, ["mae"], draws=100)
+LINEUP = sy.compare("weights", TRUTH, {"base": A, "ours <1>": B, "oracle": TRUTH}, metrics=["mae"], draws=100)
 SCORES = [score for part in (REPORT.scores, *REPORT.slices["cuisine"].values()) for score in part.values()]
 HELD = {
     "slice": [None, None] + [f"cuisine={name}" for name in ("canteen", "home", "restaurant") for _ in range(2)],
@@ -156,7 +156,7 @@ def test_a_form_that_a_kind_has_not(tmp_path: Path, steelyard: Callable[..., Any
 
 def test_a_notebook_shows_results(tmp_path: Path) -> None:
     code = f"""import steelyard as sy
-sy.compare_all("weights", {TRUTH!r}, {{"base": {A!r}, "ours <1>": {B!r}, "oracle": {TRUTH!r}}}, ["mae"], draws=100)"""
+sy.compare("weights", {TRUTH!r}, {{"base": {A!r}, "ours <1>": {B!r}, "oracle": {TRUTH!r}}}, metrics="mae", draws=100)"""
     cells = [
         f'import steelyard as sy\nreport = sy.evaluate("weights", {TRUTH!r}, {A!r}, ["mae", "bias"], draws=100)\nreport',
         f'sy.compare("weights", {TRUTH!r}, {A!r}, {B!r}, ["mae"], draws=100)',

@@ -190,7 +190,7 @@ def test_pickled_and_read_back_reports_are_equal(name: str, tmp_path: Path) -> N
     assert pickle.loads(pickle.dumps(report)) == report
     assert_equal(pickle.loads(pickle.dumps(report.with_details())), name, repeats=False)
     report.to_json(tmp_path / "report.json", details=True)
-    again = sy.read(tmp_path / "report.json")
+    again = sy.load(tmp_path / "report.json")
     assert isinstance(again, Report)
     assert again == report
     assert again.to_dict() == report.to_dict(details=True)

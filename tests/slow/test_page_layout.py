@@ -106,7 +106,7 @@ LONG = "a model whose name is as long as a sentence, with_words_that_nothing_bre
 def test_models_side_by_side(task: str, tab: Page, tmp_path: Path) -> None:
     truth, a, b = sides(task)
     named = {"base": a, LONG: b, f"{LONG} again": a, "d": b}
-    lineup = sy.compare_all(task, truth, named, by=[SAMPLES[task].by], draws=100)
+    lineup = sy.compare(task, truth, named, by=[SAMPLES[task].by], draws=100)
     assert faults(tab, lineup, tmp_path / "r.html") == {}
     titles = tab.run(TITLES)
     assert len(titles) == len(set(titles)), sorted(title for title in titles if titles.count(title) > 1)

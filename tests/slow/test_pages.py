@@ -57,7 +57,7 @@ def quiet(page: Page) -> None:
 @pytest.mark.parametrize("task", ["weights", "labels", "boxes"])
 def test_comparisons_render(task: str, browser: Browser, tmp_path: Path) -> None:
     truth, a, b, by = sides(task)
-    sy.compare_all(task, truth, [a, b, a], by=[by], draws=100).to_html(tmp_path / "three.html")
+    sy.compare(task, truth, [a, b, a], by=[by], draws=100).to_html(tmp_path / "three.html")
     sy.compare(task, truth, a, b, draws=100).to_html(tmp_path / "two.html")
     for name in ("two", "three"):
         page = browser.open(tmp_path / f"{name}.html")
@@ -442,7 +442,7 @@ def test_nothing_that_a_result_holds_runs(browser: Browser, tmp_path: Path) -> N
     for task in ("labels", "captions", "ellipses"):
         data = json.loads(report_of(task).to_json(details=True))
         (tmp_path / "r.json").write_text(json.dumps(spoiled(data)))
-        sy.read(tmp_path / "r.json").to_html(tmp_path / "r.html")
+        sy.load(tmp_path / "r.json").to_html(tmp_path / "r.html")
         page = browser.open(tmp_path / "r.html")
         attacked(page)
         page.close()

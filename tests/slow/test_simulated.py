@@ -94,9 +94,9 @@ def test_a_family_of_models_and_metrics_keeps_its_level_and_finds_the_better_mod
     rng = np.random.default_rng(31)
     false = shown = by_holm = 0
     for k in range(FAMILIES):
-        equal = sy.compare_all("weights", *models(rng, 0.0), METRICS, draws=299, seed=k)
+        equal = sy.compare("weights", *models(rng, 0.0), metrics=METRICS, draws=299, seed=k)
         false += any(d.verdict in ("better", "worse") for one in equal.comparisons for d in one.differences.values())
-        lineup = sy.compare_all("weights", *models(rng, 0.25), METRICS, draws=299, seed=k)
+        lineup = sy.compare("weights", *models(rng, 0.25), metrics=METRICS, draws=299, seed=k)
         every = [list(one.differences.values()) for one in lineup.comparisons]
         assert 75 < every[0][0].family <= len(METRICS) * 5  # a metric that no swap moves is in no family
         shown += any(d.verdict == "better" for d in every[0])

@@ -54,7 +54,7 @@ def make_kinds(folder: Path) -> None:
         files = [f"{name}.csv" for name in ("small_1", "large_1", "small_2")]
         comparison = sy.compare("weights", "truth.csv", *files[:2], METRICS)
         comparison.to_json("comparison.json")
-        sy.compare_all("weights", "truth.csv", files, METRICS).to_json("lineup.json")
+        sy.compare("weights", "truth.csv", files, metrics=METRICS).to_json("lineup.json")
         report = sy.evaluate("weights", "truth.csv", files[0], METRICS)
         sy.gate(report, "mae > 30").to_json("gate.json")
         plan(comparison).to_json("plan.json")

@@ -240,7 +240,7 @@ def test_the_chart_is_to_scale(server: Server, folder: Path) -> None:
     drawing = page.split('class="plot wide"')[1].split("</svg>")[0]
     marks = re.findall(r'<a href="/\S+/run/(\w+)"[^>]*class="c(\d)">.*?<circle cx="([\d.]+)" cy="([\d.]+)"', drawing)
     assert len(marks) == 14
-    values = {run_id(path.name): sy.read(path)["mae"].value for path in folder.glob("*_[1-7].json")}
+    values = {run_id(path.name): sy.load(path)["mae"].value for path in folder.glob("*_[1-7].json")}
     points = [(values[run], float(x), float(y), colour) for run, colour, x, y in marks]
     (low, _, y_low, _), (high, _, y_high, _) = min(points), max(points)
     for value, _, y, _ in points:
@@ -273,7 +273,7 @@ def test_runs_compared(server: Server, folder: Path) -> None:
     asked = "&".join(f"run={run_id(name)}" for name in reversed(chosen))
     page = unescape(server.get(f"/compare?{asked}").text)
     assert "<h1>4 runs compared</h1>" in page
-    reports = [sy.read(folder / name) for name in ["large_1.json", "small_1.json", "large_7.json", "small_7.json"]]
+    reports = [sy.load(folder / name) for name in ["large_1.json", "small_1.json", "large_7.json", "small_7.json"]]
     lineup = compare_many(reports)  # type: ignore[arg-type]
     assert page.count("the one to beat") == len(METRICS)
     assert [names.b.request.tags["model"] for names in lineup.comparisons] == ["small", "large", "small"]

@@ -114,7 +114,7 @@ def test_from_a_file_to_a_score(tmp_path: Path, steelyard) -> None:
     for part in ("dog", "yn_accuracy", "count_exact", "no answer from 2 readings: 2 no_number"):
         assert part in " ".join(done.stdout.split())
     assert "constant guess" not in done.stdout
-    result = api.read(tmp_path / "s.json")
+    result = api.load(tmp_path / "s.json")
     rows = {row.prompt: row for row in result.rows}
     assert (result.task, result.frames) == ("answers", 8)
     assert rows["dog"].report["yn_accuracy"].value == 1

@@ -581,7 +581,7 @@ def test_without_intervals_and_quietly(tmp_path: Path, steelyard) -> None:
     done = steelyard("vlm", "score", "run", "--ci", "none", "-q", "-o", "score.json")
     assert (done.returncode, done.stderr) == (0, "")
     assert "mae_overall" in done.stdout
-    result = api.read(tmp_path / "score.json")
+    result = api.load(tmp_path / "score.json")
     assert result.confidence is None
     assert all(s.interval is None for row in result.rows for s in row.report.scores.values())
     done = steelyard("vlm", "score", "run", "--ci", "much")

@@ -174,7 +174,7 @@ def test_effort_by_hand(folder: Path) -> None:
             assert part in shown
     data = json.loads(result.to_json())
     assert data["body"]["rows"][0]["effort"]["cost"] == pytest.approx(13 * EACH)
-    assert sy.read(result.to_dict()) == result
+    assert sy.load(result.to_dict()) == result
     plain = score(folder / "run", "mae_overall")
     assert plain.rows[0].effort.cost is None
     assert "EUR" not in plain.to_text()
@@ -228,9 +228,9 @@ def test_plan_takes_it(folder: Path, stored: Path, steelyard, tmp_path: Path) ->
 def test_compare_takes_it(stored: Path, steelyard) -> None:
     within = steelyard("compare", stored, "--model", "direct+name", "--baseline", "direct", "--json")
     assert within.returncode == 0, within.stderr
-    made = sy.read(json.loads(within.stdout))
+    made = sy.load(json.loads(within.stdout))
     assert made["mae_overall"].difference == -6
-    assert made.differences == sy.read(stored).pairs[0].comparison.differences
+    assert made.differences == sy.load(stored).pairs[0].comparison.differences
     assert (made.a.name, made.b.name) == ("direct", "direct+name")
     two = steelyard("compare", stored, stored, "--baseline", "direct", "--model", "direct+name")
     assert two.returncode == 0, two.stderr
@@ -261,13 +261,13 @@ def test_evaluate_and_compare_take_what_parse_writes(folder: Path, steelyard) ->
     assert took == {("1", "90", "2", "0.5"), ("2", "180", "4", "1.0")}
     args = ["--by", "site", "-m", "mae_overall", "--missing", "skip", "--json"]
     one = steelyard("evaluate", "sequences", "sides/truth.csv", "sides/scripted--direct.csv", *args)
-    report = sy.read(json.loads(one.stdout))
+    report = sy.load(json.loads(one.stdout))
     row = score(folder / "run", "mae_overall", by=["site"]).rows[0]
     assert report.scores == row.report.scores
     assert report.slices == row.report.slices
     both = ["sides/truth.csv", "sides/scripted--direct.csv", "sides/scripted--direct+name.csv"]
     two = steelyard("compare", "sequences", *both, "-m", "mae_overall", "--json")
-    assert sy.read(json.loads(two.stdout))["mae_overall"].difference == -6
+    assert sy.load(json.loads(two.stdout))["mae_overall"].difference == -6
 
 
 def test_own_questions_are_written_as_answers(tmp_path: Path, steelyard) -> None:
@@ -283,7 +283,7 @@ def test_own_questions_are_written_as_answers(tmp_path: Path, steelyard) -> None
         assert {row["answer"] for row in csv.DictReader(file)} == {"yes"}
     args = ["sides/dog-truth.csv", "sides/scripted--dog.csv", "-m", "yn_accuracy", "--json"]
     done = steelyard("evaluate", "answers", *args)
-    assert sy.read(json.loads(done.stdout))["yn_accuracy"].value == 1
+    assert sy.load(json.loads(done.stdout))["yn_accuracy"].value == 1
 
 
 def test_the_command_takes_the_settings(folder: Path, steelyard, tmp_path: Path) -> None:
@@ -294,6 +294,6 @@ def test_the_command_takes_the_settings(folder: Path, steelyard, tmp_path: Path)
     done = steelyard("vlm", "score", folder / "run", *args, "--save-draws", "-o", "s.json", "-o", "s.html")
     assert done.returncode == 0, done.stderr
     assert "18.20 EUR" in done.stdout
-    made: Any = sy.read(tmp_path / "s.json").rows[0].report
+    made: Any = sy.load(tmp_path / "s.json").rows[0].report
     assert (made.request.cluster, made.request.by) == ("person", (("site", "food"),))
     assert made["mae_overall"].draws is not None

@@ -171,7 +171,7 @@ def compare(
     if level is None:
         raise Conflict("a comparison needs a confidence level", remedy="Leave --ci out, or write --ci 0.95.")
     choices: dict[str, Any] = {
-        "by": [tuple(name.strip() for name in names.split(",")) for names in by],
+        "by": by,
         "confidence": level,
         "draws": draws,
         "seed": seed,
@@ -204,5 +204,5 @@ def compare(
     if against or pair_runs or fixed or like:
         raise Conflict("--against, --pair-runs, --fixed and --like are for several runs", remedy="Add --runs.")
     shown: dict[str, Any] = {"pairs": pairs} if pairs and len(b) > 1 else {}
-    lineup = api.compare_all(task, truth, parse_models([a, *b]), list(metrics) or None, proxy=proxy, **choices)
+    lineup = api.compare(task, truth, parse_models([a, *b]), metrics=list(metrics) or None, proxy=proxy, **choices)
     put_out(lineup if len(b) > 1 else lineup[0], as_json, output, html=html, figures=figures, **shown)

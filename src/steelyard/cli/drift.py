@@ -32,5 +32,4 @@ def drift(old: str, new: str, by: str, html: str | None, output: tuple[str, ...]
     from steelyard.gating.drift import drift as make_drift
 
     check_written(output, html)
-    columns = tuple(name.strip() for name in by.split(",")) if by else ()
-    write_result(make_drift(old, new, by=columns), output, html, as_json)
+    write_result(make_drift(old, new, by=by), output, html, as_json)

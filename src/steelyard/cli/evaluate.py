@@ -161,7 +161,7 @@ def evaluate(
         refuse_together("--judge-correction rates", True, {"--label-probability": label_probability})
         refuse_together("--judge-correction rates", True, {"--cluster": cluster, "--by": by})
     choices: dict[str, Any] = {
-        "by": [tuple(name.strip() for name in names.split(",")) for names in by],
+        "by": by,
         "confidence": parse_confidence(confidence),
         "draws": draws,
         "seed": seed,

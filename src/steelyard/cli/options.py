@@ -32,7 +32,7 @@ from steelyard.core.errors import (
 from steelyard.core.options import Option
 from steelyard.core.progress import steps, use_progress
 from steelyard.core.request import FACTORS, FIXED, LIKE, SEQUENCES
-from steelyard.io.dialect import use_csv
+from steelyard.io.dialect import csv_dialect
 from steelyard.results.registry import CHECK_FIGURES, load
 from steelyard.results.result import Result
 
@@ -161,7 +161,7 @@ def hold_dialect(ctx: click.Context, param: click.Parameter, value: str | None) 
     if value is not None:
         said = ctx.meta.setdefault(_DIALECT, {})
         said[param.name] = value
-        ctx.with_resource(use_csv(**said))
+        ctx.with_resource(csv_dialect(said.get("delimiter"), said.get("decimal")))
 
 
 def says_dialect() -> bool:

@@ -37,7 +37,7 @@ def report(result: str, output: tuple[str, ...], figures: str | None, pairs: boo
     check_outputs(output, figures=figures)
     if any(name.lower().endswith(".json") for name in output):
         raise CannotWrite("a report is not written as JSON again", remedy="Use .html, .md, .tex, .csv or .xlsx.")
-    outcome = api.read(result)
+    outcome = api.load(result)
     for name in output:  # before the first is written
         form = WRITERS[Path(name).suffix.lower()].removeprefix("to_")
         renderer(outcome.kind, "sheets" if form == "excel" else form)

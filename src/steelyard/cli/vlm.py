@@ -329,9 +329,8 @@ def score(
     for name in output:
         if Path(name).suffix.lower() not in writers:
             raise CannotWrite(f"cannot write '{name}': the ending names no format", remedy="Use .json, .md or .html.")
-    crossed = [tuple(name.strip() for name in names.split(",")) for names in by]
     level = parse_confidence(confidence)
-    result = score_run(folders, metrics or None, task=task, confidence=level, by=crossed, **settings)
+    result = score_run(folders, metrics or None, task=task, confidence=level, by=by, **settings)
     for name in output:
         ending = Path(name).suffix.lower()
         getattr(result, writers[ending])(name, **({"images": thumbnails} if ending == ".html" else {}))

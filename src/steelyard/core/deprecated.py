@@ -25,6 +25,18 @@ def adopt_renamed(cls: type, base: type, renamed: Mapping[str, str]) -> None:
         setattr(cls, new, own)
 
 
+class RenamedKeywords(type):
+    """Metaclass of values whose constructor accepts the old names of fields (`Renamed`), with a warning."""
+
+    def __call__(cls, *values: Any, **named: Any) -> Any:
+        """Make an instance, with old names of fields replaced by the new ones."""
+        for old in [name for name in named if isinstance(getattr(cls, name, None), Renamed)]:
+            new = getattr(cls, old).new
+            warn_renamed(f"{cls.__name__}({old}=...)", f"{cls.__name__}({new}=...)")
+            named[new] = named.pop(old)
+        return super().__call__(*values, **named)
+
+
 class Renamed:
     """A deprecated attribute: reading it returns the attribute that has the new name."""
 

@@ -38,7 +38,7 @@ FIXED: tuple[Fixed, ...] = ("runs", "items")
 RunDf = Literal["satterthwaite", "hillis"]
 RunCovariance = Literal["jackknife", "delong"]
 LIKE: Mapping[str, RunCovariance] = {"or-dbm": "jackknife", "mrmcaov-delong": "delong"}  # both with Hillis's df
-By = Sequence[str | Sequence[str]]
+By = str | Sequence[str | Sequence[str]]
 Metrics = Sequence[str | Metric] | str | Metric | None
 # Settings that do not say how data are read and joined.
 NOT_OF_READING = (
@@ -51,7 +51,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Settings(TypedDict, total=False):
-    """The settings that `evaluate`, `compare`, `Accumulator` and `evaluate_shards` share, as keyword arguments."""
+    """The settings that `evaluate`, `compare`, `Accumulator` and `evaluate_shards` share, as keyword arguments.
+
+    `delimiter` and `decimal` say how text files are parsed, and are not part of a `Request`.
+    """
 
     by: By
     missing: str | None
@@ -71,6 +74,8 @@ class Settings(TypedDict, total=False):
     strata: str | None
     sequence: str | None
     tags: Mapping[str, str] | None
+    delimiter: str | None
+    decimal: str | None
 
 
 @frozen
@@ -193,7 +198,7 @@ class Request:
         request = cls(
             task,
             _listed(metrics),
-            _crossings(given.pop("by", ())),
+            tuple(crossed_columns(columns) for columns in _several(given.pop("by", ()), "by")),
             columns=_mapping(given.pop("columns", None), "columns", "{'weight': 'grams'}"),
             options=_mapping(given.pop("options", None), "options", "{'angle': 'radians'}"),
             explain=_tools(given.pop("explain", ())),
@@ -380,14 +385,13 @@ def _listed(metrics: Metrics) -> tuple[str | Metric, ...] | None:
     return listed
 
 
-def _crossings(by: By) -> tuple[tuple[str, ...], ...]:
-    """The columns of each slicing, several where they are crossed."""
-    given = _several(by, "by")
-    columns = [(one,) if isinstance(one, str) else tuple(one) if isinstance(one, Sequence) else () for one in given]
-    for one, names in zip(given, columns, strict=True):
-        if not names or not all(isinstance(name, str) and name for name in names):
-            raise MissingColumn(f"{one!r} names no column to slice by", remedy="Give names of columns as texts.")
-    return tuple(columns)
+def crossed_columns(given: Any) -> tuple[str, ...]:
+    """The columns of one slicing: a text that joins them by commas, or a sequence of names."""
+    split = given.split(",") if isinstance(given, str) else ()
+    columns = tuple(name.strip() for name in split) or (tuple(given) if isinstance(given, Sequence) else ())
+    if not columns or not all(isinstance(name, str) and name for name in columns):
+        raise MissingColumn(f"{given!r} names no column to slice by", remedy="Give names of columns as texts.")
+    return columns
 
 
 def _mapping(given: Any, name: str, example: str) -> dict[str, Any]:
@@ -420,7 +424,7 @@ def takes_settings(*left_out: str) -> Callable[[F], F]:
     defaults = {one.name: one for one in fields(Request)}
 
     def shown(name: str) -> inspect.Parameter:
-        default = defaults[name].default
+        default = defaults[name].default if name in defaults else None
         value = None if default is MISSING else default
         return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
 

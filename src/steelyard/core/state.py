@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from steelyard.core.block import Block, CellsBlock, MomentsBlock, SumBlock
+from steelyard.core.deprecated import Renamed
 from steelyard.core.distinct import DISTINCT_FROM
 from steelyard.core.errors import DuplicateKey, Incompatible, InvalidSpec, first_few
 from steelyard.core.frozen import frozen
@@ -133,6 +134,7 @@ class State:
     units: Units
     facts: Metadata
     blocks: Mapping[Statistic, Block]
+    counted = Renamed("aggregated")
 
     def __len__(self) -> int:
         return len(self.units)

@@ -132,7 +132,7 @@ def _shares(values: Array, table: Table, column: str) -> Floats:
     shares = np.empty(len(values))
     for i, value in enumerate(values.tolist()):
         try:
-            shares[i] = float(value)
+            shares[i] = table.number(value)
         except (TypeError, ValueError):
             shares[i] = math.nan
         if not 0 <= shares[i] <= 1:

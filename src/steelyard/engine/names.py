@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.core.errors import InvalidValue, TooLarge
+from steelyard.core.metric import Metric
 
 LONGEST = 120
 IN_MEMORY = "predictions"  # the source of data that no file holds
@@ -16,11 +17,17 @@ _ENDINGS = re.compile(r"(\.gz|\.zst|\.bz2|\.xz)?\Z", re.IGNORECASE)
 
 def named_models(predictions: Sequence[Any] | Mapping[str, Any]) -> tuple[list[Any], list[str] | None]:
     """The predictions of all models, and their names where they have any."""
+    models = list(predictions.values()) if isinstance(predictions, Mapping) else list(predictions)
+    for model in models:
+        if isinstance(model, Metric) or (isinstance(model, list | tuple) and all(isinstance(m, str) for m in model)):
+            raise InvalidValue(
+                f"{model!r} is not the predictions of a model", remedy="Give metrics by name: metrics=..."
+            )
     if not isinstance(predictions, Mapping):
-        return list(predictions), None
+        return models, None
     for name in predictions:
         check_name(name)
-    return list(predictions.values()), list(predictions)
+    return models, list(predictions)
 
 
 def check_name(name: object) -> None:

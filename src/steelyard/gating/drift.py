@@ -12,6 +12,7 @@ import numpy as np
 
 from steelyard.core.counts import count_text
 from steelyard.core.errors import Incompatible, InvalidResult, MissingData, first_few
+from steelyard.core.request import crossed_columns
 from steelyard.core.slice import Slice, slice_key, slice_text
 from steelyard.engine.differences import DifferenceEstimate, by_intervals, degrees_of_freedom, standard_error
 from steelyard.engine.families import UnjudgedDifference, judged
@@ -33,8 +34,8 @@ def drift(old: Source, new: Source, *, by: By = (), names: Sequence[str] = ("old
     """Hold a model's result on a new test set against that on an old one: `drift("march.json", "may.json")`.
 
     The two sets have units of their own, so the test is Welch's. `by` names a column that both results were sliced by,
-    or several crossed: the new set is then weighed to the old mix of its groups, and the rest is shown as the mix. That
-    takes results made with `save_influences`, and metrics that are means over units.
+    or several crossed ("site,size"): the new set is then weighed to the old mix of its groups, and the rest is shown as
+    the mix. That takes results made with `save_influences`, and metrics that are means over units.
     """
     held, called, edited = _read((old, new), names)
     before, after = held
@@ -43,8 +44,7 @@ def drift(old: Source, new: Source, *, by: By = (), names: Sequence[str] = ("old
     if not shared:
         raise Incompatible("the two results share no metric", remedy="Evaluate both with the same metrics.")
     confidence = after.request.confidence or before.request.confidence or 0.95
-    columns = (by,) if isinstance(by, str) and by else tuple(by)
-    mix = _Mix(before, after, called, slice_key(columns)) if columns else None
+    mix = _Mix(before, after, called, slice_key(crossed_columns(by))) if by else None
     notes = [*edited, *_notes(before, after, called), *(mix.notes if mix else [])]
     made, plain, rest = [], {}, {}
     for spec in shared:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 
+from steelyard.core.deprecated import warn_renamed
 from steelyard.core.errors import InvalidSetting
 from steelyard.core.frozen import frozen
 
@@ -33,9 +34,18 @@ def asked() -> Dialect:
     return _ASKED.get()
 
 
+def use_csv(*, delimiter: str | None = None, decimal: str | None = None) -> contextlib.AbstractContextManager[None]:
+    """Deprecated: `evaluate` and the other functions that read files take `delimiter` and `decimal`."""
+    warn_renamed("steelyard.use_csv", "the arguments delimiter and decimal of the functions that read files")
+    return csv_dialect(delimiter, decimal)
+
+
 @contextlib.contextmanager
-def use_csv(*, delimiter: str | None = None, decimal: str | None = None) -> Iterator[None]:
-    """Read text tables so inside the block: `delimiter` is a character or its name, `decimal` "comma" or "point"."""
+def csv_dialect(delimiter: str | None, decimal: str | None) -> Iterator[None]:
+    """Parse text tables so inside the block: `delimiter` is a character or its name, `decimal` "comma" or "point"."""
+    if delimiter is None and decimal is None:
+        yield
+        return
     if delimiter is not None:
         delimiter = NAMES.get(delimiter, delimiter)
         if len(delimiter) != 1 or delimiter in '"\r\n' or delimiter.isalnum():

@@ -28,6 +28,10 @@ class Table:
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
 
+    def number(self, value: Any) -> float:
+        """A cell as a number; ValueError or TypeError where it is none."""
+        return float(value.replace(",", ".") if self.decimal == "," and isinstance(value, str) else value)
+
     def place(self, row: int) -> str:
         """Where a row stands, for a message."""
         if self.lines is None:

@@ -47,7 +47,7 @@ from steelyard.io.container import (
     unfit,
     write_container,
 )
-from steelyard.io.dialect import reading_notes
+from steelyard.io.dialect import csv_dialect, reading_notes
 from steelyard.io.options import resolve_options
 from steelyard.io.sources import read_sides
 from steelyard.io.state import SIDES, pack_records, unpack_records
@@ -77,15 +77,16 @@ class Accumulator:
 
     `update` takes what `evaluate` takes, for some of the units, each whole; `merge` takes over another accumulator,
     which may come from another process (`save` and `load`, `to_bytes` and `from_bytes`, or pickle); `report` evaluates
-    all that was gathered. A unit that came twice counts once; where its two copies differ, that is an error, unless
-    `on_conflict="keep"` says that one of them is kept by its contents (a model that is not deterministic, behind a
-    sampler that repeats units to fill its last batch).
+    all that was gathered. In the habit of torchmetrics, `update` also takes `preds=` and `target=`, `compute` is
+    `report`, and `reset` removes all batches. A unit that came twice counts once; if its two copies differ, that is an error,
+    unless `on_conflict="keep"` says that one of them is kept by its contents (a model that is not deterministic, behind
+    a sampler that repeats units to fill its last batch).
 
     With `device` ("cuda", "cpu") tensors are counted where they are, and nothing waits for the device before `report`;
     only the counts are kept. `labels` and `segmentation` can be counted.
     """
 
-    @takes_settings("explain", "adjust", "margin", "superiority")
+    @takes_settings("explain", "adjust", "margin", "superiority", "delimiter", "decimal")
     def __init__(
         self, task: str, *, on_conflict: str = "error", device: Any = None, **settings: Unpack[Settings]
     ) -> None:
@@ -106,8 +107,17 @@ class Accumulator:
         self.compacted: Compacted | None = None
         self.counter = None if device is None else counter_of(self.task, self.request, self.options, device)
 
-    def update(self, truth: Any, predictions: Any = None) -> None:
-        """Take one batch. The data are copied: buffers may be used again."""
+    def update(
+        self, truth: Any = None, predictions: Any = None, *, target: Any = None, preds: Any = None,
+        delimiter: str | None = None, decimal: str | None = None,
+    ) -> None:  # fmt: skip
+        """Add one batch. The data are copied: buffers may be reused.
+
+        `target` and `preds` are other names of `truth` and `predictions`, as torchmetrics has them; `delimiter` and
+        `decimal` are those of `evaluate`.
+        """
+        truth = _given_once("truth", truth, "target", target)
+        predictions = _given_once("predictions", predictions, "preds", preds)
         if self.counter is not None:
             self.counter.update(truth, predictions, self._seen)
             self._seen += 1
@@ -117,7 +127,7 @@ class Accumulator:
                 "the accumulator is compacted and takes no more batches",
                 remedy="Gather them in another one, compact it alike, and merge.",
             )
-        with reading_notes() as said:
+        with reading_notes() as said, csv_dialect(delimiter, decimal):
             sides = read_sides(self.task, truth, predictions, self.request.columns, self.options)
         self._read_notes |= dict.fromkeys([*getattr(sides[0], "notes", ()), *said])
         named = (f"batch {self._seen}, truth", f"batch {self._seen}, predictions")
@@ -156,6 +166,10 @@ class Accumulator:
         made = Accumulator(self.task.name, on_conflict=self.on_conflict, device=device, options=self.request.options)
         made.request, made.options = self.request, self.options
         return made
+
+    def reset(self) -> None:
+        """Remove all batches, as at the start of an epoch; the settings stay."""
+        self.__dict__.update(self.empty().__dict__)
 
     def __len__(self) -> int:
         """How many batches came since the last were gathered into one."""
@@ -196,6 +210,10 @@ class Accumulator:
         data = measure_records(self.task, request, self.options, truth, prediction)
         report = report_of(self.task, request, data, findings(data, self.task.name))
         return replace(report, notes=(*self._read_notes, *report.notes, *self._notes()))
+
+    def compute(self, metrics: Metrics = None, **settings: Unpack[Resampling]) -> Report:
+        """The report, under the name that torchmetrics has for it: `accumulator.compute()["mae"].value`."""
+        return self.report(metrics, **settings)
 
     def compact(self, metrics: Metrics = None) -> None:
         """Keep only what these metrics need of each unit, or those of the default set.
@@ -362,6 +380,13 @@ def _own(records: Records, named: str) -> Records:
     columns = {name: np.array(column) for name, column in records.columns.items()}
     other = {name: np.array(column) for name, column in records.other.items()}
     return replace(records, columns=columns, other=other, place=RowLocation(named), source=named)
+
+
+def _given_once(name: str, value: Any, other: str, same: Any) -> Any:
+    """The value of an argument that has two names."""
+    if value is not None and same is not None:
+        raise TypeError(f"update() got both '{name}' and '{other}', which are two names of one argument")
+    return same if value is None else value
 
 
 def _once(ids: Sequence[Array]) -> list[Array]:

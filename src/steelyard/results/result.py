@@ -8,7 +8,7 @@ from importlib import import_module
 from os import PathLike
 from typing import Any, ClassVar, Self
 
-from steelyard.core.deprecated import Renamed
+from steelyard.core.deprecated import Renamed, RenamedKeywords
 from steelyard.core.errors import NotInstalled
 from steelyard.core.visible import visible
 from steelyard.results.details import NONE, Details, DetailsData, StoredDetails
@@ -18,7 +18,7 @@ from steelyard.results.registry import CHECK_FIGURES, EXPORT, SHEETS, has_form, 
 Path = str | PathLike[str]
 
 
-class Result:
+class Result(metaclass=RenamedKeywords):
     """Base of all results: plain data that compare, pickle and are read back equal; details lie beside them."""
 
     kind: ClassVar[str]

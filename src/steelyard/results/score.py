@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from numpy.typing import NDArray
 
-from steelyard.core.deprecated import Renamed
+from steelyard.core.deprecated import Renamed, RenamedKeywords
 from steelyard.core.errors import SteelyardError, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.slice import Slice
@@ -104,7 +104,7 @@ class ClusterVariance:
 
 
 @frozen
-class Score:
+class Score(metaclass=RenamedKeywords):
     """A metric's value with its interval, on how many units it stands, and what was left out.
 
     `value` is nan where undefined, and then `undefined_reason` says why. `interval` is None where it was not requested
@@ -194,7 +194,7 @@ class Superiority:
 
 
 @frozen
-class Difference:
+class Difference(metaclass=RenamedKeywords):
     """Model B against model A on the same units: `difference` is B minus A.
 
     For a metric whose best value is zero (bias) the difference is that of the distances from zero. `p` is the

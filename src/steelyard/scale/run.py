@@ -49,7 +49,7 @@ from steelyard.scale.shards import Pattern, damaged, find_shards, state_path, wo
 Progress = Callable[[str, int, int], None]
 
 
-@takes_settings("explain", "adjust", "margin", "superiority")
+@takes_settings("explain", "adjust", "margin", "superiority", "delimiter", "decimal")
 def evaluate_shards(
     task: str,
     truth: Pattern,

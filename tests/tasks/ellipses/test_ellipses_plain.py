@@ -86,7 +86,7 @@ def test_a_distance_of_ones_own_has_intervals_comparisons_and_pages(tmp_path: Pa
     assert low < report["score(distance=centres, t=4)"].value < high
     report.to_json(tmp_path / "r.json")
     report.to_html(tmp_path / "r.html")
-    assert sy.read(tmp_path / "r.json") == report
+    assert sy.load(tmp_path / "r.json") == report
     assert sy.compare("ellipses", many[0], many[1], many[0], [metric], draws=200).differences
 
 

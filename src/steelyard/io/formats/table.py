@@ -194,7 +194,7 @@ def _column(table: Table, rows: Array, name: str, *, empty: bool = False) -> Arr
     for i, row in enumerate(rows.tolist()):
         text = _text(values[row])
         try:
-            numbers[i] = float(text) if text or not empty else np.nan
+            numbers[i] = table.number(text) if text or not empty else np.nan
             good = np.isfinite(numbers[i]) or (empty and not text)
         except ValueError:
             good = False
