@@ -56,7 +56,7 @@ def test_compare_all_is_an_alias() -> None:
 def test_compare_says_where_models_and_metrics_go() -> None:
     for metrics in (["mae"], sy.metrics("weights")[0]):
         _, _, remedy = refused_parts(sy.compare, "weights", TRUTH, [OFF_BY_20, OFF_BY_10], metrics)
-        assert remedy == "Give metrics by name: metrics=..."
+        assert remedy == "Give metrics as metrics=..."
     with pytest.raises(InvalidValue):
         sy.compare("weights", TRUTH, [OFF_BY_20], metrics="mae")
     with pytest.raises(Conflict):

@@ -56,7 +56,7 @@ def test_truth_is_read_for_the_first_model_only(task: str, tmp_path: Path) -> No
         for name, model in {"A": a, "B": b}.items()
     }
     with after_first_reading(lambda: spoil(truth)):
-        lineup = sy.compare_all(task, truth, {"A": a, "B": b, "C": a}, metric, draws=100, options=options)
+        lineup = sy.compare(task, truth, {"A": a, "B": b, "C": a}, metrics=metric, draws=100, options=options)
     first, second = lineup.comparisons
     for spec, difference in first.differences.items():
         assert (difference.a.value, difference.b.value) == (expected["A"][spec].value, expected["B"][spec].value)
@@ -83,7 +83,7 @@ def test_truth_is_read_once_for_runs_of_two_models(tmp_path: Path) -> None:
 
 def test_notes_on_reading_the_truth_stand_in_the_comparison(tmp_path: Path) -> None:
     truth, models = write_weights(tmp_path)
-    lineup = sy.compare_all("weights", truth, models, "mae", draws=100)
+    lineup = sy.compare("weights", truth, models, metrics="mae", draws=100)
     for comparison in lineup.comparisons:
         assert [note for note in comparison.notes if "decimal commas" in note] == [
             f"{truth}: column 'weight' is read with decimal commas."

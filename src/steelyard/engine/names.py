@@ -19,10 +19,9 @@ def named_models(predictions: Sequence[Any] | Mapping[str, Any]) -> tuple[list[A
     """The predictions of all models, and their names where they have any."""
     models = list(predictions.values()) if isinstance(predictions, Mapping) else list(predictions)
     for model in models:
-        if isinstance(model, Metric) or (isinstance(model, list | tuple) and all(isinstance(m, str) for m in model)):
-            raise InvalidValue(
-                f"{model!r} is not the predictions of a model", remedy="Give metrics by name: metrics=..."
-            )
+        texts = isinstance(model, list | tuple) and len(model) and all(isinstance(value, str) for value in model)
+        if texts or isinstance(model, Metric):
+            raise InvalidValue(f"{model!r} is not the predictions of a model", remedy="Give metrics as metrics=...")
     if not isinstance(predictions, Mapping):
         return models, None
     for name in predictions:

@@ -78,9 +78,9 @@ class Accumulator:
     `update` takes what `evaluate` takes, for some of the units, each whole; `merge` takes over another accumulator,
     which may come from another process (`save` and `load`, `to_bytes` and `from_bytes`, or pickle); `report` evaluates
     all that was gathered. In the habit of torchmetrics, `update` also takes `preds=` and `target=`, `compute` is
-    `report`, and `reset` removes all batches. A unit that came twice counts once; if its two copies differ, that is an error,
-    unless `on_conflict="keep"` says that one of them is kept by its contents (a model that is not deterministic, behind
-    a sampler that repeats units to fill its last batch).
+    `report`, and `reset` removes all batches. A unit that came twice counts once; if its two copies differ, that is an
+    error, unless `on_conflict="keep"` says that one of them is kept by its contents (a model that is not deterministic,
+    behind a sampler that repeats units to fill its last batch).
 
     With `device` ("cuda", "cpu") tensors are counted where they are, and nothing waits for the device before `report`;
     only the counts are kept. `labels` and `segmentation` can be counted.
