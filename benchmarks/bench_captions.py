@@ -29,7 +29,7 @@ table(
             + """
 from steelyard import _native
 from steelyard.language import tables
-from steelyard.language.texts import pack
+from steelyard.language.tokens import pack
 distinct = list(dict.fromkeys(candidates + [t for texts in truth for t in texts]))[:20000]
 block = pack(distinct)
 tables.parser(), tables.lemmas()
@@ -46,7 +46,7 @@ table(
             "overlap(candidates, flat, starts)",
             TEXTS
             + """
-from steelyard.tasks.captions.columns import overlap
+from steelyard.tasks.captions.ngrams import overlap
 flat = [t for texts in truth for t in texts]
 starts = np.arange(0, len(flat) + 1, references, dtype=np.int64)
 """,

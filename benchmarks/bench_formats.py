@@ -25,7 +25,7 @@ from measure import Run, record, sized
 
 import steelyard as sy
 from steelyard.io.formats.convert import read_dataset
-from steelyard.io.formats.read_options import ReadOptions
+from steelyard.io.formats.format import ReadOptions
 from steelyard.io.formats.sizes import picture_size
 
 IMAGES, CLASSES, OBJECTS, DETECTIONS = sized(2_000, 20), 20, sized(16_000, 160), sized(50_000, 500)

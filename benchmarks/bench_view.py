@@ -25,7 +25,7 @@ from steelyard.view.folder import Folder
 from steelyard.view.listing import list_page
 from steelyard.view.query import parse_query
 from steelyard.view.runs import Runs
-from steelyard.view.site import Site
+from steelyard.view.frame import Site
 from steelyard.view.units import Images
 
 def page(query=""):

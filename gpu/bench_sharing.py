@@ -25,7 +25,7 @@ if "steelyard" not in sys.modules:  # only modules that are plain Python are use
     package.__path__ = [str(SOURCE)]
     sys.modules["steelyard"] = package
 
-from steelyard.vlm.hf_share import Sharing  # noqa: E402
+from steelyard.vlm.hf import Sharing  # noqa: E402
 
 DEVICE = sys.argv[sys.argv.index("--device") + 1] if "--device" in sys.argv else "cpu"
 SMALL = "--small" in sys.argv or DEVICE == "cpu"

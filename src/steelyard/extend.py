@@ -41,9 +41,7 @@ from steelyard.core.table import Table
 from steelyard.core.task import Policy, Task
 from steelyard.core.weights import Entries, Floats, ratio
 from steelyard.io.formats.dataset import Category, Dataset, Gatherer, Picture
-from steelyard.io.formats.format import Format
-from steelyard.io.formats.read_options import ReadOptions
-from steelyard.io.formats.write_options import Loss, WriteOptions
+from steelyard.io.formats.format import Format, Loss, ReadOptions, WriteOptions
 
 __all__ = [
     "COUNT",

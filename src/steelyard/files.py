@@ -13,8 +13,7 @@ from steelyard.core.errors import InvalidSetting, UnknownTask
 from steelyard.io.dialect import csv_dialect
 from steelyard.io.formats import convert as converting
 from steelyard.io.formats.convert import Conversion
-from steelyard.io.formats.read_options import ReadOptions
-from steelyard.io.formats.write_options import WriteOptions
+from steelyard.io.formats.format import ReadOptions, WriteOptions
 from steelyard.io.options import resolve_options
 from steelyard.tasks.boxes3d.convert import FORMATS as SOLID
 from steelyard.tasks.boxes3d.convert import convert_solid

@@ -15,7 +15,7 @@ from support.paths import ROOT
 
 import steelyard as sy
 from steelyard.io.formats.convert import convert
-from steelyard.io.formats.write_options import WriteOptions
+from steelyard.io.formats.format import WriteOptions
 
 jsonschema = lazy("jsonschema")
 

@@ -16,8 +16,7 @@ from support.paths import ROOT
 import steelyard as sy
 from steelyard.io.formats.convert import Conversion, convert, read_dataset
 from steelyard.io.formats.dataset import Dataset
-from steelyard.io.formats.read_options import ReadOptions
-from steelyard.io.formats.write_options import WriteOptions
+from steelyard.io.formats.format import ReadOptions, WriteOptions
 
 SAMPLE = ROOT / "src" / "steelyard" / "samples" / "boxes"
 

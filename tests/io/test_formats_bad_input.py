@@ -12,7 +12,7 @@ import pytest
 import steelyard as sy
 from steelyard.io.formats.convert import convert, read_dataset
 from steelyard.io.formats.detect import detect
-from steelyard.io.formats.read_options import ReadOptions
+from steelyard.io.formats.format import ReadOptions
 
 SIZES = "image,width,height\na,100,50\n"
 
@@ -157,7 +157,7 @@ def test_bad_conversions(run: Callable[[Path], Any], says: list[str], tmp_path: 
 
 
 def test_two_images_of_one_name(tmp_path: Path) -> None:
-    from steelyard.io.formats.write_options import WriteOptions
+    from steelyard.io.formats.format import WriteOptions
 
     with pytest.raises(sy.InputError, match=r"two images would be written to 'u/x\.xml'"):
         convert(sample(tmp_path), tmp_path / "out", to="voc", options=WriteOptions("edges"))

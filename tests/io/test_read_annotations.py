@@ -12,8 +12,8 @@ from support.refusal import refused
 
 import steelyard as sy
 from steelyard.io.formats.convert import read_dataset
+from steelyard.io.formats.format import ReadOptions
 from steelyard.io.formats.names import read_names
-from steelyard.io.formats.read_options import ReadOptions
 
 SIZES = "image,width,height\na,100,50\n"
 

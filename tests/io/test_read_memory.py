@@ -24,7 +24,7 @@ from steelyard.io.read import is_empty
 from steelyard.io.sources import read_side, read_sides
 from steelyard.io.text import read_bytes
 from steelyard.tasks.oriented.reader import detect
-from steelyard.tasks.rankings.vectors import to_embeddings
+from steelyard.tasks.rankings.reader import to_embeddings
 from steelyard.vlm.nutrition5k import read_dishes
 
 pandas = lazy("pandas")
@@ -133,7 +133,7 @@ def test_embeddings_that_are_refused() -> None:
 
 
 def test_embeddings_of_a_device_are_checked_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.tasks.rankings.vectors.find_spec", lambda name: object())
+    monkeypatch.setattr("steelyard.tasks.rankings.reader.find_spec", lambda name: object())
 
     class OnDevice(torch.Tensor):
         """A tensor that says that it lies on a GPU."""

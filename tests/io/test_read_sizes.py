@@ -18,7 +18,7 @@ from steelyard.io.formats.convert import read_dataset
 from steelyard.io.formats.detect import detect
 from steelyard.io.formats.federated import by_rules_of_lvis
 from steelyard.io.formats.fit import fit
-from steelyard.io.formats.read_options import ReadOptions
+from steelyard.io.formats.format import ReadOptions
 from steelyard.io.formats.sizes import picture_size
 
 FRAME = b"\xff\xc0\x00\x11\x08\x00\x07\x00\x09"  # 9 × 7 pixels

@@ -11,7 +11,7 @@ import pytest
 
 from steelyard import _native
 from steelyard.language import scene
-from steelyard.language.texts import pack
+from steelyard.language.tokens import pack
 
 
 def starts(*values: int) -> np.ndarray[Any, Any]:

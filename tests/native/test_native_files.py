@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from steelyard import _native
-from steelyard.io.arrow import Frame
+from steelyard.io.parquet import Frame
 
 NAN = math.nan
 

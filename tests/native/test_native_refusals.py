@@ -10,7 +10,7 @@ import pytest
 
 from steelyard import _native
 from steelyard.language import tables
-from steelyard.language.texts import pack
+from steelyard.language.tokens import pack
 
 NAN, INF = float("nan"), float("inf")
 

@@ -10,7 +10,7 @@ from support.lazy import lazy
 from support.refusal import refused
 
 import steelyard as sy
-from steelyard.align.gather_rankings import as_rows
+from steelyard.align.gather import as_rows
 from steelyard.align.rankings import as_rankings
 from steelyard.align.unit_digest import column_keys
 from steelyard.core.records import Records, as_object

@@ -14,7 +14,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.core.figure import Figure
-from steelyard.render.charts.journal import paper_of
+from steelyard.render.charts.export import paper_of
 from steelyard.render.charts.layout import apart, fitting, text_width, ticks
 from steelyard.render.charts.render import spec_of, svg_text
 

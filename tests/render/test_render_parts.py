@@ -23,10 +23,11 @@ from steelyard.render.charts.generic import cloud
 from steelyard.render.charts.layout import ticks
 from steelyard.render.frames import report_sheets
 from steelyard.render.page import comparison as compared
-from steelyard.render.page import figures, scores, sketch, worst
+from steelyard.render.page import figures, scores
+from steelyard.render.page import report as report_page
 from steelyard.render.page import vlm as vlm_page
-from steelyard.render.page.board import _cell
 from steelyard.render.page.compared_figures import score_figures, unit_figures
+from steelyard.render.page.comparison import _cell
 from steelyard.render.scene import as_svg
 from steelyard.render.svg_parts import Backdrop
 from steelyard.render.svg_rasters import rasters_svg
@@ -188,7 +189,7 @@ def test_distributions_of_as_many_scores_as_wanted(report: sy.Report) -> None:
 
 def test_a_sketch_of_nothing_has_a_range() -> None:
     nothing, one, some = np.array([math.nan]), np.array([2.0]), np.array([1.0, math.nan, 4.0])
-    assert [sketch._range(values) for values in (nothing, one, some)] == [(0.0, 1.0), (1.5, 2.5), (1.0, 4.0)]
+    assert [figures._range(values) for values in (nothing, one, some)] == [(0.0, 1.0), (1.5, 2.5), (1.0, 4.0)]
 
 
 def test_pages_of_models_without_an_answer() -> None:
@@ -203,14 +204,14 @@ def test_pages_of_models_without_an_answer() -> None:
 
 def test_worst_units_of_nothing_known(report: sy.Report) -> None:
     units = UnitTable("dish", np.array(["a", "b"]), {"mae": np.array([math.nan, math.nan])})
-    assert worst.worst_table(report, units, None) == ""
+    assert report_page.worst_table(report, units, None) == ""
 
 
 def test_listings_that_do_not_name_the_units() -> None:
     names = Texts(np.array([0, 0, 1]), ["a", "b"])
     listing = Listing("l", "L", {"dish": names, "off": np.array([math.nan, math.nan, 1.0])}, x="off")
-    assert worst.fields_of(listing, ["z"]) == {}
-    assert worst._wrong(listing, "dish", np.array([0, 1])) == ""
+    assert report_page.fields_of(listing, ["z"]) == {}
+    assert report_page._wrong(listing, "dish", np.array([0, 1])) == ""
 
 
 def test_a_scene_with_relations_and_attributes() -> None:

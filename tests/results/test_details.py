@@ -15,7 +15,7 @@ from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.core.figure import Figure, Listing, Texts
-from steelyard.render.page.sketch import _Plane, sketch
+from steelyard.render.page.figures import _Plane, sketch
 from steelyard.results import packed
 from steelyard.results.packed import EXACT_ROWS, pack, unpack
 

@@ -15,8 +15,8 @@ from support.lazy import lazy
 
 import steelyard as sy
 from steelyard import _native
-from steelyard.io.arrow import COUNT, NUMBER, TEXT, Frame
 from steelyard.io.excel import sheet_names, write_workbook
+from steelyard.io.parquet import COUNT, NUMBER, TEXT, Frame
 
 duckdb = lazy("duckdb")
 nbformat = lazy("nbformat")

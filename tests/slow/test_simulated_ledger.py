@@ -8,7 +8,7 @@ import pytest
 from steelyard.core.sketch import UnitSketch
 from steelyard.core.units import Units
 from steelyard.engine.flips import Coins, Influence, flip_test
-from steelyard.gating.ledger import Ledger, Subject
+from steelyard.gating.looking import Ledger, Subject
 from steelyard.gating.rules import parse_rule
 
 SETS, LOOKS = 400, 14

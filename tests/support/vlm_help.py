@@ -82,7 +82,7 @@ class Clock:
     def monotonic(self) -> float:
         return self.now
 
-    time = monotonic
+    time = perf_counter = monotonic
 
     def move(self, seconds: float) -> None:
         with self.lock:

@@ -29,8 +29,8 @@ from support.viewer import SAMPLES, SECRET, TOKEN, Looked, Server, evaluate, run
 import steelyard as sy
 from steelyard.gating.pairing import compare_results
 from steelyard.view.folder import Folder, Outside
-from steelyard.view.images import image_kind
 from steelyard.view.server import HEADERS
+from steelyard.view.units import image_kind
 
 scipy = lazy("scipy")
 

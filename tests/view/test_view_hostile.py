@@ -21,7 +21,7 @@ from support.viewer import SAMPLES, SECRET, TOKEN, Server, evaluate, run_id
 
 from steelyard import api
 from steelyard.view import connections, index
-from steelyard.view.chart import moment
+from steelyard.view.listing import moment
 
 BOXES = (SAMPLES / "boxes" / "truth.json").read_text(encoding="utf-8")
 PRED = (SAMPLES / "boxes" / "model_a.json").read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from steelyard.view.images import ImageKind, image_kind
+from steelyard.view.units import ImageKind, image_kind
 
 
 def segment(marker: int, body: bytes) -> bytes:

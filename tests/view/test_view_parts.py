@@ -16,14 +16,13 @@ from steelyard.core.records import Records
 from steelyard.view import board, pages, units
 from steelyard.view import index as indexes
 from steelyard.view import server as viewing
-from steelyard.view.chart import Point, _mark, tick_texts
 from steelyard.view.entry import Entry, Shown, _number, _score, _text
 from steelyard.view.folder import Folder, Outside
-from steelyard.view.heads import NoHead, head_of
-from steelyard.view.index import Index
+from steelyard.view.frame import Site
+from steelyard.view.index import Index, NoHead, head_of
+from steelyard.view.listing import Point, _mark, tick_texts
 from steelyard.view.runs import Runs, StoredRun
 from steelyard.view.server import Guard
-from steelyard.view.site import Site
 from steelyard.view.strips import Scale, strip
 
 

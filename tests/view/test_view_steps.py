@@ -15,7 +15,7 @@ from support.viewer import TOKEN, Server, evaluate, run_id
 import steelyard as sy
 from steelyard.core.errors import InputError
 from steelyard.core.scene import Steps
-from steelyard.view.steps import COLUMNS, steps_bar
+from steelyard.view.pages import COLUMNS, steps_bar
 
 # Track 1 is found as 7, missed in frame 2, found as 8 from frame 3 on; in frame 4 something else is seen.
 TRUTH = "".join(f"{frame},1,{10 * frame},20,30,40,1,1,1\n" for frame in (1, 2, 3, 4))

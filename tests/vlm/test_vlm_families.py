@@ -12,7 +12,7 @@ from support import vlm_families
 from support.lazy import lazy
 
 from steelyard.core.errors import InputError
-from steelyard.vlm import hf_share
+from steelyard.vlm import hf
 from steelyard.vlm.backend import Conversation, ModelOptions
 from steelyard.vlm.images import read_picture
 from steelyard.vlm.models import open_backend
@@ -113,20 +113,20 @@ def test_a_picture_that_sees_the_question_is_not_shared(made, pictures) -> None:
 
 
 def test_a_family_that_is_not_known_is_tried(made, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hf_share, "FAMILIES", {})
+    monkeypatch.setattr(hf, "FAMILIES", {})
     assert opened(made("qwen2_5_vl")).environment["share"] is True
     backend = opened(made("paligemma"))
     assert backend.environment["share"] is False
     assert "the family is not known, and a trial failed (the text cannot be cut behind the picture)" in backend.notes[0]
     assert opened(made("paligemma"), share=False).notes == backend.notes[1:]
-    real = hf_share._rows_of
+    real = hf._rows_of
 
     def off_by_little(cache, index):
         chosen = real(cache, index)
         chosen.layers[0].values = chosen.layers[0].values * 0.99
         return chosen
 
-    monkeypatch.setattr(hf_share, "_rows_of", off_by_little)
+    monkeypatch.setattr(hf, "_rows_of", off_by_little)
     backend = opened(made("qwen2_5_vl"))
     assert backend.environment["share"] is False
     assert "in a trial sharing moved the logits by" in backend.notes[0]

@@ -30,7 +30,7 @@ from steelyard.vlm.journal import NAME, Journal, JournalEntry, Turn, read_journa
 from steelyard.vlm.models import open_backend
 from steelyard.vlm.prompts import PROMPTS, choose_prompts
 from steelyard.vlm.run import run
-from steelyard.vlm.secret import Secret
+from steelyard.vlm.server import Secret
 
 DIRECT = (PROMPTS["direct"],)
 SECRET = "sk-very-secret/0123456789+abc"

@@ -15,9 +15,9 @@ from steelyard.vlm.answers import parse_reply
 from steelyard.vlm.backend import ModelOptions, PermanentError
 from steelyard.vlm.journal import NAME, read_journal
 from steelyard.vlm.models import open_backend
-from steelyard.vlm.pace import Pace, retry_after
 from steelyard.vlm.prompts import FOLLOW_UP, PROMPTS
 from steelyard.vlm.run import run
+from steelyard.vlm.server import Pace, retry_after
 
 DIRECT = (PROMPTS["direct"],)
 SECRET = "sk-very-secret-0123456789"
@@ -160,7 +160,7 @@ def test_retry_after_is_honoured(frames, tmp_path: Path, monkeypatch: pytest.Mon
     first, second = (moment for moment, _, _ in server.requests)
     assert second - first >= 0.4
     assert retry_after("7") == 7
-    monkeypatch.setattr("steelyard.vlm.pace.time", Clock())  # it stands at 1,000 s
+    monkeypatch.setattr("steelyard.vlm.server.time", Clock())  # it stands at 1,000 s
     assert retry_after(formatdate(1005, usegmt=True)) == 5
     assert retry_after(formatdate(950, usegmt=True)) == 0
     assert retry_after("soon") is None

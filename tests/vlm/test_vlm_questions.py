@@ -22,8 +22,7 @@ from steelyard.vlm.journal import NAME as JOURNAL
 from steelyard.vlm.kinds import KINDS, MEANINGS, Kind
 from steelyard.vlm.prompts import FOLLOW_UP, PROMPTS, choose_prompts
 from steelyard.vlm.question_file import read_file
-from steelyard.vlm.question_kinds import kind_of, kind_spec
-from steelyard.vlm.questions import read_questions
+from steelyard.vlm.questions import kind_of, kind_spec, read_questions
 from steelyard.vlm.readings import read_run, write_readings
 from steelyard.vlm.run import run
 from steelyard.vlm.score import score

@@ -15,18 +15,17 @@ from support.vlm_help import Clock, Scripted, frames_csv, grey_of, picture
 
 from steelyard.vlm import images, ordinary
 from steelyard.vlm.answers import Answer
-from steelyard.vlm.examples import _chosen, _example
 from steelyard.vlm.export import write_sides
 from steelyard.vlm.frames import Frame, read_frames, stored_frames
 from steelyard.vlm.journal import JournalEntry, Turn
-from steelyard.vlm.pace import Pace
 from steelyard.vlm.plan import SWAPPED, RunPlan, _plan, _swapped
 from steelyard.vlm.prices import Price, Prices
 from steelyard.vlm.prompts import PROMPTS, Prompt
 from steelyard.vlm.questions import question, read_questions
 from steelyard.vlm.readings import Taken, VlmRun, read_run
 from steelyard.vlm.run import run
-from steelyard.vlm.score import score
+from steelyard.vlm.score import _chosen, _example, score
+from steelyard.vlm.server import Pace
 from steelyard.vlm.shots import MOST, read_shots
 from steelyard.vlm.spending import Spending, Tally
 
@@ -120,7 +119,7 @@ def test_one_sequence_has_none_to_exchange_pictures_with(tmp_path: Path) -> None
 
 
 def test_whoever_waits_goes_when_the_run_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.vlm.pace.time", Clock())  # it stands at 1,000 s
+    monkeypatch.setattr("steelyard.vlm.server.time", Clock())  # it stands at 1,000 s
     closed = threading.Event()
     pace = Pace(1, 0, closed)
     pace.wait(1)

@@ -21,11 +21,10 @@ from steelyard.vlm.frames import read_frames
 from steelyard.vlm.images import read_picture
 from steelyard.vlm.journal import NAME, read_journal
 from steelyard.vlm.models import open_backend
-from steelyard.vlm.pace import Pace, duration
 from steelyard.vlm.plan import read_plans
 from steelyard.vlm.prompts import PROMPTS
 from steelyard.vlm.run import run
-from steelyard.vlm.server import _own_network
+from steelyard.vlm.server import Pace, _own_network, duration
 from steelyard.vlm.usage import Tokens, tokens_of
 from steelyard.vlm.wire import Wire
 
@@ -239,7 +238,7 @@ def test_several_pictures_go_in_order(tmp_path: Path) -> None:
 def test_tokens_per_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock of our own: 1,000 tokens a minute, questions of 400."""
     now = [0.0]
-    monkeypatch.setattr("steelyard.vlm.pace.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("steelyard.vlm.server.time.monotonic", lambda: now[0])
 
     class Closed(threading.Event):
         def wait(self, timeout=None) -> bool:
@@ -263,7 +262,7 @@ def test_tokens_per_minute(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_the_server_says_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.vlm.pace.time", Clock())
+    monkeypatch.setattr("steelyard.vlm.server.time", Clock())
     waits: list[float] = []
     pace = Pace(0, 0, threading.Event())
     pace.pause = waits.append  # type: ignore[method-assign]
@@ -322,7 +321,7 @@ def test_all_wait_where_one_is_refused(frames, tmp_path: Path, monkeypatch: pyte
             super().pause(seconds)
             refused.set()
 
-    monkeypatch.setattr("steelyard.vlm.pace.time", clock)
+    monkeypatch.setattr("steelyard.vlm.server.time", clock)
     monkeypatch.setattr("steelyard.vlm.server.Pace", Timed)
 
     def script(handler, number, body) -> None:

@@ -3,21 +3,73 @@
 A unit comes whole in a batch. It may come several times, since samplers of distributed training pad their last batch by
 repeating some: copies of the same data count once, and copies that differ are an error, or, where the user chose
 `on_conflict="keep"`, one of them is kept by its contents. So neither the order nor the split of the batches matters.
+
+Rankings as plain rows, so that batches of them are gathered as any other rows are.
+
+Cut records by unit: the rows, and what a row cannot say (images without any), of some units only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from steelyard.align.codes import codes
-from steelyard.align.gather_rankings import as_rows, is_ranked, ranked_again
+from steelyard.align.rankings import as_rankings, unfolded
 from steelyard.align.unit_digest import unit_digests
-from steelyard.core.errors import DuplicateKey, InvalidValue, MissingColumn
+from steelyard.core.embeddings import Embeddings
+from steelyard.core.errors import DuplicateKey, InvalidValue, MissingColumn, Unsupported
 from steelyard.core.frozen import frozen
+from steelyard.core.rankings import Rankings
 from steelyard.core.records import Array, BoxRecords, Records, as_object, factorize
+
+NUMBER = ("relevance", "score")
+
+
+def is_ranked(records: Records) -> bool:
+    """Whether the records have a shape of rankings."""
+    return isinstance(records, Rankings | Embeddings)
+
+
+def as_rows(records: Records, key: tuple[str, ...]) -> Records:
+    """Query, document and number as columns, in the order of the source inside each query."""
+    if isinstance(records, Embeddings):
+        raise Unsupported(
+            "embeddings are searched as a whole and cannot be gathered batch by batch",
+            where=records.source,
+            remedy="Give them to evaluate() at once, or gather lists of query, document and score.",
+        )
+    if not isinstance(records, Rankings):
+        return records
+    side = unfolded(records)
+    query, document = key
+    moved = slice(None) if side.order is None else side.order
+    columns = {
+        query: np.repeat(side.queries, np.diff(side.starts)),
+        document: as_object([side.documents[row] for row in range(len(side.documents))]),
+        "value": side.values,
+        **{name: column[moved] for name, column in side.columns.items()},
+    }
+    return Records(
+        side.source,
+        columns,
+        {name: column[moved] for name, column in side.other.items()},
+        lambda row: side.where(int(row)),
+        side.names,
+    )
+
+
+def ranked_again(records: Records, key: tuple[str, ...]) -> Rankings:
+    """The shape that rankings are joined in."""
+    columns: dict[str, Array] = {name: column for name, column in records.columns.items() if name != "value"}
+    columns["score"] = records["value"] if "value" in records else np.zeros(0)
+    for name in key:
+        columns[name] = as_object([str(value) for value in records[name].tolist()])
+    return as_rankings(Records(records.source, columns, records.other, records.place, records.names), (key[0], key[1]))
+
 
 Batch = tuple[Records, Records]
 ON_CONFLICT = ("error", "keep")
@@ -261,3 +313,33 @@ def _column(parts: Sequence[Any]) -> Array:
     if len({column.dtype.kind in "OU" for column in filled}) > 1:  # 7 of one batch is "7" of another
         filled = [as_object([str(v) for v in column.tolist()]) for column in filled]
     return filled[0] if len(filled) == 1 else np.concatenate(filled)
+
+
+def cut(records: Records, key: tuple[str, ...], part: Callable[[Array], Array], parts: int) -> list[Records]:
+    """Records in parts: `part` gives the part that each of some unit ids belongs to."""
+    ranked = is_ranked(records)
+    rows = as_rows(records, key) if ranked else records
+    of_row = part(rows[key[0]])
+    images = records.images if isinstance(records, BoxRecords) else None
+    of_image = None if images is None else part(images)
+    pieces: list[Records] = []
+    for number in range(parts):
+        mine = np.flatnonzero(of_row == number)
+        one = rows.take(mine)
+        if isinstance(records, BoxRecords):
+            lost = np.flatnonzero(mine == records.zero_id)
+            one = replace(
+                records,
+                columns=one.columns,
+                other=one.other,
+                place=one.place,
+                images=None if images is None or of_image is None else images[of_image == number],
+                zero_id=int(lost[0]) if records.zero_id >= 0 and len(lost) else -1,
+            )
+        pieces.append(ranked_again(one, key) if ranked else one)
+    return pieces
+
+
+def nothing_of(records: Records, key: tuple[str, ...]) -> Records:
+    """The same records without any unit."""
+    return cut(records, key, lambda ids: np.ones(len(ids), dtype=np.int64), 1)[0]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steelyard.align.cut import cut
-from steelyard.align.gather_rankings import is_ranked
+from steelyard.align.gather import cut, is_ranked
 from steelyard.core.counts import count_text
 from steelyard.core.errors import Unmatched
 from steelyard.core.pairs import Array, Coverage, Pairs

@@ -9,7 +9,7 @@ from steelyard import _native
 from steelyard.core.errors import InvalidValue
 from steelyard.core.frozen import frozen
 from steelyard.language import tables
-from steelyard.language.texts import pack, unpack
+from steelyard.language.tokens import pack, unpack
 
 Tuples = tuple[tuple[str, ...], ...]
 

@@ -10,7 +10,7 @@ from os import PathLike
 from steelyard.core.errors import InvalidResult, MissingData
 from steelyard.core.request import Request
 from steelyard.core.slice import Slice, slice_parts
-from steelyard.render.names import names_of
+from steelyard.render.numbers import names_of
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.origin import Sources
 from steelyard.results.read import read_result

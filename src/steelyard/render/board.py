@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.core.counts import count_text
 from steelyard.core.frozen import frozen
-from steelyard.render.names import names_of
-from steelyard.render.numbers import interval_text, percent_text, value_text
+from steelyard.render.numbers import interval_text, names_of, percent_text, value_text
 from steelyard.render.text import bullet, comparison_text, grid
 from steelyard.render.verdicts import paired_word, superiority_text
 

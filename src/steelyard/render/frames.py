@@ -8,10 +8,10 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from steelyard.core.slice import Slice, slice_text
-from steelyard.io.arrow import COUNT, NUMBER, TEXT, Frame
 from steelyard.io.excel import Sheet, write_workbook
+from steelyard.io.parquet import COUNT, NUMBER, TEXT, Frame
 from steelyard.io.write import sheet_text
-from steelyard.render.names import names_of
+from steelyard.render.numbers import names_of
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.report import Report
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from steelyard.core.errors import InvalidSetting, MissingData
 from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.render.board import Row, rows_of
-from steelyard.render.names import names_of
-from steelyard.render.numbers import decimals_for, number, p_text, percent_text, value_text
+from steelyard.render.numbers import decimals_for, names_of, number, p_text, percent_text, value_text
 from steelyard.render.verdicts import correction_text
 from steelyard.results.score import Difference, Score
 

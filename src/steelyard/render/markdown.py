@@ -9,8 +9,7 @@ from steelyard.core.counts import count_text
 from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.render.board import board_cells, rank_remarks, with_notes
 from steelyard.render.explanation import heading_of, remarks_on, table_of
-from steelyard.render.names import names_of
-from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
+from steelyard.render.numbers import interval_text, names_of, p_text, percent_text, signed, value_text
 from steelyard.render.runs import comparison_remarks, comparison_runs, report_runs
 from steelyard.render.text import ARROWS, remarks_of, report_heading, undefined_remarks
 from steelyard.render.verdicts import flipped_text, paired_word, verdict_remarks

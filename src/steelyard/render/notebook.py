@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.core.counts import count_text
 from steelyard.render.board import rank_remarks, rows_of
-from steelyard.render.names import names_of
-from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
+from steelyard.render.numbers import interval_text, names_of, p_text, percent_text, signed, value_text
 from steelyard.render.strips import group_of, score_scales
 from steelyard.render.text import ARROWS, heading, remarks_of
 from steelyard.render.verdicts import paired_word

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from steelyard.core.counts import count_text
 from steelyard.core.pairs import Coverage
 from steelyard.core.slice import Slice, slice_heading, slice_text
-from steelyard.render.names import heads_of, names_of
-from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
+from steelyard.render.numbers import heads_of, interval_text, names_of, p_text, percent_text, signed, value_text
 from steelyard.render.remarks import merged, rests_on
 from steelyard.render.runs import WORDS as RUN_WORDS
 from steelyard.render.runs import comparison_remarks, comparison_runs, report_remarks, report_runs

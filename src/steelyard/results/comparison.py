@@ -12,9 +12,8 @@ from steelyard.results.details import LACKING, NONE, Details
 from steelyard.results.influences import Influences
 from steelyard.results.origin import Model, TaskFacts
 from steelyard.results.result import Result, TaskResult
-from steelyard.results.same import equal
+from steelyard.results.same import equal, result_repr
 from steelyard.results.score import BySpec, Difference, Differences, DifferencesBySlice, by_slice, misnamed
-from steelyard.results.short import result_repr
 from steelyard.results.unit_table import UnitTable
 
 

@@ -18,9 +18,8 @@ from steelyard.results.details import LACKING, NONE, Details, named
 from steelyard.results.influences import Influences
 from steelyard.results.origin import Sources, TaskFacts
 from steelyard.results.result import Path, TaskResult
-from steelyard.results.same import equal
+from steelyard.results.same import equal, result_repr
 from steelyard.results.score import BySpec, Score, Scores, ScoresBySlice, by_slice, misnamed
-from steelyard.results.short import result_repr
 from steelyard.results.unit_table import UnitTable
 
 

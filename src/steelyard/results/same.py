@@ -1,4 +1,7 @@
-"""When two results are equal: nan is equal to nan, and arrays are compared value by value."""
+"""When two results are equal: nan is equal to nan, and arrays are compared value by value.
+
+What an interpreter shows of results and scores: a few lines, made where all texts are made.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.frozen import compared_values
+from steelyard.results.registry import load
 
 
 def equal(self: Any, other: object) -> Any:
@@ -38,3 +42,23 @@ def _same_arrays(a: Any, b: Any) -> bool:
     if a.dtype.kind in "fc" and b.dtype.kind in "fc":
         return bool(np.array_equal(a, b, equal_nan=True))
     return same(a.tolist(), b.tolist())
+
+
+def result_repr(self: Any) -> str:
+    """`__repr__` of a result: its first lines."""
+    return str(load("steelyard.render.brief:brief")(self))
+
+
+def score_repr(self: Any) -> str:
+    """`__repr__` of a score."""
+    return str(load("steelyard.render.brief:score_brief")(self))
+
+
+def difference_repr(self: Any) -> str:
+    """`__repr__` of a difference."""
+    return str(load("steelyard.render.brief:difference_brief")(self))
+
+
+def units_repr(self: Any) -> str:
+    """`__repr__` of a table of units."""
+    return str(load("steelyard.render.brief:units_brief")(self))

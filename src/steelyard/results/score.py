@@ -14,8 +14,7 @@ from steelyard.core.errors import SteelyardError, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.slice import Slice
 from steelyard.results.registry import load
-from steelyard.results.same import equal
-from steelyard.results.short import difference_repr, score_repr
+from steelyard.results.same import difference_repr, equal, score_repr
 
 Direction = Literal["lower", "higher", "zero", "one", "none"]
 Interval = tuple[float, float]

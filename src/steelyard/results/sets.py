@@ -9,9 +9,8 @@ from typing import ClassVar, Literal
 from steelyard.core.frozen import frozen
 from steelyard.results.details import NONE, Details
 from steelyard.results.result import Result
-from steelyard.results.same import equal
+from steelyard.results.same import equal, result_repr
 from steelyard.results.score import BySpec, Difference, Differences, Score, Scores, misnamed
-from steelyard.results.short import result_repr
 
 Sets = Literal["fixed", "random"]
 

@@ -9,8 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from steelyard.core.frozen import frozen
-from steelyard.results.same import equal
-from steelyard.results.short import units_repr
+from steelyard.results.same import equal, units_repr
 
 
 @frozen

@@ -12,8 +12,7 @@ from steelyard.results.comparison import Comparison
 from steelyard.results.details import NONE, Details
 from steelyard.results.report import Report
 from steelyard.results.result import Holder, Result
-from steelyard.results.same import equal
-from steelyard.results.short import result_repr
+from steelyard.results.same import equal, result_repr
 
 
 @frozen

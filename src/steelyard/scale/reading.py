@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.align.cut import cut, nothing_of
-from steelyard.align.gather import Gathered, RowLocation, gather
+from steelyard.align.gather import Gathered, RowLocation, cut, gather, nothing_of
 from steelyard.align.unit_digest import id_keys, total_digest
 from steelyard.core import catalogue
 from steelyard.core.errors import UnreadableFile

@@ -12,9 +12,8 @@ from steelyard.render.text import ARROWS
 from steelyard.results.comparison import Lineup
 from steelyard.results.score import Difference, Score
 from steelyard.view.entry import Shown
-from steelyard.view.frame import document
+from steelyard.view.frame import Site, document
 from steelyard.view.runs import StoredRun
-from steelyard.view.site import Site
 from steelyard.view.strips import shared_scale, strip
 
 

@@ -1,4 +1,7 @@
-"""The frame of the viewer's own pages: no script at all, one style sheet by its hash, images from this server alone."""
+"""The frame of the viewer's own pages: no script at all, one style sheet by its hash, images from this server alone.
+
+Where pages lead: the address in front of every path.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,11 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
+from steelyard.core.frozen import frozen
 from steelyard.core.visible import visible
+from steelyard.view.entry import Entry
+from steelyard.view.runs import StoredRun
+from steelyard.view.units import Images
 
 _META = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 CLOSED = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -77,3 +84,27 @@ def bar(links: Sequence[tuple[str, str]]) -> str:
 def with_bar(page: str, links: Sequence[tuple[str, str]]) -> str:
     """A self-contained page with the bar on top of it."""
     return page.replace("<body>\n", f"<body>\n{bar(links)}", 1)
+
+
+@frozen
+class Site:
+    """Where pages lead: the address in front of every path, and the images."""
+
+    base: str
+    images: Images
+
+    def run(self, run: StoredRun, *more: object) -> str:
+        """The address of a run, or of something of it."""
+        return "/".join([self.base, "run", run.id, *map(str, more)])
+
+    def entry(self, entry: Entry) -> str:
+        """The address of a run of the list."""
+        return f"{self.base}/run/{entry.id}"
+
+    def both(self, a: StoredRun, b: StoredRun, *more: object) -> str:
+        """The address of two runs side by side."""
+        return "/".join([self.base, "both", a.id, b.id, *map(str, more)])
+
+    def top(self) -> tuple[str, str]:
+        """The link to all runs."""
+        return f"{self.base}/", "All runs"

@@ -24,11 +24,10 @@ from steelyard.view import pages
 from steelyard.view.board import board_page
 from steelyard.view.connections import Workers
 from steelyard.view.folder import Folder
-from steelyard.view.frame import CLOSED, policy, report_policy, with_bar
+from steelyard.view.frame import CLOSED, Site, policy, report_policy, with_bar
 from steelyard.view.listing import MOST_COMPARED, list_page
 from steelyard.view.query import parse_query
 from steelyard.view.runs import RereadRun, Runs, StoredRun
-from steelyard.view.site import Site
 from steelyard.view.units import Images, unit_rows, unit_scene
 
 Scope = MutableMapping[str, Any]

@@ -5,11 +5,23 @@ Questions go out several at a time, no faster than the user's limits and the ser
 what cannot pass (a wrong key, no such model, a quota that is used up) ends the run at once. The first question goes
 alone: it finds out by which name the server takes the longest reply. The key comes from an environment variable and
 goes nowhere else.
+
+How fast a server may be asked: by the user's limits, and by what the server says of its own.
+
+Limits by requests and by tokens per minute hold for all threads together. A server says what is left of them in
+headers (those of OpenAI and of Anthropic are known) and by Retry-After; all threads wait then, and no longer than
+`LONGEST_PAUSE` by headers alone.
+
+A server's key, and how it is kept out of whatever is printed or written.
+
+A server may send the key back: in plain, cut short, split by spaces or line ends, URL-encoded, in hexadecimal or in
+base64. A text is scrubbed before it is shortened, so that no half of a key is left over.
 """
 
 from __future__ import annotations
 
 import base64
+import email.utils
 import ipaddress
 import json
 import os
@@ -17,19 +29,188 @@ import re
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
+from datetime import datetime
+from itertools import pairwise
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from steelyard.core.errors import InputError, InvalidSetting, InvalidValue, MissingExtra, Unsupported
 from steelyard.core.visible import visible
 from steelyard.vlm.backend import Conversation, ModelOptions, PermanentError, Reply
 from steelyard.vlm.completions import error_detail
 from steelyard.vlm.interfaces import INTERFACES, MAX_COMPLETION_TOKENS, MAX_TOKENS, Shown
-from steelyard.vlm.pace import Pace, retry_after
-from steelyard.vlm.secret import SHORT, Secret
 from steelyard.vlm.usage import tokens_of
 from steelyard.vlm.wire import Answer, Lost, Wire
+
+MINUTE = 60.0
+LONGEST_PAUSE = 60.0  # seconds, by headers of an answer that is no refusal
+_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
+_SECONDS = (86_400.0, 3600.0, 60.0, 1.0, 0.001)
+
+
+class Pace:
+    """Turns for the questions of several threads. `rate` and `tokens` are limits per minute; 0 is none."""
+
+    def __init__(self, rate: float, tokens: float, closed: threading.Event) -> None:
+        self._rate, self._tokens, self._closed = rate, tokens, closed
+        self._lock = threading.Lock()
+        self._next = self._until = 0.0
+        self._spent: deque[list[float]] = deque()  # when, and how many tokens
+        self._largest = 0.0  # tokens of the largest question so far
+
+    def wait(self, guess: float) -> list[float]:
+        """Wait for a turn; `guess` is how many tokens the question may cost. Give what is given back to `settle`."""
+        while True:
+            with self._lock:
+                now = time.monotonic()
+                start = max(now, self._next, self._until)
+                ticket = [start, max(guess, self._largest)]
+                if self._tokens:
+                    start = max(start, self._room(now, ticket[1]))
+                if start <= now:
+                    self._next = now + MINUTE / self._rate if self._rate else 0.0
+                    self._spent.append(ticket)
+                    return ticket
+            if self._closed.wait(start - now):
+                return ticket
+
+    def _room(self, now: float, wanted: float) -> float:
+        """When so many more tokens fit into a minute; one question alone always does."""
+        while self._spent and self._spent[0][0] <= now - MINUTE:
+            self._spent.popleft()
+        left = sum(count for _, count in self._spent) + wanted - self._tokens
+        for moment, count in self._spent:
+            if left <= 0:
+                return now
+            left -= count
+            if left <= 0:
+                return moment + MINUTE
+        return self._spent[-1][0] + MINUTE if self._spent and left > 0 and wanted <= self._tokens else now
+
+    def settle(self, ticket: list[float], tokens: int | None) -> None:
+        """Say what a question cost in the end; None where that is not known."""
+        if tokens is not None:
+            with self._lock:
+                ticket[1] = float(tokens)
+                self._largest = max(self._largest, float(tokens))
+
+    def pause(self, seconds: float) -> None:
+        """Let all threads wait."""
+        with self._lock:
+            self._until = max(self._until, time.monotonic() + seconds)
+
+    def heard(self, headers: Mapping[str, str]) -> None:
+        """Wait where the server says that nothing is left of its limits."""
+        for kind in ("requests", "tokens", "input-tokens", "output-tokens"):
+            left, limit, reset = _limits(headers, kind)
+            wanted = 1.0 if kind == "requests" else max(1.0, self._largest)
+            if left is None or reset is None or left >= wanted:
+                continue
+            if limit is not None and limit > left:  # limits fill up evenly
+                reset *= min(1.0, (wanted - left) / (limit - left))
+            self.pause(min(reset, LONGEST_PAUSE))
+
+
+def _limits(headers: Mapping[str, str], kind: str) -> tuple[float | None, float | None, float | None]:
+    """What is left of a limit, the limit, and the seconds until it is full again."""
+    for name in ("x-ratelimit-{}-" + kind, f"anthropic-ratelimit-{kind}-" + "{}"):
+        left, limit, reset = (headers.get(name.format(part)) for part in ("remaining", "limit", "reset"))
+        if left is not None:
+            return _count(left), _count(limit), duration(reset)
+    return None, None, None
+
+
+def _count(text: str | None) -> float | None:
+    return float(text) if text and text.isascii() and text.isdigit() and len(text) < 16 else None
+
+
+def duration(text: str | None) -> float | None:
+    """Seconds, from `6m0s`, `20ms`, `1.5`, or a moment as RFC 3339 has it; None for anything else."""
+    text = (text or "").strip()
+    match = _DURATION.fullmatch(text)
+    if text and match and len(text) < 32:
+        return sum(float(part) * unit for part, unit in zip(match.groups(), _SECONDS, strict=True) if part)
+    try:
+        return max(0.0, datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() - time.time())
+    except (ValueError, OverflowError, OSError):
+        return retry_after(text)
+
+
+def retry_after(value: str | None) -> float | None:
+    """Seconds to wait, from a number or a date."""
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+        return max(0.0, seconds) if seconds == seconds else None
+    except ValueError:
+        pass
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
+    except (TypeError, ValueError, OverflowError, OSError):
+        return None
+
+
+SHOWN = "[key]"
+PIECE = 8  # so many letters and digits of a key on end are taken for a part of it
+SHORT = 8  # a key below this length (`EMPTY`, `none`) is hardly a secret: it is looked for as it stands
+
+
+class Secret:
+    """A key that can be scrubbed out of texts."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self._pieces: frozenset[str] = frozenset()
+        self._size = PIECE
+        plain = _letters(key)[0]
+        if len(plain) >= SHORT:
+            self._size = min(PIECE, max(4, len(plain) // 2))
+            forms = [_letters(form)[0] for form in _forms(key)]
+            self._pieces = frozenset(
+                form[i : i + self._size] for form in forms for i in range(len(form) - self._size + 1)
+            )
+
+    def __repr__(self) -> str:
+        return "Secret()"
+
+    def scrub(self, text: str) -> str:
+        """The text with `[key]` where the key or a part of it stood, in any of its forms."""
+        if not self._pieces:
+            return text.replace(self.key, SHOWN) if len(self.key) >= 4 and not self.key.isdigit() else text
+        letters, places = _letters(text)
+        size, pieces = self._size, self._pieces
+        hits = [i for i in range(len(letters) - size + 1) if letters[i : i + size] in pieces]
+        if not hits:
+            return text
+        starts = [hits[0], *(b for a, b in pairwise(hits) if b > a + size)]
+        ends = [*(a + size for a, b in pairwise(hits) if b > a + size), hits[-1] + size]
+        kept, place = [], 0
+        for start, end in zip(starts, ends, strict=True):
+            kept.append(text[place : places[start]])
+            place = places[end - 1] + 1
+        return SHOWN.join([*kept, text[place:]])
+
+
+def _letters(text: str) -> tuple[str, list[int]]:
+    """ASCII letters (small) and digits alone, and the place of each: what splitting and escaping leave as it is."""
+    places = [i for i, c in enumerate(text) if c.isascii() and c.isalnum()]
+    return "".join(text[i] for i in places).lower(), places
+
+
+def _forms(key: str) -> list[str]:
+    """The key as it may come back; base64 in its three alignments, since something may stand before it."""
+    raw = key.encode()
+    forms = [key, quote(key, safe=""), raw.hex(), "".join(f"\\u{ord(c):04x}" for c in key)]
+    for before in range(3):
+        text = base64.b64encode(b"\0" * before + raw).decode().rstrip("=")
+        # Letters at both ends that also hold bits of what stands beside the key are left out.
+        end = len(text) - (1 if (before + len(raw)) % 3 else 0)
+        forms.append(text[(0, 2, 3)[before] : end])
+    return forms
+
 
 RETRIED = {408, 409, 429}
 LONGEST_WAIT = 60.0  # of our own back-off

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
-from steelyard.tasks.answers.explain import TOOLS
+from steelyard.tasks.answers.views import TOOLS
 
 
 def explained(truth: dict[str, Any], replies: list[str], tool: str, **more: Any) -> Any:

@@ -13,9 +13,9 @@ from test_metrics_answers import sides
 import steelyard as sy
 from steelyard.core.explanation import Explanation, Step
 from steelyard.core.statistic import SharedCache
-from steelyard.tasks.answers import explain, views
-from steelyard.tasks.answers.explain import TEXT_ONLY, TOOLS, AnswerConventions, _set_f1, _word_set, values
+from steelyard.tasks.answers import views
 from steelyard.tasks.answers.texts import said
+from steelyard.tasks.answers.views import TEXT_ONLY, TOOLS, AnswerConventions, _set_f1, _word_set, outcomes_of
 
 
 def evaluated(given: Any, *specs: str, **settings: Any) -> sy.Report:
@@ -104,7 +104,7 @@ SAID = ["Car red", "5.0", " north ", "dog", "x x"]
 
 
 def explained(given: Any, tool: str) -> Explanation:
-    (made,) = explain.explain(pairs_of("answers", *given), [tool])
+    (made,) = views.explain(pairs_of("answers", *given), [tool])
     return made
 
 
@@ -151,7 +151,7 @@ def test_what_tools_print_of_such_data() -> None:
         "vlmevalkit": [["exact", "anls@0.5", "relaxed@0.05"], ["vqa"], yes],
         "inspect": [["exact", "word_f1"], ["exact"], ["exact"]], "lm-eval": [["exact"]] * 3, "vqa": [["vqa"]] * 3,
     }  # fmt: skip
-    assert refusal(explain.explain, pairs_of("answers", *texts), ["inspct"]) == [
+    assert refusal(views.explain, pairs_of("answers", *texts), ["inspct"]) == [
         "'inspct' cannot be explained", "", "Did you mean 'inspect'?",
     ]  # fmt: skip
 
@@ -168,7 +168,7 @@ def test_weights_and_outcomes() -> None:
     assert made.theirs == pytest.approx({"exact": 2 / 3})
     pairs = pairs_of("answers", *sides([["a"]], ["a"], sample_weight=[0.0]))
     texts = said(pairs, SharedCache())
-    assert np.isnan(values(pairs, texts, ("exact",), AnswerConventions())["exact"])
+    assert np.isnan(outcomes_of(pairs, texts, ("exact",), AnswerConventions())["exact"])
 
 
 def test_groups_and_weights() -> None:
@@ -202,7 +202,7 @@ def test_yes_and_no() -> None:
     assert lost.ours["yn_accuracy"] == 1 / 2
     assert np.isnan(lost.ours["yn_precision"])
     assert lost.theirs["yn_accuracy"] == 1
-    assert [explain._by_marks(text) for text in ("Yes, sir", "no", "yes or no", "hm", "YES.", "yes:")] == [
+    assert [views._by_marks(text) for text in ("Yes, sir", "no", "yes or no", "hm", "YES.", "yes:")] == [
         "yes", "no", "other", "other", "yes", "other",
     ]  # fmt: skip
 

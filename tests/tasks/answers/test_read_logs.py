@@ -15,7 +15,7 @@ from support.refusal import refused
 import steelyard as sy
 from steelyard.core import catalogue
 from steelyard.io.sources import read_side
-from steelyard.tasks.answers.logs import ZSTANDARD, read_log
+from steelyard.tasks.answers.reader import ZSTANDARD, read_log
 
 HEAD = {"version": 2, "status": "success", "eval": {"task": "t"}}
 

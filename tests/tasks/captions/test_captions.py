@@ -13,7 +13,7 @@ from support.paths import TESTS
 import steelyard as sy
 from steelyard import _native
 from steelyard.language import scene, tables, tokens
-from steelyard.language.texts import pack
+from steelyard.language.tokens import pack
 
 DATA = TESTS / "data" / "captions"
 PARTS = {

@@ -18,7 +18,7 @@ import steelyard as sy
 from steelyard import _native
 from steelyard.cli.main import cli
 from steelyard.language import scene, tables, tokens
-from steelyard.language.texts import pack
+from steelyard.language.tokens import pack
 
 DATA = TESTS / "data" / "captions"
 BY_HAND = [json.loads(line) for line in (DATA / "described.jsonl").read_text(encoding="utf-8").splitlines()]

@@ -16,7 +16,7 @@ import steelyard as sy
 from steelyard import _native
 from steelyard.core.errors import InputError
 from steelyard.language import scene, tables, tokens
-from steelyard.language.texts import pack
+from steelyard.language.tokens import pack
 
 TRUTH = {"image": [1, 1, 2], "caption": ["a dog on a bed", "a brown dog sleeping", "two men with a kite"]}
 PRED = {"image": [1, 2], "caption": ["a dog sleeping on a bed", "a man flying a kite"]}

@@ -27,9 +27,9 @@ from steelyard.core.plan import POINT, UNITS
 from steelyard.core.rows import RowTable
 from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
-from steelyard.tasks.captions import columns
-from steelyard.tasks.captions.columns import CiderRows, SpiderRows
+from steelyard.tasks.captions import ngrams
 from steelyard.tasks.captions.graphs import KnownWords, SilentImages, SpiceCount, SpiceLeftOut, SpiceSum
+from steelyard.tasks.captions.ngrams import CiderRows, SpiderRows
 
 TRUTH: dict[str, Any] = {"image": [1, 1, 2], "caption": ["a b c e", "a b", "x z w"]}
 PREDICTED: dict[str, Any] = {"image": [1, 2], "caption": ["a b c d", "x y"]}
@@ -374,4 +374,4 @@ def test_a_note_on_other_languages() -> None:
 
 
 def test_constants() -> None:
-    assert (columns.TINY, columns.SMALL) == (1e-15, 1e-9)
+    assert (ngrams.TINY, ngrams.SMALL) == (1e-15, 1e-9)

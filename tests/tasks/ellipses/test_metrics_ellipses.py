@@ -20,8 +20,8 @@ from steelyard.tasks.ellipses import score, sums
 from steelyard.tasks.ellipses import views as ellipses_views
 from steelyard.tasks.ellipses import views as figures
 from steelyard.tasks.ellipses.data import prepare
+from steelyard.tasks.ellipses.detection import Areas, Detections
 from steelyard.tasks.ellipses.matched import hits, match_input
-from steelyard.tasks.ellipses.ranking import Areas, Detections
 from steelyard.tasks.ellipses.score import Score, TruthScore
 
 nan = math.nan

@@ -12,7 +12,7 @@ from support.asked import pairs_of, refusal, values_of
 import steelyard as sy
 from steelyard.core import catalogue
 from steelyard.core.statistic import SharedCache
-from steelyard.tasks.losses.sums import BoxSum, FocalSum, LossRows, sides
+from steelyard.tasks.losses.task import BoxSum, FocalSum, LossRows, sides
 
 nan = np.nan
 LN2 = math.log(2)

@@ -19,7 +19,7 @@ from steelyard.tasks.boxes.matches import DIFFICULT, match_input
 from steelyard.tasks.boxes.precision import AveragePrecision
 from steelyard.tasks.boxes.ranking import detections
 from steelyard.tasks.oriented import views as oriented_views
-from steelyard.tasks.oriented.explain import COCO, DOTA, OURS, OrientedConventions, values
+from steelyard.tasks.oriented.views import COCO, DOTA, OURS, OrientedConventions, values
 
 # Across, 8 by 6 and 6 by 8 share 36 of 60: IoU 0.6. As Gaussians their coefficient is 4 * 6 / 25 = 0.96, which is a
 # probIoU of 1 - sqrt(0.04) = 0.8. The square is found one pixel off: 12 of 20.

@@ -14,9 +14,9 @@ from steelyard.core import catalogue
 from steelyard.core.explanation import Step
 from steelyard.core.state import State
 from steelyard.maps.raster import PALETTE
-from steelyard.tasks.panoptic import picture, views
-from steelyard.tasks.panoptic.explain import explain
+from steelyard.tasks.panoptic import views
 from steelyard.tasks.panoptic.quality import SegmentCounts, StuffOverlaps
+from steelyard.tasks.panoptic.views import explain
 
 CAT, DOG, SKY, GRASS = PALETTE[:4]
 PAIRED, MISSED, FALSE, IGNORED, OTHER, EDGE = "cfe8cf", "2f6fb2", "d7263d", "c9c9c9", "f2c14e", "ffffff"
@@ -33,22 +33,22 @@ def test_every_pixel_of_a_picture() -> None:
     )  # fmt: skip
     predicted = side([[[1, 1, 5, 5], [1, 1, 0, 0], [0, 0, 0, 0]]], [[segment(1, 1), segment(5, 4)]])
     pairs = pairs_of("panoptic", truth, predicted)
-    images, seen, size = picture.pictures(pairs, 0, 1024)
+    images, seen, size = views.pictures(pairs, 0, 1024)
     assert [pixels(one) for one in images] == [
         [[CAT, CAT, CAT, EDGE], [CAT, CAT, CAT, EDGE], [EDGE, EDGE, EDGE, EDGE]],
         [[CAT, CAT, EDGE, GRASS], [CAT, CAT, EDGE, EDGE], [EDGE, EDGE, IGNORED, IGNORED]],
         [[PAIRED, PAIRED, FALSE, FALSE], [PAIRED, PAIRED, OTHER, IGNORED], [MISSED, MISSED, IGNORED, IGNORED]],
     ]
     assert (seen, size) == ([0, 3], (3, 4))
-    shown = picture.scene(pairs, 0, catalogue.parse("pq", "panoptic"))
+    shown = views.scene(pairs, 0, catalogue.parse("pq", "panoptic"))
     assert shown.title == "Image 0: 1 segments paired, 1 missed, 1 false"
     assert shown.summary == "3 true and 2 predicted segments; a pair overlaps by more than half"
     assert (shown.shapes, shown.bounds) == ((), (0, 0, 4, 3))
     assert [(one.title, one.png, one.w, one.h) for one in shown.rasters] == [
         (title, one, 4, 3) for title, one in zip(("Truth", "Prediction", "Difference"), images, strict=True)
     ]
-    assert shown.legend == (("cat", CAT), ("grass", GRASS), *picture.MEANINGS)
-    small, _, _ = picture.pictures(pairs, 0, 2)
+    assert shown.legend == (("cat", CAT), ("grass", GRASS), *views.MEANINGS)
+    small, _, _ = views.pictures(pairs, 0, 2)
     assert [pixels(one) for one in small] == [
         [[CAT, CAT], [EDGE, EDGE]], [[CAT, EDGE], [EDGE, EDGE]], [[PAIRED, FALSE], [MISSED, IGNORED]],
     ]  # fmt: skip
@@ -57,7 +57,7 @@ def test_every_pixel_of_a_picture() -> None:
 def test_what_is_excused_is_neither_false_nor_right() -> None:
     truth = side([[1, 1, 0, 0, 0]], [[segment(1, 1)]])
     predicted = side([[0, 0, 5, 5, 0]], [[segment(5, 1)]])
-    images, seen, _ = picture.pictures(pairs_of("panoptic", truth, predicted), 0, 9)
+    images, seen, _ = views.pictures(pairs_of("panoptic", truth, predicted), 0, 9)
     assert pixels(images[2]) == [[MISSED, MISSED, IGNORED, IGNORED, IGNORED]]
     assert pixels(images[1]) == [[IGNORED, IGNORED, EDGE, CAT, EDGE]]
     assert seen == [0]
@@ -67,7 +67,7 @@ def test_a_picture_of_the_second_image() -> None:
     both = side([[1, 1], [2, 2, 3]], [[segment(1, 1)], [segment(2, 2), segment(3, 3)]])
     none = side([[1, 1], [2, 2, 0]], [[segment(1, 1)], [segment(2, 2)]])
     pairs = pairs_of("panoptic", both, none)
-    shown = picture.scene(pairs, 1, catalogue.parse("pq", "panoptic"))
+    shown = views.scene(pairs, 1, catalogue.parse("pq", "panoptic"))
     assert shown.title == "Image 1: 1 segments paired, 1 missed, 0 false"
     assert shown.summary == "2 true and 1 predicted segments; a pair overlaps by more than half"
     assert [pixels(one.png) for one in shown.rasters] == [
@@ -80,7 +80,7 @@ def test_a_picture_of_the_second_image() -> None:
     assert [pixels(one) for one in figure.columns["segments"]] == [[[PAIRED, PAIRED, MISSED]], [[PAIRED, PAIRED]]]
     assert [pixels(one) for one in figure.columns["truth"]] == [[[DOG, DOG, EDGE]], [[CAT, CAT]]]
     assert [pixels(one) for one in figure.columns["prediction"]] == [[[DOG, DOG, EDGE]], [[CAT, CAT]]]
-    assert figure.facts["legend"] == [["cat", CAT], ["dog", DOG], *map(list, picture.MEANINGS)]
+    assert figure.facts["legend"] == [["cat", CAT], ["dog", DOG], *map(list, views.MEANINGS)]
 
 
 def test_tables_and_figures_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +113,7 @@ def test_tables_and_figures_that_there_are(monkeypatch: pytest.MonkeyPatch) -> N
     })  # fmt: skip
     monkeypatch.setattr(views, "MOST_CLASSES", 2)
     assert list(views.class_metrics(state)) == ["cat", "dog"]
-    assert views.maps(pairs, state).facts["legend"] == [["cat", CAT], ["dog", DOG], *map(list, picture.MEANINGS)]
+    assert views.maps(pairs, state).facts["legend"] == [["cat", CAT], ["dog", DOG], *map(list, views.MEANINGS)]
 
 
 def test_classes_without_a_segment_are_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:

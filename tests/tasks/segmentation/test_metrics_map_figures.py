@@ -15,7 +15,7 @@ from steelyard.core.state import State
 from steelyard.maps.raster import PALETTE, colour
 from steelyard.tasks.segmentation import views as segmentation_views
 from steelyard.tasks.segmentation.counts import UNCLASSED, ClassPixels, Confusion
-from steelyard.tasks.segmentation.explain import explain
+from steelyard.tasks.segmentation.views import explain
 from steelyard.tasks.shared.tools import find_tools
 
 FIRST, SECOND, THIRD = PALETTE[:3]

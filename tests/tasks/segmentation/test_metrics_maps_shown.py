@@ -11,9 +11,9 @@ from support.shown import cats_and_sky, check_figure, check_listing, check_table
 import steelyard as sy
 from steelyard.maps.raster import colour
 from steelyard.tasks.oriented.views import angle_errors
-from steelyard.tasks.panoptic.picture import MEANINGS as SEGMENT_MEANINGS
+from steelyard.tasks.panoptic.views import MEANINGS as SEGMENT_MEANINGS
 from steelyard.tasks.segmentation import views as segmentation_views
-from steelyard.tasks.volumes.picture import MEANINGS as VOXEL_MEANINGS
+from steelyard.tasks.volumes.views import MEANINGS as VOXEL_MEANINGS
 
 nan = np.nan
 

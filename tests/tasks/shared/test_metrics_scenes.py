@@ -15,10 +15,10 @@ from steelyard.core.scene import BoxShape, EllipseShape, LineShape, Steps
 from steelyard.maps.raster import colour
 from steelyard.tasks.boxes import views as boxes
 from steelyard.tasks.ellipses import views as ellipses_views
-from steelyard.tasks.panoptic import picture as panoptic
+from steelyard.tasks.panoptic import views as panoptic
 from steelyard.tasks.segmentation import views as segmentation_views
 from steelyard.tasks.tracking import views as tracking_views
-from steelyard.tasks.volumes import picture as volumes
+from steelyard.tasks.volumes import views as volumes
 
 
 def test_boxes() -> None:

@@ -18,9 +18,9 @@ from steelyard.core.plan import POINT
 from steelyard.core.scene import Steps
 from steelyard.core.state import State
 from steelyard.maps.raster import PALETTE
-from steelyard.tasks.volumes import curves, picture, views
+from steelyard.tasks.volumes import views
 from steelyard.tasks.volumes.cases import CaseMean, CaseScore
-from steelyard.tasks.volumes.explain import explain
+from steelyard.tasks.volumes.views import explain
 
 nan, inf = np.nan, np.inf
 ONE, TWO, THREE = PALETTE[:3]
@@ -147,17 +147,17 @@ def test_a_structure_that_a_slice_does_not_have() -> None:
 
 def test_every_voxel_of_a_picture() -> None:
     truth, predicted = np.array([[0, 1, 2, 1], [0, 3, 0, 0]]), np.array([[0, 1, 1, 0], [2, 3, 0, 0]])
-    assert [pixels(one) for one in picture.slice_pictures(truth, predicted, 9)] == [
+    assert [pixels(one) for one in views.slice_pictures(truth, predicted, 9)] == [
         [[GROUND, ONE, TWO, ONE], [GROUND, THREE, GROUND, GROUND]],
         [[GROUND, ONE, ONE, GROUND], [TWO, THREE, GROUND, GROUND]],
         [[GROUND, RIGHT, OTHER, MISSED], [FALSE, RIGHT, GROUND, GROUND]],
     ]
-    assert [pixels(one) for one in picture.slice_pictures(truth, predicted, 2)] == [
+    assert [pixels(one) for one in views.slice_pictures(truth, predicted, 2)] == [
         [[GROUND, TWO]],
         [[GROUND, ONE]],
         [[GROUND, OTHER]],
     ]
-    assert picture.MEANINGS == (("right", RIGHT), ("missed", MISSED), ("made up", FALSE), ("another label", OTHER))
+    assert views.MEANINGS == (("right", RIGHT), ("missed", MISSED), ("made up", FALSE), ("another label", OTHER))
 
 
 def test_flat_masks() -> None:
@@ -165,8 +165,8 @@ def test_flat_masks() -> None:
     data = cases([[[0, 1, 2]] * 2], [[[0, 1, 1]] * 2])
     for spacing, width, height in (((), 3, 2), ((0.5, 2.0), 6, 1)):
         pairs = pairs_of("volumes", *data, spacing=spacing)
-        assert picture.steps(pairs, 0) is None
-        shown = picture.scene(pairs, 0, DICE)
+        assert views.steps(pairs, 0) is None
+        shown = views.scene(pairs, 0, DICE)
         assert (shown.title, shown.summary) == (
             "Case c0: 2 wrong voxels",
             "4 true and 4 predicted voxels of all labels",
@@ -176,8 +176,8 @@ def test_flat_masks() -> None:
             (title, width, height) for title in ("Truth", "Prediction", "Difference")
         ]
         assert pixels(shown.rasters[2].png) == [[GROUND, RIGHT, OTHER]] * 2
-        assert shown.legend == (("label 1", ONE), ("label 2", TWO), *picture.MEANINGS)
-        assert refusal(picture.scene, pairs, 0, DICE, 0) == ("case 'c0' has no slice 0", "", "It has one picture.")
+        assert shown.legend == (("label 1", ONE), ("label 2", TWO), *views.MEANINGS)
+        assert refusal(views.scene, pairs, 0, DICE, 0) == ("case 'c0' has no slice 0", "", "It has one picture.")
     figure = views.slices(pairs)
     assert (figure.columns["image"], figure.columns["cost"]) == (["c0"], [2 / 8])
 
@@ -188,20 +188,20 @@ def test_slices_of_a_volume() -> None:
     truth[1, 1, 0] = predicted[1, 2, 0] = truth[1, 2, 0] = 5
     predicted[1, 2, 1, 1] = 6
     pairs = pairs_of("volumes", *cases(truth, predicted), spacing=(9.0, 2.0, 3.0))
-    assert picture.wrong_by_slice(pairs.case(1)).tolist() == [0, 3, 1]
-    assert picture.steps(pairs, 1) == Steps("slice", (1, 2), {"wrong voxels": (3, 1)}, 1)
-    shown = picture.scene(pairs, 1, DICE)
+    assert views.wrong_by_slice(pairs.case(1)).tolist() == [0, 3, 1]
+    assert views.steps(pairs, 1) == Steps("slice", (1, 2), {"wrong voxels": (3, 1)}, 1)
+    shown = views.scene(pairs, 1, DICE)
     assert shown.title == "Case c1, slice 1: 3 wrong voxels"
     assert shown.bounds == (0, 0, 9, 4)
     assert pixels(shown.rasters[2].png) == [[MISSED] * 3, [GROUND] * 3]
-    assert picture.scene(pairs, 1, DICE, 2).summary == "3 true and 4 predicted voxels of all labels"
+    assert views.scene(pairs, 1, DICE, 2).summary == "3 true and 4 predicted voxels of all labels"
     figure = views.slices(pairs)
     assert figure.columns["image"] == ["c1, slice 1", "c0, slice 0"]
     assert figure.columns["cost"] == pytest.approx([4 / 10, 0])
     assert pixels(figure.columns["errors"][0]) == [[MISSED] * 3, [GROUND] * 3]
     assert pixels(figure.columns["truth"][0]) == [[PALETTE[4]] * 3, [GROUND] * 3]
     assert pixels(figure.columns["prediction"][0]) == [[GROUND] * 3] * 2
-    assert figure.facts["legend"] == [["label 5", PALETTE[4]], *map(list, picture.MEANINGS)]
+    assert figure.facts["legend"] == [["label 5", PALETTE[4]], *map(list, views.MEANINGS)]
 
 
 def test_columns_of_tables() -> None:
@@ -229,11 +229,11 @@ def test_columns_of_tables() -> None:
     assert listing.x == "dice"
     assert list(report.figures) == ["slices", "dice_volume", "bland_altman", "nsd_tolerance"]
     assert report.figure("bland_altman").columns["y"].tolist() == pytest.approx([0.006, -0.012, 0.018])
-    assert report.figure("nsd_tolerance").columns == curves.nsd_by_tolerance(report.details.pairs, "elements").columns
+    assert report.figure("nsd_tolerance").columns == views.nsd_by_tolerance(report.details.pairs, "elements").columns
     only = sy.evaluate(
         "volumes", *cases(TRUTH, FOUND), ["assd(surface=voxels)"], options={"spacing": "3,1"}, confidence=None
     )
-    assert only.figure("nsd_tolerance").columns == curves.nsd_by_tolerance(only.details.pairs, "voxels").columns
+    assert only.figure("nsd_tolerance").columns == views.nsd_by_tolerance(only.details.pairs, "voxels").columns
     assert list(sy.evaluate("volumes", *cases(TRUTH, FOUND), ["dice"], confidence=None).figures) == [
         "slices",
         "dice_volume",
@@ -267,7 +267,7 @@ def test_dice_by_size() -> None:
 
 def test_volumes_against_each_other() -> None:
     """In ml: 0.012 and 0.018 of the first, 0.012 and 0, 0 and 0.018; the last case has neither."""
-    figure = curves.volumes(pairs_of("volumes", *cases(TRUTH, FOUND), spacing=(3.0, 1.0)))
+    figure = views.volumes(pairs_of("volumes", *cases(TRUTH, FOUND), spacing=(3.0, 1.0)))
     agree(figure.columns, {"x": [0.015, 0.006, 0.009], "y": [0.006, -0.012, 0.018]})
     assert figure.facts["x"] == "mean of true and predicted, ml"
     assert figure.facts["item"] == "structure"
@@ -275,9 +275,9 @@ def test_volumes_against_each_other() -> None:
 
 def test_shares_of_surfaces_within_a_tolerance(monkeypatch: pytest.MonkeyPatch) -> None:
     """Voxels: of 4 and 6, 4 and 4 lie on each other, all within 1 mm; the second case is missed, and counts as 0."""
-    monkeypatch.setattr(curves, "STEPS", 3)
+    monkeypatch.setattr(views, "STEPS", 3)
     pairs = pairs_of("volumes", *cases(TRUTH[:2] + TRUTH[3:], FOUND[:2] + FOUND[3:]), spacing=(3.0, 1.0))
-    figure = curves.nsd_by_tolerance(pairs, "voxels")
+    figure = views.nsd_by_tolerance(pairs, "voxels")
     check_figure(
         figure, ("nsd_tolerance", "curves", "NSD by tolerance"),
         {"series": ["1"] * 3, "x": [0, 0.5, 1], "y": [0.4, 0.4, 0.5], "low": [0.2, 0.2, 0.25], "high": [0.6, 0.6, 0.75]},
@@ -285,15 +285,15 @@ def test_shares_of_surfaces_within_a_tolerance(monkeypatch: pytest.MonkeyPatch) 
         "The mean over cases of the share of surfaces that lie within the tolerance of each other. In the band lies the middle "
         "half of the cases. A case that lacks the structure on one side counts as 0.",
     )  # fmt: skip
-    monkeypatch.setattr(curves, "WIDEST", 0.5)
-    assert curves.nsd_by_tolerance(pairs, "voxels").columns["x"] == [0, 0.25, 0.5]
+    monkeypatch.setattr(views, "WIDEST", 0.5)
+    assert views.nsd_by_tolerance(pairs, "voxels").columns["x"] == [0, 0.25, 0.5]
     same = pairs_of("volumes", *cases(TRUTH[:1], TRUTH[:1]), spacing=(3.0, 1.0))
-    assert curves.nsd_by_tolerance(same, "elements").columns["x"] == [0, 0.5, 1]
+    assert views.nsd_by_tolerance(same, "elements").columns["x"] == [0, 0.5, 1]
     missed = pairs_of("volumes", *cases(TRUTH[:2], [FOUND[1]] * 2), spacing=(3.0, 1.0))
-    assert curves.nsd_by_tolerance(missed, "voxels").columns["y"] == [0, 0, 0]
+    assert views.nsd_by_tolerance(missed, "voxels").columns["y"] == [0, 0, 0]
     both = pairs_of("volumes", *cases([[[1, 2]]], [[[1, 2]]]), spacing=(3.0, 1.0))
-    monkeypatch.setattr(curves, "MOST_CURVES", 1)
-    assert curves.nsd_by_tolerance(both, "voxels").columns["series"] == ["1"] * 3
+    monkeypatch.setattr(views, "MOST_CURVES", 1)
+    assert views.nsd_by_tolerance(both, "voxels").columns["series"] == ["1"] * 3
 
 
 WHY = {

@@ -16,9 +16,20 @@ from steelyard.core.plan import UNITS
 from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
 from steelyard.tasks.volumes import data
-from steelyard.tasks.volumes.cases import CaseMean, CaseScore, case_extents, case_values, case_voxels, surface_figure
+from steelyard.tasks.volumes.cases import (
+    CaseMean,
+    CaseScore,
+    Lesion,
+    case_extents,
+    case_values,
+    case_voxels,
+    lesion_distance,
+    lesion_score,
+    lesions,
+    part_quality,
+    surface_figure,
+)
 from steelyard.tasks.volumes.data import Case, Scanned, regions_of
-from steelyard.tasks.volumes.lesions import Lesion, lesion_distance, lesion_score, lesions, part_quality
 
 nan, inf = np.nan, np.inf
 DIAGONAL = math.sqrt(2**2 * 3**2 + 4**2)  # of 2 x 4 voxels of 3 x 1 mm

@@ -16,7 +16,7 @@ from support.paths import TESTS
 import steelyard as sy
 from steelyard import _native
 from steelyard.core.errors import InputError
-from steelyard.tasks.volumes.lesions import lesions
+from steelyard.tasks.volumes.cases import lesions
 
 ndimage = lazy("scipy.ndimage")
 

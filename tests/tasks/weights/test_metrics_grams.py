@@ -11,7 +11,7 @@ from support.asked import pairs_of, refusal, values_of
 import steelyard as sy
 from steelyard.core import catalogue
 from steelyard.core.statistic import SharedCache
-from steelyard.tasks.sequences.sums import SequenceSum, sequence_columns
+from steelyard.tasks.sequences.errors import SequenceSum, sequence_columns
 from steelyard.tasks.shared.instrument import RoundExcess, Steps, step_columns
 from steelyard.tasks.shared.regression import PearsonCorrelation, Slope, _variance
 from steelyard.tasks.shared.rows import EpsilonError, RowMoments, RowSum, RowsWithin, regression_columns, row_columns

@@ -20,15 +20,13 @@ from steelyard.core.frozen import frozen
 from steelyard.core.numerals import is_whole
 from steelyard.core.opening import is_entry
 from steelyard.io.formats.dataset import Category, Dataset
-from steelyard.io.formats.detect import TABLES, detect
+from steelyard.io.formats.detect import TABLES, detect, ending_of, find_format
 from steelyard.io.formats.fit import fit
 from steelyard.io.formats.folder import recover, write_folder
-from steelyard.io.formats.known import ending_of, find_format
+from steelyard.io.formats.format import Loss, ReadOptions, WriteOptions
 from steelyard.io.formats.losses import losses
 from steelyard.io.formats.names import read_names
-from steelyard.io.formats.read_options import ReadOptions
 from steelyard.io.formats.sizes import picture_size
-from steelyard.io.formats.write_options import Loss, WriteOptions
 from steelyard.io.write import write_text
 
 AS_IT_IS, PLAIN = ReadOptions(), WriteOptions()

@@ -2,6 +2,10 @@
 
 Polygons and masks carry no box of their own: theirs is the one around them. So a segmentation is written only where its
 box is the annotation's own, to the last digit; else the box is written and the segmentation counted as lost.
+
+Runs of a mask: COCO counts down the columns of the whole image, CVAT along the rows of a box around the object.
+
+Only what carrying a mask from one file to the other takes; scoring masks has its own, in the native core.
 """
 
 from __future__ import annotations
@@ -11,14 +15,87 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from steelyard.core.errors import DuplicateKey, InvalidFile, InvalidNumber, InvalidValue, MissingData, MissingKey
 from steelyard.core.numerals import is_whole
-from steelyard.io.formats import rle
+from steelyard.core.records import Array
 from steelyard.io.formats.dataset import Category, Dataset, Gatherer, Picture
 from steelyard.io.formats.format import Format
 from steelyard.io.formats.numbers import coordinate, corners, exact, from_corners, plain, polygon_of, score
 from steelyard.io.formats.sizes import whole_pixels
 from steelyard.io.formats.xml import Node, escape, quoted, read_xml
+
+LARGEST = 1 << 28  # pixels of one image
+
+
+def counts_of(shape: dict[str, Any]) -> list[int]:
+    """The runs of COCO's mask, written out or packed into text; none where they are something else."""
+    counts = shape.get("counts")
+    if isinstance(counts, list):
+        return counts if all(type(run) is int for run in counts) else []
+    text = counts.encode() if isinstance(counts, str) else b""
+    runs: list[int] = []
+    value = shift = 0
+    for byte in text:
+        bits = byte - 48
+        value |= (bits & 0x1F) << shift
+        shift += 5
+        if bits & 0x20:
+            continue
+        if bits & 0x10:
+            value -= 1 << shift
+        runs.append(value + (runs[-2] if len(runs) > 2 else 0))
+        value = shift = 0
+    return runs
+
+
+def bounds(counts: list[int], width: int, height: int) -> tuple[int, int, int, int] | None:
+    """Left, top, width, height of the mask; None where it is empty, or where its runs do not fill its image."""
+    if any(run < 0 for run in counts) or sum(counts) != width * height or width * height > LARGEST:
+        return None
+    ends = np.cumsum(np.array(counts, dtype=np.int64))
+    starts, stops = ends[0::2][: len(ends) // 2], ends[1::2]  # of the runs of ones
+    filled = stops > starts
+    starts, stops = starts[filled], stops[filled] - 1
+    if not len(starts):
+        return None
+    left, right = int(starts[0]) // height, int(stops[-1]) // height
+    whole = starts // height != stops // height  # a run over the end of a column touches both edges
+    top = 0 if whole.any() else int((starts % height).min())
+    low = height - 1 if whole.any() else int((stops % height).max())
+    return left, top, right - left + 1, low - top + 1
+
+
+def to_rows(counts: list[int], box: tuple[int, int, int, int], width: int, height: int) -> list[int]:
+    """COCO's runs as CVAT's, inside the box that `bounds` says."""
+    flat = np.repeat(np.arange(len(counts)) % 2, counts).astype(np.uint8)
+    left, top, wide, high = box
+    return _runs(flat.reshape(width, height).T[top : top + high, left : left + wide].ravel())
+
+
+def from_rows(runs: list[int], box: tuple[int, int, int, int], size: tuple[int, int]) -> list[int]:
+    """CVAT's runs as COCO's over the whole image."""
+    left, top, wide, high = box
+    width, height = size
+    if left + wide > width or top + high > height or width * height > LARGEST:
+        raise ValueError(f"of {wide} × {high} at {left}, {top} in an image of {width} × {height}")
+    if sum(runs) != wide * high:
+        raise ValueError(f"whose runs hold {sum(runs)} pixels where its box has {wide * high}")
+    full = np.zeros((height, width), dtype=np.uint8)
+    full[top : top + high, left : left + wide] = (
+        np.repeat(np.arange(len(runs)) % 2, runs).astype(np.uint8).reshape(high, wide)
+    )
+    return _runs(full.T.ravel())
+
+
+def _runs(flat: Array) -> list[int]:
+    """Lengths of equal values, from zeros on."""
+    edges = np.flatnonzero(np.diff(flat)) + 1
+    lengths = np.diff(np.concatenate([[0], edges, [len(flat)]]))
+    runs: list[int] = lengths.tolist()
+    return [0, *runs] if len(flat) and flat[0] else runs
+
 
 SHAPES = ("box", "polygon", "mask")
 OTHERS = ("polyline", "points", "ellipse", "cuboid", "skeleton", "tag")
@@ -141,7 +218,7 @@ def _mask(node: Node, where: str, picture: Picture) -> tuple[tuple[float, float,
     left, top, width, height = map(int, texts)
     size = picture.width or 0, picture.height or 0
     try:
-        counts = rle.from_rows([int(run) for run in runs], (left, top, width, height), size)
+        counts = from_rows([int(run) for run in runs], (left, top, width, height), size)
     except ValueError as error:
         raise InvalidFile(
             f"a mask {error}", where=where, remedy="Was the file cut, or is it of another image?"
@@ -188,8 +265,8 @@ def segmentation_fits(dataset: Dataset, row: int, picture: Picture) -> str:
     if isinstance(shape, dict) and picture.width and picture.height:
         if shape.get("size") != [picture.height, picture.width]:
             return ""
-        bounds = rle.bounds(rle.counts_of(shape), picture.width, picture.height)
-        return "mask" if bounds is not None and [float(v) for v in bounds] == box else ""
+        covered = bounds(counts_of(shape), picture.width, picture.height)
+        return "mask" if covered is not None and [float(v) for v in covered] == box else ""
     return ""
 
 
@@ -205,9 +282,9 @@ def _shape_text(dataset: Dataset, row: int, picture: Picture) -> str:
         pairs = ";".join(f"{x},{y}" for x, y in zip(texts[::2], texts[1::2], strict=True))
         own = f'points="{pairs}"'
     elif kind == "mask":
-        counts = rle.counts_of(extra["segmentation"])
+        counts = counts_of(extra["segmentation"])
         left, top, width, height = (int(v) for v in dataset.box[row])
-        runs = rle.to_rows(counts, (left, top, width, height), picture.width or 0, picture.height or 0)
+        runs = to_rows(counts, (left, top, width, height), picture.width or 0, picture.height or 0)
         own = f'rle="{", ".join(map(str, runs))}" left="{left}" top="{top}" width="{width}" height="{height}"'
     else:
         kind = "box"

@@ -14,9 +14,7 @@ from steelyard.core.errors import EmptyInput, InvalidFile, InvalidValue
 from steelyard.core.opening import is_entry
 from steelyard.io.formats.corners import Quads, corners_of_dataset
 from steelyard.io.formats.dataset import Dataset
-from steelyard.io.formats.format import Format
-from steelyard.io.formats.read_options import ReadOptions
-from steelyard.io.formats.write_options import Loss, WriteOptions
+from steelyard.io.formats.format import Format, Loss, ReadOptions, WriteOptions
 from steelyard.io.text import open_text
 
 HEADS = ("imagesource:", "gsd:")

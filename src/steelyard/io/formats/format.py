@@ -1,4 +1,9 @@
-"""Format: how files of annotated boxes are found, read and written. All that a package says that brings one."""
+"""Format: how files of annotated boxes are found, read and written. All that a package says that brings one.
+
+ReadOptions: what a user states about a source that the source does not say itself.
+
+Loss and WriteOptions: what a format cannot hold, and how it is written where it leaves a choice.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,45 @@ from pathlib import Path
 
 from steelyard.core.frozen import frozen
 from steelyard.io.formats.dataset import Dataset
-from steelyard.io.formats.read_options import ReadOptions
-from steelyard.io.formats.write_options import Loss, WriteOptions
+
+
+@frozen
+class ReadOptions:
+    """How a source is to be read.
+
+    `images` is the folder of the pictures, `names` a file of class names, `pixels` how VOC counts, `verified` the file
+    of OpenImages' labels of whole images, `hierarchy` that of its classes.
+    """
+
+    format: str = "auto"
+    images: str | None = None
+    names: str | None = None
+    pixels: str = "inclusive"
+    verified: str | None = None
+    hierarchy: str | None = None
+
+
+@frozen
+class Loss:
+    """Something that the target cannot hold (`lost`), or holds in another way (`changed`)."""
+
+    kind: str
+    what: str
+    count: int
+    why: str
+
+    def text(self) -> str:
+        """One line."""
+        return f"{self.kind}: {self.what} ({self.count:,}): {self.why}"
+
+
+@frozen
+class WriteOptions:
+    """How a data set is to be written, where a format leaves a choice."""
+
+    pixels: str = "inclusive"
+    whole: bool = False
+    polygons: bool = False
 
 
 @frozen

@@ -11,9 +11,8 @@ from steelyard.core.errors import InvalidFile, OutOfRange, Unsupported
 from steelyard.core.quads import corners_of
 from steelyard.io.formats.corners import Quads
 from steelyard.io.formats.dataset import Dataset
-from steelyard.io.formats.format import Format
+from steelyard.io.formats.format import Format, ReadOptions
 from steelyard.io.formats.numbers import coordinate
-from steelyard.io.formats.read_options import ReadOptions
 from steelyard.io.formats.sizes import whole_pixels
 from steelyard.io.formats.voc import files_of
 from steelyard.io.formats.xml import Node, read_xml

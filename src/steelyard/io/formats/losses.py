@@ -10,7 +10,7 @@ import numpy as np
 from steelyard.core.records import Array
 from steelyard.io.formats.cvat import segmentation_fits
 from steelyard.io.formats.dataset import Dataset
-from steelyard.io.formats.write_options import Loss, WriteOptions
+from steelyard.io.formats.format import Loss, WriteOptions
 
 # Keys of a box that a format has a place for; None: all of them.
 _BOX_KEYS: dict[str, set[str] | None] = {

@@ -8,11 +8,9 @@ from pathlib import Path, PurePosixPath
 from steelyard.core.errors import EmptyInput, InvalidFile, MissingData
 from steelyard.io.formats.corners import Quads, corners_of_dataset
 from steelyard.io.formats.dataset import Category, Dataset
-from steelyard.io.formats.format import Format
+from steelyard.io.formats.format import Format, Loss, ReadOptions, WriteOptions
 from steelyard.io.formats.numbers import score
-from steelyard.io.formats.read_options import ReadOptions
 from steelyard.io.formats.sizes import picture_size
-from steelyard.io.formats.write_options import Loss, WriteOptions
 from steelyard.io.formats.yolo import (
     SIZES,
     Size,

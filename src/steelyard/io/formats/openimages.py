@@ -26,8 +26,7 @@ from steelyard.core.errors import (
 )
 from steelyard.core.records import Array, BoxRecords
 from steelyard.io.formats.dataset import Category, Dataset, Picture, check_box
-from steelyard.io.formats.format import Format
-from steelyard.io.formats.read_options import ReadOptions
+from steelyard.io.formats.format import Format, ReadOptions
 from steelyard.io.formats.sizes import picture_size
 from steelyard.io.formats.yolo import pictures_of
 from steelyard.io.json import parse_json

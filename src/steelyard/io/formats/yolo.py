@@ -25,10 +25,9 @@ from steelyard.core.errors import (
 from steelyard.core.opening import is_entry
 from steelyard.io.csv import read_csv
 from steelyard.io.formats.dataset import Category, Dataset, Gatherer, Picture
-from steelyard.io.formats.format import Format
+from steelyard.io.formats.format import Format, ReadOptions
 from steelyard.io.formats.names import read_names
 from steelyard.io.formats.numbers import EXACT, SHORT, coordinate, exact, plain, polygon_of, score
-from steelyard.io.formats.read_options import ReadOptions
 from steelyard.io.formats.sizes import ENDINGS, picture_size, whole_pixels
 from steelyard.io.text import open_text
 from steelyard.io.write import csv_text

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.core.figure import Figure, points_or_cells
 from steelyard.core.slice import Slice, slice_heading, slice_text
-from steelyard.render.names import letter_of, named_pairs, names_of
+from steelyard.render.numbers import letter_of, named_pairs, names_of
 from steelyard.render.page.figures import unique_name
 from steelyard.render.page.scores import BETTER
 from steelyard.results.comparison import Comparison, Lineup

@@ -19,7 +19,7 @@ from steelyard.io.formats.convert import read_dataset
 from steelyard.io.formats.dataset import Dataset
 from steelyard.io.formats.detect import TABLES, detect
 from steelyard.io.formats.fit import fit
-from steelyard.io.formats.read_options import ReadOptions
+from steelyard.io.formats.format import ReadOptions
 from steelyard.io.text import ending
 from steelyard.tasks.boxes.check_alone import check_coordinates, check_ids, check_truth, places
 from steelyard.tasks.boxes.check_geometry import extent

@@ -28,7 +28,7 @@ from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array, BoxRecords, Records, Schema, as_object
 from steelyard.core.task import Task
 from steelyard.io.coco import image_fields, parse_coco, read_coco
-from steelyard.io.formats.read_options import ReadOptions
+from steelyard.io.formats.format import ReadOptions
 from steelyard.io.once import of_truth
 from steelyard.io.read import read_table, to_records
 from steelyard.io.shapes import flattened, rows_of

@@ -14,7 +14,7 @@ from steelyard.core.pairs import Array
 from steelyard.core.statistic import SharedCache, Sum
 from steelyard.language import scene, tables
 from steelyard.language.scene import Graph, count_known
-from steelyard.language.texts import pack
+from steelyard.language.tokens import pack
 from steelyard.tasks.captions.data import CaptionPairs, captions, tokenised
 
 CATEGORIES = ("all", "object", "attribute", "relation", "color", "count", "size")

@@ -15,7 +15,7 @@ from steelyard.core.metric import Metric
 from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
 from steelyard.language import scene, tables
-from steelyard.language.texts import pack
+from steelyard.language.tokens import pack
 from steelyard.tasks.captions.data import CaptionPairs, Captions, captions
 from steelyard.tasks.captions.graphs import SpiceCount, SpiceSum, scene_lines
 from steelyard.tasks.captions.spice import Spice

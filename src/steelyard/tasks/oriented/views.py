@@ -1,13 +1,21 @@
-"""What is shown beside the scores of oriented boxes: what boxes show, outlines as they lie, and errors of the angle."""
+"""What is shown beside the scores of oriented boxes: what boxes show, outlines as they lie, and errors of the angle.
+
+Why other tools say another AP of oriented boxes: one setting at a time, on these data.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from steelyard import _native
+from steelyard.core.explanation import Explanation
 from steelyard.core.figure import Figure
+from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
 from steelyard.core.quads import corners_of, smallest_rectangles
@@ -16,14 +24,134 @@ from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
 from steelyard.core.table import Table
 from steelyard.tasks.boxes import views as boxes
-from steelyard.tasks.boxes.matches import AREAS, MatchInput, match_input, matches
+from steelyard.tasks.boxes.explain import OURS as LINES
+from steelyard.tasks.boxes.explain import hits_by_image, mean_of, rank_in_image, ranked_columns, straight_lines
+from steelyard.tasks.boxes.matches import AREAS, DIFFICULT, IOUS, MatchInput, match_input, match_objects, matches
 from steelyard.tasks.boxes.pairs import BoxPairs
+from steelyard.tasks.boxes.ranking import CODES, GRIDS
 from steelyard.tasks.boxes.settings import MOST
 from steelyard.tasks.boxes.views import long_tables as long_tables_of_boxes
 from steelyard.tasks.boxes.views import scene as scene_of_boxes
 from steelyard.tasks.boxes.views import tables as tables_of_boxes
-from steelyard.tasks.oriented.explain import explain
 from steelyard.tasks.oriented.task import prepare as prepared
+from steelyard.tasks.shared.tools import Tool, explained, find_tools
+
+COCO, DOTA = ("map", "map50", "map75"), ("ap(kind=voc11, rule=dota)",)
+MOST_LISTED = 65535
+
+
+@frozen
+class OrientedConventions:
+    """How oriented boxes are scored. The defaults are ours."""
+
+    overlap: str = field(default="IoU of the corners", metadata={"title": "how boxes are compared"})
+    limit: str = field(default="none", metadata={"title": "most detections"})
+    difficult: str = field(default="ignored", metadata={"title": "difficult objects"})
+    small: str = field(default="kept", metadata={"title": "truth with an edge below 2 pixels"})
+    rule: str = field(default="IoU above the threshold", metadata={"title": "what is a hit"})
+    curve: str = field(default="101 points, steps", metadata={"title": "area under the curve"})
+
+
+OURS = OrientedConventions()
+TOOLS = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            "dota",
+            "DOTA_devkit 9938855",
+            OURS,
+            {},
+            DOTA,
+            (
+                "Its overlap is computed from the origin of the image: an IoU at the threshold may fall either way.",
+                "From DOTA v1.5 on difficult objects count: say difficult=count.",
+            ),
+        ),
+        Tool(
+            "hotcoco",
+            "1.3.0",
+            OrientedConventions(limit="100 of a class and image"),
+            {"limit": "COCO's limit stays, and tiles of aerial images hold more objects."},
+            COCO,
+        ),
+        Tool(
+            "mmrotate",
+            "0.3.4",
+            OrientedConventions(
+                overlap="IoU of the smallest rectangles",
+                difficult="left out",
+                small="left out",
+                rule="IoU at the threshold or above",
+            ),
+            {
+                "overlap": "Polygons become rectangles when the data are loaded.",
+                "difficult": "They are dropped: a detection on one is a false positive.",
+                "small": "They are dropped: a detection on one is a false positive.",
+                "rule": "It asks for IoU >= 0.5.",
+            },
+            DOTA,
+            ("Boxes are held, and overlaps computed, in single precision there.",),
+        ),
+        Tool(
+            "ultralytics",
+            "8.4",
+            OrientedConventions(overlap="probIoU", limit="300 of an image", curve="101 points, straight lines"),
+            {
+                "overlap": "Boxes are Gaussians there: a square turned by 45° fits as well as one that lies right.",
+                "limit": "max_det=300 over all classes of an image.",
+                "curve": "Precision is joined by straight lines, from 1 at recall 0, and integrated by trapezoids.",
+            },
+            COCO,
+            ("Numbers by probIoU are not comparable with any that are by IoU.",),
+        ),
+    )
+}
+
+
+def explain(pairs: BoxPairs, names: Any) -> tuple[Explanation, ...]:
+    """An explanation for each tool that is named."""
+    s = match_input(pairs, SharedCache())
+    return tuple(explained(tool, partial(values, s, tool.prints)) for tool in find_tools(names, TOOLS).values())
+
+
+def values(s: MatchInput, names: tuple[str, ...], conventions: OrientedConventions) -> dict[str, float]:
+    """The numbers that come of a way."""
+    s = _prepared(s, conventions)
+    most = 100 if conventions.limit.startswith("100") else MOST_LISTED
+    if names == DOTA:
+        rule = "dota" if conventions.rule == OURS.rule else "voc"
+        m = match_objects(s, (0.5,), (AREAS["all"],), most, rule)[0]
+        ones = np.ones((1, s.units))
+        made = _native.box_figures(*ranked_columns(m), 1, most, ones, CODES["voc11"], GRIDS["voc11"])
+        return {DOTA[0]: float(made[0][0, 0])}
+    m = match_objects(s, IOUS, (AREAS["all"],), most)[0]
+    if conventions.curve != OURS.curve:
+        lines = straight_lines(s, *hits_by_image(s, m), LINES)
+        return {name: lines.get(name, float("nan")) for name in names}
+    precision = _native.box_curves(*ranked_columns(m), m.thresholds, most, np.ones(s.units), GRIDS["coco"])[0]
+    return {"map": mean_of(precision), "map50": mean_of(precision[0]), "map75": mean_of(precision[5])}
+
+
+def _prepared(s: MatchInput, conventions: OrientedConventions) -> MatchInput:
+    """The same objects, as the way takes them."""
+    truths, kept = np.ones(len(s.image), dtype=bool), np.ones(len(s.d_image), dtype=bool)
+    if conventions.small != OURS.small:
+        truths &= _rectangles(s.shape)[:, 2:4].min(axis=1, initial=np.inf) >= 2
+    if conventions.difficult != OURS.difficult:
+        truths &= (s.flags & DIFFICULT) == 0
+    if conventions.limit.startswith("300"):
+        kept = rank_in_image(s, kept) < 300
+    if conventions.overlap == "probIoU":
+        s = replace(s, similarity=("probiou", None), shape=_rectangles(s.shape), d_shape=_rectangles(s.d_shape))
+    elif conventions.overlap != OURS.overlap:
+        shape, d_shape = (corners_of(_rectangles(shape)) for shape in (s.shape, s.d_shape))
+        s = replace(s, similarity=("quads", None), shape=shape, d_shape=d_shape)
+    return s.part(np.flatnonzero(truths), np.flatnonzero(kept))
+
+
+def _rectangles(shape: Array) -> Array:
+    return shape if shape.shape[1] == 5 else smallest_rectangles(shape)
+
 
 __all__ = ["class_metrics", "explain", "figures", "listing", "long_tables", "pictured", "prepared", "scene", "tables"]
 

@@ -1,10 +1,16 @@
-"""Rankings from whatever the user has: TREC files, tables, nested dicts."""
+"""Rankings from whatever the user has: TREC files, tables, nested dicts.
+
+TREC files: judgements (`query 0 document relevance`) and runs (`query Q0 document rank score tag`).
+
+Embeddings and their labels, from a dict of arrays or an .npz file.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -12,8 +18,23 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.embeddings import Embeddings
-from steelyard.core.errors import EmptyInput, InvalidText, InvalidValue, MissingColumn, UnknownFormat, nearest
+from steelyard.core.embeddings import DeviceEmbeddings, Embeddings
+from steelyard.core.errors import (
+    EmptyCell,
+    EmptyInput,
+    Incompatible,
+    InputError,
+    InvalidNumber,
+    InvalidText,
+    InvalidValue,
+    MissingColumn,
+    ShapeMismatch,
+    UnknownFormat,
+    UnknownName,
+    UnreadableFile,
+    nearest,
+)
+from steelyard.core.plain import to_numpy
 from steelyard.core.rankings import Ids, Rankings
 from steelyard.core.records import Array, Schema, as_object
 from steelyard.core.task import Task
@@ -23,9 +44,196 @@ from steelyard.io.once import of_truth
 from steelyard.io.parquet import open_parquet
 from steelyard.io.read import READERS, as_ids, column_name, read_table, to_records
 from steelyard.io.table import Table
-from steelyard.io.text import ending, open_text
-from steelyard.tasks.rankings import trec
-from steelyard.tasks.rankings.vectors import is_embeddings, read_npz, to_embeddings
+from steelyard.io.text import ending, is_plain, open_text, read_bytes
+from steelyard.maps.arrays import array_names, numpy_file
+
+ENDINGS = ("", ".qrels", ".qrel", ".run", ".trec", ".res", ".txt", ".input", ".test")
+_FIELDS = {
+    "truth": ("query", "0", "document", "relevance"),
+    "prediction": ("query", "Q0", "document", "rank", "score", "tag"),
+}
+_VALUE = {"truth": 3, "prediction": 4}
+
+
+def is_trec(path: Path) -> bool:
+    """Whether a file's ending is one that TREC files have; `.gz` may follow it."""
+    name = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    return name.suffix.lower() in ENDINGS or name.suffix[1:].isdigit()
+
+
+def read_trec(path: Path, source: str, side: str) -> Rankings:
+    """Read judgements (side "truth") or a run (side "prediction"). Fields are separated by blanks."""
+    text = _bytes(path, source)
+    fields = _FIELDS[side]
+    place, key, values, run_row, run_place, wrong = _native.read_trec(text, len(fields), _VALUE[side])
+    if wrong[0]:
+        raise _problem(text, source, side, *wrong)
+    if not len(values):
+        raise EmptyCell("the file is empty", where=source, remedy=f"It needs lines of: {' '.join(fields)}.")
+
+    def where(row: int) -> str:
+        return f"{source}, line {_line(text, int(place[row]) >> 16)}"
+
+    names = [_decoded(text, int(p), source) for p in run_place.tolist()]
+    return Rankings.from_runs(source, where, names, run_row, Ids(text, place, key), values)
+
+
+def _bytes(path: Path, source: str) -> Array:
+    if not is_plain(path, source):
+        return np.frombuffer(read_bytes(path, source), dtype=np.uint8)
+    try:
+        return np.fromfile(path, dtype=np.uint8)
+    except OSError as error:
+        raise UnreadableFile(f"cannot be read: {error.strerror or error}", where=source) from None
+
+
+def _line(text: Array, place: int) -> int:
+    return int(np.count_nonzero(text[:place] == ord("\n"))) + 1
+
+
+def _decoded(text: Array, place: int, source: str) -> str:
+    begin, size = divmod(place, 1 << 16)
+    try:
+        return bytes(text[begin : begin + size]).decode()
+    except UnicodeDecodeError:
+        raise InvalidText(
+            "a query is not UTF-8 text", where=f"{source}, line {_line(text, begin)}", remedy="Save the file as UTF-8."
+        ) from None
+
+
+def _problem(text: Array, source: str, side: str, kind: int, place: int, number: int) -> InputError:
+    where = f"{source}, line {_line(text, place)}"
+    stop = np.flatnonzero(text[place : place + 4096] == ord("\n"))
+    line = bytes(text[place : place + (int(stop[0]) if len(stop) else 4096)]).decode("utf-8", "replace")
+    fields = _FIELDS[side]
+    remedy = f"Each line needs: {' '.join(fields)}."
+    what: dict[int, Any] = {
+        1: lambda: f"the line has {number} field{'' if number == 1 else 's'}, and {len(fields)} are expected",
+        2: lambda: f"the {fields[_VALUE[side]]} '{line.split()[number][:40]}' is not a number",
+        3: lambda: f"the {fields[_VALUE[side]]} '{line.split()[number][:40]}' is not allowed here: it must be finite",
+        4: lambda: "an id is longer than 65,535 bytes",
+    }
+    return InvalidValue(what[kind](), where=where, remedy=remedy)
+
+
+LARGEST = 1e100
+VECTORS = ("query", "gallery")
+TEXTS = ("query_label", "gallery_label", "query_id", "gallery_id")
+
+
+def is_embeddings(data: Any) -> bool:
+    """Whether a mapping holds vectors, or labels of them, rather than rows of a list."""
+    if not isinstance(data, Mapping):
+        return False
+    if "query_label" in data:
+        return True
+    if "query" not in data:
+        return False
+    queries = data["query"]
+    if hasattr(queries, "ndim"):
+        return bool(queries.ndim == 2)
+    try:
+        return np.ndim(queries) == 2
+    except ValueError:  # rows of several lengths
+        return False
+
+
+def read_npz(path: Path, source: str) -> Embeddings:
+    """Read arrays by name from a file that numpy wrote."""
+    names = array_names(str(path))
+    known = [name for name in names if name in VECTORS + TEXTS]  # another name is refused before it is read
+    return to_embeddings(dict.fromkeys(names) | {name: numpy_file(str(path), name) for name in known}, source)
+
+
+def to_embeddings(data: Mapping[str, Any], source: str) -> Embeddings:
+    """Check names, shapes and values. Vectors become double precision; labels and ids stay whole numbers or text.
+
+    Matrices of a GPU stay there as they are, where Triton can search them.
+    """
+    columns: dict[str, Array] = {}
+    for name in map(str, data):
+        if name not in VECTORS + TEXTS:
+            raise UnknownName(
+                f"there is no array '{name}' in embeddings", where=source, remedy=nearest(name, VECTORS + TEXTS)
+            )
+    stay = _stay([data[name] for name in VECTORS if name in data])
+    for name in VECTORS:
+        if name in data:
+            columns[name] = _tensor(data[name], name, source) if stay else _matrix(data[name], name, source)
+    for name in TEXTS:
+        if name in data:
+            values = to_numpy(data[name])
+            array = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
+            if array.ndim != 1:
+                raise ShapeMismatch(
+                    f"array '{name}' has {array.ndim} dimensions", where=source, remedy="Give one value a vector."
+                )
+            if array.dtype.kind in "US":
+                array = array.astype(str).astype(object)
+            columns[name] = as_ids(Table(source, {name: array}), name, array)
+    if len({columns[name].shape[1] for name in VECTORS if name in columns}) > 1:
+        sizes = " and ".join(f"{columns[name].shape[1]} in '{name}'" for name in VECTORS)
+        raise Incompatible(f"the vectors differ in length: {sizes}", where=source, remedy="Both come from one model.")
+    for part in VECTORS:
+        lengths = {name: len(column) for name, column in columns.items() if name.startswith(part)}
+        if len(set(lengths.values())) > 1:
+            said = ", ".join(f"'{name}' {length}" for name, length in lengths.items())
+            raise Incompatible(f"arrays of one part differ in length: {said}", where=source)
+    return (DeviceEmbeddings if stay else Embeddings)(source, columns)
+
+
+def _stay(matrices: list[Any]) -> bool:
+    """Whether all matrices are tensors of one GPU that can be searched there."""
+    devices = {str(matrix.device) if getattr(matrix, "is_cuda", False) else "" for matrix in matrices}
+    return len(devices) == 1 and "" not in devices and find_spec("triton") is not None
+
+
+def _tensor(values: Any, name: str, source: str) -> Any:
+    """A tensor of a GPU, checked there."""
+    values = values.detach()
+    if values.ndim != 2 or values.shape[1] == 0 or values.is_complex() or "bool" in str(values.dtype):
+        _refuse_shape(name, tuple(values.shape), values.dtype, source)
+    if not values.is_floating_point():
+        values = values.double()
+    _refuse_wrong(values.isfinite().all(1).cpu().numpy(), (values.abs().amax(1) <= LARGEST).cpu().numpy(), name, source)
+    return values
+
+
+def _refuse_shape(name: str, shape: tuple[int, ...], dtype: Any, source: str) -> None:
+    raise ShapeMismatch(
+        f"array '{name}' has shape {shape} and type {dtype}",
+        where=source,
+        remedy="Vectors are a matrix of numbers, one per row.",
+    )
+
+
+def _matrix(values: Any, name: str, source: str) -> Array:
+    array = np.asarray(to_numpy(values))
+    if array.ndim != 2 or array.shape[1] == 0 or array.dtype.kind not in "fiu":
+        _refuse_shape(name, array.shape, array.dtype, source)
+    matrix = np.ascontiguousarray(array, dtype=np.float64)
+    finite, near = np.isfinite(matrix), abs(matrix) <= LARGEST
+    _refuse_wrong(np.asarray(finite.all(axis=1)), np.asarray(near.all(axis=1)), name, source)
+    return matrix
+
+
+def _refuse_wrong(finite: Array, near: Array, name: str, source: str) -> None:
+    """Raise where a vector is not finite, or too large."""
+    wrong = np.flatnonzero(~finite)
+    if len(wrong):
+        raise InvalidNumber(
+            f"a vector holds a number that is not finite ({len(wrong)} vectors do)",
+            where=f"{source}, array '{name}', row {wrong[0]}",
+            remedy="Every number must be finite.",
+        )
+    far = np.flatnonzero(~near)
+    if len(far):
+        raise InvalidValue(
+            f"a vector holds a number beyond {LARGEST:g} ({len(far)} vectors do)",
+            where=f"{source}, array '{name}', row {far[0]}",
+            remedy="Its square must be a number too.",
+        )
+
 
 RankedSide = Rankings | Embeddings
 
@@ -80,10 +288,10 @@ def _read_side(data: Any, schema: Schema, mapping: Mapping[str, str], side: str)
             if nested is not None:
                 return _from_nested(nested, shown)
             return _from_table(read_table(data, shown), schema, mapping, side, None)
-        elif trec.is_trec(path):
-            return trec.read_trec(path, shown, side)
+        elif is_trec(path):
+            return read_trec(path, shown, side)
         else:
-            known = ", ".join([*READERS, ".npz", *(ending for ending in trec.ENDINGS if ending)])
+            known = ", ".join([*READERS, ".npz", *(ending for ending in ENDINGS if ending)])
             raise UnknownFormat(f"'{suffix}' is no format that can be read", where=shown, remedy=f"Known: {known}.")
     if is_embeddings(data):
         return to_embeddings(data, shown)

@@ -11,7 +11,7 @@ from steelyard.core.metric import Metric
 from steelyard.core.pairs import Pairs
 from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
-from steelyard.tasks.sequences.sums import sequence_columns
+from steelyard.tasks.sequences.errors import sequence_columns
 from steelyard.tasks.shared.agreement import agreement_figures, other_texts
 from steelyard.tasks.shared.rows import rows_of
 
