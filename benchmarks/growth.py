@@ -5,7 +5,7 @@
 The data of the laws (tests/support/drawn*.py), 1, 10 and 100 times, as copies with ids of their own. Each
 size is scored with all default metrics and their intervals, with one thread and with two, in a process of its own.
 `power` is the growth of CPU seconds over the last tenfold step: 1 is in proportion, 1.1 about n log n, 2 quadratic.
-Shapes (benchmarks/growth_shapes.py) have much of one thing: classes, slices, ids that stand twice. What is measured is
+Shapes (benchmarks/growth_shapes.py) have much of one thing: classes, slices, duplicate ids. What is measured is
 kept in `--out`, and NAMEs are measured again there. The page says what is not measured.
 """
 

@@ -76,7 +76,7 @@ def units_of_one_cluster(units: int) -> dict[str, float]:
     return timed(units, "weights", truth, predicted, "mae", cluster="place")
 
 
-def ids_that_stand_twice(ids: int) -> dict[str, float]:
+def duplicate_ids(ids: int) -> dict[str, float]:
     """Every dish of the truth."""
     truth, predicted = dishes(ids)
     twice = {name: [*column, *column] for name, column in truth.items()}
@@ -97,6 +97,6 @@ SHAPES: dict[str, tuple[Callable[[int], dict[str, float]], tuple[int, ...]]] = {
     "boxes of one image": (boxes_of_one_image, (1_000, 3_000, 10_000)),
     "slices": (slices, (100, 1_000, 10_000, 1_000_000)),
     "units of one cluster": (units_of_one_cluster, (1_000, 10_000, 100_000)),
-    "ids that stand twice": (ids_that_stand_twice, (1_000, 10_000, 100_000)),
+    "duplicate ids": (duplicate_ids, (1_000, 10_000, 100_000)),
     "ids without a partner": (ids_without_partner, (1_000, 10_000, 100_000)),
 }

@@ -124,7 +124,7 @@ def fuzz_evaluator(rng: random.Random) -> None:
 
 @target("boxes.files")
 def fuzz_files(rng: random.Random) -> None:
-    """The reader of files, and the bare entries: sizes of images that are no sizes."""
+    """The reader of files, and the bare entries: invalid image sizes."""
     draw, (truth, results) = Draw(rng), good(rng)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "x.json")

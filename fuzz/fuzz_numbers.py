@@ -122,7 +122,7 @@ def fuzz_assign(rng: random.Random) -> None:
         partner = _native.assign(cost, optimal)
         paired = partner[partner >= 0]
         if len(paired) != min(n, m) or len(set(paired.tolist())) != len(paired) or (paired >= m).any():
-            raise AssertionError(f"{partner} is no pairing of {n} rows with {m} columns")
+            raise AssertionError(f"{partner} is not a pairing of {n} rows with {m} columns")
 
 
 @target("losses.focal")

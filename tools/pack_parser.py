@@ -67,7 +67,7 @@ def pack(arrays: dict[str, np.ndarray]) -> bytes:
     words = text.split("\n")
     word, affix = arrays["word.weight"], arrays["affix.weight"]
     if affix.shape[0] != AFFIXES or len(words) + 3 != len(word):
-        raise SystemExit("this is no net of tools/train_parser.py")
+        raise SystemExit("this is not a net of tools/train_parser.py")
     places = np.array([affixes(w) for w in words])
     vectors = np.tanh(word[2 : 2 + len(words)] + affix[places].sum(1))
     scale = float(np.abs(affix).max()) / 127

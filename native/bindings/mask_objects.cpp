@@ -26,7 +26,7 @@ void numbers_of(nb::handle values, const char* what, std::vector<double>& out) {
     }
     return;
   }
-  if (!PyTuple_Check(list)) throw std::invalid_argument(std::string(what) + " is no list of numbers");
+  if (!PyTuple_Check(list)) throw std::invalid_argument(std::string(what) + " is not a list of numbers");
   for (Py_ssize_t i = 0, n = PyTuple_Size(list); i < n; ++i) out.push_back(number_of(PyTuple_GetItem(list, i), what));
 }
 

@@ -13,7 +13,7 @@
 
 namespace steelyard {
 
-// A string's UTF-8 without blanks around it; false where it is no string, has no UTF-8 form, is empty or too long.
+// A string's UTF-8 without blanks around it; false if it is not a string, has no UTF-8 form, is empty or too long.
 // `trimmed` becomes true where there were blanks.
 inline bool read_id(PyObject* object, std::string_view& out, bool& trimmed) {
   if (!object || (Py_TYPE(object) != &PyUnicode_Type && !PyUnicode_Check(object))) return false;

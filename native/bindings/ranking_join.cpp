@@ -66,7 +66,7 @@ join_columns(Bytes truth_text, Words truth_place, Words truth_key, Doubles relev
 }
 
 // As join_rankings, with the run as {query: {document: score}}; adds each run query's number of rows and sum of row
-// hashes. None where a value needs a closer look: what is no string or number, or ids that repeat without the blanks
+// hashes. None if a value needs a closer look: neither a string nor a number, or ids that repeat without the blanks
 // around them.
 Result<std::optional<Tuple<Out<std::int64_t>, Out<std::int64_t>, Out<std::int64_t>, Out<std::int64_t>, Out<double>,
                            Out<std::int64_t>, Out<std::uint64_t>>>>

@@ -119,7 +119,7 @@ void bind(nb::module_& m) {
         "Lines of KITTI's label files as columns; or what is wrong: file, line, field, how many fields, text.");
   m.def("parse_nuscenes", &nuscenes_text, nb::arg("text"), nb::arg("results"), "The same of a text in memory.");
   m.def("read_nuscenes", &nuscenes_file, nb::arg("path"), nb::arg("results"),
-        "Boxes of a nuScenes file as columns; or what is wrong: byte, whether it is no JSON, what, sample, key, box.");
+        "Boxes of a nuScenes file as columns; or what is wrong: byte, whether it is not JSON, what, sample, key, box.");
 }
 
 }  // namespace steelyard::solid_files_binding

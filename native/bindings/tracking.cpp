@@ -297,7 +297,7 @@ void bind(nb::module_& m) {
   m.def("number_rows", &number_rows, nb::arg("text"), nb::arg("width"),
         "How many rows there are, then their first numbers (columns, rows at most), how many each has and its line; "
         "then line, "
-        "field and text of what is no number.");
+        "field and text of the first field that is not a number.");
   m.def("assign_scipy", &assign_scipy, nb::arg("cost").noconvert(),
         "Pair rows with columns at the lowest total, ties as scipy breaks them: the column of each row, or -1.");
 }

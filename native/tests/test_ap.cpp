@@ -61,7 +61,7 @@ TEST(boxes_by_hand) {
   CHECK(std::fabs(figure(five, kOnes, BoxFigure::coco) - (51 + 50 * (2.0 / 3)) / 101) < 1e-15);
   // F1 at the first hit 2 * 1 / (1 + 2), at the second 2 * 2 / (3 + 2).
   EQUAL(figure(five, kOnes, BoxFigure::best_f1), 4.0 / 5);
-  // Below 1/5 false positives an image half is found; at 1/5 and above all is, and 1e-10 stands for a miss rate of 0.
+  // Below 1/5 false positives per image half is found; at 1/5 and above all is, and 1e-10 stands for a miss rate of 0.
   EQUAL(figure(five, kOnes, BoxFigure::miss, {0.1, 0.5}), std::exp((std::log(0.5) + std::log(1e-10)) / 2));
 }
 

@@ -123,7 +123,7 @@ TEST(heads_of_gzip_files) {
     EQUAL(unpacked(bad, Frame::gzip), "refused");
   }
   EQUAL(unpacked(zipped(32, ""), Frame::gzip), "refused");              // a flag that means nothing
-  for (const Bytes& more : {Bytes{31}, Bytes{31, 0}, Bytes{0, 139}}) {  // what is no further file is left alone
+  for (const Bytes& more : {Bytes{31}, Bytes{31, 0}, Bytes{0, 139}}) {  // not the start of another file
     Bytes file = kZipped;
     file.insert(file.end(), more.begin(), more.end());
     EQUAL(unpacked(file, Frame::gzip), hello);

@@ -524,7 +524,7 @@ def parse_nuscenes(text: bytes, results: bool) -> dict[str, object] | tuple[int,
 
 def read_nuscenes(path: str, results: bool) -> dict[str, object] | tuple[int, bool, str, bytes, str, int]:
     """
-    Boxes of a nuScenes file as columns; or what is wrong: byte, whether it is no JSON, what, sample, key, box.
+    Boxes of a nuScenes file as columns; or what is wrong: byte, whether it is not JSON, what, sample, key, box.
     """
 
 class BoxStream:
@@ -601,7 +601,7 @@ def tracking_codes(frame: NDArray[numpy.int64], track: NDArray[numpy.int64], end
 
 def number_rows(text: bytes, width: int) -> tuple[int, NDArray[numpy.float64], NDArray[numpy.uint8], NDArray[numpy.int32], int, int, bytes]:
     """
-    How many rows there are, then their first numbers (columns, rows at most), how many each has and its line; then line, field and text of what is no number.
+    How many rows there are, then their first numbers (columns, rows at most), how many each has and its line; then line, field and text of the first field that is not a number.
     """
 
 def assign_scipy(cost: NDArray[numpy.float64]) -> NDArray[numpy.int64]:

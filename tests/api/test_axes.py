@@ -26,7 +26,7 @@ def values(task: str, truth: Any, prediction: Any, **settings: Any) -> Values:
 
 
 def changed(task: str, expected: Values, truth: Any, prediction: Any, **settings: Any) -> str:
-    """What is wrong: an error that is no InputError, or other values; empty where nothing is."""
+    """What is wrong: an error that is not an InputError, or other values; empty where nothing is."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")

@@ -96,7 +96,7 @@ def test_a_lazy_frame() -> None:
         ({"label": [1, 2]}, [1, 2], "predictions: list has no names of columns, and truth has"),
         ([[1, 0], [0, 1]], [1, 2], "truth: truth has 2 columns. Several labels per row need names"),
         ([1, 2], [[0.5, 0.5], [1.0]], "predictions: rows have different lengths"),
-        ([1, 2], [["a", "b"], ["c", "d"]], "predictions: a row holds what is not a number"),
+        ([1, 2], [["a", "b"], ["c", "d"]], "predictions: a row holds values that are not numbers"),
         ([1, 2], np.zeros((2, 2, 2)), "predictions: the array has 3 dimensions"),
     ],
 )

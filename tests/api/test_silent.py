@@ -32,7 +32,7 @@ def test_true_and_false(truth: Any, given: Any) -> None:
 
 def test_scores_for_labels() -> None:
     for given in ([0.2, 0.9], ["0.2", "0.9"]):
-        with pytest.raises(sy.InputError, match=r"row 0, column 'label': '0\.2' is no label.*column 'score'"):
+        with pytest.raises(sy.InputError, match=r"row 0, column 'label': '0\.2' is not a label.*column 'score'"):
             sy.evaluate("labels", {"label": [0, 1]}, {"label": given}, "accuracy")
     value, notes = scored("labels", {"label": ["0.5", "1.5"]}, {"label": ["0.5", "0.5"]}, "accuracy")
     assert (value, notes) == (0.5, "")  # half stars are labels where the truth has them

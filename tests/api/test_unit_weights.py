@@ -170,7 +170,7 @@ def test_the_weight_of_an_image_is_one() -> None:
 
 
 def test_a_weight_of_two_is_an_image_twice() -> None:
-    """The law for AP, whose value is no mean over images."""
+    """The law for AP, whose value is not a mean over images."""
     rng = np.random.default_rng(5)
     images = np.repeat(np.arange(30), 3)
     at = rng.uniform(0, 80, (90, 2))

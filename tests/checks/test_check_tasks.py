@@ -121,7 +121,7 @@ def test_scores_of_two_classes_reversed() -> None:
     score = np.where(label == 1, 0.6, 0.4) + rng.normal(0, 0.1, 200)
     assert not sy.check("labels", {"label": label}, {"score": score}).findings
     assert sy.check("labels", {"label": label}, {"score": -score})["scores-reversed"].severity == "error"
-    poor = rng.normal(0, 1, 200)  # a model that knows nothing is no mistake
+    poor = rng.normal(0, 1, 200)  # a model that knows nothing is not a mistake
     assert not sy.check("labels", {"label": label}, {"score": poor}).findings
 
 

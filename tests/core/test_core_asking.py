@@ -159,8 +159,8 @@ def test_a_request_keeps_what_it_is_given() -> None:
         (None, {"confidence": 0}, "a confidence of 0 is not between 0 and 1. For 95 % write 0.95."),
         (None, {"confidence": 1.0}, "a confidence of 1 is not between 0 and 1. For 95 % write 0.95."),
         (None, {"confidence": 95}, "a confidence of 95 is not between 0 and 1. For 95 % write 0.95."),
-        (None, {"draws": 99}, "99 draws are too few or too many. Choose from 100 to 1,000,000."),
-        (None, {"draws": 1_000_001}, "1000001 draws are too few or too many. Choose from 100 to 1,000,000."),
+        (None, {"draws": 99}, "99 draws are out of range. Choose from 100 to 1,000,000."),
+        (None, {"draws": 1_000_001}, "1000001 draws are out of range. Choose from 100 to 1,000,000."),
         (
             None, {"confidence": 0.9999},
             "1,000 draws cannot show a confidence of 0.9999. Choose a lower level, or more draws: 1 / (1 - level) at least.",

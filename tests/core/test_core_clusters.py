@@ -133,7 +133,7 @@ def test_a_state_takes_the_groups_of_another() -> None:
         ({"strata": ["a"]}, "strata is ['a']. Give the name of a column as a text."),
         (
             {"cluster": "a", "strata": "a"},
-            "'a' cannot be both cluster and strata. Clusters are drawn, strata are kept: name two columns.",
+            "'a' cannot be both cluster and strata. Clusters are resampled and strata are kept: name two different columns.",
         ),
     ],
 )

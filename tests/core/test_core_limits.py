@@ -18,7 +18,7 @@ def test_tags() -> None:
     check_tags({f"t{i}": "x" * LONGEST_TAG for i in range(MOST_TAGS)})
     many = {f"t{i}": "x" for i in range(MOST_TAGS + 1)}
     assert refused(check_tags, many) == f"there are {MOST_TAGS + 1} tags. Give {MOST_TAGS} at most."
-    said = "is no name of a tag. Begin with a letter; then letters, digits, '.', '-' and '_'."
+    said = "is not a tag name. Begin with a letter; then letters, digits, '.', '-' and '_'."
     assert refused(check_tags, {"1a": "x"}) == f"'1a' {said}"
     assert refused(check_tags, {7: "x"}) == f"7 {said}"
     for value in ("", " ", "a\nb", 3, "x" * (LONGEST_TAG + 1)):

@@ -100,7 +100,7 @@ def test_values_of_every_form() -> None:
     [
         ([[1], [1, 2]], "side: rows have different lengths. Give one value per class in each row."),
         ([{"a": 1}], "side: list of dicts is not data that can be read. Give a dict of columns."),
-        ([["x"]], "side: a row holds what is not a number. Give scores as numbers."),
+        ([["x"]], "side: a row holds values that are not numbers. Give scores as numbers."),
         (np.zeros(()), "side: the array has 0 dimensions. Give one value per row."),
         (np.zeros((1, 1, 1)), "side: the array has 3 dimensions. Give one value per row."),
     ],

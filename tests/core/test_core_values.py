@@ -120,7 +120,7 @@ def test_errors_say_what_where_and_the_remedy() -> None:
         "a.csv,\\nrow 1: it is wrong. Do that.", "it is wrong.", "a.csv,\\nrow 1", "Do that.",
     )  # fmt: skip
     assert str(InputError("it is wrong.")) == "it is wrong."
-    assert str(InputError("it is no X.", remedy="Do that.")) == "it is no X. Do that."
+    assert str(InputError("it is not X.", remedy="Do that.")) == "it is not X. Do that."
     assert str(InputError("x" * 1500)) == "x" * 1500
     assert str(InputError("a" * 800 + "b" * 800)) == "a" * 750 + " ... " + "b" * 750
     assert InputError("w", where="p" * 501).where == "p" * 250 + " ... " + "p" * 250

@@ -77,7 +77,7 @@ def test_letters_in_every_table() -> None:
     assert "share a letter" in tex
     assert "$^{*}$" not in tex
     assert "$^{*}$" in result.to_latex(interval="none")
-    with pytest.raises(sy.InputError, match="'stars' is no way to mark differences"):
+    with pytest.raises(sy.InputError, match="'stars' is not a way to mark differences"):
         result.to_latex(marks="stars")
 
 

@@ -159,8 +159,8 @@ def damaged() -> dict[str, tuple[bytes, str]]:
     whole = drawn("weights")[1]
     header = whole[24 : 24 + struct.unpack_from("<Q", whole, 16)[0]]
     return {
-        "empty": (b"", "this is no state file"),
-        "another file": (b"dish,item,weight\n" * 10, "this is no state file"),
+        "empty": (b"", "this is not a state file"),
+        "another file": (b"dish,item,weight\n" * 10, "this is not a state file"),
         "cut off": (whole[:-100], "the checksum does not fit"),
         "a flipped bit": (whole[:500] + bytes([whole[500] ^ 1]) + whole[501:], "header|checksum"),
         "a later version": (sealed(whole[:8] + struct.pack("<I", 9) + whole[12:]), "has version 9, and this Steelyard reads"),

@@ -60,7 +60,7 @@ def test_tags_of_the_command(here: Path, steelyard: Any) -> None:
         (["model"], "--tag 'model' is not NAME=VALUE"),
         (["=x"], "--tag '=x' is not NAME=VALUE"),
         (["a=1", "a=2"], "--tag names 'a' twice"),
-        (["a b=1"], "'a b' is no name of a tag"),
+        (["a b=1"], "'a b' is not a tag name"),
         (["a=x\ny"], "the tag 'a' is 'x\\ny'"),
         (["a=" + "x" * 201], "at most 200 characters"),
         ([f"t{i}=1" for i in range(33)], "there are 33 tags"),
@@ -78,7 +78,7 @@ def test_bad_tags(here: Path, steelyard: Any, given: list[str], said: str) -> No
 def test_bad_tags_in_a_file_and_in_python() -> None:
     data = sy.evaluate("weights", TRUTH, A, "mae").to_dict()
     data["body"]["request"]["tags"] = {"": "x"}
-    with pytest.raises(sy.InputError, match=r"'body\.request' is broken: '' is no name of a tag"):
+    with pytest.raises(sy.InputError, match=r"'body\.request' is broken: '' is not a tag name"):
         sy.load(data)
     data["body"]["request"]["tags"] = {"a": 1}
     with pytest.raises(sy.InputError, match=r"body\.request\.tags\.a is 1 where a text is expected"):

@@ -121,7 +121,7 @@ def test_the_standard_error_of_clusters_is_that_of_their_means() -> None:
 
 
 def test_the_standard_error_in_strata_is_that_of_the_stratified_mean() -> None:
-    """Two strata of 50 whose means differ: the spread between them is no error (Cochran 1977, 5.9)."""
+    """Two strata of 50 whose means differ: the spread between them is not an error (Cochran 1977, 5.9)."""
     rng = np.random.default_rng(5)
     light = np.array(["dark", "lit"] * 50)
     off = np.where(light == "dark", 10.0, -10.0) + rng.normal(0, 1, 100)

@@ -253,7 +253,7 @@ def test_a_proxy_that_is_no_column(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert said.startswith(f"{name}: ")
         assert "neither" not in said
     (tmp_path / "here").write_text("dish,weight\n", encoding="utf-8")
-    assert refused(judged, truth, predictions, "here").startswith("here: '' is no format that can be read. Known: .csv")
+    assert refused(judged, truth, predictions, "here").startswith("here: '' is not a supported format. Known: .csv")
     boxes = {"image": [1], "label": ["a"], "x": [0], "y": [0], "w": [5], "h": [5], "score": [1]}
     assert refused(judged, boxes, boxes, "judge", "boxes", metrics="map") == (
         "the proxy 'judge' is not a file, and truth of task 'boxes' is not one column that a judge fills. Give a file "

@@ -208,7 +208,7 @@ def by_hand(hits: Any, of: Any, weight: Any, units: Any) -> Parts:
 
 @pytest.mark.parametrize("weight", [None, np.array([1.0, 2.0, 0.0, 1.0, 3.0, 1.0])])
 def test_parts_of_a_metric(weight: Any) -> None:
-    """Two proportions of rows: x and lost, of n. A unit without rows is no unit of a part, nor one without weight."""
+    """Two proportions of rows: x and lost, of n. A unit without rows is not a unit of a part, nor one without weight."""
     x, lost, n = (np.array(c, float) for c in ([1, 0, 2, 1, 0, 0], [0, 1, 0, 2, 1, 0], [2, 1, 3, 2, 2, 0]))
     state = state_of(x, n=n, lost=lost, weight=weight)
     own = np.ones(6) if weight is None else weight

@@ -46,7 +46,7 @@ class Part(Mean):
 
 @frozen
 class Squared(Mean):
-    """The squared mean of x, which is no mean."""
+    """The squared mean of x, which is not a mean."""
 
     name, range = "squared", (0.0, 100.0)
 
@@ -233,7 +233,7 @@ def test_a_difference_of_an_exact_sequence() -> None:
 
 @pytest.mark.parametrize("metric", [NearOne(), Endless(), Squared()])
 def test_a_difference_of_an_approximate_sequence(metric: Any) -> None:
-    """Distances from the best value are no means of differences, and neither is a square."""
+    """Distances from the best value are not means of differences, and neither is a square."""
     states, request = (state_of(MANY), state_of(MANY + 1)), asked("approximate", confidence=0.9)
     plain = Estimate((0.2, 0.8), 0.1, 9.0, "", ("lost",))
     estimate, p, method = sequenced_difference(metric, states, -0.25, plain, request)
@@ -253,7 +253,7 @@ def test_what_has_no_sequence() -> None:
     with pytest.raises(InputError) as refused:
         approximate_reach(Squared(), 500, asked())
     assert str(refused.value) == (
-        "'squared' is no mean of bounded unit scores, so it has no exact sequence. Choose other metrics or "
+        "'squared' is not a mean of bounded unit scores, so it has no exact confidence sequence. Choose other metrics or "
         "`sequence='approximate'`, or count the looks of a gate."
     )
     with pytest.raises(InputError) as refused:

@@ -99,6 +99,8 @@ def test_too_few_units_are_said() -> None:
     data, a = dishes(np.full(4, 100.0), np.array([110.0, 120.0, 130.0, 140.0]))
     comparison = sy.compare("weights", data, a, {**a, "weight": np.full(4, 101.0)}, "mae", draws=4000)
     assert comparison["mae"].verdict == "cannot be shown"
+    assert "too few units to test" in comparison.to_markdown()
+    assert "cannot be shown" in comparison.to_json()
     assert comparison["mae"].smallest_p == 1 / 8
     assert "With 4 dishes no difference can be shown, whatever the truth" in str(comparison).replace("\n  ", " ")
 

@@ -55,7 +55,7 @@ def test_a_class_of_three_units_is_no_sure_thing(spec: str) -> None:
 
 
 def test_a_ranking_of_three_units_is_no_sure_thing() -> None:
-    """Average precision is no proportion, but 1 in the three images that hold the class stands on three images."""
+    """Average precision is not a proportion, but 1 in the three images that hold the class stands on three images."""
     ids = [f"i{i}" for i in range(60)]
     label = ["owl"] * 3 + ["cat"] * 57
     box = {"image": ids, "label": label, "x": [0.0] * 60, "y": [0.0] * 60, "w": [9.0] * 60, "h": [9.0] * 60}

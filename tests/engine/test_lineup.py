@@ -125,7 +125,7 @@ def test_on_the_command_line(steelyard: Callable[..., Any], tmp_path: Path) -> N
     assert "paired randomisation" not in done.stdout
     pairs = steelyard("report", "c.json", "--pairs")
     assert pairs.stdout.count("60 dishes, paired") == 2
-    assert "corrected for 1 test (max-T)" in pairs.stdout  # the third model is the first, which is no test
+    assert "corrected for 1 test (max-T)" in pairs.stdout  # the third model is the first, which is not a test
     data = json.loads((tmp_path / "c.json").read_text())
     schema = json.loads((files("steelyard") / "results" / "schema" / "result-2.json").read_text())
     jsonschema.validate(data, schema)
@@ -150,7 +150,7 @@ def test_names_stand_in_every_form(tmp_path: Path) -> None:
     )
     assert named.names == NAMES
     assert named[NAMES[1]] is named[0]
-    with pytest.raises(KeyError, match="'bse' is no model"):
+    with pytest.raises(KeyError, match="'bse' was not compared with"):
         named["bse"]
     assert sy.load(json.loads(named.to_json())) == named
     text = named.to_text(pairs=True, width=120)

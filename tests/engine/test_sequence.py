@@ -84,13 +84,13 @@ def test_scores_with_a_sequence() -> None:
 
 
 def test_units_that_agree() -> None:
-    """12 of 12 right: the lower end is where (1 + stake (1 / m - 1)) ** 12, mixed, is 40; macro F1 is no mean."""
+    """12 of 12 right: the lower end is where (1 + stake (1 / m - 1)) ** 12, mixed, is 40; macro F1 is not a mean."""
     side = labels(12)[0]
     score = sy.evaluate("labels", side, side, "accuracy", draws=100, sequence="exact")["accuracy"]
     low, high = score.interval
     assert high == 1.0
     assert np.mean((1 + STAKES * (1 / low - 1)) ** 12) == pytest.approx(40, rel=1e-6)
-    with pytest.raises(sy.InputError, match="no mean of bounded unit scores"):
+    with pytest.raises(sy.InputError, match="not a mean of bounded unit scores"):
         sy.evaluate("labels", side, side, "macro(f1)", draws=100, sequence="exact")
 
 
@@ -132,7 +132,7 @@ def test_other_metrics_are_approximate() -> None:
             200,
             "macro(f1)",
             {"sequence": "exact"},
-            "'macro\\(f1\\)' is no mean of bounded unit scores.*--sequence approx",
+            "'macro\\(f1\\)' is not a mean of bounded unit scores.*--sequence approx",
         ),
         (60, "macro(f1)", {"sequence": "approximate"}, "with 60 units: an approximate one needs 100"),
         (60, "accuracy", {"sequence": "always"}, "'always' is not a known sequence"),
@@ -148,7 +148,7 @@ def test_refused(n: int, metric: str, settings: dict[str, Any], message: str) ->
 def test_weights_have_no_sequence() -> None:
     """Errors have no upper end, and user weights make no plain mean."""
     truth = {"dish": np.arange(40), "weight": np.full(40, 100.0)}
-    with pytest.raises(sy.InputError, match="'mae' is no mean of bounded unit scores"):
+    with pytest.raises(sy.InputError, match="'mae' is not a mean of bounded unit scores"):
         sy.evaluate("weights", truth, truth, "mae", draws=100, sequence="exact")
 
 
@@ -162,4 +162,4 @@ def test_on_the_command_line(steelyard: Any, tmp_path: Path) -> None:
     assert "accuracy: the interval holds at every look (betting)." in done.stdout
     bad = steelyard("evaluate", "labels", "truth.csv", "named.csv", "-m", "macro(f1)", "--sequence", "exact")
     assert bad.returncode == 2
-    assert bad.stderr.startswith("steelyard: 'macro(f1)' is no mean of bounded unit scores")
+    assert bad.stderr.startswith("steelyard: 'macro(f1)' is not a mean of bounded unit scores")

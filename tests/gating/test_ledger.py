@@ -1,4 +1,4 @@
-"""The ledger of looks: what each may spend, what is no new look, what is refused, and that hands are noticed."""
+"""The ledger of looks: what each may spend, what is not a new look, what is refused, and that hands are noticed."""
 
 from __future__ import annotations
 

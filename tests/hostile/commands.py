@@ -14,7 +14,7 @@ LONG = "x/" * 2500 + "t.csv"
 
 
 def path(name: str, file: str, made: Any, *says: str, **more: Any) -> Row:
-    """Weights whose truth is at a path that is no plain file."""
+    """Weights whose truth is at a path that is not a plain file."""
     files = {"pred.csv": WEIGHTS_P, **({file: made} if made is not None else {})}
     return row(f"path: {name}", ["evaluate", "weights", file, "pred.csv"], *says, files=files, **more)
 
@@ -33,7 +33,7 @@ def closed(place: Path) -> None:
 
 PATHS: list[Row] = [
     path("not there", "nowhere.csv", None, "nowhere.csv", "no such file", "Check the path"),
-    path("empty", "", None, "no format"),
+    path("empty", "", None, "not a supported format"),
     path("a folder", "t.csv", lambda p: p.mkdir(), "t.csv", "is a folder"),
     path("a pipe that nobody fills", "t.csv", lambda p: os.mkfifo(p), "t.csv", "regular file"),
     path("a link to nothing", "t.csv", lambda p: os.symlink("nowhere", p), "t.csv", "no such file"),

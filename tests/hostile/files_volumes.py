@@ -200,7 +200,7 @@ ROWS: list[Row] = [
             "\\ud800.nii", "there is no file", task="volumes"),
     row("volumes: shards with a pipe", "evaluate volumes t p --work w -o out.json", "p/a.nii", "named pipe",
         files={"t/a.nii": nifti(CUBE), "p/a.nii": FIFO}, writes=("w",)),
-    row("segmentation: shards of a damaged map", "evaluate segmentation 't/*.png' 'p/*.png' -o out.json", "p/a.png", "is no PNG",
+    row("segmentation: shards of a damaged map", "evaluate segmentation 't/*.png' 'p/*.png' -o out.json", "p/a.png", "is not a PNG",
         files={"t/a.png": png(), "t/b.png": png(), "p/a.png": b"GIF89a", "p/b.png": png()}),
     row("segmentation: a palette of one side without colours", "evaluate segmentation t p -O truth.palette=c.txt -o out.json",
         "t/a.png", "has no colours", "prediction.palette", files={"t/a.png": png(), "p/a.png": png(), "c.txt": "a=000000\n"}),

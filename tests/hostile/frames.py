@@ -316,10 +316,10 @@ def call(name: str, source: str, *says: str, **more: Any) -> None:
 
 
 call("api: no task of that name", "sy.evaluate('wieghts', t, p)", "'wieghts'", "'weights'")
-call("api: task that is no text", "sy.evaluate(7, t, p)", "7")
-call("api: metrics that are no texts", "sy.evaluate('weights', t, p, [7])", "7")
+call("api: task that is not text", "sy.evaluate(7, t, p)", "7")
+call("api: metrics that are not texts", "sy.evaluate('weights', t, p, [7])", "7")
 call("api: no metrics", "sy.evaluate('weights', t, p, [])", "no metric")
-call("api: slices that are no texts", "sy.evaluate('weights', t, p, by=[7])", "7")
+call("api: slices that are not texts", "sy.evaluate('weights', t, p, by=[7])", "7")
 call("api: slice of an unknown column", "sy.evaluate('weights', t, p, by=['fod'])", "'fod'")
 call("api: confidence of nan", "sy.evaluate('weights', t, p, confidence=float('nan'))", "nan", "between 0 and 1")
 call("api: confidence that is a text", "sy.evaluate('weights', t, p, confidence='high')", "high")

@@ -49,7 +49,7 @@ ROWS: list[Row] = [
     row("groups: cluster of boxes without columns", "evaluate boxes truth.json pred.json --cluster video -o out.json",
         "truth.json", "'video'", "--cluster", files=good("boxes")),
     judged("that is not there", "--proxy nowhere.csv", "nowhere.csv", "no such file"),
-    judged("that is no column", "--proxy judge", "truth.csv", "'judge'", "neither a file nor a column"),
+    judged("that is not a column", "--proxy judge", "truth.csv", "'judge'", "neither a file nor a column"),
     judged("that is empty", "--proxy judge.csv", "judge.csv", judge=""),
     judged("without rows", "--proxy judge.csv", "judge.csv", "no rows", judge="id,label\n"),
     judged("without its label", "--proxy judge.csv", "judge.csv", "label", judge="id,lable\n1,cat\n"),

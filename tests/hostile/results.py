@@ -123,7 +123,7 @@ ROWS: list[Row] = [
     row("plan: cut off", "plan c.json", "c.json", "not valid JSON", files={"c.json": pilot()[:50]}),
     row("plan: a result without its baseline", "plan r.json", "r.json", "--baseline", files={"r.json": GOOD}),
     row("plan: a target without a size", "plan c.json --target mae", "mae", files={"c.json": pilot()}),
-    row("plan: a target that is no number", "plan c.json --target mae=much", "much", files={"c.json": pilot()}),
+    row("plan: a target that is not a number", "plan c.json --target mae=much", "much", files={"c.json": pilot()}),
     row("plan: a target of a metric that is not there", "plan c.json --target rmse=1", "rmse", files={"c.json": pilot()}),
     row("plan: a target of nan", "plan c.json --target mae=nan", "nan", files={"c.json": pilot()}),
     row("plan: a negative target", "plan c.json --target mae=-1", "-1", files={"c.json": pilot()}),

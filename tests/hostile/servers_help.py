@@ -60,7 +60,7 @@ def _read_request(wire: socket.socket) -> None:
 
 
 def reply(body: Any, status: str = "200 OK", head: str = "Content-Type: application/json\r\n") -> bytes:
-    """A whole answer; what is no bytes is sent as JSON."""
+    """A whole answer; what is not bytes is sent as JSON."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     return f"HTTP/1.1 {status}\r\n{head}Content-Length: {len(raw)}\r\nConnection: close\r\n\r\n".encode() + raw
 

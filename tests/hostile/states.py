@@ -83,7 +83,7 @@ ROWS: list[Row] = [
     state("starts that are negative", "rankings", set_array("prediction.starts", "np.array([-9, 2])")),
     state("ends of ids that fall", "rankings", set_array("prediction.ends", "np.array([2, 1])")),
     state("ends of ids beyond the text", "rankings", set_array("prediction.ends", "np.array([1, 10**12])")),
-    state("ids that are no UTF-8", "rankings", set_array("prediction.documents", "np.array([255, 254], dtype=np.uint8)")),
+    state("ids that are not UTF-8", "rankings", set_array("prediction.documents", "np.array([255, 254], dtype=np.uint8)")),
     state("captions that are numbers", "captions", set_array("prediction.column.caption", "np.ones(2)"), "caption"),
     state("logits of nan, signed again", "losses", set_array("prediction.column.logit", "np.full(2, np.nan)"), "logit"),
     state("targets of 7, signed again", "losses", set_array("truth.column.target", "np.full(2, 7.0)"), "target"),

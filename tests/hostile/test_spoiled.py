@@ -362,7 +362,7 @@ def test_wrong_rules_and_specs_are_messages() -> None:
     for rule in (None, 3, [None], [["mae > 3"]]):
         with pytest.raises(sy.InputError, match="is not a rule"):
             sy.gate(report, rule)  # type: ignore[arg-type]
-    with pytest.raises(KeyError, match="3 is no spec of a metric"):
+    with pytest.raises(KeyError, match="3 is not a metric"):
         report[3]  # type: ignore[index]
 
 

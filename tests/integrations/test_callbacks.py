@@ -30,5 +30,5 @@ def test_truth_of_another_format(tmp_path: Path) -> None:
     path.write_text(json.dumps({"images": []}))
     validator = SimpleNamespace(jdict=[{}], names={0: "a"})
     assert refused(lambda: OfUltralytics(path)(validator)) == (
-        f"{path}: is no file of COCO's format. It needs images, categories."
+        f"{path}: is not a COCO file. It needs images, categories."
     )

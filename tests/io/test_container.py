@@ -44,7 +44,7 @@ def entry(**changed: Any) -> dict[str, Any]:
     [
         ([], b"", "the header cannot be read"),
         (b"{", b"", "the header cannot be read"),
-        ({"kind": "k", "facts": [], "arrays": []}, b"", "the facts are no mapping"),
+        ({"kind": "k", "facts": [], "arrays": []}, b"", "the facts are not a mapping"),
         ({"kind": "k", "facts": {"x": 1}, "arrays": []}, b"", "an unknown value 'x'"),
         ({"kind": "k", "facts": {"m": []}, "arrays": [entry(shape=[2])]}, b"[1]", "values are missing"),
         ({"kind": "k", "facts": {"m": []}, "arrays": [entry(), entry()]}, b"[1]", "the name 'a' of an array"),

@@ -80,7 +80,7 @@ def test_cvat(tmp_path: Path) -> None:
     assert data.extra_of(1)["segmentation"] == [[1, 1, 9, 1, 9, 5.5]]
     # rows 011 / 000 of the mask at left 4, top 5 in an image 50 high: one pixel in each of the columns 5 and 6
     assert data.extra_of(2)["segmentation"] == {"size": [50, 100], "counts": [255, 1, 49, 1, 4694]}
-    assert data.notes == ["1 shapes of kind <polyline> are left out: they are no boxes."]
+    assert data.notes == ["1 shapes of kind <polyline> are left out: they are not boxes."]
 
 
 def test_yolo(tmp_path: Path) -> None:
@@ -316,7 +316,7 @@ def test_formats_are_recognised(tmp_path: Path) -> None:
 
 
 def test_difficult_counts_neither_way(tmp_path: Path) -> None:
-    """As the VOC devkit: a detection on a difficult object is no hit and no false positive, however many there are."""
+    """As the VOC devkit: a detection on a difficult object is neither a hit nor a false positive, however many there are."""
     truth = {
         "image": [1, 1],
         "label": ["a", "a"],

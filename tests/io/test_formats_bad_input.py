@@ -73,10 +73,10 @@ BAD: dict[str, tuple[dict[str, str], str, list[str]]] = {
     "CVAT without a size": ({"a.xml": cvat("", 'name="a.jpg"')}, "a.xml", ["width is ''"]),
     "CVAT without a name": ({"a.xml": cvat("", 'width="1" height="1"')}, "a.xml", ["without a name"]),
     "CVAT image twice": ({"a.xml": cvat("") [:-14] + '<image name="a.jpg" width="1" height="1"/></annotations>'}, "a.xml", ["appears twice"]),
-    "CVAT point": ({"a.xml": cvat('<polygon label="a" points="1,2;3"/>')}, "a.xml", ["'3' is no point"]),
+    "CVAT point": ({"a.xml": cvat('<polygon label="a" points="1,2;3"/>')}, "a.xml", ["'3' is not a point"]),
     "CVAT mask too short": ({"a.xml": cvat('<mask label="a" rle="1, 2" left="0" top="0" width="3" height="3"/>')}, "a.xml", ["runs hold 3 pixels", "has 9"]),
     "CVAT mask outside": ({"a.xml": cvat('<mask label="a" rle="9" left="9" top="0" width="3" height="3"/>')}, "a.xml", ["a mask of 3 × 3 at 9, 0"]),
-    "CVAT mask of words": ({"a.xml": cvat('<mask label="a" rle="x" left="9" top="0" width="3" height="3"/>')}, "a.xml", ["no whole number"]),
+    "CVAT mask of words": ({"a.xml": cvat('<mask label="a" rle="x" left="9" top="0" width="3" height="3"/>')}, "a.xml", ["not a whole number"]),
     "CVAT video": ({"a.xml": '<annotations><track id="0" label="a"/></annotations>'}, "a.xml", ["tracks of a video", "CVAT for images"]),
     "CVAT without images": ({"a.xml": "<annotations></annotations>"}, "a.xml", ["there is no image"]),
     "YOLO four numbers": ({"labels/a.txt": "0 0.5 0.5 0.1\n", "image_sizes.csv": SIZES}, ".", ["a.txt, line 1", "4 numbers"]),
@@ -221,7 +221,9 @@ def write(path: Path, text: str | bytes) -> Path:
 
 
 def test_formats(tmp_path: Path) -> None:
-    refused(lambda: detect(write(tmp_path / "a.tea", "x"), "a.tea"), "'.tea' is no ending of a known format")
+    refused(
+        lambda: detect(write(tmp_path / "a.tea", "x"), "a.tea"), "'.tea' is not the extension of a supported format"
+    )
     refused(lambda: detect(write(tmp_path / "a.xml", "<tea/>"), "a.xml"), "the root element is 'tea'")
     refused(lambda: detect(write(tmp_path / "b.xml", "tea"), "b.xml"), "not readable as XML")
     refused(lambda: detect(tmp_path / "none.xyz", "none"), "no such file or folder")

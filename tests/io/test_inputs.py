@@ -102,7 +102,7 @@ def test_what_is_asked_for_goes_first(tmp_path: Path, pred: Path) -> None:
     with pytest.raises(sy.InputError, match=r"'1\.5' has a point where"):
         mae(tmp_path / "t.csv", pred, delimiter="|", decimal="comma")
     for bad in ({"delimiter": "ab"}, {"delimiter": "a"}, {"decimal": "dot"}):
-        with pytest.raises(sy.InputError, match=r"cannot separate fields|is no mark of decimals"):
+        with pytest.raises(sy.InputError, match=r"cannot separate fields|is not a decimal mark"):
             mae(tmp_path / "t.csv", pred, **bad)
 
 
@@ -163,7 +163,7 @@ def test_boxes_in_a_workbook(tmp_path: Path) -> None:
 
 
 BROKEN = {
-    "a cell that is no number": ([*ROWS[:1], ["A", 1, "heavy"]], r"t\.xlsx, row 2, column 'weight': 'heavy' is not a number"),
+    "a cell that is not a number": ([*ROWS[:1], ["A", 1, "heavy"]], r"t\.xlsx, row 2, column 'weight': 'heavy' is not a number"),
     "an error of a formula": ([*ROWS[:1], ["A", 1, "#DIV/0!"]], r"row 2, column 'weight': '#DIV/0!' is not a number"),
     "a name given twice": ([["dish", "item", "item"], ["A", 1, 2]], r"t\.xlsx, row 1: column 'item' appears twice"),
     "a column without a name": ([["dish", None, "item"], ["A", 1, 2]], "row 1: column 2 has no name"),

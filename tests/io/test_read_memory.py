@@ -60,7 +60,7 @@ ORIENTED: dict[str, tuple[Any, str]] = {
     ),
     "a negative size": (
         [without(result(bbox=[1, 2, -3, 4, 5]), "obb")],
-        ", record 0, key 'bbox': [1.0, 2.0, -3.0, 4.0, 5.0] is no box. Sizes are 0 or more, all numbers finite.",
+        ", record 0, key 'bbox': [1.0, 2.0, -3.0, 4.0, 5.0] is not a box. Sizes are 0 or more, all numbers finite.",
     ),
     "no dict": ([1], ", item 0: int where a dict is expected. One per image."),
     "no labels": ([without(image(), "labels")], ", item 0: the key 'labels' is missing. See the keys of one image."),
@@ -93,7 +93,7 @@ def test_formats_of_oriented_boxes(tmp_path: Path) -> None:
     none = tmp_path / "none"
     assert refused(lambda: detect(none, str(none))) == f"{none}: there is no such file or folder. Check the path."
     assert refused(lambda: detect(tmp_path / "a.abc", "a.abc")) == (
-        "a.abc: '.abc' is no ending of a known format. Set the option `format` to coco, dota, hrsc, yolo-obb or csv."
+        "a.abc: '.abc' is not the extension of a supported format. Set the option `format` to coco, dota, hrsc, yolo-obb or csv."
     )
 
 
@@ -171,7 +171,7 @@ def test_rankings_of_other_files(tmp_path: Path) -> None:
     task = catalogue.find_task("rankings")
     write(tmp_path, {"a.abc": "x"})
     message = refused(lambda: read_side(task, tmp_path / "a.abc", {}, "truth"))
-    assert message.startswith(f"{tmp_path / 'a.abc'}: '.abc' is no format that can be read. Known: .csv")
+    assert message.startswith(f"{tmp_path / 'a.abc'}: '.abc' is not a supported format. Known: .csv")
     read = read_side(task, {"q": {"d": 1.0}}, {}, "truth")
     assert read_side(task, read, {}, "truth") is read
 
@@ -224,7 +224,7 @@ def test_options_that_are_refused() -> None:
     data = {"sequence": ["s"], "frame": [1], "track": [1], "x": [0], "y": [0], "w": [1], "h": [1]}
     for options, message in (
         ({"first_frame": 0, "first-frame": 1}, "option first_frame is given twice. Give it once."),
-        ({"classes": 5}, "option classes: 5 is no list. Give ids, or a file of them."),
+        ({"classes": 5}, "option classes: 5 is not a list. Give ids, or a file of them."),
     ):
         assert refused(lambda options=options: sy.evaluate("tracking", data, data, options=options)) == message
 

@@ -146,7 +146,7 @@ def test_planes_of_other_anchors_are_refused(change: dict[str, Any], anchors: An
     ids=lambda c: f"{c['source']}-{c['targets']}-{c['alpha']}-{c['gamma']}",
 )
 def test_elementwise_in_float64(case: dict[str, Any]) -> None:
-    """effdet's and torchvision's focal loss, each element and its gradient; torchvision's alpha < 0 is no balance."""
+    """effdet's and torchvision's focal loss, each element and its gradient; torchvision's alpha < 0 is not a balance."""
     logits = torch.tensor(GOLDENS["elementwise"]["logits"], dtype=torch.float64)
     targets = torch.tensor(GOLDENS["elementwise"][case["targets"]], dtype=torch.float64)
     choice = {"alpha": case["alpha"]} if case["alpha"] >= 0 else {"alpha": 1.0, "constant_alpha": True}

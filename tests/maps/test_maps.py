@@ -102,7 +102,7 @@ def test_damage_is_named() -> None:
         png_map(good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :], "x")
     with pytest.raises(InputError, match="the file ends at byte 40 before the picture does"):
         png_map(good[:40], "x")
-    with pytest.raises(InputError, match="is no PNG file"):
+    with pytest.raises(InputError, match="is not a PNG file"):
         png_map(b"GIF89a", "x")
     with pytest.raises(InputError, match="the data are not those of 5×6 pixels"):
         png_map(chunks((6, 5), bytes(6 * 6 - 1)), "x")

@@ -111,7 +111,7 @@ def test_drawn_quadrilaterals_agree_with_shapely() -> None:
 
 
 def test_shapes_are_those_of_shapely() -> None:
-    """What crosses itself is no valid polygon there; a valid one that differs from its hull is dented."""
+    """What crosses itself is not a valid polygon there; a valid one that differs from its hull is dented."""
     quads = np.random.default_rng(9).uniform(0, 20, (3000, 8))
     shape, polygons = _native.quad_shapes(quads), shapely.polygons(quads.reshape(-1, 4, 2))
     valid = shapely.is_valid(polygons)

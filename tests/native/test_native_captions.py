@@ -47,7 +47,7 @@ def by_formula(precision: float, recall: float, broken: float) -> float:
 
 @pytest.mark.parametrize("words", [3, 100, 300])
 def test_meteor_of_one_word_again_and_again(words: int) -> None:
-    """Every word matches every other: the nearest are looked at. A word that is no function word weighs 0.75."""
+    """Every word matches every other: the nearest are looked at. A word that is not a function word weighs 0.75."""
     text = " ".join(["dog"] * words)
     weight = 0.75 * words
     assert meteor(text, text) == [weight, weight, weight, weight, words, words, 1, 1]

@@ -191,7 +191,7 @@ LIST = " where a list of 3 numbers is expected"
     [
         ({"translation": None}, "null" + LIST, "translation"),
         ({"translation": [1, None, 3]}, "null where a number is expected", "translation"),
-        ({"translation": [1, NAN, 3]}, "NaN is no number", "translation"),
+        ({"translation": [1, NAN, 3]}, "NaN is not a number", "translation"),
         ({"translation": [1, "2", 3]}, "a text where a number is expected", "translation"),
         ({"size": []}, "0 numbers" + LIST, "size"),
         ({"size": [1, 2, 3, 4]}, "4 numbers" + LIST, "size"),

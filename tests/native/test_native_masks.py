@@ -42,7 +42,7 @@ def test_masks_in_every_form() -> None:
         ((2, 2), (-1, 5), "a count is not a whole number"),
         ((2, 2), None, "neither a text nor a list"),
         ((2, 2), "\ud800", "a character that is none of theirs"),
-        ("22", (0, 4), "a mask's size is no list of numbers"),
+        ("22", (0, 4), "a mask's size is not a list of numbers"),
         ((2.5, 2), (0, 4), "a mask's size is not whole"),
         ((1 << 33, 1), (0, 4), "is too large"),
         ((1, 1 << 33), (0, 4), "is too large"),

@@ -100,7 +100,7 @@ def test_what_compacting_refuses() -> None:
 
 
 def test_repeated_units_whose_share_cannot_be_told() -> None:
-    """Frames that are not valid are no part of what is covered, and sums do not say which those were."""
+    """Frames that are not valid are not part of what is covered, and sums do not say which those were."""
     _, _, parts = halves("sequences", 3)
     states = []
     for part in parts:

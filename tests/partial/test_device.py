@@ -140,9 +140,13 @@ def good() -> tuple[Any, Any]:
 @pytest.mark.parametrize(
     ("sides", "settings", "message"),
     [
-        (lambda: (torch.tensor([0, 1024]), good()[1]), {}, "gathered truth: 1 labels are no class: 1024"),
-        (lambda: (good()[0], torch.tensor([-1, -7])), {}, "gathered predictions: 2 labels are no class: -7 to -1"),
-        (good, {"options": {"classes": [1, 2]}}, "gathered truth: 1 labels are no class: 0"),
+        (lambda: (torch.tensor([0, 1024]), good()[1]), {}, "gathered truth: 1 labels are not a known class: 1024"),
+        (
+            lambda: (good()[0], torch.tensor([-1, -7])),
+            {},
+            "gathered predictions: 2 labels are not a known class: -7 to -1",
+        ),
+        (good, {"options": {"classes": [1, 2]}}, "gathered truth: 1 labels are not a known class: 0"),
         (
             lambda: (good()[0], torch.tensor([[0.0, 1.0], [torch.nan, 0.0]])),
             {},
@@ -152,7 +156,7 @@ def good() -> tuple[Any, Any]:
         (lambda: (torch.tensor([0.0, 1.0]), good()[1]), {}, "batch 0, truth: is of type float32"),
         (lambda: (torch.tensor([[0, 1]]), good()[1]), {}, "batch 0, truth: has 2 dimensions"),
         (lambda: (good()[0], torch.tensor([0])), {}, r"batch 0, predictions: has shape \(1,\), and the truth \(2,\)"),
-        (lambda: (["cat", "dog"], good()[1]), {}, "batch 0, truth: holds what is no number"),
+        (lambda: (["cat", "dog"], good()[1]), {}, "batch 0, truth: holds values that are not numbers"),
         (lambda: ({"label": good()[0], "id": good()[0]}, good()[1]), {}, "column 'id' is not counted on a device"),
         (lambda: ({}, good()[1]), {}, "column 'label' is missing"),
         (lambda: ("truth.csv", good()[1]), {}, "batch 0, truth: str is not counted on a device"),
@@ -161,7 +165,7 @@ def good() -> tuple[Any, Any]:
             {"options": {"classes": [0, 1]}},
             "has 3 scores per row, and 2 classes",
         ),
-        (good, {"options": {"classes": ["cat"]}}, "class 'cat' is no whole number"),
+        (good, {"options": {"classes": ["cat"]}}, "class 'cat' is not a non-negative whole number"),
         (good, {"options": {"classes": range(5000)}}, "5,000 classes are declared"),
         (good, {"by": "site"}, "counts on a device know no rows, which 'by' needs"),
         (good, {"device": "nowhere"}, "device 'nowhere' cannot be used"),
@@ -180,8 +184,8 @@ def test_wrong_labels_are_refused(sides: Any, settings: dict[str, Any], message:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda: {"truth": torch.full((1, 2, 2), 9)}, "gathered truth: 4 pixels are no class: value 9"),
-        (lambda: {"map": torch.full((1, 2, 2), 9)}, "gathered predictions: 4 pixels are no class: value 9"),
+        (lambda: {"truth": torch.full((1, 2, 2), 9)}, "gathered truth: 4 pixels are not of a known class: value 9"),
+        (lambda: {"map": torch.full((1, 2, 2), 9)}, "gathered predictions: 4 pixels are not of a known class: value 9"),
         (lambda: {"map": torch.full((1, 4, 2, 2), torch.nan)}, "4 pixels have a score that is not finite"),
         (lambda: {"map": torch.zeros(1, 2, 3, dtype=torch.int64)}, "has shape"),
         (

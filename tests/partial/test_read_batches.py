@@ -139,7 +139,7 @@ def test_maps_that_a_device_does_not_count() -> None:
         (named, {"image": ["a", "b"], "map": grid}, {"classes": 2}, "batch 0, predictions: names 2 images and has 1 maps"),
         (
             named, {"image": ["a"], "map": ["x"]}, {"classes": 2},
-            "batch 0, predictions: holds what is no number. A device counts classes that are whole numbers.",
+            "batch 0, predictions: holds values that are not numbers. A device counts classes that are whole numbers.",
         ),
     ):  # fmt: skip
         state = sy.Accumulator("segmentation", options=options, device="cpu")

@@ -27,7 +27,7 @@ from steelyard.io.measured import check_state
 from steelyard.io.state import pack_records, unpack_records
 from steelyard.io.valid import check_answers, check_records
 
-REMEDY = "It is no state that Steelyard wrote, or it is damaged: make it again."
+REMEDY = "Either Steelyard did not write it, or it is damaged: create it again."
 
 
 @frozen
@@ -89,17 +89,17 @@ HELD, COUNTED = str(Held()), str(Counted())
 STATES: dict[str, tuple[Units, dict[Any, Any], str]] = {
     "good": (Units(IDS, cluster=as_object(["u", "v"])), {**cells([0, 1]), **rows(), Added(): SumBlock(np.ones(2))}, ""),
     "clusters that are numbers": (
-        Units(IDS, cluster=as_object(["u", 1])), {}, "the names of each cluster are no texts, one per unit",
+        Units(IDS, cluster=as_object(["u", 1])), {}, "the names of each cluster are not strings, one per unit",
     ),
-    "one stratum": (Units(IDS, stratum=as_object(["u"])), {}, "the names of each stratum are no texts, one per unit"),
+    "one stratum": (Units(IDS, stratum=as_object(["u"])), {}, "the names of each stratum are not strings, one per unit"),
     "cells of other classes": (Units(IDS), cells([0, 1], 3), f"the cells of '{COUNTED}' are not as many as the classes say"),
     "cells in another order": (
         Units(IDS), cells([1, 0]), f"the entries of '{COUNTED}' are not in the order of their units",
     ),
     "rows of another need": (Units(IDS), rows(Other()), f"the rows of '{HELD}' are those of '{Other()}'"),
     "a column too few": (Units(IDS), rows(word=None), f"the rows of '{HELD}' have other columns than size, word"),
-    "texts that are none": (Units(IDS), rows(word=as_object(["x", 1])), f"'word' of '{HELD}' are no texts"),
-    "a text too few": (Units(IDS), rows(word=as_object(["x"])), f"'word' of '{HELD}' are no texts"),
+    "texts that are none": (Units(IDS), rows(word=as_object(["x", 1])), f"'word' of '{HELD}' are not strings"),
+    "a text too few": (Units(IDS), rows(word=as_object(["x"])), f"'word' of '{HELD}' are not strings"),
 }  # fmt: skip
 
 
@@ -157,7 +157,7 @@ def ids(names: list[str]) -> Ids:
 RECORDS: dict[str, tuple[Records, str]] = {
     "good boxes": (boxes(), ""),
     "boxes without names": (boxes(label_names=()), ""),
-    "names of columns that are none": (Records("f", {"image": IDS}, {}, names={"image": 1}), "the names of the columns are no texts"),  # type: ignore[dict-item]
+    "names of columns that are none": (Records("f", {"image": IDS}, {}, names={"image": 1}), "the column names are not strings"),  # type: ignore[dict-item]
     "vectors that are not finite": (
         Records("f", {"image": IDS, "v": np.array([[1.0], [np.inf]])}, {}), "a number of 'v' is not finite",
     ),
@@ -168,8 +168,8 @@ RECORDS: dict[str, tuple[Records, str]] = {
     "good lists": (lists(order=np.array([2, 0, 1])), ""),
     "lists in their order": (lists(), ""),
     "a part too few": (lists(starts=np.array([0, 3])), "2 queries have 1 parts"),
-    "an order that repeats": (lists(order=np.array([0, 0, 1])), "'order' is no order of the rows"),
-    "an order that is short": (lists(order=np.array([0, 1])), "'order' is no order of the rows"),
+    "an order that repeats": (lists(order=np.array([0, 0, 1])), "'order' is not a permutation of the rows"),
+    "an order that is short": (lists(order=np.array([0, 1])), "'order' is not a permutation of the rows"),
     "an order too far": (lists(order=np.array([0, 1, 3])), "a value of 'order' is not from 0 to 2"),
 }  # fmt: skip
 

@@ -154,7 +154,7 @@ def test_the_format_of_the_documentation_is_read_written_and_refused(steelyard: 
     (tmp_path / "bad.dots").write_text("img1 cup 10 ten\n")
     bad = steelyard("evaluate", "boxes", "bad.dots", "found.dots", PYTHONPATH=site)
     assert bad.returncode == 2
-    assert "bad.dots, line 1: 'img1 cup 10 ten' is no box" in bad.stderr
+    assert "bad.dots, line 1: 'img1 cup 10 ten' is not a box" in bad.stderr
     forced = steelyard(
         "evaluate", "boxes", "truth.dots", "found.dots", "--format", "dots", "-m", "recall", PYTHONPATH=site
     )

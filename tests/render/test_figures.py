@@ -46,11 +46,11 @@ def test_sizes_on_paper(steelyard: Callable[..., Any], tmp_path: Path) -> None:
     ("asked", "said"),
     [
         (["--figure-format", "eps"], "there is no figure in the format 'eps'. Choose svg, png, pdf."),
-        (["--width", "85"], "'85' is no width of a figure"),
-        (["--width", "3col"], "'3col' is no width of a figure"),
+        (["--width", "85"], "'85' is not a figure width"),
+        (["--width", "3col"], "'3col' is not a figure width"),
         (["--width", "5mm"], "a figure of 5mm is too narrow or too wide"),
-        (["--dpi", "10"], "10 dots per inch are too few or too many"),
-        (["--font", "x<y"], "'x<y' is no name of a font"),
+        (["--dpi", "10"], "10 dots per inch are out of range"),
+        (["--font", "x<y"], "'x<y' is not a font name"),
     ],
 )
 def test_what_is_refused_is_refused_first(

@@ -46,7 +46,7 @@ def test_intervals_in_three_ways() -> None:
     assert table(result.to_latex())[1][1] == f"${value}_{{{low}}}^{{{high}}}$"
     assert table(result.to_latex(interval="brackets"))[1][1:] == [f"${value}$", f"$[{low}, {high}]$"]
     assert table(result.to_latex(interval="none"))[1][1] == f"${value}$"
-    with pytest.raises(sy.InputError, match="'both' is no way to write an interval"):
+    with pytest.raises(sy.InputError, match="'both' is not an interval style"):
         result.to_latex(interval="both")
 
 

@@ -327,7 +327,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "engine": ({"engine": "dusk"}, "there is no engine 'dusk'. Did you mean 'dask'?"),
     "workers": ({"workers": 0}, "0 workers cannot run anything"),
     "address": ({"address": "tcp://x"}, "the engine local has no address"),
-    "join": ({"join": "zip"}, "join='zip' is no way to join"),
+    "join": ({"join": "zip"}, "join='zip' is not a way to join"),
     "pairs": ({"join": "pairs"}, "3 files of truth and 2 of predictions make no pairs"),
     "metric": ({"metrics": "mea"}, "Did you mean 'mae'?"),
     "option": ({"options": {"angle": "radians"}}, "angle"),

@@ -121,7 +121,7 @@ def test_scores_of_a_state_that_are_no_numbers() -> None:
     reader: Any = SimpleNamespace(rows=lambda name, start, stop: columns[name], path="p")
     part = merge.SortedEvents(reader, "", ("unit", "score"), 0, 1, np.array([5]))
     assert refused(part.fill, 1) == (
-        "p: a score is not a number. It is no state that Steelyard wrote, or it is damaged: make it again."
+        "p: a score is not a number. Either Steelyard did not write it, or it is damaged: create it again."
     )
     columns["score"] = np.array([0.5])
     part = merge.SortedEvents(reader, "", ("unit", "score"), 0, 1, np.array([5]))
@@ -137,7 +137,7 @@ def test_a_part_without_classes_of_all_is_as_it_was() -> None:
 def test_runs_over_shards_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert refused(
         lambda: run.evaluate_shards("boxes", ["t"], ["p"], work=tmp_path / "w", explain=["pycocotools"])
-    ) == ("'explain' is not to be had from shards. Evaluate the whole data at once for it.")
+    ) == ("'explain' is not supported for shards. Evaluate the whole data at once for it.")
     assert refused(lambda: run._some([SimpleNamespace(keys=())])) == (  # type: ignore[list-item]
         "no shard holds a unit. The truth needs at least one."
     )

@@ -69,7 +69,7 @@ def test_units_that_do_not_go_together_are_seldom_warned_of() -> None:
 
 @pytest.mark.slow
 def test_strata_hold_with_narrower_intervals() -> None:
-    """Four unlike strata of 50: the spread between them is no error where their sizes are fixed."""
+    """Four unlike strata of 50: the spread between them is not an error where their sizes are fixed."""
     rng = np.random.default_rng(23)
     site = np.repeat(np.arange(4), 50)
     held, width = 0, {"units": 0.0, "strata": 0.0}

@@ -275,7 +275,7 @@ def test_runs_compared(server: Server, folder: Path) -> None:
     assert "<h1>4 runs compared</h1>" in page
     reports = [sy.load(folder / name) for name in ["large_1.json", "small_1.json", "large_7.json", "small_7.json"]]
     lineup = compare_many(reports)  # type: ignore[arg-type]
-    assert page.count("the one to beat") == len(METRICS)
+    assert page.count("<small>baseline</small>") == len(METRICS)
     assert [names.b.request.tags["model"] for names in lineup.comparisons] == ["small", "large", "small"]
     for other, one in zip(reports[1:], lineup.comparisons, strict=True):
         for spec in METRICS:

@@ -185,7 +185,7 @@ parse_reply("```" + "a" * 200_000)
 
 
 def test_a_long_reply_is_read_in_linear_time() -> None:
-    """Seconds; a square number of steps would take hours. The deadline is no measure of speed."""
+    """Seconds; a square number of steps would take hours. The deadline is not a measure of speed."""
     subprocess.run([sys.executable, "-c", PARSE_LONG, *LONG.values()], check=True, timeout=110)
 
 

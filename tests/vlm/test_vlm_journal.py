@@ -262,7 +262,7 @@ def test_a_journal_of_one_torn_line_is_empty(tmp_path: Path) -> None:
 def test_a_journal_that_is_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / NAME)
     assert refused(lambda: Journal(tmp_path)) == (
-        f"{tmp_path / NAME}: the journal is no ordinary file. Give another folder."
+        f"{tmp_path / NAME}: the journal is not a regular file. Give another folder."
     )
 
 
@@ -280,10 +280,10 @@ def line(**changed: Any) -> str:
         ("tea\n", "it begins like no reading"),
         ('{"key":"a\n', "Invalid control character"),
         ('{"text":"a"}\n', "it holds no text"),
-        (line(model=7), "a name is no text"),
+        (line(model=7), "a name is not text"),
         (line(model=None), "'model' is missing"),
-        (line(turns=7), "its turns are no turns"),
-        (line(turns=[7]), "its turns are no turns"),
+        (line(turns=7), "its turns are malformed"),
+        (line(turns=[7]), "its turns are malformed"),
         (line(turns=[{**TURN, "reply": 7}]), "a turn holds values of another kind"),
         (line(turns=[{**TURN, "latency": "long"}]), "a turn holds values of another kind"),
         (line(turns=[{**TURN, "usage": []}]), "a turn holds values of another kind"),
@@ -303,5 +303,5 @@ def test_journals_that_are_none(tmp_path: Path) -> None:
         Journal(tmp_path)
     (tmp_path / NAME).unlink()
     (tmp_path / NAME).mkdir()
-    with pytest.raises(InputError, match="the journal is no ordinary file"):
+    with pytest.raises(InputError, match="the journal is not a regular file"):
         read_journal(tmp_path)

@@ -226,13 +226,13 @@ def test_nobody_is_there(frames, tmp_path: Path) -> None:
         ("openai:small", "openai:MODEL@http"),
         ("openai:@http://x/v1", "openai:MODEL@http"),
         ("openai:small@", "openai:MODEL@http"),
-        ("openai:small@localhost:8000", "is no URL"),
-        ("openai:small@http://", "is no URL"),
-        ("openai:small@http://h:99999999/v1", "is no URL"),
+        ("openai:small@localhost:8000", "is not a URL"),
+        ("openai:small@http://", "is not a URL"),
+        ("openai:small@http://h:99999999/v1", "is not a URL"),
         ("openai:small@http://me:pw@host/v1", "holds a name, a password or a query"),
         ("openai:small@http://host/v1?api-key=pw", "holds a name, a password or a query"),
-        ("opnai:small@http://host/v1", "is no model"),
-        ("small", "is no model"),
+        ("opnai:small@http://host/v1", "is not a model"),
+        ("small", "is not a model"),
     ],
 )
 def test_specs(spec: str, text: str) -> None:

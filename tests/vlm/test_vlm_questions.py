@@ -249,7 +249,7 @@ def test_a_spoiled_plan_is_named(tmp_path: Path) -> None:
     file = tmp_path / "run" / "run.json"
     good = file.read_text()
     for change, message in {
-        ('"yes/no"', "7"): "question 'dog' has the answer '7', which is no text",
+        ('"yes/no"', "7"): "question 'dog' has the answer '7', which is not text",
         ('"min": 0.0', '"min": 1e999'): "question 'kcal' has the min 'inf'",
     }.items():
         file.write_text(good.replace(*change))
@@ -311,30 +311,30 @@ def one(**changed: object) -> dict:
 
 BAD: dict[str, tuple[object, list[str]]] = {
     "unknown placeholder": (one(prompt="Is it a {animol}?"), ["question 'dog'", "'animol'", "frames.csv has not", "Did you mean 'animal'?"]),
-    "unknown target": (one(target="presnt"), ["question 'dog'", "'presnt'", "no column of frames.csv", "Did you mean 'present'?"]),
+    "unknown target": (one(target="presnt"), ["question 'dog'", "'presnt'", "not a column of frames.csv", "Did you mean 'present'?"]),
     "choice without options": (one(answer="choice"), ["question 'dog' is a choice without options", "options: ["]),
     "one option": (one(answer="choice", options=["x"]), ["question 'dog' is a choice of one option"]),
     "option twice": (one(answer="choice", options=["a  dog", "A dog"]), ["question 'dog' has the option 'a dog' twice"]),
-    "option by number": (one(answer="choice", options={"1": "x", "2": "y"}), ["question 'dog' has the option '1', which is no letter"]),
+    "option by number": (one(answer="choice", options={"1": "x", "2": "y"}), ["question 'dog' has the option '1', which is not a letter"]),
     "unknown kind": (one(answer="yesno"), ["question 'dog' wants the answer 'yesno'", "Did you mean 'yes/no'?", "Known: grams, number"]),
     "no kind": (one(answer=None), ["question 'dog' has no answer", "Known: grams"]),
     "no target": (one(target=None), ["question 'dog' has no target"]),
     "empty prompt": (one(prompt=" "), ["question 'dog' has no prompt"]),
     "unknown key": (one(taget="x"), ["question 'dog' says 'taget'", "Did you mean 'target'?"]),
     "unit of yes": (one(unit="kg"), ["question 'dog' says 'unit', which an answer of 'yes/no' has not"]),
-    "min that is no number": (one(answer="number", target="kcal", min="low"), ["question 'dog' has the min 'low', which is no number"]),
+    "min that is not a number": (one(answer="number", target="kcal", min="low"), ["question 'dog' has the min 'low', which is not a number"]),
     "min above max": (one(answer="number", target="kcal", min=3, max=2), ["a min of 3 above its max of 2"]),
     "lone brace": (one(prompt="Is it {?"), ["question 'dog' has a '{' that belongs to no placeholder", "'{{'"]),
     "its own target": (one(prompt="Is {present} right?"), ["question 'dog' gives its own target 'present'"]),
     "truth of another kind": (one(answer="integer", target="sign"), ["frames.csv, line 2, column 'sign'", "'EXIT 0' is not a whole number", "question 'dog' of q.json"]),
     "negative count": (one(answer="integer", target="below"), ["frames.csv, line 2, column 'below'", "'-1' is not a whole number from 0 up"]),
-    "truth that is no option": (one(answer="choice", target="colour", options={"A": "x", "C": "y"}), ["line 3, column 'colour'", "'B' is not one of the options"]),
+    "truth that is not an option": (one(answer="choice", target="colour", options={"A": "x", "C": "y"}), ["line 3, column 'colour'", "'B' is not one of the options"]),
     "no truth at all": (one(target="empty"), ["question 'dog' has the target 'empty', which is empty in every row"]),
     "name of the paper's": ({"questions": {"direct": one()["questions"]["dog"]}}, ["q.json: question 'direct' has the name of another prompt"]),
     "unknown top": (one() | {"prompts": {}}, ["q.json: 'prompts' is not known", "Known: follow_up, questions"]),
     "no questions": ({"questions": {}}, ["q.json: holds no questions"]),
     "a list": ([1], ["q.json: holds no questions"]),
-    "a question that is none": ({"questions": {"dog": "Is it?"}}, ["question 'dog' is no question"]),
+    "a question that is none": ({"questions": {"dog": "Is it?"}}, ["question 'dog' is not a question"]),
 }  # fmt: skip
 
 
@@ -366,7 +366,7 @@ def test_exit_code(tmp_path: Path, steelyard) -> None:
         "vlm", "run", "frames.csv", "--questions", "q.yaml", "--model", "openai:m@http://127.0.0.1:9/v1", "--out", "run"
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert "q.yaml: question 'dog' has the target 'presnt', which is no column of frames.csv" in done.stderr
+    assert "q.yaml: question 'dog' has the target 'presnt', which is not a column of frames.csv" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -382,12 +382,12 @@ FILES = {
     "two documents": ("q.yaml", "questions: x\n---\nquestions: y\n", ["not readable"]),
     "broken yaml": ("q.yaml", "questions: [\n", ["not readable"]),
     "empty yaml": ("q.yaml", "", ["holds no questions"]),
-    "key of yaml": ("q.yaml", "? [a, b]\n: x\n", ["line 1 has a key that is no text"]),
+    "key of yaml": ("q.yaml", "? [a, b]\n: x\n", ["line 1 has a key that is not text"]),
     "deep yaml": ("q.yaml", "[" * 5000, ["not readable"]),
     "deep json": ("q.json", "[" * 100_000, ["not readable"]),
     "broken toml": ("q.toml", "questions = \n", ["not readable"]),
     "no such file": ("gone.yaml", None, ["there is no such file of questions"]),
-    "another ending": ("q.txt", "x", ["'.txt' is no format of questions", ".yaml, .yml, .toml, .json"]),
+    "another ending": ("q.txt", "x", ["'.txt' is not a format of questions", ".yaml, .yml, .toml, .json"]),
     "not UTF-8": ("q.yaml", b"\xff\xfe", ["not UTF-8"]),
     "too large": ("q.yaml", "#" * (2**20 + 1), ["at most 1 MB"]),
 }
@@ -407,7 +407,7 @@ def test_files_that_are_none(name: str, tmp_path: Path) -> None:
 
 
 def test_yaml_keeps_texts(tmp_path: Path) -> None:
-    """yes, 12:30 and 010 are no truth value, no 750 and no 8."""
+    """yes, 12:30 and 010 are not a truth value, 750 and 8."""
     (tmp_path / "q.yaml").write_text(
         "questions: {when: {prompt: When, target: t, answer: choice, options: [yes, 12:30, 010]}}"
     )
@@ -450,26 +450,26 @@ def refuse(what: str, remedy: str) -> InputError:
     [
         ({"answer": "numbr"}, "wants the answer 'numbr', which is not known"),
         ({"answer": "text", "options": ["a", "b"]}, "says 'options', which an answer of 'text' has not"),
-        ({"answer": "number", "unit": [7]}, "has a unit that is no text"),
-        ({"answer": "number", "unit": 7}, "has a unit that is no text"),
+        ({"answer": "number", "unit": [7]}, "has a unit that is not text"),
+        ({"answer": "number", "unit": 7}, "has a unit that is not text"),
         ({"answer": "number", "min": 2, "max": 1}, "has a min of 2 above its max of 1"),
-        ({"answer": "number", "min": True}, "has the min 'True', which is no number"),
-        ({"answer": "number", "max": "much"}, "has the max 'much', which is no number"),
-        ({"answer": "number", "max": 10**400}, "which is no number"),
+        ({"answer": "number", "min": True}, "has the min 'True', which is not a number"),
+        ({"answer": "number", "max": "much"}, "has the max 'much', which is not a number"),
+        ({"answer": "number", "max": 10**400}, "which is not a number"),
         ({"answer": "choice"}, "is a choice without options"),
         ({"answer": "choice", "options": ["a"]}, "is a choice of one option"),
         ({"answer": "choice", "options": ["a"] * 99}, "has 99 options"),
-        ({"answer": "choice", "options": {"AB": "a", "C": "b"}}, "has the option 'AB', which is no letter"),
+        ({"answer": "choice", "options": {"AB": "a", "C": "b"}}, "has the option 'AB', which is not a letter"),
         ({"answer": "choice", "options": {"A": "a", "a": "b"}}, "has the letter 'A' twice"),
         ({"answer": "choice", "options": ["a b", "A  B"]}, "has the option 'a b' twice"),
-        ({"answer": "choice", "options": ["a", True]}, "has the option 'True', which is no text"),
-        ({"answer": "choice", "options": ["a", " "]}, "has the option ' ', which is no text"),
-        ({"answer": "choice", "options_column": " "}, "has an options_column beside options, or one that is no text"),
+        ({"answer": "choice", "options": ["a", True]}, "has the option 'True', which is not text"),
+        ({"answer": "choice", "options": ["a", " "]}, "has the option ' ', which is not text"),
+        ({"answer": "choice", "options_column": " "}, "has an options_column beside options, or one that is not text"),
         ({"answer": "choice", "options": ["a"], "options_column": "o"}, "has an options_column beside options"),
         ({"answer": "json"}, "has a schema that cannot be read"),
         ({"answer": "boxes", "format": "abcd"}, "has the format 'abcd' of boxes"),
         ({"answer": "boxes", "scale": "inches"}, "has the scale 'inches'"),
-        ({"answer": "boxes", "labels": "cup"}, "has labels that are no texts"),
+        ({"answer": "boxes", "labels": "cup"}, "has labels that are not strings"),
         ({"answer": "boxes", "labels": ["cup", "CUP"]}, "has a label twice"),
     ],
 )  # fmt: skip
@@ -499,8 +499,8 @@ def test_cells_of_pictures(tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
     for cell, problem in (
         ("", "no image is named"),
-        ("[", "is no list of images"),
-        ("[7]", "is no list of images"),
+        ("[", "is not a list of images"),
+        ("[7]", "is not a list of images"),
         ("none", "the folder holds no images"),
         ("z.png", "there is no such image"),
     ):
@@ -511,7 +511,7 @@ def test_cells_of_pictures(tmp_path: Path) -> None:
     shots = read_shots(tmp_path, "a.png", "image", {})
     assert [one.digest for one in stored_shots(shots.stored(), "x").pictures] == [one.digest for one in shots.pictures]
     for cell in ("tea", "[]", '{"pictures": [[1, 2, 3]]}', '{"pictures": [["a", 2]]}', "{}"):
-        with pytest.raises(InputError, match="are no pictures of a run"):
+        with pytest.raises(InputError, match="is not a list of images of a run"):
             stored_shots(cell, "x")
 
 

@@ -40,7 +40,7 @@ def test_questions_that_are_none(tmp_path: Path) -> None:
         "q.json: a question has no name. Give each a name below 'questions:'."
     )
     assert refused(lambda: question("q", ASK | {"follow_up": 7}, "q.json")) == (
-        "q.json: question 'q' has a follow_up that is no text. Write the text to be asked."
+        "q.json: question 'q' has a follow_up that is not text. Write the text to be asked."
     )
 
 

@@ -152,7 +152,7 @@ def test_columns_that_are_not_there(folder: Path, tmp_path: Path) -> None:
             InputError, match=r"run: the frames of this run have no column 'sight'.*run the same command"
         ):
             score(folder / "run", **setting)
-    with pytest.raises(InputError, match=r"frame 0 of sequence 's0'.*'north' in the column 'site' is no number"):
+    with pytest.raises(InputError, match=r"frame 0 of sequence 's0'.*'north' in the column 'site' is not a number"):
         score(folder / "run", weight="site")
 
 

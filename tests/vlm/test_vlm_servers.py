@@ -452,7 +452,7 @@ def test_gemini(frames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         (read_message, {"content": [{"type": "text", "text": "24"}]}, ("24", "stop")),
         (read_message, {"content": "24"}, "holds no content"),
         (read_message, {"content": [{"type": "text", "text": 5}]}, "holds no content"),
-        (read_message, {"content": [], "stop_reason": [1]}, "finish_reason that is no text"),
+        (read_message, {"content": [], "stop_reason": [1]}, "finish_reason that is not text"),
         (read_message, [], "holds no content"),
         (read_candidate, {"promptFeedback": {"blockReason": "SAFETY"}}, ("", "content_filter")),
         (read_candidate, {"candidates": [{"finishReason": "MAX_TOKENS"}]}, ("", "length")),
@@ -461,7 +461,7 @@ def test_gemini(frames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         (read_candidate, {"candidates": []}, "holds no candidate"),
         (read_candidate, {"candidates": [{"content": {"parts": [{"text": 5}]}}]}, "holds no candidate"),
         (read_candidate, {"candidates": [{"content": "24"}]}, "holds no candidate"),
-        (read_candidate, {"candidates": [{"finishReason": 7}]}, "finish_reason that is no text"),
+        (read_candidate, {"candidates": [{"finishReason": 7}]}, "finish_reason that is not text"),
         (read_candidate, None, "holds no candidate"),
     ],
 )  # fmt: skip

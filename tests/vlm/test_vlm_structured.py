@@ -159,11 +159,11 @@ def test_json_is_scored(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        ({"schema": None}, "schema that cannot be read: schema is no object"),
+        ({"schema": None}, "schema that cannot be read: schema is not an object"),
         ({"schema": {"type": "text"}}, "schema has the type 'text'; known: object, array"),
         ({"schema": {"$ref": "#/x"}}, "says '$ref', which is not read; known: type"),
         ({"schema": {"properties": {"a": {"pattern": "x"}}}}, "schema/a says 'pattern'"),
-        ({"schema": {"minItems": -1}}, "schema/minItems is no count"),
+        ({"schema": {"minItems": -1}}, "schema/minItems is not a count"),
         ({"schema": BILL, "unit": "g"}, "says 'unit', which an answer of 'json' has not"),
         ({"schema": BILL, "target": "broken"}, "frames.csv, line 2, column 'broken': '{\"total\": \"5\"}' is not JSON that keeps"),
     ],
@@ -360,7 +360,12 @@ def test_several_pictures_where_one_is_shown(tmp_path: Path) -> None:
     problems = [(t.frame.sequence, t.prompt, t.problem) for t in read_run(tmp_path / "run").taken]
     for (sequence, prompt, problem), words in zip(
         problems,
-        ["the image is a folder", "the folder holds no images", "and the question shows one", "is no list of images"],
+        [
+            "the image is a folder",
+            "the folder holds no images",
+            "and the question shows one",
+            "is not a list of images",
+        ],
         strict=True,
     ):
         assert words in problem, (sequence, prompt)
@@ -370,7 +375,7 @@ def test_several_pictures_where_one_is_shown(tmp_path: Path) -> None:
     ("spec", "words"),
     [
         ({"images": ["image", "othr"]}, "has its images in the column 'othr', which frames.csv has not"),
-        ({"images": []}, "has images that are no columns"),
+        ({"images": []}, "has images that are not column names"),
         ({"images": ["image", "image"]}, "shows a column of images twice"),
         ({"frames": 1}, "has the frames '1'"),
         ({"frames": "many"}, "has the frames 'many'"),
@@ -460,13 +465,13 @@ def test_checks_hold_for_tables(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("schema", "text"),
     [
-        ({"properties": 7}, "schema/properties is no object"),
-        ({"required": "a"}, "schema/required is no list of names"),
-        ({"required": [7]}, "schema/required is no list of names"),
+        ({"properties": 7}, "schema/properties is not an object"),
+        ({"required": "a"}, "schema/required is not a list of names"),
+        ({"required": [7]}, "schema/required is not a list of names"),
         ({"additionalProperties": "perhaps"}, "schema/additionalProperties is neither true nor false"),
         ({"additionalProperties": 1}, "schema/additionalProperties is neither true nor false"),
-        ({"enum": []}, "schema/enum is no list of values"),
-        ({"enum": "a"}, "schema/enum is no list of values"),
+        ({"enum": []}, "schema/enum is not a list of values"),
+        ({"enum": "a"}, "schema/enum is not a list of values"),
     ],
 )
 def test_schemas_with_parts_of_another_kind(schema: Any, text: str) -> None:

@@ -7,7 +7,7 @@
 // step, too; truths that are left out lower P. The best F1 is read where it is best with all images.
 //
 // On a grid of 101 recalls a figure moves as the area does, without the jumps where a recall passes a point of the
-// grid. Those jumps are no property of the images: they make the jackknife's standard error too large.
+// grid. Those jumps are not a property of the images: they make the jackknife's standard error too large.
 //
 // A class of which a group holds more than one part in kParts is walked under counts, and so are coarse grids.
 #include <array>

@@ -75,7 +75,7 @@ EventStream make_events(const Ranked& in, std::size_t k, bool by_score) {
       out.last_of_tie.push_back(1);
       last = in.score[i];
     }
-    // Which ones are kept follows no pattern, so this is no branch.
+    // Which ones are kept follows no pattern, so this avoids a branch.
     *entry = static_cast<std::uint32_t>(unit) | (event ? kEvent : 0);
     entry += kept;
     if (!event) continue;

@@ -119,7 +119,7 @@ ApRule check_owned_events(const OwnedEvents& events, int rule) {
   require(rule >= 0 && rule <= static_cast<int>(ApRule::hundred_one_points),
           "there is no such kind of average precision");
   for (std::int64_t owner : events.owner)
-    require(owner >= 0 && owner < static_cast<std::int64_t>(units), "an owner is no unit");
+    require(owner >= 0 && owner < static_cast<std::int64_t>(units), "an owner is not a unit");
   return static_cast<ApRule>(rule);
 }
 

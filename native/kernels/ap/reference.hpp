@@ -273,7 +273,7 @@ struct BestF1 {
   }
 };
 
-// Geometric mean of the miss rate at given numbers of false positives an image. Between two hits the miss rate rests,
+// Geometric mean of the miss rate at given numbers of false positives per image. Between two hits the miss rate rests,
 // so points are settled where the next hit comes.
 template <std::size_t L>
 struct MissRate {

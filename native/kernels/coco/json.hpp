@@ -1,7 +1,7 @@
 // A strict JSON cursor over a part of a file.
 //
 // It reads what a schema asks for and checks all that is skipped: grammar, escapes, UTF-8, depth. The text ends in a
-// NUL, which is no JSON, so that no byte needs a bounds check: whoever meets it asks `stop()`. Where the text is only
+// NUL, which is not JSON, so that no byte needs a bounds check: whoever meets it asks `stop()`. Where the text is only
 // the part of a file that was read so far, running into its end throws NeedMore and the caller reads on; else every
 // fault is a Fault with the place of the byte.
 #pragma once

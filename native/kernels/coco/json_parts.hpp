@@ -57,7 +57,7 @@ inline int leading_digits(const char* p, std::uint64_t& values) {
   constexpr std::uint64_t high = 0x8080808080808080ull;
   std::memcpy(&values, p, 8);
   values ^= 0x3030303030303030ull;
-  // A carry out of a byte that is no digit reaches only the bytes behind it.
+  // A carry out of a byte that is not a digit reaches only the bytes behind it.
   const std::uint64_t other = (values | (values + 0x7676767676767676ull)) & high;
   return other ? std::countr_zero(other) >> 3 : 8;
 }
@@ -65,7 +65,7 @@ inline int leading_digits(const char* p, std::uint64_t& values) {
 // A number with `n` digits, whose values are given a byte each, written behind it. It wraps where there are too many.
 inline std::uint64_t with_digits(std::uint64_t number, std::uint64_t values, int n) {
   constexpr std::uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
-  std::uint64_t v = values << (64 - 8 * n);  // what is no digit falls out; zeros lead
+  std::uint64_t v = values << (64 - 8 * n);  // non-digits are shifted out; leading zeros remain
   v = v * 10 + (v >> 8);
   v = (((v & 0x000000FF000000FFull) * 0x000F424000000064ull) +
        (((v >> 16) & 0x000000FF000000FFull) * 0x0000271000000001ull)) >>

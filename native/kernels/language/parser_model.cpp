@@ -120,7 +120,7 @@ void each_affix(std::string_view word, F place) {
 
 ParserModel::ParserModel(std::string_view packed) {
   ModelReader in(packed);
-  if (in.bytes(8) != "SYPN0001") throw std::invalid_argument("this is no parser model");
+  if (in.bytes(8) != "SYPN0001") throw std::invalid_argument("this is not a parser model");
   for (auto* names : {&tags_, &relations_}) {
     const std::size_t count = in.size(255);
     if (count < 2) damaged();

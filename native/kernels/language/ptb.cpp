@@ -1,7 +1,7 @@
 // Penn Treebank tokenisation as COCO's captions are scored with: lower case, contractions apart, punctuation dropped.
 //
 // One pass over the bytes of UTF-8 text; every rule looks at most a word ahead, so that a caption of any length takes
-// linear time. Bytes that are no valid UTF-8 separate tokens. Capitals beyond ASCII are left to the caller. The quirks
+// linear time. Bytes that are not valid UTF-8 separate tokens. Capitals beyond ASCII are left to the caller. The quirks
 // are the original pipeline's: brackets come out as -lrb- and are not dropped (the list of dropped marks is in
 // capitals), nor are repeated marks ("!!"); money and fractions are spelt in ASCII; characters beyond the first 65,536
 // (emoji) are left out.
@@ -49,7 +49,7 @@ struct Char {
   std::uint8_t length;  // bytes
 };
 
-// The sort of the character at a place. Letters are everything beyond ASCII that is no known mark or space.
+// The sort of the character at a place. Letters are everything beyond ASCII that is not a known mark or space.
 Char look(std::string_view text, std::size_t at) {
   if (at >= text.size()) return {Sort::space, 1};
   const auto b = [&](std::size_t k) {

@@ -22,7 +22,7 @@ class Described {
     for (const Edge& e : g_.edges()) {
       out_[size(e.from)].push_back(&e);
       in_[size(e.to)].push_back(&e);
-      // "front" of "in front of" and "couple" of "a couple of" are no things of their own.
+      // "front" of "in front of" and "couple" of "a couple of" are not things of their own.
       if (e.rel == Rel::mwe) part_[size(e.from)] = part_[size(e.to)] = 1;
       if (e.rel == Rel::compound && g_.noun(e.from)) part_[size(e.to)] = 1;
     }
@@ -192,7 +192,7 @@ class Described {
     return made;
   }
 
-  // A word that is no noun and has a subject: a verb, an adjective.
+  // A word that is not a noun and has a subject: a verb, an adjective.
   void predicate(int x) {
     const bool is_verb = verb(x), adjective = g_.tag(x).starts_with("J");
     if (!is_verb && !adjective) return;

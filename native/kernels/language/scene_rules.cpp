@@ -130,7 +130,7 @@ class Rules {
   }
 
   // How many there are of a plural noun: of a plural subject together with a plural object, of a plural subject alone,
-  // and of any other plural noun that is no object beside a plural subject.
+  // and of any other plural noun that is not an object beside a plural subject.
   void numbers(const Outgoing& out) {
     auto plural_object = [&](const Edge& e) {
       if (!graph_.plural(e.to)) return false;

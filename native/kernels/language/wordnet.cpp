@@ -75,7 +75,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kEndings
 
 WordNet::WordNet(std::string_view table) {
   WordNetReader in(table);
-  if (in.bytes(8) != "SYWN0001") throw std::invalid_argument("this is no WordNet table");
+  if (in.bytes(8) != "SYWN0001") throw std::invalid_argument("this is not a WordNet table");
   const std::uint32_t lemmas = in.fixed(), exceptions = in.fixed();
   if (lemmas > table.size() || exceptions > table.size()) throw std::invalid_argument("the WordNet table is damaged");
   slots_.resize(std::bit_ceil(std::size_t{lemmas} * 2 + 2));

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kTask = 1 << 16;  // logits of a task, about
 constexpr std::int32_t kBackground = -1, kNone = -3;
 
-// A label in 32 bits; one that is no class stays none.
+// A label in 32 bits; one that is not a class stays none.
 std::int32_t narrow(std::int64_t label, std::size_t classes) {
   if (label == kNotCounted) return kNotCounted;
   return label >= 0 && static_cast<std::uint64_t>(label) < classes ? static_cast<std::int32_t>(label) : kBackground;

@@ -28,7 +28,7 @@ void ranking_gain(const JudgedRanks& in, std::int64_t k, double level, bool expo
 void ranking_rbp(const JudgedRanks& in, double p, double level, bool graded, double* out);
 // Expected reciprocal rank: a reader stops at a document with probability (2^relevance - 1) / 2^most.
 void ranking_err(const JudgedRanks& in, std::int64_t k, double most, double* out);
-// Binary preference: judged documents alone count; a negative relevance is no judgement.
+// Binary preference: judged documents alone count; a negative relevance counts as unjudged.
 void ranking_bpref(const JudgedRanks& in, double level, double* out);
 
 }  // namespace steelyard

@@ -181,7 +181,7 @@ class NuscenesReader {
       for (const char* c = "NaN"; *c; ++c, in_.step()) {
         if (in_.peek() != *c) in_.stop("an unknown word");
       }
-      if (!open) wrong("NaN is no number", key);
+      if (!open) wrong("NaN is not a number", key);
       return kNotGiven;
     }
     if (in_.peek() == 'n' && open) {

@@ -7,7 +7,7 @@
 
 namespace steelyard {
 
-// How many rows a text has, and the first field that is no number: its line (0: there is none), its place, its text.
+// How many rows a text has, and the first field that is not a number: its line (0: there is none), its place, its text.
 struct NumberRows {
   std::size_t rows = 0;
   std::int32_t wrong_line = 0, wrong_field = 0;

@@ -4,7 +4,7 @@
 // results are those of reference.hpp to the bit: its sums are whole numbers too, and average precision adds the same
 // terms in the same order.
 //
-// Most rows are not of the class and tied with none. They are no events of the walk: a reading adds them up where it
+// Most rows are not of the class and tied with none. They are not events of the walk: a reading adds them up where it
 // stops, in a loop without a branch.
 #include <cmath>
 

@@ -41,11 +41,11 @@ def view(folder: str, port: int, open_it: bool) -> None:
         listening.bind(("127.0.0.1", port))
         listening.listen(1024)  # whoever reads the address may ask at once, and waits until the server is there
     except OSError as error:
-        raise InvalidSetting(f"port {port} cannot be had: {error.strerror}", remedy="Leave --port out.") from None
+        raise InvalidSetting(f"cannot listen on port {port}: {error.strerror}", remedy="Leave --port out.") from None
     address = listening.getsockname()[1]
     place = f"http://127.0.0.1:{address}/{token}/"
     say(place)
-    say(f"Steelyard shows {shown.root} there, to this machine alone. Ctrl-C ends.", err=True)
+    say(f"Steelyard shows {shown.root} there, to this machine alone. Press Ctrl-C to stop.", err=True)
     if open_it:
         click.launch(place)
     app = make_app(shown, token, address)

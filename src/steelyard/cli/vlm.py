@@ -55,8 +55,8 @@ def _model_options(function: Any) -> Any:
         "quantize": (str, "hf: 4bit or 8bit, by bitsandbytes."),
         "attention": (str, "hf: the attention to use: sdpa, eager, flash_attention_2."),
         "concurrency": (int, "server: questions under way at once."),
-        "rate": (float, "server: most questions per minute; 0 is no limit."),
-        "token-rate": (float, "server: most tokens per minute; 0 is no limit."),
+        "rate": (float, "server: most questions per minute; 0 for no limit."),
+        "token-rate": (float, "server: most tokens per minute; 0 for no limit."),
         "image": (str, "server: pictures are sent as png, without loss, or as jpeg."),
         "limit-field": (str, "server: auto, max_tokens or max_completion_tokens."),
         "http-proxy": (

@@ -1,6 +1,6 @@
 """Compact letters: models that share one are not shown to differ.
 
-They are had by insert and absorb (Piepho 2004): all models begin in one group; each pair that differs splits every
+They are computed by insert and absorb (Piepho 2004): all models begin in one group; each pair that differs splits every
 group that holds both, and a group that lies in another is dropped.
 """
 

@@ -8,7 +8,7 @@ DIGITS = 300  # Python refuses 4,300 of them, and a spec more than a float holds
 def is_whole(text: str, most: int = DIGITS, signed: bool = False) -> bool:
     """Whether a text is a whole number of at most so many digits; with `signed` a minus may stand before them.
 
-    `str.isdigit` is no guard of `int`: it is true of "²", and of numbers that are too long.
+    `str.isdigit` does not guard `int`: it is true for "²", and for numbers that are too long.
     """
     digits = text.removeprefix("-") if signed else text
     return digits.isascii() and digits.isdigit() and len(digits) <= most

@@ -81,5 +81,5 @@ def _matrix(rows: Any, source: str) -> Array:
         return np.asarray(rows, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidNumber(
-            "a row holds what is not a number", where=source, remedy="Give scores as numbers."
+            "a row holds values that are not numbers", where=source, remedy="Give scores as numbers."
         ) from None

@@ -147,13 +147,13 @@ class Request:
     unit contributes to each score, so that results are compared and pooled without their data. For comparisons,
     `adjust` says how p-values are corrected ("max-t", "holm", "fdr" or "none"), and `margin` how much a metric may
     lose: {"map": 0.005}, or {"mae": "2%"} of the first model's value; `superiority` asks on how many units a model is
-    better than the first. `cluster` names the column of units that are drawn together, and `strata` the column whose
-    shares were fixed by design and stay the same in every draw. `proxy` names what stands for the truth of units that
-    have none, and `judge_correction` how its errors are taken out; `label_probability` names the truth's column of the
-    probabilities with which units were chosen to be labelled. With
-    `sequence` intervals hold at every look while data grow: "exact" for means of bounded unit scores alone,
-    "approximate" for others too. `runs` says how several runs of a model are read. `tags` decide nothing: they are what
-    a reader finds the run by, {"model": "small", "date": "2026-03-01"}.
+    better than the first. `cluster` names the column of units that are resampled together, and `strata` the column
+    whose shares were fixed by design and stay the same in every draw. `proxy` names what stands for the truth of units
+    that have none, and `judge_correction` how its errors are taken out; `label_probability` names the truth's column of
+    the probabilities with which units were chosen to be labelled. With `sequence` intervals hold at every look while
+    data grow: "exact" for means of bounded unit scores alone, "approximate" for others too. `runs` says how several
+    runs of a model are read. `tags` decide nothing: they are what a reader finds the run by, {"model": "small", "date":
+    "2026-03-01"}.
     """
 
     task: str
@@ -246,7 +246,7 @@ class Request:
                 f"a confidence of {self.confidence:g} is not between 0 and 1", remedy="For 95 % write 0.95."
             )
         if self.confidence is not None and not 100 <= self.draws <= 1_000_000:
-            raise OutOfRange(f"{self.draws} draws are too few or too many", remedy="Choose from 100 to 1,000,000.")
+            raise OutOfRange(f"{self.draws} draws are out of range", remedy="Choose from 100 to 1,000,000.")
         if self.confidence is not None and (1 - self.confidence) * self.draws < 1:
             raise InvalidSetting(
                 f"{self.draws:,} draws cannot show a confidence of {self.confidence!r}",
@@ -275,7 +275,7 @@ class Request:
         if self.cluster is not None and self.cluster == self.strata:
             raise Conflict(
                 f"'{self.cluster}' cannot be both cluster and strata",
-                remedy="Clusters are drawn, strata are kept: name two columns.",
+                remedy="Clusters are resampled and strata are kept: name two different columns.",
             )
         if self.judge_correction not in CORRECTIONS:
             raise InvalidSetting(
@@ -332,7 +332,7 @@ class Request:
 
     @property
     def planned(self) -> bool:
-        """Whether units are drawn by cluster or stratum, so that each must be listed."""
+        """Whether units are resampled by cluster or stratum, so that each must be listed."""
         return self.cluster is not None or self.strata is not None
 
     def policy(self, task: Task) -> Policy:
@@ -367,7 +367,7 @@ def check_tags(tags: Mapping[str, Any]) -> None:
     for name, value in tags.items():
         if not isinstance(name, str) or not re.fullmatch(TAG, name):
             raise InvalidSetting(
-                f"{name!r} is no name of a tag", remedy="Begin with a letter; then letters, digits, '.', '-' and '_'."
+                f"{name!r} is not a tag name", remedy="Begin with a letter; then letters, digits, '.', '-' and '_'."
             )
         if not isinstance(value, str) or not value.strip() or len(value) > LONGEST_TAG or not value.isprintable():
             raise InvalidSetting(

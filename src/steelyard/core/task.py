@@ -80,7 +80,7 @@ class Task:
         tools print other numbers; `prepared(truth, prediction, options)` the records as `join` takes them.
         """
         function = getattr(import_module(self.views), name, None) if self.views else None
-        return None if isinstance(function, ModuleType) else function  # a module that it imports is no view of it
+        return None if isinstance(function, ModuleType) else function  # an imported module is not a view
 
     @property
     def tables(self) -> Callable[..., Mapping[str, Callable[[], Table]]] | None:

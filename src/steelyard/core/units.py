@@ -23,9 +23,9 @@ class Units:
     `weight` is the user's own weight of each unit; None is 1 for all. With `copies` a row stands for so many
     duplicate units: ten million labels are at most classes x classes distinct rows.
 
-    With `cluster` the units of one cluster are drawn together, and with `stratum` each stratum keeps its share in every
-    draw; both are names, one per unit. `groups` holds other columns by which units may go together, as keys: they move
-    no number, and say whether the user should have named one.
+    With `cluster` the units of one cluster are resampled together, and with `stratum` each stratum keeps its share in
+    every draw; both are names, one per unit. `groups` holds other columns by which units may go together, as keys: they
+    move no number, and say whether the user should have named one.
     """
 
     ids: Array
@@ -82,7 +82,7 @@ class Units:
 
     @cached_property
     def drawn(self) -> int:
-        """How many are drawn: the clusters with a weight, or the units."""
+        """The number of resampling units: the clusters with a weight, or the units."""
         if self.cluster is None:
             return self.count
         return len(np.unique(self.drawn_as[1][self.own > 0]))

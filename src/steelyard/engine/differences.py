@@ -2,7 +2,7 @@
 intervals.
 
 A bootstrap draw weighs a unit by (seed, unit id, draw) alone, so the draws of two models on the same truth are paired
-though neither run knew of the other. What cannot be had from finished results is the randomisation of `compare`: it
+though neither run knew of the other. What finished results do not allow is the randomisation of `compare`: it
 needs what was measured in each unit.
 """
 

@@ -1,4 +1,4 @@
-"""Groups of units: the clusters that are drawn together, the strata whose shares are kept, and columns that may be one.
+"""Groups of units: clusters resampled together, strata whose shares are kept, and the columns that may define them.
 
 A column that names them stands in the truth and is the same in all rows of a unit, or lies in a file of its own.
 """
@@ -51,14 +51,14 @@ def grouped(task: Task, request: Request, pairs: Any, state: State) -> State:
 
 
 def by_unit(request: Request, pairs: Any) -> Any:
-    """The pairs with every unit listed, where they are drawn by cluster or stratum, have a proxy or a file beside."""
+    """The pairs with every unit listed, if clusters, strata, a proxy or a slice file need them."""
     beside = any(in_file(name) is not None for names in request.by for name in names)
     asked = request.planned or request.proxy is not None or beside
     return pairs.per_unit() if asked and isinstance(pairs, Countable) else pairs
 
 
 def check_nested(units: Units, request: Request) -> None:
-    """Raise where a cluster lies in two strata: it could not be drawn and keep the share of both."""
+    """Raise where a cluster lies in two strata: resampling it could not keep the shares of both."""
     if units.cluster is None or units.stratum is None:
         return
     seen: dict[str, str] = {}

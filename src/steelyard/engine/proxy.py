@@ -5,7 +5,7 @@
 T_y is the metric by truth on the labelled units, T_f by the proxy on the same, and T_F by the proxy on all others
 (Angelopoulos, Duchi and Zrnic 2023, PPI++). A proxy that is always wrong in the same way does no harm: the labelled
 units say how wrong it is. lambda says how far it is trusted, and comes for each half of the labelled units from the
-other half. Every term is one reduction, so that any metric can be had.
+other half. Every term is one reduction, so any metric can be used.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def proxy_scores(
 ) -> dict[str, Score]:  # fmt: skip
     """Every metric by truth and proxy. `judged` are the labelled units by proxy, `others` those without a label.
 
-    `chosen_with` is the probability with which each labelled unit was chosen, where they are no random part of all.
+    `chosen_with` is the probability with which each labelled unit was chosen, where they are not a random sample.
     """
     alone = score(labelled, metrics, request)
     if chosen_with is not None:

@@ -82,7 +82,7 @@ def score(
 
 
 def nothing_drawn(units: Units, request: Request) -> Estimate:
-    """The estimate where fewer than two are drawn."""
+    """The estimate if there are fewer than two units to resample."""
     if units.cluster is None or request.confidence is None:
         return NOTHING
     return Estimate(
@@ -98,7 +98,7 @@ def left_out_totals(state: State) -> Totals | None:
 
 
 def sample_of(units: Units) -> UnitSample:
-    """The units as an interval sees them: those that are drawn."""
+    """The resampling units: clusters, or units."""
     kept = units.unit_counts > 0
     if units.cluster is not None:
         size: Floats = np.bincount(units.drawn_as[1], weights=units.own).astype(np.float64)

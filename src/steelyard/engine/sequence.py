@@ -149,7 +149,7 @@ def sequenced(
 def sequenced_difference(
     metric: Metric, states: tuple[State, State], value: float, estimate: Estimate, request: Request
 ) -> tuple[Estimate, float, str]:
-    """The interval of a difference, its p and how that was had; all hold at every look."""
+    """The interval of a difference, its p and how it was computed; all hold at every look."""
     assert request.confidence is not None
     own = [unit_scores(state, metric) for state in states]
     if metric.better not in ("zero", "one") and own[0] is not None and own[1] is not None:
@@ -170,7 +170,7 @@ def approximate_reach(metric: Metric, units: int, request: Request) -> float:
     assert request.confidence is not None
     if request.sequence != "approximate":
         raise Unsupported(
-            f"'{metric}' is no mean of bounded unit scores, so it has no exact sequence",
+            f"'{metric}' is not a mean of bounded unit scores, so it has no exact confidence sequence",
             remedy="Choose other metrics or `sequence='approximate'`, or count the looks of a gate.",
         )
     if units < LEAST_UNITS:

@@ -68,7 +68,7 @@ def _named(comparison: Comparison, a: str, b: str) -> Comparison:
 def _within(held: AnyResult, file: Path, model: str | None, baseline: str | None) -> Comparison:
     if not isinstance(held, Lineup | VlmScore):
         raise MissingData(
-            "one result alone cannot be compared", where=fspath(file), remedy="Give two, the one to beat first."
+            "one result alone cannot be compared", where=fspath(file), remedy="Give two, the baseline first."
         )
     if isinstance(held, VlmScore) and baseline is None:
         raise InvalidResult(

@@ -41,9 +41,7 @@ class Evaluation:
             )
         data = parse_json(read_bytes(self.truth, str(self.truth)).decode("utf-8", "replace"), str(self.truth))
         if not isinstance(data, Mapping) or not {"images", "categories"} <= data.keys():
-            raise InvalidValue(
-                "is no file of COCO's format", where=str(self.truth), remedy="It needs images, categories."
-            )
+            raise InvalidValue("is not a COCO file", where=str(self.truth), remedy="It needs images, categories.")
         images = {Path(str(one.get("file_name", one["id"]))).stem: one["id"] for one in data["images"]}
         labels = {str(one["name"]): one["id"] for one in data["categories"]}
         first = min(int(place) for place in validator.names)

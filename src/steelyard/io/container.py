@@ -39,7 +39,7 @@ MAGIC, VERSION, ALIGN = b"STEELYRD", 1, 64
 _HEAD = struct.Struct("<8sIIQ")
 _LEAST = {"text": 8, "bytes": 8, "json": 1}  # bytes of a value, by the code of its array
 _UNFIT = (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
-_REMEDY = "It is no state that Steelyard wrote, or it is damaged: make it again."
+_REMEDY = "Either Steelyard did not write it, or it is damaged: create it again."
 
 
 class Container(NamedTuple):
@@ -81,7 +81,7 @@ def parse_container(data: bytes, source: str) -> Container:
             arrays[name] = _decoded(entry, view[begin + entry["at"] :][: entry["bytes"]])
         facts = _plain(header["facts"])
         if not isinstance(facts, dict):
-            raise ValueError("the facts are no mapping")
+            raise ValueError("the facts are not a mapping")
         return Container(str(header["kind"]), facts, arrays)
     except _UNFIT as error:
         raise unfit(source, f"the header does not fit the contents: {error}") from None
@@ -151,7 +151,7 @@ def _entries(header: Mapping[str, Any], room: int) -> dict[str, Mapping[str, Any
 def read_header(data: bytes, source: str) -> tuple[dict[str, Any], int]:
     """The header, and where the arrays begin."""
     if len(data) < _HEAD.size + 32 or not data.startswith(MAGIC):
-        raise InvalidResult("this is no state file", where=source, remedy=_REMEDY)
+        raise InvalidResult("this is not a state file", where=source, remedy=_REMEDY)
     _, version, _, length = _HEAD.unpack_from(data)
     if version != VERSION:
         raise InvalidResult(

@@ -54,7 +54,7 @@ def csv_dialect(delimiter: str | None, decimal: str | None) -> Iterator[None]:
                 f"'{delimiter}' cannot separate fields", remedy=f"Give one character, or its name: {known}."
             )
     if decimal is not None and decimal not in DECIMALS:
-        raise InvalidSetting(f"'{decimal}' is no mark of decimals", remedy="Say comma or point.")
+        raise InvalidSetting(f"'{decimal}' is not a decimal mark", remedy="Say comma or point.")
     before = _ASKED.set(Dialect(delimiter, None if decimal is None else DECIMALS[decimal]))
     try:
         yield

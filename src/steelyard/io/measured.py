@@ -77,7 +77,7 @@ def check_state(state: State, source: str) -> None:
     for name in ("cluster", "stratum"):
         texts = getattr(state.units, name)
         if texts is not None and (texts.shape != (units,) or not all(type(text) is str for text in texts.tolist())):
-            raise unfit(source, f"the names of each {name} are no texts, one per unit")
+            raise unfit(source, f"the names of each {name} are not strings, one per unit")
     for name, keys in state.units.groups.items():
         check_numbers(keys, (units,), "u", f"group {name}", source)
     for statistic, block in state.blocks.items():
@@ -132,7 +132,7 @@ def _check_ranking(statistic: Statistic, block: RankingBlock, state: State, name
     if declared is not None and score is not None and len(score):
         same_group = np.diff(block.events.group) == 0
         if (same_group & ~(score[1:] <= score[:-1])).any() or np.isnan(score).any():
-            raise unfit(source, f"the scores of '{name}' are no falling scores")
+            raise unfit(source, f"the scores of '{name}' are not in decreasing order")
 
 
 def _check_rows(block: RowsBlock, units: int, name: str, source: str) -> None:
@@ -152,4 +152,4 @@ def _check_rows(block: RowsBlock, units: int, name: str, source: str) -> None:
         if kinds[column] != "text":
             check_numbers(values, (rows,), kinds[column], name, source)
         elif values.shape != (rows,) or not all(type(value) is str for value in values.tolist()):
-            raise unfit(source, f"'{column}' of '{name}' are no texts")
+            raise unfit(source, f"'{column}' of '{name}' are not strings")

@@ -58,7 +58,7 @@ def read_ids(option: Option, value: Any) -> Records:
         ids = list(value)
     except TypeError:
         raise InvalidSetting(
-            f"option {option.name}: {value} is no list", remedy="Give ids, or a file of them."
+            f"option {option.name}: {value} is not a list", remedy="Give ids, or a file of them."
         ) from None
     return to_records(Table(option.name, {column: as_object(ids)}), schema, {}, "")
 

@@ -117,9 +117,7 @@ def read_table(data: Any, side: str) -> Table:
         known = ", ".join(READERS)
         if is_entry(path):
             refuse_foreign(first_bytes(path, str(data)), str(data))
-        raise UnknownFormat(
-            f"'{path.suffix}' is no format that can be read", where=str(data), remedy=f"Known: {known}."
-        )
+        raise UnknownFormat(f"'{path.suffix}' is not a supported format", where=str(data), remedy=f"Known: {known}.")
     module, function, *more = reader
     table: Table = getattr(import_module(f"steelyard.io.{module}"), function)(path, str(data), *more)
     return table

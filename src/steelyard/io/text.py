@@ -112,7 +112,7 @@ def _head(file: BinaryIO) -> bytes:
 
 
 def refuse_foreign(head: bytes, source: str) -> None:
-    """Name what a file is by its first bytes, where it is no text that can be read."""
+    """Name what a file is by its first bytes, if it is not readable text."""
     for start, what, remedy in _FOREIGN:
         if head.startswith(start):
             raise InvalidFile(what, where=source, remedy=remedy)

@@ -33,7 +33,7 @@ def check_records(records: Records, schema: Schema, where: str) -> None:
     for name, values in records.other.items():
         _check_length(values, len(records), name, where)
     if not isinstance(records.names, Mapping) or not all(type(name) is str for name in records.names.values()):
-        raise unfit(where, "the names of the columns are no texts")
+        raise unfit(where, "the column names are not strings")
     if isinstance(records, BoxRecords):
         _check_listed(records, where)
 
@@ -192,6 +192,6 @@ def _check_rankings(records: Rankings, where: str) -> None:
     if records.order is not None:
         check_range(records.order, rows, "order", where)
         if len(records.order) != rows or len(np.unique(records.order)) != rows:
-            raise unfit(where, "'order' is no order of the rows")
+            raise unfit(where, "'order' is not a permutation of the rows")
     for name, values in records.columns.items():
         _check_length(values, rows, name, where)

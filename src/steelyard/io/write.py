@@ -32,7 +32,7 @@ def write_text(path: str | PathLike[str], text: str) -> None:
 
 
 def write_bytes(path: str | PathLike[str], data: bytes) -> None:
-    """The same for data that is no text."""
+    """Write bytes."""
     write_durably(path, [data])
 
 
@@ -40,7 +40,7 @@ def write_durably(path: str | PathLike[str], chunks: Iterable[bytes | memoryview
     """Write bytes through a temporary file that reaches the disk before it takes the name: a crash loses no more.
 
     A file that was there keeps its mode, and its owner where that is allowed. A link stays, and what it points to is
-    written. What is no plain file, a pipe or a device, is written as it is. What a run that died left beside it goes.
+    written. A pipe or a device is written to directly. What a run that died left beside it goes.
     """
     temporary = ""
     try:

@@ -61,13 +61,13 @@ def tuples_of(lines: str) -> Tuples:
 def lines_of(tuples: Sequence[Sequence[Any]], where: str = "") -> str:
     """Lines from tuples that a user gives; an error names the first that is none."""
     if not isinstance(tuples, list | tuple):
-        raise InvalidValue(f"'{_shown(tuples)}' is no list of tuples", where=where, remedy=_EXAMPLE)
+        raise InvalidValue(f"'{_shown(tuples)}' is not a list of tuples", where=where, remedy=_EXAMPLE)
     lines = []
     for entry in tuples:
         texts = isinstance(entry, list | tuple) and all(isinstance(part, str) for part in entry)
         parts = [" ".join(part.lower().split()) for part in entry] if texts else []
         if not 1 <= len(parts) <= 3 or not all(parts):
-            raise InvalidValue(f"'{_shown(entry)}' is no tuple of one to three words", where=where, remedy=_EXAMPLE)
+            raise InvalidValue(f"'{_shown(entry)}' is not a tuple of one to three words", where=where, remedy=_EXAMPLE)
         lines.append("\t".join(parts))
     return "\n".join(lines)
 

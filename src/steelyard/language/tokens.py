@@ -19,7 +19,7 @@ Block = tuple[bytes, NDArray[np.int64]]
 
 
 def pack(texts: Sequence[str]) -> Block:
-    """A block of texts. What is no Unicode (a lone surrogate) becomes a question mark."""
+    """A block of texts. A lone surrogate becomes a question mark."""
     encoded = [text.encode("utf-8", "replace") for text in texts]
     ends = np.fromiter(accumulate(map(len, encoded)), dtype=np.int64, count=len(encoded))
     return b"".join(encoded), ends

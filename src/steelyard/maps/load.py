@@ -254,7 +254,7 @@ def _bytes_of(path: str) -> bytes:
 
 
 def as_grid(array: Any, source: str) -> Array:
-    """An array of whole numbers as the smallest unsigned type that holds them; what is no label is named."""
+    """Convert whole numbers to the smallest unsigned type that holds them; raise at the first that is not a label."""
     grid = np.asarray(array)
     if grid.dtype.kind == "b":
         return np.ascontiguousarray(grid).view(np.uint8)
@@ -270,7 +270,7 @@ def as_grid(array: Any, source: str) -> Array:
             wrong = np.flatnonzero(~(grid == np.floor(grid)).ravel())
         if len(wrong):
             raise UnknownName(
-                f"value {grid.ravel()[wrong[0]]:g} is no class ({len(wrong):,} pixels)",
+                f"value {grid.ravel()[wrong[0]]:g} is not a class ({len(wrong):,} pixels)",
                 where=source,
                 remedy="Labels are whole numbers; scores need a class axis in front.",
             )

@@ -68,7 +68,7 @@ def png_cells(a: PngFile, b: PngFile) -> Cells:
 def png_file(data: bytes, source: str) -> PngFile:
     """A file whose chunks have been looked at."""
     if not data.startswith(SIGNATURE):
-        raise InvalidValue("is no PNG file", where=source, remedy="Is it a PNG in name only?")
+        raise InvalidValue("is not a PNG file", where=source, remedy="Is it a PNG in name only?")
     native = _native.PngFile(data)
     if native.fault:
         raise InvalidFile(native.fault, where=source, remedy=_DAMAGED)

@@ -31,7 +31,7 @@ class Counter(ABC):
 
     @abstractmethod
     def sides(self) -> tuple[Records, Records]:
-        """Both sides as the task's `join` takes them. Raises where something that was counted is no class."""
+        """Both sides as the task's `join` takes them. Raises if a counted value is not a class."""
 
     def metrics(self, defaults: tuple[str, ...]) -> tuple[str, ...] | None:
         """The metrics of a report that asks for none, of the task's; None where counts are enough for all."""
@@ -43,14 +43,14 @@ class Counter(ABC):
 
 
 class Extremes:
-    """How many values were no class, and the smallest and the largest of them, kept on the device."""
+    """How many values were not a class, and the smallest and the largest of them, kept on the device."""
 
     def __init__(self, device: torch.device) -> None:
         self.count = torch.zeros((), dtype=torch.int64, device=device)
         self.ends = torch.tensor([2**62, -(2**62)], dtype=torch.int64, device=device)
 
     def see(self, values: torch.Tensor, wrong: torch.Tensor) -> None:
-        """Look at the values of a batch; `wrong` marks those that are no class."""
+        """Look at the values of a batch; `wrong` marks those that are not a class."""
         if values.numel():
             least = torch.where(wrong, values, 2**62).amin()
             most = torch.where(wrong, values, -(2**62)).amax()
@@ -103,7 +103,9 @@ def tensor(values: Any, device: torch.device, where: str) -> torch.Tensor:
         array = np.asarray(values)
         if array.dtype.kind not in "biuf":
             raise InvalidNumber(
-                "holds what is no number", where=where, remedy="A device counts classes that are whole numbers."
+                "holds values that are not numbers",
+                where=where,
+                remedy="A device counts classes that are whole numbers.",
             )
         values = torch.from_numpy(np.ascontiguousarray(array.astype(np.int64) if array.dtype.kind == "u" else array))
     return values.detach().to(device, non_blocking=True)

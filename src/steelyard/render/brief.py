@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.core.counts import count_text
 from steelyard.render.numbers import interval_text, p_text, signed, value_text
+from steelyard.render.verdicts import verdict_text
 
 if TYPE_CHECKING:
     from steelyard.results.score import Difference, Score
@@ -38,7 +39,7 @@ def difference_brief(d: Difference) -> str:
     """A difference in one line."""
     parts = [f"{d.spec}: {signed(d.difference, d.interval)} {d.measured_in}".strip()]
     parts.append(interval_text(d.difference, d.interval))
-    return f"Difference({_joined(parts)}, p {p_text(d.p_adjusted)}, {d.verdict})"
+    return f"Difference({_joined(parts)}, p {p_text(d.p_adjusted)}, {verdict_text(d.verdict)})"
 
 
 def units_brief(table: UnitTable) -> str:

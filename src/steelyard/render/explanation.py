@@ -6,7 +6,7 @@ import math
 
 from steelyard.core.explanation import Explanation
 
-LEAST = 5e-7  # what is smaller is no difference to anybody
+LEAST = 5e-7  # smaller differences are not worth a line
 
 
 def heading_of(explanation: Explanation) -> str:

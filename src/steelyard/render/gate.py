@@ -102,7 +102,7 @@ def summary(gate: Gate) -> str:
 
 
 def remarks(gate: Gate) -> list[str]:
-    """How the differences were had, and what a reader must know."""
+    """How the differences were computed, and what a reader must know."""
     methods = dict.fromkeys(v.method for v in gate.verdicts if v.method.startswith("paired"))
     lines = [f"Differences from the baseline: {HOW[method]}." for method in methods]
     return [*lines, *gate.notes]

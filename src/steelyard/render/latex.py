@@ -86,7 +86,7 @@ def lineup_latex(
     """
     _check(interval)
     if marks not in WAYS:
-        raise InvalidSetting(f"'{marks}' is no way to mark differences", remedy=f"Choose {' or '.join(WAYS)}.")
+        raise InvalidSetting(f"'{marks}' is not a way to mark differences", remedy=f"Choose {' or '.join(WAYS)}.")
     if marks == "letters" and not any(one.letters for one in lineup.standings.values()):
         raise MissingData("these models have no letters", remedy="Compare three models or more, or leave marks out.")
     first = lineup.comparisons[0]
@@ -109,7 +109,7 @@ def lineup_latex(
 
 def _check(interval: str) -> None:
     if interval not in INTERVALS:
-        raise InvalidSetting(f"'{interval}' is no way to write an interval", remedy=f"Choose {', '.join(INTERVALS)}.")
+        raise InvalidSetting(f"'{interval}' is not an interval style", remedy=f"Choose {', '.join(INTERVALS)}.")
 
 
 def _column(lineup: Lineup, models: Sequence[Row], spec: str, d: Difference, interval: str, marks: str) -> list[str]:

@@ -12,7 +12,7 @@ from steelyard.render.explanation import heading_of, remarks_on, table_of
 from steelyard.render.numbers import interval_text, names_of, p_text, percent_text, signed, value_text
 from steelyard.render.runs import comparison_remarks, comparison_runs, report_runs
 from steelyard.render.text import ARROWS, remarks_of, report_heading, undefined_remarks
-from steelyard.render.verdicts import flipped_text, paired_word, verdict_remarks
+from steelyard.render.verdicts import flipped_text, paired_word, verdict_remarks, verdict_text
 from steelyard.results.score import Difference, Score
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def comparison_markdown(comparison: Comparison) -> str:
             signed(d.difference, d.interval),
             interval_text(d.difference, d.interval),
             p_text(d.p_adjusted),
-            d.verdict,
+            verdict_text(d.verdict),
         ]
         for d in comparison.differences.values()
     ]
@@ -91,7 +91,8 @@ def _compared(by: str, parts: Mapping[Slice, Mapping[str, Difference]], differen
     rows = []
     for value, differences in parts.items():
         cells = [
-            f"{signed(d.difference, d.interval)} {interval_text(d.difference, d.interval)} {d.verdict}".strip()
+            f"{signed(d.difference, d.interval)} {interval_text(d.difference, d.interval)} "
+            f"{verdict_text(d.verdict)}".strip()
             for d in differences.values()
         ]
         rows.append([plain(slice_text(value)), str(max(d.units for d in differences.values())), *cells])

@@ -12,7 +12,7 @@ from steelyard.render.board import rank_remarks, rows_of
 from steelyard.render.numbers import interval_text, names_of, p_text, percent_text, signed, value_text
 from steelyard.render.strips import group_of, score_scales
 from steelyard.render.text import ARROWS, heading, remarks_of
-from steelyard.render.verdicts import paired_word
+from steelyard.render.verdicts import paired_word, verdict_text
 
 if TYPE_CHECKING:
     from steelyard.results.comparison import Comparison, Lineup
@@ -45,7 +45,7 @@ def comparison_notebook(comparison: Comparison) -> str:
     for d in comparison.differences.values():
         values = [value_text(s.value, s.interval) for s in (d.a, d.b)]
         shown = [f"{ARROWS[d.better]} {d.spec}", *values, signed(d.difference, d.interval)]
-        shown += [interval_text(d.difference, d.interval), p_text(d.p_adjusted), d.verdict]
+        shown += [interval_text(d.difference, d.interval), p_text(d.p_adjusted), verdict_text(d.verdict)]
         rows.append(list(map(escape, shown)))
     units = max((d.units for d in comparison.differences.values()), default=0)
     heads = ["metric", first, name, f"{name} − {first}", "interval", "p, corrected", f"{name} is"]

@@ -86,7 +86,7 @@ LONGEST = 14  # characters of a name that heads a column of a terminal's table
 
 
 def names_of(comparisons: Sequence[Comparison]) -> list[str]:
-    """The names of all models, the one to beat first."""
+    """The names of all models, the baseline first."""
     models = [comparisons[0].a, *(one.b for one in comparisons)]
     return [model.name or letter_of(place) for place, model in enumerate(models)]
 

@@ -9,7 +9,7 @@ from steelyard.render.markdown import code, plain
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
 from steelyard.render.remarks import merged
 from steelyard.render.text import ARROWS, bullet, digits_of, grid, undefined_remarks
-from steelyard.render.verdicts import correction_text
+from steelyard.render.verdicts import correction_text, verdict_text
 from steelyard.results.score import Difference
 from steelyard.results.sets import Drift, Pool
 
@@ -55,7 +55,7 @@ def pool_tables(pool: Pool) -> list[Table]:
     level = f"{percent_text(pool.confidence)} interval"
     if pool.differences:
         rows = [
-            [*_start(d), *_change(d), p_text(d.p_adjusted), d.verdict.replace("difference", "diff.")]
+            [*_start(d), *_change(d), p_text(d.p_adjusted), verdict_text(d.verdict).replace("difference", "diff.")]
             for d in pool.differences.values()
         ]
         top: Table = (["", "metric", "A", "B", "B − A", level, "p", "B is"], rows, "llrrrlrl")
@@ -88,7 +88,7 @@ def drift_tables(drift: Drift) -> list[Table]:
     level, mixed = f"{percent_text(drift.confidence)} interval", bool(drift.by)
     rows = []
     for d in drift.differences.values():
-        row = [*_start(d), *_change(d), p_text(d.p_adjusted), d.verdict.replace("difference", "diff.")]
+        row = [*_start(d), *_change(d), p_text(d.p_adjusted), verdict_text(d.verdict).replace("difference", "diff.")]
         if mixed:
             row[4:4] = [signed(drift.plain[d.spec], digits_of(d), 2), signed(drift.mix[d.spec], digits_of(d), 2)]
         rows.append(row)

@@ -38,7 +38,7 @@ def score_scales(scores: Sequence[Score]) -> dict[Group, Interval]:
 
 
 def difference_scales(differences: Sequence[Difference]) -> dict[Group, Interval]:
-    """The same of differences; every scale holds zero, which is no difference."""
+    """The scales of differences; each includes zero."""
     scales: dict[Group, Interval] = {}
     for group in dict.fromkeys(map(group_of, differences)):
         alike = [d for d in differences if group_of(d) == group and d.interval is not None]

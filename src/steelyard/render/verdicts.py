@@ -53,6 +53,11 @@ def flipped_text(comparison: Comparison) -> str:
     return f"paired sign flips over {drawn}, {correction_text(comparison.differences.values())}."
 
 
+def verdict_text(verdict: str) -> str:
+    """A verdict as a reader sees it; results store "cannot be shown" when there are too few units to test."""
+    return "too few units to test" if verdict == "cannot be shown" else verdict
+
+
 def verdict_remarks(differences: Iterable[Difference], unit: str, name: str = "B", first: str = "A") -> list[str]:
     """What a reader of verdicts must know."""
     listed = list(differences)

@@ -9,6 +9,7 @@ from typing import Any
 from steelyard.core.counts import count_text
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
 from steelyard.render.text import ARROWS, grid, legend, remarks_of
+from steelyard.render.verdicts import verdict_text
 from steelyard.render.vlm_parts import effort_remarks, effort_rows, slice_tables
 from steelyard.results.comparison import Comparison
 from steelyard.results.report import Report
@@ -138,7 +139,7 @@ def _cells(d: Difference) -> list[str]:
         signed(d.difference, d.interval, 2),
         interval_text(d.difference, d.interval, 2),
         p_text(d.p_adjusted),
-        d.verdict.replace("no difference shown", "no diff."),
+        verdict_text(d.verdict).replace("no difference shown", "no diff."),
     ]
 
 

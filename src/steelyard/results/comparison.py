@@ -126,12 +126,12 @@ class Lineup(Result):
             return self.comparisons[place]
         named = {one.b.name: one for one in self.comparisons if one.b.name}
         if place not in named:
-            raise KeyError(f"'{place}' is no model that was compared with the first. {nearest(place, named)}")
+            raise KeyError(f"'{place}' was not compared with the first model. {nearest(place, named)}")
         return named[place]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the models are called, the one to beat first; empty where nobody named them."""
+        """The models' names, the baseline first; empty if they were not named."""
         return (self.comparisons[0].a.name, *(one.b.name for one in self.comparisons))
 
     def faults(self) -> dict[str, str]:

@@ -18,7 +18,7 @@ EXIT_CODES: dict[Outcome, int] = {"pass": 0, "fail": 1, "undecided": 3}
 
 @frozen
 class Verdict:
-    """One rule's outcome, with the numbers that it rests on and how they were had.
+    """One rule's outcome, with the numbers that it rests on and how they were computed.
 
     Where a ledger counts looks, this is look number `look` of `planned` (None: without end), and `spent` is its part of
     the rule's level.

@@ -47,6 +47,6 @@ def edit_notes(results: Iterable[tuple[str, Any]]) -> tuple[str, ...]:
 
 
 def parse_result(data: Any, source: str) -> AnyResult:
-    """A result from what JSON said. No path is taken: what is no object is refused."""
+    """Build a result from parsed JSON; raises for anything but an object, including a path."""
     result: AnyResult = decode(data, source)
     return result

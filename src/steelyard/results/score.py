@@ -110,10 +110,10 @@ class Score(metaclass=RenamedKeywords):
     or does not exist, and then `why_no_interval` may say why; `se` is its standard error, with `df` degrees of freedom.
     `n_excluded` counts what the metric excludes, and `excluded` says what that is. `draws` are the values under the
     bootstrap draws of units, where they were asked to be kept: those of two models on the same truth are paired.
-    `measured_in` is the unit of measure, such as "g". `clusters` is how many clusters were drawn, where units are drawn
-    by cluster, and `few_labels` says what a proxy added. `runs` is of a score that is the mean of several runs. Of a
-    mean over classes, `classes_absent` are those without truth and `classes_few` those that rest on fewer than 5 units.
-    `signed` is a debiased value, or its square (`rms_ce`), before it was cut at 0.
+    `measured_in` is the unit of measure, such as "g". `clusters` is how many clusters were resampled, where units are
+    resampled by cluster, and `few_labels` says what a proxy added. `runs` is of a score that is the mean of several
+    runs. Of a mean over classes, `classes_absent` are those without truth and `classes_few` those that rest on fewer
+    than 5 units. `signed` is a debiased value, or its square (`rms_ce`), before it was cut at 0.
 
     A metric whose range lacks an end has `rests_on`, how many units its standard error rests on, and `unseen`, the
     share of all units that may have errors of any size of which none is here. `largest_share` is the share of the value
@@ -207,8 +207,8 @@ class Difference(metaclass=RenamedKeywords):
     (`margin_relative`: as a share of A), and `margin_verdict` what the interval says of that, each side at
     `margin_level`: "equivalent", "not worse", "worse beyond margin" or "undecided". `superiority` says on how many
     units B is better, where that was asked for, and `cluster_variance` how much of the variance lies between clusters,
-    where units are drawn by cluster. `few_labels` says what a proxy added: the difference then has a trust of its own,
-    so that it need not be `b` less `a` exactly.
+    where units are resampled by cluster. `few_labels` says what a proxy added: the difference then has a trust of its
+    own, so that it need not be `b` less `a` exactly.
     """
 
     spec: str
@@ -279,7 +279,7 @@ class BySpec(dict[str, Any]):
 
     def __missing__(self, spec: str) -> Any:
         if not isinstance(spec, str):
-            raise KeyError(f"{spec!r} is no spec of a metric. Give a text, such as '{next(iter(self), 'mae')}'.")
+            raise KeyError(f"{spec!r} is not a metric. Give a text, such as '{next(iter(self), 'mae')}'.")
         meant = canonical(spec, self.task)
         if meant != spec and meant in self:
             return self[meant]

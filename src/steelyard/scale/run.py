@@ -85,7 +85,7 @@ def evaluate_shards(
     task = definition.name
     request = Request.of(task, metrics, settings)
     if request.explain:
-        raise Unsupported("'explain' is not to be had from shards", remedy="Evaluate the whole data at once for it.")
+        raise Unsupported("'explain' is not supported for shards", remedy="Evaluate the whole data at once for it.")
     for name in filter(None, (request.cluster, request.strata, *(name for names in request.by for name in names))):
         if in_file(name) is not None:  # what a shard keeps is known by the shard alone
             raise Unsupported(
@@ -94,9 +94,9 @@ def evaluate_shards(
     chosen = metrics_of(definition, request.metrics)
     options = resolve_options(definition, request.options)  # what is wrong there is wrong before any work
     if join not in ("auto", "pairs", "hash"):
-        raise InvalidSetting(f"join='{join}' is no way to join", remedy="Choose auto, pairs or hash.")
+        raise InvalidSetting(f"join='{join}' is not a way to join", remedy="Choose auto, pairs or hash.")
     if approximate is not None and not 2 <= approximate <= 1 << 20:
-        raise OutOfRange(f"{approximate} bins are too few or too many", remedy="Choose from 2 to 1,048,576.")
+        raise OutOfRange(f"{approximate} bins are out of range", remedy="Choose from 2 to 1,048,576.")
     truths = find_shards(truth, "truth")
     predicted = None if predictions is None else find_shards(predictions, "predictions")
     folder = work_folder(work)

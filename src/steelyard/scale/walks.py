@@ -146,7 +146,7 @@ def walk(job: Walking) -> str:
 
 
 def _streamed(job: Walking, files: Files) -> dict[str, Array] | None:
-    """The answers under weights of 1, each group a part at a time; None where one of them cannot be had so."""
+    """The answers under weights of 1, each group a part at a time; None if one of them cannot be computed this way."""
     asked = [(i, question) for i, question in enumerate(job.asked) if question.role is Role.POINT]
     most = max(1, min(job.memory // EVENT_BYTES, max(PART, len(files.readers) * RUN_ROWS)))
     arrays: dict[str, Array] = {}

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from steelyard.core.counts import count_text
 from steelyard.render.numbers import interval_text, signed, value_text
 from steelyard.render.text import ARROWS
+from steelyard.render.verdicts import verdict_text
 from steelyard.results.comparison import Lineup
 from steelyard.results.score import Difference, Score
 from steelyard.view.entry import Shown
@@ -36,7 +37,7 @@ def board_page(site: Site, runs: Sequence[StoredRun], lineup: Lineup) -> str:
         for run in runs[1:]
     )
     body = (
-        f"{_base(site, runs)}{blocks}<h2>How these were had</h2><ul>{notes}{said}</ul>"
+        f"{_base(site, runs)}{blocks}<h2>How these were computed</h2><ul>{notes}{said}</ul>"
         f"<h2>Two by two</h2><ul>{pairs}</ul>"
     )
     truth = first.a.sources.truth.source
@@ -50,12 +51,12 @@ def board_page(site: Site, runs: Sequence[StoredRun], lineup: Lineup) -> str:
 
 
 def _base(site: Site, runs: Sequence[StoredRun]) -> str:
-    """The field that says which run is the one to beat."""
+    """The field that selects the baseline run."""
     hidden = "".join(f'<input type="hidden" name="run" value="{run.id}">' for run in runs)
     options = "".join(f'<option value="{run.id}">{escape(run.name)}</option>' for run in runs)
     return (
         f'<form class="base" action="{escape(site.base)}/compare" method="get">{hidden}<label class="field">'
-        f'<span>The one to beat</span><select name="base">{options}</select></label>'
+        f'<span>Baseline</span><select name="base">{options}</select></label>'
         '<button type="submit">Show</button></form>'
     )
 
@@ -92,12 +93,12 @@ def _block(runs: Sequence[StoredRun], lineup: Lineup, spec: str) -> str:
 
 def _line(run: StoredRun, score: Score, difference: Difference | None, drawn: str) -> str:
     value = value_text(score.value, score.interval) if score.defined else "undefined"
-    moved, word = "<small>the one to beat</small>", ""
+    moved, word = "<small>baseline</small>", ""
     if difference is not None:
         between = interval_text(difference.difference, difference.interval)
         moved = f"{escape(signed(difference.difference, difference.interval))} <small>{escape(between)}</small>"
         kind = {"better": "good", "worse": "bad"}.get(difference.verdict, "plain")
-        word = f'<span class="{kind}">{escape(difference.verdict)}</span>'
+        word = f'<span class="{kind}">{escape(verdict_text(difference.verdict))}</span>'
     name = escape(run.name).replace("/", "/<wbr>").replace("_", "_<wbr>")
     return (
         f'<tr><th scope="row" class="run">{name}</th><td class="number">{escape(value)}</td><td class="between"><small>'

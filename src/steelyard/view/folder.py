@@ -24,7 +24,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 class Outside(Exception):
-    """A name leads out of the folder, through a link, or to what is no plain file."""
+    """A name leads out of the folder, through a link, or to something other than a regular file."""
 
 
 class Folder:

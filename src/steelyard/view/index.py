@@ -31,7 +31,7 @@ _WANTED = {
 
 
 class NoHead(Exception):
-    """The text is no head of a result: it is cut off too early, or it is something else."""
+    """The text is not the head of a result: truncated, or something else."""
 
 
 def head_of(text: str) -> tuple[str, dict[str, Any]]:

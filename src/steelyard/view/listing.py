@@ -407,7 +407,7 @@ def _bar(site: Site, runs: Sequence[Entry]) -> str:
 
 
 def _foreign(files: Sequence[Entry]) -> str:
-    """JSON files that are no results: folded, since data of other tools often lie beside."""
+    """JSON files that are not results: collapsed, since other tools often keep data beside them."""
     if not files:
         return ""
     rows = "".join(

@@ -1,4 +1,4 @@
-"""Reading one number from a reply. The parser never guesses: what is not plainly one number of grams is no value.
+"""Reading one number from a reply. The parser never guesses: without exactly one number of grams there is no value.
 
 Every reply ends in an outcome (`OUTCOMES` says what each means). Only `ok` carries a strict value. A lenient reading
 (the middle of a range, kilograms turned into grams) may stand beside it, in a column of its own. The rules have a

@@ -1,7 +1,7 @@
 """Answers that are boxes: a JSON list of `{"box": [...], "label": "cup", "score": 0.9}`, kept in pixels of the image.
 
 Models write corners in several orders and scales; a question says which. What lies outside of the image or has no area
-is no answer.
+is not an answer.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def _object(body: bytes) -> Any:
 
 def _reply(text: str, finish: Any, usage: dict[str, int], scrub: Scrub) -> Reply:
     if not isinstance(finish, str):
-        raise ValueError("the server's answer holds a finish_reason that is no text")
+        raise ValueError("the server's answer holds a finish_reason that is not text")
     return Reply(scrub(_whole(text)), visible(scrub(finish))[:LONGEST_NAME], usage)
 
 
@@ -87,7 +87,7 @@ def _text(content: Any) -> str:
     if not isinstance(content, list):
         raise TypeError
     texts = [part.get("text") or "" for part in content if part.get("type", "text") == "text"]
-    return "".join(texts)  # TypeError where one is no text
+    return "".join(texts)  # TypeError where one is not text
 
 
 def _whole(text: str) -> str:

@@ -1,6 +1,6 @@
 """The frames of a run: which picture, of which sequence and moment, of which food, and what it truly weighed.
 
-A frame whose picture cannot be read is no reason to stop: it is kept with its problem, and the report counts it.
+A frame whose picture cannot be read does not stop the run: it is kept with its problem, and the report counts it.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def stored_frames(path: Path) -> tuple[Frame, ...]:
     for row in range(len(records)):
         digest, width, height, problem = (extra[name][row] for name in _STORED)
         if digest and not (width.isdecimal() and height.isdecimal() and len(width + height) < 20):
-            raise InvalidValue(f"'{width}' by '{height}' is no size of an image", where=records.place(row))
+            raise InvalidValue(f"'{width}' by '{height}' is not an image size", where=records.place(row))
         picture = Picture(digest, int(width), int(height)) if digest else None
         frames.append(
             Frame(

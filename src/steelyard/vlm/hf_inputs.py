@@ -67,7 +67,7 @@ class Inputs:
         return head + mark, tail
 
     def behind(self, tail: str) -> list[int] | None:
-        """The tokens of a text that stands behind a picture's mark; None where the mark is no token of its own."""
+        """The tokens of a text that stands behind a picture's mark; None if the mark is not a token of its own."""
         ids: list[int] = self.tokenizer(self.mark + tail, add_special_tokens=False)["input_ids"]
         alone = self.tokenizer.convert_tokens_to_ids(self.mark)
         return ids[1:] if ids and ids[0] == alone and alone != self.tokenizer.unk_token_id else None

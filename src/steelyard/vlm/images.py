@@ -115,7 +115,7 @@ _flight = _Flight()
 
 
 def read_picture(path: Path) -> Picture:
-    """Hash a file and read its header; raise where it is no picture. The pixels are read when they are shown."""
+    """Hash a file and read its header; raise if it is not an image. The pixels are read when they are shown."""
     data = _read(path)
     image = _open(data, str(path))
     width, height = image.size

@@ -111,7 +111,7 @@ class Journal:
         try:
             if not stat.S_ISREG(os.fstat(self._file).st_mode):
                 raise InvalidResult(
-                    "the journal is no ordinary file", where=str(self.path), remedy="Give another folder."
+                    "the journal is not a regular file", where=str(self.path), remedy="Give another folder."
                 )
             _lock(self._file, self.path)
             self.dropped = _drop_torn_line(self._file)
@@ -186,7 +186,7 @@ def every_reading(folder: Path) -> Iterator[JournalEntry]:
     if not path.exists():
         raise InvalidResult("there is no journal", where=str(folder), remedy="Give the folder of 'steelyard vlm run'.")
     if not path.is_file():
-        raise InvalidResult("the journal is no ordinary file", where=str(path))
+        raise InvalidResult("the journal is not a regular file", where=str(path))
     texts: dict[str, str] = {}
     for number, line in _lines(path):
         if line.startswith(_TEXT):
@@ -202,12 +202,12 @@ def _reading(data: dict[str, Any], texts: Mapping[str, str], path: Path, number:
     try:
         key, model, prompt, image = names = [data["key"], data["model"], data["prompt"], data["image"]]
         if not all(isinstance(name, str) for name in names):
-            raise _damaged(path, number, "a name is no text")
+            raise _damaged(path, number, "a name is not text")
         return JournalEntry(key, model, prompt, image, tuple(_turn(t, texts, path, number) for t in data["turns"]))
     except KeyError as error:
         raise _damaged(path, number, f"{error} is missing") from None
     except (TypeError, AttributeError):
-        raise _damaged(path, number, "its turns are no turns") from None
+        raise _damaged(path, number, "its turns are malformed") from None
 
 
 def _turn(data: dict[str, Any], texts: Mapping[str, str], path: Path, number: int) -> Turn:

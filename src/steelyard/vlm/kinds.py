@@ -128,7 +128,7 @@ class Kind:
 
     @property
     def follow_up(self) -> str:
-        """What is asked where a reply is no such answer; empty for grams, which have the paper's."""
+        """The follow-up for a reply that is not such an answer; empty for grams, which have the paper's."""
         unit = f" in {self.units[0]}" if self.units else ""
         letters = ", ".join(letter for letter, _ in self.options)
         wanted = {

@@ -20,5 +20,5 @@ def open_backend(spec: str, options: ModelOptions) -> Backend:
 
         return Server(kind, rest, options)
     raise InvalidSetting(
-        f"'{spec}' is no model", remedy="Write hf:FOLDER_OR_ID, openai:MODEL@URL, anthropic:MODEL or gemini:MODEL."
+        f"'{spec}' is not a model", remedy="Write hf:FOLDER_OR_ID, openai:MODEL@URL, anthropic:MODEL or gemini:MODEL."
     )

@@ -16,7 +16,7 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def reason(error: Exception) -> str:
-    """Why a file cannot be had, in the system's words."""
+    """Why a file cannot be opened, in the operating system's words."""
     return getattr(error, "strerror", None) or str(error)
 
 

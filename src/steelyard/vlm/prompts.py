@@ -1,4 +1,4 @@
-"""The prompts: what is asked about a frame, word for word, and the follow-up where the reply is no number.
+"""The prompts: what is asked about a frame, word for word, and the follow-up where the reply is not a number.
 
 The four of the paper ask with or without the food's name, directly or by way of visual cues; they stand in `food.toml`.
 Questions of every kind come from a file like it (`questions`). A file of prompts is a JSON object of name and text, or

@@ -33,7 +33,7 @@ def read_file(path: Path, what: str = "questions", begin: str = "Begin it with '
     where = str(path)
     if ending not in ENDINGS:
         known = ", ".join(ENDINGS)
-        raise UnknownFormat(f"'{path.suffix}' is no format of {what}", where=where, remedy=f"Known: {known}.")
+        raise UnknownFormat(f"'{path.suffix}' is not a format of {what}", where=where, remedy=f"Known: {known}.")
     data = read_ordinary(path, MOST_BYTES, f"file of {what}")
     try:
         text = data.decode("utf-8-sig")
@@ -95,6 +95,6 @@ def _plain(node: Any) -> Any:
     for key, value in node.value:
         if key.id != "scalar":
             line = key.start_mark.line + 1
-            raise InvalidValue(f"line {line} has a key that is no text", remedy="Give each entry a name.")
+            raise InvalidValue(f"line {line} has a key that is not text", remedy="Give each entry a name.")
         pairs.append((key.value, _plain(value)))
     return _once(pairs)

@@ -57,7 +57,7 @@ def kind_of(spec: Mapping[str, Any], refuse: Callable[[str, str], InputError]) -
     units = spec.get("unit", [])
     units = [units] if isinstance(units, str) else units
     if not isinstance(units, list) or not all(isinstance(unit, str) and unit.strip() for unit in units):
-        raise refuse("has a unit that is no text", "Write 'unit: kcal', or a list of its spellings.")
+        raise refuse("has a unit that is not text", "Write 'unit: kcal', or a list of its spellings.")
     ends = [_end(spec, key, refuse) for key in ("min", "max")]
     least = -math.inf if ends[0] is None else ends[0]
     most = math.inf if ends[1] is None else ends[1]
@@ -107,7 +107,7 @@ def _box_form(spec: Mapping[str, Any], refuse: Callable[[str, str], InputError])
         raise refuse(f"has the scale '{scale[:40]}'", f"Known: {', '.join(SCALES)}, or a number as 1 or 1000.")
     labels = spec.get("labels", [])
     if not isinstance(labels, list) or not all(isinstance(one, str) and one.strip() for one in labels):
-        raise refuse("has labels that are no texts", "Write 'labels: [cup, plate]'.")
+        raise refuse("has labels that are not strings", "Write 'labels: [cup, plate]'.")
     names = tuple(" ".join(label.split()) for label in labels)
     if len({name.casefold() for name in names}) < len(names):
         raise refuse("has a label twice", "Each may appear only once.")
@@ -123,7 +123,7 @@ def _end(spec: Mapping[str, Any], key: str, refuse: Callable[[str, str], InputEr
     except (ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise refuse(f"has the {key} '{str(value)[:40]}', which is no number", f"Write '{key}: 0', for instance.")
+        raise refuse(f"has the {key} '{str(value)[:40]}', which is not a number", f"Write '{key}: 0', for instance.")
     return number
 
 
@@ -134,7 +134,7 @@ def _options(spec: Mapping[str, Any], refuse: Callable[[str, str], InputError]) 
     example = "Write 'options: [a cat, a dog]', or 'options_column' with the name of a column."
     if column is not None:
         if given is not None or not isinstance(column, str) or not column.strip():
-            raise refuse("has an options_column beside options, or one that is no text", example)
+            raise refuse("has an options_column beside options, or one that is not text", example)
         return ()
     if not isinstance(given, list | dict) or not given:
         raise refuse("is a choice without options", example)
@@ -144,9 +144,9 @@ def _options(spec: Mapping[str, Any], refuse: Callable[[str, str], InputError]) 
     options = []
     for letter, text in pairs:
         if len(letter) != 1 or letter.upper() not in LETTERS:
-            raise refuse(f"has the option '{letter[:40]}', which is no letter", "Name options by a letter from A to Z.")
+            raise refuse(f"has the option '{letter[:40]}', which is not a letter", "Name options by letters, A to Z.")
         if isinstance(text, bool) or not isinstance(text, str | int | float) or not str(text).strip():
-            raise refuse(f"has the option '{str(text)[:40]}', which is no text", example)
+            raise refuse(f"has the option '{str(text)[:40]}', which is not text", example)
         options.append((letter.upper(), str(text).strip()))
     for what, values in (
         ("letter", [a for a, _ in options]),
@@ -321,20 +321,20 @@ def question(name: str, spec: object, where: str, follow_up: str = "") -> Prompt
     if not name.strip():
         raise MissingKey("a question has no name", where=where, remedy="Give each a name below 'questions:'.")
     if not isinstance(spec, dict):
-        raise refuse("is no question", "Give it a prompt, a target and an answer.")
+        raise refuse("is not a question", "Give it a prompt, a target and an answer.")
     for key in spec:
         if key not in _KEYS:
             raise refuse(f"says '{key}', which is not known", nearest(key, _KEYS))
     for key, what in {"prompt": "its text", "target": "the column of the true answer", "answer": "its kind"}.items():
         value = spec.get(key, "")
         if not isinstance(value, str):
-            raise refuse(f"has the {key} '{str(value)[:40]}', which is no text", f"Write {what} as text.")
+            raise refuse(f"has the {key} '{str(value)[:40]}', which is not text", f"Write {what} as text.")
         if not value.strip():
             known = f" Known: {', '.join(KINDS)}." if key == "answer" else ""
             raise refuse(f"has no {key}", f"Say {what}: '{key}: ...'.{known}")
     own = spec.get("follow_up", follow_up)
     if not isinstance(own, str):
-        raise refuse("has a follow_up that is no text", "Write the text to be asked.")
+        raise refuse("has a follow_up that is not text", "Write the text to be asked.")
     kind = kind_of(spec, refuse)
     column = spec.get("options_column", "")
     made = Prompt(
@@ -360,7 +360,7 @@ def _pictures(spec: Mapping[str, Any], refuse: Callable[[str, str], InputError])
     images = spec.get("images", [IMAGE])
     images = [images] if isinstance(images, str) else images
     if not isinstance(images, list) or not images or not all(isinstance(one, str) and one.strip() for one in images):
-        raise refuse("has images that are no columns", "Write 'images: [before, after]'.")
+        raise refuse("has images that are not column names", "Write 'images: [before, after]'.")
     names = tuple(name.strip() for name in images)
     if len(set(names)) < len(names):
         raise refuse("shows a column of images twice", "Name each once.")
@@ -391,7 +391,7 @@ def check_table(prompts: Sequence[Prompt], table: Table, where: str) -> None:
                 )
         if prompt.target not in table.columns:
             raise MissingColumn(
-                f"{start} has the target '{prompt.target}', which is no column of {table.source}",
+                f"{start} has the target '{prompt.target}', which is not a column of {table.source}",
                 where=where,
                 remedy=nearest(prompt.target, table.columns),
             )

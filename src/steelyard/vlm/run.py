@@ -262,7 +262,7 @@ def _in_flight(
 
 
 def converse(backend: Backend, plan: RunPlan, batch: Sequence[Question]) -> list[JournalEntry]:
-    """Ask a batch, and ask those again whose reply is no answer."""
+    """Ask a batch, and ask those again whose reply is not an answer."""
     talks = [Conversation(q.picture, (q.text,), q.more) for q in batch if q.picture is not None]
     first = backend.generate(talks)
     turns = [[_turn(question.text, reply)] for question, reply in zip(batch, first, strict=True)]

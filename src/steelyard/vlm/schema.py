@@ -39,7 +39,7 @@ def read_json(text: str) -> Any:
     match = _FENCED.fullmatch(text.strip())
 
     def refuse(word: str) -> Any:
-        raise ValueError(f"{word} is no JSON")
+        raise ValueError(f"{word} is not JSON")
 
     try:
         value = json.loads(
@@ -79,7 +79,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def schema_of(given: Any, path: str = "schema") -> dict[str, Any]:
     """A schema as a file of questions holds it, where YAML knows texts alone; ValueError says what is wrong with it."""
     if not isinstance(given, dict):
-        raise ValueError(f"{path} is no object")
+        raise ValueError(f"{path} is not an object")
     if path.count("/") > DEEPEST:
         raise ValueError("the schema is nested too deep")
     types = given.get("type", [])
@@ -98,13 +98,13 @@ def schema_of(given: Any, path: str = "schema") -> dict[str, Any]:
 def _keyword(word: str, value: Any, types: list[str], path: str) -> Any:
     if word == "properties":
         if not isinstance(value, dict):
-            raise ValueError(f"{path}/properties is no object")
+            raise ValueError(f"{path}/properties is not an object")
         return {name: schema_of(inner, f"{path}/{name}") for name, inner in value.items()}
     if word == "items":
         return schema_of(value, f"{path}/items")
     if word == "required":
         if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-            raise ValueError(f"{path}/required is no list of names")
+            raise ValueError(f"{path}/required is not a list of names")
         return value
     if word == "additionalProperties":
         flag = {"true": True, "false": False}.get(value.lower()) if isinstance(value, str) else value
@@ -114,11 +114,11 @@ def _keyword(word: str, value: Any, types: list[str], path: str) -> Any:
     if word in _COUNTS or word in _BOUNDS:
         number = _typed(value, ["number"])
         if not TYPES["number"](number) or (word in _COUNTS and not (TYPES["integer"](number) and number >= 0)):
-            raise ValueError(f"{path}/{word} is no {'count' if word in _COUNTS else 'number'}")
+            raise ValueError(f"{path}/{word} is not a {'count' if word in _COUNTS else 'number'}")
         return number
     if word == "enum":
         if not isinstance(value, list) or not value:
-            raise ValueError(f"{path}/enum is no list of values")
+            raise ValueError(f"{path}/enum is not a list of values")
         return [_typed(one, types) for one in value]
     return _typed(value, types) if word == "const" else value
 

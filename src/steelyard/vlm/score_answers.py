@@ -1,7 +1,7 @@
 """The score of own questions: by the task and the metrics of the kind of answer, over the sequences of the frames.
 
-A reply that is no answer is wrong in every accuracy and has no error of a number; comparisons of numbers stand on the
-frames that both have one for. Boxes are scored by task `boxes`, over images.
+A reply that is not an answer is wrong in every accuracy and has no numeric error; numbers are compared on the frames
+that both models answered. Boxes are scored by task `boxes`, over images.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ from steelyard.vlm.usage import tokens_of
 from steelyard.vlm.wire import Answer, Lost, Wire
 
 MINUTE = 60.0
-LONGEST_PAUSE = 60.0  # seconds, by headers of an answer that is no refusal
+LONGEST_PAUSE = 60.0  # seconds, by headers of an answer that is not a refusal
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
 _SECONDS = (86_400.0, 3600.0, 60.0, 1.0, 0.001)
 
@@ -261,7 +261,7 @@ class Server:
         match = re.match(r"(.*?)@(https?://.*)", spec, re.S)
         model, url = match.groups() if match else (spec, speaks.url) if speaks.url else spec.rpartition("@")[::2]
         if not model or not url:
-            raise InvalidSetting(f"'{kind}:{spec}' is no model", remedy=f"Write {kind}:MODEL@http://host:port/v1.")
+            raise InvalidSetting(f"'{kind}:{spec}' is not a model", remedy=f"Write {kind}:MODEL@http://host:port/v1.")
         self.label, self.url = model, _checked(url)
         self.fingerprint = f"{kind}:{model}@{self.url}"
         self._variable = options.key_variable or speaks.key_variable
@@ -505,7 +505,7 @@ def _checked(url: str) -> str:
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InvalidValue(f"'{url}' is no URL of a server", remedy="Write http://host:port/v1 behind the @.")
+        raise InvalidValue(f"'{url}' is not a URL of a server", remedy="Write http://host:port/v1 behind the @.")
     if parts.username or parts.password or parts.query or parts.fragment:
         shown = f"{parts.scheme}://{parts.hostname}{parts.path}"
         raise InvalidSetting(

@@ -53,7 +53,7 @@ def stored_shots(cell: str, where: str) -> Shots:
         pictures = tuple(Picture(_text(digest), int(width), int(height)) for digest, width, height in held["pictures"])
         return Shots(pictures, _text(held.get("problem", "")))
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
-        raise InvalidValue(f"'{cell[:40]}' are no pictures of a run", where=where) from None
+        raise InvalidValue(f"'{cell[:40]}' is not a list of images of a run", where=where) from None
 
 
 def _text(value: Any) -> str:
@@ -76,7 +76,7 @@ def _paths(folder: Path, cell: str) -> list[Path]:
         except (ValueError, RecursionError):
             names = None
         if not isinstance(names, list) or not names or not all(isinstance(name, str) and name for name in names):
-            raise InvalidValue(f"'{cell[:60]}' is no list of images", remedy='Write ["a.jpg", "b.jpg"].')
+            raise InvalidValue(f"'{cell[:60]}' is not a list of images", remedy='Write ["a.jpg", "b.jpg"].')
         return [folder / name for name in names]
     place = folder / cell
     try:

@@ -130,7 +130,7 @@ def answer_sides(
 def box_sides(
     truth: Mapping[Key, str], frames: Mapping[Key, Frame], answers: Mapping[Key, Answer], asked: Asked
 ) -> tuple[SideColumns, SideColumns]:
-    """True boxes and those of replies, for `boxes`: a reply that is no answer has none."""
+    """True boxes and those of replies, for `boxes`: a reply that is not an answer has none."""
     side, kept = _boxes(truth)
     said = {key: answers[key].said if answers[key].ok else "[]" for key in truth}
     given, _ = _boxes({key: text for key, text in said.items() if text != "[]"})
@@ -175,7 +175,7 @@ def _weight(frame: Frame, column: str) -> float:
         weight = math.nan
     if not 0 <= weight < math.inf:
         raise InvalidNumber(
-            f"the weight '{text}' in the column '{column}' is no number from 0 up",
+            f"the weight '{text}' in the column '{column}' is not a number of at least 0",
             where=f"frame {frame.t} of sequence '{frame.sequence}'",
             remedy="Correct the frames, and run the same command again.",
         )

@@ -235,7 +235,7 @@ def test_choices_by_hand() -> None:
 
 
 def test_numbers_by_hand() -> None:
-    """Errors +1, -2, 0 of 4, 10, 0; "many" is no number. Relative errors 1/4 and 2/10; that of 0 is none."""
+    """Errors +1, -2, 0 of 4, 10, 0; "many" is not a number. Relative errors 1/4 and 2/10; that of 0 is none."""
     specs = ["mae", "bias", "rmse", "mape", "number", "number(rel=0.25)", "number(abs=2)", "count_mae", "count_bias"]
     specs += ["count_exact", "count_within@1"]
     report = evaluated([["4"], ["10"], ["0"], ["7"]], ["5", "8", "zero", "many"], *specs)

@@ -24,7 +24,7 @@ ANSWERS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     ),
     "no list": (
         {"question": ["p"], "answers": ["a, b"]}, {"question": ["p"], "answer": ["a"]},
-        "'a, b' is no list of texts. Write JSON: [\"two\", \"2\"].",
+        "'a, b' is not a list of strings. Write JSON: [\"two\", \"2\"].",
     ),
     "an empty list": (
         {"question": ["p"], "answers": ["[]"]}, {"question": ["p"], "answer": ["a"]},
@@ -56,5 +56,5 @@ def test_choices_of_answers() -> None:
         "question 'p': the answer 'z' is not among A, B. Give the letter or the text of one option."
     )
     assert refused_evaluation("answers", {**offered, "choices": ["x or y", "[]"]}, ASKED, ["choice"]).endswith(
-        '\'x or y\' are no options. Write JSON: ["a cat", "a dog"].'
+        '\'x or y\' is not a list of options. Write JSON: ["a cat", "a dog"].'
     )

@@ -33,23 +33,23 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     ),
     "no list": (
         {"question": ["o", "p"], "answers": ['["x"]', "a, b" + "x" * 50]}, {"question": ["o", "p"], "answer": ["a", "b"]},
-        [f"'a, b{'x' * 36}' is no list of texts", "truth, row 1, column 'answers'", LIST],
+        [f"'a, b{'x' * 36}' is not a list of strings", "truth, row 1, column 'answers'", LIST],
     ),
     "no list but a text": (
         {"question": ["p"], "answers": ['"a"']}, {"question": ["p"], "answer": ["a"]},
-        ["'\"a\"' is no list of texts", "truth, row 0, column 'answers'", LIST],
+        ["'\"a\"' is not a list of strings", "truth, row 0, column 'answers'", LIST],
     ),
     "a list of truths": (
         {"question": ["p"], "answers": ["[true]"]}, {"question": ["p"], "answer": ["a"]},
-        ["'[true]' is no list of texts", "truth, row 0, column 'answers'", LIST],
+        ["'[true]' is not a list of strings", "truth, row 0, column 'answers'", LIST],
     ),
     "a list of lists": (
         {"question": ["p"], "answers": ['[["a"]]']}, {"question": ["p"], "answer": ["a"]},
-        ["'[[\"a\"]]' is no list of texts", "truth, row 0, column 'answers'", LIST],
+        ["'[[\"a\"]]' is not a list of strings", "truth, row 0, column 'answers'", LIST],
     ),
     "a list too deep": (
         {"question": ["p"], "answers": ["[" * 100_000]}, {"question": ["p"], "answer": ["a"]},
-        [f"'{'[' * 40}' is no list of texts", "truth, row 0, column 'answers'", LIST],
+        [f"'{'[' * 40}' is not a list of strings", "truth, row 0, column 'answers'", LIST],
     ),
     "an empty list": (
         {"question": ["o", "p"], "answers": ['["x"]', "[]"]}, {"question": ["o", "p"], "answer": ["a", "b"]},
@@ -216,7 +216,7 @@ def test_options(text: str, read: dict[str, str]) -> None:
 
 @in_turn("text", ["a cat", "[]", "{}", '{"AB": "x"}', '{"1": "x"}', '"a"', json.dumps(list(range(27)))])
 def test_no_options(text: str) -> None:
-    assert refusal(choices_of, text, "there") == [f"'{text[:40]}' are no options", "there", OPTIONS]
+    assert refusal(choices_of, text, "there") == [f"'{text[:40]}' is not a list of options", "there", OPTIONS]
 
 
 def test_what_is_chosen() -> None:
@@ -250,7 +250,7 @@ def test_options_that_are_refused() -> None:
     twice = {**offered, "answer": ["x", "y"], "choices": ['["x", "X "]', '["x", "y"]']}
     assert refused("answers", twice, ASKED, ["choice"])[0] == "question 'p': the answer 'x' is not among A, B"
     assert refused("answers", {**offered, "choices": ["x or y", ""]}, ASKED, ["choice"]) == [
-        "'x or y' are no options", "truth, row 0, column 'choices'", OPTIONS,
+        "'x or y' is not a list of options", "truth, row 0, column 'choices'", OPTIONS,
     ]  # fmt: skip
 
 

@@ -39,7 +39,7 @@ def columns(path: Path, form: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED], ids=["stored", "deflated"])
 def test_an_archive_of_inspect(method: int, tmp_path: Path) -> None:
-    """Members in either plain method; choices are kept as JSON, and what is no plain value of the metadata is left out."""
+    """Members in either plain method; choices are kept as JSON, and what is not a plain value of the metadata is left out."""
     more = {
         "choices": ["cat", "dog"],
         "metadata": {"light": "day", "id": 3, "list": [1]},

@@ -285,7 +285,7 @@ def test_no_class_at_all() -> None:
 
 
 def test_a_loose_box_on_an_object_that_is_taken() -> None:
-    """It is no match of another object, once it fits: it goes."""
+    """It is not a match of another object, once it fits: it goes."""
     truth = boxes([("i", "cat", 0.0), ("i", "cat", 1000.0)])
     predicted = boxes([("i", "cat", 0.0, 0.9), ("i", "cat", 70.0, 0.8)], "score")
     report = sy.evaluate("boxes", truth, predicted, ["dap", "dap(error=miss)"], confidence=None)

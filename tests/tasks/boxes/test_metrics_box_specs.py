@@ -51,7 +51,7 @@ BOXES: dict[str, tuple[tuple[str, str], ...]] = {
     "wafroc1": (("wafroc1", "wAFROC1 area"),),
     "fpr_image": (("fpr_image", "False positive rate by image"),),
     "fpr_candidate": (("fpr_candidate", "False positive rate by candidate"),),
-    "fppi": (("fppi", "False positives an image"),),
+    "fppi": (("fppi", "False positives per image"),),
     "mean_iou": (("mean_iou", "Mean IoU of the matched"),),
     "lamr": (("lamr", "Log-average miss rate"),),
     "mr2": (("mr2", "MR-2 (CrowdHuman)"),),

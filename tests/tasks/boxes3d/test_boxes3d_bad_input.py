@@ -33,7 +33,7 @@ KITTI = {
         r"line 1: 14 columns where 15 are expected. A line is: type truncated",
     ),
     "17 columns": ({"predicted": f"\n{FOUND} 1"}, "line 2: 17 columns where 16 are expected"),
-    "no number": ({"truth": LINE.replace("60", "6O")}, r"line 1, field 'right': '6O' is no number"),
+    "no number": ({"truth": LINE.replace("60", "6O")}, r"line 1, field 'right': '6O' is not a number"),
     "no length": (
         {"truth": LINE.replace("4.0", "-4.0")},
         r"line 1, column 'length': the length is -4. Sizes are metres",
@@ -90,12 +90,12 @@ def changed(side: str, **values: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 NUSCENES = {
-    "unknown class": (changed("results", detection_name="cars"), r"p.json, sample 's', box 0: 'cars' is no class of nuScenes. Did you mean 'car'"),
-    "rack in results": (changed("results", detection_name="bicycle_rack"), "'bicycle_rack' is no class"),
+    "unknown class": (changed("results", detection_name="cars"), r"p.json, sample 's', box 0: 'cars' is not a nuScenes class. Did you mean 'car'"),
+    "rack in results": (changed("results", detection_name="bicycle_rack"), "'bicycle_rack' is not a nuScenes class"),
     "attribute of another class": (
         changed("results", attribute_name="pedestrian.moving"), "attribute 'pedestrian.moving' is not one of car. Did you mean 'vehicle.moving'",
     ),
-    "unknown attribute": (changed("truth", attribute_name="vehicle.flying"), "t.json.*'vehicle.flying' is no attribute. Did you mean"),
+    "unknown attribute": (changed("truth", attribute_name="vehicle.flying"), "t.json.*'vehicle.flying' is not an attribute. Did you mean"),
     "attribute of a cone": (
         changed("truth", detection_name="traffic_cone"), "attribute 'vehicle.moving' is not one of traffic_cone. A traffic_cone has none",
     ),
@@ -133,7 +133,7 @@ def test_car_without_a_place(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [("", "the file ends in the middle|is empty"), ('{"results": 1}', "a number where an object by sample"), ('{"meta": {}}', "'results' is missing"),
-     ('{"results": {"s": [}}', r"no JSON"), ('{"results": {"s": []}} x', "something stands behind the end"),
+     ('{"results": {"s": [}}', r"not JSON"), ('{"results": {"s": []}} x', "something stands behind the end"),
      ('{"results": {"s": [], "s": []}}', "sample 's': the sample appears twice")],
 )  # fmt: skip
 def test_damaged_json(text: str, message: str, tmp_path: Path) -> None:

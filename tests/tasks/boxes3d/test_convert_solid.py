@@ -145,7 +145,7 @@ def test_a_release_by_hand(tmp_path: Path) -> None:
 
 RELEASES: dict[str, tuple[dict[str, Any], str]] = {
     "no table": ({}, "there is no ego_pose.json"),
-    "no list": ({"scene": {}}, "scene.json: is no list"),
+    "no list": ({"scene": {}}, "scene.json: is not a list"),
     "no key": ({"category": [{"token": "vehicle.car"}]}, "category.json, row 0: the key 'name' is missing"),
     "an unknown token": ({"instance": []}, "sample_annotation 'b0': there is no instance 'car'"),
     "no lidar": ({"sample_data": []}, "sample 's0' has no sample_data of LIDAR_TOP"),

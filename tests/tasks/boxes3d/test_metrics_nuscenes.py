@@ -175,7 +175,7 @@ def test_too_many_results(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_barrier_looks_both_ways() -> None:
-    """Half a turn is no error of a barrier, and attributes and velocities are not asked of it."""
+    """Half a turn is not an error of a barrier, and attributes and velocities are not asked of it."""
     truth = boxes({"label": "barrier", "vx": 0.0, "vy": 0.0, "attribute": ""}, {**MOVING, "x": 20.0})
     predicted = boxes(
         {"label": "barrier", "yaw": math.pi, "vx": 9.0, "vy": 0.0, "attribute": "", "score": 0.9},

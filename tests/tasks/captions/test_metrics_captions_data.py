@@ -127,7 +127,7 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
         ONE, {"image": ["i"], "caption": ['["a", "b"]']},
         ["the caption is a list of 2", "predictions, row 0, column 'caption'", "Give one caption per image."],
     ),
-    "a graph that is no JSON": (
+    "a graph that is not JSON": (
         ONE, {"image": ["i"], "tuples": ["[["]},
         ["the scene graph is not valid JSON", "predictions, row 0, column 'tuples'", GRAPH],
     ),

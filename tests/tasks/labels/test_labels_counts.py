@@ -26,7 +26,7 @@ def labelled(truth: str, predicted: str, weight: list[float]) -> tuple[dict[str,
 
 @pytest.mark.parametrize("spec", ["specificity(label=a)", "fpr(label=a)", "mcc(label=a)"])
 def test_no_true_negative_is_none_whatever_the_weights(spec: str) -> None:
-    """Every row is an a, so that TN = FP = 0; 0.1 + 0.2 + 0.3 is not 0.3 + 0.3, and the difference is no row."""
+    """Every row is an a, so that TN = FP = 0; 0.1 + 0.2 + 0.3 is not 0.3 + 0.3, and the difference is not a row."""
     assert np.isnan(value(*labelled("aaa", "aab", [0.1, 0.2, 0.3]), spec))
 
 
@@ -182,7 +182,7 @@ def test_a_hundred_thousand_classes() -> None:
 
 
 def test_many_weighted_rows_have_the_interval_of_rows_that_weigh_one() -> None:
-    """Half the weight for every row changes nothing; 1,200 rows are left out in groups, and 0.5 is no whole number."""
+    """Half the weight for every row changes nothing; 1,200 rows are left out in groups, and 0.5 is not a whole number."""
     rng = np.random.default_rng(3)
     truth = rng.choice(["a", "b"], 1200)
     predicted = np.where(rng.random(1200) < 0.8, truth, "a")

@@ -112,12 +112,12 @@ WHOLE = "Values of maps are whole."
 COLOUR = ("option palette", "Example: road=804080.")
 ENTRY = ("option relabel", "Example: 7=0, or 7=road.")
 REFUSED: list[tuple[dict[str, Any], tuple[str, str, str]]] = [
-    ({"classes": 2.5}, ("option classes: 2.5, and no whole number", "", "Give as many as there are names.")),
-    ({"classes": 3.0, "names": ["a", "b"]}, ("option classes: 3, and 2 names", "", "Give as many as there are names.")),
-    ({"ignore": (1.0, 1.5)}, ("option ignore: 1.5 is no whole number", "", WHOLE)),
-    ({"truth.shift": 0.25}, ("option shift: 0.25 is no whole number", "", WHOLE)),
+    ({"classes": 2.5}, ("option classes: 2.5 is not a whole number", "", "Give as many as there are names.")),
+    ({"classes": 3.0, "names": ["a", "b"]}, ("option classes: 3 does not match the 2 names", "", "Give as many as there are names.")),
+    ({"ignore": (1.0, 1.5)}, ("option ignore: 1.5 is not a whole number", "", WHOLE)),
+    ({"truth.shift": 0.25}, ("option shift: 0.25 is not a whole number", "", WHOLE)),
     ({"names": ["a", "b", "a"]}, ("two classes have one name", "option names", "Name each otherwise.")),
-    *(({"palette": [line]}, (f"'{line}' is no colour", *COLOUR)) for line in (
+    *(({"palette": [line]}, (f"'{line}' is not a colour", *COLOUR)) for line in (
         "road=zz", "road", "road,1,2", "road,1,2,256", "road,-1,2,3", "road,1,x,3", "=804080", " ,1,2,3", "road=1000000",
         "road=", "road=-000001",
     )),

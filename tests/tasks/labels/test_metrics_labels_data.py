@@ -129,7 +129,7 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     ),
     "scores for labels": (
         {"label": [1, 0, 1]}, {"label": ["1", "0.25", "0"]},
-        ["'0.25' is no label: it looks like a score", "predictions, row 1, column 'label'",
+        ["'0.25' is not a label: it looks like a score", "predictions, row 1, column 'label'",
          "Scores go in a column 'score', probabilities in 'probability'."],
     ),
 }  # fmt: skip
@@ -251,7 +251,7 @@ def test_fractions_are_no_labels() -> None:
     for truth in (side(0, 1), side("a", "b")):
         for labels, row in ((("0.5", "1"), 0), (("1", "x", "-2.5"), 2)):
             said = refusal(alike, truth, side(*labels))
-            assert said[0] == f"'{labels[row]}' is no label: it looks like a score"
+            assert said[0] == f"'{labels[row]}' is not a label: it looks like a score"
             assert said[1].endswith(f"row {row}, column 'label'")
     assert alike(side("a", "0.5"), side("0.25", "1"))[1]["label"].tolist() == ["0.25", "1"]
 

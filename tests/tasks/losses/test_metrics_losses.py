@@ -137,7 +137,7 @@ def test_data_that_are_refused(truth: Any, predicted: Any, said: tuple[str, str,
 
 def test_there_is_no_worst() -> None:
     assert refusal(pairs_of, "losses", TRUTH, FOUND, missing="worst") == (
-        "missing='worst' cannot be had: a loss has no upper end", "", "Choose error or skip.",
+        "missing='worst' is not supported: a loss has no upper bound", "", "Choose error or skip.",
     )  # fmt: skip
 
 

@@ -130,7 +130,7 @@ def test_bad_input_is_named(
 
 TABLES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "pixels of floats": ("masks", {"mask": [np.ones((20, 30))]}, ["row 0", "float64"]),
-    "a cell that is no JSON": ("masks", {"mask": ["[[1, 2"]}, ["no mask"]),
+    "a cell that is not JSON": ("masks", {"mask": ["[[1, 2"]}, ["no mask"]),
     "a mask of another size": ("masks", {"mask": [np.ones((20, 31), bool)]}, ["20 × 31 and another one", "20 × 30"]),
     "a cell that is nan": ("masks", {"mask": [float("nan")]}, ["no mask"]),
     "a score that is nan": ("masks", {"mask": [np.ones((20, 30), bool)], "score": [float("nan")]}, ["score"]),

@@ -345,13 +345,13 @@ def dota_error(tmp_path: Path, text: str, name: str = "P1.txt", side: str = "tru
         ("gsd:1\n0 0 10 0 10 5 0 5 ship 0 7\n", "P1.txt", "truth", ["P1.txt, line 2", "11 fields; 9 or 10 are expected"]),
         ("0 0 10 0 10 5 0 x ship 0\n", "P1.txt", "truth", ["line 1", "a coordinate is 'x'", "four corners"]),
         ("0 0 10 10 10 0 0 10 ship 0\n", "P1.txt", "truth", ["line 1", "crosses itself", "in order around"]),
-        ("0 0 nan 0 10 5 0 5 ship 0\n", "P1.txt", "truth", ["line 1", "are no corners"]),
+        ("0 0 nan 0 10 5 0 5 ship 0\n", "P1.txt", "truth", ["line 1", "are not corners"]),
         ("0 0 10 0 10 5 0 5 ship hard\n", "P1.txt", "truth", ["line 1", "difficult is 'hard'"]),
         (f"P1 0.9 {LINE[:-7]}\n", "Task1_ship.txt", "truth", ["Task1_ship.txt", "results where truth is expected"]),
         (f"P1 high {LINE[:-7]}\n", "Task1_ship.txt", "prediction", ["line 1", "the score is 'high'"]),
         ("P1 0.9 0 0 10 5\n", "Task1_ship.txt", "prediction", ["6 fields", "'boxes'"]),
         (f"P9 0.9 {LINE[:-7]}\n", "Task1_ship.txt", "prediction", ["image 'P9' is not in"]),
-        (LINE, "P1.txt", "prediction", ["P1.txt", "no file of results"]),
+        (LINE, "P1.txt", "prediction", ["P1.txt", "not a file of results"]),
     ],
 )  # fmt: skip
 def test_bad_dota(tmp_path: Path, text: str, name: str, side: str, parts: list[str]) -> None:

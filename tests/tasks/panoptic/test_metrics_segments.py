@@ -139,7 +139,7 @@ def test_a_crowd_of_another_class_excuses_nothing() -> None:
 
 
 def test_a_pair_that_void_would_excuse_counts_at_its_overlap_alone() -> None:
-    """3 of its 5 pixels lie on void; of the rest 2 of 2 are right. Asked for more than that overlap, it is no false one."""
+    """3 of its 5 pixels lie on void; of the rest 2 of 2 are right. Asked for more than that overlap, it is not a false one."""
     truth, predicted = (
         side([[1, 1, 1, 0, 0, 0, 0, 0]], [[segment(1, 1)]]),
         side([[5, 5, 0, 5, 5, 5, 0, 0]], [[segment(5, 1)]]),

@@ -23,7 +23,7 @@ RIGHT, WRONG, VOID, NONE = "eef2ee", "d7263d", "c9c9c9", "101010"
 
 
 def voided(missing: bool = False) -> Any:
-    """Image a is right but for one pixel that is no class; b has void, and no prediction where that is asked for."""
+    """Image a is right but for one pixel that is not a class; b has void, and no prediction where that is asked for."""
     truth = {"image": ["a", "b"], "map": np.array([[[0, 0, 1, 1]], [[0, 1, 1, 255]]])}
     prediction = {"image": ["a", "b"], "map": np.array([[[0, 0, 1, 9]], [[1, 1, 1, 1]]])}
     if missing:

@@ -110,7 +110,7 @@ def test_scores_of_edges() -> None:
     assert edge_scores(one, codes(0, 0, 0, 0, 0, 0, 0, 0), 2, 9) == [(0, 0.0), (1, 0.0)]
     assert edge_scores(codes(0, 0), codes(0, 0), 2, 1) == []
     assert edge_scores(codes(0, 2, 2), codes(0, 2, 2), 2, 1) == [(0, 1.0)]
-    # What is void is no part of a class on either side.
+    # What is void is not a part of a class on either side.
     assert edge_scores(codes(0, 0, UNCLASSED + 1, 0), codes(0, 0, 1, 0), 2, 0) == [(0, 1.0)]
 
 

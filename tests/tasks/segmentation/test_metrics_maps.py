@@ -80,7 +80,7 @@ def test_a_table_of_no_class() -> None:
 
 
 def test_what_is_predicted_as_no_class_is_wrong() -> None:
-    """7 is no class: a pixel of 0 and one of 1 are wrong, and neither class has them predicted."""
+    """7 is not a class: a pixel of 0 and one of 1 are wrong, and neither class has them predicted."""
     pairs = pairs_of("segmentation", *sides([[[0, 0, 1, 1]]], [[[0, 7, 1, 7]]]), classes=2.0, unknown="wrong")
     assert PixelSums().measure(pairs, SharedCache()).values.tolist() == [[4, 0, 2]]
     table = ClassTable.of(pairs.pixels, 2)
@@ -88,7 +88,7 @@ def test_what_is_predicted_as_no_class_is_wrong() -> None:
 
 
 def test_groups_of_classes() -> None:
-    """Road and sidewalk are flat, so one for the other is right; a car for a road is wrong; 34 is no class of theirs."""
+    """Road and sidewalk are flat, so one for the other is right; a car for a road is wrong; 34 is not a class of theirs."""
     data = sides([[[0, 0, 1, 13]]], [[[1, 13, 1, 34]]])
     pairs = pairs_of("segmentation", *data, labels="cityscapes-train")
     names = ("construction", "flat", "human", "nature", "object", "sky", "vehicle")
@@ -181,22 +181,22 @@ def test_an_image_without_a_prediction() -> None:
 REFUSED: list[tuple[Any, Any, dict[str, Any], tuple[str, str, str]]] = [
     (
         [[[0, 0, 7, 7]], [[7, 9, 0, 0]]], [[[0, 0, 0, 0]]] * 2, {"classes": 2.0},
-        ("value 7 at row 0, column 2 (2 pixels) is no class; 2 images hold such values", "truth, row 0 (image 'i0')",
+        ("value 7 at row 0, column 2 (2 pixels) is not a class; 2 images hold such values", "truth, row 0 (image 'i0')",
          "2 classes are named: 0 to 1. Map it (option `relabel`), or ignore it (option `ignore=7`)."),
     ),
     (
         [[[0, 0], [0, 0]]], [[[0, 1], [5, 5]]], {"classes": 2.0},
-        ("value 5 at row 1, column 0 (2 pixels) is no class", "predictions, row 0 (image 'i0')",
+        ("value 5 at row 1, column 0 (2 pixels) is not a class", "predictions, row 0 (image 'i0')",
          "2 classes are named: 0 to 1. The option `unknown=wrong` counts such pixels as wrong."),
     ),
     (
         [[[0, 3]]], [[[0, 1]]], {"truth.shift": -1.0},
-        ("value 0 at row 0, column 0 (1 pixels) is no class", "truth, row 0 (image 'i0')",
+        ("value 0 at row 0, column 0 (1 pixels) is not a class", "truth, row 0 (image 'i0')",
          "Map it (option `relabel`), or ignore it (option `ignore=0`)."),
     ),
     (
         [[[0, 3]]], [[[2, 0]]], {"prediction.shift": -1.0},
-        ("value 0 at row 0, column 1 (1 pixels) is no class", "predictions, row 0 (image 'i0')",
+        ("value 0 at row 0, column 1 (1 pixels) is not a class", "predictions, row 0 (image 'i0')",
          "The option `unknown=wrong` counts such pixels as wrong."),
     ),
     (
@@ -242,7 +242,7 @@ def test_files_that_are_refused(tmp_path: Path) -> None:
         "has three channels", str(tmp_path / "t3" / "x.PNG"), "Set `palette=FILE`, or `truth.palette=FILE` if the other side has none.",
     )  # fmt: skip
     assert refusal(run, "t3", "p3", palette=["a=040506", "b=ffffff"]) == (
-        "colour #010203 at row 0, column 0 (1 pixels) is no class", str(tmp_path / "t3" / "x.PNG"),
+        "colour #010203 at row 0, column 0 (1 pixels) is not a class", str(tmp_path / "t3" / "x.PNG"),
         f"Map it (option `relabel`), or ignore it (option `ignore={1 + 2 * 256 + 3 * 65536}`).",
     )  # fmt: skip
 

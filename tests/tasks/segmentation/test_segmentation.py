@@ -179,7 +179,7 @@ def test_image_level_means_by_hand() -> None:
 
 def test_unknown_predictions_are_wrong_and_never_dropped() -> None:
     truth, prediction = np.array([[[0, 0, 1, 1]]]), np.array([[[0, 255, 1, 1]]])
-    with pytest.raises(InputError, match=r"value 255 at row 0, column 1 \(1 pixels\) is no class.*`unknown=wrong`"):
+    with pytest.raises(InputError, match=r"value 255 at row 0, column 1 \(1 pixels\) is not a class.*`unknown=wrong`"):
         scores(truth, prediction, ["miou"], options={"classes": 2})
     report = sy.evaluate(
         "segmentation", truth, prediction, ["miou"], options={"classes": 2, "unknown": "wrong"}, confidence=None
@@ -258,7 +258,7 @@ TWO = np.stack([1 - RIGHT, RIGHT], axis=1)
 NOT_SCORES = [
     (BINARY, RIGHT, {}, "value 0.2 is not a class .4 pixels.*threshold: 0.5 for probabilities, 0 for logits"),
     (BINARY, RIGHT[:, np.newaxis], {}, "value 0.2 is not a class"),
-    (RIGHT, BINARY, {}, "truth, row 0, column 'map': value 0.2 is no class"),
+    (RIGHT, BINARY, {}, "truth, row 0, column 'map': value 0.2 is not a class"),
     (TWO, BINARY, {}, "truth, row 0, column 'map': a true map of shape 2×2×2. Give the class of each pixel"),
     (TWO > 0.5, BINARY, {}, "a true map of shape 2×2×2"),
     (BINARY[:, np.newaxis, np.newaxis], BINARY, {}, "a map of shape 1×1×2×2"),
@@ -381,7 +381,7 @@ def test_colours_by_a_palette(tmp_path: Path) -> None:
     )
     assert {k: s.value for k, s in report.scores.items()} == {"iou(label=road)": 0.75, "iou(label=car)": 2 / 3}
     save(tmp_path / "t" / "x.png", np.full((2, 3, 3), 9, dtype=np.uint8))
-    with pytest.raises(InputError, match=r"x.png: colour #090909 at row 0, column 0 \(6 pixels\) is no class"):
+    with pytest.raises(InputError, match=r"x.png: colour #090909 at row 0, column 0 \(6 pixels\) is not a class"):
         scores(tmp_path / "t", tmp_path / "p", ["miou"], options={"palette": palette})
 
 
@@ -429,18 +429,18 @@ def test_relabelled_values() -> None:
 
 REFUSED = [
     ({"map": np.zeros((1, 4, 5), int)}, {}, {}, r"5×4 pixels, and .* has 3×4.*Resize the predictions"),
-    ({}, {"map": np.full((1, 4, 3), 7)}, {"classes": 3}, r"value 7 at row 0, column 0 \(12 pixels\) is no class"),
+    ({}, {"map": np.full((1, 4, 3), 7)}, {"classes": 3}, r"value 7 at row 0, column 0 \(12 pixels\) is not a class"),
     ({"map": np.full((1, 4, 3), 34)}, {}, {"classes": 3}, r"value 34 .*3 classes are named: 0 to 2.*`ignore=34`"),
     ({}, {"map": np.full((1, 4, 3), 0.37)}, {}, r"value 0.37 is not a class.*threshold: 0.5 for"),
     ({"map": np.full((1, 4, 3), -1)}, {}, {}, r"value -1 is out of range"),
     ({}, {"map": np.zeros((1, 40, 30, 2))}, {}, r"scores of shape 40×30×2.*Classes come first: 2×40×30"),
     ({}, {"image": [9]}, {}, "have no prediction"),
-    ({}, {}, {"classes": 2.5}, "no whole number"),
-    ({}, {}, {"ignore": "1.5"}, "1.5 is no whole number"),
+    ({}, {}, {"classes": 2.5}, "not a whole number"),
+    ({}, {}, {"ignore": "1.5"}, "1.5 is not a whole number"),
     ({}, {}, {"names": ["a", "a"]}, "two classes have one name"),
     ({}, {}, {"relabel": ["7:2"]}, "'7:2' is not VALUE=CLASS"),
     ({}, {}, {"names": ["a"], "relabel": ["7=b"]}, "there is no class 'b'"),
-    ({}, {}, {"palette": ["road=zz"]}, "'road=zz' is no colour"),
+    ({}, {}, {"palette": ["road=zz"]}, "'road=zz' is not a colour"),
 ]  # fmt: skip
 
 

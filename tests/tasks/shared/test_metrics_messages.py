@@ -95,7 +95,7 @@ def test_losses(case: str) -> None:
 def test_losses_have_no_worst() -> None:
     with pytest.raises(sy.InputError) as raised:
         sy.evaluate("losses", {**ROWS, "target": [0.0, 1.0]}, {**ROWS, "logit": [0.0, 1.0]}, missing="worst")
-    assert str(raised.value) == "missing='worst' cannot be had: a loss has no upper end. Choose error or skip."
+    assert str(raised.value) == "missing='worst' is not supported: a loss has no upper bound. Choose error or skip."
 
 
 ELLIPSE: dict[str, list[Any]] = {"image": ["i"], "xc": [5.0], "yc": [5.0], "theta": [0.0], "a": [4.0], "b": [2.0]}
@@ -165,8 +165,8 @@ def test_boxes_in_space_without_a_place() -> None:
     ("changed", "said"),
     [
         ({"label": ["car", "cra"]},
-         "'cra' is no class of nuScenes. Did you mean 'car'? Other classes: the option `classes=a,b`, or `rules=none`."),
-        ({"attribute": ["", "vehicle.movin"]}, "'vehicle.movin' is no attribute. Did you mean 'vehicle.moving'?"),
+         "'cra' is not a nuScenes class. Did you mean 'car'? Other classes: the option `classes=a,b`, or `rules=none`."),
+        ({"attribute": ["", "vehicle.movin"]}, "'vehicle.movin' is not an attribute. Did you mean 'vehicle.moving'?"),
         ({"label": ["car", "traffic_cone"], "attribute": ["", "vehicle.moving"]},
          "attribute 'vehicle.moving' is not one of traffic_cone. A traffic_cone has none: leave it empty."),
     ],

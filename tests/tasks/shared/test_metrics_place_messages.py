@@ -70,12 +70,12 @@ def test_boxes_in_the_image_alone() -> None:
 
 NAMES: list[tuple[Any, ...]] = [
     ("truth", {"label": ["car", "cra"]},
-     "row 1: 'cra' is no class of nuScenes. Did you mean 'car'? Other classes: the option `classes=a,b`, or `rules=none`."),
+     "row 1: 'cra' is not a nuScenes class. Did you mean 'car'? Other classes: the option `classes=a,b`, or `rules=none`."),
     ("predictions", {"label": ["bicycle_rack", "car"]},
-     "row 0: 'bicycle_rack' is no class of nuScenes. Did you mean 'bicycle'? Other classes: the option `classes=a,b`, or "
+     "row 0: 'bicycle_rack' is not a nuScenes class. Did you mean 'bicycle'? Other classes: the option `classes=a,b`, or "
      "`rules=none`."),
     ("truth", {"attribute": ["", "vehicle.movin"]},
-     "row 1, column 'attribute': 'vehicle.movin' is no attribute. Did you mean 'vehicle.moving'?"),
+     "row 1, column 'attribute': 'vehicle.movin' is not an attribute. Did you mean 'vehicle.moving'?"),
     ("truth", {"attribute": ["cycle.with_rider", ""]},
      "row 0, column 'attribute': attribute 'cycle.with_rider' is not one of car. Known: vehicle.moving, vehicle.parked, "
      "vehicle.stopped."),

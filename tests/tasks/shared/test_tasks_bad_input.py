@@ -32,10 +32,10 @@ LONG = "x" * 2_000_000
         ("segmentation", MAPS, {**MAPS, "map": np.zeros((2, 2), np.uint8)}, {}, "the maps have shape 2×2"),
         ("segmentation", MAPS, {**MAPS, "map": [np.zeros((2, 2, 2, 2), np.uint8)] * 2}, {}, "a map of shape 2×2×2×2"),
         ("segmentation", MAPS, MAPS, {"palette": ["a=000001", "b=000001"]}, "another class has this colour"),
-        ("segmentation", MAPS, MAPS, {"palette": ["a=red"]}, "'a=red' is no colour"),
-        ("segmentation", MAPS, MAPS, {"palette": ["a,0,0,256"]}, "'a,0,0,256' is no colour"),
+        ("segmentation", MAPS, MAPS, {"palette": ["a=red"]}, "'a=red' is not a colour"),
+        ("segmentation", MAPS, MAPS, {"palette": ["a,0,0,256"]}, "'a,0,0,256' is not a colour"),
         ("volumes", CASES, CASES, {"spacing": (1.0, 0.0, 1.0)}, "option spacing: .*Every size is above zero"),
-        ("volumes", CASES, CASES, {"regions": "WT=one"}, "is no structure"),
+        ("volumes", CASES, CASES, {"regions": "WT=one"}, "is not a valid region"),
         ("answers", {"question": [1], "answer": [LONG]}, {"question": [1], "answer": ["a"]}, {}, "the answer has 2,000,000 characters"),
         ("captions", {"image": [1], "caption": ["a"]}, {"image": [1], "caption": [LONG]}, {},
          "the caption has 2,000,000 characters"),
@@ -112,7 +112,7 @@ def test_attributes_of_another_class(tmp_path: Path) -> None:
         sy.evaluate("boxes3d", tmp_path / "truth.json", tmp_path / "found.json", confidence=None)
 
 
-def test_ids_that_stand_twice(tmp_path: Path) -> None:
+def test_duplicate_ids(tmp_path: Path) -> None:
     box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 2, 2], "area": 4, "iscrowd": 0}
     truth = {"images": [{"id": 1}], "categories": [{"id": 1, "name": "a"}], "annotations": [box]}
     results = tmp_path / "found.json"

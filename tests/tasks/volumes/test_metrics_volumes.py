@@ -243,9 +243,9 @@ def test_regions() -> None:
     assert regions_of("WT=1,2, 3; ET = 3 ;") == {"WT": (1, 2, 3), "ET": (3,)}
     for part in ("ET", "ET=", "=1", "ET=x", "ET=0", "ET=1,-2", "ET 3"):
         assert refusal(regions_of, f"WT=1; {part}") == (
-            f"option regions: '{part}' is no structure", "", "Example: WT=1,2,3; ET=3.",
+            f"option regions: '{part}' is not a valid region", "", "Example: WT=1,2,3; ET=3.",
         )  # fmt: skip
-    assert refusal(regions_of, "ET=1; ET=2")[0] == "option regions: 'ET=2' is no structure"
+    assert refusal(regions_of, "ET=1; ET=2")[0] == "option regions: 'ET=2' is not a valid region"
     pairs = pairs_of("volumes", *cases([[[1, 2, 3]]], [[[1, 1, 0]]]), regions="WT=1,2,3; ET=3; A=9")
     assert pairs.facts.axes == {"structure": Axis(("A", "ET", "WT"))}
     assert case_voxels(pairs, SharedCache()).tolist() == [[[0, 0, 0], [1, 0, 0], [3, 2, 2]]]

@@ -283,7 +283,7 @@ REFUSED = [
     ({"scale": (0.5, 0.0), "add": 1}, r"voxels are not whole"),
     ({"channels": (4,), "times": 4, "add": 2}, r"its 4 channels are neither one-hot nor probabilities"),
     ({"code": 128}, r"of type 128"),
-    ({"cut": 100}, r"the header is cut off|is no NIfTI"),
+    ({"cut": 100}, r"the header is cut off|is not a NIfTI"),
     ({"cut": 380}, r"ends before its 24 voxels do"),
     ({"shape": (2, 3, 5)}, r"2×3×4 voxels, and .*case.nii has 2×3×5"),
     ({"add": -3}, r"value -3 is out of range"),
@@ -333,6 +333,6 @@ def test_settings_that_are_refused() -> None:
         scores(grid, grid, ["hd"])
     with pytest.raises(InputError, match=r"option spacing: 0×1"):
         scores(grid, grid, ["hd"], options={"spacing": "0,1"})
-    with pytest.raises(InputError, match="'ET' is no structure"):
+    with pytest.raises(InputError, match="'ET' is not a valid region"):
         scores(grid, grid, ["dice"], options={"regions": "ET"})
     assert scores(grid, grid, ["hd"], options={"spacing": "1,1"}) == [0.0]

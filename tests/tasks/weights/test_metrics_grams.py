@@ -175,7 +175,7 @@ def test_sums_of_sequences() -> None:
 
 
 def test_a_sequence_that_lost_all_frames() -> None:
-    """It adds nothing, and is no sequence that counts."""
+    """It adds nothing, and is not a sequence that counts."""
     truth, predicted = meals(FRAMES[:3] + [("z", 0, 5, 5)], kcal_per_g=[2.0] * 4)
     kept = {name: values[:3] for name, values in predicted.items()}
     columns = listed(sequence_columns(pairs_of("sequences", truth, kept, missing="skip"), SharedCache()))

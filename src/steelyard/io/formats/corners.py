@@ -71,7 +71,7 @@ class Quads:
         """Take one object."""
         if not all(-1e12 <= v <= 1e12 for v in corners):
             raise InvalidValue(
-                f"{list(corners)} are no corners", where=where, remedy="They are finite numbers up to 1e12."
+                f"{list(corners)} are not corners", where=where, remedy="They are finite numbers up to 1e12."
             )
         self.image(image)
         self.picture.append(self._order[image])

@@ -126,7 +126,7 @@ def read(path: Path, source: str, side: str = "") -> Dataset:
                 turned += coordinate(shape.attributes.get("rotation") or "0", "rotation", place) != 0
                 _shape(gathered, shape, place, gathered.pictures[-1])
     _refuse_twice(gathered.pictures, source)
-    notes = [f"{count} shapes of kind <{name}> are left out: they are no boxes." for name, count in left_out.items()]
+    notes = [f"{count} shapes of kind <{name}> are left out: they are not boxes." for name, count in left_out.items()]
     if turned:
         notes.append(f"{turned} boxes are turned; their corners are taken as they stand before the turn.")
     named = list(dict.fromkeys([*_labels(root), *sorted(gathered.categories)]))
@@ -201,7 +201,7 @@ def _polygon(node: Node, where: str) -> tuple[tuple[float, float, float, float],
     for pair in node.attributes.get("points", "").split(";"):
         x, comma, y = pair.partition(",")
         if not comma:
-            raise InvalidValue(f"'{pair}' is no point", where=where, remedy="Points are written x,y;x,y;x,y.")
+            raise InvalidValue(f"'{pair}' is not a point", where=where, remedy="Points are written x,y;x,y;x,y.")
         xs.append(coordinate(x, "x of a point", where))
         ys.append(coordinate(y, "y of a point", where))
     flat = [float(v) for pair in zip(xs, ys, strict=True) for v in pair]
@@ -213,7 +213,7 @@ def _mask(node: Node, where: str, picture: Picture) -> tuple[tuple[float, float,
     runs = [text.strip() for text in node.attributes.get("rle", "").split(",")]
     if not all(text.isascii() and text.isdigit() and len(text) <= 9 for text in [*texts, *runs]):
         raise InvalidNumber(
-            "a mask with a value that is no whole number", where=where, remedy="See the format of CVAT."
+            "a mask with a value that is not a whole number", where=where, remedy="See the format of CVAT."
         )
     left, top, width, height = map(int, texts)
     size = picture.width or 0, picture.height or 0

@@ -91,7 +91,7 @@ def detect(path: Path, source: str) -> str:
     if other:
         return other
     refuse_foreign(first_bytes(path, source), source)
-    raise _unknown(source, f"'{path.suffix}' is no ending of a known format")
+    raise _unknown(source, f"'{path.suffix}' is not the extension of a supported format")
 
 
 def _folder(path: Path, source: str) -> str:

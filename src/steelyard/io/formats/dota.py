@@ -31,7 +31,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def looks_like(path: Path) -> bool:
-    """Whether a folder holds such files: by a name of results, or by a line whose ninth word is no number."""
+    """Whether a folder holds such files: by a name of results, or by a line whose ninth word is not a number."""
     files = files_of(path)
     if any(file.name.startswith(RESULTS) for file in files):
         return True
@@ -56,7 +56,7 @@ def read(path: Path, source: str, side: str, reading: ReadOptions, like: Dataset
         wrong = next((file for file, named in zip(files, results, strict=True) if not named), None)
         if wrong is not None:
             raise InvalidValue(
-                "is no file of results", where=str(wrong), remedy="They are called Task1_{class}.txt, one per class."
+                "is not a file of results", where=str(wrong), remedy="They are called Task1_{class}.txt, one per class."
             )
         return _results(files, source)
     if side == "truth" and any(results):

@@ -56,7 +56,7 @@ def _block(lines: list[str], start: int, source: str) -> list[str]:
         elif lines[number][0] in " \t":
             key, colon, value = line.partition(":")
             if not colon:
-                raise InvalidSetting(f"'{line}' is no name of a class", where=where, remedy="Write '0: name'.")
+                raise InvalidSetting(f"'{line}' is not a class name", where=where, remedy="Write '0: name'.")
             _put(mapped, key, value, where)
         else:
             break
@@ -73,7 +73,7 @@ def _inline(text: str, where: str) -> list[str]:
     for part in parts:
         key, colon, value = part.partition(":")
         if not colon:
-            raise InvalidSetting(f"'{part}' is no name of a class", where=where, remedy="Write '0: name'.")
+            raise InvalidSetting(f"'{part}' is not a class name", where=where, remedy="Write '0: name'.")
         _put(mapped, key, value, where)
     return _in_order(mapped, where)
 

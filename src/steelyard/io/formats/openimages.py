@@ -2,7 +2,7 @@
 
 Boxes are fractions of the image, which no IoU depends on; with the pictures at hand they become pixels. By the
 hierarchy, boxes and labels that hold are copied to all classes above, and labels that do not hold to all below. The
-outermost node is no class. The files are read, not written.
+outermost node is not a class. The files are read, not written.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _numbers(table: Table, name: str) -> Array:
 
 
 def _flags(table: Table, name: str) -> Array:
-    """A flag is 1 where it holds; 0, and -1 for not known, are no group."""
+    """A flag is 1 where it holds; 0, and -1 for unknown, mean no group."""
     values = _numbers(table, name)
     wrong = np.flatnonzero(~np.isin(values, (-1, 0, 1)))
     if len(wrong):
@@ -137,7 +137,7 @@ def _hierarchy(path: Path) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[
         under = node.get("Subcategory", []) if isinstance(node, dict) else None
         if not isinstance(under, list) or not (isinstance(name, str) or outermost):
             raise InvalidValue(
-                "a node is no object with 'LabelName' and a list 'Subcategory'", where=str(path),
+                "a node is not an object with 'LabelName' and a list 'Subcategory'", where=str(path),
                 remedy="Give the hierarchy as OpenImages has it.",
             )  # fmt: skip
         if not outermost:

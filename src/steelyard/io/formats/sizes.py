@@ -143,7 +143,7 @@ def _marker(file: BinaryIO) -> int:
 
 
 def _orientation(tiff: bytes) -> int:
-    """The EXIF orientation, 1 where there is none or the block is broken: it is no reason to refuse a picture."""
+    """The EXIF orientation, 1 where there is none or the block is broken: that is not a reason to reject an image."""
     order = {b"II": "<", b"MM": ">"}.get(tiff[:2])
     if order is None:
         return 1

@@ -57,7 +57,7 @@ def read(path: Path, source: str, side: str = "", pixels: str = "inclusive") -> 
     counted = {"inclusive": "pixels counted from 1, the last one included", "edges": "edges, counted from 0"}
     notes = [f"Coordinates are read as {counted[pixels]}."]
     if parts:
-        notes.append(f"{parts} parts of objects (<part>) are left out: they are no objects.")
+        notes.append(f"{parts} parts of objects (<part>) are left out: they are not objects.")
     return gathered.dataset(source, "voc", side, notes=notes, by_file=True, by_name=True)
 
 

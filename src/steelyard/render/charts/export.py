@@ -62,11 +62,9 @@ def paper_of(
         raise UnknownName(f"there is no figure in the format '{wrong[0]}'", remedy=f"Choose {', '.join(FORMATS)}.")
     fine = plain.dpi if dpi is None else dpi
     if not FINENESS[0] <= fine <= FINENESS[1]:
-        raise OutOfRange(f"{fine} dots per inch are too few or too many", remedy="Choose from 72 to 2400, such as 300.")
+        raise OutOfRange(f"{fine} dots per inch are out of range", remedy="Choose from 72 to 2400, such as 300.")
     if font and not _FONT.fullmatch(font):
-        raise InvalidSetting(
-            f"'{font[:40]}' is no name of a font", remedy="Write its family, such as 'Times New Roman'."
-        )
+        raise InvalidSetting(f"'{font[:40]}' is not a font name", remedy="Write its family, such as 'Times New Roman'.")
     return Paper(named or FORMATS, _millimetres(width) if width else plain.width, fine, font or FONT)
 
 
@@ -78,7 +76,7 @@ def _millimetres(width: str | float) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(mm|cm|in|pt)", asked)
     if match is None:
         raise InvalidValue(
-            f"'{text[:40]}' is no width of a figure",
+            f"'{text[:40]}' is not a figure width",
             remedy=f"Write a length such as 85mm, 8.5cm, 3.35in or 241pt, or {', '.join(COLUMNS)}.",
         )
     length = float(match[1]) * UNITS[match[2]]
@@ -99,7 +97,7 @@ def file_name(name: str) -> str:
 
 
 def check_figures(**asked: Any) -> None:
-    """Raise where figures cannot be had so: before anything is worked out."""
+    """Raise if figures cannot be exported this way, before anything is computed."""
     paper_of(**asked)
     altair()
     vl_convert()

@@ -131,7 +131,7 @@ def _difference_figure(
     axis = f"{who} − {first}{', ' + measured_in if measured_in else ''}"
     return Figure(
         name, "intervals", title, columns, {"x": axis, "at": 0.0},
-        "The dashed line is no difference; the line through each point is its interval.",
+        "The dashed line marks zero difference; the line through each point is its interval.",
     )  # fmt: skip
 
 

@@ -35,7 +35,7 @@ from steelyard.render.page.tables import Cell, head_cell, number_cell, table
 from steelyard.render.runs import comparison_remarks, comparison_runs
 from steelyard.render.strips import difference_scales, group_of, scales_text, score_scales
 from steelyard.render.text import ARROWS, legend, undefined_remarks
-from steelyard.render.verdicts import flipped_text, paired_word, verdict_remarks
+from steelyard.render.verdicts import flipped_text, paired_word, verdict_remarks, verdict_text
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.score import Difference
 
@@ -125,7 +125,7 @@ def _page(lineup: Lineup) -> str:
 
 
 def _verdict(d: Difference) -> str:
-    return f'<span class="verdict {escape(d.verdict.split()[0])}">{escape(d.verdict)}</span>'
+    return f'<span class="verdict {escape(d.verdict.split()[0])}">{escape(verdict_text(d.verdict))}</span>'
 
 
 def _differences(lineup: Lineup, about: Mapping[str, Description], confidence: float | None) -> str:
@@ -158,7 +158,7 @@ def _differences(lineup: Lineup, about: Mapping[str, Description], confidence: f
         parts.append(table(f"{name} against {first}", heads, rows, kind="differences"))
     meaning = legend(d.better for d in comparisons[0].differences.values())
     parts.append(
-        f'<p class="legend">{escape(meaning)}. The dashed line in a strip is no difference. '
+        f'<p class="legend">{escape(meaning)}. The dashed line in a strip marks zero difference. '
         f"{escape(scales_text(scales))} p is that of a "
         f"{escape(flipped_text(comparisons[0]))}</p>"
     )

@@ -18,6 +18,7 @@ from steelyard.render.page.frame import Section, bullets, document, facts
 from steelyard.render.page.scores import definitions, term
 from steelyard.render.page.tables import Cell, head_cell, number_cell, table
 from steelyard.render.text import ARROWS, legend
+from steelyard.render.verdicts import verdict_text
 from steelyard.render.vlm import CONTROLS, groups, headline, own_question, remarks
 from steelyard.render.vlm_parts import effort_rows, slice_tables, tokens_text
 from steelyard.results.details import Example
@@ -108,7 +109,7 @@ def _prompts(score: VlmScore, scored: Sequence[PromptScore], about: Any, mark: s
 
 
 def _difference_rows(d: Difference) -> list[Cell]:
-    verdict = f'<span class="verdict {escape(d.verdict.split()[0])}">{escape(d.verdict)}</span>'
+    verdict = f'<span class="verdict {escape(d.verdict.split()[0])}">{escape(verdict_text(d.verdict))}</span>'
     return [
         number_cell(d.a.value, value_text(d.a.value, d.a.interval)),
         number_cell(d.b.value, value_text(d.b.value, d.b.interval)),

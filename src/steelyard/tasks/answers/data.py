@@ -7,7 +7,7 @@ Conventions
     what a person says of the reply, from 0 to 1.
     Predictions: `question`, `answer` (the reply), and optionally `outcome` ("ok", or why there is no answer), `judge`
     (what a judge says of the reply, from 0 to 1) and `logged:NAME` (a score that a harness gave).
-    A reply that is empty, or whose outcome is not "ok", is no answer: it is wrong in every accuracy, and counted.
+    A reply that is empty, or whose outcome is not "ok", is not an answer: it is wrong in every accuracy, and counted.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ def _listed(truth: Records) -> Records:
 
 
 def _texts_of(text: str, where: str) -> list[str]:
-    problem = InvalidValue(f"'{text[:40]}' is no list of texts", where=where, remedy='Write JSON: ["two", "2"].')
+    problem = InvalidValue(f"'{text[:40]}' is not a list of strings", where=where, remedy='Write JSON: ["two", "2"].')
     try:
         listed = json.loads(text) if text else []
     except (ValueError, RecursionError):
@@ -242,7 +242,8 @@ def _texts_of(text: str, where: str) -> list[str]:
 
 def choices_of(text: str, where: str) -> dict[str, str]:
     """The options of a multiple choice by letter."""
-    problem = InvalidSetting(f"'{text[:40]}' are no options", where=where, remedy='Write JSON: ["a cat", "a dog"].')
+    remedy = 'Write JSON: ["a cat", "a dog"].'
+    problem = InvalidSetting(f"'{text[:40]}' is not a list of options", where=where, remedy=remedy)
     try:
         given = json.loads(text)
     except (ValueError, RecursionError):

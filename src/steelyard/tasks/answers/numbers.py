@@ -72,7 +72,7 @@ class MeanAbsoluteError(_NumberError):
 
     $\mathrm{MAE} = \frac{1}{n} \sum_i |\hat y_i - y_i|$
 
-    A reply that is no number has no error: it is left out and counted.
+    A reply that is not a number has no error: it is left out and counted.
 
     Undefined when no number is answered by a number.
 
@@ -94,7 +94,7 @@ class Bias(_NumberError):
 
     $\mathrm{bias} = \frac{1}{n} \sum_i (\hat y_i - y_i)$
 
-    A reply that is no number is left out and counted.
+    A reply that is not a number is left out and counted.
 
     Undefined when no number is answered by a number.
 
@@ -118,7 +118,7 @@ class RootMeanSquaredError(_NumberError):
 
     $\mathrm{RMSE} = \sqrt{\frac{1}{n} \sum_i (\hat y_i - y_i)^2}$
 
-    A reply that is no number is left out and counted.
+    A reply that is not a number is left out and counted.
 
     Undefined when no number is answered by a number.
 
@@ -169,7 +169,7 @@ class CountError(_NumberError):
 
     $E = \frac{1}{n} \sum_i |\hat c_i - c_i|$
 
-    Over questions whose answer is a whole number from 0 up. A reply that is no number is left out and counted.
+    Over questions whose answer is a whole number from 0 up. A reply that is not a number is left out and counted.
 
     Undefined when no count is answered by a number.
 
@@ -217,7 +217,7 @@ class CountWithin(ShareOf):
 
     $W_k = \frac{1}{N} \sum_i [\,|\hat c_i - c_i| \le k\,]$
 
-    Over questions whose answer is a whole number from 0 up. A reply that is no number is wrong.
+    Over questions whose answer is a whole number from 0 up. A reply that is not a number is wrong.
 
     Undefined when no accepted answer is a whole number.
 
@@ -251,7 +251,7 @@ class CountExact(ShareOf):
 
     $W_0 = \frac{1}{N} \sum_i [\,\hat c_i = c_i\,]$
 
-    Over questions whose answer is a whole number from 0 up. A reply that is no number is wrong.
+    Over questions whose answer is a whole number from 0 up. A reply that is not a number is wrong.
 
     Undefined when no accepted answer is a whole number.
 

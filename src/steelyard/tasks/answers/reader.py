@@ -213,7 +213,7 @@ def _harness(file: Path, source: str) -> Iterator[Row]:
     names = list(table.columns)
     if "doc_id" not in names or "filtered_resps" not in names:
         raise InvalidValue(
-            "these are no samples of a harness", where=source, remedy="A line needs doc_id and filtered_resps."
+            "these are not samples of a harness", where=source, remedy="A line needs doc_id and filtered_resps."
         )
     filters = sorted({str(one) for one in table.columns["filter"].tolist()}) if "filter" in names else []
     if len(filters) > 1:

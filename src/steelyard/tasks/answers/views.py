@@ -75,7 +75,7 @@ TOOLS: dict[str, Tool[AnswerConventions]] = {
                 "vqa_texts": "Texts are processed even where all people say the same: \"Yes\" is right for \"yes\".",
                 "equal": "exact_match compares texts as they are, with case and blanks.",
                 "reader": "\"Yes.\" and \"Yes, there is\" are neither yes nor no.",
-                "neither": "A reply that is neither is no missed yes: recall and F1 do not see it.",
+                "neither": "A reply that is neither does not count as a missed yes: recall and F1 do not see it.",
                 "ratio": "It counts the true answers that are yes, whatever the model says.",
             },
             ("vqa", *TEXTS[:3], *YES_OR_NO),
@@ -93,7 +93,7 @@ TOOLS: dict[str, Tool[AnswerConventions]] = {
                 "vqa_stops": "The look-behind is spelt right there: \"3.\" is not \"3\".",
                 "equal": "Blanks inside a text stay as they are.",
                 "around": "\" north \" is right for \"north\".",
-                "reader": "Marks go as in VQA's rule: \"yes:\" is no yes.",
+                "reader": "Marks go as in VQA's rule: \"yes:\" does not count as yes.",
             },
             ("vqa", *TEXTS[:3], *YES_OR_NO[:4]),
             (

@@ -41,7 +41,7 @@ LEAST = 1e-6  # an IoU for the order of detections alone
 
 
 def check_shares(pairs: BoxPairs, why: str) -> None:
-    """Refuse scores that are no shares."""
+    """Raise if a score is not between 0 and 1."""
     score = np.asarray(pairs.prediction["score"])
     wrong = np.flatnonzero((score < 0) | (score > 1))
     if len(wrong):

@@ -312,7 +312,7 @@ class LogAverageMissRate(Metric):
 
     $\mathrm{LAMR} = \exp\!\Big( \frac{1}{9} \sum_{j=0}^{8} \ln \mathrm{MR}(10^{-2 + j/4}) \Big)$
 
-    The geometric mean of the miss rate at nine numbers of false positives an image, evenly spaced in the logarithm, as
+    The geometric mean of the miss rate at nine numbers of false positives per image, evenly spaced in the logarithm, as
     pedestrian detection reports it; the mean over classes that have truth. A miss rate below 1e-10 counts as that.
 
     Undefined when no class has truth.

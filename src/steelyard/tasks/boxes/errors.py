@@ -221,7 +221,7 @@ class ErrorCost(Metric):
     Undefined when no class has truth.
 
     Pros:
-    - Says where the next point of AP is to be had.
+    - Shows which errors cost the most AP.
 
     Cons:
     - Each is taken alone: repairing two kinds gives more or less than their sum.

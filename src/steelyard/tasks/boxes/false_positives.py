@@ -20,7 +20,7 @@ INFINITY = float("inf")
 
 @frozen
 class FalsePositivesPerImage(WorkingPoint):
-    r"""False positives an image: how many wrong detections a viewer sees.
+    r"""False positives per image: how many wrong detections a viewer sees.
 
     $\mathrm{FPPI} = \mathrm{FP} \;/\; \mathrm{images}$
 
@@ -34,7 +34,7 @@ class FalsePositivesPerImage(WorkingPoint):
     """
 
     name = "fppi"
-    title = "False positives an image"
+    title = "False positives per image"
     better = "lower"
     range = (0, INFINITY)
 

@@ -173,17 +173,17 @@ class AveragePrecision(_Averaged):
 
     $\mathrm{AP} = \frac{1}{K} \sum_k \int_0^1 p_k(r)\,dr$
 
-    Detections are taken from the highest score down; one is right where it finds a truth of its class, not found
-    before, with IoU at least `iou`. The kind says how the area is taken: `coco` (the default: 101 points of recall,
-    precision made falling), `voc` (the whole area under the falling curve), `voc11` (11 points) and `step` (the plain
-    sum of precision times the step in recall, equal scores being one step). With `ties=order` equal scores are taken
-    one by one, images in the order of their ids and detections in that of the input. `kind=loop` is `step` as the loop
-    `for i in range(1, n)` computes it: without the first step. `reduction=sum` adds the classes up instead of taking
-    their mean. `label` asks for one class; `rule=voc`
-    lets a detection try only the truth that it overlaps most, and `rule=dota` does so with IoU above `iou`, not at it.
-    `rule=openimages` is as `voc`, and detections that lie by `iou` of their area in a box of a group are one hit
-    together, with the best of their scores; by `rule=openimages_v2` they count neither way. `max_dets` is how many
-    detections of a class count in an image: by default COCO's cap for `kind=coco, rule=coco`, and no cap otherwise.
+    Detections are visited in order of decreasing score; one is a true positive if it matches an unmatched object of its
+    class with IoU of at least `iou`. `kind` sets how the area is computed: `coco` (the default: 101 recall points,
+    precision made monotonically decreasing), `voc` (the whole area under the monotone curve), `voc11` (11 points) or
+    `step` (the sum of precision times the step in recall, equal scores being one step). With `ties=order` equal scores
+    are visited one by one, images in the order of their ids and detections in input order. `kind=loop` is `step` as the
+    loop `for i in range(1, n)` computes it: without the first step. `reduction=sum` adds the classes up instead of
+    averaging them. `label` selects one class. With `rule=voc` a detection may match only the object that it overlaps
+    most; `rule=dota` is the same with IoU above `iou` instead of at least. `rule=openimages` is as `voc`, and all
+    detections with at least `iou` of their area inside a group box are one true positive together, with their best
+    score; with `rule=openimages_v2` they are ignored. `max_dets` is how many detections of a class count per image: by
+    default COCO's cap for `kind=coco, rule=coco`, and no cap otherwise.
 
     Undefined when no class has truth.
 

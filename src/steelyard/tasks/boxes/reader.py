@@ -192,7 +192,7 @@ def records_of_table(data: Any, schema: Schema, columns: Mapping[str, str], side
 
 
 def _unmasked(values: Any, where: str) -> Array:
-    """An array of an image; what lies below a mask is no value."""
+    """An array of an image; masked entries have no value."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         row = int(np.argwhere(np.ma.getmaskarray(values))[0][0])
         raise InvalidValue(f"row {row} of an array is masked", where=where, remedy="Leave masked rows out.")

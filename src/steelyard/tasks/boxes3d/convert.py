@@ -42,7 +42,7 @@ CLASSES = {
     "static_object.bicycle_rack": "bicycle_rack",
 }  # fmt: skip
 LONGEST = 1.5  # seconds from one box of a track to the next
-# What stands under a key, where that is no text: its kind, and how many of it an array has (0: any number).
+# The type under a key that does not hold text, and how many values an array has (0: any number).
 KINDS: dict[str, tuple[str, int | None]] = {
     "timestamp": ("a number", None), "num_lidar_pts": ("a number", None), "num_radar_pts": ("a number", None),
     "translation": ("a number", 3), "size": ("a number", 3), "rotation": ("a number", 4),
@@ -102,7 +102,7 @@ def _table(folder: Path, name: str, *needed: str) -> dict[str, Row]:
     with open_text(path, str(path)) as file:
         rows = parse_json(file.read(), str(path))
     if not isinstance(rows, list):
-        raise InvalidValue("is no list of rows", where=str(path), remedy="Give a table as nuScenes has it.")
+        raise InvalidValue("is not a list of rows", where=str(path), remedy="Give a table as nuScenes has it.")
     made: dict[str, Row] = {}
     for i, row in enumerate(rows):
         where = f"{path}, row {i}"

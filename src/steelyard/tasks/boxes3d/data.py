@@ -225,7 +225,7 @@ def _refuse_labels(records: Records, labels: list[str], code: Array, side: str, 
     if wrong.any():
         row = int(np.argmax(wrong))
         raise UnknownName(
-            f"'{labels[code[row]]}' is no class of nuScenes",
+            f"'{labels[code[row]]}' is not a nuScenes class",
             where=records.place(row),
             remedy=nearest(labels[code[row]], NUSCENES) + " Other classes: the option `classes=a,b`, or `rules=none`.",
         )
@@ -297,7 +297,7 @@ def _refuse_attributes(records: Records, rows: Array) -> None:
             row = int(np.argmax(wrong))
             known = [one for some in ATTRIBUTES.values() for one in some]
             given = names[code[row]]
-            what = f"attribute '{given}' is not one of {text}" if given in known else f"'{given}' is no attribute"
+            what = f"attribute '{given}' is not one of {text}" if given in known else f"'{given}' is not an attribute"
             raise InvalidValue(
                 what,
                 where=records.where(row, "attribute"),

@@ -184,7 +184,7 @@ def _kitti_error(fault: tuple[Any, ...], shown: str, side: str) -> InputError:
         return InvalidValue(text, where=where, remedy="Check the file.")
     if number >= 0:
         name = NUMBERS[number] if number < 13 else ("rotation_y", "score")[number - 13]
-        return InvalidNumber(f"'{text}' is no number", where=f"{where}, field '{name}'", remedy="Write a number.")
+        return InvalidNumber(f"'{text}' is not a number", where=f"{where}, field '{name}'", remedy="Write a number.")
     expected = 15 if side == "truth" else 16
     if side != "truth" and count == 15:
         return InvalidSetting("15 columns are truth; a result needs a 16th, the score", where=where, remedy="Add it.")
@@ -291,7 +291,7 @@ def _nuscenes_error(fault: tuple[Any, ...], source: str) -> InputError:
     name = sample.decode("utf-8", "replace")
     where = source + (f", sample '{name}'" if name else "") + (f", box {box}" if box >= 0 else "")
     if syntax:
-        return InvalidFile(f"{what} (byte {at})", where=where, remedy="It is no JSON.")
+        return InvalidFile(f"{what} (byte {at})", where=where, remedy="It is not JSON.")
     remedy = 'The file is {"meta": ..., "results": {sample: [box, ...]}}.'
     if key in _LIST:
         remedy = f"'{key}' is a list: {_LIST[key]}."

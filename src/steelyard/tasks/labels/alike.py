@@ -59,7 +59,7 @@ def _refuse_scores(truth: Array, prediction: Records) -> None:
     known = set(map(str, np.unique(truth).tolist() if truth.dtype.kind == "i" else truth.tolist()))
     if not any(map(_fraction, known)):
         raise UnknownName(
-            f"'{labels[row]}' is no label: it looks like a score",
+            f"'{labels[row]}' is not a label: it looks like a score",
             where=prediction.where(row, "label"),
             remedy="Scores go in a column 'score', probabilities in 'probability'.",
         )

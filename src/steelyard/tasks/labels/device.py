@@ -1,7 +1,7 @@
 """Labels counted on a device: how many rows there are of each pair of classes.
 
 Rows have no ids: row i of a batch's truth goes with row i of its predictions, and a row that comes twice counts twice.
-Few rows are kept too, in their order, since intervals of few rows are drawn row by row.
+Few rows are kept too, in their order, since intervals of few rows resample row by row.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _declared(options: Options) -> tuple[int, ...] | None:
     wrong = [name for name in names if not (is_whole(name) and str(int(name)) == name and int(name) < 1 << 24)]
     if wrong:
         raise InvalidNumber(
-            f"class '{wrong[0]}' is no whole number from 0 up", where=given.source,
+            f"class '{wrong[0]}' is not a non-negative whole number", where=given.source,
             remedy="A device counts whole numbers: declare the numbers that the tensors hold.",
         )  # fmt: skip
     if not 0 < len(names) <= MOST_IN_A_TABLE:
@@ -50,7 +50,7 @@ def _declared(options: Options) -> tuple[int, ...] | None:
 
 
 class LabelCounter(Counter):
-    """A matrix of counts, truth by prediction, with one more place for rows of which a label is no class."""
+    """A matrix of counts, truth by prediction, with one more place for rows of which a label is not a class."""
 
     def __init__(self, device: torch.device, classes: tuple[int, ...] | None) -> None:
         self.device, self.classes = device, classes
@@ -133,7 +133,7 @@ class LabelCounter(Counter):
             if said:
                 known = f"0 to {ROOM - 1:,}" if self.classes is None else f"the {self.size:,} that are declared"
                 raise UnknownName(
-                    f"{int(wrong.count):,} labels are no class: {said}", where=source,
+                    f"{int(wrong.count):,} labels are not a known class: {said}", where=source,
                     remedy=f"Classes are {known}; declare others with options={{'classes': ...}}.",
                 )  # fmt: skip
         if int(self.unready):

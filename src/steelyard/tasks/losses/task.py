@@ -1,7 +1,7 @@
 """Task `losses`: what a detector was trained with, as numbers of a report, image by image.
 
 Conventions
-    The unit is the image: images are drawn independently, the anchors of one are not.
+    The unit is the image: images are independent, the anchors of one image are not.
     A row of class has `target` in the truth, 0 or 1 or between, and `logit` in the predictions: one row for each anchor
     and class. A row of box has `value` on both sides: one row for each coordinate that is to be learned. Where a row is
     of one kind only, the cell of the other is empty. `item` names a row inside its image.
@@ -181,7 +181,7 @@ PREDICTION = Schema(
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> Pairs:
     """Join rows by image and item. A loss has no worst value, so a missing row cannot be given one."""
     if policy.missing == "worst":
-        raise Unsupported("missing='worst' cannot be had: a loss has no upper end", remedy="Choose error or skip.")
+        raise Unsupported("missing='worst' is not supported: a loss has no upper bound", remedy="Choose error or skip.")
     if "target" not in truth and "value" not in truth:
         raise MissingColumn(
             "there is neither a column 'target' nor 'value'", where=truth.source, remedy="Give one of them, or both."

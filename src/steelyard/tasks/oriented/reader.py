@@ -73,7 +73,7 @@ def records_of_json(data: Any, schema: Schema, side: str, source: str) -> BoxRec
     rows = _section(data, "annotations", source) if truth else data
     if not isinstance(rows, list):
         raise InvalidValue(
-            "results are no array",
+            "results are not an array",
             where=source,
             remedy="They are an array of objects with image_id, category_id, score.",
         )
@@ -162,7 +162,7 @@ def shape_columns(rows: Sequence[Mapping[str, Any]], source: str, word: str) -> 
         if not np.isfinite(numbers).all() or (numbers[:, 2:4] < 0).any():
             row = int(np.argmax(~np.isfinite(numbers).all(axis=1) | (numbers[:, 2:4] < 0).any(axis=1)))
             raise InvalidValue(
-                f"{numbers[row].tolist()} is no box", where=f"{source}, {word} {row}, key 'bbox'",
+                f"{numbers[row].tolist()} is not a box", where=f"{source}, {word} {row}, key 'bbox'",
                 remedy="Sizes are 0 or more, all numbers finite.",
             )  # fmt: skip
         numbers = corners_of(from_convention(numbers, "detectron2"))
@@ -322,7 +322,7 @@ def detect(path: Path, source: str) -> str:
     if suffix in (".xml", ".txt"):
         return "hrsc" if suffix == ".xml" else "dota"
     raise UnknownFormat(
-        f"'{path.suffix}' is no ending of a known format", where=source,
+        f"'{path.suffix}' is not the extension of a supported format", where=source,
         remedy="Set the option `format` to coco, dota, hrsc, yolo-obb or csv.",
     )  # fmt: skip
 

@@ -61,7 +61,7 @@ class Segments:
 
 
 def read_segments(records: Records, rows: Array) -> Segments:
-    """The segments of every pair; a row of -1 has none. What is no list of segments is an error that names the row."""
+    """The segments of every pair; a row of -1 has none. Raises with the row if a cell is not a list of segments."""
     there = np.flatnonzero(rows >= 0)
     try:
         columns, kinds = _columns(records, rows[there].tolist())

@@ -142,7 +142,7 @@ class Judged(QueryMetric):
 
     $\mathrm{judged@}k = \frac{1}{\min(k, n)} \sum_{i=1}^{k} [\,i \text{ is judged}\,]$
 
-    n is the number of documents retrieved; a negative relevance is no judgement. Where the share is low, the other
+    n is the number of documents retrieved; a negative relevance counts as unjudged. Where the share is low, the other
     metrics say little about this run.
 
     Undefined when no query has a judged document.

@@ -292,7 +292,7 @@ def _read_side(data: Any, schema: Schema, mapping: Mapping[str, str], side: str)
             return read_trec(path, shown, side)
         else:
             known = ", ".join([*READERS, ".npz", *(ending for ending in ENDINGS if ending)])
-            raise UnknownFormat(f"'{suffix}' is no format that can be read", where=shown, remedy=f"Known: {known}.")
+            raise UnknownFormat(f"'{suffix}' is not a supported format", where=shown, remedy=f"Known: {known}.")
     if is_embeddings(data):
         return to_embeddings(data, shown)
     if isinstance(data, Mapping) and isinstance(next(iter(data.values()), {}), Mapping):

@@ -270,7 +270,7 @@ def _refuse(pairs: MapPairs, scan: Scan, bad: Array, side: int) -> None:
     )
     more = f"; {images} images hold such values" if images > 1 else ""
     raise UnknownName(
-        f"{shown} at row {row}, column {column} ({pixels:,} pixels) is no class{more}",
+        f"{shown} at row {row}, column {column} ({pixels:,} pixels) is not a class{more}",
         where=pairs.place(at_pair, side),
         remedy=_remedy(pairs.labelling, value, side),
     )

@@ -38,7 +38,7 @@ def counter(options: Options, device: Any) -> MapCounter:
 
 
 class MapCounter(Counter):
-    """A matrix of counts for each image, truth by prediction, with places for what is ignored and what is no class."""
+    """A matrix of counts per image, truth by prediction, with places for ignored pixels and for unknown values."""
 
     def __init__(self, device: torch.device, known: Labelling, ids: tuple[int, ...], rules: ScoreRules) -> None:
         self.device, self.known, self.classes, self.rules = device, known, len(ids), rules
@@ -107,7 +107,7 @@ class MapCounter(Counter):
         return (self.rules.note,) if self.rules.note else ()
 
     def _placed(self, values: torch.Tensor, side: int) -> torch.Tensor:
-        """Places of values; the last for what is no class."""
+        """Places of values; the last is for values that are not a class."""
         table = self._places[side]
         inside = (values >= 0) & (values < len(table))
         return torch.where(inside, table[torch.where(inside, values, 0)], self.shape[side] - 1)
@@ -130,7 +130,9 @@ class MapCounter(Counter):
             if values and (side == 0 or self.known.unknown == "error"):
                 more = "ignore it, or relabel it" if side == 0 else "options={'unknown': 'wrong'} counts it as wrong"
                 raise ShapeMismatch(
-                    f"{int(wrong.count):,} pixels are no class: value {values}", where=source, remedy=f"Or {more}."
+                    f"{int(wrong.count):,} pixels are not of a known class: value {values}",
+                    where=source,
+                    remedy=f"Or {more}.",
                 )
         if int(self.unready):
             raise InvalidNumber(

@@ -40,7 +40,7 @@ OPTIONS = (
     Option("ignore", "numbers", "values of the truth that count nowhere, such as 255", sides=False, metavar="VALUES"),
     Option("shift", "number", "what is added to every value, such as -1; truth.shift and prediction.shift for one side",
            metavar="NUMBER"),
-    Option("reduce_zero", "choice", "0 is no class and class k stands as k + 1: in the truth, or in both",
+    Option("reduce_zero", "choice", "0 is not a class and class k is stored as k + 1: in the truth, or in both",
            default="no", choices=("no", "truth", "both"), sides=False),
     Option("relabel", "ids", "values that mean a class, as VALUE=CLASS or VALUE=ignore: a list, or a file with one per "
            "line; other values have no class", column="entry", metavar="FILE"),
@@ -94,8 +94,8 @@ def labelling_of(options: Options) -> Labelling:
     names = _listed(options.of("names"))
     classes = options.of("classes")
     if classes is not None and (classes != int(classes) or (names and len(names) != classes)):
-        what = f"{len(names)} names" if names else "no whole number"
-        raise InvalidSetting(f"option classes: {classes:g}, and {what}", remedy="Give as many as there are names.")
+        what = f"does not match the {len(names)} names" if names else "is not a whole number"
+        raise InvalidSetting(f"option classes: {classes:g} {what}", remedy="Give as many as there are names.")
     ids = preset.ids
     tables = list(preset.tables)
     if names or classes is not None:
@@ -165,7 +165,7 @@ def _listed(records: Any) -> tuple[str, ...]:
 
 def _whole(value: float, name: str) -> int:
     if value != int(value):
-        raise InvalidNumber(f"option {name}: {value:g} is no whole number", remedy="Values of maps are whole.")
+        raise InvalidNumber(f"option {name}: {value:g} is not a whole number", remedy="Values of maps are whole.")
     return int(value)
 
 
@@ -188,7 +188,7 @@ def _palette(given: Any) -> dict[str, int]:
                 raise ValueError
         except ValueError:
             raise InvalidValue(
-                f"'{line}' is no colour", where="option palette", remedy="Example: road=804080."
+                f"'{line}' is not a colour", where="option palette", remedy="Example: road=804080."
             ) from None
         value = rgb[0] + 256 * rgb[1] + 65536 * rgb[2]
         if value in colours.values():

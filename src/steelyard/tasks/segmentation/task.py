@@ -3,7 +3,7 @@
 Conventions
     The unit is the image. A record is an image and its map: a folder's file, or an array. Pixels that the truth ignores
     count nowhere. A predicted value that no class has is an error, or wrong (`unknown=wrong`); it is never left out.
-    Counts are of whole pixels. Pixels are not independent, so intervals are drawn over images.
+    Counts are of whole pixels. Pixels are not independent, so intervals resample images.
 
 Metrics
     `miou` and its family, by data set or by image; `mbiou` and `boundary_f1` for outlines.

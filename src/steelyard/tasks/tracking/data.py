@@ -5,8 +5,8 @@ Conventions
     `y`, `right`, `bottom`), or a `mask`; `label` where there are several classes, `score` in predictions.
     A row with a sequence and nothing else says that nothing is there. Rows may stand in any order; inside a frame their
     order decides between equally good pairings, as in the reference.
-    In the truth `ignore` marks a region: what was found there and fits no truth does not count. `flag` 0 marks a row of
-    a benchmark that is not scored. `frames` is the length of the sequence; else it ends with its last row.
+    In the truth `ignore` marks a region: detections there that match no truth do not count. `flag` 0 means that the
+    benchmark does not score the row. `frames` is the length of the sequence; else it ends with its last row.
     `benchmark` takes out what a benchmark takes out before it scores: see `ROLES`.
 """
 

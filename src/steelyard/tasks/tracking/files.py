@@ -136,7 +136,7 @@ def read_mot(text: bytes, source: str, reading: TrackReadOptions) -> SequenceRow
 
 
 def _no_whole(values: Array) -> Array:
-    """Which numbers are no whole ones, or too large to tell from the next."""
+    """Which numbers are not whole, or too large to be exact."""
     return np.asarray(~((values == np.floor(values)) & (np.abs(values) < LARGEST)))
 
 
@@ -306,7 +306,7 @@ def _number(text: str, what: str, where: str) -> float:
 
 
 def read_cvat(text: bytes, source: str, reading: TrackReadOptions) -> SequenceRows:
-    """CVAT for video 1.1: the boxes of each track. One that is outside is no box; nothing is interpolated."""
+    """CVAT for video 1.1: the boxes of each track. A box marked outside is skipped; nothing is interpolated."""
     root = parse_xml(text, source)
     if root.name != "annotations" or (root.find("track") is None and root.find("image") is not None):
         raise InvalidValue("holds no tracks", where=source, remedy="Export it as 'CVAT for video 1.1'.")

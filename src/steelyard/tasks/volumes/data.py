@@ -335,7 +335,7 @@ def regions_of(text: str | None) -> dict[str, tuple[int, ...]]:
                 raise ValueError
         except ValueError:
             raise InvalidSetting(
-                f"option regions: '{part.strip()}' is no structure", remedy="Example: WT=1,2,3; ET=3."
+                f"option regions: '{part.strip()}' is not a valid region", remedy="Example: WT=1,2,3; ET=3."
             ) from None
         regions[name] = values
     return regions

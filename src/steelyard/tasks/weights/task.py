@@ -1,7 +1,7 @@
 """Task `weights`: the grams of each food item, dish by dish.
 
 Conventions
-    The unit is the dish: dishes are drawn independently, items inside one are not.
+    The unit is the dish: dishes are independent, items of one dish are not.
     Columns: `dish`, `item`, `weight` in grams. Without an `item` column each dish is one row.
     `complete` (truth, optional) is false where a dish is only partly annotated; `sample_weight` (truth, optional) is
     the user's own weight of a dish.
