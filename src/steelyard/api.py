@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from steelyard.core import catalogue
 from steelyard.core.deprecated import warn_renamed
-from steelyard.core.errors import Conflict, InvalidValue
+from steelyard.core.errors import Conflict, InvalidSpec, InvalidValue
 from steelyard.core.metric import Metric
 from steelyard.core.request import NOT_OF_READING, Metrics, Request, Settings, takes_settings
 from steelyard.core.state import State
@@ -262,7 +262,7 @@ def score(task: str, truth: Any, predictions: Any, metric: str | Metric, **setti
     settings["confidence"] = None
     scores = evaluate(task, truth, predictions, [metric], **settings).scores
     if len(scores) != 1:
-        raise InvalidValue(f"'{metric}' is {len(scores)} numbers", remedy="Ask for one, or call evaluate.")
+        raise InvalidSpec(f"'{metric}' is {len(scores)} numbers", remedy="Ask for one, or call evaluate.")
     return float(next(iter(scores.values())))
 
 

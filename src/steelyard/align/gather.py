@@ -21,7 +21,7 @@ from steelyard.align.codes import codes
 from steelyard.align.rankings import as_rankings, unfolded
 from steelyard.align.unit_digest import unit_digests
 from steelyard.core.embeddings import Embeddings
-from steelyard.core.errors import DuplicateKey, InvalidValue, MissingColumn, Unsupported
+from steelyard.core.errors import Conflict, DuplicateKey, MissingColumn, Unsupported
 from steelyard.core.frozen import frozen
 from steelyard.core.rankings import Rankings
 from steelyard.core.records import Array, BoxRecords, Records, as_object, factorize
@@ -175,7 +175,7 @@ class _SideBatches:
                 )
             odd = set(part.columns) ^ set(first.columns)
             if odd:
-                raise InvalidValue(
+                raise MissingColumn(
                     f"column '{min(odd)}' is given in some batches only", remedy="Give it in all, or in none."
                 )
         others = set.intersection(*(set(part.other) for part in parts))
@@ -249,7 +249,7 @@ def _classes(parts: Sequence[Records]) -> tuple[Array | None, tuple[str, ...]]:
     for part in listed:
         for label, name in zip(part.labels.tolist() if part.labels is not None else [], part.label_names, strict=False):
             if shown.setdefault(str(label), name) != name:
-                raise InvalidValue(
+                raise Conflict(
                     f"class '{label}' is called '{shown[str(label)]}' and '{name}'", remedy="Name each class alike."
                 )
     return labels, tuple(shown.get(str(label), "") for label in labels.tolist()) if shown else ()

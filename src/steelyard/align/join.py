@@ -7,15 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.align.codes import codes
-from steelyard.core.errors import (
-    DuplicateKey,
-    InputError,
-    InvalidSetting,
-    InvalidValue,
-    MissingColumn,
-    Unmatched,
-    nearest,
-)
+from steelyard.core.errors import DuplicateKey, InputError, InvalidSetting, MissingColumn, Unmatched, nearest
 from steelyard.core.pairs import Array, Coverage, Pairs
 from steelyard.core.records import Records, UnfilledRecords, constant_in_unit, distinct_values
 from steelyard.core.task import Policy
@@ -151,7 +143,7 @@ def _one_sided(
 ) -> InputError:
     row = int(rows.min())
     share = f"{len(rows)} of {len(records)} rows of the {here} have no {there}"
-    return InvalidValue(
+    return Unmatched(
         f"{share} in {other}; the first is {_named(records, key, row)}",
         where=records.place(row),
         remedy=f"Add them, or choose {choice}.",

@@ -14,10 +14,12 @@ from steelyard.align.join import check_policy
 from steelyard.core.errors import (
     DuplicateKey,
     EmptyCell,
+    InvalidNumber,
     InvalidText,
     InvalidValue,
     MissingColumn,
     TooLarge,
+    Unmatched,
     first_few,
     nearest,
 )
@@ -230,7 +232,7 @@ def _number(value: Any, where: str) -> float:
         number = math.nan
     if not math.isfinite(number):
         shown = str(value) if not isinstance(value, int) or abs(value) < 1 << 64 else "an integer of so many digits"
-        raise InvalidValue(f"'{shown[:40]}' is not allowed here", where=where, remedy="It must be a finite number.")
+        raise InvalidNumber(f"'{shown[:40]}' is not allowed here", where=where, remedy="It must be a finite number.")
     return number
 
 
@@ -242,7 +244,7 @@ def _refuse_one_sided(truth: Rankings, run: Rankings, missing: Array, extra: Arr
         if wanted != "error" or not mask.any():
             continue
         choice = "`missing='worst'` or `missing='skip'`" if side is truth else "`extra='skip'`"
-        raise InvalidValue(
+        raise Unmatched(
             f"{mask.sum()} of {len(mask)} queries {words} {other.source}: "
             f"{first_few(sorted(side.queries[mask].tolist()))}",
             where=side.source,

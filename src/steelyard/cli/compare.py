@@ -25,7 +25,7 @@ from steelyard.cli.options import (
     split_runs,
     task_argument,
 )
-from steelyard.core.errors import Conflict, InvalidSetting
+from steelyard.core.errors import Conflict, InvalidSetting, MissingData
 from steelyard.core.request import ADJUSTMENTS
 from steelyard.results.comparison import Lineup
 
@@ -154,7 +154,7 @@ def compare(
         from steelyard.gating.stored import compare_stored
 
         if superiority:
-            raise InvalidSetting(
+            raise MissingData(
                 "--superiority needs what each model scores on each unit, which stored results do not hold",
                 remedy="Give the truth and both predictions.",
             )

@@ -25,7 +25,7 @@ from steelyard.cli.options import (
     task_argument,
 )
 from steelyard.cli.shards import are_shards, evaluate_shards, shard_options, work_folder
-from steelyard.core.errors import Conflict, MissingData
+from steelyard.core.errors import Conflict, Unsupported
 from steelyard.core.progress import advance
 from steelyard.core.request import CORRECTIONS
 
@@ -195,11 +195,11 @@ def evaluate(
     with ExitStack() as held:
         if sharded or are_shards(truth, predictions):
             if proxy:
-                raise MissingData("--proxy needs all data in one place", remedy="Evaluate one file.")
+                raise Unsupported("--proxy needs all data in one place", remedy="Evaluate one file.")
             if says_dialect():
                 raise Conflict("--delimiter and --decimal are for single files", remedy="Convert the files first.")
             if explain:
-                raise MissingData("--explain needs all data in one place", remedy="Evaluate one file.")
+                raise Unsupported("--explain needs all data in one place", remedy="Evaluate one file.")
             folder = held.enter_context(work_folder(work))  # units, tables and figures are made from what lies there
             report = evaluate_shards(
                 task, truth, predictions, named, engine=engine or "local", address=address, workers=workers,

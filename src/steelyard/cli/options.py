@@ -228,7 +228,7 @@ def keep_old_look(ctx: click.Context, param: click.Parameter, value: Any) -> Non
     """Take the formats of figures by the option's old name."""
     if value is not None:
         if "formats" in ctx.meta.get(_LOOK, {}):
-            raise DuplicateKey("--format and --figure-format both name the figures' formats", remedy="Give the latter.")
+            raise Conflict("--format and --figure-format both name the figures' formats", remedy="Give the latter.")
         say("--format is deprecated for figures: write --figure-format.", err=True)
         ctx.meta.setdefault(_LOOK, {})["formats"] = value
 
@@ -361,7 +361,7 @@ def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
     if _WEIGHT in ctx.meta:
         name = _weight_name(str(ctx.params["task"]))
         if {name, f"truth.{name}"} & mapping.keys():
-            raise DuplicateKey("--weight and --map both name the weights", remedy="Give one of them.")
+            raise Conflict("--weight and --map both name the weights", remedy="Give one of them.")
         mapping[f"truth.{name}"] = ctx.meta[_WEIGHT]
     return mapping
 

@@ -12,16 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from steelyard.core import registry
-from steelyard.core.errors import (
-    DuplicateKey,
-    InputError,
-    InvalidSpec,
-    InvalidValue,
-    UnknownMetric,
-    UnknownTask,
-    nearest,
-    nearest_of,
-)
+from steelyard.core.errors import DuplicateKey, InputError, InvalidSpec, UnknownMetric, UnknownTask, nearest, nearest_of
 from steelyard.core.metric import Metric, spec_aliases, spec_name
 from steelyard.core.sample import Sample, find_sample
 from steelyard.core.spec import Call, folded, parse_spec, render_value
@@ -217,7 +208,7 @@ def _spelled(call: Call, task: Task) -> Call:
         raise UnknownMetric(f"task '{task.name}' has no metric '{call.name}'", remedy=_suggestion(call.name, task))
     if len(specs) > 1:
         listed = f"{', '.join(specs[:-1])} or {specs[-1]}"
-        raise InvalidValue(f"'{call.name}' can mean {listed} in task '{task.name}'", remedy="Write one of these names.")
+        raise InvalidSpec(f"'{call.name}' can mean {listed} in task '{task.name}'", remedy="Write one of these names.")
     meant = parse_spec(specs[0])
     own = meant.settings.keys() & call.settings.keys()
     if (meant.values and call.values) or (meant.at is not None and call.at is not None) or own:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.core.errors import InvalidValue
+from steelyard.core.errors import OutOfRange
 from steelyard.core.frozen import frozen
 from steelyard.core.records import Array
 
@@ -90,7 +90,7 @@ def at_recalls(falling: Array, objects: float, points: int) -> Array:
 def binned(scores: Array, bins: int) -> Array:
     """The bin of each score from 0 to 1: 0 for the highest."""
     if len(scores) and not (scores.min() >= 0 and scores.max() <= 1):
-        raise InvalidValue(
+        raise OutOfRange(
             f"scores from {scores.min():g} to {scores.max():g} are not all between 0 and 1",
             remedy="The approximate mode needs such; leave it out, or rescale the scores.",
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.core.errors import InvalidValue, MissingKey
+from steelyard.core.errors import InvalidNumber, InvalidValue, MissingKey
 from steelyard.core.numerals import is_whole
 
 
@@ -27,7 +27,7 @@ def json_whole(value: Any, key: str, where: str) -> int:
         return int(value)
     if isinstance(value, str) and is_whole(value, 18, signed=True):
         return int(value)
-    raise InvalidValue(f"'{key}' is {_shown(value)}", where=where, remedy="It must be a whole number.")
+    raise InvalidNumber(f"'{key}' is {_shown(value)}", where=where, remedy="It must be a whole number.")
 
 
 def _shown(value: Any) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import Incompatible, InvalidValue
+from steelyard.core.errors import Conflict, Incompatible
 from steelyard.core.frozen import frozen
 from steelyard.core.numerals import is_whole
 
@@ -60,7 +60,7 @@ class Axis:
         for part in parts:
             for label, name in zip(part.ids, part.shown, strict=True):
                 if shown.setdefault(str(label), name) != name:
-                    raise InvalidValue(
+                    raise Conflict(
                         f"class '{label}' is called '{shown[str(label)]}' and '{name}'", remedy="Name each class alike."
                     )
         named = any(part.names for part in parts)

@@ -32,15 +32,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from steelyard.core.errors import (
-    DuplicateKey,
-    InputError,
-    InvalidNumber,
-    InvalidResult,
-    MissingFile,
-    TooLarge,
-    UnreadableFile,
-)
+from steelyard.core.errors import DuplicateKey, InputError, InvalidNumber, MissingFile, TooLarge, UnreadableFile
 
 if TYPE_CHECKING:
     from zipfile import ZipInfo
@@ -298,7 +290,7 @@ class Archive:
 
 def _broken(error: Exception, where: str) -> InputError:
     text = "it is encrypted" if "password required" in str(error) else str(error).splitlines()[0] if str(error) else ""
-    return InvalidResult(f"cannot be unpacked: {text or 'it is damaged'}", where=where, remedy="Is the file whole?")
+    return UnreadableFile(f"cannot be unpacked: {text or 'it is damaged'}", where=where, remedy="Is the file whole?")
 
 
 @contextmanager

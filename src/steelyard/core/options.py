@@ -13,7 +13,7 @@ from dataclasses import field
 from typing import Any, Literal
 
 from steelyard.core import registry
-from steelyard.core.errors import Conflict, InvalidNumber, InvalidSetting, OutOfRange, nearest
+from steelyard.core.errors import Conflict, InvalidNumber, InvalidSetting, OutOfRange, UnknownName, nearest
 from steelyard.core.frozen import frozen
 
 SIDES = ("truth", "prediction")
@@ -96,7 +96,7 @@ def find_option(declared: Sequence[Option], key: str, task: str) -> Option:
     if chosen is None or (dot and side not in SIDES):
         known = [option.name for option in declared]
         remedy = nearest(name, known) if known else "It takes none."
-        raise InvalidSetting(f"task '{task}' has no option '{key}'", remedy=remedy)
+        raise UnknownName(f"task '{task}' has no option '{key}'", remedy=remedy)
     if dot and not chosen.sides:
         raise Conflict(f"option {chosen.name} is for both sides at once", remedy=f"Write {chosen.name}=...")
     return chosen

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
-from steelyard.core.errors import InvalidValue
+from steelyard.core.errors import DuplicateKey, InvalidValue
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -43,7 +43,7 @@ def load(group: str, name: str, type_: type[T], what: str) -> T:
     points = plugins(group)[name]
     if len(points) > 1:
         packages = " and ".join(package(point) for point in points)
-        raise InvalidValue(f"{what} '{name}' is claimed by {packages}", remedy="Remove one of them.")
+        raise DuplicateKey(f"{what} '{name}' is claimed by {packages}", remedy="Remove one of them.")
     (point,) = points
     try:
         thing = point.load()

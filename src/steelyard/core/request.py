@@ -9,16 +9,7 @@ from dataclasses import MISSING, field, fields, replace
 from numbers import Integral, Real
 from typing import Any, Literal, TypedDict, TypeVar
 
-from steelyard.core.errors import (
-    Conflict,
-    InvalidSetting,
-    InvalidValue,
-    MissingColumn,
-    OutOfRange,
-    UnknownMetric,
-    UnknownName,
-    nearest,
-)
+from steelyard.core.errors import Conflict, InvalidSetting, InvalidSpec, MissingData, OutOfRange, Unsupported, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.plan import WeightPlan
@@ -106,7 +97,7 @@ class RunDesign:
                     f"like='{like}' is not a known preset", remedy=f"Choose one of: {', '.join(LIKE)}."
                 )
             if runs != "readers" or df is not None or cov is not None:
-                raise InvalidSetting(
+                raise Conflict(
                     f"like='{like}' sets the covariance and the degrees of freedom of readers",
                     remedy="Use it with runs='readers', without df and cov.",
                 )
@@ -123,7 +114,7 @@ class RunDesign:
                     f"{name}={value!r} is not a valid choice", remedy=f"Choose {' or '.join(choices)}."
                 )
         if cov == "delong" and runs == "annotators":
-            raise InvalidSetting(
+            raise Conflict(
                 "cov='delong' needs one truth for all runs, and annotators have a truth each", remedy="Leave cov out."
             )
         return cls(
@@ -220,9 +211,7 @@ class Request:
         given = {"pair_runs": pair_runs or None, "fixed": fixed, "df": df, "cov": cov, "like": like}
         for name, value in given.items():
             if value is not None:
-                raise InvalidSetting(
-                    f"{name} is only for several runs", remedy="Say what they are, such as runs='seeds'."
-                )
+                raise Conflict(f"{name} is only for several runs", remedy="Say what they are, such as runs='seeds'.")
         return self
 
     def check(self) -> None:
@@ -234,13 +223,13 @@ class Request:
         ):
             if (value is not None or name != "confidence") and not isinstance(value, kind):
                 said = "a number" if kind is Real else "a whole number"
-                raise InvalidValue(f"{name} is {value!r}", remedy=f"It must be {said}.")
+                raise InvalidSetting(f"{name} is {value!r}", remedy=f"It must be {said}.")
         for name in ("missing", "extra", "adjust", "sequence", "judge_correction"):
             if getattr(self, name) is not None and not isinstance(getattr(self, name), str):
-                raise InvalidValue(f"{name} is {getattr(self, name)!r}", remedy="Give a text.")
+                raise InvalidSetting(f"{name} is {getattr(self, name)!r}", remedy="Give a text.")
         for name in ("save_draws", "save_influences", "superiority"):
             if not isinstance(getattr(self, name), bool):
-                raise InvalidValue(f"{name} is {getattr(self, name)!r}", remedy="It is True or False.")
+                raise InvalidSetting(f"{name} is {getattr(self, name)!r}", remedy="It is True or False.")
         if self.confidence is not None and not 0 < self.confidence < 1:
             raise OutOfRange(
                 f"a confidence of {self.confidence:g} is not between 0 and 1", remedy="For 95 % write 0.95."
@@ -268,7 +257,7 @@ class Request:
         for name in ("cluster", "strata"):
             column = getattr(self, name)
             if column is not None and not (isinstance(column, str) and column):
-                raise InvalidValue(f"{name} is {column!r}", remedy="Give the name of a column as a text.")
+                raise InvalidSetting(f"{name} is {column!r}", remedy="Give the name of a column as a text.")
         if self.sequence is not None:
             self._check_sequence()
         check_tags(self.tags)
@@ -285,7 +274,7 @@ class Request:
         if self.label_probability is not None:
             self._check_label_probability()
         if self.judge_correction != "difference" and self.proxy is None:
-            raise UnknownName("there is no judge to correct", remedy="Give its labels as the proxy.")
+            raise MissingData("there is no judge to correct", remedy="Give its labels as the proxy.")
         if self.seed < 0:
             raise OutOfRange(f"the seed {self.seed} is negative", remedy="Choose a whole number from 0 up.")
         if self.seed >= 1 << 63:
@@ -310,18 +299,16 @@ class Request:
                 f"'{self.sequence}' is not a known sequence", remedy=f"Choose one of: {', '.join(SEQUENCES)}."
             )
         if self.confidence is None:
-            raise InvalidSetting(
+            raise Conflict(
                 "without intervals there is no sequence", remedy="Leave `confidence=None` out, or `sequence`."
             )
         if self.superiority:
             raise Conflict("superiority cannot be combined with a sequence", remedy="Leave one of them out.")
         if self.cluster is not None or self.strata is not None or self.proxy is not None:
-            raise InvalidSetting(
-                "a sequence of clusters, strata or a proxy is not known", remedy="Leave one of them out."
-            )
+            raise Unsupported("a sequence of clusters, strata or a proxy is not known", remedy="Leave one of them out.")
         shares = [spec for spec, size in self.margin.items() if str(size).strip().endswith("%")]
         if shares:
-            raise InvalidSetting(
+            raise Unsupported(
                 f"the margin of '{shares[0]}' is a share, which a sequence does not know", remedy="Give it as a number."
             )
 
@@ -381,7 +368,7 @@ def _listed(metrics: Metrics) -> tuple[str | Metric, ...] | None:
     listed = (metrics,) if isinstance(metrics, Metric) else _several(metrics, "metrics")
     for name in listed:
         if not isinstance(name, str | Metric):
-            raise UnknownMetric(f"{name!r} is not a metric", remedy="Give its spec as a text, such as 'mae'.")
+            raise InvalidSpec(f"{name!r} is not a metric", remedy="Give its spec as a text, such as 'mae'.")
     return listed
 
 
@@ -390,7 +377,7 @@ def crossed_columns(given: Any) -> tuple[str, ...]:
     split = given.split(",") if isinstance(given, str) else ()
     columns = tuple(name.strip() for name in split) or (tuple(given) if isinstance(given, Sequence) else ())
     if not columns or not all(isinstance(name, str) and name for name in columns):
-        raise MissingColumn(f"{given!r} names no column to slice by", remedy="Give names of columns as texts.")
+        raise InvalidSetting(f"{given!r} names no column to slice by", remedy="Give names of columns as texts.")
     return columns
 
 

@@ -21,7 +21,7 @@ import unicodedata
 from dataclasses import field
 from typing import Any
 
-from steelyard.core.errors import InputError, InvalidSpec, InvalidValue, TooLarge, UnknownMetric
+from steelyard.core.errors import InputError, InvalidSpec, TooLarge
 from steelyard.core.frozen import frozen
 
 _TOKEN = re.compile(
@@ -49,7 +49,7 @@ class Range:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.start) and math.isfinite(self.stop) and self.step > 0 and self.stop >= self.start):
-            raise InvalidValue(
+            raise InvalidSpec(
                 f"'{self.start}:{self.stop}:{self.step}' is not a range",
                 remedy="Write START:STOP or START:STOP:STEP with START <= STOP and STEP > 0.",
             )
@@ -152,7 +152,7 @@ class _Parser:
 
     def error(self, why: str) -> InputError:
         shown = self.text if len(self.text) <= 80 else self.text[:77] + "..."
-        return UnknownMetric(f"'{shown}' is not a metric spec: {why}", remedy="Example: map(iou=0.5:0.95).")
+        return InvalidSpec(f"'{shown}' is not a metric spec: {why}", remedy="Example: map(iou=0.5:0.95).")
 
     def peek(self, mark: str = "") -> bool:
         if self.next >= len(self.tokens):

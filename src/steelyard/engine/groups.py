@@ -13,16 +13,7 @@ import numpy as np
 
 from steelyard.core.counts import count_text
 from steelyard.core.draws import unit_keys
-from steelyard.core.errors import (
-    Conflict,
-    EmptyCell,
-    InputError,
-    InvalidSetting,
-    MissingColumn,
-    Unsupported,
-    first_few,
-    nearest,
-)
+from steelyard.core.errors import Conflict, EmptyCell, InputError, MissingColumn, Unmatched, first_few, nearest
 from steelyard.core.pairs import Array, Countable
 from steelyard.core.records import as_object
 from steelyard.core.request import Request
@@ -64,7 +55,7 @@ def check_nested(units: Units, request: Request) -> None:
     seen: dict[str, str] = {}
     for cluster, stratum in zip(units.cluster.tolist(), units.stratum.tolist(), strict=True):
         if seen.setdefault(cluster, stratum) != stratum:
-            raise Unsupported(
+            raise Conflict(
                 f"{request.cluster} '{cluster}' lies in two strata, '{seen[cluster]}' and '{stratum}' of "
                 f"'{request.strata}'",
                 remedy="A cluster must lie in one stratum: name a wider column as strata, or leave `strata` out.",
@@ -111,7 +102,7 @@ def unit_column(task: Task, pairs: Any, name: str, option: str) -> Array:
             )
     lacking = [str(unit) for unit, text in zip(pairs.units.tolist(), groups.tolist(), strict=True) if text is None]
     if lacking:
-        raise InvalidSetting(
+        raise Unmatched(
             f"{task.unit} '{lacking[0]}' has no row that says its '{name}', which `{option}` names" + _more(lacking),
             where=truth.source,
             remedy=f"Give every {task.unit} a row with one.",

@@ -12,7 +12,17 @@ import numpy as np
 
 from steelyard.core import catalogue
 from steelyard.core.counts import count_text
-from steelyard.core.errors import Conflict, EmptyCell, InvalidValue, Unsupported, first_few, nearest
+from steelyard.core.errors import (
+    Conflict,
+    EmptyCell,
+    EmptyInput,
+    InvalidValue,
+    UnknownName,
+    Unmatched,
+    Unsupported,
+    first_few,
+    nearest,
+)
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.request import Correction, Request
@@ -278,7 +288,7 @@ def _places(task: Task, labelled: State, every: State, data: Judged, part: str =
     lacking = [unit for unit in units if unit not in place]
     truth, proxy = data.labelled.truth.source, data.every.truth.source
     if lacking and part:
-        raise Unsupported(
+        raise Unmatched(
             f"{task.unit} '{lacking[0]}' of {truth} lies in slice '{part}', and in another one by the proxy",
             where=proxy,
             remedy="Give both the same columns to slice by.",
@@ -286,7 +296,7 @@ def _places(task: Task, labelled: State, every: State, data: Judged, part: str =
     if lacking:
         none = len(lacking) == len(units)
         more = f" ({len(lacking)} of {len(units)} are so: {first_few(lacking)})" if len(lacking) > 1 else ""
-        raise Unsupported(
+        raise Unmatched(
             f"no {task.unit} of {truth} is in the proxy"
             if none
             else f"{task.unit} '{lacking[0]}' of {truth} has truth and no proxy{more}",
@@ -311,7 +321,7 @@ def _check_clusters(task: Task, request: Request, labelled: Units, judged: Units
     where = data.every.truth.source
     for unit, own, by_proxy in zip(labelled.ids, labelled.cluster, judged.cluster, strict=True):
         if own != by_proxy:
-            raise Unsupported(
+            raise Conflict(
                 f"{task.unit} '{unit}' is of {request.cluster} '{own}' by the truth, and of '{by_proxy}' by the proxy",
                 where=where,
                 remedy="Give both the same column.",
@@ -339,7 +349,7 @@ def _split(task: Task, truth: Any, column: str, columns: Mapping[str, str]) -> t
         )
     table = read_table(truth, "truth")
     if column not in table.columns:
-        raise Conflict(
+        raise UnknownName(
             f"the proxy '{column}' is neither a file nor a column",
             where=table.source,
             remedy=nearest(column, table.columns),
@@ -364,14 +374,14 @@ def _split(task: Task, truth: Any, column: str, columns: Mapping[str, str]) -> t
             remedy="It must judge every row; leave out the rows that it cannot.",
         )
     if not has.any():
-        raise Unsupported(
+        raise EmptyInput(
             f"no row has a value in '{value}'", where=table.source, remedy="The truth of some rows must be known."
         )
     units = named["group"] if named.get("group") in table.columns else key
     ids = np.array(list(map(str, table.columns[units].tolist())), dtype=object)
     partly = set(ids[has].tolist()) & set(ids[~has].tolist())
     if partly:
-        raise Unsupported(
+        raise Unmatched(
             f"{task.unit} '{min(partly)}' has truth in some rows only",
             where=table.source,
             remedy=f"Give the truth of all rows of a {task.unit}, or of none.",

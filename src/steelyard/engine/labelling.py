@@ -23,7 +23,7 @@ from steelyard.core.errors import (
     InvalidSetting,
     InvalidValue,
     MissingColumn,
-    TooLarge,
+    OutOfRange,
     Unmatched,
     Unsupported,
     first_few,
@@ -57,7 +57,7 @@ def label_next(
     else:
         ids, unsure = _by_scores(predictions, proxy, task, metric)
     if budget > len(ids):
-        raise TooLarge(f"a budget of {budget:g} exceeds the {len(ids):,} units", remedy="Label all of them.")
+        raise OutOfRange(f"a budget of {budget:g} exceeds the {len(ids):,} units", remedy="Label all of them.")
     probability = label_probabilities(unsure, float(budget))
     chosen = unit_coins(ids, seed) < probability
     return {"id": ids[chosen], "probability": probability[chosen]}
@@ -186,7 +186,7 @@ def probabilities_of(texts: Sequence[str], units: Sequence[str], where: str) -> 
         never += value == 0
         known[unit] = value
     if never:
-        raise Unsupported(
+        raise OutOfRange(
             f"{count_text(never, 'unit')} could never be chosen",
             where=where,
             remedy="Their probability is 0, and no label speaks for them. Give every unit a probability above 0.",

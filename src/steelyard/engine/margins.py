@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from steelyard.core.errors import DuplicateKey, InvalidSpec, nearest
+from steelyard.core.errors import DuplicateKey, InvalidSetting, OutOfRange, UnknownName, Unsupported, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.request import Request
@@ -38,9 +38,9 @@ def parse_margin(spec: str, given: Any) -> Margin:
     except ValueError:
         size = math.nan
     if isinstance(given, bool) or math.isnan(size) or math.isinf(size):
-        raise InvalidSpec(f"the margin of '{spec}' is {given!r}", remedy="Give a number, or a share such as 2%.")
+        raise InvalidSetting(f"the margin of '{spec}' is {given!r}", remedy="Give a number, or a share such as 2%.")
     if size <= 0:
-        raise InvalidSpec(
+        raise OutOfRange(
             f"the margin of '{spec}' is {text}, which is not above 0",
             remedy="Say how much may be lost, whatever the metric's direction: map=0.005, or mae=2%.",
         )
@@ -64,9 +64,9 @@ def margins_of(given: Mapping[str, Any], metrics: Sequence[Metric]) -> dict[str,
     margins = {}
     for spec, value in given.items():
         if spec not in known:
-            raise InvalidSpec(f"there is a margin for '{spec}', which is not compared", remedy=nearest(spec, known))
+            raise UnknownName(f"there is a margin for '{spec}', which is not compared", remedy=nearest(spec, known))
         if known[spec].better == "none":
-            raise InvalidSpec(f"'{spec}' has no better side, so it cannot be worse", remedy="Leave its margin out.")
+            raise Unsupported(f"'{spec}' has no better side, so it cannot be worse", remedy="Leave its margin out.")
         margins[spec] = parse_margin(spec, value)
     return margins
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.core.errors import InvalidValue, Unsupported
+from steelyard.core.errors import MissingData, Unsupported
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.plan import COUNT, POINT, UNITS, coin_keys
@@ -346,7 +346,7 @@ def by_rates(metric: Metric, alone: Score, labelled: State, judged: State, other
         ((rest == 1).sum(), (rest == 0).sum()),
     ]
     if not right.any() or not wrong.any():
-        raise InvalidValue(
+        raise MissingData(
             f"all {len(truth):,} labelled units are {'right' if right.any() else 'wrong'} by '{metric}', so one of the "
             "judge's rates of error cannot be known",
             remedy="Label units of both kinds, or correct the judge's mean error.",

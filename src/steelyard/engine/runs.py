@@ -24,7 +24,7 @@ import numpy as np
 
 from steelyard.core import catalogue
 from steelyard.core.counts import count_text
-from steelyard.core.errors import Conflict, Incompatible, InputError, InvalidSetting, Unmatched, Unsupported, first_few
+from steelyard.core.errors import Conflict, Incompatible, InputError, InvalidSetting, MissingData, Unmatched, first_few
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.plan import POINT
@@ -167,7 +167,7 @@ def _placement_influences(metric: Metric, state: State) -> Floats:
         )
     n = sum(map(len, placed))
     if min(map(len, placed)) < 2:
-        raise Unsupported(f"cov='delong' of '{metric}' needs two units of each class", remedy="Leave cov out.")
+        raise MissingData(f"cov='delong' of '{metric}' needs two units of each class", remedy="Leave cov out.")
     return np.concatenate([(v - v.mean()) * math.sqrt(n * (n - 1) / (len(v) * (len(v) - 1))) for v in placed])
 
 
@@ -447,7 +447,7 @@ def measure_runs(
             try:
                 data.append(measure_sides(task, own, *((one, predictions) if by_truth else (truth, one))))
             except InputError as error:
-                raise Unsupported(f"{called}: {error.what}", where=error.where, remedy=error.remedy) from None
+                raise type(error)(f"{called}: {error.what}", where=error.where, remedy=error.remedy) from None
             said += findings(data[-1], task.name)
     if names is None:
         sources = [(one.truth if by_truth else one.prediction).source for one in data]

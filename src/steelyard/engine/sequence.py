@@ -17,7 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.core.errors import Unsupported
+from steelyard.core.errors import MissingData, Unsupported
 from steelyard.core.metric import Metric
 from steelyard.core.plan import POINT, WeightPlan
 from steelyard.core.request import Request
@@ -174,7 +174,7 @@ def approximate_reach(metric: Metric, units: int, request: Request) -> float:
             remedy="Choose other metrics or `sequence='approximate'`, or count the looks of a gate.",
         )
     if units < LEAST_UNITS:
-        raise Unsupported(
+        raise MissingData(
             f"'{metric}' has no sequence with {units} units: an approximate one needs {LEAST_UNITS}",
             remedy="Count looks in the ledger of a gate, or add units.",
         )

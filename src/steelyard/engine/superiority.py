@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from steelyard.core.counts import count_text
-from steelyard.core.errors import InvalidSpec
+from steelyard.core.errors import Unsupported
 from steelyard.core.metric import Metric
 from steelyard.core.plan import JACKKNIFE, POINT
 from steelyard.core.request import Request
@@ -77,7 +77,7 @@ def check_superiority(
     if lacking and (request.metrics is not None or len(lacking) == len(metrics)):
         metric = lacking[0]
         why = "has no better direction" if metric.better == "none" else f"has no value for a single {unit}"
-        raise InvalidSpec(
+        raise Unsupported(
             f"superiority of '{metric}' is not defined: the metric {why}",
             remedy="Leave the metric or superiority out.",
         )

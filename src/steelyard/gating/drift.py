@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.counts import count_text
-from steelyard.core.errors import Incompatible, InvalidResult, MissingData, first_few
+from steelyard.core.errors import Incompatible, InvalidResult, MissingData, ShapeMismatch, Unsupported, first_few
 from steelyard.core.request import crossed_columns
 from steelyard.core.slice import Slice, slice_key, slice_text
 from steelyard.engine.differences import DifferenceEstimate, by_intervals, degrees_of_freedom, standard_error
@@ -69,7 +69,7 @@ def drift(old: Source, new: Source, *, by: By = (), names: Sequence[str] = ("old
 
 def _read(sources: tuple[Source, Source], names: Sequence[str]) -> tuple[list[Report], list[str], tuple[str, ...]]:
     if len(names) != 2:
-        raise InvalidResult(f"there are {len(names)} names", remedy="Name the old and the new set.")
+        raise ShapeMismatch(f"there are {len(names)} names", remedy="Name the old and the new set.")
     held: list[Report] = []
     called = [
         fspath(one) if isinstance(one, str | PathLike) else name for one, name in zip(sources, names, strict=True)
@@ -88,7 +88,7 @@ def _read(sources: tuple[Source, Source], names: Sequence[str]) -> tuple[list[Re
 
 def _check(before: Report, after: Report, called: Sequence[str]) -> None:
     if before.task != after.task:
-        raise InvalidResult(
+        raise Incompatible(
             f"is of task '{after.task}', and {called[0]} of '{before.task}'", where=called[1],
             remedy="Give results of one task.",
         )  # fmt: skip
@@ -101,7 +101,7 @@ def _check(before: Report, after: Report, called: Sequence[str]) -> None:
         if report.request.confidence is None:
             raise MissingData("has no intervals", where=name, remedy="Evaluate it without `confidence=None`.")
         if report.request.sequence is not None:
-            raise MissingData("was made with `sequence`", where=name, remedy="Evaluate it without.")
+            raise Unsupported("was made with `sequence`", where=name, remedy="Evaluate it without.")
 
 
 def _notes(before: Report, after: Report, called: Sequence[str]) -> list[str]:
@@ -202,7 +202,7 @@ class _Mix:
                 f"has no slices by '{by}'; it has: {have}", where=name, remedy=f"Make it with `by='{by}'`."
             )
         if request.cluster is not None or request.strata is not None:
-            raise MissingData(
+            raise Unsupported(
                 "was made with clusters or strata, whose mix cannot be weighed", where=name,
                 remedy="Leave `by` out, or make both results without them.",
             )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any
 
-from steelyard.core.errors import EmptyInput, Incompatible, InvalidResult, InvalidValue, MissingData
+from steelyard.core.errors import Conflict, EmptyInput, Incompatible, InvalidResult, InvalidSpec, MissingData
 from steelyard.gating.judge import Against, judge_comparison, judge_report, spec_of
 from steelyard.gating.looking import Held, check_looks, counted, subject_of, unknown_looks
 from steelyard.gating.models import alone, chosen, is_baseline, model_names
@@ -54,7 +54,7 @@ def gate(
     listed = [rules] if isinstance(rules, str) else list(rules) if isinstance(rules, Iterable) else [rules]
     for rule in listed:
         if not isinstance(rule, str):
-            raise InvalidValue(f"{rule!r} is not a rule", remedy='Give a text, such as "mae > 30", or several.')
+            raise InvalidSpec(f"{rule!r} is not a rule", remedy='Give a text, such as "mae > 30", or several.')
     wanted = [parse_rule(rule) for rule in listed]
     if not wanted:
         raise EmptyInput("a gate without rules lets everything pass", remedy="Example: `rules='mae > 30'`.")
@@ -81,7 +81,7 @@ def gate(
 
 def _of_comparison(given: Comparison, name: str, baseline: Result | None, base: str) -> Held:
     if baseline is not None:
-        raise InvalidResult(
+        raise Conflict(
             "a comparison holds its own baseline, A", where=name, remedy="Leave the baseline out, or give results."
         )
     units = max((d.units for d in given.differences.values()), default=0)
@@ -166,7 +166,7 @@ def _baseline(data: Result | None, model: str | None) -> tuple[Report | None, st
 def _against(result: Report, baseline: Report, name: str, base: str, other_truth: bool) -> tuple[Against, list[str]]:
     """The two together, where they may be held against each other."""
     if result.task != baseline.task:
-        raise InvalidResult(
+        raise Incompatible(
             f"{name} is of task '{result.task}' and {base} of '{baseline.task}'", remedy="Give results of one task."
         )
     a, b = baseline.request, result.request

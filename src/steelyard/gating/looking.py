@@ -29,14 +29,13 @@ from typing import Any
 from steelyard.core.counts import count_text
 from steelyard.core.errors import (
     Conflict,
-    DuplicateKey,
     Incompatible,
     InputError,
     InvalidResult,
-    InvalidSpec,
     InvalidText,
     MissingData,
-    UnknownName,
+    OutOfRange,
+    TooLarge,
 )
 from steelyard.core.frozen import frozen
 from steelyard.core.request import Request
@@ -120,7 +119,7 @@ class Ledger:
             before, now = (
                 f"{_percent(a)} over {_planned(k)}" for a, k in ((taken[-1].alpha, taken[-1].planned), (alpha, planned))
             )
-            raise InvalidSpec(
+            raise Conflict(
                 f"rule '{rule.text}' was planned with {before}, and not with {now}",
                 where=self.source,
                 remedy="Continue as planned, or take fresh units: changing the plan midway voids the error guarantee.",
@@ -129,7 +128,7 @@ class Ledger:
             return same
         number = len(taken) + 1
         if planned is not None and number > planned:
-            raise InvalidSpec(
+            raise TooLarge(
                 f"the {_percent(alpha)} of this test set are spent after {len(taken)} looks by rule '{rule.text}'",
                 where=self.source,
                 remedy="Take fresh units: every further look at these would raise false alarms.",
@@ -149,7 +148,7 @@ class Ledger:
         if fresh and touched:
             (digest, _), share = next(iter(touched.items()))
             number = next(one.number for one in reversed(self.looks) if one.truth == digest)
-            raise UnknownName(
+            raise Conflict(
                 f"units of look {number} are here: {_shared_text(share)}"
                 if share is not None
                 else f"whether units of look {number} are here is unknown",
@@ -327,11 +326,11 @@ def check_looks(ledger: str | PathLike[str] | None, looks: int | None, fresh_uni
     if looks is None:
         return
     if ledger is None:
-        raise InvalidResult(
+        raise Conflict(
             f"{looks} looks are planned, and nobody counts them", remedy="Name a ledger: `ledger='looks.json'`."
         )
     if isinstance(looks, bool) or not isinstance(looks, int) or not 1 <= looks <= MOST_LOOKS:
-        raise InvalidResult(f"{looks!r} looks cannot be planned", remedy=f"Choose from 1 to {MOST_LOOKS:,}.")
+        raise OutOfRange(f"{looks!r} looks cannot be planned", remedy=f"Choose from 1 to {MOST_LOOKS:,}.")
 
 
 def unknown_looks(rules: Sequence[Rule]) -> list[str]:
@@ -355,7 +354,7 @@ def counted(
             remedy="Score it again without `confidence=None`, or leave the ledger out.",
         )  # fmt: skip
     if held.sequence:
-        raise DuplicateKey(
+        raise Conflict(
             "the result was made with `sequence`: it holds at every look already", where=fspath(path),
             remedy="Leave the ledger out.",
         )  # fmt: skip
@@ -387,7 +386,7 @@ def counted(
 def _check_level(rule: Rule, verdicts: Sequence[Verdict], where: str) -> None:
     for verdict in verdicts:
         if verdict.method == "value":
-            raise InvalidSpec(
+            raise MissingData(
                 f"rule '{rule.text}': {verdict.metric} has no interval, so a look has no level to spend", where=where,
                 remedy="Leave the rule or the ledger out.",
             )  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from steelyard.core.errors import InvalidResult, InvalidValue, MissingData, UnknownName, nearest
+from steelyard.core.errors import Conflict, MissingData, UnknownName, nearest
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.report import Report
 from steelyard.results.score import Difference, Superiority
@@ -58,9 +58,7 @@ def _asked(result: Several, model: str | None, source: str) -> int:
     if model is None and len(names) == 1:
         return 0
     if model is None:
-        raise InvalidResult(
-            f"holds several models: {', '.join(names)}", where=source, remedy="Name one with `model=NAME`."
-        )
+        raise Conflict(f"holds several models: {', '.join(names)}", where=source, remedy="Name one with `model=NAME`.")
     return _place(model, names, source)
 
 
@@ -76,7 +74,7 @@ def _place(name: str, names: tuple[str, ...], source: str) -> int:
 
 def _of_lineup(lineup: Lineup, place: int, other: int | None) -> Comparison | Pair:
     if place == other:
-        raise InvalidValue("a model cannot be its own baseline", remedy="Name another one.")
+        raise Conflict("a model cannot be its own baseline", remedy="Name another one.")
     if place and not other:
         return lineup.comparisons[place - 1]
     if other is None:
@@ -143,5 +141,5 @@ def _of_vlm(
             return _turned(pair.comparison)
     other = _place(baseline, names, source)
     if other == place:
-        raise InvalidValue("a model cannot be its own baseline", remedy="Name another one.")
+        raise Conflict("a model cannot be its own baseline", remedy="Name another one.")
     return report, rows[other][1]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import Incompatible, InvalidResult
+from steelyard.core.errors import Incompatible
 from steelyard.engine.compare import unjudged
 from steelyard.engine.differences import (
     DifferenceEstimate,
@@ -84,7 +84,7 @@ def _same_truth(a: Report, b: Report) -> bool:
 def _unjudged(a: Report, b: Report) -> tuple[list[UnjudgedDifference], tuple[str, ...], float]:
     """The differences of two results, how they were computed, and the level of their intervals."""
     if a.task != b.task:
-        raise InvalidResult(
+        raise Incompatible(
             f"one result is of task '{a.task}', the other of '{b.task}'", remedy="Choose two of the same task."
         )
     shared = [spec for spec in a.scores if spec in b.scores]

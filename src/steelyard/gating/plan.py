@@ -8,7 +8,15 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any
 
-from steelyard.core.errors import Incompatible, InvalidResult, InvalidSpec, MissingData, OutOfRange, nearest
+from steelyard.core.errors import (
+    Conflict,
+    Incompatible,
+    InvalidResult,
+    InvalidSetting,
+    MissingData,
+    OutOfRange,
+    nearest,
+)
 from steelyard.core.slice import slice_key, slice_text
 from steelyard.engine.planning import (
     POWER,
@@ -70,12 +78,10 @@ def plan(
     if family is not None and (
         isinstance(family, bool) or not isinstance(family, int) or not 1 <= family <= MOST_TESTS
     ):
-        raise InvalidResult(
-            f"a family of {family!r} tests cannot be planned", remedy=f"Choose from 1 to {MOST_TESTS:,}."
-        )
+        raise OutOfRange(f"a family of {family!r} tests cannot be planned", remedy=f"Choose from 1 to {MOST_TESTS:,}.")
     for one in runs:
         if type(one) is not int or not 2 <= one <= MOST_TESTS:
-            raise InvalidResult(f"{one!r} runs cannot be planned", remedy=f"Choose from 2 to {MOST_TESTS:,}.")
+            raise OutOfRange(f"{one!r} runs cannot be planned", remedy=f"Choose from 2 to {MOST_TESTS:,}.")
     held, edited = _held(pilot, baseline, model, alone=width is not None or labels or bool(runs))
     where = _named(pilot)
     request = held.request if isinstance(held, Report) else held.b.request
@@ -217,7 +223,7 @@ def _numbers(
         return whole, whole
     pairs = [part.partition("=") for part in slice.split(",")]
     if not all(column.strip() and sign and value.strip() for column, sign, value in pairs):
-        raise InvalidResult(f"'{slice}' does not name a slice", remedy="Example: weather=fog.")
+        raise InvalidSetting(f"'{slice}' does not name a slice", remedy="Example: weather=fog.")
     by = slice_key([column.strip() for column, _, _ in pairs])
     value = slice_key([text.strip() for _, _, text in pairs])
     if by not in held.slices:
@@ -239,7 +245,7 @@ def _sizes(given: Mapping[str, float], what: str, task: str, pilots: Mapping[str
         if spec not in pilots:
             raise MissingData(f"the pilot has no '{spec}' to plan for", remedy=nearest(spec, list(pilots)))
         if not (size > 0 and math.isfinite(size)):
-            raise InvalidSpec(f"the {what} of '{spec}' is {size:g}", remedy=f"Name a {what} above 0.")
+            raise OutOfRange(f"the {what} of '{spec}' is {size:g}", remedy=f"Name a {what} above 0.")
     return sizes
 
 
@@ -260,16 +266,16 @@ def _held(
         first = first[0]
     if isinstance(first, Lineup | VlmScore):
         if baseline is not None and not isinstance(baseline, str):
-            raise InvalidResult("a result of several models holds its own baselines", remedy="Name one of its models.")
+            raise Conflict("a result of several models holds its own baselines", remedy="Name one of its models.")
         picked = chosen(first, model, baseline, _named(pilot))
         if isinstance(picked, Comparison):
             return picked, edited
         first, baseline = picked
     elif model is not None:
-        raise InvalidResult("holds one model alone", where=_named(pilot), remedy="Leave `model` out.")
+        raise Conflict("holds one model alone", where=_named(pilot), remedy="Leave `model` out.")
     if isinstance(first, Comparison):
         if baseline is not None:
-            raise InvalidResult("a comparison holds its own baseline, A", remedy="Leave the baseline out.")
+            raise Conflict("a comparison holds its own baseline, A", remedy="Leave the baseline out.")
         return first, edited
     if not isinstance(first, Report):
         raise InvalidResult(

@@ -14,6 +14,7 @@ import numpy as np
 
 from steelyard.core.counts import count_text
 from steelyard.core.errors import (
+    Conflict,
     DuplicateKey,
     Incompatible,
     InvalidResult,
@@ -21,6 +22,8 @@ from steelyard.core.errors import (
     InvalidValue,
     MissingColumn,
     MissingData,
+    OutOfRange,
+    ShapeMismatch,
     UnknownName,
     nearest,
 )
@@ -68,7 +71,7 @@ def pool(
     units = [max((score.units for score in _own(one)[-1].values()), default=0) for one in held]
     weighed, weighing = _weights(weights, called, units)
     if sets == "random" and weighing != "equal":
-        raise InvalidResult("random sets weigh the same", remedy="Leave the weights out, or take the sets as fixed.")
+        raise Conflict("random sets weigh the same", remedy="Leave the weights out, or take the sets as fixed.")
     joined = _joined(held, called, shared_units)
     if joined.shared:
         notes.append(f"{count_text(joined.shared, 'unit')} in more than one set: what they contribute is joined by id.")
@@ -120,7 +123,7 @@ def _read(results: Sequence[Source], names: Sequence[str]) -> tuple[list[Held], 
     if len(results) < 2:
         raise MissingData("one result alone cannot be pooled", remedy="Give two results or more.")
     if names and len(names) != len(results):
-        raise InvalidResult(f"there are {len(names)} names for {len(results)} sets", remedy="Name every set, or none.")
+        raise ShapeMismatch(f"there are {len(names)} names for {len(results)} sets", remedy="Name every set, or none.")
     held: list[Held] = []
     called = [fspath(one) if isinstance(one, str | PathLike) else f"set {i + 1}" for i, one in enumerate(results)]
     called = list(names) or called
@@ -131,7 +134,7 @@ def _read(results: Sequence[Source], names: Sequence[str]) -> tuple[list[Held], 
         if isinstance(result, Lineup) and len(result) == 1:
             result = result[0]
         if not isinstance(result, Report | Comparison):
-            raise DuplicateKey(
+            raise InvalidResult(
                 f"is a {result.kind}, and results of evaluate or of compare with two models are pooled", where=name,
                 remedy="Give one of those.",
             )  # fmt: skip
@@ -144,11 +147,11 @@ def _check(held: Sequence[Held], called: Sequence[str], sets: Sets) -> None:
     first = held[0]
     for one, name in zip(held, called, strict=True):
         if one.kind != first.kind:
-            raise InvalidResult(
+            raise Incompatible(
                 f"is a {one.kind}, and {called[0]} is a {first.kind}", where=name, remedy="Pool results of one kind."
             )
         if one.task != first.task:
-            raise InvalidResult(
+            raise Incompatible(
                 f"is of task '{one.task}', and {called[0]} of '{first.task}'", where=name,
                 remedy="Pool results of one task.",
             )  # fmt: skip
@@ -158,7 +161,7 @@ def _check(held: Sequence[Held], called: Sequence[str], sets: Sets) -> None:
         twice = next(name for name in called if called.count(name) > 1)
         raise DuplicateKey("is given twice", where=twice, remedy="Give every set once.")
     if sets == "random" and len(held) < LEAST_RANDOM:
-        raise InvalidResult(
+        raise MissingData(
             f"{len(held)} sets are too few to stand for others",
             remedy=f"Give {LEAST_RANDOM} or more, or take them as fixed.",
         )
@@ -204,7 +207,7 @@ def _specs(held: Sequence[Held]) -> tuple[list[str], list[str]]:
         raise Incompatible("the results share no metric", remedy="Evaluate all sets with the same metrics.")
     kept = [spec for spec in shared if not models[0][spec].total]
     if not kept:
-        raise InvalidResult("the results share only counts, which have no mean", remedy="Evaluate other metrics.")
+        raise Incompatible("the results share only counts, which have no mean", remedy="Evaluate other metrics.")
     notes = []
     if left := [spec for spec in every if spec not in shared]:
         notes.append(f"Not in every set: {', '.join(left)}.")
@@ -234,13 +237,13 @@ def _weights(weights: Weights, called: Sequence[str], units: Sequence[int]) -> t
         given = _by_name(_weight_file(fspath(weights)), called, fspath(weights))
     else:
         if len(weights) != len(called):
-            raise InvalidResult(
+            raise ShapeMismatch(
                 f"there are {len(weights)} weights for {len(called)} sets", remedy="Give a weight for each set."
             )
         given = list(weights)
     values = np.array([_weight(weight, name) for weight, name in zip(given, called, strict=True)])
     if not values.sum() > 0:
-        raise InvalidResult("all weights are 0", remedy="Give one set a weight above 0.")
+        raise OutOfRange("all weights are 0", remedy="Give one set a weight above 0.")
     return values / values.sum(), str(weighing)
 
 
@@ -313,7 +316,7 @@ def _check_apart(kept: Sequence[Influences], sources: Sequence[Sources], called:
     elif sources[0].truth.digest == sources[1].truth.digest:
         said = f"all units of {called[0]}"
     if said:
-        raise InvalidResult(
+        raise DuplicateKey(
             f"{said} {'is' if said.startswith('1 ') else 'are'} in {called[1]} too",
             remedy="Join them with `shared_units=True`, or give other units ids of their own.",
         )

@@ -49,7 +49,7 @@ def _several(files: Sequence[Path], model: str | None, baseline: str | None) -> 
     reports = [_report(one, file, name) for one, file, name in zip(held, files, asked, strict=True)]
     for file, report in zip(files[1:], reports[1:], strict=True):
         if report.task != reports[0].task:
-            raise InvalidResult(
+            raise Incompatible(
                 f"is of task '{report.task}', and {fspath(files[0])} of '{reports[0].task}'", where=fspath(file),
                 remedy="Give results of one task.",
             )  # fmt: skip

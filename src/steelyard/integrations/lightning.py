@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from steelyard.core.errors import MissingPackage, Unsupported
+from steelyard.core.errors import MissingKey, MissingPackage
 from steelyard.core.request import Metrics
 from steelyard.integrations.batches import as_batch
 from steelyard.loggers.flat import flat
@@ -54,7 +54,7 @@ class Evaluation(Callback):
         elif isinstance(outputs, Mapping) and {"truth", "predictions"} <= outputs.keys():
             truth, predictions, ids = outputs["truth"], outputs["predictions"], outputs.get("ids")
         else:
-            raise Unsupported(
+            raise MissingKey(
                 "the step returns no truth and predictions",
                 remedy='Return {"truth": ..., "predictions": ..., "ids": ...}, or give sides=.',
             )

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard import api
 from steelyard.core import catalogue
-from steelyard.core.errors import InvalidValue, Unsupported
+from steelyard.core.errors import InvalidSetting, Unsupported
 from steelyard.core.frozen import frozen
 
 RESPONSES = ("predict", "predict_proba", "decision_function")
@@ -51,7 +51,7 @@ def scorer(metric: str, task: str = "labels", *, response: str = "predict", **se
     >>> cross_val_score(model, X, y, scoring=scorer("macro(f1)"))  # doctest: +SKIP
     """
     if response not in RESPONSES:
-        raise InvalidValue(f"'{response}' is not a valid method", remedy=f"Choose one of: {', '.join(RESPONSES)}.")
+        raise InvalidSetting(f"'{response}' is not a valid method", remedy=f"Choose one of: {', '.join(RESPONSES)}.")
     if catalogue.parse(metric, task).better not in ("higher", "lower"):
         raise Unsupported(f"more of '{metric}' is neither better nor worse", remedy="Choose another metric.")
     return Scorer(task, metric, response, settings)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard.core import catalogue
-from steelyard.core.errors import InvalidValue, MissingPackage, Unsupported
+from steelyard.core.errors import InvalidSpec, MissingPackage, Unsupported
 from steelyard.core.request import Metrics
 from steelyard.integrations.batches import as_batch
 from steelyard.partial.accumulator import Accumulator
@@ -98,7 +98,7 @@ class Score(Scores):
 
 def _only(values: dict[str, Any]) -> Any:
     if len(values) != 1:
-        raise InvalidValue(f"the metric is {len(values)} numbers", remedy="Use Scores, or ask for one.")
+        raise InvalidSpec(f"the metric is {len(values)} numbers", remedy="Use Scores, or ask for one.")
     return next(iter(values.values()))
 
 

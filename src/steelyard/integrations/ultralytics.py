@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import api
-from steelyard.core.errors import InvalidValue, Unmatched, Unsupported, first_few
+from steelyard.core.errors import InvalidFile, MissingData, Unmatched, first_few
 from steelyard.core.request import Metrics
 from steelyard.io.json import parse_json
 from steelyard.io.text import read_bytes
@@ -36,12 +36,12 @@ class Evaluation:
         """Evaluate what the validation predicted."""
         rows = validator.jdict
         if not rows:
-            raise Unsupported(
+            raise MissingData(
                 "the validation kept no predictions", where="ultralytics", remedy="Validate with save_json=True."
             )
         data = parse_json(read_bytes(self.truth, str(self.truth)).decode("utf-8", "replace"), str(self.truth))
         if not isinstance(data, Mapping) or not {"images", "categories"} <= data.keys():
-            raise InvalidValue("is not a COCO file", where=str(self.truth), remedy="It needs images, categories.")
+            raise InvalidFile("is not a COCO file", where=str(self.truth), remedy="It needs images, categories.")
         images = {Path(str(one.get("file_name", one["id"]))).stem: one["id"] for one in data["images"]}
         labels = {str(one["name"]): one["id"] for one in data["categories"]}
         first = min(int(place) for place in validator.names)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import Conflict, InvalidSetting, MissingColumn, first_few, nearest
+from steelyard.core.errors import Conflict, MissingColumn, Unmatched, first_few, nearest
 from steelyard.core.task import Task
 from steelyard.io.table import Table
 from steelyard.io.text import ending, sheet_path
@@ -54,7 +54,7 @@ def values_beside(task: Task, units: Sequence[Any], name: str, option: str) -> A
     lacking = [str(unit) for unit in units if str(unit) not in known]
     if lacking:
         more = f" ({len(lacking)} have none: {first_few(lacking)})" if len(lacking) > 1 else ""
-        raise InvalidSetting(
+        raise Unmatched(
             f"{task.unit} '{lacking[0]}' has no row, which `{option}` needs{more}",
             where=file,
             remedy=f"Give every {task.unit} of the truth a row with its id.",

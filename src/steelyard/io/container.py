@@ -164,7 +164,7 @@ def read_header(data: bytes, source: str) -> tuple[dict[str, Any], int]:
         if not isinstance(header, dict):
             raise ValueError("not an object")
     except (ValueError, RecursionError):
-        raise UnreadableFile("the header cannot be read", where=source, remedy=_REMEDY) from None
+        raise InvalidResult("the header cannot be read", where=source, remedy=_REMEDY) from None
     return header, _padded(_HEAD.size + length)
 
 
@@ -201,7 +201,7 @@ class Reader:
         except OSError as error:
             raise UnreadableFile(f"cannot be read: {error.strerror}", where=self.path) from None
         if len(array) != stop - start:
-            raise UnreadableFile("the file ends before its contents", where=self.path, remedy=_REMEDY)
+            raise InvalidResult("the file ends before its contents", where=self.path, remedy=_REMEDY)
         return array
 
     def whole(self, name: str) -> Array:

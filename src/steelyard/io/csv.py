@@ -11,7 +11,7 @@ from typing import TextIO
 
 import numpy as np
 
-from steelyard.core.errors import Conflict, DuplicateKey, EmptyCell, EmptyInput, InvalidFile, UnreadableFile
+from steelyard.core.errors import Conflict, DuplicateKey, EmptyCell, EmptyInput, InvalidFile
 from steelyard.core.records import as_object
 from steelyard.io.dialect import asked, note
 from steelyard.io.table import Table
@@ -54,7 +54,7 @@ def read_csv(path: Path, source: str, delimiter: str = ",") -> Table:
                 rows.append(row)
                 lines.append(reader.line_num)
         except csv.Error as error:
-            raise UnreadableFile(f"not readable as CSV: {error}", where=f"{source}, line {reader.line_num}") from None
+            raise InvalidFile(f"not readable as CSV: {error}", where=f"{source}, line {reader.line_num}") from None
     columns = list(zip(*rows, strict=True)) if rows else [() for _ in names]
     return Table(
         source,

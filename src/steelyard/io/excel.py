@@ -22,8 +22,8 @@ from steelyard.core.errors import (
     InvalidFile,
     MissingExtra,
     NotInstalled,
+    TooLarge,
     UnknownName,
-    UnreadableFile,
     WriteError,
     nearest,
 )
@@ -78,7 +78,7 @@ def read_sheet(path: Path, source: str) -> Table:
     except InputError:
         raise
     except Exception as error:  # openpyxl raises what its parsers do
-        raise UnreadableFile(f"the workbook cannot be read: {error}", where=source, remedy="Save it again.") from None
+        raise InvalidFile(f"the workbook cannot be read: {error}", where=source, remedy="Save it again.") from None
     filled = {name: rows for name, rows in sheets.items() if rows}
     if not filled:
         raise EmptyInput("the sheet is empty", where=source, remedy="It needs a header and rows.")
@@ -120,7 +120,7 @@ def _check_cells(path: Path, source: str) -> None:
                 raise _misplaced(f"cell {place or column} is out of order in row {row}", sheet, source)
             cells, places = cells + 1, places + column - before
             if places > max(MOST_PLACES, RATIO * cells):
-                raise InvalidFile(
+                raise TooLarge(
                     f"{sheet} has {places:,} places for {cells:,} cells", where=source, remedy="Export it as CSV."
                 )
 
@@ -135,7 +135,7 @@ def _check_cells(path: Path, source: str) -> None:
                 with archive.open(sheet) as file:
                     parser.ParseFile(file)
             except (ExpatError, zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:
-                raise UnreadableFile(
+                raise InvalidFile(
                     f"the workbook cannot be read: {error}", where=source, remedy="Save it again."
                 ) from None
 
@@ -187,7 +187,7 @@ def write_workbook(path: str | os.PathLike[str], sheets: Mapping[str, Sheet]) ->
     lines = [[head, *rows] for head, rows in sheets.values()]
     for name, own in zip(sheets, lines, strict=True):  # before anything is written, which would stay open
         if len(own) > MOST_ROWS:
-            raise InvalidFile(f"sheet '{name}' has more rows than a workbook holds", remedy="Write .csv instead.")
+            raise TooLarge(f"sheet '{name}' has more rows than a workbook holds", remedy="Write .csv instead.")
     book, data = Workbook(write_only=True), BytesIO()
     try:
         for name, own in zip(sheet_names(sheets), lines, strict=True):

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from steelyard.core.errors import InvalidFile
+from steelyard.core.errors import CannotWrite
 
 if sys.platform == "win32":
     import msvcrt
@@ -32,9 +32,9 @@ def locked(path: str | os.PathLike[str], patience: float = PATIENCE) -> Iterator
         name.parent.mkdir(parents=True, exist_ok=True)
         handle = _held(name, time.monotonic() + patience)
     except OSError as error:
-        raise InvalidFile(f"cannot be locked: {error.strerror}", where=os.fspath(path)) from None
+        raise CannotWrite(f"cannot be locked: {error.strerror}", where=os.fspath(path)) from None
     if handle is None:
-        raise InvalidFile(
+        raise CannotWrite(
             f"another process has held its lock for {patience:g} s", where=os.fspath(path), remedy="Try again later."
         )
     try:

@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steelyard.core.counts import count_text
-from steelyard.core.errors import DuplicateKey, EmptyInput, InvalidFile, InvalidText, MissingFile, ShapeMismatch
+from steelyard.core.errors import (
+    DuplicateKey,
+    EmptyInput,
+    InvalidText,
+    MissingData,
+    MissingFile,
+    ShapeMismatch,
+    UnknownFormat,
+)
 from steelyard.core.opening import check_readable
 from steelyard.core.options import Options
 from steelyard.core.plain import to_numpy
@@ -51,7 +59,7 @@ def read_sides(
 ) -> tuple[Records, Records]:
     """Truth and predictions; ids that have nothing in common lose what datasets put behind names."""
     if predictions is None:
-        raise InvalidFile(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
+        raise MissingData(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     sides = [
         of_truth(_side, truth, task, columns, "truth", options),
         _side(predictions, task, columns, "prediction", options),
@@ -220,9 +228,9 @@ def _folder(path: str, endings: Sequence[str], suffix: str) -> tuple[list[str], 
     if not ids:
         lossy = next((file for file in every if file.lower().endswith(_LOSSY)), "")
         if lossy:
-            raise InvalidFile("JPEG changes labels", where=start + lossy, remedy="Write PNG.")
+            raise UnknownFormat("JPEG changes labels", where=start + lossy, remedy="Write PNG.")
         what = f"no file ends in {', '.join(suffix + e for e in endings)}"
-        raise InvalidFile(what, where=path, remedy="Is it the right folder?")
+        raise EmptyInput(what, where=path, remedy="Is it the right folder?")
     if len(set(ids)) < len(ids):
         ids, files, folders = _without_softmax(path, ids, files, folders)
     if len(set(ids)) < len(ids):
@@ -386,9 +394,9 @@ def _listed(task: Task, paths: Sequence[str], suffix: str) -> Records:
     twice = sorted(ids)
     again = next((a for a, b in pairwise(twice) if a == b), None)
     if again is not None:
-        raise InvalidFile(f"'{again}' is in several files", where=paths[0], remedy="Keep one of them.")
+        raise DuplicateKey(f"'{again}' is in several files", where=paths[0], remedy="Keep one of them.")
     if not ids:
-        raise InvalidFile(f"no file ends in '{suffix}'", where=paths[0], remedy="Check the option suffix.")
+        raise EmptyInput(f"no file ends in '{suffix}'", where=paths[0], remedy="Check the option suffix.")
     return _records(task.truth.key[0], paths[0], ids, maps, folders)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import _native
-from steelyard.core.errors import MissingExtra, TooLarge, UnreadableFile
+from steelyard.core.errors import InvalidFile, MissingExtra, TooLarge
 from steelyard.core.opening import check_declared, check_readable
 from steelyard.io.frames import from_arrow
 from steelyard.io.table import Table
@@ -35,7 +35,7 @@ def open_parquet(path: Path, source: str) -> Any:
     except MemoryError:
         raise TooLarge("there is not enough memory to read it", where=source, remedy="Split it into shards.") from None
     except (pyarrow.ArrowException, OSError) as error:
-        raise UnreadableFile(f"not readable as Parquet: {str(error).splitlines()[0]}", where=source) from None
+        raise InvalidFile(f"not readable as Parquet: {str(error).splitlines()[0]}", where=source) from None
 
 
 def _check_values(metadata: Any, path: Path, source: str) -> None:

@@ -15,7 +15,6 @@ import numpy as np
 from steelyard.core.errors import (
     EmptyCell,
     InputError,
-    InvalidFile,
     InvalidNumber,
     InvalidText,
     InvalidValue,
@@ -23,6 +22,7 @@ from steelyard.core.errors import (
     OutOfRange,
     ShapeMismatch,
     UnknownFormat,
+    UnknownName,
     nearest,
     nearest_of,
 )
@@ -48,7 +48,7 @@ def points_column(table: Table, name: str, values: Array) -> Array:
         if problem:
             text = value if isinstance(value, str) else "the cell"
             shown = f"'{text if len(text) <= 40 else text[:37] + '...'}'" if isinstance(value, str) else text
-            raise InvalidFile(
+            raise InvalidValue(
                 f"{shown} holds no points: {problem}", where=f"{table.place(row)}, column '{name}'", remedy=_REMEDY
             )
     return points
@@ -130,7 +130,7 @@ def check_mapping(mapping: Mapping[str, str], sides: Mapping[str, Schema], table
     for target, given in mapping.items():
         side, dot, name = target.rpartition(".")
         if (dot and side not in sides) or name.partition(":")[0] not in (*known, *weights):
-            raise MissingColumn(f"column '{target}' cannot be mapped", remedy=nearest(name, dict.fromkeys(known)))
+            raise UnknownName(f"column '{target}' cannot be mapped", remedy=nearest(name, dict.fromkeys(known)))
         looked = [tables[side]] if dot else list(tables.values())
         if not any(given in table.columns for table in looked):
             has = dict.fromkeys(name for table in looked for name in table.columns)

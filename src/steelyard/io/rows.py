@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from steelyard.core.errors import EmptyInput, InvalidFile
+from steelyard.core.errors import EmptyInput, MissingData
 from steelyard.core.records import Records, Schema, UnfilledRecords
 from steelyard.core.task import Task
 from steelyard.io.once import of_truth
@@ -61,7 +61,7 @@ def _predictions(task: Task, table: Table, columns: Mapping[str, str], schema: S
 
 def _one_source(task: Task, data: Any, columns: Mapping[str, str]) -> tuple[Records, Records]:
     if not task.joined:
-        raise InvalidFile(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
+        raise MissingData(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     table, schema = of_truth(read_table, data, "truth"), task.both_sides()
     check_mapping(columns, {"truth": schema}, {"truth": table})
     truth = of_truth(to_records, table, task.truth, columns, "truth")

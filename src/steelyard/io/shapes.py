@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import InvalidFile, MissingKey, ShapeMismatch, UnknownName, nearest
+from steelyard.core.errors import InvalidValue, MissingKey, ShapeMismatch, UnknownName, nearest
 from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array, as_object
 from steelyard.io.table import Table
@@ -37,7 +37,7 @@ def mask_column(table: Table, name: str, values: Array) -> Array:
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             problem = str(error) or "it cannot be read"
             where = f"{table.place(row)}, column '{name}'"
-            raise InvalidFile(f"no mask: {problem}", where=where, remedy=_MASK) from None
+            raise InvalidValue(f"no mask: {problem}", where=where, remedy=_MASK) from None
     return masks
 
 
@@ -86,7 +86,7 @@ def numbers_column(table: Table, name: str, values: Array) -> Array:
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             problem = str(error) or "it cannot be read"
         if problem:
-            raise InvalidFile(problem, where=f"{table.place(row)}, column '{name}'", remedy=_NUMBERS)
+            raise InvalidValue(problem, where=f"{table.place(row)}, column '{name}'", remedy=_NUMBERS)
     return np.stack(rows) if rows else np.zeros((0, 0))
 
 
@@ -100,7 +100,7 @@ def flattened(data: Sequence[Any], side: str, what: str, source: str) -> dict[st
     for i, item in enumerate(data):
         where = f"{source}, item {i}"
         if not isinstance(item, Mapping):
-            raise InvalidFile(
+            raise InvalidValue(
                 f"{type(item).__name__} where a dict is expected", where=where, remedy="One dict per image."
             )
         for name in item:
@@ -131,9 +131,7 @@ def flattened(data: Sequence[Any], side: str, what: str, source: str) -> dict[st
     rows = len(columns.get("image", ()))
     for name, values in columns.items():
         if len(values) != rows:
-            raise InvalidFile(
-                f"'{name}' is given for some images only", where=source, remedy="Give it for all or none."
-            )
+            raise MissingKey(f"'{name}' is given for some images only", where=source, remedy="Give it for all or none.")
     for name in ("image", _COLUMN[what], "label", *(("score",) if side == "prediction" else ())):
         columns.setdefault(name, [])
     flat: dict[str, Any] = {name: as_object(values) for name, values in columns.items()}

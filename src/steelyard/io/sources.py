@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from steelyard.core.errors import InvalidFile
+from steelyard.core.errors import UnknownName
 from steelyard.core.options import Options
 from steelyard.core.records import Records
 from steelyard.core.task import Task
@@ -58,5 +58,5 @@ def read_sides(
 def _reader(task: Task) -> Any:
     if task.reader not in READERS and "." not in task.reader:
         remedy = f"It is one of {', '.join(READERS)}, or a module's full name."
-        raise InvalidFile(f"task '{task.name}' has the reader '{task.reader}'", remedy=remedy)
+        raise UnknownName(f"task '{task.name}' has the reader '{task.reader}'", remedy=remedy)
     return import_module(READERS.get(task.reader, task.reader))

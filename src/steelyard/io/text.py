@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
-from steelyard.core.errors import DuplicateKey, EmptyCell, InvalidFile, InvalidText, UnreadableFile
+from steelyard.core.errors import InvalidFile, InvalidText, TooLarge, UnreadableFile
 from steelyard.core.opening import Unpacked, open_regular
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def open_bytes(path: Path, source: str) -> Iterator[BinaryIO]:
                 with io.BufferedReader(Unpacked(file, source)) as unpacked:
                     inner = unpacked.peek(8)[:8]
                     if inner.startswith(GZIP):
-                        raise DuplicateKey("is packed twice", where=source, remedy="Unpack it once.")
+                        raise UnreadableFile("is packed twice", where=source, remedy="Unpack it once.")
                     refuse_foreign(inner, source)
                     yield unpacked
             else:
@@ -117,12 +117,12 @@ def refuse_foreign(head: bytes, source: str) -> None:
         if head.startswith(start):
             raise InvalidFile(what, where=source, remedy=remedy)
     if len(head) >= 4 and (head[1] == head[3] == 0 != head[0] or head[0] == head[2] == 0 != head[1]):
-        raise InvalidFile("is UTF-16 text", where=source, remedy="Save the file as UTF-8.")
+        raise InvalidText("is UTF-16 text", where=source, remedy="Save the file as UTF-8.")
 
 
 def check_blank(count: int, source: str) -> None:
     """Refuse a file that is mostly blank lines: reading it would take minutes."""
     if count > MOST_BLANK:
-        raise EmptyCell(
+        raise TooLarge(
             f"holds more than {MOST_BLANK:,} blank lines", where=source, remedy="Remove them: is it a table?"
         )

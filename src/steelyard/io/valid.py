@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import InvalidValue
+from steelyard.core.errors import InvalidResult
 from steelyard.core.numerals import is_whole
 from steelyard.core.rankings import Rankings
 from steelyard.core.records import Array, BoxRecords, Column, Records, Schema
@@ -155,7 +155,7 @@ def _check_values(values: Array, column: Column, name: str, where: str) -> None:
         wrong |= numbers > column.maximum
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise InvalidValue(
+        raise InvalidResult(
             f"{numbers[row]:g} is not allowed here", where=f"{where}, row {row}, column '{name}'",
             remedy="No state that Steelyard wrote holds it: make it again.",
         )  # fmt: skip

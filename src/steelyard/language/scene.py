@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from steelyard import _native
-from steelyard.core.errors import InvalidValue
+from steelyard.core.errors import InvalidValue, TooLarge
 from steelyard.core.frozen import frozen
 from steelyard.language import tables
 from steelyard.language.tokens import pack, unpack
@@ -38,7 +38,7 @@ def tuple_lines(tokenised: Sequence[str], graph: Graph = "original") -> list[str
     """
     for text in tokenised:
         if text.count(" ") >= MOST_WORDS:
-            raise InvalidValue(
+            raise TooLarge(
                 f"a caption of {text.count(' ') + 1:,} words, '{_shown(text)}'",
                 remedy=f"A caption is a sentence: at most {MOST_WORDS:,} words are parsed.",
             )

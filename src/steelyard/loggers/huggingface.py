@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from steelyard.core.errors import CannotWrite, InvalidResult, MissingData, nearest
+from steelyard.core.errors import EmptyInput, MissingData, nearest
 from steelyard.loggers.flat import Result, report_of
 from steelyard.render.numbers import interval_text, percent_text
 from steelyard.results.report import Report
@@ -33,7 +33,7 @@ def eval_results(
     """
     report = report_of(result)
     if not tasks:
-        raise CannotWrite("no metric is to be written", remedy='Example: tasks={"map": "detection_map"}.')
+        raise EmptyInput("no metric is to be written", remedy='Example: tasks={"map": "detection_map"}.')
     lines = []
     for spec, task in tasks.items():
         score = _defined(report, spec)
@@ -53,7 +53,7 @@ def model_index(
     report = report_of(result)
     chosen = [_defined(report, spec) for spec in metrics] or [s for s in report.scores.values() if s.defined]
     if not chosen:
-        raise InvalidResult("no score of the result is defined", remedy="Evaluate data that have one.")
+        raise MissingData("no score of the result is defined", remedy="Evaluate data that have one.")
     lines = ["model-index:", f"- name: {_text(model)}", "  results:"]
     lines += ["  - task:", f"      type: {_text(task_type)}", f"      name: {_text(report.task)}"]
     lines += [

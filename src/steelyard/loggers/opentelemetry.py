@@ -9,7 +9,7 @@ import json
 import time as clock
 from collections.abc import Mapping
 
-from steelyard.core.errors import InvalidResult
+from steelyard.core.errors import MissingData
 from steelyard.loggers.flat import Result, facts, flat, result_of
 from steelyard.version import __version__
 
@@ -25,7 +25,7 @@ def metrics_json(
     given = result_of(result)
     values = flat(given, prefix)
     if not values:
-        raise InvalidResult("no score of the result is defined", remedy="Evaluate data that have one.")
+        raise MissingData("no score of the result is defined", remedy="Evaluate data that have one.")
     at = str(round((clock.time() if time is None else time) * 1e9))
     own = {"service.name": "steelyard", **facts(given), **(attributes or {})}
     gauges = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.core.errors import MissingPackage, UnknownName
+from steelyard.core.errors import MissingData, MissingPackage
 from steelyard.loggers.flat import Result, facts, flat, result_of
 
 
@@ -17,7 +17,7 @@ def log(result: Result, run: Any = None, *, prefix: str = "", step: int | None =
             raise MissingPackage("logging to Weights & Biases", "wandb") from None
         run = wandb.run
     if run is None:
-        raise UnknownName(
+        raise MissingData(
             "there is no active run of Weights & Biases", remedy="Call wandb.init() first, or give a run."
         )
     given = result_of(result)

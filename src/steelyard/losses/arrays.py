@@ -15,8 +15,8 @@ import numpy as np
 from steelyard.core.errors import (
     Incompatible,
     InputError,
-    InvalidResult,
     InvalidSetting,
+    InvalidValue,
     MissingExtra,
     ShapeMismatch,
     nearest,
@@ -42,7 +42,7 @@ def namespace(**arrays: Array) -> Namespace:
     given = {name: array for name, array in arrays.items() if array is not None}
     for name, array in given.items():
         if not hasattr(array, "shape") or not hasattr(array, "dtype"):
-            raise InvalidResult(
+            raise InvalidValue(
                 f"{name} is a {type(array).__name__}, not an array",
                 remedy="Give an array of NumPy, PyTorch, JAX or another library of the array API standard.",
             )

@@ -252,6 +252,6 @@ def _levels(**arguments: Any) -> list[tuple[Any, ...]]:
         listed = len(value) if isinstance(value, list | tuple) else None
         if value is not None and listed != number:
             here, there = (f"{n} levels" if n is not None else "one array" for n in (listed, number))
-            raise InvalidValue(f"{name} is {here}", remedy=f"It must be {there}, as logits is.")
+            raise ShapeMismatch(f"{name} is {here}", remedy=f"It must be {there}, as logits is.")
         columns.append(value if listed is not None else [value] * (number or 1))
     return list(zip(*columns, strict=True))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import ShapeMismatch
+from steelyard.core.errors import OutOfRange, ShapeMismatch, Unsupported
 from steelyard.losses.arrays import (
     REDUCTIONS,
     Array,
@@ -271,7 +271,7 @@ def prepare(
         remedy = f"targets must be {wanted if has_labels else 'numbers from 0 to 1 or booleans'}."
         raise ShapeMismatch(f"targets has the type {targets.dtype}", remedy=remedy)
     if getattr(targets, "requires_grad", False):
-        raise ShapeMismatch("targets requires a gradient", remedy="Gradients go to logits alone: detach targets.")
+        raise Unsupported("targets requires a gradient", remedy="Gradients go to logits alone: detach targets.")
     if weight_by_class is not None:
         check_floating(xp, "weight_by_class", weight_by_class)
         check_shape("weight_by_class", weight_by_class, (shape[-1:],), of)
@@ -297,7 +297,7 @@ def _check_values(xp: Namespace, targets: Array, classes: int, has_labels: bool)
     first, last = (IGNORED, classes - 1) if has_labels else (0, 1)
     if not (first <= low and high <= last):
         meaning = f"a class from 0 to {last}, -1 for background or -2" if has_labels else "from 0 to 1"
-        raise ShapeMismatch(f"targets has the value {high if first <= low else low:g}", remedy=f"It must be {meaning}.")
+        raise OutOfRange(f"targets has the value {high if first <= low else low:g}", remedy=f"It must be {meaning}.")
     return has_labels and low == IGNORED
 
 

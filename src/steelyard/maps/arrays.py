@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import InvalidFile, UnknownName, UnreadableFile, first_few, nearest
+from steelyard.core.errors import InvalidFile, UnknownName, first_few, nearest
 from steelyard.core.opening import open_archive, open_regular
 
 Array = NDArray[Any]
@@ -42,7 +42,7 @@ def numpy_file(path: str, inside: str) -> Array:
     try:
         return np.asarray(array[int(inside)])
     except (ValueError, IndexError):
-        raise InvalidFile(f"holds no array '{inside}'", where=path, remedy=f"It holds {len(array):,}.") from None
+        raise UnknownName(f"holds no array '{inside}'", where=path, remedy=f"It holds {len(array):,}.") from None
 
 
 def _member(path: str, inside: str) -> Array:
@@ -55,7 +55,7 @@ def _member(path: str, inside: str) -> Array:
                 raise InvalidFile(what, where=path, remedy=remedy)
             inside = next(iter(names))
         if inside not in names:
-            raise InvalidFile(f"holds no array '{inside}'", where=path, remedy=nearest(inside, names))
+            raise UnknownName(f"holds no array '{inside}'", where=path, remedy=nearest(inside, names))
         data = archive.read(names[inside])
     where = f"{path}::{inside}"
     file = io.BytesIO(data)
@@ -77,17 +77,15 @@ def _header(file: BinaryIO, where: str) -> tuple[tuple[int, ...], bool, np.dtype
         shape, fortran, dtype = (npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0)(file)
     except Exception as error:  # NumPy's parser raises what Python's does
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise UnreadableFile(f"cannot be read: {reason}", where=where, remedy=_WHOLE) from None
+        raise InvalidFile(f"cannot be read: {reason}", where=where, remedy=_WHOLE) from None
     if dtype.hasobject:
-        raise UnreadableFile(
-            "cannot be read: it holds pickled objects", where=where, remedy="Save an array of numbers."
-        )
+        raise InvalidFile("cannot be read: it holds pickled objects", where=where, remedy="Save an array of numbers.")
     return shape, fortran, dtype
 
 
 def _check(shape: tuple[int, ...], dtype: np.dtype[Any], size: int, where: str) -> None:
     if not dtype.itemsize:
-        raise UnknownName(f"holds {dtype}, which has no size", where=where, remedy="Save an array of numbers.")
+        raise InvalidFile(f"holds {dtype}, which has no size", where=where, remedy="Save an array of numbers.")
     if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize > size:
         declared = "×".join(map(str, shape))
-        raise UnreadableFile(f"ends before its {declared} values of {dtype} do", where=where, remedy=_WHOLE)
+        raise InvalidFile(f"ends before its {declared} values of {dtype} do", where=where, remedy=_WHOLE)

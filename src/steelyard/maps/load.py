@@ -14,13 +14,13 @@ from steelyard import _native
 from steelyard.core.errors import (
     InputError,
     InvalidFile,
-    InvalidValue,
+    InvalidNumber,
     MissingFile,
     OutOfRange,
     ShapeMismatch,
+    TooLarge,
     UnknownFormat,
     UnknownName,
-    UnreadableFile,
 )
 from steelyard.core.frozen import frozen
 from steelyard.core.opening import read_regular
@@ -154,7 +154,7 @@ def load_volume(value: str | bytes, scores: bool = False) -> Volume:
             wrong = np.flatnonzero(~(grid == np.floor(grid)).ravel())
         if len(wrong):
             place = ", ".join(str(int(i)) for i in np.unravel_index(wrong[0], grid.shape))
-            raise InvalidValue(
+            raise InvalidNumber(
                 f"{len(wrong):,} voxels are not whole ({grid.ravel()[wrong[0]]:g} at {place})",
                 where=path,
                 remedy="Resample labels by nearest neighbour.",
@@ -215,7 +215,7 @@ def _bytes_beside(path: str, name: str) -> tuple[bytes, str]:
     """The bytes of a data file that a header names, which lies in its folder or below, and its path."""
     steps = name.replace("\\", "/").split("/")
     if os.path.isabs(name) or ".." in steps or ":" in steps[0]:
-        raise UnreadableFile(f"names the data file '{name}' outside its folder", where=path, remedy="Put it beside it.")
+        raise InvalidFile(f"names the data file '{name}' outside its folder", where=path, remedy="Put it beside it.")
     if name.upper() == "LIST" or name.startswith("LIST ") or "%" in name:
         raise InvalidFile(f"names several data files ('{name}')", where=path, remedy="Write one file per volume.")
     beside = os.path.join(os.path.dirname(path), *steps)
@@ -262,7 +262,7 @@ def as_grid(array: Any, source: str) -> Array:
         what = "has no pixel" if not grid.size else f"holds {grid.dtype}, not numbers"
         raise InvalidFile(what, where=source, remedy="Give whole numbers, one for each pixel.")
     if grid.size > MOST_VOXELS:
-        raise ShapeMismatch(f"has {grid.size:,} pixels", where=source, remedy=f"At most {MOST_VOXELS:,} are read.")
+        raise TooLarge(f"has {grid.size:,} pixels", where=source, remedy=f"At most {MOST_VOXELS:,} are read.")
     if grid.dtype in _TYPES:
         return np.ascontiguousarray(grid)
     if grid.dtype.kind == "f":

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import InvalidFile, ShapeMismatch
+from steelyard.core.errors import DuplicateKey, InvalidFile, ShapeMismatch
 from steelyard.maps.volume import DAMAGED, Volume, check_size, grid_of, inflated, placed
 
 Array = NDArray[Any]
@@ -67,7 +67,7 @@ def _fields(data: bytes, source: str) -> tuple[dict[str, str], int]:
         if not equals or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,60}", name):
             break
         if name in fields:
-            raise InvalidFile(f"duplicate field '{name}'", where=source, remedy=DAMAGED)
+            raise DuplicateKey(f"duplicate field '{name}'", where=source, remedy=DAMAGED)
         fields[name] = value.strip()
         if name == "ElementDataFile":
             return fields, match.end()

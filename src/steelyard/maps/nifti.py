@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard import _native
-from steelyard.core.errors import InvalidFile, TooLarge, UnreadableFile
+from steelyard.core.errors import InvalidFile, ShapeMismatch, UnreadableFile
 from steelyard.core.opening import check_declared, most_unpacked
 from steelyard.maps.volume import DAMAGED, Volume, check_size, grid_of, placed
 
@@ -109,7 +109,7 @@ def _header(data: bytes, source: str) -> _Header:
     else:
         raise InvalidFile("is not a NIfTI file", where=source, remedy="Give .nii, .nii.gz, or .hdr with .img.")
     if len(data) < size:
-        raise UnreadableFile("the header is cut off", where=source, remedy=DAMAGED)
+        raise InvalidFile("the header is cut off", where=source, remedy=DAMAGED)
 
     def unpack(form: str, at: int) -> tuple[Any, ...]:
         return struct.unpack_from(order + form, data, at)
@@ -165,7 +165,7 @@ def _shape(header: _Header, source: str) -> list[int]:
     shape = list(header.dims[1 : count + 1])
     channels = [size for size in shape[3:] if size > 1]
     if len(channels) > 1:
-        raise TooLarge(
+        raise ShapeMismatch(
             f"has {3 + len(channels)} axes longer than 1", where=source, remedy="Give x, y, z and at most channels."
         )
     if len(shape) < 2:

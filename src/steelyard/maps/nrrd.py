@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import InvalidFile, ShapeMismatch
+from steelyard.core.errors import DuplicateKey, InvalidFile, ShapeMismatch
 from steelyard.maps.volume import DAMAGED, TO_MM, Volume, check_size, grid_of, inflated, placed
 
 Array = NDArray[Any]
@@ -81,7 +81,7 @@ def _fields(data: bytes, source: str) -> tuple[dict[str, str], int]:
         if line.startswith("#") or not colon or value.startswith("="):  # a comment, or a key of the writer's own
             continue
         if name.strip().lower() in fields:
-            raise InvalidFile(f"duplicate field '{name.strip()}'", where=source, remedy=DAMAGED)
+            raise DuplicateKey(f"duplicate field '{name.strip()}'", where=source, remedy=DAMAGED)
         fields[name.strip().lower()] = value.strip()
     return fields, end.end() if end else len(data)
 

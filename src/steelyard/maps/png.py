@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard import _native
-from steelyard.core.errors import InvalidFile, InvalidValue, ShapeMismatch, UnreadableFile
+from steelyard.core.errors import InvalidFile, NotInstalled, OutOfRange, TooLarge
 from steelyard.core.frozen import frozen
 from steelyard.core.opening import check_declared
 
@@ -68,13 +68,13 @@ def png_cells(a: PngFile, b: PngFile) -> Cells:
 def png_file(data: bytes, source: str) -> PngFile:
     """A file whose chunks have been looked at."""
     if not data.startswith(SIGNATURE):
-        raise InvalidValue("is not a PNG file", where=source, remedy="Is it a PNG in name only?")
+        raise InvalidFile("is not a PNG file", where=source, remedy="Is it a PNG in name only?")
     native = _native.PngFile(data)
     if native.fault:
         raise InvalidFile(native.fault, where=source, remedy=_DAMAGED)
     width, height = native.width, native.height
     if not 0 < width * height <= MOST_PIXELS:
-        raise ShapeMismatch(
+        raise OutOfRange(
             f"has {width:,}×{height:,} pixels", where=source, remedy=f"From 1 to {MOST_PIXELS:,} pixels are read."
         )
     check_declared(width * height * native.channels * data[24] // 8, len(data), source)
@@ -90,12 +90,12 @@ def _by_pillow(data: bytes, source: str) -> Array:
 
         from PIL import Image
     except ImportError:
-        raise InvalidFile(
+        raise NotInstalled(
             "is interlaced", where=source, remedy="Install Pillow to read it, or write a plain PNG."
         ) from None
     width, height = int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
     if width * height > (Image.MAX_IMAGE_PIXELS or MOST_PIXELS):
-        raise ShapeMismatch(
+        raise TooLarge(
             f"is interlaced and has {width:,}×{height:,} pixels",
             where=source,
             remedy=f"Write a plain PNG: interlaced ones are read up to {Image.MAX_IMAGE_PIXELS:,} pixels.",
@@ -104,7 +104,7 @@ def _by_pillow(data: bytes, source: str) -> Array:
         with Image.open(BytesIO(data)) as image:
             grid = np.asarray(image)
     except (OSError, SyntaxError, ValueError) as error:
-        raise UnreadableFile(f"cannot be read: {error}", where=source, remedy=_DAMAGED) from None
+        raise InvalidFile(f"cannot be read: {error}", where=source, remedy=_DAMAGED) from None
     if grid.ndim == 2:
         kind = np.uint8 if grid.dtype.itemsize == 1 else np.uint16
         spread = {2: 85, 4: 17}.get(bits, 1) if colour == 0 else 1  # grey of few bits reaches 255 there

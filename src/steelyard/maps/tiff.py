@@ -90,7 +90,7 @@ def _pages(data: bytes, source: str) -> list[_Page]:
         try:
             tags, at = _tags(data, at, order, big)
         except (struct.error, OverflowError):
-            raise UnreadableFile(f"page {len(pages) + 1} is cut off", where=source, remedy=DAMAGED) from None
+            raise InvalidFile(f"page {len(pages) + 1} is cut off", where=source, remedy=DAMAGED) from None
         pages.append(_Page(source, order, tags))
     if not pages:
         raise EmptyInput("has no page", where=source, remedy=DAMAGED)
@@ -199,7 +199,7 @@ def _parts(page: _Page, data: bytes, tiled: bool, count: int) -> Iterator[bytes]
         raise InvalidFile(f"has {len(starts)} parts, not {count}", where=page.source, remedy=DAMAGED)
     for start, size in zip(starts, sizes, strict=True):
         if start < 0 or size < 0 or start + size > len(data):
-            raise UnreadableFile("ends before its pixels do", where=page.source, remedy=DAMAGED)
+            raise InvalidFile("ends before its pixels do", where=page.source, remedy=DAMAGED)
         yield data[start : start + size]
 
 
@@ -223,7 +223,7 @@ def _unpacked(page: _Page, part: bytes, count: int) -> bytes:
     except (zlib.error, IndexError):
         raise UnreadableFile("cannot be unpacked", where=page.source, remedy=DAMAGED) from None
     if len(result) < count:
-        raise UnreadableFile("ends before its pixels do", where=page.source, remedy=DAMAGED)
+        raise InvalidFile("ends before its pixels do", where=page.source, remedy=DAMAGED)
     return result
 
 

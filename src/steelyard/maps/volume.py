@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import DuplicateKey, InvalidFile, InvalidNumber, InvalidValue, ShapeMismatch, UnreadableFile
+from steelyard.core.errors import InvalidFile, InvalidNumber, InvalidValue, OutOfRange, ShapeMismatch, UnreadableFile
 from steelyard.core.frozen import frozen
 from steelyard.core.opening import check_declared
 
@@ -49,7 +49,7 @@ def check_size(shape: Sequence[int], source: str) -> int:
     """The number of voxels of a shape; an error where it is none or beyond what is read."""
     voxels = math.prod(shape)
     if min(shape, default=0) < 1 or voxels > MOST_VOXELS:
-        raise ShapeMismatch(
+        raise OutOfRange(
             f"declares {sizes_text(shape) or 'no'} voxels", where=source, remedy=f"From 1 to {MOST_VOXELS:,} are read."
         )
     return voxels
@@ -59,7 +59,7 @@ def grid_of(data: bytes | memoryview, at: int, dtype: np.dtype[Any], shape: Sequ
     """The voxels from a byte on, with the first axis of `shape` fastest in memory: the grid has them reversed."""
     voxels = check_size(shape, source)
     if at < 0 or at + voxels * dtype.itemsize > len(data):
-        raise UnreadableFile(f"ends before its {voxels:,} voxels do", where=source, remedy=DAMAGED)
+        raise InvalidFile(f"ends before its {voxels:,} voxels do", where=source, remedy=DAMAGED)
     grid: Array = np.frombuffer(data, dtype, voxels, at).reshape(tuple(shape)[::-1])
     return grid
 
@@ -126,7 +126,7 @@ def labels_of_channels(grid: Array, source: str, scores: bool) -> tuple[Array, s
     binary = probable = True
     for number, channel in enumerate(grid):
         if channel.dtype.kind == "f" and not np.isfinite(channel).all():
-            raise InvalidFile(
+            raise InvalidNumber(
                 f"channel {number} holds numbers that are not finite", where=source, remedy="Write finite numbers."
             )
         binary &= bool(((channel == 0) | (channel == 1)).all())
@@ -136,7 +136,7 @@ def labels_of_channels(grid: Array, source: str, scores: bool) -> tuple[Array, s
     if binary:
         twice = int((total > 1).sum())
         if twice:
-            raise DuplicateKey(
+            raise InvalidValue(
                 f"{twice:,} voxels belong to several of its {channels} channels",
                 where=source,
                 remedy="Give one label for each voxel, and join labels with the option regions.",

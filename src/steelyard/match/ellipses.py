@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard import _native
-from steelyard.core.errors import InvalidSpec
+from steelyard.core.errors import OutOfRange
 from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array
 from steelyard.match.assign import MATCHINGS, Matching, assign
@@ -97,7 +97,7 @@ class OwnDistance(str):
                     values[row, column] = math.nan
                 if not 0 <= values[row, column] < math.inf:
                     pair = f"{mine.tolist()} and {theirs.tolist()}"
-                    raise InvalidSpec(
+                    raise OutOfRange(
                         f"the distance '{self}' of {pair} is {value!r}", remedy="It must be a number from 0 up."
                     )
         return values

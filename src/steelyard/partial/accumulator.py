@@ -20,13 +20,13 @@ from steelyard.align.unit_digest import total_digest
 from steelyard.api import findings
 from steelyard.core import catalogue
 from steelyard.core.errors import (
-    DuplicateKey,
+    Conflict,
     EmptyInput,
     Incompatible,
     InputError,
     InvalidResult,
     InvalidSetting,
-    InvalidValue,
+    MissingData,
     Unsupported,
     nearest,
 )
@@ -178,7 +178,7 @@ class Accumulator:
     def gathered(self) -> Gathered:
         """All batches as one, every unit once, in the order of their ids; later calls start from there."""
         if self.counter is not None:
-            raise EmptyInput("counts on a device have no rows to gather", remedy="Leave device out.")
+            raise Unsupported("counts on a device have no rows to gather", remedy="Leave device out.")
         if not self.batches:
             raise EmptyInput("nothing was gathered", remedy="Call update() first.")
         gathered = gather(self.batches, self.task.truth.key, self.on_conflict)
@@ -221,7 +221,7 @@ class Accumulator:
         The reports of these metrics, their intervals too, stay the same to the bit.
         """
         if self.compacted is not None:
-            raise DuplicateKey("the accumulator is compacted already")
+            raise Conflict("the accumulator is compacted already")
         task, gathered = self.task, self.gathered()
         request = replace(self.request, metrics=Request.of(task.name, metrics).metrics)
         data = measure_records(task, request, self.options, gathered.truth, gathered.prediction)
@@ -256,7 +256,7 @@ class Accumulator:
         wanted = expanded(self.task, wanted, False, kept.state)
         for metric in wanted:
             if str(metric) not in kept.specs:
-                raise InvalidValue(f"what '{metric}' needs was not kept", remedy=nearest(str(metric), kept.specs))
+                raise MissingData(f"what '{metric}' needs was not kept", remedy=nearest(str(metric), kept.specs))
         report = kept.report(wanted, request, ("gathered truth", "gathered predictions"))
         return replace(report, notes=(*report.notes, *self._notes()))
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from steelyard.api import findings
-from steelyard.core.errors import EmptyInput, MissingExtra, Unsupported
+from steelyard.core.errors import MissingExtra, Unsupported
 from steelyard.core.options import Options
 from steelyard.core.request import Request
 from steelyard.core.task import Task
@@ -25,7 +25,7 @@ def counter_of(task: Task, request: Request, options: Options, device: Any) -> A
         )
     for name in ("by", "columns", "cluster", "strata", "missing", "extra", "sequence"):
         if getattr(request, name):
-            raise EmptyInput(
+            raise Unsupported(
                 f"counts on a device know no rows, which '{name}' needs", remedy=f"Leave device out, or {name}."
             )
     try:

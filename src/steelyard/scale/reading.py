@@ -18,7 +18,7 @@ import numpy as np
 from steelyard.align.gather import Gathered, RowLocation, cut, gather, nothing_of
 from steelyard.align.unit_digest import id_keys, total_digest
 from steelyard.core import catalogue
-from steelyard.core.errors import UnreadableFile
+from steelyard.core.errors import UnreadableFile, Unsupported
 from steelyard.core.frozen import frozen
 from steelyard.core.opening import is_entry, open_regular
 from steelyard.core.records import Array, Records
@@ -133,7 +133,7 @@ def split(job: Split) -> str:
         with reading_notes() as said:
             records = read_side(job.data.definition, path, job.data.columns, job.side)
         if said:  # which a report of buckets could not say
-            raise UnreadableFile(said[0], remedy="Write commas and decimal points, or choose `join='pairs'`.")
+            raise Unsupported(said[0], remedy="Write commas and decimal points, or choose `join='pairs'`.")
     cuts = cut(records, job.data.definition.truth.key, bucket_of(job.buckets), job.buckets)
     parts = [container_bytes("part", *_packed_side(part, job.side)) for part in cuts]
     index = np.cumsum([0] + [len(part) for part in parts])

@@ -19,10 +19,13 @@ from steelyard.align.unit_digest import digest_text
 from steelyard.checks.quick import notes_of_parts
 from steelyard.core import catalogue
 from steelyard.core.errors import (
+    CannotWrite,
     EmptyInput,
     Incompatible,
+    InvalidFile,
     InvalidSetting,
     OutOfRange,
+    ShapeMismatch,
     UnreadableFile,
     Unsupported,
     first_few,
@@ -158,11 +161,11 @@ class _Run:
             if not isinstance(result, Failure):
                 results[index] = result
             elif not result.of_data:
-                raise UnreadableFile(result.reason, remedy="Make room, or choose another folder with `work`.")
+                raise CannotWrite(result.reason, remedy="Make room, or choose another folder with `work`.")
             elif named is None:
                 raise UnreadableFile(result.reason)
             elif not self.skip:
-                raise Unsupported(
+                raise InvalidFile(
                     f"the shard cannot be taken: {result.reason}",
                     where=named[index],
                     remedy="Repair or remove it, or leave such shards out with `skip_bad_shards=True`.",
@@ -206,7 +209,7 @@ def _read(
             return _some(summaries)
         run.bad = []
     elif join == "pairs":
-        raise Unsupported(
+        raise ShapeMismatch(
             f"{len(truths)} files of truth and {len(predicted or ())} of predictions make no pairs",
             remedy="Choose `join='hash'`.",
         )

@@ -20,6 +20,7 @@ from steelyard.core.errors import (
     MissingFile,
     MissingPackage,
     UnreadableFile,
+    Unsupported,
     WriteError,
 )
 from steelyard.core.opening import open_regular
@@ -152,7 +153,7 @@ def state_name(kind: str, *parts: object) -> str:
 def work_folder(work: str | os.PathLike[str]) -> str:
     """The folder of a run's states, made where it is not there yet."""
     if is_remote(os.fspath(work)):
-        raise UnreadableFile(
+        raise Unsupported(
             "states cannot be kept behind a URL", where=f"work '{work}'", remedy="Name a folder that every worker sees."
         )
     folder = os.path.abspath(work)

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from steelyard.core.errors import InvalidValue
+from steelyard.core.errors import UnreadableFile
 from steelyard.core.opening import ANCHORED, open_below
 
 DEEPEST, MOST_FILES = 8, 200_000
@@ -33,7 +33,7 @@ class Folder:
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.root = os.path.realpath(root)
         if not os.path.isdir(self.root):
-            raise InvalidValue(
+            raise UnreadableFile(
                 "is not a folder", where=os.fspath(root), remedy="Give the folder that holds your results."
             )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from steelyard.core.errors import InvalidSetting
+from steelyard.core.errors import CannotWrite
 from steelyard.io.write import csv_text, write_text
 from steelyard.vlm.plan import REAL
 from steelyard.vlm.readings import Taken, VlmRun
@@ -36,7 +36,7 @@ def write_sides(run: VlmRun, folder: Path) -> list[str]:
         files[name] = truth
         place = f"{_safe(model)}--{_safe(prompt)}.csv"
         if place in files:
-            raise InvalidSetting(f"two prompts would be written to {place}", remedy="Rename one of them.")
+            raise CannotWrite(f"two prompts would be written to {place}", remedy="Rename one of them.")
         files[place] = given
     for name, side in files.items():
         write_text(folder / name, csv_text(list(side), zip(*side.values(), strict=True)))

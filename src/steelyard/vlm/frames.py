@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
-from steelyard.core.errors import DuplicateKey, EmptyInput, InputError, InvalidSetting, InvalidValue
+from steelyard.core.errors import DuplicateKey, EmptyInput, InputError, InvalidFile, InvalidValue
 from steelyard.core.frozen import frozen
 from steelyard.core.records import Column, Schema, as_object
 from steelyard.io.read import check_mapping, read_table, to_records
@@ -163,7 +163,7 @@ def _folder_table(folder: Path) -> Table:
         remedy = f"Give a table of frames, or a folder of {', '.join(ENDINGS[:3])} and other pictures."
         if (folder / "frames.csv").is_file():
             remedy = f"Give the table: {folder / 'frames.csv'}."
-        raise InvalidSetting("the folder holds no picture", where=str(folder), remedy=remedy)
+        raise EmptyInput("the folder holds no picture", where=str(folder), remedy=remedy)
     columns = zip(("sequence", "t", "image"), zip(*rows, strict=True), strict=True)
     return Table(str(folder), {name: as_object(values) for name, values in columns})
 
@@ -204,7 +204,7 @@ def stored_frames(path: Path) -> tuple[Frame, ...]:
     records = to_records(table, FRAMES, {}, "frames")
     extra = {name: [str(v) for v in table.columns[name].tolist()] for name in _STORED if name in table.columns}
     if len(extra) != len(_STORED):
-        raise InvalidSetting("these are not a run's frames", where=str(path), remedy="Give the folder of 'vlm run'.")
+        raise InvalidFile("these are not a run's frames", where=str(path), remedy="Give the folder of 'vlm run'.")
     own = {name.removeprefix(_OWN): v.tolist() for name, v in records.other.items() if name.startswith(_OWN)}
     held = {name.removeprefix(_SHOTS): v.tolist() for name, v in records.other.items() if name.startswith(_SHOTS)}
     frames = []

@@ -22,7 +22,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InputError, InvalidSetting, MissingExtra
+from steelyard.core.errors import InputError, MissingExtra, Unsupported
 from steelyard.core.frozen import frozen
 from steelyard.vlm.backend import Conversation, ModelOptions, PermanentError, Reply
 from steelyard.vlm.hf_inputs import Inputs, open_inputs
@@ -189,7 +189,7 @@ def _tried(torch: Any, model: Any, inputs: Inputs) -> tuple[float, float]:
         batch = logits(sharing.encode(texts, shown))
         asked = sharing.inputs(texts, ["", ""], shown)
         if asked is None:
-            raise InvalidSetting("the text cannot be cut behind the picture")
+            raise Unsupported("the text cannot be cut behind the picture")
         shared = logits(asked)
     spread = float(alone.std()) or 1.0
     return float((shared - alone).abs().max()) / spread, float((batch - alone).abs().max()) / spread

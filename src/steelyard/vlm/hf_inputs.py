@@ -56,9 +56,7 @@ class Inputs:
             messages_of(texts, pictures), add_generation_prompt=True, tokenize=False
         )
         if self.mark and rendered.count(self.mark) != pictures:
-            raise InvalidSetting(
-                "the chat template does not place the image", remedy="Such a model cannot be asked here."
-            )
+            raise Unsupported("the chat template does not place the image", remedy="Such a model cannot be asked here.")
         return rendered
 
     def cut(self, text: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InvalidSetting, InvalidValue, MissingFile, UnknownName, Unsupported
+from steelyard.core.errors import Conflict, InvalidFile, InvalidSetting, MissingFile, Unsupported
 from steelyard.vlm.backend import ModelOptions
 
 DTYPES = ("float32", "bfloat16", "float16")
@@ -35,7 +35,7 @@ def model_folder(name: str, revision: str) -> tuple[Path, str]:
     if folder.is_dir():
         if revision:
             remedy = "Leave it out, or give the model's id."
-            raise UnknownName(f"a folder has no revision '{revision}'", where=name, remedy=remedy)
+            raise Conflict(f"a folder has no revision '{revision}'", where=name, remedy=remedy)
         if not (folder / "config.json").exists():
             raise MissingFile("the folder has no config.json", where=name, remedy="Give a folder of save_pretrained.")
         if not any(next(folder.glob(pattern), None) for pattern in _WEIGHTS):
@@ -61,7 +61,7 @@ def family_of(folder: Path, name: str, trusted: bool) -> str:
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=trusted)
     except (OSError, ValueError, KeyError) as error:
-        raise InvalidValue(f"config.json is not understood: {first_line(error)}", where=name) from None
+        raise InvalidFile(f"config.json is not understood: {first_line(error)}", where=name) from None
     family = str(config.model_type)
     known = type(config) in AutoModelForImageTextToText._model_mapping
     foreign = trusted and "AutoModelForImageTextToText" in (getattr(config, "auto_map", None) or {})

@@ -19,15 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import (
-    InputError,
-    InvalidFile,
-    InvalidResult,
-    InvalidSetting,
-    MissingExtra,
-    NotInstalled,
-    TooLarge,
-)
+from steelyard.core.errors import Conflict, InputError, InvalidFile, MissingExtra, NotInstalled, TooLarge
 from steelyard.core.frozen import frozen
 from steelyard.vlm.ordinary import read_ordinary
 
@@ -147,7 +139,7 @@ def _checked(path: Path, digest: str) -> bytes:
     """The bytes of a file that must be those of the digest."""
     data = _read(path)
     if hashlib.sha256(data).hexdigest() != digest:
-        raise InvalidSetting("the image changed while the run was under way", where=str(path))
+        raise Conflict("the image changed while the run was under way", where=str(path))
     return data
 
 
@@ -203,4 +195,4 @@ def _upright(data: bytes, where: str) -> Any:
         return image.convert("RGB")
     except Exception as error:  # truncated or damaged pixels: Pillow raises many kinds
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InvalidResult(f"the image is damaged or truncated ({reason})", where=where) from None
+        raise InvalidFile(f"the image is damaged or truncated ({reason})", where=where) from None

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from steelyard.core.errors import CannotWrite, InputError, InvalidResult
+from steelyard.core.errors import CannotWrite, InputError, InvalidResult, MissingFile, UnreadableFile
 from steelyard.core.frozen import frozen
 from steelyard.core.opening import open_regular
 from steelyard.vlm.ordinary import reason
@@ -107,10 +107,10 @@ class Journal:
             folder.mkdir(parents=True, exist_ok=True)
             self._file = os.open(self.path, _FLAGS, 0o644)
         except (OSError, ValueError) as error:
-            raise InvalidResult(f"the journal cannot be opened: {reason(error)}", where=str(self.path)) from None
+            raise UnreadableFile(f"the journal cannot be opened: {reason(error)}", where=str(self.path)) from None
         try:
             if not stat.S_ISREG(os.fstat(self._file).st_mode):
-                raise InvalidResult(
+                raise UnreadableFile(
                     "the journal is not a regular file", where=str(self.path), remedy="Give another folder."
                 )
             _lock(self._file, self.path)
@@ -184,9 +184,9 @@ def every_reading(folder: Path) -> Iterator[JournalEntry]:
     """Every reading that was ever written, also what failed and was asked again."""
     path = folder / NAME
     if not path.exists():
-        raise InvalidResult("there is no journal", where=str(folder), remedy="Give the folder of 'steelyard vlm run'.")
+        raise MissingFile("there is no journal", where=str(folder), remedy="Give the folder of 'steelyard vlm run'.")
     if not path.is_file():
-        raise InvalidResult("the journal is not a regular file", where=str(path))
+        raise UnreadableFile("the journal is not a regular file", where=str(path))
     texts: dict[str, str] = {}
     for number, line in _lines(path):
         if line.startswith(_TEXT):
@@ -299,4 +299,4 @@ def _lock(file: int, path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         remedy = "Wait for it to end, or give another folder."
-        raise InvalidResult("another run is writing this journal", where=str(path), remedy=remedy) from None
+        raise CannotWrite("another run is writing this journal", where=str(path), remedy=remedy) from None

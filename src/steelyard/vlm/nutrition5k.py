@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 
-from steelyard.core.errors import InvalidFile, InvalidNumber, InvalidSetting
+from steelyard.core.errors import EmptyInput, InvalidFile, InvalidNumber
 from steelyard.core.frozen import frozen
 from steelyard.io.text import open_text
 from steelyard.io.write import csv_text, write_text
@@ -51,14 +51,14 @@ def _dish(row: list[str], source: str) -> Dish:
     while rest and not rest[-1].strip():
         rest.pop()
     if len(rest) % 7:
-        raise InvalidSetting(f"{len(rest)} fields of ingredients do not divide by seven", where=where)
+        raise InvalidFile(f"{len(rest)} fields of ingredients do not divide by seven", where=where)
     try:
         kcal, mass = float(row[1]), float(row[2])
         ingredients = tuple((rest[i + 1], float(rest[i + 2])) for i in range(0, len(rest), 7))
     except ValueError as error:
         raise InvalidNumber(f"not a number: {error}", where=where) from None
     if not (0 <= kcal < 1e6 and 0 <= mass < 1e6):
-        raise InvalidSetting(f"{kcal:g} kcal and {mass:g} g are not a dish's", where=where)
+        raise InvalidFile(f"{kcal:g} kcal and {mass:g} g are not a dish's", where=where)
     return Dish(row[0], kcal, mass, ingredients)
 
 
@@ -83,6 +83,6 @@ def write_frames(
         rows.append([dish.id, 0, shown.as_posix(), food, dish.mass, dish.kcal_per_g])
     if not rows:
         remedy = f"Each dish has its image at {Path(images) / 'DISH' / name}; `name` gives another name."
-        raise InvalidSetting("no dish has an image", where=str(metadata), remedy=remedy)
+        raise EmptyInput("no dish has an image", where=str(metadata), remedy=remedy)
     write_text(output, csv_text(["sequence", "t", "image", "food", "weight", "kcal_per_g"], rows))
     return len(rows), without

@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from steelyard.core.errors import InputError, InvalidSetting, InvalidValue, MissingFile, UnreadableFile
+from steelyard.core.errors import InputError, MissingFile, TooLarge, UnreadableFile
 
 _KINDS = {
     stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device",
@@ -46,11 +46,11 @@ def read_ordinary(path: Path, most: int, what: str) -> bytes:
 def _check(status: os.stat_result, path: Path, most: int, what: str) -> None:
     if not stat.S_ISREG(status.st_mode):
         kind = _KINDS.get(stat.S_IFMT(status.st_mode), "no ordinary file")
-        raise InvalidValue(f"the {what} is {kind}", where=str(path), remedy="Name an ordinary file.")
+        raise UnreadableFile(f"the {what} is {kind}", where=str(path), remedy="Name an ordinary file.")
     if status.st_size > most:
         raise _too_long(status.st_size, path, most, what)
 
 
 def _too_long(size: int, path: Path, most: int, what: str) -> InputError:
     remedy = f"At most {most / 2**20:,.0f} MB are read."
-    return InvalidSetting(f"the {what} has {size / 2**20:,.0f} MB or more", where=str(path), remedy=remedy)
+    return TooLarge(f"the {what} has {size / 2**20:,.0f} MB or more", where=str(path), remedy=remedy)

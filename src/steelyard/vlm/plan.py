@@ -12,7 +12,7 @@ from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InputError, InvalidSetting, InvalidValue, UnreadableFile
+from steelyard.core.errors import InputError, InvalidResult, MissingFile
 from steelyard.core.frozen import frozen
 from steelyard.core.opening import is_entry
 from steelyard.io.json import parse_json
@@ -191,18 +191,18 @@ def read_plans(folder: Path) -> list[RunPlan]:
     """The plans of a run, in the order of their first asking."""
     path = folder / NAME
     if not is_entry(path):
-        raise InvalidValue("not the folder of a run", where=str(folder), remedy="Give the folder that 'vlm run' wrote.")
+        raise MissingFile("not the folder of a run", where=str(folder), remedy="Give the folder that 'vlm run' wrote.")
     with open_text(path, str(path)) as file:
         text = file.read()
     try:
         data = parse_json(text, str(path))
         if data["schema"] != SCHEMA:
-            raise InvalidSetting(f"schema '{data['schema']}' is not known", where=str(path), remedy=f"Known: {SCHEMA}.")
+            raise InvalidResult(f"schema '{data['schema']}' is not known", where=str(path), remedy=f"Known: {SCHEMA}.")
         return [_plan(plan) for plan in data["plans"]]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
-        raise UnreadableFile(f"not readable: {error}", where=str(path)) from None
+        raise InvalidResult(f"not readable: {error}", where=str(path)) from None
 
 
 def _plan(data: dict[str, Any]) -> RunPlan:

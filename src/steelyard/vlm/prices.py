@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InvalidSetting, MissingKey, OutOfRange, UnknownName, nearest
+from steelyard.core.errors import Conflict, EmptyInput, InvalidValue, MissingKey, OutOfRange, UnknownName, nearest
 from steelyard.core.frozen import frozen
 from steelyard.vlm.question_file import read_file
 
@@ -70,17 +70,17 @@ def read_prices(path: str | PathLike[str]) -> Prices:
     data = read_file(Path(path), "prices", "Begin it with 'models:'.")
     unknown = next((name for name in data if name != "models"), None)
     if unknown is not None:
-        raise InvalidSetting(f"'{unknown}' is not known", where=where, remedy=nearest(unknown, ["models"]))
+        raise UnknownName(f"'{unknown}' is not known", where=where, remedy=nearest(unknown, ["models"]))
     models = data.get("models")
     if not isinstance(models, dict) or not models:
-        raise InvalidSetting("holds no prices", where=where, remedy=EXAMPLE)
+        raise EmptyInput("holds no prices", where=where, remedy=EXAMPLE)
     prices, currencies = {}, {}
     for name, given in models.items():
         prices[name], currencies[name] = _price(name, given, where)
     first = next(iter(currencies))
     other = next((name for name in currencies if currencies[name] != currencies[first]), None)
     if other is not None:
-        raise InvalidSetting(
+        raise Conflict(
             f"'{first}' is priced in {currencies[first]} and '{other}' in {currencies[other]}",
             where=where,
             remedy="Give all prices in one currency.",
@@ -90,10 +90,10 @@ def read_prices(path: str | PathLike[str]) -> Prices:
 
 def _price(name: str, given: Any, where: str) -> tuple[Price, str]:
     if not isinstance(given, dict):
-        raise InvalidSetting(f"the price of '{name}' is {given!r}", where=where, remedy=EXAMPLE)
+        raise InvalidValue(f"the price of '{name}' is {given!r}", where=where, remedy=EXAMPLE)
     for key in given:
         if key not in KEYS:
-            raise InvalidSetting(f"the price of '{name}' has '{key}'", where=where, remedy=nearest(key, KEYS))
+            raise UnknownName(f"the price of '{name}' has '{key}'", where=where, remedy=nearest(key, KEYS))
     for key in ("input", "output"):
         if key not in given:
             raise MissingKey(f"the price of '{name}' has no '{key}'", where=where, remedy=EXAMPLE)
@@ -103,7 +103,7 @@ def _price(name: str, given: Any, where: str) -> tuple[Price, str]:
         raise OutOfRange(f"the price of '{name}' is for 0 tokens", where=where, remedy="Write per: 1000000.")
     currency = given.get("currency", "USD")
     if not isinstance(currency, str) or not (currency.isprintable() and 0 < len(currency.strip()) <= 12):
-        raise InvalidSetting(f"the price of '{name}' is in {currency!r}", where=where, remedy="Write currency: USD.")
+        raise InvalidValue(f"the price of '{name}' is in {currency!r}", where=where, remedy="Write currency: USD.")
     return Price(**amounts), currency.strip()
 
 
@@ -113,7 +113,5 @@ def _amount(name: str, key: str, given: Any, where: str) -> float:
     except (TypeError, ValueError, OverflowError):
         amount = math.nan
     if not 0 <= amount < math.inf:
-        raise InvalidSetting(
-            f"the price of '{name}' has {key} {given!r}", where=where, remedy="Give a number from 0 up."
-        )
+        raise InvalidValue(f"the price of '{name}' has {key} {given!r}", where=where, remedy="Give a number from 0 up.")
     return amount

@@ -17,9 +17,10 @@ from steelyard.core.errors import (
     EmptyInput,
     InputError,
     InvalidFile,
-    InvalidSetting,
     InvalidText,
     InvalidValue,
+    MissingKey,
+    UnknownName,
     nearest,
 )
 from steelyard.vlm.ordinary import read_ordinary
@@ -59,7 +60,7 @@ def choose_prompts(
     chosen = []
     for name in names or default:
         if name not in known:
-            raise EmptyInput(f"there is no prompt '{name}'", remedy=nearest(name, known))
+            raise UnknownName(f"there is no prompt '{name}'", remedy=nearest(name, known))
         chosen.append(known[name])
     return tuple(dict.fromkeys(chosen))
 
@@ -93,7 +94,7 @@ def _own(name: str, value: object, answer: str, where: str) -> Prompt:
         raise EmptyInput(f"prompt '{name}' is empty", where=where, remedy="Write the text to be asked.")
     if not answer:
         remedy = "If it asks for a weight in grams, add `answer='grams'`: replies are then read as grams."
-        raise InvalidSetting(f"prompt '{name}' does not say how its answer is read", where=where, remedy=remedy)
+        raise MissingKey(f"prompt '{name}' does not say how its answer is read", where=where, remedy=remedy)
     if answer not in ANSWERS:
         raise InvalidValue(
             f"prompt '{name}' asks for '{answer}', which is not read",

@@ -12,13 +12,13 @@ from typing import Any
 
 from steelyard.core.errors import (
     DuplicateKey,
+    EmptyInput,
     InputError,
-    InvalidSetting,
+    InvalidFile,
     InvalidText,
     InvalidValue,
     MissingExtra,
     UnknownFormat,
-    UnreadableFile,
 )
 from steelyard.vlm.ordinary import read_ordinary
 
@@ -49,9 +49,9 @@ def read_file(path: Path, what: str = "questions", begin: str = "Begin it with '
     except (InputError, RecursionError, ValueError) as error:
         why = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
         remedy = "" if isinstance(error, InputError) else "Correct the file; docs/vlm.md shows one."
-        raise UnreadableFile(f"the {what} are not readable: {why}", where=where, remedy=remedy) from None
+        raise InvalidFile(f"the {what} are not readable: {why}", where=where, remedy=remedy) from None
     if not isinstance(held, dict):
-        raise InvalidSetting(f"holds no {what}", where=where, remedy=begin)
+        raise EmptyInput(f"holds no {what}", where=where, remedy=begin)
     return held
 
 
@@ -78,7 +78,7 @@ def _yaml(text: str, what: str) -> Any:
                 raise RecursionError
             if isinstance(token, yaml.AnchorToken | yaml.AliasToken | yaml.TagToken):
                 line = token.start_mark.line + 1
-                raise InvalidSetting(f"line {line} has an anchor, an alias or a tag", remedy="Write the text out.")
+                raise InvalidFile(f"line {line} has an anchor, an alias or a tag", remedy="Write the text out.")
         node = yaml.compose(text, yaml.BaseLoader)
     except yaml.YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from None

@@ -23,6 +23,7 @@ from steelyard.core.errors import (
     MissingColumn,
     MissingKey,
     UnknownName,
+    Unsupported,
     nearest,
 )
 from steelyard.core.frozen import frozen
@@ -164,18 +165,18 @@ def options_of(cell: str) -> tuple[tuple[str, str], ...]:
     """The options that a cell holds."""
 
     def refuse(what: str, remedy: str) -> InputError:
-        return InvalidSetting(f"'{cell[:40]}' {what}", remedy=remedy)
+        return InvalidValue(f"'{cell[:40]}' {what}", remedy=remedy)
 
     try:
         given = read_json(cell)
     except ValueError:
         given = None
     if not isinstance(given, list | dict):
-        raise InvalidSetting(f"'{cell[:40]}' holds no options")
+        raise InvalidValue(f"'{cell[:40]}' holds no options")
     try:
         return _options({"options": given}, refuse)
     except InputError as error:
-        raise InvalidSetting(str(error).partition(". ")[0]) from None
+        raise InvalidValue(str(error).partition(". ")[0]) from None
 
 
 FOOD_NAME = "[FOOD_NAME]"
@@ -230,7 +231,7 @@ class Prompt:
         if self.kind.name == "boxes" and picture is not None:
             if picture.turned:
                 remedy = "Save it upright."
-                raise InvalidSetting("the image is turned by its EXIF data, so that boxes are ambiguous", remedy=remedy)
+                raise Unsupported("the image is turned by its EXIF data, so that boxes are ambiguous", remedy=remedy)
             form = replace(self.kind.boxes, width=picture.width, height=picture.height, max_side=max_side)
             return replace(self, kind=replace(self.kind, boxes=form))
         return self
@@ -303,7 +304,7 @@ def read_questions(path: Path) -> dict[str, Prompt]:
     for key in held:
         if key not in ("questions", "follow_up"):
             remedy = nearest(key, ["questions", "follow_up"])
-            raise InvalidSetting(f"'{key}' is not known in a file of questions", where=where, remedy=remedy)
+            raise UnknownName(f"'{key}' is not known in a file of questions", where=where, remedy=remedy)
     questions, follow_up = held.get("questions"), held.get("follow_up", "")
     if not isinstance(questions, dict) or not questions:
         raise EmptyInput("holds no questions", where=where, remedy="Give each a name below 'questions:'.")
@@ -376,7 +377,7 @@ def check_table(prompts: Sequence[Prompt], table: Table, where: str) -> None:
         start = f"question '{prompt.name}'"
         for column in prompt.columns:
             if column not in table.columns:
-                raise UnknownName(
+                raise MissingColumn(
                     f"{start} asks for the column '{column}', which {table.source} has not",
                     where=where,
                     remedy=f"{nearest(column, table.columns)} For a brace in the text write '{{{{'.",
@@ -384,7 +385,7 @@ def check_table(prompts: Sequence[Prompt], table: Table, where: str) -> None:
         for column in (*filter(None, (prompt.options_column,)), *(prompt.images if prompt.shots else ())):
             if column not in table.columns:
                 what = "its options" if column == prompt.options_column else "its images"
-                raise UnknownName(
+                raise MissingColumn(
                     f"{start} has {what} in the column '{column}', which {table.source} has not",
                     where=where,
                     remedy=nearest(column, table.columns),
@@ -404,7 +405,7 @@ def _check_truth(prompt: Prompt, table: Table, where: str) -> None:
         try:
             asked = prompt.about(lambda name, row=row: cell_text(table.columns[name][row]))  # type: ignore[misc]
         except InputError as error:
-            raise InvalidSetting(
+            raise InvalidValue(
                 f"{error}, and question '{prompt.name}' of {where} has its options there",
                 where=f"{table.place(row)}, column '{prompt.options_column}'",
                 remedy='Write a JSON list, as ["a cat", "a dog"], or {"A": "a cat", "B": "a dog"}.',

@@ -14,7 +14,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from steelyard.core.errors import DuplicateKey, EmptyInput, InvalidSetting, InvalidValue, MissingColumn
+from steelyard.core.errors import DuplicateKey, EmptyInput, InvalidSetting, MissingColumn, OutOfRange
 from steelyard.vlm.answers import MOST_GRAMS, check_mode
 from steelyard.vlm.backend import Backend, Conversation, PermanentError, Reply
 from steelyard.vlm.frames import FRAMES as KNOWN
@@ -88,7 +88,7 @@ def run(
         raise EmptyInput("no prompt is asked for")
     _check_prompts(prompts, frames)
     if not 0 < most < math.inf:
-        raise InvalidValue(f"the most that a meal can weigh is {most:g}", remedy="Choose grams above 0.")
+        raise OutOfRange(f"the most that a meal can weigh is {most:g}", remedy="Choose grams above 0.")
     folder = Path(out)
     plan = RunPlan(
         model=model or backend.label,

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from steelyard import api
-from steelyard.core.errors import InputError, InvalidSetting, nearest
+from steelyard.core.errors import InputError, InvalidSetting, MissingData, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.request import By, Request
 from steelyard.render.numbers import signed, value_text
@@ -238,7 +238,7 @@ def _effort(taken: Sequence[Taken], prices: Prices | None, labels: Mapping[str, 
 def _truth(run: VlmRun) -> dict[Key, Frame]:
     known = {(f.sequence, f.t): f for f in run.frames if f.valid and not math.isnan(f.weight)}
     if not known:
-        raise InvalidSetting(
+        raise MissingData(
             "no frame has a true weight",
             where=str(run.folder),
             remedy="Add a column 'weight' to the frames and run again.",

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from steelyard import api
-from steelyard.core.errors import InvalidSetting
+from steelyard.core.errors import MissingData
 from steelyard.core.frozen import frozen
 from steelyard.results.comparison import Comparison
 from steelyard.results.vlm import Effort, Pair, PromptScore
@@ -60,7 +60,7 @@ def replies(model: str, taken: Sequence[Taken], where: str) -> Replies:
         if known:
             truth[r.frame.sequence, r.frame.t] = known
     if not truth:
-        raise InvalidSetting(
+        raise MissingData(
             f"question '{asked.name}' has the target '{asked.target}', and no frame has a true answer there",
             where=where,
             remedy="Add the true answers to the frames and run again.",

@@ -36,7 +36,7 @@ from itertools import pairwise
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from steelyard.core.errors import InputError, InvalidSetting, InvalidValue, MissingExtra, Unsupported
+from steelyard.core.errors import InputError, InvalidSetting, MissingExtra, Unsupported
 from steelyard.core.visible import visible
 from steelyard.vlm.backend import Conversation, ModelOptions, PermanentError, Reply
 from steelyard.vlm.completions import error_detail
@@ -396,7 +396,7 @@ class Server:
             failure = _Unreachable if error.unreachable else _Passing
             raise failure(self._clean(str(error))) from None
         except InputError as error:
-            raise InvalidSetting(self._clean(str(error))) from None
+            raise type(error)(self._clean(str(error))) from None
         self._pace.heard(answer.headers)
         if answer.status != 200:
             self._refuse(answer)
@@ -505,7 +505,7 @@ def _checked(url: str) -> str:
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InvalidValue(f"'{url}' is not a URL of a server", remedy="Write http://host:port/v1 behind the @.")
+        raise InvalidSetting(f"'{url}' is not a URL of a server", remedy="Write http://host:port/v1 behind the @.")
     if parts.username or parts.password or parts.query or parts.fragment:
         shown = f"{parts.scheme}://{parts.hostname}{parts.path}"
         raise InvalidSetting(

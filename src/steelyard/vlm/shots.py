@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import EmptyInput, InputError, InvalidSetting, InvalidValue, UnreadableFile
+from steelyard.core.errors import EmptyInput, InputError, InvalidValue, TooLarge, UnreadableFile
 from steelyard.core.frozen import frozen
 from steelyard.vlm.images import Picture, read_picture
 
@@ -96,7 +96,7 @@ def _even(paths: list[Path], count: int) -> list[Path]:
         return [paths[(2 * i * last + count - 1) // (2 * (count - 1))] for i in range(count)]
     if len(paths) > MOST:
         remedy = f"At most {MOST} are shown: say 'frames: 8' in the question."
-        raise InvalidSetting(f"there are {len(paths)} images", where=str(paths[0].parent), remedy=remedy)
+        raise TooLarge(f"there are {len(paths)} images", where=str(paths[0].parent), remedy=remedy)
     return paths
 
 

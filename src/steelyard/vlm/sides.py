@@ -9,7 +9,7 @@ from dataclasses import field
 from typing import Any
 
 from steelyard.core import catalogue
-from steelyard.core.errors import InputError, InvalidNumber, InvalidSetting, MissingColumn, nearest
+from steelyard.core.errors import Conflict, InputError, InvalidNumber, MissingColumn, nearest
 from steelyard.core.frozen import frozen
 from steelyard.io.beside import in_file, values_beside
 from steelyard.vlm.answers import Answer
@@ -156,7 +156,7 @@ def _with_columns(side: SideColumns, frames: Sequence[Frame], asked: Asked, same
     """The truth with the frames' columns that settings name; `same` are those that it has by the same name."""
     for name in asked.columns:
         if name in side and name not in same:
-            raise InvalidSetting(
+            raise Conflict(
                 f"the column '{name}' of the frames has a name that the task needs",
                 remedy="Give it another name in the frames, and run the same command again.",
             )

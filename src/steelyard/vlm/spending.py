@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from steelyard.core.errors import InvalidSetting
+from steelyard.core.errors import OutOfRange, Unsupported
 from steelyard.results.vlm import Effort
 from steelyard.vlm.journal import JournalEntry, Turn
 from steelyard.vlm.plan import RunPlan
@@ -98,7 +98,7 @@ class Spending:
         silent = [model for model, tally in self.tallies.items() if tally.uncounted and tally.largest is None]
         lost = next((model for model in silent if self.budget is not None and not self.rates[model].free), None)
         if lost is not None:
-            raise InvalidSetting(
+            raise Unsupported(
                 f"the model '{lost}' does not say how many tokens its replies take",
                 remedy="No budget can be kept: leave `budget` out.",
             )
@@ -130,7 +130,7 @@ class Spending:
 def spending(prices: Prices, budget: float | None, plan: RunPlan) -> Spending:
     """Nothing spent yet by a plan. InputError where its model has no price, or the budget is none."""
     if budget is not None and not 0 < budget < math.inf:
-        raise InvalidSetting(f"a budget of {budget:g} is none", remedy="Give an amount above 0.")
+        raise OutOfRange(f"a budget of {budget:g} is none", remedy="Give an amount above 0.")
     price = prices.of(plan.model, plan.label)
     longest = next((plan.settings[name] for name in LIMITS if isinstance(plan.settings.get(name), int)), 0)
     again = [prompt.follow_up or plan.follow_up for prompt in plan.asked().values()]

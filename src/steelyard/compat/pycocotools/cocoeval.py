@@ -35,7 +35,7 @@ from steelyard.compat.pycocotools.matching import iou_table, listed, match_all, 
 from steelyard.compat.pycocotools.oks import oks_table
 from steelyard.compat.pycocotools.params import Params
 from steelyard.compat.pycocotools.rows import CellRows, Listed
-from steelyard.core.errors import InvalidValue, Unsupported
+from steelyard.core.errors import InvalidValue, MissingData, Unsupported
 
 __all__ = ["COCOeval", "Params"]
 
@@ -281,7 +281,7 @@ class COCOeval:
     def summarize(self) -> None:
         """Print the summary and keep it in `stats`: twelve numbers, or ten of keypoints; -1 where there is none."""
         if not self.eval:
-            raise Unsupported("Please run accumulate() first")
+            raise MissingData("Please run accumulate() first")
         p = self.params
         if p.iouType == "keypoints_crowd":
             rows = [(ap, iou, "all", p.maxDets[-1]) for ap in (1, 0) for iou in (None, 0.5, 0.75)]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import InvalidSetting, Unsupported
+from steelyard.core.errors import InvalidSetting, MissingData
 
 Array = NDArray[Any]
 CHUNK = 4096  # score thresholds that are looked at together
@@ -25,7 +25,7 @@ def extended_metrics(evaluator: Any) -> dict[str, Any]:
     if not len(near):
         raise InvalidSetting("extended_metrics needs the IoU threshold 0.5", remedy="Keep 0.5 in params.iouThrs.")
     if not evaluator.eval:
-        raise Unsupported("Please run accumulate() first")
+        raise MissingData("Please run accumulate() first")
     at, precision = int(near[0]), evaluator.eval["precision"]
     names = {cat["id"]: cat["name"] for cat in evaluator.cocoGt.loadCats(p.catIds)} if p.useCats else {}
     best = _best_point(evaluator, at)
@@ -114,7 +114,7 @@ def stats_as_dict(evaluator: Any) -> dict[str, float]:
     """`stats` by name, as faster-coco-eval calls them."""
     p, stats = evaluator.params, evaluator.stats
     if not len(stats):
-        raise Unsupported("Please run summarize() first")
+        raise MissingData("Please run summarize() first")
     if p.iouType == "keypoints_crowd":
         return dict(zip(CROWD, map(float, stats), strict=True))
     if p.iouType == "keypoints":

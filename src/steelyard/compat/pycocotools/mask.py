@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import ShapeMismatch, Unsupported
+from steelyard.core.errors import InvalidValue, ShapeMismatch
 
 T = TypeVar("T")
 _MASK = 'A mask is {"size": [height, width], "counts": ...}; the counts add up to height times width.'
@@ -23,7 +23,7 @@ def _native_call(function: Callable[..., T], *arguments: Any) -> T:
     try:
         return function(*arguments)
     except ValueError as error:
-        raise Unsupported(str(error), where="mask", remedy=_MASK) from None
+        raise InvalidValue(str(error), where="mask", remedy=_MASK) from None
 
 
 def _regions(objects: Any, what: str) -> tuple[str, Any]:
@@ -34,12 +34,12 @@ def _regions(objects: Any, what: str) -> tuple[str, Any]:
             raise ShapeMismatch(f"{what} of shape {objects.shape}", remedy="Boxes are n × 4: x, y, width, height.")
         return "boxes", np.ascontiguousarray(boxes, dtype=np.float64)
     if not isinstance(objects, list | tuple):
-        raise ShapeMismatch(f"{what} of type {type(objects).__name__}", remedy="Give a list of boxes, or of masks.")
+        raise InvalidValue(f"{what} of type {type(objects).__name__}", remedy="Give a list of boxes, or of masks.")
     if all(isinstance(o, dict) for o in objects):
         return "masks", list(objects)
     if all(isinstance(o, list | tuple | np.ndarray) and len(o) == 4 for o in objects):
         return "boxes", np.array([[float(v) for v in o] for o in objects], dtype=np.float64)
-    raise ShapeMismatch(
+    raise InvalidValue(
         f"{what} are neither boxes nor masks", remedy="Give a list of boxes (four numbers), or of masks."
     )
 
@@ -72,7 +72,7 @@ def frPyObjects(pyobj: Any, h: int, w: int) -> Any:
     if isinstance(pyobj, dict):
         return _native_call(_native.mask_copy, _filled(pyobj))
     if not isinstance(pyobj, list | tuple) or not len(pyobj):
-        raise ShapeMismatch("neither boxes, polygons nor masks", where="mask", remedy="Give a list that is not empty.")
+        raise InvalidValue("neither boxes, polygons nor masks", where="mask", remedy="Give a list that is not empty.")
     first = pyobj[0]
     if isinstance(first, dict):
         return [_native_call(_native.mask_copy, _filled(mask)) for mask in pyobj]

@@ -10,7 +10,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.compat.pycocotools.cells import Cells, above_zero, entry, id_column, match, number_column, table_column
 from steelyard.compat.pycocotools.oks import oks_table
-from steelyard.core.errors import Unsupported
+from steelyard.core.errors import InvalidValue, OutOfRange
 
 
 def match_all(p: Any, truths: Any, detections: Any) -> Cells:
@@ -89,7 +89,7 @@ def _all_ious(p: Any, dts: list[Any], gts: list[Any], d_begin: Any, t_begin: Any
         return np.concatenate(parts) if parts else np.zeros(0)
     ratio = float(p.dilation_ratio) if p.iouType == "boundary" else 0.0
     if not 0 <= ratio <= 1:
-        raise Unsupported(
+        raise OutOfRange(
             "the boundary's share of the diagonal is from 0 to 1", where=f"params.dilation_ratio, {ratio:g}",
             remedy="The usual one is 0.02.",
         )  # fmt: skip
@@ -107,7 +107,7 @@ def _check_mask(ann: Any) -> None:
         _native.mask_copy(ann["segmentation"])
     except ValueError as error:
         where = f"annotation with id {ann.get('id')}, image {ann.get('image_id')}, key 'segmentation'"
-        raise Unsupported(str(error), where=where) from None
+        raise InvalidValue(str(error), where=where) from None
 
 
 def listed(cells: Cells, p: Any) -> list[Any]:

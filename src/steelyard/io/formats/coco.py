@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InvalidValue, UnknownName
+from steelyard.core.errors import InvalidNumber, UnknownName
 from steelyard.core.records import Array
 from steelyard.io.coco import read_coco
 from steelyard.io.formats.dataset import Category, Dataset, Id, Picture, ids_of
@@ -114,7 +114,7 @@ def _picture(image: dict[str, Any], where: str) -> Picture:
         if value is not None and (
             isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9 or value != int(value)
         ):
-            raise InvalidValue(f"'{name}' is {value!r}", where=where, remedy="It must be a whole number above 0.")
+            raise InvalidNumber(f"'{name}' is {value!r}", where=where, remedy="It must be a whole number above 0.")
         size.append(None if value is None else int(value))
     file = image.get("file_name") or ""
     if not file and isinstance(image.get("coco_url"), str):  # LVIS names no file, only where it came from

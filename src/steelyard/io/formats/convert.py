@@ -7,15 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from steelyard.core.errors import (
-    CannotWrite,
-    EmptyInput,
-    InvalidFile,
-    InvalidSetting,
-    MissingFile,
-    UnknownFormat,
-    UnknownName,
-)
+from steelyard.core.errors import CannotWrite, EmptyInput, MissingFile, UnknownFormat, UnknownName
 from steelyard.core.frozen import frozen
 from steelyard.core.numerals import is_whole
 from steelyard.core.opening import is_entry
@@ -127,7 +119,7 @@ def convert(
     goal = Path(target)
     form = find_format(target_format(goal) if to == "auto" else to)
     if form.render is None:
-        raise InvalidFile(f"the format '{form.name}' is read only", where=os.fspath(target), remedy="Choose another.")
+        raise CannotWrite(f"the format '{form.name}' is read only", where=os.fspath(target), remedy="Choose another.")
     if form.folder:
         recover(goal)
     check_target(goal, form.folder, os.fspath(target), force)
@@ -150,7 +142,7 @@ def refuse_losses(changes: Iterable[Loss], target: str) -> None:
     """Raise where anything would be lost, before anything is written."""
     lost = [loss for loss in changes if loss.kind == "lost"]
     if lost:
-        raise InvalidFile(
+        raise CannotWrite(
             f"{len(lost)} kinds of things would be lost; {lost[0].text()}", where=target,
             remedy="Nothing was written. Leave `strict` out to write it all the same.",
         )  # fmt: skip
@@ -160,11 +152,11 @@ def check_target(goal: Path, folder: bool, target: str, force: bool) -> None:
     """Refuse a target that is of another kind, or that holds something already."""
     if folder:
         if goal.is_file():
-            raise InvalidSetting("is a file, and the format needs a folder", where=target, remedy="Name a folder.")
+            raise CannotWrite("is a file, and the format needs a folder", where=target, remedy="Name a folder.")
         if goal.is_dir() and next(goal.iterdir(), None) is not None and not force:
             raise CannotWrite("the folder is not empty", where=target, remedy="Name a new one, or set `force=True`.")
     elif goal.is_dir():
-        raise InvalidFile("is a folder, and the format is one file", where=target, remedy="Name a file.")
+        raise CannotWrite("is a folder, and the format is one file", where=target, remedy="Name a file.")
     elif goal.exists() and not force:
         raise CannotWrite("the file exists", where=target, remedy="Name a new one, or set `force=True`.")
 
@@ -187,11 +179,11 @@ def _checked(files: Iterable[tuple[str, str]], source: str) -> Iterator[tuple[st
     for name, text in files:
         parts = PurePosixPath(name).parts
         if name.startswith("/") or ".." in parts or "\\" in name or "\0" in name or (parts and ":" in parts[0]):
-            raise InvalidFile(
+            raise CannotWrite(
                 f"an image named '{name}' cannot be a file of the target", where=source, remedy="Rename it."
             )
         if name.lower() in seen:
-            raise InvalidFile(
+            raise CannotWrite(
                 f"two images would be written to '{name}'", where=source, remedy="Give their files different names."
             )
         seen.add(name.lower())

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InvalidValue
+from steelyard.core.errors import InvalidNumber, InvalidValue
 from steelyard.core.quads import Floats, corners_of, extents_of
 from steelyard.core.records import Array
 from steelyard.io.formats.dataset import Category, Dataset, Picture
@@ -70,7 +70,7 @@ class Quads:
     ) -> None:  # fmt: skip
         """Take one object."""
         if not all(-1e12 <= v <= 1e12 for v in corners):
-            raise InvalidValue(
+            raise InvalidNumber(
                 f"{list(corners)} are not corners", where=where, remedy="They are finite numbers up to 1e12."
             )
         self.image(image)

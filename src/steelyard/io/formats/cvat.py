@@ -155,7 +155,7 @@ def _picture(node: Node, where: str, place: int) -> Picture:
         text = node.attributes.get(side, "")
         pixels = whole_pixels(text)
         if not pixels:
-            raise InvalidValue(f"{side} is '{text[:40]}'", where=where, remedy="It must be a whole number of pixels.")
+            raise InvalidNumber(f"{side} is '{text[:40]}'", where=where, remedy="It must be a whole number of pixels.")
         size.append(pixels)
     extra: dict[str, Any] = {k: v for k, v in node.attributes.items() if k not in ("id", "name", "width", "height")}
     number = node.attributes.get("id", "")

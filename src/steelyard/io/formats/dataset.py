@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InvalidFile, InvalidValue, MissingKey, OutOfRange
+from steelyard.core.errors import InvalidFile, InvalidNumber, MissingKey, OutOfRange
 from steelyard.core.records import Array, BoxRecords, as_object
 from steelyard.io.coco import image_fields
 
@@ -194,7 +194,7 @@ def one_side(scores: list[float | None], places: list[str], source: str, side: s
 def check_box(box: tuple[float, float, float, float], where: str) -> None:
     """Refuse what is not finite, too large, or of negative size."""
     if not all(-LARGEST <= v <= LARGEST for v in box):  # nan is in no range
-        raise InvalidValue(
+        raise InvalidNumber(
             f"{list(box)} is not a box", where=where, remedy="Coordinates are finite numbers up to 1e12."
         )
     if box[2] < 0 or box[3] < 0:

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from steelyard.core import registry
-from steelyard.core.errors import InputError, InvalidFile, MissingFile, UnknownFormat, UnreadableFile, nearest
+from steelyard.core.errors import InputError, InvalidFile, MissingFile, UnknownFormat, nearest
 from steelyard.core.opening import check_readable, is_entry
 from steelyard.io.formats import voc, yolo
 from steelyard.io.formats.format import Format
@@ -81,7 +81,7 @@ def detect(path: Path, source: str) -> str:
         root = root_name(path)
         if root in ROOTS:
             return ROOTS[root]
-        raise UnreadableFile(
+        raise InvalidFile(
             f"the root element is '{root}'" if root else "not readable as XML", where=source,
             remedy="VOC files begin with <annotation>, CVAT files with <annotations>.",
         )  # fmt: skip

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from steelyard.core.errors import EmptyInput, InvalidFile, InvalidValue
+from steelyard.core.errors import CannotWrite, EmptyInput, InvalidFile, InvalidNumber, InvalidValue
 from steelyard.core.opening import is_entry
 from steelyard.io.formats.corners import Quads, corners_of_dataset
 from steelyard.io.formats.dataset import Dataset
@@ -55,7 +55,7 @@ def read(path: Path, source: str, side: str, reading: ReadOptions, like: Dataset
     if side == "prediction" or (not side and all(results)):
         wrong = next((file for file, named in zip(files, results, strict=True) if not named), None)
         if wrong is not None:
-            raise InvalidValue(
+            raise InvalidFile(
                 "is not a file of results", where=str(wrong), remedy="They are called Task1_{class}.txt, one per class."
             )
         return _results(files, source)
@@ -94,7 +94,7 @@ def _results(files: list[Path], source: str) -> Dataset:
                 )  # fmt: skip
             score = _number(words[1])
             if score is None or score - score != 0:
-                raise InvalidValue(f"the score is '{words[1]}'", where=where, remedy="It must be a finite number.")
+                raise InvalidNumber(f"the score is '{words[1]}'", where=where, remedy="It must be a finite number.")
             gathered.add(words[0], label, _coordinates(words[2:], where), where, score=score)
     return gathered.dataset(source, "dota", "prediction", by_name=True)
 
@@ -118,7 +118,7 @@ def _coordinates(words: list[str], where: str) -> list[float]:
     numbers = [_number(word) for word in words]
     if None in numbers:
         wrong = words[numbers.index(None)]
-        raise InvalidValue(f"a coordinate is '{wrong}'", where=where, remedy="Eight numbers: x and y of four corners.")
+        raise InvalidNumber(f"a coordinate is '{wrong}'", where=where, remedy="Eight numbers: x and y of four corners.")
     return [number for number in numbers if number is not None]
 
 
@@ -127,7 +127,7 @@ def render(dataset: Dataset, options: WriteOptions) -> Iterator[tuple[str, str]]
     corners = corners_of_dataset(dataset)
     for kind in dataset.categories:
         if not kind.shown or any(c.isspace() or c in "/\\" for c in kind.shown):
-            raise InvalidFile(
+            raise CannotWrite(
                 f"class '{kind.shown}' cannot stand in a line of DOTA", where=dataset.source,
                 remedy="Its words are separated by spaces: name it without.",
             )  # fmt: skip
@@ -152,7 +152,7 @@ def render(dataset: Dataset, options: WriteOptions) -> Iterator[tuple[str, str]]
 def _stem(dataset: Dataset, row: int) -> str:
     stem: str = dataset.pictures[dataset.picture[row]].stem
     if any(c.isspace() for c in stem):
-        raise InvalidFile(
+        raise CannotWrite(
             f"image '{stem}' cannot stand in a line of DOTA", where=dataset.source, remedy="It has spaces."
         )
     return stem

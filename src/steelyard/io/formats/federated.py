@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import InvalidSetting, InvalidValue, MissingKey
+from steelyard.core.errors import InvalidFile, InvalidValue, MissingKey, UnknownName
 from steelyard.core.frozen import frozen
 from steelyard.core.records import Array, BoxRecords, Records
 from steelyard.io.coco import read_coco, read_federated
@@ -100,7 +100,7 @@ def read_lvis_masks(truth: str, predictions: str) -> tuple[BoxRecords, BoxRecord
         whole = all(not len(column) or column.dtype.kind == "i" for column in ids)
         listed = _listed(columns.get(key), labels) if whole else None
         if listed is None:
-            raise InvalidSetting(
+            raise InvalidFile(
                 f"the truth is not one of LVIS: '{name}' is not a list of category ids in every image",
                 where=first.source,
                 remedy="Leave the format out to score by COCO's rules.",
@@ -110,7 +110,7 @@ def read_lvis_masks(truth: str, predictions: str) -> tuple[BoxRecords, BoxRecord
     for name, column, places in (("image", first["image"], picture), ("label", first["label"], category)):
         if (places < 0).any():
             row = int(np.flatnonzero(places < 0)[0])
-            raise InvalidValue(
+            raise UnknownName(
                 f"{ {'image': 'image', 'label': 'category'}[name] } {column[row]} is not listed in the file",
                 where=first.where(row, name),
             )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InvalidFile
+from steelyard.core.errors import MissingData
 from steelyard.core.numerals import is_whole
 from steelyard.core.records import Array, BoxRecords, Records
 from steelyard.io.formats.dataset import Category, Dataset, Picture
@@ -65,7 +65,7 @@ def _unique(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 def _categories(dataset: Dataset, like: Dataset) -> tuple[list[Category], Array]:
     if dataset.numbered and not like.numbered and like.format != "yolo":
-        raise InvalidFile(
+        raise MissingData(
             "classes are numbers whose names are not known",
             where=dataset.source,
             remedy="Give the list of names in their order (names=FILE), a data.yaml or a text file with one per line.",

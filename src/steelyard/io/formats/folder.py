@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from steelyard.core.errors import CannotWrite, InvalidFile
+from steelyard.core.errors import CannotWrite
 from steelyard.io.parts import part_folder, sweep
 
 _HERE = -100  # AT_FDCWD of Linux
@@ -54,7 +54,7 @@ def recover(goal: Path) -> None:
         else:
             os.rename(aside, goal)
     except OSError as error:
-        raise InvalidFile(f"cannot be moved back: {error.strerror}", where=str(aside)) from None
+        raise CannotWrite(f"cannot be moved back: {error.strerror}", where=str(aside)) from None
 
 
 def exchange(a: Path, b: Path) -> bool:

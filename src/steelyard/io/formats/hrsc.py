@@ -45,7 +45,7 @@ def _object(gathered: Quads, image: str, node: Node, where: str) -> None:
     if w < 0 or h < 0:
         raise OutOfRange(f"a box of negative size: {w:g} × {h:g}", where=where, remedy="Sizes are 0 or more.")
     if abs(angle) > 2 * math.pi:
-        raise InvalidFile(f"angle {angle:g} looks like degrees", where=where, remedy="HRSC writes radians.")
+        raise OutOfRange(f"angle {angle:g} looks like degrees", where=where, remedy="HRSC writes radians.")
     corners = corners_of(np.array([[cx, cy, w, h, angle]]))[0].tolist()
     gathered.add(image, CLASS, corners, where, difficult=node.value("difficult") not in ("", "0"))
 

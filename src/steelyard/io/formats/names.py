@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from steelyard.core.errors import DuplicateKey, EmptyCell, InvalidNumber, InvalidSetting, InvalidValue, MissingKey
+from steelyard.core.errors import DuplicateKey, EmptyCell, InvalidFile, InvalidNumber, InvalidValue, MissingKey
 from steelyard.core.numerals import is_whole
 from steelyard.io.text import open_text
 
@@ -56,7 +56,7 @@ def _block(lines: list[str], start: int, source: str) -> list[str]:
         elif lines[number][0] in " \t":
             key, colon, value = line.partition(":")
             if not colon:
-                raise InvalidSetting(f"'{line}' is not a class name", where=where, remedy="Write '0: name'.")
+                raise InvalidFile(f"'{line}' is not a class name", where=where, remedy="Write '0: name'.")
             _put(mapped, key, value, where)
         else:
             break
@@ -73,7 +73,7 @@ def _inline(text: str, where: str) -> list[str]:
     for part in parts:
         key, colon, value = part.partition(":")
         if not colon:
-            raise InvalidSetting(f"'{part}' is not a class name", where=where, remedy="Write '0: name'.")
+            raise InvalidFile(f"'{part}' is not a class name", where=where, remedy="Write '0: name'.")
         _put(mapped, key, value, where)
     return _in_order(mapped, where)
 

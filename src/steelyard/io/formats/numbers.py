@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Context, Decimal, DivisionByZero, InvalidOperation, Overflow
 from typing import Any
 
-from steelyard.core.errors import InvalidValue
+from steelyard.core.errors import InvalidNumber
 
 EXACT = Context(prec=700, traps=[InvalidOperation, DivisionByZero, Overflow])  # enough for any two doubles up to 1e12
 SHORT = Context(prec=60, traps=[InvalidOperation, DivisionByZero, Overflow])  # for quotients, which have no end
@@ -26,7 +26,7 @@ def coordinate(text: str, name: str, where: str) -> Decimal:
     except InvalidOperation:
         pass
     shown = text if len(text) <= 40 else f"{text[:37]}..."
-    raise InvalidValue(f"{name} is '{shown}'", where=where, remedy="It must be a finite number up to 1e12.")
+    raise InvalidNumber(f"{name} is '{shown}'", where=where, remedy="It must be a finite number up to 1e12.")
 
 
 def score(text: str, where: str) -> float:
@@ -37,7 +37,7 @@ def score(text: str, where: str) -> float:
             return value
     except ValueError:
         pass
-    raise InvalidValue(f"the score is '{text}'", where=where, remedy="It must be a finite number.")
+    raise InvalidNumber(f"the score is '{text}'", where=where, remedy="It must be a finite number.")
 
 
 def from_corners(left: Decimal, top: Decimal, right: Decimal, low: Decimal) -> tuple[float, float, float, float]:

@@ -18,10 +18,12 @@ import numpy as np
 from steelyard.core.errors import (
     EmptyCell,
     InvalidFile,
+    InvalidNumber,
     InvalidValue,
     MissingColumn,
     MissingData,
     MissingFile,
+    OutOfRange,
     UnknownName,
 )
 from steelyard.core.records import Array, BoxRecords
@@ -61,7 +63,7 @@ def read(path: Path, source: str, side: str, reading: ReadOptions, like: Dataset
     box = np.concatenate([ends[:, :2], ends[:, 2:] - ends[:, :2]], axis=1)
     for row in np.flatnonzero((box[:, 2:] < 0).any(axis=1) | (np.abs(ends) > 2).any(axis=1))[:1].tolist():
         check_box(tuple(box[row].tolist()), table.place(row))
-        raise InvalidValue(
+        raise OutOfRange(
             f"{ends[row].tolist()} is not a box of fractions", where=table.place(row),
             remedy="OpenImages writes fractions of width and height, from 0 to 1.",
         )  # fmt: skip
@@ -110,7 +112,7 @@ def _numbers(table: Table, name: str) -> Array:
         except (TypeError, ValueError):
             values[row] = math.nan
         if not math.isfinite(values[row]):
-            raise InvalidValue(f"{name} is '{text}'", where=table.place(row), remedy="Give a finite number.")
+            raise InvalidNumber(f"{name} is '{text}'", where=table.place(row), remedy="Give a finite number.")
     return values
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from steelyard.core.errors import InvalidFile, ShapeMismatch, UnreadableFile
+from steelyard.core.errors import InvalidFile, UnreadableFile
 from steelyard.core.opening import open_regular
 
 ENDINGS = (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".bmp", ".dib", ".gif")
@@ -36,7 +36,7 @@ def picture_size(path: str | Path) -> Size:
         what = str(error) if isinstance(error, _Wrong) else "ends in the middle of its header"
         raise InvalidFile(what, where=str(path), remedy="Is it a whole JPEG, PNG, WebP, BMP or GIF file?") from None
     if not (0 < width < LARGEST and 0 < height < LARGEST):
-        raise ShapeMismatch(f"a picture of {width} × {height} pixels", where=str(path), remedy="Is the file whole?")
+        raise InvalidFile(f"a picture of {width} × {height} pixels", where=str(path), remedy="Is the file whole?")
     return width, height
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InvalidFile, InvalidNumber, InvalidValue, MissingColumn, OutOfRange
+from steelyard.core.errors import Conflict, InvalidFile, InvalidNumber, InvalidValue, MissingColumn, OutOfRange
 from steelyard.core.quads import CORNERS, RECTANGLE, corners_of, extents_of
 from steelyard.core.records import Array
 from steelyard.io.formats.corners import corners_of_dataset
@@ -45,7 +45,7 @@ def upright(numbers: Array, names: tuple[str, ...], place: Callable[[int], str])
         return extents_of(numbers), [{"segmentation": [row]} for row in numbers.tolist()]
     far = np.flatnonzero(np.abs(numbers[:, 4]) > 2 * math.pi + 1e-6)
     if len(far) > 0.01 * len(numbers):
-        raise InvalidFile(
+        raise OutOfRange(
             f"angle {numbers[far[0], 4]:g} looks like degrees", where=place(int(far[0])),
             remedy="Write radians, from x towards y.",
         )  # fmt: skip
@@ -156,7 +156,7 @@ def _pictures(table: Table, images: list[Id]) -> list[Picture]:
         if picture is None:
             pictures[id_] = Picture(id_, file, size[0], size[1])
         elif (picture.file, picture.width, picture.height) != (file, *size):
-            raise InvalidFile(
+            raise Conflict(
                 f"image '{id_}' has another file or size than in a row before", where=table.place(row),
                 remedy="file, width and height must be the same in all rows of an image.",
             )  # fmt: skip
@@ -181,7 +181,7 @@ def _categories(table: Table, rows: Array, labels: list[Id]) -> list[Category]:
     for row, label in zip(rows.tolist(), labels, strict=True):
         name = _text(names[row]) if names is not None else ""
         if categories.setdefault(label, Category(label, name)).name != name:
-            raise InvalidFile(
+            raise Conflict(
                 f"class '{label}' is called '{categories[label].name}' and '{name}'", where=table.place(row),
                 remedy="Name each class alike.",
             )  # fmt: skip

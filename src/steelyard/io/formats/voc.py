@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InvalidFile, InvalidValue, MissingKey, OutOfRange, ShapeMismatch
+from steelyard.core.errors import CannotWrite, InvalidFile, InvalidNumber, InvalidValue, MissingKey, OutOfRange
 from steelyard.core.opening import is_entry
 from steelyard.io.formats.dataset import Dataset, Gatherer, Picture
 from steelyard.io.formats.format import Format
@@ -69,7 +69,7 @@ def _picture(root: Node, name: str, where: str) -> Picture:
             text = size.value(side)
             pixels = whole_pixels(text)
             if pixels is None:
-                raise InvalidFile(
+                raise InvalidNumber(
                     f"<{side}> is '{text[:40]}'", where=f"{where}, line {size.line}", remedy="Give whole pixels."
                 )
             numbers[i] = pixels or None  # some tools write 0 for a size that they do not know
@@ -103,7 +103,7 @@ def _object(gathered: Gatherer, node: Node, where: str, pixels: str) -> None:
                     remedy="Say pixels=edges if these are edges (x from 0 to the width), as many tools write them.",
                 )
             if value != value.to_integral_value():
-                raise InvalidValue(
+                raise InvalidNumber(
                     f"{name} is {value}, a fraction of a pixel",
                     where=where,
                     remedy="Say pixels=edges if these are edges (x from 0 to the width), as many tools write them.",
@@ -137,7 +137,7 @@ def render(dataset: Dataset, pixels: str = "inclusive", whole: bool = False) -> 
     """File name and text of every image."""
     split = np.flatnonzero((dataset.box[:, :2] != np.floor(dataset.box[:, :2])).any(axis=1))
     if len(split) and pixels == "inclusive" and not whole:
-        raise ShapeMismatch(
+        raise CannotWrite(
             f"{len(split)} boxes begin inside a pixel, and VOC names whole pixels",
             where=dataset.place(int(split[0])),
             remedy="Set `pixels='edges'` to keep the fractions, or `whole=True`.",

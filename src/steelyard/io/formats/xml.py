@@ -13,7 +13,7 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape as _escape
 from xml.sax.saxutils import quoteattr as _quoted
 
-from steelyard.core.errors import EmptyInput, InputError, InvalidFile, InvalidValue, TooLarge, UnreadableFile
+from steelyard.core.errors import CannotWrite, EmptyInput, InputError, InvalidFile, TooLarge
 from steelyard.core.opening import open_regular
 
 DEEPEST = 50
@@ -100,9 +100,7 @@ class _Builder:
                 f"not valid XML: {what}", where=f"{self.source}, line {error.lineno}, column {error.offset + 1}"
             ) from None
         except (LookupError, ValueError) as error:  # an encoding that Python does not know
-            raise UnreadableFile(
-                f"not readable as XML: {error}", where=self.source, remedy="Save it as UTF-8."
-            ) from None
+            raise InvalidFile(f"not readable as XML: {error}", where=self.source, remedy="Save it as UTF-8.") from None
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         node = Node(name, attributes, self.parser.CurrentLineNumber)
@@ -124,7 +122,7 @@ class _Builder:
         self.parts[-1].append(text)
 
     def _refuse(self, *_: Any) -> int:
-        raise InvalidValue(
+        raise InvalidFile(
             "a document type or an entity is declared, which is not taken",
             where=f"{self.source}, line {self.parser.CurrentLineNumber}",
             remedy="Annotations need none: remove the lines from <!DOCTYPE to its end.",
@@ -146,5 +144,5 @@ def _allowed(text: str) -> str:
     for character in text:
         code = ord(character)
         if (code < 32 and character not in "\t\n\r") or 0xD800 <= code <= 0xDFFF or code in (0xFFFE, 0xFFFF):
-            raise InvalidFile(f"{text!r} holds a character that XML cannot hold", remedy="Rename it.")
+            raise CannotWrite(f"{text!r} holds a character that XML cannot hold", remedy="Rename it.")
     return text

@@ -16,11 +16,13 @@ from steelyard.core.errors import (
     Incompatible,
     InputError,
     InvalidFile,
+    InvalidNumber,
     InvalidValue,
     MissingColumn,
     MissingData,
     MissingFile,
     MissingKey,
+    OutOfRange,
 )
 from steelyard.core.opening import is_entry
 from steelyard.io.csv import read_csv
@@ -128,7 +130,7 @@ def read_sizes(file: Path) -> dict[str, Size]:
         width, height = (str(table.columns[name][row]).strip() for name in ("width", "height"))
         if not (whole_pixels(width) and whole_pixels(height)):
             shown = f"'{width[:40]}' × '{height[:40]}'"
-            raise InvalidFile(f"a size of {shown}", where=table.place(row), remedy="Give whole pixels.")
+            raise InvalidNumber(f"a size of {shown}", where=table.place(row), remedy="Give whole pixels.")
         sizes[str(table.columns["image"][row]).strip()] = (int(width), int(height))
     return sizes
 
@@ -191,7 +193,7 @@ def share(text: str, where: str) -> Decimal:
     """A coordinate as a share of the picture; a little outside is a box that is cut off, far outside are pixels."""
     value = coordinate(text, "a coordinate", where)
     if abs(value) > MOST_SHARE:
-        raise InvalidValue(
+        raise OutOfRange(
             f"a coordinate is '{text}', {MOST_SHARE} pictures away",
             where=where,
             remedy="YOLO's numbers are shares of the picture, from 0 to 1: divide pixels by its size.",
@@ -229,7 +231,7 @@ def class_number(text: str, where: str, classes: list[str]) -> int:
     """A class, counted from 0."""
     whole = text.removesuffix(".0") if text.endswith(".0") else text
     if not (whole.isascii() and whole.isdigit() and len(whole) <= 9):
-        raise InvalidValue(f"the class is '{text}'", where=where, remedy="It must be a whole number from 0 up.")
+        raise InvalidNumber(f"the class is '{text}'", where=where, remedy="It must be a whole number from 0 up.")
     if classes and int(whole) >= len(classes):
         raise MissingKey(
             f"class {whole} has no name: there are {len(classes)} names, from 0 to {len(classes) - 1}",

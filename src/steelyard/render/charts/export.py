@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from steelyard.core.errors import InvalidSetting, InvalidValue, OutOfRange, UnknownName
+from steelyard.core.errors import InvalidSetting, OutOfRange, UnknownFormat
 from steelyard.core.figure import Figure
 from steelyard.core.frozen import frozen
 from steelyard.io.write import write_bytes
@@ -59,7 +59,7 @@ def paper_of(
     named = tuple(dict.fromkeys(name.strip().lower().removeprefix(".") for name in listed if name.strip()))
     wrong = [name for name in named if name not in FORMATS]
     if wrong:
-        raise UnknownName(f"there is no figure in the format '{wrong[0]}'", remedy=f"Choose {', '.join(FORMATS)}.")
+        raise UnknownFormat(f"there is no figure in the format '{wrong[0]}'", remedy=f"Choose {', '.join(FORMATS)}.")
     fine = plain.dpi if dpi is None else dpi
     if not FINENESS[0] <= fine <= FINENESS[1]:
         raise OutOfRange(f"{fine} dots per inch are out of range", remedy="Choose from 72 to 2400, such as 300.")
@@ -75,7 +75,7 @@ def _millimetres(width: str | float) -> float:
         return COLUMNS[asked]
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(mm|cm|in|pt)", asked)
     if match is None:
-        raise InvalidValue(
+        raise InvalidSetting(
             f"'{text[:40]}' is not a figure width",
             remedy=f"Write a length such as 85mm, 8.5cm, 3.35in or 241pt, or {', '.join(COLUMNS)}.",
         )

@@ -21,7 +21,7 @@ import numpy as np
 
 from steelyard.align.codes import codes
 from steelyard.align.join import join_rows
-from steelyard.core.errors import EmptyInput, InvalidSetting, InvalidValue, MissingColumn, ShapeMismatch
+from steelyard.core.errors import Conflict, EmptyInput, Incompatible, InvalidValue, MissingColumn, TooLarge
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.options import Option, Options
@@ -190,7 +190,7 @@ def prepared(truth: Records, prediction: Records, options: Options) -> tuple[Rec
         if "answer" in records:
             lengths = np.fromiter(map(len, records["answer"].tolist()), np.int64, len(records))
             if len(lengths) and lengths.max() > LONGEST:
-                raise ShapeMismatch(
+                raise TooLarge(
                     f"the answer has {lengths.max():,} characters",
                     where=records.where(int(lengths.argmax()), "answer"),
                     remedy=f"At most {LONGEST:,} are taken.",
@@ -243,7 +243,7 @@ def _texts_of(text: str, where: str) -> list[str]:
 def choices_of(text: str, where: str) -> dict[str, str]:
     """The options of a multiple choice by letter."""
     remedy = 'Write JSON: ["a cat", "a dog"].'
-    problem = InvalidSetting(f"'{text[:40]}' is not a list of options", where=where, remedy=remedy)
+    problem = InvalidValue(f"'{text[:40]}' is not a list of options", where=where, remedy=remedy)
     try:
         given = json.loads(text)
     except (ValueError, RecursionError):
@@ -265,7 +265,7 @@ def _refuse_two(truth: Records, code: Array, first: Array) -> None:
         differs = np.flatnonzero(values != own)
         if len(differs):
             row = int(differs[0])
-            raise InvalidValue(
+            raise Conflict(
                 f"question '{truth['question'][row]}' has '{values[row]}' here and '{own[row]}' at "
                 f"{truth.place(int(first[code[row]]))}",
                 where=truth.where(row, name),
@@ -283,7 +283,7 @@ def _refuse_other_targets(truth: Records, prediction: Records, joined: Pairs, or
             continue
         accepted = {str(answers[place]) for place in order[begin[question] : begin[question + 1]].tolist()}
         if targets[row] not in accepted:
-            raise InvalidValue(
+            raise Incompatible(
                 f"question '{joined.truth['question'][question]}': the logs disagree on the truth "
                 f"('{targets[row][:40]}' against '{min(accepted)[:40]}')",
                 where=prediction.place(row),

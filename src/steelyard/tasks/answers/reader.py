@@ -26,13 +26,13 @@ from typing import Any
 from steelyard.core.errors import (
     EmptyInput,
     InvalidFile,
-    InvalidResult,
-    InvalidSetting,
     InvalidText,
     InvalidValue,
     MissingColumn,
     MissingKey,
+    NotInstalled,
     UnreadableFile,
+    Unsupported,
 )
 from steelyard.core.frozen import frozen
 from steelyard.core.opening import check_declared, check_readable, is_entry, read_regular
@@ -154,7 +154,7 @@ def read_log(path: Path, source: str, form: str) -> Table:
                 row["file"] = _name(file)
             rows.append(row)
     if not rows:
-        raise InvalidValue("the log holds no sample", where=source, remedy="Was the run finished?")
+        raise EmptyInput("the log holds no sample", where=source, remedy="Was the run finished?")
     names = dict.fromkeys(name for row in rows for name in row)
     return Table(source, {name: as_object([row.get(name) for row in rows]) for name in names})
 
@@ -212,7 +212,7 @@ def _harness(file: Path, source: str) -> Iterator[Row]:
     table = read_json_lines(file, source)
     names = list(table.columns)
     if "doc_id" not in names or "filtered_resps" not in names:
-        raise InvalidValue(
+        raise InvalidFile(
             "these are not samples of a harness", where=source, remedy="A line needs doc_id and filtered_resps."
         )
     filters = sorted({str(one) for one in table.columns["filter"].tolist()}) if "filter" in names else []
@@ -271,7 +271,7 @@ def _inspect(file: Path, source: str) -> Iterator[Row]:
         samples = iter((log.get("samples") if isinstance(log, dict) else None) or [])
     if not isinstance(log, dict) or log.get("version", INSPECT_VERSION) != INSPECT_VERSION:
         version = log.get("version") if isinstance(log, dict) else None
-        raise InvalidSetting(
+        raise Unsupported(
             f"version {version} of inspect's logs is not known ({INSPECT_VERSION} is)",
             where=source,
             remedy="Convert it with a version of inspect_ai that writes that one.",
@@ -343,12 +343,12 @@ def _members(file: Path, source: str) -> dict[str, Callable[[], bytes]]:
 
 def _unpacked(data: bytes, member: zipfile.ZipInfo, source: str) -> bytes:
     where = f"{source}, {member.filename}"
-    broken = InvalidResult("the member is damaged", where=where, remedy="Copy the file again.")
+    broken = UnreadableFile("the member is damaged", where=where, remedy="Copy the file again.")
     head = data[member.header_offset : member.header_offset + 30]
     if len(head) < 30 or head[:4] != b"PK\x03\x04":
         raise broken
     if member.flag_bits & 1:
-        raise InvalidValue("the member is encrypted", where=where, remedy="Write it without a password.")
+        raise UnreadableFile("the member is encrypted", where=where, remedy="Write it without a password.")
     name, extra = struct.unpack("<HH", head[26:30])
     begin = member.header_offset + 30 + name + extra
     packed = data[begin : begin + member.compress_size]
@@ -360,9 +360,7 @@ def _unpacked(data: bytes, member: zipfile.ZipInfo, source: str) -> bytes:
         elif member.compress_type == ZSTANDARD:
             made = _zstandard(packed, member.file_size, where)
         else:
-            raise InvalidSetting(
-                f"method {member.compress_type} is not known", where=where, remedy="Write it as .json."
-            )
+            raise Unsupported(f"method {member.compress_type} is not known", where=where, remedy="Write it as .json.")
     except (zlib.error, EOFError):
         raise broken from None
     if len(made) != member.file_size or zlib.crc32(made) != member.CRC:
@@ -374,7 +372,7 @@ def _zstandard(packed: bytes, size: int, where: str) -> bytes:
     try:
         import zstandard
     except ImportError:
-        raise InvalidValue(
+        raise NotInstalled(
             "inspect packs its logs with Zstandard", where=where, remedy='Install it: pip install "steelyard[logs]".'
         ) from None
     try:

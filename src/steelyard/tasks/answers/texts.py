@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import EmptyCell, InvalidSetting, MissingColumn
+from steelyard.core.errors import EmptyCell, MissingColumn, UnknownName
 from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array
 from steelyard.core.statistic import SharedCache
@@ -181,7 +181,7 @@ def _option(answer: str, options: dict[str, str], pairs: AnswerPairs, row: int) 
     alike_text = [key for key, option in options.items() if alike.spaced(option) == alike.spaced(answer)]
     if len(alike_text) == 1:
         return alike_text[0]
-    raise InvalidSetting(
+    raise UnknownName(
         f"question '{pairs.truth['question'][row]}': the answer '{answer[:40]}' is not among {', '.join(options)}",
         where=pairs.truth.place(row),
         remedy="Give the letter or the text of one option.",

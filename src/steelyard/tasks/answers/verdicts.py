@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.core.errors import EmptyInput, InvalidValue
+from steelyard.core.errors import MissingData, UnknownName
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
@@ -28,7 +28,7 @@ class JudgeSum(QuestionSum):
         elif "judge" in pairs.prediction:
             values = pairs.prediction_column("judge", missing=0.0)
         else:
-            raise EmptyInput(
+            raise MissingData(
                 "there is no verdict",
                 where=pairs.prediction.source,
                 remedy="Give a column 'judge' in the predictions, or 'verdict' in the truth.",
@@ -49,7 +49,7 @@ class LoggedSum(QuestionSum):
         name = f"logged:{self.of}"
         if name not in pairs.prediction:
             names = [one.partition(":")[2] for one in pairs.prediction.columns if one.startswith("logged:")]
-            raise InvalidValue(
+            raise UnknownName(
                 f"no score '{self.of}' is logged",
                 where=pairs.prediction.source,
                 remedy=f"There are: {', '.join(names)}." if names else "Only logs of a harness have some.",

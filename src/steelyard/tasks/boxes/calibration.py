@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.core.block import SumBlock
 from steelyard.core.by_group import Arrays, GroupCurve
-from steelyard.core.errors import InvalidValue
+from steelyard.core.errors import OutOfRange
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric
@@ -45,7 +45,7 @@ def check_shares(pairs: BoxPairs, why: str) -> None:
     score = np.asarray(pairs.prediction["score"])
     wrong = np.flatnonzero((score < 0) | (score > 1))
     if len(wrong):
-        raise InvalidValue(
+        raise OutOfRange(
             f"the score is {score[wrong[0]]:g}, and {why}",
             where=pairs.prediction.where(int(wrong[0]), "score"),
             remedy="Scores must be from 0 to 1.",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import InvalidValue
+from steelyard.core.errors import TooLarge
 from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array
 from steelyard.core.records import BoxRecords
@@ -126,7 +126,7 @@ def _refuse_too_many(pairs: BoxPairs, s: MatchInput) -> None:
     many = np.flatnonzero(counts > MOST_RANKED)
     if len(many):
         image, label = divmod(int(cells[many[0]]), max(s.classes, 1))
-        raise InvalidValue(
+        raise TooLarge(
             f"image '{pairs.units[image]}' has {counts[many[0]]:,} detections of class "
             f"'{pairs.facts.axes[CLASS].shown[label]}'",
             where=pairs.prediction.source,

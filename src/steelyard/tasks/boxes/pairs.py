@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.align.join import check_policy
-from steelyard.core.errors import InvalidValue, MissingColumn, UnknownName, first_few, nearest
+from steelyard.core.errors import Conflict, MissingColumn, MissingData, UnknownName, first_few, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import Options
@@ -127,7 +127,7 @@ class BoxPairs:
         first[self.truth_image[::-1]] = codes[::-1]
         varies = np.flatnonzero(first[self.truth_image] != codes)
         if len(varies):
-            raise InvalidValue(
+            raise Conflict(
                 f"'{name}' varies inside image '{self.units[self.truth_image[varies[0]]]}'",
                 where=self.truth.place(int(varies[0])),
                 remedy="A column to slice by must be constant in each image.",
@@ -185,7 +185,7 @@ def _weights(truth: Records, truth_image: Array, units: Array) -> Array | None:
     own = constant_in_unit(truth, "sample_weight", truth_image.astype(np.int64), rows, len(units))
     unknown = np.flatnonzero(np.isnan(own))
     if len(unknown):
-        raise UnknownName(
+        raise MissingData(
             f"image '{units[unknown[0]]}' has no object, so its weight is unknown",
             where=truth.source,
             remedy="Leave out the column of weights, or the images without objects.",

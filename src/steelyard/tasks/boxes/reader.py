@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steelyard.core.errors import (
+    Conflict,
     EmptyInput,
     InputError,
-    InvalidSetting,
     InvalidValue,
+    MissingData,
     MissingKey,
     ShapeMismatch,
     UnknownName,
-    Unsupported,
     nearest,
 )
 from steelyard.core.options import Options
@@ -52,16 +52,14 @@ def read_sides(
 ) -> tuple[Records, Records]:
     """Truth and predictions; neither can hold the other."""
     if predictions is None:
-        raise InvalidValue(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
+        raise MissingData(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     readings = [reading_of(options, side) for side in ("truth", "prediction")]
     own = readings[0].format
     if own in ("lvis", "openimages") and not isinstance(truth, str | PathLike):
-        raise InvalidSetting(
-            f"format={own} is about a file, and the truth is in memory", remedy="Give the file's path."
-        )
+        raise Conflict(f"format={own} is about a file, and the truth is in memory", remedy="Give the file's path.")
     if task.reader == "masks" and own == "lvis":
         if not isinstance(predictions, str | PathLike) or columns:
-            raise InvalidValue("format=lvis is about two JSON files of LVIS", remedy="Give both paths, and no columns.")
+            raise Conflict("format=lvis is about two JSON files of LVIS", remedy="Give both paths, and no columns.")
         from steelyard.io.formats.federated import read_lvis_masks
 
         sides: tuple[Records, Records] = read_lvis_masks(str(truth), str(predictions))
@@ -212,7 +210,7 @@ def _dumps(data: Any, source: str) -> bytes:
     try:
         return json.dumps(data, default=_plain).encode()
     except (TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise Unsupported(f"cannot be taken as COCO data: {error}", where=source) from None
+        raise InvalidValue(f"cannot be taken as COCO data: {error}", where=source) from None
 
 
 def _plain(value: Any) -> Any:
@@ -273,16 +271,14 @@ def _from_images(data: Sequence[Any], schema: Schema, columns: Mapping[str, str]
             array = _unmasked(values, f"{source}, item {i}")
             if array.shape != (count,) and not array.size == count == 0:
                 where = f"{source}, item {i}"
-                raise InvalidValue(
+                raise ShapeMismatch(
                     f"{count} boxes and {array.size} {name}", where=where, remedy="Give one for each box."
                 )
             if count:
                 parts[name].append(array)
     for name in ("crowd", "area"):
         if parts[name] and len(parts[name]) != len(parts["boxes"]):
-            raise InvalidValue(
-                f"'{name}' is given for some images only", where=source, remedy="Give it for all or none."
-            )
+            raise MissingKey(f"'{name}' is given for some images only", where=source, remedy="Give it for all or none.")
     whole = bool(images) and all(type(v) is int for v in images)
     ids = np.array(images, dtype=np.int64) if whole else as_object(list(map(str, images)))
     box = np.concatenate(parts["boxes"], dtype=np.float64) if parts["boxes"] else np.zeros((0, 4))

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from steelyard.core.errors import EmptyInput, InvalidSpec, InvalidValue, nearest
+from steelyard.core.errors import InvalidSpec, MissingKey, UnknownName, nearest
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric
 from steelyard.core.spec import Range, render_value
@@ -84,7 +84,7 @@ def class_codes(facts: Metadata, group: tuple[Any, ...]) -> list[int]:
         return sorted({class_code(facts, label) for label in members})
     listed = str(facts.flags.get("frequency", ""))
     if not listed:
-        raise InvalidValue(
+        raise MissingKey(
             "categories have no 'frequency'",
             remedy="Set the option `format=lvis` for LVIS's r, c or f, or name the classes: classes=[a, b].",
         )
@@ -96,7 +96,7 @@ def class_code(facts: Metadata, label: str | int) -> int:
     """The class that a setting names, by its name or its id."""
     code = facts.axes[CLASS].find(label)
     if code < 0:
-        raise EmptyInput(f"there is no class '{label}'", remedy=nearest(str(label), class_names(facts)))
+        raise UnknownName(f"there is no class '{label}'", remedy=nearest(str(label), class_names(facts)))
     return code
 
 

@@ -21,7 +21,17 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import CannotWrite, InvalidValue, MissingColumn, MissingKey, UnknownName
+from steelyard.core.errors import (
+    CannotWrite,
+    InvalidFile,
+    InvalidValue,
+    MissingColumn,
+    MissingData,
+    MissingFile,
+    MissingKey,
+    ShapeMismatch,
+    UnknownName,
+)
 from steelyard.core.opening import is_entry, open_regular
 from steelyard.core.records import Array
 from steelyard.core.task import Task
@@ -94,7 +104,7 @@ def _table(folder: Path, name: str, *needed: str) -> dict[str, Row]:
     """The rows of a table by their tokens."""
     path = folder / f"{name}.json"
     if not is_entry(path):
-        raise UnknownName(
+        raise MissingFile(
             f"there is no {name}.json",
             where=str(folder),
             remedy="Give the folder of a release's tables: v1.0-trainval.",
@@ -102,7 +112,7 @@ def _table(folder: Path, name: str, *needed: str) -> dict[str, Row]:
     with open_text(path, str(path)) as file:
         rows = parse_json(file.read(), str(path))
     if not isinstance(rows, list):
-        raise InvalidValue("is not a list of rows", where=str(path), remedy="Give a table as nuScenes has it.")
+        raise InvalidFile("is not a list of rows", where=str(path), remedy="Give a table as nuScenes has it.")
     made: dict[str, Row] = {}
     for i, row in enumerate(rows):
         where = f"{path}, row {i}"
@@ -114,7 +124,7 @@ def _table(folder: Path, name: str, *needed: str) -> dict[str, Row]:
             for value in values:
                 expect(value, kind, key, where)
             if count is not None and count != len(values) and count:
-                raise InvalidValue(
+                raise ShapeMismatch(
                     f"'{key}' has {len(values)} numbers, not {count}", where=where, remedy="Is it whole?"
                 )
         made[row["token"]] = row
@@ -147,7 +157,7 @@ def _places(folder: Path, kept: Mapping[str, Any]) -> dict[str, list[float]]:
             places[row["sample_token"]] = _find(poses, row["ego_pose_token"], where, "ego_pose")["translation"]
     lacking = next((token for token in kept if token not in places), None)
     if lacking is not None:
-        raise UnknownName(
+        raise MissingData(
             f"sample '{lacking}' has no sample_data of LIDAR_TOP", where=str(folder), remedy="Is the table whole?"
         )
     return places
@@ -209,7 +219,7 @@ def _from_release(
     path: Path, goal: Path, to: str, like: str | os.PathLike[str] | None, source: str, target: str
 ) -> Conversion:
     if to != "nuscenes":
-        raise InvalidValue("tables of a release become a .json file", where=target, remedy="Convert that one further.")
+        raise CannotWrite("tables of a release become a .json file", where=target, remedy="Convert that one further.")
     wanted = None
     if like is not None:
         with open_text(Path(like), os.fspath(like)) as file:
@@ -328,7 +338,7 @@ def _kitti(records: SolidRecords, camera: bool) -> Iterator[tuple[str, str]]:
             continue
         name = str(labels[row])
         if any(one.isspace() for one in name):
-            raise InvalidValue(
+            raise CannotWrite(
                 f"class '{name}' has a space", where=records.place(row), remedy="KITTI's names have none."
             )
         mine.append(" ".join([name, *map(_number, rows[row])]))

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.core.errors import EmptyCell, InvalidValue, MissingColumn, MissingKey, UnknownName, nearest
+from steelyard.core.errors import EmptyCell, MissingColumn, MissingKey, OutOfRange, UnknownName, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array
@@ -258,7 +258,7 @@ def _check(records: Records, rows: Array, side: str, rules: str) -> None:
             wrong = rows & (records[high] < records[low])
             if wrong.any():
                 row = int(np.argmax(wrong))
-                raise InvalidValue(
+                raise OutOfRange(
                     f"the {what} in the image is {records[high][row] - records[low][row]:g}",
                     where=records.where(row, high),
                     remedy="A box in the image is left, top, right, bottom.",
@@ -275,7 +275,7 @@ def _refuse_size(records: Records, row: int, name: str, rules: str) -> None:
             where=records.where(row, name),
             remedy="Only DontCare has none. Give its size and place, or leave the columns of the place out.",
         )
-    raise InvalidValue(
+    raise OutOfRange(
         f"the {name} is {value:g}", where=records.where(row, name), remedy="Sizes are metres, and more than 0."
     )
 
@@ -298,7 +298,7 @@ def _refuse_attributes(records: Records, rows: Array) -> None:
             known = [one for some in ATTRIBUTES.values() for one in some]
             given = names[code[row]]
             what = f"attribute '{given}' is not one of {text}" if given in known else f"'{given}' is not an attribute"
-            raise InvalidValue(
+            raise UnknownName(
                 what,
                 where=records.where(row, "attribute"),
                 remedy=nearest(given, allowed) if allowed else f"A {text} has none: leave it empty.",

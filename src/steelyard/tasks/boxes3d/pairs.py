@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.align.sets import SetPairs, join_sets
-from steelyard.core.errors import InvalidValue
+from steelyard.core.errors import Incompatible, MissingData, TooLarge
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import Options
@@ -45,7 +45,7 @@ def check_limit(side: Prepared) -> None:
     if (many > MOST_RESULTS).any():
         worst = int(np.argmax(many > MOST_RESULTS))
         row = int(np.argmax((code == worst) & side.keep))
-        raise InvalidValue(
+        raise TooLarge(
             f"sample '{frames[worst]}' has {many[worst]} results, and nuScenes allows {MOST_RESULTS}",
             where=side.records.place(row),
             remedy="Keep those of highest score.",
@@ -91,7 +91,7 @@ def _distance(side: Prepared, truth: Prepared) -> Array | None:
     lacking = side.keep & np.isnan(at[:, 0])
     if lacking.any():
         row = int(np.argmax(lacking))
-        raise InvalidValue(
+        raise MissingData(
             f"sample '{records['frame'][row]}' has boxes and no place of the car",
             where=records.place(row),
             remedy='Add "ego" {sample: [x, y, z]} to the truth.',
@@ -310,7 +310,7 @@ def _value(truth: Records, prediction: Records) -> str:
         if name in truth and name in prediction:
             return name
     has, lacks = (truth, prediction) if "x" in truth else (prediction, truth)
-    raise InvalidValue(
+    raise Incompatible(
         f"{has.source} has places in space and {lacks.source} has boxes in the image",
         where=lacks.source,
         remedy="Give both sides the same columns.",

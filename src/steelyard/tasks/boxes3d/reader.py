@@ -17,10 +17,9 @@ from steelyard.core.errors import (
     InputError,
     InvalidFile,
     InvalidNumber,
-    InvalidSetting,
     InvalidValue,
-    ShapeMismatch,
-    UnknownName,
+    MissingData,
+    OutOfRange,
     UnreadableFile,
     nearest,
 )
@@ -60,7 +59,7 @@ def read_sides(
 ) -> tuple[Records, Records]:
     """Truth and predictions; neither can hold the other."""
     if predictions is None:
-        raise InvalidValue(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
+        raise MissingData(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     options = options or Options(task.options)
     given = (("truth", truth), ("prediction", predictions))
     forms = {side: _form(data, options.of("format", side)) for side, data in given}
@@ -162,7 +161,7 @@ def _label_files(path: Path, source: str) -> tuple[str, list[str]]:
     """The folder that holds the label files, and their names in order."""
     if not path.is_dir():
         check_readable(path, source)
-        raise InvalidValue("is a file", where=source, remedy="Give the folder: label_2 with one .txt per frame.")
+        raise UnreadableFile("is a file", where=source, remedy="Give the folder: label_2 with one .txt per frame.")
     for inner in ("", "label_2", "data"):
         folder = path / inner if inner else path
         if folder.is_dir():
@@ -181,18 +180,18 @@ def _kitti_error(fault: tuple[Any, ...], shown: str, side: str) -> InputError:
     _, line, number, count, raw = fault
     text, where = raw.decode("utf-8", "replace"), f"{shown}, line {line}" if line else shown
     if not line:
-        return InvalidValue(text, where=where, remedy="Check the file.")
+        return InvalidFile(text, where=where, remedy="Check the file.")
     if number >= 0:
         name = NUMBERS[number] if number < 13 else ("rotation_y", "score")[number - 13]
         return InvalidNumber(f"'{text}' is not a number", where=f"{where}, field '{name}'", remedy="Write a number.")
     expected = 15 if side == "truth" else 16
     if side != "truth" and count == 15:
-        return InvalidSetting("15 columns are truth; a result needs a 16th, the score", where=where, remedy="Add it.")
+        return InvalidFile("15 columns are truth; a result needs a 16th, the score", where=where, remedy="Add it.")
     if side == "truth" and count == 16:
-        return InvalidValue(
+        return InvalidFile(
             "16 columns are a result, with a score at the end", where=where, remedy="Give label_2 as the truth."
         )
-    return InvalidValue(
+    return InvalidFile(
         f"{count} columns where {expected} are expected",
         where=where,
         remedy="A line is: type truncated occluded alpha left top right bottom height width length x y z rotation_y"
@@ -263,7 +262,7 @@ def _scenes(got: Mapping[str, Any], samples: list[str], lengths: Array, source: 
     scene = {a.decode(): b.decode() for a, b in zip(got["scene_samples"], got["scenes"], strict=True)}
     lacking = next((one for one in samples if one not in scene), None)
     if lacking is not None:
-        raise UnknownName(f"sample '{lacking}' has no scene", where=source, remedy="Name all samples in 'scene'.")
+        raise MissingData(f"sample '{lacking}' has no scene", where=source, remedy="Name all samples in 'scene'.")
     return {"scene": np.repeat(as_object([scene[one] for one in samples]), lengths)}
 
 
@@ -277,7 +276,7 @@ def _yaw(rotation: Array, source: str, samples: list[str], begin: Array) -> Arra
     length = np.sqrt((rotation**2).sum(axis=1))
     if not (length > 0).all():
         row = int(np.argmin(length > 0))
-        raise ShapeMismatch(
+        raise OutOfRange(
             "the quaternion 'rotation' has length 0",
             where=_box_place(source, samples, begin, row),
             remedy="It is w, x, y, z; no turn is [1, 0, 0, 0].",

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import UnknownName
+from steelyard.core.errors import MissingData
 from steelyard.core.explanation import Explanation, Step
 from steelyard.core.figure import Figure, Listing, Texts
 from steelyard.core.metadata import Metadata
@@ -108,7 +108,7 @@ ROOM = 4.0  # metres around what is shown
 def scene(pairs: SolidPairs, unit: int, metric: Metric) -> Scene:
     """The frame at place `unit`: pairs are those below 2 m, ahead is up."""
     if "place" not in pairs.facts.holds:
-        raise UnknownName(
+        raise MissingData(
             "boxes have no place in space, so that there is no view from above", remedy="Give x, y, z, ..."
         )
     truth, predicted, _, errors, partner = centres(pairs, SharedCache())

@@ -8,7 +8,17 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.align.join import check_policy
-from steelyard.core.errors import EmptyCell, InvalidFile, InvalidValue, MissingColumn, Unmatched, first_few, nearest
+from steelyard.core.errors import (
+    DuplicateKey,
+    EmptyCell,
+    InvalidFile,
+    InvalidValue,
+    MissingColumn,
+    TooLarge,
+    Unmatched,
+    first_few,
+    nearest,
+)
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.options import Options
@@ -157,7 +167,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     twice = np.flatnonzero(of_prediction[order][1:] == of_prediction[order][:-1])
     if len(twice):
         first, second = int(order[twice[0]]), int(order[twice[0] + 1])
-        raise InvalidValue(
+        raise DuplicateKey(
             f"image '{units[of_prediction[second]]}' has two candidates, the first at {prediction.place(first)}",
             where=prediction.place(second),
             remedy="Give one caption per image.",
@@ -174,7 +184,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
             remedy="Add them, or choose `missing='worst'` or `missing='skip'`.",
         )
     if len(extra) and policy.extra == "error":
-        raise InvalidValue(
+        raise Unmatched(
             f"{len(extra)} images have a candidate and no reference: {first_few(units[extra])}",
             where=truth.source,
             remedy="Add references, or choose `extra='skip'`.",
@@ -242,7 +252,7 @@ def _side(records: Records, rows: Array, *, reference: bool) -> tuple[list[str],
         text = "" if row < 0 or captions is None else str(captions[row])
         graph = "" if row < 0 or graphs is None else str(graphs[row])
         if len(text) > LONGEST_CAPTION:
-            raise InvalidValue(
+            raise TooLarge(
                 f"the caption has {len(text):,} characters",
                 where=records.where(row, "caption"),
                 remedy=f"At most {LONGEST_CAPTION:,} are taken.",

@@ -24,6 +24,7 @@ from steelyard.core.errors import (
     InvalidValue,
     MissingColumn,
     OutOfRange,
+    ShapeMismatch,
     Unmatched,
     first_few,
 )
@@ -43,7 +44,7 @@ def plain_sides(truth: Any, predictions: Any) -> PlainPair | None:
     if not (_by_image(truth) and _by_image(predictions)):
         return None
     if len(truth) != len(predictions):
-        raise InvalidValue(
+        raise ShapeMismatch(
             f"truth has {len(truth):,} images and predictions have {len(predictions):,}",
             remedy="Lists are joined by position: give one list per image on both sides, empty where there is none.",
         )
@@ -194,7 +195,7 @@ def _from_columns(records: Records) -> Array:
             outside = (np.abs(column) > LARGEST) | ((column < SMALLEST) if axis else False)
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise InvalidValue(
+            raise OutOfRange(
                 f"the axis is {column[row]:g}", where=records.where(row, name), remedy="An axis must be more than 0."
             )
         if outside.any():

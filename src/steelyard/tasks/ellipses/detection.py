@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.align.sets import SetPairs
-from steelyard.core.errors import InvalidSetting, InvalidSpec
+from steelyard.core.errors import InvalidSpec
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric, within_range
@@ -276,7 +276,7 @@ class AveragePrecision(Metric):
     def check(self) -> None:
         if isinstance(self.iou, Range):
             if not 0 < self.iou.start <= self.iou.stop <= 1:
-                raise InvalidSetting(f"metric 'ap': iou cannot be {self.iou}", remedy="It must be above 0, up to 1.")
+                raise InvalidSpec(f"metric 'ap': iou cannot be {self.iou}", remedy="It must be above 0, up to 1.")
         else:
             within_range(self, "iou", 0, 1, open_low=True)
 

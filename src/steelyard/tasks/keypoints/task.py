@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import EmptyCell, InvalidValue, OutOfRange, ShapeMismatch
+from steelyard.core.errors import EmptyCell, OutOfRange, ShapeMismatch
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
@@ -136,7 +136,7 @@ def _measured(records: Records, sigmas: tuple[float, ...], truth: bool) -> BoxRe
         points = np.zeros((0, 3 * len(sigmas)))
     far = np.flatnonzero((np.abs(points) > LARGEST).any(axis=1))
     if len(far):
-        raise InvalidValue("a keypoint is beyond 1e12", where=records.where(int(far[0]), "keypoints"))
+        raise OutOfRange("a keypoint is beyond 1e12", where=records.where(int(far[0]), "keypoints"))
     columns["shape"] = points
     seen = points[:, 2::3] > 0
     if not truth or "x" not in columns:

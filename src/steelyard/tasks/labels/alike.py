@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.core.errors import UnknownName
+from steelyard.core.errors import InvalidValue
 from steelyard.core.pairs import Array
 from steelyard.core.records import Records
 
@@ -58,7 +58,7 @@ def _refuse_scores(truth: Array, prediction: Records) -> None:
         return
     known = set(map(str, np.unique(truth).tolist() if truth.dtype.kind == "i" else truth.tolist()))
     if not any(map(_fraction, known)):
-        raise UnknownName(
+        raise InvalidValue(
             f"'{labels[row]}' is not a label: it looks like a score",
             where=prediction.where(row, "label"),
             remedy="Scores go in a column 'score', probabilities in 'probability'.",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
-from steelyard.core.errors import EmptyInput, InvalidSpec, nearest
+from steelyard.core.errors import InvalidSpec, UnknownName, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric, UnitClasses
@@ -186,7 +186,7 @@ def place_of(metric: Metric, label: str | int | None, facts: Metadata) -> int:
         return positive(facts)
     classes = classes_of(facts)
     if str(label) not in classes:
-        raise EmptyInput(f"metric '{metric}': there is no class '{label}'", remedy=nearest(str(label), classes))
+        raise UnknownName(f"metric '{metric}': there is no class '{label}'", remedy=nearest(str(label), classes))
     return classes.index(str(label))
 
 

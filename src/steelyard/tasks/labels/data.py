@@ -27,8 +27,10 @@ from steelyard.core.errors import (
     Conflict,
     EmptyCell,
     EmptyInput,
+    Incompatible,
     InvalidValue,
     MissingColumn,
+    UnknownName,
     Unmatched,
     first_few,
     nearest,
@@ -165,7 +167,7 @@ def _refuse_undeclared(
     wrong = np.flatnonzero(recode[code] < 0)
     if len(wrong):
         label = names[int(code[wrong[0]])]
-        raise InvalidValue(
+        raise UnknownName(
             f"label '{label}' was never declared; the classes are {first_few(classes, 5)}",
             where=side.where(int(wrong[0]), "label"),
             remedy=nearest(label, classes),
@@ -200,7 +202,7 @@ def _indicators(side: Records, classes: tuple[str, ...]) -> Array | None:
     for row, labels in enumerate(side["labels"].tolist()):
         for name in labels:
             if name not in place:
-                raise InvalidValue(
+                raise UnknownName(
                     f"label '{name}' was never declared; the classes are {first_few(classes, 5)}",
                     where=side.where(row, "labels"),
                     remedy=nearest(name, classes),
@@ -219,7 +221,7 @@ def scored(pairs: LabelPairs, kind: str) -> Scored | None:
         )
     if kind in side:
         if pairs.several or len(classes) > 2:
-            raise Conflict(
+            raise MissingColumn(
                 f"one column '{kind}' is for two classes, and there are {len(classes)}: {first_few(classes, 5)}",
                 where=side.source,
                 remedy=f"Give a column for each class: {kind}:CLASS.",
@@ -238,7 +240,7 @@ def scored(pairs: LabelPairs, kind: str) -> Scored | None:
                 )
             columns = list(classes)
         elif len(classes) > 2:
-            raise InvalidValue(
+            raise MissingColumn(
                 f"there is one column of {kind} and {len(classes)} classes: {first_few(classes, 5)}",
                 where=side.source,
                 remedy=f"Give a column for each class: {kind}:CLASS.",
@@ -656,13 +658,13 @@ def _require_labels(truth: Records, prediction: Records) -> None:
                 "there are both 'label' and a column per class", where=records.source, remedy="Keep one of them."
             )
     if "label" in truth and ("labels" in prediction or class_columns(prediction, "label")):
-        raise InvalidValue(
+        raise Incompatible(
             "the predictions hold several labels per row and the truth one",
             where=prediction.source,
             remedy="Give the truth in a column 'labels' too.",
         )
     if "label" not in truth and "label" in prediction:
-        raise InvalidValue(
+        raise Incompatible(
             "the predictions hold one label per row and the truth several",
             where=prediction.source,
             remedy="Give the predictions in a column 'labels' too.",

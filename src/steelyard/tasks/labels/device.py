@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from steelyard.core.distinct import DISTINCT_FROM
-from steelyard.core.errors import InvalidNumber, InvalidValue, ShapeMismatch, UnknownName
+from steelyard.core.errors import InvalidNumber, OutOfRange, ShapeMismatch, UnknownName
 from steelyard.core.numerals import is_whole
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array
@@ -42,7 +42,7 @@ def _declared(options: Options) -> tuple[int, ...] | None:
             remedy="A device counts whole numbers: declare the numbers that the tensors hold.",
         )  # fmt: skip
     if not 0 < len(names) <= MOST_IN_A_TABLE:
-        raise InvalidValue(
+        raise OutOfRange(
             f"{len(names):,} classes are declared", where=given.source,
             remedy=f"A device counts from 1 to {MOST_IN_A_TABLE:,}; leave device out for more.",
         )  # fmt: skip

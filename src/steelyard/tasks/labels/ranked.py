@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 
-from steelyard.core.errors import InvalidValue
+from steelyard.core.errors import InvalidSpec
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric, Placements, UnitClasses
@@ -168,7 +168,7 @@ class AveragePrecision(RankedMetric):
     def pair_curves(self) -> PairWalk:
         """Pairs of classes are compared by the plain sum only."""
         if self.steps != ("step", False):
-            raise InvalidValue(f"ovo({self}) is not defined", remedy="Use macro(...), or leave kind and ties out.")
+            raise InvalidSpec(f"ovo({self}) is not defined", remedy="Use macro(...), or leave kind and ties out.")
         return super().pair_curves
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InvalidValue
+from steelyard.core.errors import TooLarge
 from steelyard.core.figure import Figure, Listing, Texts
 from steelyard.core.metric import Metric
 from steelyard.core.numerals import as_spec
@@ -66,7 +66,7 @@ def confusion(pairs: LabelPairs, name: str = "confusion") -> Table:
     """The confusion matrix: truth by prediction, raw or as shares. A row that has no prediction is in none."""
     classes = pairs.classes
     if len(classes) > MOST_CLASSES:
-        raise InvalidValue(
+        raise TooLarge(
             f"the table '{name}' of {len(classes):,} classes has {len(classes) ** 2:.1e} cells",
             remedy=f"It is made of up to {MOST_CLASSES:,} classes; the scores, and the table 'classes', know no limit.",
         )

@@ -18,7 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import InvalidValue, OutOfRange, ShapeMismatch, Unsupported
+from steelyard.core.errors import OutOfRange, ShapeMismatch, Unsupported
 from steelyard.core.options import Option, Options
 from steelyard.core.records import Array, BoxRecords, Column, Records, Schema, with_similarity
 from steelyard.core.task import Policy
@@ -77,7 +77,7 @@ def _refuse_empty_images(records: Records) -> None:
             )
     bare = np.flatnonzero((_native.mask_sizes(records["mask"].tolist()) == 0).any(axis=1))
     if len(bare):
-        raise InvalidValue(
+        raise OutOfRange(
             "the mask is of an image of size 0",
             where=records.where(int(bare[0]), "mask"),
             remedy="Give the image's height and width in pixels.",

@@ -21,14 +21,15 @@ from steelyard.core.errors import (
     Conflict,
     DuplicateKey,
     EmptyInput,
+    InvalidNumber,
     InvalidValue,
+    MissingData,
     MissingFile,
     MissingKey,
+    OutOfRange,
     ShapeMismatch,
-    TooLarge,
     UnknownFormat,
     UnknownName,
-    UnreadableFile,
     nearest,
 )
 from steelyard.core.frozen import frozen
@@ -128,7 +129,7 @@ def _ids(items: list[Any], source: str, what: str) -> Array:
             or isinstance(given, bool)
             or abs(given if isinstance(given, int) else 0) >= 1 << 62
         ):
-            raise Conflict(
+            raise InvalidValue(
                 "the id is missing, or neither a whole number nor a text", where=f"{source}, {what} {i}",
                 remedy="Give every one an id.",
             )  # fmt: skip
@@ -145,7 +146,7 @@ def shape_columns(rows: Sequence[Mapping[str, Any]], source: str, word: str) -> 
         return {name: np.zeros(0) for name in CORNERS}
     key = next((key for key in SHAPES if _holds(rows[0], key)), "")
     if not key:
-        raise EmptyInput(
+        raise MissingKey(
             "there is no oriented box", where=f"{source}, {word} 0",
             remedy="Give obb (5 numbers), rbox (5), poly (8), a bbox of 5 numbers, or a segmentation of four points.",
         )  # fmt: skip
@@ -157,11 +158,11 @@ def shape_columns(rows: Sequence[Mapping[str, Any]], source: str, word: str) -> 
         numbers = np.array(values, dtype=np.float64)
     except OverflowError:
         row = next(i for i, value in enumerate(values) if any(abs(v) > 1e308 for v in value))
-        raise TooLarge("a number is too large", where=f"{source}, {word} {row}, key '{key}'") from None
+        raise OutOfRange("a number is too large", where=f"{source}, {word} {row}, key '{key}'") from None
     if key == "bbox":
         if not np.isfinite(numbers).all() or (numbers[:, 2:4] < 0).any():
             row = int(np.argmax(~np.isfinite(numbers).all(axis=1) | (numbers[:, 2:4] < 0).any(axis=1)))
-            raise InvalidValue(
+            raise OutOfRange(
                 f"{numbers[row].tolist()} is not a box", where=f"{source}, {word} {row}, key 'bbox'",
                 remedy="Sizes are 0 or more, all numbers finite.",
             )  # fmt: skip
@@ -187,7 +188,9 @@ def _refuse(values: list[list[Any]], key: str, count: int, source: str, word: st
     row = next(i for i, value in enumerate(values) if len(value) != count or others[i])
     few = len(values[row]) != count
     what = f"{len(values[row])} numbers where {count} are expected" if few else f"'{others[row][0]}' is not a number"
-    raise InvalidValue(what, where=f"{source}, {word} {row}, key '{key}'", remedy=f"Give {SPOKEN[count]}.")
+    raise (ShapeMismatch if few else InvalidNumber)(
+        what, where=f"{source}, {word} {row}, key '{key}'", remedy=f"Give {SPOKEN[count]}."
+    )
 
 
 def columns_of_images(data: Sequence[Any], side: str, source: str) -> dict[str, Any]:
@@ -221,13 +224,11 @@ def columns_of_images(data: Sequence[Any], side: str, source: str) -> dict[str, 
                     )
                 columns.setdefault(column, []).extend(v.item() if hasattr(v, "item") else v for v in values)
     if len({shape.shape[1] for shape in shapes}) > 1:
-        raise InvalidValue("some images have boxes and others corners", where=source, remedy="Give one of them in all.")
+        raise Conflict("some images have boxes and others corners", where=source, remedy="Give one of them in all.")
     rows = len(columns.get("image", ()))
     for name, values in columns.items():
         if len(values) != rows:
-            raise InvalidValue(
-                f"'{name}' is given for some images only", where=source, remedy="Give it for all or none."
-            )
+            raise MissingKey(f"'{name}' is given for some images only", where=source, remedy="Give it for all or none.")
     for name in ("image", "label", *(("score",) if side == "prediction" else ())):
         columns.setdefault(name, [])
     flat: dict[str, Any] = {name: as_object(values) for name, values in columns.items()}
@@ -242,7 +243,7 @@ def _array(values: Any, count: int, key: str, where: str) -> Array:
     try:
         array = np.asarray(to_numpy(values), dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise UnreadableFile(f"{key} cannot be read: {error}", where=where, remedy=f"Give n × {count}.") from None
+        raise InvalidValue(f"{key} cannot be read: {error}", where=where, remedy=f"Give n × {count}.") from None
     array = array.reshape(-1, 8) if key == "corners" and array.ndim == 3 and array.shape[1:] == (4, 2) else array
     if array.size and (array.ndim != 2 or array.shape[1] != count):
         shape = " × ".join(map(str, array.shape))
@@ -258,7 +259,7 @@ def read_sides(
 ) -> tuple[Records, Records]:
     """Truth and predictions; neither can hold the other."""
     if predictions is None:
-        raise InvalidValue(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
+        raise MissingData(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     options = options or Options(task.options)
     first = of_truth(_read, truth, task.truth, columns, "truth", options, None)
     second = _read(predictions, task.prediction, columns, "prediction", options, first)

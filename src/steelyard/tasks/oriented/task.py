@@ -19,7 +19,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import InvalidValue, MissingColumn
+from steelyard.core.errors import InvalidValue, MissingColumn, OutOfRange
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
@@ -177,7 +177,7 @@ def _check_angles(rows: Floats, name: str, records: Records) -> None:
         if len(wrong):
             row = int(wrong[0])
             what = f"angle {angle[row]:g}, width {rows[row, 2]:g} and height {rows[row, 3]:g} are not of '{name}'"
-            raise InvalidValue(
+            raise OutOfRange(
                 f"{what}; {len(wrong)} of {len(rows)} rows are not", where=records.where(row, "angle"),
                 remedy="Set their convention: the options `angle=radians` and `angle=degrees` accept any value.",
             )  # fmt: skip
@@ -189,7 +189,7 @@ def _check_angles(rows: Floats, name: str, records: Records) -> None:
         what = f"angle {angle[row]:g} is more than a full turn"
         if not CONVENTIONS[name].degrees:
             what, remedy = f"angle {angle[row]:g} looks like degrees", "Set the option `angle=degrees`."
-        raise InvalidValue(
+        raise OutOfRange(
             f"{what}; {len(beyond)} of {len(rows)} rows are beyond", where=records.where(row, "angle"), remedy=remedy
         )
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.align.join import join_rows
-from steelyard.core.errors import InvalidValue, ShapeMismatch, UnknownName
+from steelyard.core.errors import MissingKey, ShapeMismatch, UnknownName
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import Option, Options
@@ -74,7 +74,7 @@ class PanopticPairs(Pairs):
                 raise two_kinds(category, other, said, self.prediction.source)
             name, thing = kind
             if thing is None:
-                raise InvalidValue(
+                raise MissingKey(
                     f"the segments of category {category} have no 'isthing'",
                     where=(self.truth if category in first else self.prediction).source,
                     remedy='Give them "isthing": 1 for a thing, or 0 for stuff.',

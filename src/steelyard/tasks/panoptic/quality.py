@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from steelyard.core.block import CellsBlock
-from steelyard.core.errors import EmptyInput, nearest
+from steelyard.core.errors import UnknownName, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric
@@ -102,7 +102,7 @@ class Quality(Metric):
             return tuple(replace(self, of="all", only=as_spec(name)) for name in names)
         if self.only is not None and facts.axes["class"].find(self.only) < 0:
             known = facts.axes["class"].shown
-            raise EmptyInput(f"there is no class '{self.only}'", remedy=nearest(str(self.only), known))
+            raise UnknownName(f"there is no class '{self.only}'", remedy=nearest(str(self.only), known))
         return (self,)
 
     def statistic(self) -> SegmentCounts:

@@ -20,8 +20,10 @@ from steelyard.core.errors import (
     InputError,
     InvalidFile,
     InvalidValue,
+    MissingData,
     MissingFile,
     MissingKey,
+    UnknownName,
     nearest,
 )
 from steelyard.core.json_fields import json_field, json_whole
@@ -42,7 +44,7 @@ def read_sides(
 ) -> tuple[Records, Records]:
     """Truth and predictions. Predictions that list no categories have those of the truth."""
     if predictions is None:
-        raise InvalidValue(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
+        raise MissingData(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     options = options or Options(task.options)
     given = options.of("categories")
     known: Categories = {} if given is None else _categories_file(Path(given), str(given))
@@ -103,7 +105,7 @@ def _coco(path: Path, source: str, known: Categories, side: str, options: Option
         listed_segments = expect(json_field(one, "segments_info", where), "an array", "segments_info", where)
         entries = [_segment(entry, known, named, where) for entry in listed_segments]
         if image in seen:
-            raise InvalidValue(f"duplicate image {image}", where=where, remedy="List each image once.")
+            raise DuplicateKey(f"duplicate image {image}", where=where, remedy="List each image once.")
         seen.add(image)
         ids.append(image)
         segments.append(f"[{', '.join(entries)}]")
@@ -131,7 +133,7 @@ def _categories_file(path: Path, source: str) -> dict[int, tuple[str, int]]:
     content = _json(path, source)
     listed = _categories(content.get("categories") if isinstance(content, dict) else content, source)
     if not listed:
-        raise InvalidValue("lists no categories", where=source, remedy="Each has id, name and isthing.")
+        raise EmptyInput("lists no categories", where=source, remedy="Each has id, name and isthing.")
     return listed
 
 
@@ -172,7 +174,7 @@ def _segment(entry: Any, categories: Categories, named: dict[int, str], where: s
     """A segment as JSON, with the name of its category; `named` keeps names as JSON."""
     number, category = (json_whole(json_field(entry, key, where), key, where) for key in ("id", "category_id"))
     if categories and category not in categories:
-        raise InvalidValue(
+        raise UnknownName(
             f"segment {number} is of category {category}, which is not listed",
             where=where,
             remedy=nearest(str(category), map(str, categories)),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from steelyard.core.errors import InputError, InvalidValue, TooLarge
+from steelyard.core.errors import Conflict, DuplicateKey, InputError, InvalidValue, OutOfRange
 from steelyard.core.frozen import frozen
 from steelyard.core.json_fields import json_field, json_whole
 from steelyard.core.pairs import Array
@@ -138,7 +138,7 @@ def joined_kind(one: Kind, other: Kind) -> Kind | None:
 
 def two_kinds(category: int, kind: Kind, other: Kind, where: str) -> InputError:
     """A category that is called two names, or is a thing and stuff."""
-    return InvalidValue(
+    return Conflict(
         f"category {category} is '{kind[0] or category}' and '{other[0] or category}', or a thing and stuff",
         where=where,
         remedy="Name each category alike on both sides.",
@@ -161,15 +161,17 @@ def row_segments(records: Records, row: int) -> dict[int, Segment]:
         )
     for one in listed:
         number, category = (json_whole(json_field(one, key, where), key, where) for key in ("id", "category_id"))
-        if number in segments or not 0 < number < 1 << BITS:
-            what = "is listed twice" if number in segments else "is not an id from 1 to 2²⁴ - 1"
-            raise InvalidValue(f"segment {number} {what}", where=where, remedy="Give each segment an id of its own.")
+        remedy = "Give each segment an id of its own."
+        if number in segments:
+            raise DuplicateKey(f"segment {number} is listed twice", where=where, remedy=remedy)
+        if not 0 < number < 1 << BITS:
+            raise OutOfRange(f"segment {number} is not an id from 1 to 2²⁴ - 1", where=where, remedy=remedy)
         name, thing = one.get("name"), one.get("isthing")
         if thing not in (0, 1, None):
             raise InvalidValue(f"'isthing' is {thing!r}", where=where, remedy="It must be 1 for a thing, 0 for stuff.")
         area, crowd = (json_whole(one.get(key, none), key, where) for key, none in (("area", -1), ("iscrowd", 0)))
         if max(abs(category), abs(area)) >= LARGEST:
-            raise TooLarge(
+            raise OutOfRange(
                 f"segment {number} has a category or an area that is too large",
                 where=where,
                 remedy="Both must be below 2⁶².",

@@ -11,7 +11,7 @@ from steelyard import _native
 from steelyard.align.join import check_policy
 from steelyard.align.rankings import RankedPairs
 from steelyard.core.embeddings import DeviceEmbeddings, Embeddings
-from steelyard.core.errors import DuplicateKey, Incompatible, InvalidValue, TooLarge, UnknownName
+from steelyard.core.errors import DuplicateKey, Incompatible, MissingKey, TooLarge
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array, Coverage
 from steelyard.core.plain import to_numpy
@@ -138,7 +138,7 @@ class _Parts:
                 f"the sides differ in the number of {part} vectors: {said}", remedy="Give the same ones."
             )
         if not sizes:
-            raise UnknownName(f"there is no '{part}'", where=self.sides[0].source, remedy="Give it on both sides.")
+            raise MissingKey(f"there is no '{part}'", where=self.sides[0].source, remedy="Give it on both sides.")
         given = [side for side in self.sides if f"{part}_id" in side]
         if not given:
             return np.arange(next(iter(sizes.values())))
@@ -157,7 +157,7 @@ class _Parts:
 def _need(side: Embeddings, name: str, remedy: str) -> None:
     if name not in side:
         has = ", ".join(f"'{column}'" for column in side.columns) or "none"
-        raise InvalidValue(f"array '{name}' is missing; the arrays are {has}", where=side.source, remedy=remedy)
+        raise MissingKey(f"array '{name}' is missing; the arrays are {has}", where=side.source, remedy=remedy)
 
 
 def _packed(ids: Array) -> Ids:

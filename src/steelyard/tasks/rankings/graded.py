@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Literal
 
-from steelyard.core.errors import InvalidValue
+from steelyard.core.errors import InvalidSpec
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Between, Metric
 from steelyard.tasks.rankings.base import Level, QueryMetric, RelevantMetric
@@ -92,7 +92,7 @@ class RankBiasedPrecision(RelevantMetric):
     def check(self) -> None:
         super().check()
         if self.p == 1:
-            raise InvalidValue("metric 'rbp': p cannot be 1", remedy="It must be below 1: such a reader never stops.")
+            raise InvalidSpec("metric 'rbp': p cannot be 1", remedy="It must be below 1: such a reader never stops.")
 
     def value(self) -> QueryValue:
         return BiasedValue(self.p, self.level, self.gain, self.ties)

@@ -20,15 +20,17 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.embeddings import DeviceEmbeddings, Embeddings
 from steelyard.core.errors import (
-    EmptyCell,
     EmptyInput,
     Incompatible,
     InputError,
+    InvalidFile,
     InvalidNumber,
     InvalidText,
-    InvalidValue,
     MissingColumn,
+    MissingData,
+    OutOfRange,
     ShapeMismatch,
+    TooLarge,
     UnknownFormat,
     UnknownName,
     UnreadableFile,
@@ -69,7 +71,7 @@ def read_trec(path: Path, source: str, side: str) -> Rankings:
     if wrong[0]:
         raise _problem(text, source, side, *wrong)
     if not len(values):
-        raise EmptyCell("the file is empty", where=source, remedy=f"It needs lines of: {' '.join(fields)}.")
+        raise EmptyInput("the file is empty", where=source, remedy=f"It needs lines of: {' '.join(fields)}.")
 
     def where(row: int) -> str:
         return f"{source}, line {_line(text, int(place[row]) >> 16)}"
@@ -113,7 +115,8 @@ def _problem(text: Array, source: str, side: str, kind: int, place: int, number:
         3: lambda: f"the {fields[_VALUE[side]]} '{line.split()[number][:40]}' is not allowed here: it must be finite",
         4: lambda: "an id is longer than 65,535 bytes",
     }
-    return InvalidValue(what[kind](), where=where, remedy=remedy)
+    error = {1: InvalidFile, 2: InvalidNumber, 3: InvalidNumber, 4: TooLarge}[kind]
+    return error(what[kind](), where=where, remedy=remedy)
 
 
 LARGEST = 1e100
@@ -228,7 +231,7 @@ def _refuse_wrong(finite: Array, near: Array, name: str, source: str) -> None:
         )
     far = np.flatnonzero(~near)
     if len(far):
-        raise InvalidValue(
+        raise OutOfRange(
             f"a vector holds a number beyond {LARGEST:g} ({len(far)} vectors do)",
             where=f"{source}, array '{name}', row {far[0]}",
             remedy="Its square must be a number too.",
@@ -241,13 +244,13 @@ RankedSide = Rankings | Embeddings
 def read_sides(task: Task, truth: Any, predictions: Any, mapping: Mapping[str, str]) -> tuple[RankedSide, RankedSide]:
     """Read both sides. A schema's key is the query and the document; `mapping` renames columns of tables."""
     if predictions is None:
-        raise InvalidValue(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
+        raise MissingData(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     schemas = {"truth": task.truth, "prediction": task.prediction}
     known = [name for schema in schemas.values() for name in schema.names]
     for target in mapping:
         side, dot, name = target.rpartition(".")
         if (dot and side not in schemas) or name not in known:
-            raise InvalidValue(f"column '{target}' cannot be mapped", remedy=nearest(name, dict.fromkeys(known)))
+            raise UnknownName(f"column '{target}' cannot be mapped", remedy=nearest(name, dict.fromkeys(known)))
     read: dict[str, RankedSide] = {
         "truth": of_truth(_read_side, truth, task.truth, mapping, "truth"),
         "prediction": _read_side(predictions, task.prediction, mapping, "prediction"),

@@ -11,7 +11,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.align.rankings import RankedPairs
 from steelyard.core.block import SumBlock
-from steelyard.core.errors import OutOfRange, TooLarge
+from steelyard.core.errors import OutOfRange
 from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array
 from steelyard.core.records import LARGEST
@@ -203,7 +203,7 @@ class GainValue(QueryValue):
         k, exponential = ALL if self.k is None else self.k, self.gain == "exponential"
         highest, most = pairs.relevance.max(initial=0.0), MOST_EXPONENTIAL if exponential else LARGEST
         if highest > most:
-            raise TooLarge(
+            raise OutOfRange(
                 f"metric 'ndcg': a relevance of {highest:g} is above {most:g}, the largest for gain={self.gain}",
                 remedy="Give degrees of relevance, such as 0 to 4.",
             )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.align.join import join_rows
-from steelyard.core.errors import Conflict, InvalidValue, ShapeMismatch, UnknownName
+from steelyard.core.errors import Conflict, MissingData, ShapeMismatch, UnknownName
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import SIDES, Options
@@ -120,7 +120,7 @@ class MapPairs(Pairs):
         """Both maps of a pair, which are of one size; None where there is no prediction."""
         row, other = int(self.truth_row[pair]), int(self.prediction_row[pair])
         if isinstance(self.truth, CountedMaps):
-            raise InvalidValue(
+            raise MissingData(
                 "outlines and pictures need the maps, and only their counts were kept",
                 where=self.truth.source,
                 remedy="Leave device out, or ask for metrics of whole classes, such as miou.",
@@ -156,7 +156,7 @@ class MapPairs(Pairs):
             )
         if grid.colours != colours and isinstance(records["map"][row], str):
             if colours:
-                raise UnknownName(
+                raise ShapeMismatch(
                     "has no colours",
                     where=_name(records, row),
                     remedy=f"Its values are classes: leave out `palette`, or set `{SIDES[1 - side]}.palette=FILE`.",

@@ -14,6 +14,8 @@ from steelyard.core.errors import (
     InvalidValue,
     MissingColumn,
     ShapeMismatch,
+    UnknownName,
+    Unmatched,
     Unsupported,
 )
 from steelyard.core.options import Options
@@ -129,7 +131,7 @@ class MapCounter(Counter):
             values = wrong.text()
             if values and (side == 0 or self.known.unknown == "error"):
                 more = "ignore it, or relabel it" if side == 0 else "options={'unknown': 'wrong'} counts it as wrong"
-                raise ShapeMismatch(
+                raise UnknownName(
                     f"{int(wrong.count):,} pixels are not of a known class: value {values}",
                     where=source,
                     remedy=f"Or {more}.",
@@ -181,9 +183,9 @@ def _images(sides: tuple[Any, Any], named: list[str], many: int) -> list[Any]:
         if images is None:
             raise MissingColumn("column 'image' is missing", where=where, remedy="Name each map's image.")
         if len(images) != many:
-            raise InvalidValue(f"names {len(images)} images and has {many} maps", where=where)
+            raise ShapeMismatch(f"names {len(images)} images and has {many} maps", where=where)
     if list(map(str, given[0] or ())) != list(map(str, given[1] or ())):
-        raise InvalidValue(
+        raise Unmatched(
             "the images are not those of the truth, in its order", where=named[1], remedy="Give both sides alike."
         )
     return given[0] or []

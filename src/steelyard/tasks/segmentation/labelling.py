@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import EmptyInput, InvalidNumber, InvalidSetting, InvalidValue, UnknownName, nearest
+from steelyard.core.errors import DuplicateKey, InvalidNumber, InvalidSetting, UnknownName, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.numerals import is_whole
 from steelyard.core.options import Option, Options
@@ -110,7 +110,7 @@ def labelling_of(options: Options) -> Labelling:
                 tables[side] = {colour: names.index(name) for name, colour in palette.items()}
     names = names or preset.names
     if len(set(names)) < len(names):
-        raise InvalidValue("two classes have one name", where="option names", remedy="Name each otherwise.")
+        raise DuplicateKey("two classes have one name", where="option names", remedy="Name each otherwise.")
     for side, name in enumerate(SIDES):
         given = options.of("relabel", name)
         if given is not None:
@@ -174,7 +174,7 @@ def _palette(given: Any) -> dict[str, int]:
     colours: dict[str, int] = {}
     lines = _listed(given)
     if given is not None and not lines:
-        raise InvalidValue("no colour is given", where="option palette", remedy="Example: road=804080.")
+        raise InvalidSetting("no colour is given", where="option palette", remedy="Example: road=804080.")
     for line in lines:
         try:
             if "=" in line:
@@ -187,14 +187,14 @@ def _palette(given: Any) -> dict[str, int]:
             if len(rgb) != 3 or not all(0 <= v <= 255 for v in rgb) or not name.strip():
                 raise ValueError
         except ValueError:
-            raise InvalidValue(
+            raise InvalidSetting(
                 f"'{line}' is not a colour", where="option palette", remedy="Example: road=804080."
             ) from None
         value = rgb[0] + 256 * rgb[1] + 65536 * rgb[2]
         if value in colours.values():
-            raise InvalidValue(f"'{line}': another class has this colour", where="option palette")
+            raise DuplicateKey(f"'{line}': another class has this colour", where="option palette")
         if name.strip() in colours:
-            raise InvalidValue(
+            raise DuplicateKey(
                 f"'{line}': '{name.strip()}' has another colour too",
                 where="option palette",
                 remedy="Give each class one.",
@@ -213,7 +213,7 @@ def _coloured_names(palettes: Sequence[Mapping[str, int]], names: Sequence[str])
     if first and second:
         other = sorted(set(first) ^ set(second))
         if other:
-            raise InvalidValue(
+            raise InvalidSetting(
                 f"class '{other[0]}' has a colour on one side only",
                 where="option palette",
                 remedy="Name the same classes in truth.palette and prediction.palette.",
@@ -235,7 +235,7 @@ def _relabelled(
     for line in lines:
         value, equals, label = (part.strip() for part in line.partition("="))
         if not equals or not is_whole(value):
-            raise InvalidValue(
+            raise InvalidSetting(
                 f"'{line}' is not VALUE=CLASS", where="option relabel", remedy="Example: 7=0, or 7=road."
             )
         if label == "ignore":
@@ -246,11 +246,11 @@ def _relabelled(
             meant = int(label)
         else:
             known = [*names, "ignore"] if names else [*map(str, ids or ()), "ignore"]
-            raise EmptyInput(
+            raise UnknownName(
                 f"'{line}': there is no class '{label}'", where="option relabel", remedy=nearest(label, known)
             )
         if table.setdefault(int(value), meant) != meant:
-            raise InvalidValue(
+            raise DuplicateKey(
                 f"'{line}': value {int(value)} means another class too", where="option relabel", remedy="Give it one."
             )
     return table

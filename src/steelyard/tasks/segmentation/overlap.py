@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from steelyard.core.errors import EmptyInput, nearest
+from steelyard.core.errors import UnknownName, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric
@@ -50,7 +50,7 @@ def class_place(facts: Metadata, label: object) -> int:
     axis = facts.axes["class"]
     place = axis.find(label)
     if place < 0:
-        raise EmptyInput(f"there is no class '{label}'", remedy=nearest(str(label), axis.shown))
+        raise UnknownName(f"there is no class '{label}'", remedy=nearest(str(label), axis.shown))
     return place
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from steelyard.core.errors import InvalidSpec, InvalidValue
+from steelyard.core.errors import InvalidSpec, MissingData
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric
@@ -157,7 +157,7 @@ class MeanIou(MeanOfClasses):
     def expand(self, facts: Metadata) -> tuple[Metric, ...]:
         """Itself; categories must be known."""
         if self.groups == "category" and not facts.axes["group"].ids:
-            raise InvalidValue("the classes have no categories", remedy="Set the option `labels=cityscapes`.")
+            raise MissingData("the classes have no categories", remedy="Set the option `labels=cityscapes`.")
         return super().expand(facts)
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.align.join import join_rows
-from steelyard.core.errors import InvalidValue
+from steelyard.core.errors import EmptyInput
 from steelyard.core.options import Options
 from steelyard.core.pairs import Pairs
 from steelyard.core.records import LARGEST, Column, Records, Schema
@@ -73,7 +73,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
             prediction = prediction.take(np.flatnonzero(~unused))
             truth = truth.take(np.flatnonzero(valid))
         if not len(truth):
-            raise InvalidValue("no frame is valid", where=truth.source, remedy="Mark valid frames with true.")
+            raise EmptyInput("no frame is valid", where=truth.source, remedy="Mark valid frames with true.")
     return join_rows(truth, prediction, TRUTH.key, policy, weight="sample_weight")
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from steelyard.core.block import Pooled
-from steelyard.core.errors import InvalidSpec
+from steelyard.core.errors import InvalidValue
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Between, Metric
 from steelyard.core.state import TotalsView
@@ -92,7 +92,7 @@ class MeanAbsolutePercentageError(Metric):
             return 100 * ratio(totals[EpsilonError()], totals[ROWS])
         zero_rows = totals[RowSum("zero_rows")]
         if self.zero == "error" and (zero_rows > 0).any():
-            raise InvalidSpec(
+            raise InvalidValue(
                 f"metric '{self}': {zero_rows.max():.0f} rows have a true weight of 0",
                 remedy="Remove them, or use mape, which leaves them out and counts them.",
             )

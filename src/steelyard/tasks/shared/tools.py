@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any, Generic, TypeVar
 
-from steelyard.core.errors import InvalidValue, nearest
+from steelyard.core.errors import UnknownName, nearest
 from steelyard.core.explanation import Explanation, Step
 from steelyard.core.frozen import frozen
 
@@ -34,7 +34,7 @@ def find_tools(names: Iterable[str], known: Mapping[str, T]) -> dict[str, T]:
     names = tuple(names)
     for name in names:
         if name not in known:
-            raise InvalidValue(f"'{name}' cannot be explained", remedy=nearest(name, known))
+            raise UnknownName(f"'{name}' cannot be explained", remedy=nearest(name, known))
     return {name: known[name] for name in names}
 
 

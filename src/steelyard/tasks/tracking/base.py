@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from steelyard.core.errors import EmptyInput, nearest
+from steelyard.core.errors import UnknownName, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of
@@ -45,7 +45,7 @@ def class_code(facts: Metadata, label: object) -> int:
         remedy = nearest(str(label), axis.shown)
         if label in MOTS.values() and set(axis.shown) <= set(MOTS):
             remedy = f"The classes are {', '.join(axis.shown)}; benchmark=mots gives them the names of MOTS."
-        raise EmptyInput(f"there is no class '{label}'", remedy=remedy)
+        raise UnknownName(f"there is no class '{label}'", remedy=remedy)
     return code
 
 

@@ -16,7 +16,7 @@ from dataclasses import field, replace
 
 import numpy as np
 
-from steelyard.core.errors import EmptyCell, InvalidValue, MissingColumn, UnknownName
+from steelyard.core.errors import EmptyCell, InvalidSetting, MissingColumn, MissingData, OutOfRange, UnknownName
 from steelyard.core.frozen import frozen
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array
@@ -172,7 +172,9 @@ def _groups(
         return _kitti_roles(records, side, texts, codes, role)
     scored, distractors = chosen
     if distractors and len(scored) != 1:
-        raise InvalidValue("distractors are of one class, and it is not named", remedy="Name it by the option classes.")
+        raise InvalidSetting(
+            "distractors are of one class, and it is not named", remedy="Name it by the option classes."
+        )
     for code, text in enumerate(texts):
         mine = (codes == code) & (role == SCORED)
         if side == "truth" and text in distractors:
@@ -190,7 +192,7 @@ def _mot_roles(records: Records, benchmark: str, role: Array) -> None:
         role[(role == SCORED) & zero] = PRESENT
         return
     if "label" not in records:
-        raise UnknownName(
+        raise MissingData(
             f"the truth has no classes, which {benchmark} takes rows out by",
             where=records.source,
             remedy="Column 8 of a truth file is the class; the option `benchmark=none` looks at none.",
@@ -230,7 +232,7 @@ def _refuse_classes(records: Records, there: Array) -> None:
         wrong = np.array([str(label) not in fine for label in labels.tolist()], dtype=bool) & there
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise InvalidValue(
+        raise UnknownName(
             f"class {labels[row]}, where the benchmark knows pedestrians only",
             where=records.where(row, "label"),
             remedy="Write -1 or 1 in column 8, or score your own classes with the option `benchmark=none`.",
@@ -289,7 +291,7 @@ def _check_boxes(records: Records, there: Array, keep: bool) -> None:
         wrong = there & ~(size > 0)
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise InvalidValue(
+            raise OutOfRange(
                 f"the {what} is {size[row]:g}",
                 where=records.where(row, name),
                 remedy="It must be more than 0; the option `degenerate=keep` keeps such boxes, which fit nothing.",

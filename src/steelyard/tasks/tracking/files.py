@@ -16,14 +16,16 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.errors import (
+    Conflict,
     DuplicateKey,
     EmptyInput,
+    InputError,
     InvalidFile,
     InvalidNumber,
     InvalidText,
     InvalidValue,
+    OutOfRange,
     ShapeMismatch,
-    UnreadableFile,
 )
 from steelyard.core.frozen import frozen
 from steelyard.core.numerals import is_whole
@@ -76,21 +78,21 @@ def read_mot(text: bytes, source: str, reading: TrackReadOptions) -> SequenceRow
     if not len(lines):
         return SequenceRows(source, {})
 
-    def refuse(rows: Array, what: str, column: int, remedy: str) -> None:
+    def refuse(rows: Array, what: str, column: int, remedy: str, kind: type[InputError] = InvalidNumber) -> None:
         if rows.any():
             row = int(np.argmax(rows))
             shown = what.format(f"{values[column, row]:g}")
-            raise InvalidValue(shown, where=f"{source}, line {lines[row]}, column {column + 1}", remedy=remedy)
+            raise kind(shown, where=f"{source}, line {lines[row]}, column {column + 1}", remedy=remedy)
 
     few = int(fields.min())
     if few < 6:
         row = int(np.argmin(fields))
-        raise InvalidValue(
+        raise InvalidFile(
             f"the row has {few} numbers", where=f"{source}, line {lines[row]}", remedy="It needs six at least."
         )
     if few < 8 <= int(fields.max()):
         row = int(np.argmax(fields < 8))
-        raise InvalidValue(
+        raise InvalidFile(
             f"the row has {fields[row]} numbers and others have more", where=f"{source}, line {lines[row]}",
             remedy="Write all rows alike.",
         )  # fmt: skip
@@ -109,6 +111,7 @@ def read_mot(text: bytes, source: str, reading: TrackReadOptions) -> SequenceRow
     refuse(
         frame < first, f"frame {{}}, and frames count from {first}", 0,
         "If all frames are one lower, set the option `first_frame=0`, or `prediction.first_frame=0` for one side.",
+        OutOfRange,
     )  # fmt: skip
     refuse(_no_whole(values[1]), "track {} is not a whole number", 1, "Give every object a whole number.")
     track = values[1].astype(np.int64)
@@ -119,7 +122,7 @@ def read_mot(text: bytes, source: str, reading: TrackReadOptions) -> SequenceRow
         flag = values[6]
         refuse(
             (flag > 0) & (flag < 1), "column 7 of the truth is a flag (0 or not), not a score: {}", 6,
-            "Write 1 for rows that are scored.",
+            "Write 1 for rows that are scored.", InvalidValue,
         )  # fmt: skip
         refuse(~(np.abs(flag) < LARGEST), "{} where a flag is needed", 6, "Write 1 for rows that are scored.")
         columns["flag"] = _whole(flag)
@@ -242,11 +245,11 @@ def _refuse_overlaps(rows: Mapping[str, Array], source: str, lines: list[int]) -
         try:
             union = _native.mask_area([_native.mask_merge(masks)])[0] if len(masks) > 1 else 0
         except ValueError as error:
-            raise InvalidValue(
+            raise ShapeMismatch(
                 str(error), where=f"{source}, line {lines[part[0]]}", remedy="A video has one size."
             ) from None
         if len(masks) > 1 and int(_native.mask_area(masks).sum()) != int(union):
-            raise InvalidValue(
+            raise Conflict(
                 f"masks of frame {frames[0] if len(part) == 0 else rows['frame'][part[0]]} overlap",
                 where=f"{source}, line {lines[part[0]]}",
                 remedy="In MOTS a pixel belongs to one object. Give other masks as a table with a column 'mask'.",
@@ -265,7 +268,7 @@ def _whole_columns(
         wrong = _no_whole(columns[name])
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise InvalidValue(
+            raise InvalidNumber(
                 f"{name} {columns[name][row]:g}",
                 where=f"{source}, line {lines[row]}",
                 remedy="It must be a whole number.",
@@ -274,7 +277,7 @@ def _whole_columns(
         if name == "frame" and early.any():
             row = int(np.argmax(early))
             kind = " KITTI-MOTS counts from 0, MOTSChallenge from 1." if counted_from else ""
-            raise InvalidValue(
+            raise OutOfRange(
                 f"frame {columns[name][row]:g}, and frames count from {first}",
                 where=f"{source}, line {lines[row]}",
                 remedy=f"Set the option first_frame=0, or prediction.first_frame=0 for one side.{kind}"
@@ -299,9 +302,9 @@ def _number(text: str, what: str, where: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise InvalidValue(f"{what} is '{text[:40]}'", where=where, remedy="It must be a number.") from None
+        raise InvalidNumber(f"{what} is '{text[:40]}'", where=where, remedy="It must be a number.") from None
     if not np.isfinite(value):
-        raise InvalidValue(f"{what} is {text[:40]}", where=where, remedy="It must be finite.")
+        raise InvalidNumber(f"{what} is {text[:40]}", where=where, remedy="It must be finite.")
     return value
 
 
@@ -309,7 +312,7 @@ def read_cvat(text: bytes, source: str, reading: TrackReadOptions) -> SequenceRo
     """CVAT for video 1.1: the boxes of each track. A box marked outside is skipped; nothing is interpolated."""
     root = parse_xml(text, source)
     if root.name != "annotations" or (root.find("track") is None and root.find("image") is not None):
-        raise InvalidValue("holds no tracks", where=source, remedy="Export it as 'CVAT for video 1.1'.")
+        raise EmptyInput("holds no tracks", where=source, remedy="Export it as 'CVAT for video 1.1'.")
     first = 0 if reading.first_frame is None else reading.first_frame
     columns: dict[str, list[float]] = {name: [] for name in ("frame", "track", "x", "y", "right", "bottom")}
     labels: list[str] = []
@@ -321,7 +324,7 @@ def read_cvat(text: bytes, source: str, reading: TrackReadOptions) -> SequenceRo
                 continue
             frame = box.attributes.get("frame", "")
             if not is_whole(frame, 15) or int(frame) < first:
-                raise InvalidValue(f"frame is '{frame[:40]}'", where=where, remedy=f"Frames are counted from {first}.")
+                raise InvalidNumber(f"frame is '{frame[:40]}'", where=where, remedy=f"Frames are counted from {first}.")
             columns["frame"].append(int(frame) - first)
             columns["track"].append(_track(node, place))
             for name, key in (("x", "xtl"), ("y", "ytl"), ("right", "xbr"), ("bottom", "ybr")):
@@ -437,11 +440,11 @@ def _info(folder: Path) -> dict[str, str]:
     try:
         parser.read_string(read_bytes(path, str(path)).decode("utf-8", "replace"))
     except IniError as error:
-        raise UnreadableFile(f"cannot be read: {str(error).splitlines()[0]}", where=str(path)) from None
+        raise InvalidFile(f"cannot be read: {str(error).splitlines()[0]}", where=str(path)) from None
     facts = dict(parser["Sequence"]) if parser.has_section("Sequence") else {}
     length = facts.get("seqlength", "")
     if length and not is_whole(length.strip(), 15):
-        raise ShapeMismatch(f"seqLength is '{length}'", where=str(path), remedy="It must be a whole number.")
+        raise InvalidNumber(f"seqLength is '{length}'", where=str(path), remedy="It must be a whole number.")
     return facts
 
 
@@ -464,7 +467,7 @@ def _in_zip(path: Path, source: str) -> list[File]:
         name = place.parts[-3] if inside else place.stem
         files.append(File(name, f"{source}/{entry}", reader(entry), {}, about.file_size))
     if not files:
-        raise InvalidValue("holds no .txt files", where=source, remedy="Pack one <sequence>.txt for each sequence.")
+        raise EmptyInput("holds no .txt files", where=source, remedy="Pack one <sequence>.txt for each sequence.")
     return files
 
 
@@ -528,7 +531,7 @@ class _Gathered:
         elif self._columns and self._columns.keys() != part.columns.keys():
             odd = min(self._columns.keys() ^ part.columns.keys())
             what = f"has {odd}, and other files have none" if odd in part.columns else f"has no {odd}, and others have"
-            raise InvalidValue(what, where=part.source, remedy="Write all files alike.")
+            raise InvalidFile(what, where=part.source, remedy="Write all files alike.")
         self._reserve(part)
         for key, values in part.columns.items() if count else ():
             self._columns[key][self._rows : self._rows + count] = values

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.align.sets import SetPairs, join_sets
-from steelyard.core.errors import DuplicateKey, InvalidValue, MissingData, nearest
+from steelyard.core.errors import Conflict, DuplicateKey, MissingData, OutOfRange, UnknownName, Unsupported, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.numerals import is_whole
@@ -75,13 +75,13 @@ class TrackPairs:
         own = {column.name for column in TRUTH.columns}
         if values is None or (name in own and name != "sequence"):
             if name in own and values is not None:
-                raise InvalidValue(
+                raise Unsupported(
                     f"'{name}' varies inside a sequence, and slicing by it would cut tracks",
                     where=self.truth.source,
                     remedy="Slice by what holds for whole sequences (camera, light), or by label.",
                 )
             known = [*(["label"] if "label" in self.facts.holds else []), *self.truth.other]
-            raise InvalidValue(
+            raise UnknownName(
                 f"tracking cannot be sliced by '{name}'", where=self.truth.source, remedy=nearest(name, known)
             )
         first = np.full(len(self.units), -1, dtype=np.int64)
@@ -92,7 +92,7 @@ class TrackPairs:
         varies = np.flatnonzero(own_code[joined.truth_owner] != codes)
         if len(varies):
             row = int(joined.truth_row[varies[0]])
-            raise InvalidValue(
+            raise Conflict(
                 f"'{name}' varies inside sequence '{self.truth['sequence'][row]}', and slicing by it would cut tracks",
                 where=self.truth.place(row),
                 remedy="A column to slice by must be the same in all rows of a sequence.",
@@ -215,7 +215,7 @@ def _frames(joined: SetPairs) -> Array:
     beyond = ~np.isnan(given) & (counted > given)
     if beyond.any():
         unit = int(np.argmax(beyond))
-        raise InvalidValue(
+        raise OutOfRange(
             f"sequence '{joined.units[unit]}' has {given[unit]:g} frames, and a row is in frame {last[unit]:g}",
             where=_last_row(joined, unit, last[unit]),
             remedy="Is it the same video, and do both sides count frames alike?",

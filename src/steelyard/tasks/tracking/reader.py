@@ -15,10 +15,10 @@ from steelyard.core.errors import (
     EmptyInput,
     InvalidValue,
     MissingColumn,
+    MissingData,
     MissingKey,
     ShapeMismatch,
     UnknownName,
-    UnreadableFile,
     nearest,
 )
 from steelyard.core.options import Options
@@ -48,7 +48,7 @@ def read_sides(
 ) -> tuple[Records, Records]:
     """Truth and predictions; neither can hold the other."""
     if predictions is None:
-        raise InvalidValue(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
+        raise MissingData(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     options = options or Options(task.options)
     tables = {
         "truth": of_truth(_table, truth, "truth", options.of("format", "truth")),
@@ -144,7 +144,7 @@ def _from_frames(data: Sequence[Any], source: str) -> dict[str, Array]:
             try:
                 boxes = np.asarray(to_numpy(item["boxes"]), dtype=np.float64)
             except (TypeError, ValueError) as error:
-                raise UnreadableFile(
+                raise InvalidValue(
                     f"boxes cannot be read: {error}", where=where, remedy="Give n × 4: x, y, width, height."
                 ) from None
             boxes = boxes if boxes.size else np.zeros((0, 4))
@@ -157,7 +157,7 @@ def _from_frames(data: Sequence[Any], source: str) -> dict[str, Array]:
                 parts[column] = _listed(item[name], where)
         for name, values in parts.items():
             if len(values) != len(tracks):
-                raise InvalidValue(
+                raise ShapeMismatch(
                     f"{len(tracks)} tracks and {len(values)} of '{name}'", where=where, remedy="Give one for each."
                 )
         count = len(tracks)
@@ -165,9 +165,7 @@ def _from_frames(data: Sequence[Any], source: str) -> dict[str, Array]:
         if count:
             if given and given != set(names):
                 odd = min(given ^ set(names))
-                raise InvalidValue(
-                    f"'{odd}' is given in some frames only", where=where, remedy="Give it in all or none."
-                )
+                raise MissingKey(f"'{odd}' is given in some frames only", where=where, remedy="Give it in all or none.")
             given = set(names)
         empty.setdefault(_plain(item["sequence"]), item.get("sample_weight"))
         if count:

@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.align.join import join_rows
-from steelyard.core.errors import Incompatible, InputError, InvalidSetting, InvalidValue, MissingData, ShapeMismatch
+from steelyard.core.errors import Incompatible, InputError, InvalidSetting, MissingData, OutOfRange, ShapeMismatch
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import SIDES, Option, Options
@@ -302,7 +302,7 @@ def _same_place(a: Array | None, b: Array | None, where: str) -> None:
         return
     for axis in range(3):
         if np.dot(a[:3, axis], b[:3, axis]) < 0:
-            raise InvalidValue(
+            raise Incompatible(
                 f"the prediction is mirrored along axis {axis} (affine)", where=where, remedy="Write it like the truth."
             )
     raise Incompatible(
@@ -346,6 +346,6 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     pairs = kept_units(join_rows(truth, prediction, ("case",), policy, "sample_weight"))
     given = tuple(options.of("spacing") or ())
     if any(size <= 0 for size in given):
-        raise ShapeMismatch(f"option spacing: {sizes_text(given)}", remedy="Every size is above zero.")
+        raise OutOfRange(f"option spacing: {sizes_text(given)}", remedy="Every size is above zero.")
     axes = (options.of("axes", "truth"), options.of("axes", "prediction"))
     return VolumePairs(**pairs, regions=regions_of(options.of("regions")), given=given, axes=axes)

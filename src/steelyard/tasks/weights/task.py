@@ -19,7 +19,7 @@ import numpy as np
 
 from steelyard.align.join import join_rows
 from steelyard.core.block import SumBlock
-from steelyard.core.errors import InvalidValue
+from steelyard.core.errors import ShapeMismatch
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.options import Options
@@ -213,7 +213,7 @@ def plain_sides(truth: Any, predictions: Any) -> PlainPair | None:
     if pair is None:
         return None
     if pair[0].ndim != 1 or pair[1].ndim != 1:
-        raise InvalidValue(
+        raise ShapeMismatch(
             "weights are one value per dish", remedy="Give arrays of one dimension, or columns with names."
         )
     dishes = np.arange(len(pair[0]))
