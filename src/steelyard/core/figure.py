@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,10 @@ class Figure:
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
+
+    def _repr_html_(self) -> str:
+        html: str = import_module("steelyard.render.notebook").figure_html(self)
+        return html
 
 
 @frozen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from importlib import import_module
 from typing import Any
 
 from numpy.typing import NDArray
@@ -45,6 +46,10 @@ class Table:
         """The rows as texts, each behind its name."""
         rows = zip(self.rows, self.values.tolist(), strict=True)
         return [[name, *(_text(value) for value in row)] for name, row in rows]
+
+    def _repr_html_(self) -> str:
+        html: str = import_module("steelyard.render.notebook").table_html(self)
+        return html
 
     def __str__(self) -> str:
         lines = [[self.corner, *self.columns], *self.cells()]

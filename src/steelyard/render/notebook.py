@@ -1,26 +1,39 @@
-"""Results in a notebook: one table in the colours of its theme, with the interval of each score as a strip."""
+"""Results, figures and tables in a notebook, in the colours of its theme."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 from steelyard.core.counts import count_text
+from steelyard.core.figure import Figure
+from steelyard.core.frozen import frozen
+from steelyard.core.slice import Slice, slice_heading, slice_text
+from steelyard.core.table import Table
 from steelyard.render.board import rank_remarks, rows_of
+from steelyard.render.charts.registry import is_chart, markup_of
+from steelyard.render.charts.theme import PALETTE
 from steelyard.render.numbers import interval_text, names_of, p_text, percent_text, signed, value_text
+from steelyard.render.page.figures import figure_table, sketch
 from steelyard.render.strips import group_of, score_scales
 from steelyard.render.text import ARROWS, heading, remarks_of
 from steelyard.render.verdicts import paired_word, verdict_text
+from steelyard.results.details import named
+from steelyard.results.registry import renderer
+from steelyard.results.report import Report
+from steelyard.results.score import Difference, Score
 
 if TYPE_CHECKING:
     from steelyard.results.comparison import Comparison, Lineup
-    from steelyard.results.report import Report
+    from steelyard.results.result import Result
     from steelyard.results.score import Interval
 
 WIDE, HIGH = 120, 14
-MOST_REMARKS = 5
+MOST_REMARKS, MOST_ROWS = 5, 60
 _CELL = 'style="text-align:{};padding:2px 10px;white-space:nowrap"'
 
 
@@ -35,7 +48,7 @@ def report_notebook(report: Report) -> str:
     level = report.request.confidence
     heads = ["metric", "", "score", f"{percent_text(level)} interval" if level is not None else "", ""]
     title = heading(report.task, report.unit, report.item, report.scores, report.coverage)
-    return _block(title, heads, "llrll", rows, remarks_of(report))
+    return _block(title, heads, "llrll", rows, remarks_of(report), _slices(report.slices))
 
 
 def comparison_notebook(comparison: Comparison) -> str:
@@ -50,7 +63,7 @@ def comparison_notebook(comparison: Comparison) -> str:
     units = max((d.units for d in comparison.differences.values()), default=0)
     heads = ["metric", first, name, f"{name} − {first}", "interval", "p, corrected", f"{name} is"]
     title = f"{comparison.task}: {count_text(units, comparison.unit)}, {paired_word([comparison])}"
-    return _block(title, heads, "lrrrlrl", rows, comparison.notes)
+    return _block(title, heads, "lrrrlrl", rows, comparison.notes, _slices(comparison.slices))
 
 
 def lineup_notebook(lineup: Lineup) -> str:
@@ -72,6 +85,98 @@ def lineup_notebook(lineup: Lineup) -> str:
     return _block(title, heads, "l" + "r" * len(first.differences), rows, rank_remarks(lineup))
 
 
+def _slices(slices: Mapping[Slice, Mapping[Slice, Mapping[str, Any]]]) -> str:
+    """A table for each way of slicing, to be opened: a row per slice, a column per metric."""
+    parts = []
+    for by, values in slices.items():
+        specs = list(next(iter(values.values()), {}))
+        rows = []
+        for value, scores in values.items():
+            units = max((score.units for score in scores.values()), default=0)
+            rows.append([escape(slice_text(value)), f"{units:,}", *(_slice_cell(scores[spec]) for spec in specs)])
+        shown = slice_heading(by)
+        inside = _table([shown, "units", *specs], "l" + "r" * (1 + len(specs)), rows[:MOST_ROWS])
+        more = f"<p>{count_text(len(rows) - MOST_ROWS, 'more slice')}</p>" if len(rows) > MOST_ROWS else ""
+        parts.append(f"<details><summary>By {escape(shown)}</summary>{inside}{more}</details>")
+    return "".join(parts)
+
+
+def _slice_cell(score: Score | Difference) -> str:
+    if isinstance(score, Difference):
+        value, verdict = signed(score.difference, score.interval), f" {verdict_text(score.verdict)}"
+        interval = interval_text(score.difference, score.interval)
+    else:
+        value, verdict = value_text(score.value, score.interval), ""
+        interval = interval_text(score.value, score.interval)
+    return f"{escape(value)} <small>{escape(interval)}</small>{escape(verdict)}"
+
+
+@frozen
+class Drawing:
+    """A figure drawn as HTML, with its SVG inside: notebooks display it, and `str` is its text."""
+
+    html: str
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __str__(self) -> str:
+        return self.html
+
+
+def plot(result: Result, name: str, width: float) -> Any:
+    """One figure of a result: an Altair chart where the package is installed and draws it, otherwise a `Drawing`."""
+    if isinstance(result, Report) and name in result.figures:
+        figure = result.figure(name)
+    else:
+        figures = {each.name: each for each in renderer(result.kind, "figures")(result)}
+        figure = figures[named(name, tuple(figures), "figure")]
+    if not is_chart(figure) or find_spec("altair") is None or not len(figure):
+        return Drawing(figure_html(figure))
+    from steelyard.render.charts.library import altair
+    from steelyard.render.charts.render import spec_of
+
+    spec = spec_of(figure, width) | {"title": figure.title}
+    del spec["config"]["background"]  # none, which Vega-Lite takes and Altair does not
+    return altair().Chart.from_dict(spec)
+
+
+def figure_html(figure: Figure) -> str:
+    """A figure as HTML that needs no style sheet: colours stand at each shape, and text has that of the notebook."""
+    drawn = (sketch(figure) if is_chart(figure) else markup_of(figure)) if len(figure) else ""
+    drawn = re.sub(r'class="([^"]*)"', lambda match: _painted(match[1]), drawn) or figure_table(figure)
+    caption = f"<p><small>{escape(figure.caption)}</small></p>" if figure.caption else ""
+    return f'<div class="steelyard"><p><b>{escape(figure.title)}</b></p>{drawn}{caption}</div>'
+
+
+_COLOURS = {name: colour for colour, name in PALETTE.items()} | dict.fromkeys(("ink", "soft", "line"), "currentColor")
+
+
+def _painted(classes: str) -> str:
+    """The attributes that stand for classes of the page's style sheet."""
+    said: dict[str, str] = {}
+    for name in classes.split():
+        prefix, _, colour = name.partition("-")
+        if prefix in ("f", "s") and colour in _COLOURS:
+            said["fill" if prefix == "f" else "stroke"] = _COLOURS[colour]
+            if colour in ("soft", "line"):
+                said["opacity"] = "0.7" if colour == "soft" else "0.25"
+        elif name == "faint":
+            said["fill-opacity"] = "0.15"
+    if "stroke" in said:
+        said.setdefault("fill", "none")
+    return " ".join(f'{name}="{value}"' for name, value in said.items())
+
+
+def table_html(table: Table) -> str:
+    """A table of a report as HTML; of a long one the first rows."""
+    rows = [list(map(escape, cells)) for cells in table.cells()[:MOST_ROWS]]
+    more = len(table.rows) - MOST_ROWS
+    below = f"<p>{count_text(more, 'more row')}</p>" if more > 0 else ""
+    inside = _table([table.corner, *table.columns], "l" + "r" * len(table.columns), rows)
+    return f'<div class="steelyard"><p><b>{escape(table.title)}</b></p>{inside}{below}</div>'
+
+
 def _strip(value: float, interval: Interval | None, scale: Interval | None) -> str:
     if interval is None or scale is None or not all(map(math.isfinite, (value, *interval))):
         return ""
@@ -87,18 +192,23 @@ def _strip(value: float, interval: Interval | None, scale: Interval | None) -> s
     )
 
 
-def _block(title: str, heads: Sequence[str], align: str, rows: Sequence[Sequence[str]], remarks: Sequence[str]) -> str:
-    """A table that scrolls where it is too wide. Cells are HTML already; heads and remarks are text."""
+def _table(heads: Sequence[str], align: str, rows: Sequence[Sequence[str]]) -> str:
+    """A table that scrolls where it is too wide. Cells are HTML already; heads are text."""
     sides = ["right" if side == "r" else "left" for side in align]
     head = "".join(f"<th {_CELL.format(s)}>{escape(h)}</th>" for h, s in zip(heads, sides, strict=True))
     body = "".join(
         f"<tr>{''.join(f'<td {_CELL.format(s)}>{c}</td>' for c, s in zip(row, sides, strict=True))}</tr>"
         for row in rows
     )
+    return f'<div style="overflow-x:auto"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _block(
+    title: str, heads: Sequence[str], align: str, rows: Sequence[Sequence[str]], remarks: Sequence[str], more: str = ""
+) -> str:
+    """A title, a table, what follows it, and remarks, which are text."""
     said = "".join(f"<li>{escape(remark)}</li>" for remark in remarks[:MOST_REMARKS])
-    more = len(remarks) - MOST_REMARKS
-    said += f"<li>{count_text(more, 'more remark')}: print the result.</li>" if more > 0 else ""
-    return (
-        f'<div class="steelyard"><p><b>{escape(title)}</b></p><div style="overflow-x:auto"><table>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{f'<ul>{said}</ul>' if said else ''}</div>"
-    )
+    left = len(remarks) - MOST_REMARKS
+    said += f"<li>{count_text(left, 'more remark')}: print the result.</li>" if left > 0 else ""
+    listed = f"<ul>{said}</ul>" if said else ""
+    return f'<div class="steelyard"><p><b>{escape(title)}</b></p>{_table(heads, align, rows)}{more}{listed}</div>'

@@ -64,6 +64,7 @@ RENDERERS: Mapping[str, str] = {
 EVERY = {"json": "steelyard.results.codec:encode_text", "dict": "steelyard.results.codec:encode"}  # of every kind
 SHEETS = "steelyard.render.frames:write_sheets"
 EXPORT = "steelyard.render.charts.export:export_figures"
+PLOT = "steelyard.render.notebook:plot"
 CHECK_FIGURES = "steelyard.render.charts.export:check_figures"
 
 

@@ -13,7 +13,7 @@ from steelyard.core.errors import NotInstalled
 from steelyard.core.visible import visible
 from steelyard.results.details import NONE, Details, DetailsData, StoredDetails
 from steelyard.results.origin import TaskFacts
-from steelyard.results.registry import CHECK_FIGURES, EXPORT, SHEETS, has_form, load, renderer
+from steelyard.results.registry import CHECK_FIGURES, EXPORT, PLOT, SHEETS, has_form, load, renderer
 
 Path = str | PathLike[str]
 
@@ -96,6 +96,14 @@ class Result(metaclass=RenamedKeywords):
         load(CHECK_FIGURES)(**look)
         paths: tuple[str, ...] = load(EXPORT)(draw(self), folder, **look)
         return paths
+
+    def plot(self, name: str, width: float = 540) -> Any:
+        """Draw a figure: `report.plot("roc")`. Notebooks display it.
+
+        The result is an Altair chart if `altair` is installed, otherwise a drawing whose `str` is HTML with SVG. The
+        names are those of `report.figures`, and of the files that `write_figures` writes. `width` is in pixels.
+        """
+        return load(PLOT)(self, name, width)
 
     def detach(self) -> Self:
         """The result without lazy details, so that it keeps no array of the data alive."""
