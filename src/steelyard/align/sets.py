@@ -49,11 +49,11 @@ class SetPairs:
         """
         values = self.truth.find(name)
         if values is None:
-            known = [*self.truth.columns, *self.truth.other]
+            columns = [*self.truth.columns, *self.truth.other]
             raise MissingColumn(
                 f"column '{name}' is missing, which the slices are by",
                 where=self.truth.source,
-                remedy=nearest(name, known),
+                remedy=nearest(name, columns),
             )
         mine = as_object(values[self.truth_row].tolist())
         first: Array = np.full(len(self.units), None, dtype=object)
@@ -86,11 +86,11 @@ class SetPairs:
     def alone(self, unit: int) -> SetPairs:
         """The rows of one unit, which is the only one."""
         mine, theirs = self.truth_owner == unit, self.prediction_owner == unit
-        one = replace(self.select(np.concatenate([mine, theirs])), units=self.units[unit : unit + 1])
+        single = replace(self.select(np.concatenate([mine, theirs])), units=self.units[unit : unit + 1])
         return replace(
-            one,
-            truth_owner=np.zeros_like(one.truth_owner),
-            prediction_owner=np.zeros_like(one.prediction_owner),
+            single,
+            truth_owner=np.zeros_like(single.truth_owner),
+            prediction_owner=np.zeros_like(single.prediction_owner),
             weight=None if self.weight is None else self.weight[unit : unit + 1],
         )
 
@@ -121,10 +121,10 @@ def join_sets(truth: Records, prediction: Records, key: str, value: str, policy:
             remedy=f"Where nothing was found, list the {key} by a row with nothing but its id or by an option of the "
             "task; or choose `missing='worst'` (nothing found) or `missing='skip'`.",
         )
-    kept = in_truth & in_prediction if policy.missing == "skip" else in_truth
-    place = np.cumsum(kept) - 1
-    truth_row, truth_owner = _ordered(truth_unit, kept, place)
-    prediction_row, prediction_owner = _ordered(prediction_unit, kept, place)
+    used = in_truth & in_prediction if policy.missing == "skip" else in_truth
+    place = np.cumsum(used) - 1
+    truth_row, truth_owner = _ordered(truth_unit, used, place)
+    prediction_row, prediction_owner = _ordered(prediction_unit, used, place)
     objects, predicted = ~np.isnan(truth[value]), ~np.isnan(prediction[value])
     without = int(np.count_nonzero(objects & missing[truth_unit]))
     coverage = Coverage(
@@ -135,25 +135,25 @@ def join_sets(truth: Records, prediction: Records, key: str, value: str, policy:
         int(np.count_nonzero(predicted & extra[prediction_unit])),
         policy.missing,
     )
-    own = _weights(truth, weight, truth_row, truth_owner, int(kept.sum()))
+    own = _weights(truth, weight, truth_row, truth_owner, int(used.sum()))
     return SetPairs(
-        truth, prediction, ids[kept], truth_row, truth_owner, prediction_row, prediction_owner, coverage, own
+        truth, prediction, ids[used], truth_row, truth_owner, prediction_row, prediction_owner, coverage, own
     )
 
 
 def _weights(truth: Records, column: str, rows: Array, owner: Array, units: int) -> Array | None:
     if column not in truth:
         return None
-    known = ~np.isnan(truth[column][rows])
-    given = constant_in_unit(truth, column, owner[known], rows[known], units)
-    return np.where(np.isnan(given), 1.0, given)
+    weighted = ~np.isnan(truth[column][rows])
+    weights = constant_in_unit(truth, column, owner[weighted], rows[weighted], units)
+    return np.where(np.isnan(weights), 1.0, weights)
 
 
-def _ordered(unit: Array, kept: Array, place: Array) -> tuple[Array, Array]:
+def _ordered(unit: Array, used: Array, place: Array) -> tuple[Array, Array]:
     """Rows of the units that are kept, by unit."""
-    if kept.all() and (unit[1:] >= unit[:-1]).all():
+    if used.all() and (unit[1:] >= unit[:-1]).all():
         return np.arange(len(unit)), unit
-    rows = np.flatnonzero(kept[unit])
+    rows = np.flatnonzero(used[unit])
     owner = place[unit[rows]]
     if (owner[1:] >= owner[:-1]).all():  # as files by unit have them
         return rows, owner

@@ -27,33 +27,34 @@ def _number(text: str) -> str:
     return str(int(digits[-1])) if digits and len(digits[-1]) < 20 else text
 
 
-def best_reading(truth: set[str], given: set[str]) -> tuple[float, float, str]:
+def best_reading(truth: set[str], predicted: set[str]) -> tuple[float, float, str]:
     """The share of the truth's ids that the predictions have; the same under the best other reading, and its name."""
-    plain = len(truth & given) / max(1, len(truth))
+    plain = len(truth & predicted) / max(1, len(truth))
     best = (plain, "")
     for name, change in READINGS.items():
         mine = {change(text) for text in truth}
         if len(mine) < 0.9 * len(truth):  # it makes one of several
             continue
-        share = len(mine & {change(text) for text in given}) / max(1, len(mine))
+        share = len(mine & {change(text) for text in predicted}) / max(1, len(mine))
         best = max(best, (share, name), key=lambda pair: pair[0])
     return plain, *best
 
 
-def explain(column: str, truth: list[str], given: list[str]) -> Problem | None:
+def explain(column: str, truth: list[str], predicted: list[str]) -> Problem | None:
     """What is wrong with the ids of a column, where hardly any meet or another reading makes them meet."""
-    known, other = set(truth[:MOST]), set(given[:MOST])
-    if not known or not other:
+    expected, other = set(truth[:MOST]), set(predicted[:MOST])
+    if not expected or not other:
         return None
-    plain, share, reading = best_reading(known, other)
+    plain, share, reading = best_reading(expected, other)
     if plain >= 0.8 or (share < plain + 0.2 and plain > 0):
         return None
-    lone = sorted(other - known)
+    lone = sorted(other - expected)
     what = f"Of the truth's {column} ids, {plain:.0%} stand in the predictions"
     if share >= plain + 0.2:
         return Problem(
             f"{what}, and {share:.0%} where ids are read {reading}.", len(lone), len(other),
-            (f"'{lone[0]}' beside '{min(known - other)}'",) if lone else (), remedy="Write ids as the truth has them.",
+            (f"'{lone[0]}' beside '{min(expected - other)}'",) if lone else (),
+            remedy="Write ids as the truth has them.",
         )  # fmt: skip
     return Problem(f"{what}.", len(lone), len(other), tuple(f"'{value}'" for value in lone[:3]))
 

@@ -20,11 +20,11 @@ NEAR = 0.7  # a median distance of logarithms that a poor model keeps: a factor 
 
 def unit_of_weight(data: CheckData) -> Problem | None:
     """Whether another unit brings the predictions from far away to near the truth."""
-    truth, given = data.numbers("weight", "weight")
-    use = (truth > 0) & (given > 0)
+    truth, predicted = data.numbers("weight", "weight")
+    use = (truth > 0) & (predicted > 0)
     if np.count_nonzero(use) < FEW:
         return None
-    distance = np.log(given[use]) - np.log(truth[use])
+    distance = np.log(predicted[use]) - np.log(truth[use])
     plain = float(np.median(np.abs(distance)))
     if plain < 2:
         return None
@@ -44,12 +44,12 @@ def constant(name: str, other: str) -> Test:
     """Whether every prediction is the same number, though the truth varies."""
 
     def test(data: CheckData) -> Problem | None:
-        truth, given = data.numbers(name, other)
-        truth, given = truth[~np.isnan(given)], given[~np.isnan(given)]
-        if len(given) < FEW or (given != given[0]).any() or (truth == truth[0]).all():
+        truth, predicted = data.numbers(name, other)
+        truth, predicted = truth[~np.isnan(predicted)], predicted[~np.isnan(predicted)]
+        if len(predicted) < FEW or (predicted != predicted[0]).any() or (truth == truth[0]).all():
             return None
         return Problem(
-            f"Every prediction is {given[0]:g}.", len(given), len(given),
+            f"Every prediction is {predicted[0]:g}.", len(predicted), len(predicted),
             some_rows(data.pairs.prediction, data.kept[1], other),
         )  # fmt: skip
 
@@ -60,9 +60,9 @@ def copies(name: str, other: str) -> Test:
     """Whether predictions are the truth to the digit."""
 
     def test(data: CheckData) -> Problem | None:
-        truth, given = data.numbers(name, other)
-        there = ~np.isnan(truth) & ~np.isnan(given)
-        same = there & (truth == given)
+        truth, predicted = data.numbers(name, other)
+        there = ~np.isnan(truth) & ~np.isnan(predicted)
+        same = there & (truth == predicted)
         count = int(np.count_nonzero(there))
         if count < FEW or np.count_nonzero(same) < 0.95 * count or len(np.unique(truth[there])) < 5:
             return None
@@ -83,10 +83,10 @@ def rows_shifted(data: CheckData) -> Problem | None:
         return None
     order = np.argsort(rows, kind="stable")
     truth = data.pairs.truth["weight"][rows[order]]
-    given = data.pairs.prediction["weight"][places[order]]
-    plain = float(np.mean(np.abs(given - truth)))
+    predicted = data.pairs.prediction["weight"][places[order]]
+    plain = float(np.mean(np.abs(predicted - truth)))
     for step, word in ((1, "before"), (-1, "after")):
-        a, b = (truth[:-1], given[1:]) if step == 1 else (truth[1:], given[:-1])
+        a, b = (truth[:-1], predicted[1:]) if step == 1 else (truth[1:], predicted[:-1])
         moved = float(np.mean(np.abs(a - b)))
         if moved < plain / 3:
             return Problem(
@@ -100,12 +100,12 @@ def rows_shifted(data: CheckData) -> Problem | None:
 
 def negative(data: CheckData) -> Problem | None:
     """Predicted weights below 0, of which nothing can be."""
-    _, given = data.numbers("weight", "weight")
-    below = np.flatnonzero(given < 0)
-    if data.quick or len(below) <= 0.05 * len(given):
+    _, predicted = data.numbers("weight", "weight")
+    below = np.flatnonzero(predicted < 0)
+    if data.quick or len(below) <= 0.05 * len(predicted):
         return None
     return Problem(
-        "Predicted weights are below 0.", len(below), len(given),
+        "Predicted weights are below 0.", len(below), len(predicted),
         some_rows(data.pairs.prediction, data.kept[1][below], "weight"),
     )  # fmt: skip
 

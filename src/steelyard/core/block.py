@@ -227,10 +227,10 @@ class CellsBlock(Block):
     def take(self, index: Array, units: int) -> CellsBlock:
         e = self.entries
         owner = new_places(index, e.owner)[e.owner]
-        kept = np.flatnonzero(owner >= 0)
-        kept = kept[np.argsort(owner[kept], kind="stable")]
-        value = None if e.value is None else e.value[kept]
-        return CellsBlock(self.axes, Entries(owner[kept], e.code[kept], value, e.size))
+        rows = np.flatnonzero(owner >= 0)
+        rows = rows[np.argsort(owner[rows], kind="stable")]
+        value = None if e.value is None else e.value[rows]
+        return CellsBlock(self.axes, Entries(owner[rows], e.code[rows], value, e.size))
 
     @staticmethod
     def stack(parts: Sequence[CellsBlock], sizes: Sequence[int]) -> CellsBlock:

@@ -90,13 +90,13 @@ class BootstrapDraws(Weights):
             return None
         if self._counts:
             return iter(self._counts)
-        made = (
+        blocks = (
             _native.poisson_counts(self.keys, self.seed, start, count)
             for start, count in self._ranges(min(CALL_DRAWS, 8 * self._rows_a_block()))
         )
         if self.rows * self.units > HELD_BYTES:
-            return made
-        self._counts = list(made)
+            return blocks
+        self._counts = list(blocks)
         return iter(self._counts)
 
     def pieces(self) -> Iterator[BootstrapDraws]:

@@ -31,8 +31,8 @@ def compact_letters(order: Sequence[int], different: Iterable[tuple[int, int]]) 
 
 def _absorbed(groups: Iterable[frozenset[int]]) -> list[frozenset[int]]:
     """The groups that lie in no other."""
-    kept: list[frozenset[int]] = []
+    maximal: list[frozenset[int]] = []
     for group in sorted(set(groups), key=lambda one: (-len(one), sorted(one))):
-        if not any(group <= other for other in kept):
-            kept.append(group)
-    return kept
+        if not any(group <= other for other in maximal):
+            maximal.append(group)
+    return maximal

@@ -342,15 +342,15 @@ def _listed(hint: Any) -> tuple[Any, ...] | None:
     values: list[Any] = []
     ranges: list[Between] = []
     for part in get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,):
-        said = next((one for one in getattr(part, "__metadata__", ()) if _says(one)), part)
-        if said is NoneType:
+        choice = next((one for one in getattr(part, "__metadata__", ()) if _says(one)), part)
+        if choice is NoneType:
             values.append(None)
-        elif said is bool:
+        elif choice is bool:
             values += (True, False)
-        elif isinstance(said, Between):
-            ranges.append(said)
-        elif get_origin(said) is Literal:
-            values += get_args(said)
+        elif isinstance(choice, Between):
+            ranges.append(choice)
+        elif get_origin(choice) is Literal:
+            values += get_args(choice)
         else:
             return None
     return (tuple(values), *ranges)
@@ -376,10 +376,10 @@ def one_of(metric: Metric, field: str, *allowed: Any) -> None:
     """Check that a setting has one of the allowed values."""
     value = getattr(metric, field)
     if value not in allowed:
-        known = ", ".join(render_value(a) for a in allowed)
+        choices = ", ".join(render_value(a) for a in allowed)
         raise InvalidSpec(
             f"metric '{metric.name}': {field} cannot be {render_value(value)}",
-            remedy=f"Choose one of: {known}.",
+            remedy=f"Choose one of: {choices}.",
         )
 
 

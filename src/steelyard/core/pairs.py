@@ -126,11 +126,11 @@ class Pairs:
             values = records.find(name)
             if values is not None and (len(rows) == 0 or rows.min() >= 0):
                 return values[rows], self.owner
-        known = [*self.truth.columns, *self.truth.other]
+        columns = [*self.truth.columns, *self.truth.other]
         raise MissingColumn(
             f"column '{name}' is missing, which the slices are by",
             where=self.truth.source,
-            remedy=nearest(name, known),
+            remedy=nearest(name, columns),
         )
 
     def select(self, keep: Array) -> Self:

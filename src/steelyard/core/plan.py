@@ -63,14 +63,14 @@ def draw_keys(units: Units) -> Array:
 
 def coin_keys(units: Units) -> Array:
     """A key for each row of the jackknife that leaves something out: of the unit, of the cluster, or of the group."""
-    kept = units.plain > 0
+    weighted = units.plain > 0
     if units.cluster is not None and units.drawn <= MOST_LEFT_OUT:
         names, code = units.drawn_as
-        return np.asarray(unit_keys(names)[np.unique(code[kept])])
+        return np.asarray(unit_keys(names)[np.unique(code[weighted])])
     keys = draw_keys(units)
     if len(keys) <= MOST_LEFT_OUT:
-        return np.asarray(keys[kept])
-    return unit_keys(np.unique(keys[kept] % np.uint64(MOST_LEFT_OUT)).astype(np.int64))
+        return np.asarray(keys[weighted])
+    return unit_keys(np.unique(keys[weighted] % np.uint64(MOST_LEFT_OUT)).astype(np.int64))
 
 
 def left_out_rows(units: Units) -> Array:

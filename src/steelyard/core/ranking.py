@@ -117,8 +117,8 @@ def _merged(first: Grouped, second: Grouped, units: int, by_score: bool) -> Grou
     order = np.where(others, np.cumsum(others) - 1, 0)  # in the first's rows and then the second's
     order[place] = np.arange(len(second)) + len(first)
 
-    def joined(one: Array, other: Array) -> Array:
-        return np.concatenate([one, other]).take(order, axis=0)
+    def joined(first: Array, other: Array) -> Array:
+        return np.concatenate([first, other]).take(order, axis=0)
 
     columns = {name: joined(column, second.columns[name]) for name, column in first.columns.items()}
     return Grouped(first.begin + second.begin, joined(first.unit, second.unit + np.int32(units)), columns)

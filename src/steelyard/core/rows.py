@@ -88,11 +88,11 @@ class RowsBlock(Block):
         for part in parts:
             place = []
             for table in part.tables:
-                known = next((i for i, other in enumerate(tables) if other is table), len(tables))
-                if known == len(tables):
+                same = next((i for i, other in enumerate(tables) if other is table), len(tables))
+                if same == len(tables):
                     tables.append(table)
                     starts.append(starts[-1] + len(table.ids))
-                place.append(np.arange(starts[known], starts[known + 1]))
+                place.append(np.arange(starts[same], starts[same + 1]))
             index.append(np.concatenate(place)[part.index])
         return RowsBlock(tuple(tables), np.concatenate(index).astype(np.int64))
 

@@ -60,6 +60,6 @@ def find_sample(module: str, task: str) -> Sample | None:
     if not {"truth", "model_a", "model_b"} <= named.keys():
         return None
     about = folder / ABOUT
-    said = json.loads(about.read_text(encoding="utf-8")) if about.is_file() else {}
+    settings = json.loads(about.read_text(encoding="utf-8")) if about.is_file() else {}
     sides = named["truth"], named["model_a"], named["model_b"]
-    return Sample(folder, *sides, said.get("by", ""), said.get("options", {}))
+    return Sample(folder, *sides, settings.get("by", ""), settings.get("options", {}))

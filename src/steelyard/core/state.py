@@ -184,10 +184,10 @@ class State:
 
     def once(self, key: Any, make: Callable[[], T]) -> T:
         """What several metrics ask of the state as a whole, made once."""
-        known: dict[Any, Any] = self.__dict__.setdefault("_known", {})
-        if key not in known:
-            known[key] = make()
-        value: T = known[key]
+        cache: dict[Any, Any] = self.__dict__.setdefault("_known", {})
+        if key not in cache:
+            cache[key] = make()
+        value: T = cache[key]
         return value
 
     def take(self, index: Array) -> State:
@@ -243,8 +243,8 @@ class State:
         if not isinstance(block, CellsBlock):
             return None
         entries = block.entries
-        known = bool((entries.code < entries.size // 2).all() and (np.diff(entries.owner) > 0).all())
-        return entries if known else None
+        distinct = bool((entries.code < entries.size // 2).all() and (np.diff(entries.owner) > 0).all())
+        return entries if distinct else None
 
     def _deduplicate(self, distinct: Entries) -> State:
         """One row per distinct unit, numbered by its cell, with its copies. A unit without a cell has no row."""

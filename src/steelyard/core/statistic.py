@@ -37,8 +37,8 @@ class SharedCache:
         """What `make` gives, made at the first call with this key."""
         if key not in self._made:
             self._made[key] = make()
-        made: T = self._made[key]
-        return made
+        value: T = self._made[key]
+        return value
 
 
 @frozen
@@ -66,7 +66,7 @@ class Statistic(ABC):
     def measure(self, pairs: Any, cache: SharedCache) -> Block:
         """Look at one unit at a time. `cache.once` shares a matching between statistics."""
 
-    def earlier(self, kept: Iterable[Statistic]) -> tuple[Statistic, str] | None:
+    def earlier(self, stored: Iterable[Statistic]) -> tuple[Statistic, str] | None:
         """The statistic of an earlier version's state that stands in for this one, and a remark."""
         return None
 
@@ -177,7 +177,7 @@ class RankingReader(BlockReader):
 
     ranking: Statistic
 
-    def read_from(self, made: Mapping[Any, Any], role: Role, facts: Metadata) -> Any:
+    def read_from(self, readings: Mapping[Any, Any], role: Role, facts: Metadata) -> Any:
         """The same out of what other curves have read under these weights; None where it must be read itself."""
         return None
 

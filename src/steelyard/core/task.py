@@ -127,12 +127,12 @@ class Task:
     def split(self, both: Records) -> Records:
         """The prediction side of records that hold both, without the rows whose prediction is empty."""
         renamed = self.joined
-        kept = np.ones(len(both), dtype=bool)
+        has_value = np.ones(len(both), dtype=bool)
         for name in renamed.values():
             if name in both:
                 column = both[name]
-                kept &= column != "" if column.dtype.kind in "OU" else ~np.isnan(column)
-        rows = np.flatnonzero(kept)
+                has_value &= column != "" if column.dtype.kind in "OU" else ~np.isnan(column)
+        rows = np.flatnonzero(has_value)
         part = both.take(rows)
         sources = {c.name: renamed.get(c.name, c.name) for c in self.prediction.columns}
         for name in part.columns:  # one per class

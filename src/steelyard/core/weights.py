@@ -134,8 +134,8 @@ class Plain(Weights):
     @cached_property
     def array(self) -> Floats:
         """The weights."""
-        given = self._given() if callable(self._given) else self._given
-        return np.ascontiguousarray(given, dtype=np.float64)
+        values = self._given() if callable(self._given) else self._given
+        return np.ascontiguousarray(values, dtype=np.float64)
 
     @property
     def units(self) -> int:  # type: ignore[override]
@@ -208,8 +208,8 @@ class LeaveOneOut(Weights):
 
     role = Role.JACKKNIFE
 
-    def __init__(self, base: Floats, one: Floats | None = None) -> None:
-        self.base, self.one = base, base if one is None else one
+    def __init__(self, base: Floats, ones: Floats | None = None) -> None:
+        self.base, self.one = base, base if ones is None else ones
         self.rows = self.units = base.shape[0]
 
     def __matmul__(self, column: Array) -> Floats:

@@ -27,43 +27,43 @@ Measure = Callable[..., Any]  # joins and measures records
 def on_common_units(task: Task, request: Request, models: Sequence[Any], measure: Measure) -> list[Any]:
     """The same models, each measured on the rows (or the units, where those are joined) that all of them have."""
     names = _key(task, models[0].pairs)
-    common = set.intersection(*(_joined(one.pairs, names) for one in models))
-    sources = [one.prediction.source for one in models]
+    common = set.intersection(*(_joined(model.pairs, names) for model in models))
+    sources = [model.prediction.source for model in models]
     named = sources if len(set(sources)) == len(sources) else [f"model {i + 1}" for i in range(len(models))]
     lacking = ", ".join(
-        f"{name} lacks {one.coverage.missing:,}"
-        for name, one in zip(named, models, strict=True)
-        if one.coverage.missing
+        f"{name} lacks {model.coverage.missing:,}"
+        for name, model in zip(named, models, strict=True)
+        if model.coverage.missing
     )
     if not common:
         raise Unmatched(
             f"no {task.item} has a prediction of every model: {lacking}", remedy="Choose `missing='worst'`."
         )
     measured = []
-    for one in models:
-        again, matched = _measured_again(task, request, one, names, common, measure)
-        was = one.coverage
+    for model in models:
+        again, matched = _measured_again(task, request, model, names, common, measure)
+        was = model.coverage
         coverage = Coverage(was.truth, was.predictions, matched, was.truth - matched, was.extra, "common")
-        kept = count_text(matched, task.item)
-        note = f"Every model is scored on the {kept} that all models have a prediction for: {lacking}."
-        measured.append(replace(again, coverage=coverage, notes=(*one.notes, note)))
+        shared = count_text(matched, task.item)
+        note = f"Every model is scored on the {shared} that all models have a prediction for: {lacking}."
+        measured.append(replace(again, coverage=coverage, notes=(*model.notes, note)))
     return measured
 
 
 def _measured_again(
-    task: Task, request: Request, one: Any, names: tuple[str, ...], common: set[Key], measure: Measure
+    task: Task, request: Request, model: Any, names: tuple[str, ...], common: set[Key], measure: Measure
 ) -> tuple[Any, int]:
     """A model on what all models have, and how many rows or units that are."""
-    pairs = one.pairs
+    pairs = model.pairs
     if type(pairs) is Pairs or hasattr(pairs, "accepted"):  # units stay, and those that lose rows are partial
         keys = list(zip(*(map(str, pairs.truth[name][pairs.truth_row].tolist()) for name in names), strict=True))
         keep = np.array([key in common for key in keys], dtype=bool)
         pairs = pairs.select(keep)
-        state = grouped(task, request, pairs, measured_by(pairs, one.metrics))
-        return replace(one, pairs=pairs, state=state), int(keep.sum())
-    part = _only(one.truth, task.truth.key, names, common)
-    again = measure(task, replace(request, missing="skip", extra="skip"), one.options, part, one.prediction)
-    return replace(again, truth=one.truth), again.coverage.matched
+        state = grouped(task, request, pairs, measured_by(pairs, model.metrics))
+        return replace(model, pairs=pairs, state=state), int(keep.sum())
+    part = _only(model.truth, task.truth.key, names, common)
+    again = measure(task, replace(request, missing="skip", extra="skip"), model.options, part, model.prediction)
+    return replace(again, truth=model.truth), again.coverage.matched
 
 
 def _key(task: Task, pairs: Any) -> tuple[str, ...]:

@@ -57,21 +57,21 @@ def compare(
                 states = (first.state, second.state)
                 estimate, p, method = sequenced_difference(metric, states, pair.difference, estimate, request)
                 changed = {"p": p, "p_method": method}
-        one = unjudged(pair, scores[0][spec], scores[1][spec], estimate, test)
+        raw = unjudged(pair, scores[0][spec], scores[1][spec], estimate, test)
         if isinstance(pair, JudgedPair):
             changed["few_labels"] = pair.few_labels
-            changed["notes"] = (pair.gain(estimate), *one.difference.notes)
+            changed["notes"] = (pair.gain(estimate), *raw.difference.notes)
         elif first.judged is not None and not metric.total and not math.isnan(pair.difference):
-            said = f"{spec} is compared by truth alone: it has no value by the proxy."
-            changed["notes"] = (said, *one.difference.notes)
+            note = f"{spec} is compared by truth alone: it has no value by the proxy."
+            changed["notes"] = (note, *raw.difference.notes)
         shown = replace(
-            one.difference,
+            raw.difference,
             superiority=superiority(metric, first, second, request) if request.superiority else None,
             cluster_variance=cluster_variance(metric, (first.state, second.state)) if estimate.se > 0 else None,
             **changed,
             **pair.margin(margins.get(spec), estimate),
         )
-        differences[spec] = UnjudgedDifference(shown, None if "p" in changed else test, one.least)
+        differences[spec] = UnjudgedDifference(shown, None if "p" in changed else test, raw.least)
     return differences
 
 
@@ -102,8 +102,8 @@ def pair_of(metric: Metric, first: ComparedModel, second: ComparedModel, sample:
     same = [side.judged for side in sides if side.judged is not None]
     others = [side.others for side in sides if side.others is not None]
     by_proxy = [*same, *others]
-    known = all(metric in side.influences and not math.isnan(side.plain.of(metric)[0]) for side in by_proxy)
-    if len(by_proxy) < 4 or not known or metric.total:
+    defined = all(metric in side.influences and not math.isnan(side.plain.of(metric)[0]) for side in by_proxy)
+    if len(by_proxy) < 4 or not defined or metric.total:
         return pair(sides)
     values = [side.scores[facts.spec].value for side in sides]
     return JudgedPair(pair(sides), pair(same), pair(others), values, first.state.units, others[0].state.units)
@@ -168,13 +168,13 @@ class JudgedPair(Pair):
     def gain(self, estimate: Estimate) -> str:
         """What the proxy changed, in a sentence."""
         about = self.few_labels
-        said = f"{self.facts.spec}: {about.labelled:,} labelled and {about.others:,} judged units, λ {about.trust:.2f}"
-        said += f"; the difference is {about.labels_alone:.4g} by truth alone"
+        text = f"{self.facts.spec}: {about.labelled:,} labelled and {about.others:,} judged units, λ {about.trust:.2f}"
+        text += f"; the difference is {about.labels_alone:.4g} by truth alone"
         if estimate.interval is None or about.labels_interval is None:
-            return f"{said}."
+            return f"{text}."
         width, before = (high - low for low, high in (estimate.interval, about.labels_interval))
         change = 100 * (width / before - 1) if before > 0 else 0.0
-        return f"{said}, and the interval is {abs(change):.0f} % {'narrower' if change <= 0 else 'wider'}."
+        return f"{text}, and the interval is {abs(change):.0f} % {'narrower' if change <= 0 else 'wider'}."
 
 
 def _model_metric(side: ComparedModel, metric: Metric, sample: UnitSample) -> ModelMetric:

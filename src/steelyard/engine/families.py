@@ -108,7 +108,7 @@ def judged(differences: Sequence[UnjudgedDifference], alpha: float, adjust: Adju
     if adjust == "max-t" and any(differences[i].test is None for i in tested):
         adjust = "holm"
     corrected = [math.nan if p != p else 1.0 for p in p_values]
-    given = [p_values[i] for i in tested]
+    uncorrected = [p_values[i] for i in tested]
     family = len(tested)
     if adjust == "max-t" and tested:
         tests = [test for i in tested if (test := differences[i].test) is not None]
@@ -116,7 +116,7 @@ def judged(differences: Sequence[UnjudgedDifference], alpha: float, adjust: Adju
         # Where all worlds of few units are walked, p is exact, and the sampled worlds do not undercut it.
         together = [max(p, t.p) if t.method != TAIL else p for p, t in zip(together, tests, strict=True)]
     else:
-        together = {"holm": holm, "fdr": false_discovery}.get(adjust, list)(given)
+        together = {"holm": holm, "fdr": false_discovery}.get(adjust, list)(uncorrected)
     for i, p in zip(tested, together, strict=True):
         corrected[i] = p
     level = FDR_LEVEL if adjust == "fdr" else alpha
@@ -124,17 +124,17 @@ def judged(differences: Sequence[UnjudgedDifference], alpha: float, adjust: Adju
     return [_judged(one, p, p_holm, adjust, family, level) for one, p, p_holm in everything]
 
 
-def _in_family(one: UnjudgedDifference) -> bool:
+def _in_family(raw: UnjudgedDifference) -> bool:
     """Whether anything could be found: p is known, and the worlds are not all alike."""
-    return not math.isnan(one.difference.p) and (one.test is None or one.test.spread > 0)
+    return not math.isnan(raw.difference.p) and (raw.test is None or raw.test.spread > 0)
 
 
-def _judged(one: UnjudgedDifference, p: float, p_holm: float, adjust: Adjust, family: int, level: float) -> Difference:
-    d, least = one.difference, math.nan
-    if one.test is not None and not math.isnan(d.p):
-        least = one.least if one.test.spread > 0 else 1.0
+def _judged(raw: UnjudgedDifference, p: float, p_holm: float, adjust: Adjust, family: int, level: float) -> Difference:
+    d, least = raw.difference, math.nan
+    if raw.test is not None and not math.isnan(d.p):
+        least = raw.least if raw.test.spread > 0 else 1.0
         if adjust == "max-t":
-            least = max(least, 1 / (1 + len(one.test.worlds)))
+            least = max(least, 1 / (1 + len(raw.test.worlds)))
         elif adjust in ("holm", "fdr"):
             least *= max(family, 1)
         least = min(1.0, least)

@@ -139,12 +139,12 @@ def influence_of(leave_one_out: Floats) -> tuple[Floats, int]:
     """The influence of each unit, from the values without it, and how many of these are undefined."""
     defined = ~np.isnan(leave_one_out)
     psi = np.zeros(len(leave_one_out))
-    kept = leave_one_out[defined]
-    if len(kept):
-        moved = kept.mean() - kept
-        if np.abs(moved).max() > SAME * np.abs(kept).max():
+    values = leave_one_out[defined]
+    if len(values):
+        moved = values.mean() - values
+        if np.abs(moved).max() > SAME * np.abs(values).max():
             psi[defined] = (len(leave_one_out) - 1) * moved
-    return psi, len(leave_one_out) - len(kept)
+    return psi, len(leave_one_out) - len(values)
 
 
 def with_coins(psi: Sequence[Floats], lost: Sequence[int], coins: Coins) -> list[Influence]:
@@ -159,8 +159,8 @@ def with_coins(psi: Sequence[Floats], lost: Sequence[int], coins: Coins) -> list
 def influences(leave_one_out: Mapping[Metric, Floats], coins: Coins) -> dict[Metric, Influence]:
     """The influences of each metric, from its values without each unit."""
     each = [influence_of(values) for values in leave_one_out.values()]
-    made = with_coins([psi for psi, _ in each], [lost for _, lost in each], coins)
-    return dict(zip(leave_one_out, made, strict=True))
+    influences = with_coins([psi for psi, _ in each], [lost for _, lost in each], coins)
+    return dict(zip(leave_one_out, influences, strict=True))
 
 
 @frozen

@@ -75,15 +75,15 @@ def _resampled(units: Units) -> ResamplingUnit:
 def _of_model(
     state: State, metrics: Sequence[Metric], psi: Mapping[Metric, tuple[Floats, int]], scores: Mapping[str, Score]
 ) -> dict[str, MetricInfluence]:
-    made, every = {}, sample_of(state.units)
+    influences, every = {}, sample_of(state.units)
     for metric in metrics:
         spec, resting = str(metric), with_values(state, metric, every)
         influence, lost = psi[metric]
-        made[spec] = MetricInfluence(
+        influences[spec] = MetricInfluence(
             scores[spec].value, influence, metric.range, resting.units, lost, metric.total, reads_curve(metric),
             None if resting.shares is None else _binned(resting.shares),
         )  # fmt: skip
-    return made
+    return influences
 
 
 def _binned(sizes: Floats) -> Floats:
@@ -93,17 +93,17 @@ def _binned(sizes: Floats) -> Floats:
     return np.asarray(np.quantile(sizes, (np.arange(MOST_SIZES) + 0.5) / MOST_SIZES))
 
 
-def resting_sample(kept: MetricInfluence) -> UnitSample:
+def resting_sample(influence: MetricInfluence) -> UnitSample:
     """The units that have a value of their own, as an interval sees them."""
-    if kept.sizes is None:
-        return UnitSample(kept.resting)
-    wanted, held = ((np.arange(n) + 0.5) / n for n in (kept.resting, len(kept.sizes)))
-    return UnitSample(kept.resting, np.interp(wanted, held, kept.sizes))
+    if influence.sizes is None:
+        return UnitSample(influence.resting)
+    wanted, held = ((np.arange(n) + 0.5) / n for n in (influence.resting, len(influence.sizes)))
+    return UnitSample(influence.resting, np.interp(wanted, held, influence.sizes))
 
 
-def facts_of(score: Score, kept: MetricInfluence) -> MetricTraits:
+def facts_of(score: Score, influence: MetricInfluence) -> MetricTraits:
     """What a test must know of a metric, from what a result keeps."""
-    return MetricTraits(score.spec, score.better, kept.range, kept.total, kept.curve)
+    return MetricTraits(score.spec, score.better, influence.range, influence.total, influence.curve)
 
 
 @frozen
@@ -132,14 +132,14 @@ def model_metrics(models: Sequence[KeptModel], specs: Sequence[str]) -> list[dic
     for model in models:
         place = np.empty(len(keys), dtype=np.int64)
         place[order] = np.argsort(model.influences.unit_keys)
-        kept = [model.metric(spec) for spec in specs]
-        influences = with_coins([one.psi[place] for one in kept], [one.lost for one in kept], coins)
+        stored = [model.metric(spec) for spec in specs]
+        influences = with_coins([one.psi[place] for one in stored], [one.lost for one in stored], coins)
         sides.append(
             {
                 spec: ModelMetric(
                     one.value, influence, partial(_draws, model.scores[spec], paired), partial(resting_sample, one)
                 )
-                for spec, one, influence in zip(specs, kept, influences, strict=True)
+                for spec, one, influence in zip(specs, stored, influences, strict=True)
             }
         )
     return sides

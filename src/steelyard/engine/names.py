@@ -37,10 +37,10 @@ def check_name(name: object) -> None:
         raise TooLarge(f"'{name[:40]}...' is too long for a name", remedy=f"Use at most {LONGEST} characters.")
 
 
-def shown_names(sources: Sequence[str], given: Sequence[str] | None) -> list[str]:
+def shown_names(sources: Sequence[str], names: Sequence[str] | None) -> list[str]:
     """A name for each model, all different: its file's stem, or A, B, C for data in memory. Two have none."""
-    if given is not None:
-        return list(given)
+    if names is not None:
+        return list(names)
     if len(sources) < 3:
         return [""] * len(sources)
     if set(sources) == {IN_MEMORY}:
@@ -59,11 +59,11 @@ def unique(stems: Sequence[str], sources: Sequence[str]) -> list[str]:
         names = [f"{folder}/{name}" if name in equal and folder else name for name, folder in pairs]
     taken: set[str] = set()
     for place, name in enumerate(names):
-        number, made = 2, name
-        while made in taken or (made != name and made in names):
-            made, number = f"{name} {number}", number + 1
-        names[place] = made
-        taken.add(made)
+        number, candidate = 2, name
+        while candidate in taken or (candidate != name and candidate in names):
+            candidate, number = f"{name} {number}", number + 1
+        names[place] = candidate
+        taken.add(candidate)
     return names
 
 

@@ -47,8 +47,8 @@ def draw_cap(curve: bool, se: float, draws: Callable[[], Floats | None]) -> floa
     values = draws() if curve else None
     if values is None:
         return 1.0
-    kept = values[~np.isnan(values)]
-    spread = float(kept.std(ddof=1)) if len(kept) > 1 else math.nan
+    defined = values[~np.isnan(values)]
+    spread = float(defined.std(ddof=1)) if len(defined) > 1 else math.nan
     return min(1.0, CAP * spread / se) if spread > 0 and se > 0 else 1.0
 
 

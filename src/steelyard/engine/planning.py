@@ -203,8 +203,8 @@ def cluster_table(
         row = []
         for m in per_cluster:
             share = (parts.between + parts.within * parts.units_per_cluster / m) / whole
-            one = pilot.se * math.sqrt(share * parts.clusters / count)
-            row.append(_pair(one, pilot, confidence, power))
+            se = pilot.se * math.sqrt(share * parts.clusters / count)
+            row.append(_pair(se, pilot, confidence, power))
         cells.append(tuple(row))
     return PlanTable("clusters", "units per cluster", tuple(clusters), tuple(per_cluster), tuple(cells))
 

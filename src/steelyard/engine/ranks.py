@@ -33,12 +33,12 @@ def standing(
     follow from the values.
     """
     best = BEST.get(facts.better)
-    known = [i for i, value in enumerate(values) if not np.isnan(value)]
-    if facts.better == "none" or facts.total or len(known) < 2:
+    defined = [i for i, value in enumerate(values) if not np.isnan(value)]
+    if facts.better == "none" or facts.total or len(defined) < 2:
         return None
     turn = 1.0 if facts.better == "higher" else -1.0
     gain = [turn * (v if best is None else abs(v - best)) for v in values]
-    pairs = list(combinations(known, 2))
+    pairs = list(combinations(defined, 2))
 
     def tested(i: int, j: int) -> FlipTest:
         """The gap of two models; for distances from the best value also their sum, of which the less sure counts."""
@@ -61,8 +61,10 @@ def standing(
             winner, loser = (i, j) if first_is_larger[i, j] else (j, i)
             above[loser] += 1
             below[winner] += 1
-    ranks = tuple((1 + int(above[i]), len(known) - int(below[i])) if i in known else (0, 0) for i in range(len(values)))
-    order = sorted(known, key=lambda i: (-gain[i], i))
+    ranks = tuple(
+        (1 + int(above[i]), len(defined) - int(below[i])) if i in defined else (0, 0) for i in range(len(values))
+    )
+    order = sorted(defined, key=lambda i: (-gain[i], i))
     letters = compact_letters(order, [pair for pair, is_shown in shown.items() if is_shown])
     groups = tuple(letters.get(i, "") for i in range(len(values))) if letters else ()
     return Standing(facts.spec, ranks, confidence, groups)
@@ -75,6 +77,6 @@ def _shown(tests: Sequence[FlipTest], confidence: float) -> list[bool]:
     if tested:
         chosen = [tests[k] for k in tested]
         p = max_t([t.size for t in chosen], [t.worlds for t in chosen], [t.spread for t in chosen])
-        for k, one in zip(tested, p, strict=True):
-            shown[k] = max(one, tests[k].p) <= 1 - confidence + 1e-12
+        for k, corrected_p in zip(tested, p, strict=True):
+            shown[k] = max(corrected_p, tests[k].p) <= 1 - confidence + 1e-12
     return shown

@@ -100,8 +100,8 @@ def state_report(
         return kept_influences(part, chosen, scores, leave_one_out if part is state else None)
 
     sliced_influences = {
-        name: {value: one for value, part in by_value.items()
-               if (one := influences(part, each(name, value), sliced[name][value])) is not None}
+        name: {value: influence for value, part in by_value.items()
+               if (influence := influences(part, each(name, value), sliced[name][value])) is not None}
         for name, by_value in parts.items()
     }  # fmt: skip
     return Report(

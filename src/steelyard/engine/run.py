@@ -50,9 +50,9 @@ def measure_sides(task: Task, request: Request, truth: Any, predictions: Any) ->
         truth, predictions, notes = plain
         return replace(measure_sides(task, request, truth, predictions), notes=notes)
     advance("reading", 0, 1)
-    with reading_notes() as said:
+    with reading_notes() as read_notes:
         sides = read_sides(task, truth, predictions, request.columns, options)
-    return replace(measure_records(task, request, options, *sides), notes=tuple(said))
+    return replace(measure_records(task, request, options, *sides), notes=tuple(read_notes))
 
 
 def model_columns(columns: Mapping[str, str], model: int, models: int) -> dict[str, str]:

@@ -99,7 +99,7 @@ def left_out_totals(state: State) -> Totals | None:
 
 def sample_of(units: Units) -> UnitSample:
     """The resampling units: clusters, or units."""
-    kept = units.unit_counts > 0
+    weighted = units.unit_counts > 0
     if units.cluster is not None:
         size: Floats = np.bincount(units.drawn_as[1], weights=units.own).astype(np.float64)
         size = size[size > 0]
@@ -107,9 +107,9 @@ def sample_of(units: Units) -> UnitSample:
     copies = None
     if units.copies is not None and len(units) <= MOST_LEFT_OUT:
         copies = np.asarray(units.unit_counts, dtype=np.float64)
-    elif len(units) <= MOST_LEFT_OUT and not kept.all():
-        copies = kept.astype(np.float64)  # a unit without a weight moves nothing, and is none
-    shares = None if units.unweighted else units.own[kept].repeat(units.unit_counts[kept].astype(np.int64))
+    elif len(units) <= MOST_LEFT_OUT and not weighted.all():
+        copies = weighted.astype(np.float64)  # a unit without a weight moves nothing, and is none
+    shares = None if units.unweighted else units.own[weighted].repeat(units.unit_counts[weighted].astype(np.int64))
     return UnitSample(units.count, shares, copies)
 
 
@@ -117,8 +117,8 @@ def with_values(state: State, metric: Metric, sample: UnitSample) -> UnitSample:
     """The units that have a value of their own; all of them where none has, or where a ranking lies elsewhere."""
     if any(isinstance(state.blocks[statistic], AnsweredBlock) for statistic in needs_of([metric])):
         return sample
-    kept = ~np.isnan(unit_values(state, [metric])[str(metric)]) & (state.units.unit_counts > 0)
-    return sample_of(state.units.take(np.flatnonzero(kept))) if kept.any() else sample
+    defined = ~np.isnan(unit_values(state, [metric])[str(metric)]) & (state.units.unit_counts > 0)
+    return sample_of(state.units.take(np.flatnonzero(defined))) if defined.any() else sample
 
 
 def _intervals(
@@ -190,15 +190,15 @@ def _of_open_range(
     ):
         return estimate
     # A unit's share of a mean of n units is (T + psi) / (n T), with the distance from the range's end for T.
-    kept = drawn if units.cluster is not None else np.flatnonzero(units.own > 0)
-    rows = leave_one_out if units.cluster is not None else leave_one_out[kept]
+    places = drawn if units.cluster is not None else np.flatnonzero(units.own > 0)
+    rows = leave_one_out if units.cluster is not None else leave_one_out[places]
     if np.isnan(rows).all():
         return estimate
     mean = float(np.nanmean(rows))
     with np.errstate(invalid="ignore"):
         share = (1 + (len(rows) - 1) * (mean - rows) / (value - end)) / len(rows)
     largest = int(np.nanargmax(share))
-    named = units.drawn_as[0][kept[largest]]
+    named = units.drawn_as[0][places[largest]]
     return replace(estimate, largest_share=float(share[largest]), largest_unit=str(named))
 
 
@@ -222,8 +222,8 @@ def classes_of(metric: Metric, state: State) -> ByClass | None:
     held, units = metric.unit_classes(state), state.units
     if held is None:
         return None
-    kept = units.unit_counts[held.unit] > 0
-    unit, code = held.unit[kept].astype(np.int64), held.code[kept]
+    weighted = units.unit_counts[held.unit] > 0
+    unit, code = held.unit[weighted].astype(np.int64), held.code[weighted]
     if not len(unit):
         return None
     clustered, count = units.cluster is not None, max(len(held.names), 2)
@@ -326,14 +326,14 @@ def _in_strata(metric: Metric, state: State, share: Floats) -> Parts | None:
     pieces = [
         part_shares(metric, Totals(state, piece)) for piece in UNITS.bind(units).parts(max(1, CELLS // len(share)))
     ]
-    kept = units.own > 0
-    rows = np.concatenate([of[:, 0] for _, of in pieces])[kept]
+    weighted = units.own > 0
+    rows = np.concatenate([of[:, 0] for _, of in pieces])[weighted]
     if not (rows > 0).all():  # how many count in it was not fixed by design
         return None
-    right = np.concatenate([one[:, 0] for one, _ in pieces if one is not None])[kept] * rows
-    weight, total = units.own[kept], float(share[0])
-    names, stratum = len(units.strata[0]), units.strata[1][kept]
-    drawn = units.drawn_as[1][kept]
+    right = np.concatenate([one[:, 0] for one, _ in pieces if one is not None])[weighted] * rows
+    weight, total = units.own[weighted], float(share[0])
+    names, stratum = len(units.strata[0]), units.strata[1][weighted]
+    drawn = units.drawn_as[1][weighted]
     first, place = np.unique(stratum * (int(drawn.max()) + 1) + drawn, return_inverse=True)
     stratum_of = first // (int(drawn.max()) + 1)
     moved = np.bincount(place.reshape(-1), weight * (right - total * rows))
@@ -365,9 +365,9 @@ def part_shares(metric: Metric, totals: Totals) -> tuple[Floats | None, Floats]:
 
 def part_units(metric: Metric, state: State, defined: Floats) -> Floats:
     """How many units, or clusters, each part stands on."""
-    known = metric.part_units(state)
-    if known is not None:
-        return np.asarray(known[defined])
+    own_units = metric.part_units(state)
+    if own_units is not None:
+        return np.asarray(own_units[defined])
     total = np.zeros(int(defined.sum()))
     counted, cluster = state.units.unit_counts, state.units.drawn_as[1]
     seen = np.zeros((0 if state.units.cluster is None else len(state.units.drawn_as[0]), len(total)), dtype=bool)
@@ -405,8 +405,8 @@ def class_facts(metric: Metric, counted: Totals) -> ClassFacts:
     if scores is None or not scores.shape[1]:
         return ClassFacts()
     state, inside = counted.state, ~np.isnan(scores[0])
-    known = metric.class_truth(state)
-    truth = inside if known is None else known
+    truth_classes = metric.class_truth(state)
+    truth = inside if truth_classes is None else truth_classes
     few = np.zeros_like(inside)
     by_unit = all(block.by_unit for block in state.blocks.values() if isinstance(block, AnsweredBlock))
     if state.units.drawn >= FEW_OF_UNITS and inside.any() and by_unit:  # of fewer no class can have more

@@ -56,19 +56,19 @@ class Joined:
         counts = np.bincount(np.concatenate(self.places), minlength=len(self.keys))
         return int(np.count_nonzero(counts > 1))
 
-    def influences(self, kept: Sequence[MetricInfluence], weights: Floats) -> Floats:
+    def influences(self, stored: Sequence[MetricInfluence], weights: Floats) -> Floats:
         """The influences of all units on the weighted sum of the sets' values."""
         total = np.zeros(len(self.keys))
-        for one, place, weight in zip(kept, self.places, weights, strict=True):
-            np.add.at(total, place, weight * len(self.keys) / len(place) * one.psi)
+        for influence, place, weight in zip(stored, self.places, weights, strict=True):
+            np.add.at(total, place, weight * len(self.keys) / len(place) * influence.psi)
         return total
 
-    def correlation(self, kept: Sequence[MetricInfluence]) -> Floats:
+    def correlation(self, stored: Sequence[MetricInfluence]) -> Floats:
         """How the values of the sets go together, through the units that they share."""
-        spread = np.zeros((len(kept), len(self.keys)))
-        for row, one, place in zip(spread, kept, self.places, strict=True):
-            length = math.sqrt(float((one.psi**2).sum()))
-            row[place] = one.psi / length if length > 0 else 0.0
+        spread = np.zeros((len(stored), len(self.keys)))
+        for row, influence, place in zip(spread, stored, self.places, strict=True):
+            length = math.sqrt(float((influence.psi**2).sum()))
+            row[place] = influence.psi / length if length > 0 else 0.0
         correlation = spread @ spread.T
         np.fill_diagonal(correlation, 1.0)
         return correlation
@@ -90,10 +90,13 @@ def pooled_estimate(
     inverse = float((errors**4 / each).sum())
     df = variance**2 / inverse if inverse > 0 else math.nan
     ends = [one.interval for one in estimates]
-    known = np.array([end for end in ends if end is not None])
-    if len(known) < len(ends):
+    interval_ends = np.array([end for end in ends if end is not None])
+    if len(interval_ends) < len(ends):
         return Estimate(None, se, df)
-    value, sides = float(weights @ values), (weights * (values - known[:, 0]), weights * (known[:, 1] - values))
+    value, sides = (
+        float(weights @ values),
+        (weights * (values - interval_ends[:, 0]), weights * (interval_ends[:, 1] - values)),
+    )
     below, above = (math.sqrt(max(float(side @ correlation @ side), 0.0)) for side in sides)
     return Estimate((max(value - below, bounds[0]), min(value + above, bounds[1])), se, df)
 
@@ -113,33 +116,33 @@ def pooled_metrics(
     """The metrics of each model over all sets, with coins that its units share. `sets` has the models of each set."""
     first = sets[0][0]
     coins = Coins(joined.keys, first.seed & (2**64 - 1), first.draws)
-    made = []
+    pooled = []
     for models in zip(*sets, strict=True):
-        kept = [[model.metric(spec) for model in models] for spec in specs]
-        psi = [joined.influences(each, weights) for each in kept]
-        influences = with_coins(psi, [sum(one.lost for one in each) for each in kept], coins)
+        influences_by_spec = [[model.metric(spec) for model in models] for spec in specs]
+        psi = [joined.influences(each, weights) for each in influences_by_spec]
+        influences = with_coins(psi, [sum(one.lost for one in each) for each in influences_by_spec], coins)
         metrics = {}
-        for spec, each, influence in zip(specs, kept, influences, strict=True):
+        for spec, each, influence in zip(specs, influences_by_spec, influences, strict=True):
             value = float(weights @ np.array([one.value for one in each]))
             drawn, resting = _pooled_draws(models, spec, weights), _pooled_resting(each, weights)
             metrics[spec] = ModelMetric(value, influence, lambda drawn=drawn: drawn, lambda r=resting: r)  # type: ignore[misc]
-        made.append(metrics)
-    return made
+        pooled.append(metrics)
+    return pooled
 
 
 def _pooled_draws(models: Sequence[KeptModel], spec: str, weights: Floats) -> Floats | None:
     draws = [model.scores[spec].draws for model in models]
-    known = [one for one in draws if one is not None]
-    if len(known) < len(draws) or len({(model.seed, model.draws) for model in models}) > 1:
+    stored = [one for one in draws if one is not None]
+    if len(stored) < len(draws) or len({(model.seed, model.draws) for model in models}) > 1:
         return None
-    return np.asarray(weights @ np.stack(known))
+    return np.asarray(weights @ np.stack(stored))
 
 
-def _pooled_resting(kept: Sequence[MetricInfluence], weights: Floats) -> UnitSample:
+def _pooled_resting(influences: Sequence[MetricInfluence], weights: Floats) -> UnitSample:
     """The units that have a value of their own, each with its share of all weight."""
     shares = []
-    for one, weight in zip(kept, weights, strict=True):
-        sample = resting_sample(one)
+    for influence, weight in zip(influences, weights, strict=True):
+        sample = resting_sample(influence)
         own = np.ones(sample.units) if sample.shares is None else sample.shares
         shares.append(weight * own / own.sum())
     every = np.concatenate(shares)
@@ -181,13 +184,13 @@ def drift_estimate(
         return gap, estimate
     total, of_total = signed(1.0)
     ends = [Estimate(one.interval, one.se, one.df) for one in (estimate, of_total)]
-    made, p = of_distances(gap, total, *ends), max(estimate.p, of_total.p)
+    distance, p = of_distances(gap, total, *ends), max(estimate.p, of_total.p)
     size = abs(float(share @ after)) - abs(float(share @ before))
-    return size, DifferenceEstimate(size, made.interval, p, made.se, made.df)
+    return size, DifferenceEstimate(size, distance.interval, p, distance.se, distance.df)
 
 
-def squares_of(kept: MetricInfluence, draws: Floats | None) -> float:
+def squares_of(influence: MetricInfluence, draws: Floats | None) -> float:
     """The sum of squares of influences, scaled for a metric that reads a ranking."""
-    n, squares = len(kept.psi), float((kept.psi**2).sum())
+    n, squares = len(influence.psi), float((influence.psi**2).sum())
     se = math.sqrt(squares / (n * (n - 1))) if n > 1 else math.nan
-    return squares * draw_cap(kept.curve, se, lambda: draws) ** 2
+    return squares * draw_cap(influence.curve, se, lambda: draws) ** 2

@@ -94,8 +94,8 @@ def sides_of(
             if scores is None
             else scores[i]
         )
-        kept = metrics if units.drawn > 1 else ()
-        left = KeptTotals(leave_one_out, kept)
-        moved = influences({metric: left_rows(units, left.of(metric)) for metric in kept}, coins)
-        sides.append(ComparedModel(state, own, plain, KeptTotals(drawn, kept if scores is None else ()), left, moved))
+        tested = metrics if units.drawn > 1 else ()
+        left = KeptTotals(leave_one_out, tested)
+        moved = influences({metric: left_rows(units, left.of(metric)) for metric in tested}, coins)
+        sides.append(ComparedModel(state, own, plain, KeptTotals(drawn, tested if scores is None else ()), left, moved))
     return sides

@@ -36,8 +36,8 @@ def among_all(whole: State, parts: Mapping[Values, State]) -> dict[Values, State
     """
     if whole.facts.axes:  # a slice knows all classes, those too that none of its units have
         parts = {value: State.unified([whole, part])[1] for value, part in parts.items()}
-    kept = {statistic: block for statistic, block in whole.blocks.items() if isinstance(block, RowsBlock)}
-    if not kept:
+    row_blocks = {statistic: block for statistic, block in whole.blocks.items() if isinstance(block, RowsBlock)}
+    if not row_blocks:
         return dict(parts)
     place = {str(unit): i for i, unit in enumerate(whole.units.ids.tolist())}
     units = [str(unit) for part in parts.values() for unit in part.units.ids.tolist()]
@@ -46,7 +46,7 @@ def among_all(whole: State, parts: Mapping[Values, State]) -> dict[Values, State
     for value, part in parts.items():
         index = np.array([place[str(unit)] for unit in part.units.ids.tolist()], dtype=np.int64)
         blocks = dict(part.blocks)
-        for statistic, block in kept.items():
+        for statistic, block in row_blocks.items():
             mine = part.blocks[statistic]
             if apart:
                 blocks[statistic] = block.take(index, len(index))
@@ -102,16 +102,16 @@ def paired_slices(
     splits = [_split(pairs, by, task) for pairs, _ in sides]
     states = {}
     for name in sorted({name for split in splits for name in split.names}):
-        parts, kept = [], np.zeros(len(sides[0][0].units), dtype=bool)
+        parts, in_slice = [], np.zeros(len(sides[0][0].units), dtype=bool)
         for (pairs, state), split in zip(sides, splits, strict=True):
             rows = split.codes == split.place(name)
-            kept[split.owner[rows]] = True
+            in_slice[split.owner[rows]] = True
             whole = not state.units.deduplicated and not any(s.varies for s in splits)
             parts.append(state if whole else measure(pairs.select(rows)).grouped_like(state))
-        if any(len(part) != len(kept) for part in parts):  # units that were counted, not listed: rows of the slice
+        if any(len(part) != len(in_slice) for part in parts):  # units that were counted, not listed: rows of the slice
             states[name] = parts
         else:
-            states[name] = [part.take(np.flatnonzero(kept)) for part in parts]
+            states[name] = [part.take(np.flatnonzero(in_slice)) for part in parts]
     return states
 
 

@@ -105,8 +105,8 @@ def cluster_variance(metric: Metric, states: Sequence[State]) -> ClusterVariance
     if best is not None:
         values = [np.abs(one - best) for one in values]
     moved = values[1] - values[0]
-    kept = (units.own[chosen] > 0) & ~np.isnan(moved)
-    psi, group = (len(moved) - 1) * moved[kept], np.unique(code[chosen][kept], return_inverse=True)[1].reshape(-1)
+    usable = (units.own[chosen] > 0) & ~np.isnan(moved)
+    psi, group = (len(moved) - 1) * moved[usable], np.unique(code[chosen][usable], return_inverse=True)[1].reshape(-1)
     return one_way(psi, group, units.drawn)
 
 
@@ -146,8 +146,8 @@ def _influences(
     metric: Metric, states: Sequence[State], leave_one_out: Sequence[Totals | None], code: Array
 ) -> tuple[Floats, Array] | None:
     """What each unit moves, and its group: of all units, or of some groups where that would take long."""
-    kept = states[0].units.own > 0
-    if len(kept) <= MOST_LEFT_OUT and all(one is not None for one in leave_one_out):
+    weighted = states[0].units.own > 0
+    if len(weighted) <= MOST_LEFT_OUT and all(one is not None for one in leave_one_out):
         values = [one.of(metric) for one in leave_one_out if one is not None]
     else:
         wanted = [
@@ -157,18 +157,18 @@ def _influences(
         if any(isinstance(block, AnsweredBlock) for block in blocks):
             return None
         dense = all(isinstance(block, SumBlock | MomentsBlock) for block in blocks)
-        most = DENSE_UNITS if dense else min(MOST_LEFT_OUT, int(math.sqrt(SHARE * len(kept))))
+        most = DENSE_UNITS if dense else min(MOST_LEFT_OUT, int(math.sqrt(SHARE * len(weighted))))
         chosen = _some_groups(code, most)
         if len(np.unique(code[chosen])) < LEAST_GROUPS:
             return None
-        code, kept = code[chosen], kept[chosen]
+        code, weighted = code[chosen], weighted[chosen]
         parts = [state.take(chosen) for state in states]
         values = [Totals(part, LeaveOneOut(part.units.plain)).of(metric) for part in parts]
     moved = values[0] if len(values) == 1 else values[1] - values[0]
-    kept = kept & ~np.isnan(moved)
-    if kept.sum() < 2:
+    weighted = weighted & ~np.isnan(moved)
+    if weighted.sum() < 2:
         return None
-    return moved[kept] - moved[kept].mean(), np.unique(code[kept], return_inverse=True)[1].reshape(-1)
+    return moved[weighted] - moved[weighted].mean(), np.unique(code[weighted], return_inverse=True)[1].reshape(-1)
 
 
 def _some_groups(code: Array, most: int) -> Array:

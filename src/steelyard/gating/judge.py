@@ -67,8 +67,8 @@ class Against:
         a, b = self.baseline.request, self.result.request
         if a.runs is not None or b.runs is not None:
             return "results of several runs are paired only where the files of all runs are compared"
-        kept = [influences_at(one, place) for one in (self.baseline, self.result)]
-        if any(one is None or any(spec not in one.models[0] for spec in specs) for one in kept):
+        influences = [influences_at(one, place) for one in (self.baseline, self.result)]
+        if any(one is None or any(spec not in one.models[0] for spec in specs) for one in influences):
             return "both must keep influences to be compared pairwise"
         if not self.same_truth:
             return "the two stand on different truth"
@@ -78,7 +78,7 @@ class Against:
             return "the intervals of one of them are a sequence"
         if any(one.coverage.missing and one.request.missing == "skip" for one in (self.baseline, self.result)):
             return "predictions are missing, and each result leaves out its own"
-        first, second = (one for one in kept if one is not None)
+        first, second = (one for one in influences if one is not None)
         return "" if same_keys(first, second) else "the two were not scored on the same units"
 
 
@@ -91,10 +91,10 @@ def influences_at(report: Report, place: tuple[Slice, Slice] | None) -> Influenc
 
 def kept_model(report: Report, place: tuple[Slice, Slice] | None = None) -> KeptModel:
     """The model of a result that keeps influences, in all or in a slice."""
-    kept = influences_at(report, place)
-    assert kept is not None
+    influences = influences_at(report, place)
+    assert influences is not None
     scores = report.scores if place is None else report.slices[place[0]][place[1]]
-    return KeptModel(kept, 0, scores, report.request.seed, report.request.draws)
+    return KeptModel(influences, 0, scores, report.request.seed, report.request.draws)
 
 
 def judge_report(rule: Rule, against: Against) -> list[Verdict]:
@@ -115,8 +115,8 @@ def judge_comparison(rule: Rule, comparison: Comparison) -> list[Verdict]:
     if comparison.influences is not None and comparison.b.request.sequence is None:
         scores = ({spec: difference.a}, {spec: difference.b})
         asked = comparison.b.request
-        kept = [KeptModel(comparison.influences, i, scores[i], asked.seed, asked.draws) for i in range(2)]
-        return [_by_influences(rule, "", spec, kept, confidence)]
+        models = [KeptModel(comparison.influences, i, scores[i], asked.seed, asked.draws) for i in range(2)]
+        return [_by_influences(rule, "", spec, models, confidence)]
     if rule.percent or (rule.margin and rule.level is not None) or (rule.absolute and difference.better != "zero"):
         raise _wrong(
             rule, "the comparison has no influences, so it knows the plain difference only",
@@ -152,12 +152,12 @@ def _places(rule: Rule, against: Against) -> Iterable[tuple[tuple[Slice, Slice] 
     for value in [value for value in parts if _fits(value, wanted)] if EVERY in wanted else [slice_key(wanted)]:
         for side, have in (("the result", parts), ("the baseline", base)):
             if have is not None and value not in have:
-                known = nearest(slice_text(value), [slice_text(one) for one in have])
-                raise _wrong(rule, f"{side} has no slice '{slice_text(value)}' by {slice_text(by)}", known)
+                suggestion = nearest(slice_text(value), [slice_text(one) for one in have])
+                raise _wrong(rule, f"{side} has no slice '{slice_text(value)}' by {slice_text(by)}", suggestion)
         places.append(((by, value), parts[value], None if base is None else base[value]))
     if not places:
-        known = nearest(", ".join(wanted), [slice_text(one) for one in parts])
-        raise _wrong(rule, f"no slice by {slice_text(by)} fits '{', '.join(wanted)}'", known)
+        suggestion = nearest(", ".join(wanted), [slice_text(one) for one in parts])
+        raise _wrong(rule, f"no slice by {slice_text(by)} fits '{', '.join(wanted)}'", suggestion)
     return places
 
 
@@ -193,8 +193,8 @@ def _judge(
     confidence = against.result.request.level
     without = against.without_influences([spec], place)
     if not without:
-        kept = [kept_model(one, place) for one in (against.baseline, against.result)]
-        return _by_influences(rule, where, spec, kept, confidence)
+        models = [kept_model(one, place) for one in (against.baseline, against.result)]
+        return _by_influences(rule, where, spec, models, confidence)
     confidence = confidence if rule.spent is None else 1 - rule.spent
     why_not = against.unpaired or (without if before.draws is None or score.draws is None else "")
     if not why_not:
@@ -216,13 +216,13 @@ def _judge(
     )
 
 
-def _by_influences(rule: Rule, where: str, spec: str, kept: Sequence[KeptModel], confidence: float) -> Verdict:
+def _by_influences(rule: Rule, where: str, spec: str, models: Sequence[KeptModel], confidence: float) -> Verdict:
     """The verdict by the test that the data would give, of B less the baseline with its margin."""
-    before, score = (one.scores[spec] for one in kept)
+    before, score = (one.scores[spec] for one in models)
     size: Callable[[float], float] = abs if rule.absolute else float
     a, b = size(before.value), size(score.value)
-    facts = replace(facts_of(score, kept[1].metric(spec)), better="zero" if rule.absolute else "higher")
-    sides = [side[spec] for side in model_metrics(kept, [spec])]
+    facts = replace(facts_of(score, models[1].metric(spec)), better="zero" if rule.absolute else "higher")
+    sides = [side[spec] for side in model_metrics(models, [spec])]
     times, shift = (max(_slope(rule, a), 0.0), 0.0) if rule.percent else (1.0, rule.margin)
     difference = b - float(_bound(rule, a))
     if math.isnan(difference):

@@ -21,10 +21,10 @@ def as_batch(state: Accumulator, truth: Any, predictions: Any, ids: Any, seen: i
         raise Unsupported(
             f"task '{state.task.name}' takes no bare arrays", remedy="Give dicts of columns, with a column of ids."
         )
-    given = state.task.plain(truth, predictions)
-    if given is None:
+    converted = state.task.plain(truth, predictions)
+    if converted is None:
         raise Unsupported("these arrays cannot be taken", remedy="Give dicts of columns.")
-    sides = given[:2]
+    sides = converted[:2]
     rows = len(to_numpy(next(iter(sides[0].values()))))
     numbers = [f"{rank}-{seen + i}" for i in range(rows)] if ids is None else np.asarray(to_numpy(ids))
     key = state.task.truth.key

@@ -42,17 +42,19 @@ def evaluate(
             if side is sides[0] and not _detections(sample, field):  # an image without an object is one all the same
                 for name in side:
                     side[name].append(ids[-1] if name == "image" else None)
-            for one in _detections(sample, field):
-                box = np.asarray(one.bounding_box) * (size.width, size.height, size.width, size.height)
-                for name, value in zip(("image", "label", *"xywh"), (ids[-1], one.label, *box.tolist()), strict=True):
+            for detection in _detections(sample, field):
+                box = np.asarray(detection.bounding_box) * (size.width, size.height, size.width, size.height)
+                for name, value in zip(
+                    ("image", "label", *"xywh"), (ids[-1], detection.label, *box.tolist()), strict=True
+                ):
                     side[name].append(value)
                 if side is sides[1]:
-                    if one.confidence is None:
+                    if detection.confidence is None:
                         raise MissingKey(
                             "a detection has no confidence", where=f"sample {sample.id}, field '{field}'",
                             remedy="Predictions need one.",
                         )  # fmt: skip
-                    side["score"].append(one.confidence)
+                    side["score"].append(detection.confidence)
     return api.evaluate("boxes", sides[0], sides[1], metrics, **settings)
 
 

@@ -40,13 +40,13 @@ class Evaluation(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Predict, evaluate, and write into the logs."""
-        given = np.asarray(self.model.predict(self.x, batch_size=self.batch_size, verbose=0))
-        if given.ndim == 2 and given.shape[1] == 1:
-            given = given[:, 0]
+        predictions = np.asarray(self.model.predict(self.x, batch_size=self.batch_size, verbose=0))
+        if predictions.ndim == 2 and predictions.shape[1] == 1:
+            predictions = predictions[:, 0]
         truth = self.y
         if catalogue.find_task(self.task).score_rules is not None:
-            truth, given = _channels_first(truth), _channels_first(given)
-        self.reports.append(api.evaluate(self.task, truth, given, self.metrics, **self.settings))
+            truth, predictions = _channels_first(truth), _channels_first(predictions)
+        self.reports.append(api.evaluate(self.task, truth, predictions, self.metrics, **self.settings))
         if logs is not None:
             logs.update(flat(self.reports[-1], self.prefix))
 

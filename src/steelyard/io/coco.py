@@ -198,11 +198,11 @@ def first_repeated(ids: Array) -> int:
 
 def _refuse_repeated(ids: Array, source: str) -> None:
     rows = np.flatnonzero(ids >= 0)
-    given = ids if len(rows) == len(ids) else np.ascontiguousarray(ids[rows])
-    row = first_repeated(given)
+    checked = ids if len(rows) == len(ids) else np.ascontiguousarray(ids[rows])
+    row = first_repeated(checked)
     if row >= 0:
         where = f"{source}, annotation {rows[row]}, key 'id'"
-        raise DuplicateKey(f"id {given[row]} appears twice", where=where, remedy="Ids of annotations are unique.")
+        raise DuplicateKey(f"id {checked[row]} appears twice", where=where, remedy="Ids of annotations are unique.")
 
 
 def _row_of_zero(ids: Array) -> int:

@@ -75,11 +75,11 @@ class Twice(ValueError):
 
 def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """The object of these pairs; of a key that appears twice nobody knows which is meant."""
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    result = dict(pairs)
+    if len(result) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise Twice(next(key for key in made if keys.count(key) > 1))
-    return made
+        raise Twice(next(key for key in result if keys.count(key) > 1))
+    return result
 
 
 def parse_json(text: str, where: str, remedy: str = "") -> Any:

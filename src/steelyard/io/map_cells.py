@@ -54,9 +54,9 @@ def volume_cells(table: Table, name: str, values: Array, scores: bool) -> Array:
         where = f"{table.place(row)}, column '{name}'"
         grid = array_of(to_numpy(value), where)
         if grid.ndim == 4:
-            grid, said = labels_of_channels(grid, where, scores)
-            if said:
-                note(f"{table.source}: {said}.")
+            grid, remark = labels_of_channels(grid, where, scores)
+            if remark:
+                note(f"{table.source}: {remark}.")
         if grid.ndim not in (2, 3):
             remedy = "Give z × y × x or y × x, with channels in front at most."
             raise ShapeMismatch(f"a volume of shape {shape_text(grid)}", where=where, remedy=remedy)

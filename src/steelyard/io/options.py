@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from steelyard.io.table import Table
 
 
-def resolve_options(task: Task, given: Mapping[str, Any]) -> Options:
+def resolve_options(task: Task, options: Mapping[str, Any]) -> Options:
     """Check and convert what was given, by what the task declares."""
     values: dict[str, Any] = {}
     shown: dict[str, str] = {}
-    for key, value in given.items():
+    for key, value in options.items():
         option = find_option(task.options, key, task.name)
         side, dot, _ = key.rpartition(".")
         name = f"{side}{dot}{option.name}"

@@ -153,22 +153,22 @@ def check_stored(value: Any, hint: Any, name: str, source: str) -> None:
     origin, inside = get_origin(hint), get_args(hint)
     if origin is Mapping:
         _check_type(isinstance(value, Mapping), value, "a mapping", name, source)
-        for key, one in value.items():
+        for key, item in value.items():
             _check_type(isinstance(key, str), key, "a text", f"a key of {name}", source)
-            check_stored(one, inside[1], f"{name}.{key}", source)
+            check_stored(item, inside[1], f"{name}.{key}", source)
     elif origin is tuple:
         many = inside[-1] is Ellipsis
         size = "" if many else f" of {len(inside)} values"
         fits = isinstance(value, tuple | list) and (many or len(value) == len(inside))
         _check_type(fits, value, f"a list{size}", name, source)
-        for i, one in enumerate(value):
-            check_stored(one, inside[0] if many else inside[i], f"{name}[{i}]", source)
+        for i, item in enumerate(value):
+            check_stored(item, inside[0] if many else inside[i], f"{name}[{i}]", source)
     elif origin is Literal:
         _check_type(value in inside, value, f"one of {', '.join(inside)}", name, source)
     else:
         choices = inside if origin in (Union, types.UnionType) else (hint,)
-        words = " or ".join(_NAMES[one] for one in choices)
-        _check_type(any(_is(value, one) for one in choices), value, words, name, source)
+        words = " or ".join(_NAMES[item] for item in choices)
+        _check_type(any(_is(value, item) for item in choices), value, words, name, source)
 
 
 def _check_keys(value: Any, hint: Any, name: str, source: str) -> None:

@@ -42,13 +42,13 @@ def plain(text: str) -> str:
 
 def unmarked(text: str, stops: re.Pattern[str] = _FULL_STOP) -> str:
     """VQA's rule for marks: some are blanks, some vanish; `stops` are the full stops that go."""
-    made = text
+    cleaned = text
     if _HAS_MARK.search(text):
         drop = _DIGIT_COMMA.search(text) is not None
         for mark in _MARKS:
             if mark in text:
-                made = made.replace(mark, "" if drop or f"{mark} " in text or f" {mark}" in text else " ")
-    return stops.sub("", made, count=_FULL_STOPS) if "." in made else made
+                cleaned = cleaned.replace(mark, "" if drop or f"{mark} " in text or f" {mark}" in text else " ")
+    return stops.sub("", cleaned, count=_FULL_STOPS) if "." in cleaned else cleaned
 
 
 def vqa(text: str, stops: re.Pattern[str] = _FULL_STOP) -> str:
@@ -122,17 +122,17 @@ def relaxed(reply: str, answer: str, tolerance: float = 0.05, years: str = "rela
 
     `years="exact"` asks whole numbers from 1900 to 2100 to be equal.
     """
-    given, wanted = chart_number(reply, lenient), chart_number(answer, lenient)
-    if given is None or wanted is None or (wanted == 0 and not lenient):
+    replied, wanted = chart_number(reply, lenient), chart_number(answer, lenient)
+    if replied is None or wanted is None or (wanted == 0 and not lenient):
         if lenient:
             return spaced(reply).rstrip(".!") == spaced(answer).rstrip(".!")
         return reply.lower() == answer.lower()
     if years == "exact" and wanted.is_integer() and 1900 <= wanted <= 2100:
-        return given == wanted
+        return replied == wanted
     return (
-        abs(given - wanted) <= tolerance * abs(wanted)
+        abs(replied - wanted) <= tolerance * abs(wanted)
         if wanted == 0
-        else abs(given - wanted) / abs(wanted) <= tolerance
+        else abs(replied - wanted) / abs(wanted) <= tolerance
     )
 
 

@@ -29,11 +29,11 @@ def read_number(text: str, read: str = "whole") -> float | None:
     if _ONLY_NUMBER.fullmatch(text):
         return _value(text.removesuffix("."))
     if read == "only":
-        given = _ANY_NUMBER.findall(text)
+        numbers = _ANY_NUMBER.findall(text)
         spelt = [_IN_WORDS[w] for w in re.findall(r"[a-z]+", text.lower()) if w in _IN_WORDS and w != "none"]
-        if len(given) == 1 and not spelt:
-            return _value(given[0])
-        if len(spelt) == 1 and not given:
+        if len(numbers) == 1 and not spelt:
+            return _value(numbers[0])
+        if len(spelt) == 1 and not numbers:
             return spelt[0]
     return None
 
@@ -88,9 +88,9 @@ def read_choice(text: str, options: Mapping[str, str], extract: str = "stated") 
         read = _whole(_unwrapped(first), options)
         if read is not None:
             return read or None
-    said = [letter for letter in _SAID.findall(text) if letter in options]
-    if said:
-        return said[-1] if len(set(said)) == 1 else None
+    letters = [letter for letter in _SAID.findall(text) if letter in options]
+    if letters:
+        return letters[-1] if len(set(letters)) == 1 else None
     texts = [letter for letter, option in options.items() if option and _holds(text, option)]
     alone = {m.group(1) for m in _ALONE.finditer(text) if m.group(1) in options and not _article(text, m.start(1))}
     if len(texts) == 1 and alone <= set(texts):

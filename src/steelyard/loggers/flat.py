@@ -23,22 +23,22 @@ Result = Scored | str | PathLike[str]
 
 def result_of(result: Result) -> Scored:
     """A result as it is, or read from its JSON file."""
-    given = result if isinstance(result, Report | Comparison | Lineup) else read_result(result)
-    if not isinstance(given, Report | Comparison | Lineup):
+    loaded = result if isinstance(result, Report | Comparison | Lineup) else read_result(result)
+    if not isinstance(loaded, Report | Comparison | Lineup):
         raise MissingData(
-            f"is a {given.kind}, which has no scores to log", where=str(result),
+            f"is a {loaded.kind}, which has no scores to log", where=str(result),
             remedy="Give the JSON of 'evaluate' or 'compare'.",
         )  # fmt: skip
-    return given
+    return loaded
 
 
 def report_of(result: Result) -> Report:
     """A report as it is, or read from its JSON file."""
-    given = result_of(result)
-    if not isinstance(given, Report):
+    loaded = result_of(result)
+    if not isinstance(loaded, Report):
         where = "the result" if isinstance(result, Comparison | Lineup) else str(result)
-        raise InvalidResult(f"is a {given.kind}, not a report", where=where, remedy="Give the JSON of 'evaluate'.")
-    return given
+        raise InvalidResult(f"is a {loaded.kind}, not a report", where=where, remedy="Give the JSON of 'evaluate'.")
+    return loaded
 
 
 def flat(result: Result, prefix: str = "", *, intervals: bool = True, slices: bool = True) -> dict[str, float]:
@@ -48,12 +48,12 @@ def flat(result: Result, prefix: str = "", *, intervals: bool = True, slices: bo
     both, `ours-base/mae`, with `_low`, `_high` and `_p`; ranks are `ours/mae_rank_first` and `_rank_last`. What is
     undefined is left out: no logger has a number for it.
     """
-    given = result_of(result)
-    if not isinstance(given, Report):
-        return _compared(given, prefix, intervals, slices)
-    values = _scores(given.scores, prefix, intervals)
+    loaded = result_of(result)
+    if not isinstance(loaded, Report):
+        return _compared(loaded, prefix, intervals, slices)
+    values = _scores(loaded.scores, prefix, intervals)
     if slices:
-        for by, parts in given.slices.items():
+        for by, parts in loaded.slices.items():
             for value, scores in parts.items():
                 values |= _scores(scores, f"{prefix}{_slice(by, value)}/", intervals)
     return values
@@ -63,10 +63,10 @@ def _compared(result: Comparison | Lineup, prefix: str, intervals: bool, slices:
     comparisons = [result] if isinstance(result, Comparison) else list(result.comparisons)
     first, *others = names_of(comparisons)
     values = _scores({spec: d.a for spec, d in comparisons[0].differences.items()}, f"{prefix}{first}/", intervals)
-    for name, one in zip(others, comparisons, strict=True):
-        values |= _scores({spec: d.b for spec, d in one.differences.items()}, f"{prefix}{name}/", intervals)
-        values |= _differences(one.differences, f"{prefix}{name}-{first}/", intervals)
-        for by, parts in one.slices.items() if slices else ():
+    for name, comparison in zip(others, comparisons, strict=True):
+        values |= _scores({spec: d.b for spec, d in comparison.differences.items()}, f"{prefix}{name}/", intervals)
+        values |= _differences(comparison.differences, f"{prefix}{name}-{first}/", intervals)
+        for by, parts in comparison.slices.items() if slices else ():
             for value, differences in parts.items():
                 values |= _differences(differences, f"{prefix}{name}-{first}/{_slice(by, value)}/", intervals)
     for spec, standing in result.standings.items() if isinstance(result, Lineup) else ():
@@ -79,10 +79,13 @@ def _compared(result: Comparison | Lineup, prefix: str, intervals: bool, slices:
 
 def _differences(differences: Mapping[str, Difference], prefix: str, intervals: bool) -> dict[str, float]:
     values: dict[str, float] = {}
-    for spec, one in differences.items():
-        numbers = {"": one.difference, "_p": one.p_adjusted if math.isfinite(one.p_adjusted) else one.p}
-        if intervals and one.interval is not None:
-            numbers |= {"_low": one.interval[0], "_high": one.interval[1]}
+    for spec, difference in differences.items():
+        numbers = {
+            "": difference.difference,
+            "_p": difference.p_adjusted if math.isfinite(difference.p_adjusted) else difference.p,
+        }
+        if intervals and difference.interval is not None:
+            numbers |= {"_low": difference.interval[0], "_high": difference.interval[1]}
         values |= {f"{prefix}{spec}{end}": float(v) for end, v in numbers.items() if math.isfinite(v)}
     return values
 

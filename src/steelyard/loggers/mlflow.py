@@ -17,13 +17,13 @@ def log(result: Result, *, run_id: str | None = None, prefix: str = "", step: in
         import mlflow
     except ImportError:
         raise MissingPackage("logging to MLflow", "mlflow") from None
-    given = result_of(result)
-    values = renamed(flat(given, prefix), FORBIDDEN)
+    loaded = result_of(result)
+    values = renamed(flat(loaded, prefix), FORBIDDEN)
     mlflow.log_metrics(values, step=step, run_id=run_id)
     if run_id is None:
-        mlflow.set_tags(facts(given))
+        mlflow.set_tags(facts(loaded))
     else:
-        for name, text in facts(given).items():
+        for name, text in facts(loaded).items():
             mlflow.MlflowClient().set_tag(run_id, name, text)
-    mlflow.log_dict(given.to_dict(), "result.json", run_id)
+    mlflow.log_dict(loaded.to_dict(), "result.json", run_id)
     return values

@@ -9,10 +9,10 @@ from steelyard.loggers.flat import Result, flat, result_of
 
 def log(result: Result, writer: Any, step: int | None = None, *, prefix: str = "") -> dict[str, float]:
     """Write every score as a scalar, and the table of scores as text; gives the scalars."""
-    given = result_of(result)
-    values = flat(given, prefix)
+    loaded = result_of(result)
+    values = flat(loaded, prefix)
     for name, value in values.items():
         writer.add_scalar(name, value, step)
     if hasattr(writer, "add_text"):
-        writer.add_text(f"{prefix}report", given.to_markdown(), step)
+        writer.add_text(f"{prefix}report", loaded.to_markdown(), step)
     return values

@@ -70,19 +70,19 @@ def _plan(
     device, place = first.device, first.get_device()
     if len(levels) > LEVELS or torch._C._are_functorch_transforms_active():
         return None
-    for one in (weight, positives if isinstance(positives, torch.Tensor) else None):
-        if one is not None and (one.device != device or one.requires_grad or not one.is_contiguous()):
+    for tensor in (weight, positives if isinstance(positives, torch.Tensor) else None):
+        if tensor is not None and (tensor.device != device or tensor.requires_grad or not tensor.is_contiguous()):
             return None
     if isinstance(positives, torch.Tensor) and positives.numel() > MOST_COUNTS:
         return None
     key = []
     for level in levels:
-        for one in level:
-            if one is not None and (not isinstance(one, torch.Tensor) or one.get_device() != place):
+        for tensor in level:
+            if tensor is not None and (not isinstance(tensor, torch.Tensor) or tensor.get_device() != place):
                 return None
         if level.targets.requires_grad or (level.box_targets is not None and level.box_targets.requires_grad):
             return None
-        key.append(tuple(None if one is None else (one.shape, one.stride(), one.dtype) for one in level))
+        key.append(tuple(None if tensor is None else (tensor.shape, tensor.stride(), tensor.dtype) for tensor in level))
     plan = plan_of(tuple(key), str(device), anchors)
     dense = plan is not None and not plan.labels
     return None if dense and settings.reduction == "positives" and positives is None else plan
@@ -102,10 +102,10 @@ class _Call(NamedTuple):
         if s.reduction == "sum":
             return x, 0, SUM
         if s.reduction == "positives" and self.positives is not None:
-            given = self.positives
-            if not isinstance(given, torch.Tensor):
-                given = torch.full((1,), given, dtype=torch.float64, device=x.device)
-            return given, given.numel(), GIVEN
+            positives = self.positives
+            if not isinstance(positives, torch.Tensor):
+                positives = torch.full((1,), positives, dtype=torch.float64, device=x.device)
+            return positives, positives.numel(), GIVEN
         if not self.plan.labels:  # of dense targets all elements count
             many = sum(level.logits.numel() for level in self.levels)
             return torch.full((1,), many - 1, dtype=torch.float64, device=x.device), 1, GIVEN
@@ -152,10 +152,10 @@ class _Call(NamedTuple):
 
     def _bytes(self, name: str) -> tuple[Array, ...]:
         """Booleans as bytes where they lie; where there are none, any pointer."""
-        given = self._each(name)
-        if given[0] is None:
+        tensors = self._each(name)
+        if tensors[0] is None:
             return self._each("logits")
-        return tuple(one.view(torch.uint8) for one in given) if given[0].dtype == torch.bool else given
+        return tuple(one.view(torch.uint8) for one in tensors) if tensors[0].dtype == torch.bool else tensors
 
 
 class _Fused(torch.autograd.Function):

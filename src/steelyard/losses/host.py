@@ -32,16 +32,16 @@ def focal_sum(
         return None
     labels = np.ascontiguousarray(labels, dtype=np.int64)
     classes, flat = x.shape[-1], _flat(x)
-    given = (*alphas, gamma, None if slope is None else _flat(slope), threads)
+    settings = (*alphas, gamma, None if slope is None else _flat(slope), threads)
     if is_packed(x.shape, steps):
-        return _native.focal_of_rows(flat, labels.ravel(), classes, *given)
+        return _native.focal_of_rows(flat, labels.ravel(), classes, *settings)
     sizes, (along, targets) = joined(x.shape[:-1], (steps[:-1], _steps(labels)))
     if len(sizes) > 3 or along[-1] != 1:
         return None
     lead = 3 - len(sizes)
     sizes, along, targets = ([fill] * lead + of for fill, of in ((1, sizes), (0, along), (0, targets)))
     return _native.focal_of_planes(
-        flat, labels.ravel(), tuple(sizes), tuple(along[:2]), tuple(targets), classes, steps[-1], *given
+        flat, labels.ravel(), tuple(sizes), tuple(along[:2]), tuple(targets), classes, steps[-1], *settings
     )
 
 

@@ -36,14 +36,14 @@ def _divisor(counts_at, many, COUNTED: tl.constexpr, CLASSES: tl.constexpr):
     if COUNTED == 0:
         result = tl.full((), 1.0, tl.float64)
     elif COUNTED == 1:
-        kept = tl.load(counts_at + 2 * lane + 1, lane < many, 0)
-        result = (tl.sum(kept, 0) * CLASSES).to(tl.float64)
+        counted_rows = tl.load(counts_at + 2 * lane + 1, lane < many, 0)
+        result = (tl.sum(counted_rows, 0) * CLASSES).to(tl.float64)
     elif COUNTED == 2:
         positives = tl.load(counts_at + 2 * lane, lane < many, 0)
         result = (tl.sum(positives, 0) + 1).to(tl.float64)
     else:
-        given = tl.load(counts_at + lane, lane < many, 0).to(tl.float64)
-        result = tl.sum(given, 0) + 1
+        partial = tl.load(counts_at + lane, lane < many, 0).to(tl.float64)
+        result = tl.sum(partial, 0) + 1
     return result
 
 
@@ -335,7 +335,7 @@ def count(
     n = tl.load(table + level * WIDTH + 1)
     lane = tl.arange(0, 1024)
     positives = tl.zeros((1024,), tl.int64)
-    kept = tl.zeros((1024,), tl.int64)
+    counted_rows = tl.zeros((1024,), tl.int64)
     for turn in range(0, WORK, 1024):
         place = begin + turn + lane
         inside = place < n
@@ -343,10 +343,10 @@ def count(
         counted = inside & (label != -2)
         if IGNORE:
             counted = counted & (tl.load(ignore_at + place, inside, 1) == 0)
-        kept += counted.to(tl.int64)
+        counted_rows += counted.to(tl.int64)
         positives += (counted & (label >= 0)).to(tl.int64)
     tl.store(counts + 2 * program, tl.sum(positives, 0))
-    tl.store(counts + 2 * program + 1, tl.sum(kept, 0))
+    tl.store(counts + 2 * program + 1, tl.sum(counted_rows, 0))
 
 
 @triton.jit

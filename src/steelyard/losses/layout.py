@@ -127,10 +127,10 @@ def plan_of(key: tuple[Any, ...], device: str, anchors_per_cell: int | None = No
             row = [math.prod(x.sizes)]
             many = -(-row[0] // (BLOCK * TURNS))
         else:
-            made = _planes(x.sizes, x.strides, t.strides, -(-classes // chunk)) if labels else None
-            if made is None:
+            planes = _planes(x.sizes, x.strides, t.strides, -(-classes // chunk)) if labels else None
+            if planes is None:
                 return None
-            row, many = made
+            row, many = planes
         rows.append([programs, *row])
         programs += many
     class_programs = programs
@@ -163,8 +163,8 @@ def _are_planes(key: tuple[Any, ...], anchors: Any) -> bool:
     if type(anchors) is not int or anchors < 1:
         return False
     steps = ((0, 1), (3, 1), (4, 3))  # logits, boxes, box targets: the axis of their planes
-    given = [(level[array][0], axis) for level in key for array, axis in steps if level[array] is not None]
-    return all(len(sizes) == 4 and sizes[axis] % anchors == 0 for sizes, axis in given)
+    axes = [(level[array][0], axis) for level in key for array, axis in steps if level[array] is not None]
+    return all(len(sizes) == 4 and sizes[axis] % anchors == 0 for sizes, axis in axes)
 
 
 def _apart(level: tuple[Any, ...], anchors: int) -> tuple[Any, ...]:

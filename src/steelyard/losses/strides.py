@@ -38,12 +38,12 @@ def joined(shape: Strides, arrays: Sequence[Strides]) -> tuple[list[int], list[l
     strides: list[list[int]] = [[] for _ in arrays]
     for axis in sorted((a for a in range(len(shape)) if shape[a] != 1), key=lambda a: -arrays[0][a]):
         steps = [of[axis] for of in arrays]
-        if sizes and all(kept[-1] == step * shape[axis] for kept, step in zip(strides, steps, strict=True)):
+        if sizes and all(merged[-1] == step * shape[axis] for merged, step in zip(strides, steps, strict=True)):
             sizes[-1] *= shape[axis]
-            for kept, step in zip(strides, steps, strict=True):
-                kept[-1] = step
+            for merged, step in zip(strides, steps, strict=True):
+                merged[-1] = step
         else:
             sizes.append(shape[axis])
-            for kept, step in zip(strides, steps, strict=True):
-                kept.append(step)
+            for merged, step in zip(strides, steps, strict=True):
+                merged.append(step)
     return (sizes, strides) if sizes else ([1], [[1] for _ in arrays])

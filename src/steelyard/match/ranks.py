@@ -260,16 +260,16 @@ def _count_part(counts: Counts, part: slice) -> None:
         # What stands behind the depth is not looked at any more; the query itself may be among what was counted.
         high, low = ends(middle, off, counts.above[mine] > wanted.depth)
         half = None if cosine else (most**2 / 2).astype(np.float32)
-        for one in range(0, len(rows), QUERIES):
-            stop = min(len(rows), one + QUERIES)
-            a, b = int(starts[one]), int(starts[stop])
+        for start in range(0, len(rows), QUERIES):
+            stop = min(len(rows), start + QUERIES)
+            a, b = int(starts[start]), int(starts[stop])
             if np.isinf(low[a:b]).all():
                 continue
-            values = block[: stop - one].ravel()[: (stop - one) * (end - begin)].reshape(stop - one, end - begin)
-            np.matmul(rows[one:stop], gallery.T, out=values)
+            values = block[: stop - start].ravel()[: (stop - start) * (end - begin)].reshape(stop - start, end - begin)
+            np.matmul(rows[start:stop], gallery.T, out=values)
             if half is not None:
                 values -= half
-            above, which, column = _native.count_above(values, starts[one : stop + 1] - a, high[a:b], low[a:b])
+            above, which, column = _native.count_above(values, starts[start : stop + 1] - a, high[a:b], low[a:b])
             counts.above[first + a : first + b] += above
             counts.single[first + a : first + b] += above
             if len(which):

@@ -229,8 +229,10 @@ def _described(query: torch.Tensor, gallery: torch.Tensor) -> tuple[tuple[Any, A
     if not query.is_cuda or torch.cuda.get_device_capability(query.device) < (9, 0):
         return (query, gallery), False
     shapes = (SHAPE["M"], SHAPE["K"]), (SHAPE["N"], SHAPE["K"])
-    made = [TensorDescriptor.from_tensor(m, list(shape)) for m, shape in zip((query, gallery), shapes, strict=True)]
-    return (made[0], made[1]), True
+    descriptors = [
+        TensorDescriptor.from_tensor(m, list(shape)) for m, shape in zip((query, gallery), shapes, strict=True)
+    ]
+    return (descriptors[0], descriptors[1]), True
 
 
 def _all_above(counts: _Counts, above: torch.Tensor, which: torch.Tensor) -> torch.Tensor:

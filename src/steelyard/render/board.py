@@ -67,9 +67,9 @@ def lineup_text(lineup: Lineup, width: int = 80, pairs: bool = False) -> str:
         remarks.append(
             "The JSON, and this table with pairs, show each model against the first: differences, p and verdicts."
         )
-    said = "\n".join(bullet(remark, width) for remark in remarks)
+    remark_lines = "\n".join(bullet(remark, width) for remark in remarks)
     return "\n\n".join(
-        [board_text(lineup, width), said, *(comparison_text(one, width) for one in lineup.comparisons if pairs)]
+        [board_text(lineup, width), remark_lines, *(comparison_text(one, width) for one in lineup.comparisons if pairs)]
     )
 
 
@@ -95,11 +95,11 @@ def board_text(lineup: Lineup, width: int) -> str:
             break
         shown.append(spec)
         used += statistic
-    kept = 2 if lineup.standings else 1  # without ranks there is no column of them
+    columns_per_metric = 2 if lineup.standings else 1  # without ranks there is no column of them
     table = grid(
-        ["model", *(text for spec in shown for text in (heads[spec], "rank")[:kept])],
-        [[row.name, *(t for s in shown for t in columns[s][i][:kept])] for i, row in enumerate(rows)],
-        "l" + "rl"[:kept] * len(shown), width,
+        ["model", *(text for spec in shown for text in (heads[spec], "rank")[:columns_per_metric])],
+        [[row.name, *(t for s in shown for t in columns[s][i][:columns_per_metric])] for i, row in enumerate(rows)],
+        "l" + "rl"[:columns_per_metric] * len(shown), width,
     )  # fmt: skip
     hidden = len(columns) - len(shown)
     more = f"\n{count_text(hidden, 'more metric')}: choose with -m, or see the JSON." if hidden else ""
@@ -122,14 +122,14 @@ def rank_remarks(lineup: Lineup) -> list[str]:
         return list(lineup.notes)
     rows = rows_of(lineup.comparisons)
     level = percent_text(next(iter(lineup.standings.values())).confidence)
-    said = [f"{spec}: {', '.join(rows[i].name for i in one.best)}" for spec, one in lineup.standings.items()]
-    more = f"; and {count_text(len(said) - MOST_NAMED, 'more metric')}" if len(said) > MOST_NAMED else ""
+    best_models = [f"{spec}: {', '.join(rows[i].name for i in one.best)}" for spec, one in lineup.standings.items()]
+    more = f"; and {count_text(len(best_models) - MOST_NAMED, 'more metric')}" if len(best_models) > MOST_NAMED else ""
     lettered = any(one.letters for one in lineup.standings.values())
     return [
         *lineup.notes,
         f"Rank 1-3: any of these. With {level} confidence all ranks of a metric lie in their sets, by all pairs of "
         "models together (max-T over paired draws).",
-        f"{MARK} not shown to be worse than the best. {'; '.join(said[:MOST_NAMED])}{more}.",
+        f"{MARK} not shown to be worse than the best. {'; '.join(best_models[:MOST_NAMED])}{more}.",
         *([LETTERS] if lettered else []),
     ]
 

@@ -110,9 +110,9 @@ def _differences(comparisons: Iterable[Comparison]) -> list[tuple[Any, ...]]:
     listed = list(comparisons)
     first, *names = names_of(listed)
     rows = []
-    for name, one in zip(names, listed, strict=True):
-        rows += [(name, first, *_difference(None, d)) for d in one.differences.values()]
-        for by, parts in one.slices.items():
+    for name, comparison in zip(names, listed, strict=True):
+        rows += [(name, first, *_difference(None, d)) for d in comparison.differences.values()]
+        for by, parts in comparison.slices.items():
             for value, differences in parts.items():
                 rows += [(name, first, *_difference(_slice(by, value), d)) for d in differences.values()]
     return rows

@@ -72,8 +72,8 @@ def comparison_latex(comparison: Comparison, *, interval: str = "sub", caption: 
     heads = ["Metric", first, name, "Difference", *(["Interval"] if interval == "brackets" else []), "$p$"]
     heads.append("Verdict")
     title = f"{comparison.title or comparison.task}; $p$ {escaped(correction_text(comparison.differences.values()))}"
-    said = caption or _caption(title, comparison.b.request.confidence, interval, escape=False)
-    return _document([_tabular("l" + "r" * (len(heads) - 2) + "l", heads, rows)], said, label)
+    caption_text = caption or _caption(title, comparison.b.request.confidence, interval, escape=False)
+    return _document([_tabular("l" + "r" * (len(heads) - 2) + "l", heads, rows)], caption_text, label)
 
 
 def lineup_latex(
@@ -100,10 +100,10 @@ def lineup_latex(
         rows = [[_metric(first.differences[spec]), *cells] for spec, cells in columns.items()]
         table = _tabular("l" + "r" * len(names), ["Metric", *names], rows)
     tested = [d for one in lineup.comparisons for d in one.differences.values()]
-    said = f"$^{{*}}$: surely differs from {names[0]}, {escaped(correction_text(tested))}"
+    marks_text = f"$^{{*}}$: surely differs from {names[0]}, {escaped(correction_text(tested))}"
     if marks == "letters":
-        said = "Models that share a letter are not shown to differ, all pairs together (max-T)"
-    title = f"{escaped(first.title or first.task)}. Bold: the best value. {said}"
+        marks_text = "Models that share a letter are not shown to differ, all pairs together (max-T)"
+    title = f"{escaped(first.title or first.task)}. Bold: the best value. {marks_text}"
     return _document([table], caption or _caption(title, first.b.request.confidence, interval, escape=False), label)
 
 
@@ -190,25 +190,25 @@ def _math(text: str) -> str:
 
 def _best(scores: Mapping[int, Score], better: str) -> set[int]:
     """The places of the best value; none where no value is better than another."""
-    known = {place: score.value for place, score in scores.items() if math.isfinite(score.value)}
+    finite = {place: score.value for place, score in scores.items() if math.isfinite(score.value)}
     distance = {"lower": 0.0, "higher": 0.0, "zero": 0.0, "one": 1.0}
-    if better not in distance or len(known) < 2:
+    if better not in distance or len(finite) < 2:
         return set()
     gain = {
         place: value if better == "higher" else -value if better == "lower" else -abs(value - distance[better])
-        for place, value in known.items()
+        for place, value in finite.items()
     }
     top = max(gain.values())
     best = {place for place, value in gain.items() if value == top}
-    return best if len(best) < len(known) else set()
+    return best if len(best) < len(finite) else set()
 
 
 def _caption(title: str, level: float | None, interval: str, *, escape: bool = True) -> str:
-    said = escaped(title) if escape else title
+    text = escaped(title) if escape else title
     if level is None or interval == "none":
-        return f"{said}."
+        return f"{text}."
     where = "below and above each value" if interval == "sub" else "in brackets"
-    return f"{said}. {escaped(percent_text(level))} intervals {where}."
+    return f"{text}. {escaped(percent_text(level))} intervals {where}."
 
 
 def _tabular(align: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -60,33 +60,33 @@ def quantity_line(plan: StudyPlan) -> str:
 
 def _table(plan: StudyPlan) -> tuple[list[str], list[list[str]]]:
     """Two rows per metric: what the pilot says, and the cautious number; then the range of pilots as a factor."""
-    ranged = not any(math.isnan(one.spread[0]) for one in plan.metrics)
+    ranged = not any(math.isnan(metric.spread[0]) for metric in plan.metrics)
     header = ["metric", *(f"{n:,}" for n, _, _ in plan.metrics[0].curve), *(["10–90 % of pilots"] if ranged else [])]
     rows = []
-    for one in plan.metrics:
-        low, high = (f"{math.sqrt(factor):.2f}" for factor in one.spread)
-        name, shown = f"{one.spec} {one.measured_in}".strip(), [size_text(shown) for _, shown, _ in one.curve]
+    for metric in plan.metrics:
+        low, high = (f"{math.sqrt(factor):.2f}" for factor in metric.spread)
+        name, shown = f"{metric.spec} {metric.measured_in}".strip(), [size_text(shown) for _, shown, _ in metric.curve]
         rows.append([name, *shown, *([f"× {low}–{high}"] if ranged else [])])
-        rows.append(["  cautious", *(size_text(careful) for _, _, careful in one.curve), *([""] if ranged else [])])
+        rows.append(["  cautious", *(size_text(careful) for _, _, careful in metric.curve), *([""] if ranged else [])])
     return header, rows
 
 
 def needs(plan: StudyPlan) -> list[str]:
     """How many units each wish needs, as sentences."""
     lines = []
-    for one in plan.metrics:
-        unit = f" {one.measured_in}" if one.measured_in else ""
-        if one.needed is not None:
-            lines.append(f"{one.spec} of {one.target:g}{unit}: {_planned(plan, one.needed, _counted(plan))}")
-        if one.width is not None:
-            by_proxy = one.table is not None and one.table.row_name == LABELLED
+    for metric in plan.metrics:
+        unit = f" {metric.measured_in}" if metric.measured_in else ""
+        if metric.needed is not None:
+            lines.append(f"{metric.spec} of {metric.target:g}{unit}: {_planned(plan, metric.needed, _counted(plan))}")
+        if metric.width is not None:
+            by_proxy = metric.table is not None and metric.table.row_name == LABELLED
             counted = LABELLED if by_proxy else _counted(plan)
-            said = (
-                _planned(plan, one.needed_for_width, counted)
-                if one.needed_for_width is not None
+            units_text = (
+                _planned(plan, metric.needed_for_width, counted)
+                if metric.needed_for_width is not None
                 else "no number of labels is enough; more units must be judged by the proxy."
             )
-            lines.append(f"{one.spec}, interval {one.width:g}{unit} wide: {said}")
+            lines.append(f"{metric.spec}, interval {metric.width:g}{unit} wide: {units_text}")
     return lines
 
 
@@ -113,21 +113,22 @@ def number_text(units: int) -> str:
 
 def tables(plan: StudyPlan) -> Iterator[tuple[str, list[str], list[list[str]]]]:
     """The tables of two things that can grow: a title, a header and rows, with the cautious number in parentheses."""
-    for one in plan.metrics:
-        if one.table is not None:
-            table = one.table
+    for metric in plan.metrics:
+        if metric.table is not None:
+            table = metric.table
             header = [table.row_name, *(f"{n:,}" for n in table.columns)]
             cells = [
                 [f"{n:,}", *(f"{size_text(said)} ({size_text(careful)})" for said, careful in row)]
                 for n, row in zip(table.rows, table.cells, strict=True)
             ]
-            yield table_title(plan, one), header, cells
+            yield table_title(plan, metric), header, cells
 
 
-def table_title(plan: StudyPlan, one: MetricPlan) -> str:
+def table_title(plan: StudyPlan, metric: MetricPlan) -> str:
     """What a table of two things shows."""
-    assert one.table is not None
+    assert metric.table is not None
     width = plan.quantity == "width"
     shown = f"width of the {percent_text(plan.confidence)} interval" if width else "minimum detectable difference"
-    unit = f" in {one.measured_in}" if one.measured_in else ""
-    return f"{one.spec}: {shown}{unit}, by {one.table.row_name} and {one.table.column_name} (cautious in parentheses)"
+    unit = f" in {metric.measured_in}" if metric.measured_in else ""
+    axes = f"{metric.table.row_name} and {metric.table.column_name}"
+    return f"{metric.spec}: {shown}{unit}, by {axes} (cautious in parentheses)"

@@ -16,10 +16,10 @@ def merged(remarks: Iterable[str], specs: Iterable[str]) -> list[str]:
 
     A remark belongs to a metric where it begins with its spec; others stay as they are, in their order.
     """
-    known = sorted(specs, key=len, reverse=True)
+    longest_first = sorted(specs, key=len, reverse=True)
     shared: dict[str, list[str]] = {}
     for remark in dict.fromkeys(remarks):
-        spec = next((name for name in known if remark.startswith(f"{name} ")), "")
+        spec = next((name for name in longest_first if remark.startswith(f"{name} ")), "")
         shared.setdefault(remark[len(spec) :] if spec else remark, []).append(spec)
     return [_said(rest, named) for rest, named in shared.items()]
 
@@ -60,9 +60,9 @@ def rests_on(scores: Iterable[Score], unit: str) -> list[str]:
 
 def largest_shares(scores: Iterable[Score], unit: str) -> list[str]:
     """Which unit makes the largest part of each score of an open range, in one sentence."""
-    known = [score for score in scores if score.largest_share > 0]
-    if not known:
+    with_share = [score for score in scores if score.largest_share > 0]
+    if not with_share:
         return []
-    word = "cluster" if known[0].clusters else unit
-    shares = [f"{score.spec} {100 * score.largest_share:.0f} % ('{score.largest_unit}')" for score in known]
+    word = "cluster" if with_share[0].clusters else unit
+    shares = [f"{score.spec} {100 * score.largest_share:.0f} % ('{score.largest_unit}')" for score in with_share]
     return [f"Largest share of one {word}: {', '.join(shares)}."]

@@ -54,8 +54,8 @@ def _rows(
             rows.append([f"{label}{run.name}", *shown])
     shares = ((factor, "share_runs"), (_many(unit), "share_items"))
     for name, share in shares if any(spread is not None for spread in spreads.values()) else ():
-        known = [None if spread is None else getattr(spread, share) for spread in spreads.values()]
-        rows.append([f"variance from {name}", *(percent(one) for one in known)])
+        spread_shares = [None if spread is None else getattr(spread, share) for spread in spreads.values()]
+        rows.append([f"variance from {name}", *(percent(one) for one in spread_shares)])
     return [WORDS.get(factor, "run"), *spreads], rows
 
 
@@ -95,8 +95,8 @@ def _null(differences: Sequence[Difference]) -> list[str]:
     tested = [d for d in differences if d.p == d.p and d.null_hypothesis]
     if not tested:
         return []
-    said = tested[0].null_hypothesis
-    return [f"Null hypothesis: {said if len(tested) == 1 else said.replace(tested[0].spec, 'score')}."]
+    hypothesis = tested[0].null_hypothesis
+    return [f"Null hypothesis: {hypothesis if len(tested) == 1 else hypothesis.replace(tested[0].spec, 'score')}."]
 
 
 def runs_word(comparison: Comparison) -> str:

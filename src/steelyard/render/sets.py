@@ -70,16 +70,16 @@ def pool_tables(pool: Pool) -> list[Table]:
         top = (["", "metric", "", "pooled", level], rows, "lllrl")
     specs = list(pool.differences or pool.scores)[:3]
     rows = []
-    for one in pool.sets:
+    for member in pool.sets:
         cells = []
         for spec in specs:
             if pool.differences:
-                d = one.differences[spec]
+                d = member.differences[spec]
                 cells.append(f"{signed(d.difference, digits_of(d), 2)} {interval_text(d.difference, d.interval, 2)}")
             else:
-                s = one.scores[spec]
+                s = member.scores[spec]
                 cells.append(f"{value_text(s.value, s.interval)} {interval_text(s.value, s.interval)}")
-        rows.append([one.name, f"{one.units:,}", f"{one.weight:.3f}", *(cell.strip() for cell in cells)])
+        rows.append([member.name, f"{member.units:,}", f"{member.weight:.3f}", *(cell.strip() for cell in cells)])
     return [top, (["set", "units", "weight", *specs], rows, "lrr" + "l" * len(specs))]
 
 
@@ -142,8 +142,8 @@ def _change(d: Difference) -> list[str]:
     return [signed(d.difference, digits_of(d), 2), interval_text(d.difference, d.interval, 2)]
 
 
-def _grid(one: Table, width: int) -> str:
-    header, rows, align = one
+def _grid(table: Table, width: int) -> str:
+    header, rows, align = table
     return grid(header, rows, align, width, shrink=1 if header[0] == "" else 0)
 
 

@@ -103,8 +103,8 @@ def _who(comparison: Comparison, first: str, name: str) -> str:
     lines = []
     for short, whole, model in zip((first, name), full, (comparison.a, comparison.b), strict=True):
         source = model.sources.predictions.source
-        said = source if short == whole or source == whole else f"{whole}: {source}"
-        lines.append(f"  {short.ljust(wide)}  {said}")
+        description = source if short == whole or source == whole else f"{whole}: {source}"
+        lines.append(f"  {short.ljust(wide)}  {description}")
     return "\n".join(lines)
 
 

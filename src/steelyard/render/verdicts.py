@@ -95,13 +95,13 @@ def margin_text(d: Difference, name: str = "B", first: str = "A") -> str:
     """A margin's verdict as a sentence."""
     size = size_text(d.margin) + _in_unit(d)
     size += "" if math.isnan(d.margin_relative) else f" ({100 * d.margin_relative:g} % of {first})"
-    said = {
+    meanings = {
         "equivalent": f"{name} differs by less than {size} either way",
         "not worse": f"{name} loses less than {size}",
         "worse beyond margin": f"{name} is worse by more than {size}",
         "undecided": f"the data cannot tell at a margin of {size}",
     }
-    return f"{d.spec}: {d.margin_verdict}: {said.get(d.margin_verdict, '')}."
+    return f"{d.spec}: {d.margin_verdict}: {meanings.get(d.margin_verdict, '')}."
 
 
 def superiority_text(spec: str, of: Superiority, unit: str, name: str = "B", first: str = "A") -> str:

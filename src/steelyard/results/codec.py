@@ -35,15 +35,15 @@ KINDS: dict[str, Any] = {one.kind: one for one in (Report, Comparison, Lineup, V
 
 def encode(result: Result, *, details: bool = False) -> dict[str, Any]:
     """A result as plain values. With `details`, with all that its page shows; what is stored is kept anyway."""
-    kept = details_of(result.with_details() if details else result)
+    details_data = details_of(result.with_details() if details else result)
     data = {
         "format": FORMAT,
         "version": VERSION,
         "kind": result.kind,
         "body": form_of(KINDS[result.kind]).encode(result),
     }
-    if kept is not None:
-        data["details"] = form_of(DetailsData).encode(kept)
+    if details_data is not None:
+        data["details"] = form_of(DetailsData).encode(details_data)
     head = {name: data.pop(name) for name in ("format", "version", "kind")}
     return {**head, "digest": digest_of({**head, **data}), **data}
 
@@ -97,11 +97,11 @@ def _decoded(data: Mapping[str, Any], at: At) -> Any:
         result = form_of(KINDS[data["kind"]]).decode(data["body"], at.key("body"))
         if data.get("details") is None:
             return result
-        kept = form_of(DetailsData).decode(data["details"], at.key("details"))
+        details_data = form_of(DetailsData).decode(data["details"], at.key("details"))
     except RecursionError:
         raise at.error("the JSON is nested too deeply") from None
     try:
-        return with_stored(result, kept)
+        return with_stored(result, details_data)
     except ValueError as error:
         raise at.error(f"'details' is broken: {error}") from None
 

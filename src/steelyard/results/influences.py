@@ -86,9 +86,9 @@ class Influences:
         if len(np.unique(self.unit_keys)) != len(self.unit_keys):
             return {"keys": "holds a key twice"}
         for model in self.models:
-            for spec, one in model.items():
-                if len(one.psi) != len(self.unit_keys):
-                    return {"models": f"has {len(one.psi)} influences of {spec} for {len(self.unit_keys)} keys"}
+            for spec, influence in model.items():
+                if len(influence.psi) != len(self.unit_keys):
+                    return {"models": f"has {len(influence.psi)} influences of {spec} for {len(self.unit_keys)} keys"}
         return {} if self.models else {"models": "is empty"}
 
 

@@ -36,8 +36,8 @@ class Case:
         """What `make` gives, made at the first call with this key."""
         if key not in self._made:
             self._made[key] = make()
-        made: T = self._made[key]
-        return made
+        value: T = self._made[key]
+        return value
 
     @cached_property
     def policy(self) -> Policy:

@@ -59,9 +59,9 @@ def batches_are_the_whole(case: Case) -> None:
     gathered = []
     for part in reversed(cut(sides, key, case.drawn.unit or key, PARTS)):
         policy: Any = dict(case.drawn.policy)
-        one = Accumulator(case.task.name, **policy)
-        one.update(*part)
-        gathered.append(Accumulator.from_bytes(one.to_bytes()))
+        accumulator = Accumulator(case.task.name, **policy)
+        accumulator.update(*part)
+        gathered.append(Accumulator.from_bytes(accumulator.to_bytes()))
     for other in gathered[1:]:
         gathered[0].merge(other)
     report = gathered[0].report(case.metrics, draws=DRAWS)

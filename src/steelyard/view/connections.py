@@ -97,12 +97,12 @@ class Workers:
             self._threads += 1
             threading.Thread(target=self._work, name="viewer", daemon=True).start()
         try:
-            made, error = await answer
+            result, error = await answer
         finally:
             self._open.discard(answer)
         if error is not None:
             raise error
-        return made
+        return result
 
     def close(self) -> None:
         """Answer every open request now; threads go on with what they do, and nobody waits for it."""
@@ -116,20 +116,20 @@ class Workers:
                 continue
             with self._lock:
                 self.working += 1
-            made = error = None
+            result = error = None
             try:
-                made = make()
+                result = make()
             except BaseException as raised:
                 error = raised
             with self._lock:
                 self.working -= 1
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
-                answer.get_loop().call_soon_threadsafe(_settle, answer, made, error)
+                answer.get_loop().call_soon_threadsafe(_settle, answer, result, error)
 
 
-def _settle(answer: _Answer, made: Any, error: BaseException | None) -> None:
+def _settle(answer: _Answer, result: Any, error: BaseException | None) -> None:
     if not answer.done():
-        answer.set_result((made, error))
+        answer.set_result((result, error))
 
 
 class Server(uvicorn.Server):  # type: ignore[misc]

@@ -105,21 +105,21 @@ class Index:
     def entries(self) -> list[Entry]:
         """Every JSON file in the order of the names: results, those that cannot be read, and what is none."""
         entries, seen = [], {False: 0, True: 0}
-        before, known = self._known, {}
+        before, current = self._known, {}
         for name, about in self.folder.entries(".json"):  # no lock is held while files are read
             stamp = (about.st_mtime_ns, about.st_size, about.st_ino)
             held = before.get(name)
             if held is None or held[0] != stamp:
                 held = stamp, self._read(name, about)
-            known[name] = held
+            current[name] = held
             seen[held[1].foreign] += 1
             if seen[held[1].foreign] <= (MOST_FOREIGN if held[1].foreign else MOST_RUNS):
                 entries.append(held[1])
         with self._lock:
             for name, held in self._known.items():  # a file may have been marked meanwhile
-                if held is not before.get(name) and name in known and known[name][0] == held[0]:
-                    known[name] = held
-            self._known = known
+                if held is not before.get(name) and name in current and current[name][0] == held[0]:
+                    current[name] = held
+            self._known = current
         return entries
 
     def name_of(self, run: str) -> str | None:

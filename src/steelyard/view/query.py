@@ -64,20 +64,20 @@ def parse_query(text: str) -> tuple[Query, bool]:
         return Query(), False
     pairs = [(name, value) for name, value in pairs if len(value) <= _LONGEST and value.isprintable()]
     last = {name: value.strip() for name, value in pairs if name in _TEXTS}
-    given = {name: value for name, value in last.items() if value}
+    fields = {name: value for name, value in last.items() if value}
     for name in ("since", "until"):
-        if not _is_day(given.get(name, "2000-01-01")):
-            del given[name]
-    if given.get("sort", "name").removeprefix("-").partition(":")[0] not in (*SORTS, "metric", "tag"):
-        del given["sort"]
-    if given.get("group", "task").partition(":")[0] not in (*GROUPS, "tag"):
-        del given["group"]
-    if given.get("over") not in ("time", "runs"):
-        given.pop("over", None)
+        if not _is_day(fields.get(name, "2000-01-01")):
+            del fields[name]
+    if fields.get("sort", "name").removeprefix("-").partition(":")[0] not in (*SORTS, "metric", "tag"):
+        del fields["sort"]
+    if fields.get("group", "task").partition(":")[0] not in (*GROUPS, "tag"):
+        del fields["group"]
+    if fields.get("over") not in ("time", "runs"):
+        fields.pop("over", None)
     tags = tuple(dict.fromkeys(value.strip() for name, value in pairs if name == "tag" and "=" in value))
     runs = tuple(dict.fromkeys(value for name, value in pairs if name == "run" and _ID.fullmatch(value)))
     pages = [value for name, value in pairs if name == "at" and re.fullmatch(r"[0-9]{1,6}", value)]
-    query = Query(**given, tags=tags[:_MOST_TAGS], runs=runs[:MOST_PICKED], at=int(pages[-1]) if pages else 0)
+    query = Query(**fields, tags=tags[:_MOST_TAGS], runs=runs[:MOST_PICKED], at=int(pages[-1]) if pages else 0)
     return query, all(name in (*_TEXTS, "tag", "run", "at") for name, _ in pairs)
 
 
@@ -86,7 +86,7 @@ def matching(entries: Iterable[Entry], query: Query) -> list[Entry]:
     words = query.q.casefold().split()
     low, high = _day(query.since), _day(query.until, end=True)
     wanted = [tuple(tag.split("=", 1)) for tag in query.tags]
-    kept = [
+    matches = [
         entry
         for entry in entries
         if (not query.task or entry.task == query.task)
@@ -100,12 +100,12 @@ def matching(entries: Iterable[Entry], query: Query) -> list[Entry]:
     ]
     down = query.sort.startswith("-")
     by = query.sort.removeprefix("-")
-    kept.sort(key=lambda entry: entry.name)
-    kept.sort(key=lambda entry: _rank(entry, by, query.metric), reverse=down)
-    kept.sort(key=lambda entry: _lacks(entry, by, query.metric))
+    matches.sort(key=lambda entry: entry.name)
+    matches.sort(key=lambda entry: _rank(entry, by, query.metric), reverse=down)
+    matches.sort(key=lambda entry: _lacks(entry, by, query.metric))
     if query.group:
-        kept.sort(key=lambda entry: (group_of(entry, query.group) == "", natural(group_of(entry, query.group))))
-    return kept
+        matches.sort(key=lambda entry: (group_of(entry, query.group) == "", natural(group_of(entry, query.group))))
+    return matches
 
 
 def group_of(entry: Entry, group: str) -> str:

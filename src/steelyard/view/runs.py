@@ -97,8 +97,8 @@ class RereadRun:
 
     def alone(self, unit: int) -> dict[str, float]:
         """Every metric for one unit."""
-        one = self.state.take(np.array([unit])).totals(UNITS)
-        return {spec: float(one.of(self._metric(spec))[0]) for spec in self.specs}
+        totals = self.state.take(np.array([unit])).totals(UNITS)
+        return {spec: float(totals.of(self._metric(spec))[0]) for spec in self.specs}
 
     def _metric(self, spec: str) -> Metric:
         return catalogue.parse(spec, self.report.task)
@@ -231,7 +231,7 @@ class Runs:
         return self.once(("comparison", a.id, a.changed, b.id, b.changed), lambda: self._compare(a, b, first, second))
 
     def _compare(self, a: StoredRun, b: StoredRun, first: Report, second: Report) -> Comparison:
-        one, other = self.data(a)[0], self.data(b)[0]
+        first_data, other = self.data(a)[0], self.data(b)[0]
         p, q = first.request, second.request
         truth, mine, theirs = first.sources.truth, first.sources.predictions, second.sources.predictions
         shared = [spec for spec in p.metrics or () if spec in (q.metrics or ())]
@@ -241,9 +241,9 @@ class Runs:
             and (p.missing, p.extra) == (q.missing, q.extra)
         )
         alike = alike and (p.columns, p.options) == (q.columns, q.options)
-        if one is None or other is None or not alike or not shared or truth.source == mine.source:
-            made = compare_results(first, second)
-            return replace(made, notes=(*edit_notes(((a.name, first), (b.name, second))), *made.notes))
+        if first_data is None or other is None or not alike or not shared or truth.source == mine.source:
+            comparison = compare_results(first, second)
+            return replace(comparison, notes=(*edit_notes(((a.name, first), (b.name, second))), *comparison.notes))
         base_a, base_b = (run.name.rpartition("/")[0] for run in (a, b))
         sources = (truth, base_a), (mine, base_a), (theirs, base_b)
         side, left, right = (str(self.folder.data(self.find(*source, first.task))) for source in sources)

@@ -139,10 +139,10 @@ def unit_scene(data: RereadRun, unit: int, step: int | None = None) -> Scene | N
     task = catalogue.find_task(data.report.task)
     if task.scene is None:
         return None
-    given = () if step is None else (step,)
+    steps = () if step is None else (step,)
     for metric in _metrics(data, task):
         try:
-            return task.scene(data.measured.pairs, unit, metric, *given)
+            return task.scene(data.measured.pairs, unit, metric, *steps)
         except InputError:  # this one makes no pairs
             continue
     return None

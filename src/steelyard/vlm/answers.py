@@ -144,12 +144,12 @@ def _without_closed(text: str) -> str:
             behind[tag[2].lower()] = tag
         elif tag[2].lower() in behind:
             ends[tag.start()] = behind[tag[2].lower()]
-    kept, place = [], 0
+    pieces, place = [], 0
     for tag in tags:
         if tag.start() >= place and tag.start() in ends:
-            kept.append(text[place : tag.start()])
+            pieces.append(text[place : tag.start()])
             place = ends[tag.start()].end()
-    return "".join([*kept, text[place:]])
+    return "".join([*pieces, text[place:]])
 
 
 _WRAPPED = re.compile(

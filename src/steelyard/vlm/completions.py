@@ -101,8 +101,8 @@ def error_detail(body: bytes, scrub: Scrub) -> str:
     try:
         data = json.loads(text)
         error = data.get("error", data) if isinstance(data, dict) else text
-        said = error.get("message") if isinstance(error, dict) else error
-        text = said if isinstance(said, str) and said else text
+        message = error.get("message") if isinstance(error, dict) else error
+        text = message if isinstance(message, str) and message else text
     except (ValueError, RecursionError):
         pass
     text = visible(" ".join(scrub(_whole(text)).split()))

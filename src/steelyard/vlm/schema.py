@@ -76,23 +76,23 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def schema_of(given: Any, path: str = "schema") -> dict[str, Any]:
+def schema_of(source: Any, path: str = "schema") -> dict[str, Any]:
     """A schema as a file of questions holds it, where YAML knows texts alone; ValueError says what is wrong with it."""
-    if not isinstance(given, dict):
+    if not isinstance(source, dict):
         raise ValueError(f"{path} is not an object")
     if path.count("/") > DEEPEST:
         raise ValueError("the schema is nested too deep")
-    types = given.get("type", [])
+    types = source.get("type", [])
     types = [types] if isinstance(types, str) else types
     if not isinstance(types, list) or not all(isinstance(one, str) and one in TYPES for one in types):
-        raise ValueError(f"{path} has the type '{str(given.get('type'))[:40]}'; known: {', '.join(TYPES)}")
-    made: dict[str, Any] = {}
-    for word, value in given.items():
+        raise ValueError(f"{path} has the type '{str(source.get('type'))[:40]}'; known: {', '.join(TYPES)}")
+    schema: dict[str, Any] = {}
+    for word, value in source.items():
         if word not in KEYWORDS:
             raise ValueError(f"{path} says '{str(word)[:40]}', which is not read; known: {', '.join(KEYWORDS)}")
         if word not in _SILENT:
-            made[word] = _keyword(word, value, types, path)
-    return made
+            schema[word] = _keyword(word, value, types, path)
+    return schema
 
 
 def _keyword(word: str, value: Any, types: list[str], path: str) -> Any:
@@ -167,10 +167,10 @@ def _of_object(value: Mapping[str, Any], schema: Mapping[str, Any], path: str) -
     missing = next((name for name in schema.get("required", ()) if name not in value), None)
     if missing is not None:
         return f"{path}.{missing}"
-    known = schema.get("properties", {})
+    properties = schema.get("properties", {})
     for name, inner in value.items():
-        if name in known:
-            where = violation(inner, known[name], f"{path}.{name}")
+        if name in properties:
+            where = violation(inner, properties[name], f"{path}.{name}")
             if where:
                 return where
         elif schema.get("additionalProperties", True) is False:

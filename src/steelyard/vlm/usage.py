@@ -46,11 +46,11 @@ def tokens_of(usage: Mapping[str, int] | None) -> Tokens:
         )
     if "promptTokenCount" in counts:
         thoughts = counts.get("thoughtsTokenCount", 0)
-        said = total("candidatesTokenCount", "thoughtsTokenCount")
+        candidates = total("candidatesTokenCount", "thoughtsTokenCount")
         return Tokens(
             total("promptTokenCount"),
             counts.get("cachedContentTokenCount", 0),
-            thoughts if said is None and thoughts else said,
+            thoughts if candidates is None and thoughts else candidates,
             thoughts,
         )
     return Tokens(
@@ -68,7 +68,7 @@ def read_usage(data: Any, scrub: Callable[[str], str]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for name, value in data.items():
         inner = value if isinstance(value, dict) else {}
-        for path, one in ((name, value), *((f"{name}.{key}", held) for key, held in inner.items())):
-            if type(one) is int and 0 <= one < 2**63 and len(counts) < _MOST_COUNTS:
-                counts[visible(scrub(path))[:LONGEST_NAME]] = one
+        for path, count in ((name, value), *((f"{name}.{key}", held) for key, held in inner.items())):
+            if type(count) is int and 0 <= count < 2**63 and len(counts) < _MOST_COUNTS:
+                counts[visible(scrub(path))[:LONGEST_NAME]] = count
     return counts

@@ -32,8 +32,8 @@ class CellRows:
         if a not in self.hits:
             self.hits[a] = cells.hits(a)
         if (k, most) not in self.order:
-            kept = np.flatnonzero(cells.rank[rows] < most)
-            self.order[k, most] = kept[np.argsort(-cells.score[rows][kept], kind="stable")]
+            within_cap = np.flatnonzero(cells.rank[rows] < most)
+            self.order[k, most] = within_cap[np.argsort(-cells.score[rows][within_cap], kind="stable")]
         hit, ignored = self.hits[a]
         return cells.score[rows], self.order[k, most], hit[:, rows], ignored[:, rows], positives
 

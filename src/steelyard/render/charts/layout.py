@@ -21,14 +21,14 @@ def text_width(text: str, size: float = LABEL) -> float:
 def fitting(names: Sequence[str], room: float, size: float = LABEL) -> list[str]:
     """Names that fit the room, cut in the middle; different ones stay different."""
     taken: dict[str, str] = {}
-    made = []
+    shortened = []
     for name in names:
         short, place = _both(name, room, size), 2
         while taken.setdefault(short, name) != name:
             mark = f" ({place})"
             short, place = _cut(name, room - text_width(mark, size), size) + mark, place + 1
-        made.append(short)
-    return made
+        shortened.append(short)
+    return shortened
 
 
 def _both(text: str, room: float, size: float) -> str:

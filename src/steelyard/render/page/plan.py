@@ -40,17 +40,17 @@ def plan_figures(plan: StudyPlan) -> list[Figure]:
     return [_curve(plan, i, one) for i, one in enumerate(plan.metrics) if len({n for n, _, _ in one.curve}) > 1]
 
 
-def _curve(plan: StudyPlan, place: int, one: MetricPlan) -> Figure:
-    ordered = sorted(set(one.curve))
+def _curve(plan: StudyPlan, place: int, metric: MetricPlan) -> Figure:
+    ordered = sorted(set(metric.curve))
     units = np.geomspace(ordered[0][0], ordered[-1][0], POINTS)
     # Both fall with the square root of the number of units, or nearly so: the logarithms are joined by lines.
-    known = np.log([n for n, _, _ in ordered])
-    shown, careful = (np.exp(np.interp(np.log(units), known, np.log([row[k] for row in ordered]))) for k in (1, 2))
-    measure = f", {one.measured_in}" if one.measured_in else ""
-    wanted = "".join(f" {line}" for line in needs(replace(plan, metrics=(one,))))
+    log_sizes = np.log([n for n, _, _ in ordered])
+    shown, careful = (np.exp(np.interp(np.log(units), log_sizes, np.log([row[k] for row in ordered]))) for k in (1, 2))
+    measure = f", {metric.measured_in}" if metric.measured_in else ""
+    wanted = "".join(f" {line}" for line in needs(replace(plan, metrics=(metric,))))
     names, numbers = tuple(f"{n:,}" for n, _, _ in ordered), np.array([ends for _, *ends in ordered])
     axis = "width" if plan.quantity == "width" else "difference"
-    title = f"{one.spec}: {'width of the interval' if plan.quantity == 'width' else 'minimum detectable difference'}"
+    title = f"{metric.spec}: {'width of the interval' if plan.quantity == 'width' else 'minimum detectable difference'}"
     return Figure(
         f"plan_{place + 1}",
         "curves",
@@ -74,9 +74,9 @@ def _sizes(plan: StudyPlan) -> str:
     )
 
 
-def _size(one: MetricPlan, units: int, plain: float, careful: float) -> Cell:
-    low, high = (size_text(math.sqrt(factor) * plain) for factor in one.spread)
-    ends = "" if math.isnan(one.spread[0]) else f"<br><small>{escape(f'{low}–{high}')}</small>"
+def _size(metric: MetricPlan, units: int, plain: float, careful: float) -> Cell:
+    low, high = (size_text(math.sqrt(factor) * plain) for factor in metric.spread)
+    ends = "" if math.isnan(metric.spread[0]) else f"<br><small>{escape(f'{low}–{high}')}</small>"
     return Cell(f"{escape(size_text(plain))}<br><small>{escape(size_text(careful))}</small>{ends}", plain)
 
 
@@ -94,14 +94,17 @@ def _capital(text: str) -> str:
 def _targets(plan: StudyPlan) -> str:
     header = ["metric", "wanted", "from this pilot", "plan for", "10–90 % of pilots"]
     rows = []
-    for one in plan.metrics:
-        wishes = ((one.target, one.needed, "difference of"), (one.width, one.needed_for_width, "interval width"))
+    for metric in plan.metrics:
+        wishes = (
+            (metric.target, metric.needed, "difference of"),
+            (metric.width, metric.needed_for_width, "interval width"),
+        )
         for size, planned, what in wishes:
             if size is not None and planned is not None:
                 rows.append(
                     [
-                        head_cell(one.spec),
-                        number_cell(size, f"{what} {size:g} {one.measured_in}".strip()),
+                        head_cell(metric.spec),
+                        number_cell(size, f"{what} {size:g} {metric.measured_in}".strip()),
                         number_cell(planned.units, number_text(planned.units)),
                         number_cell(planned.cautious, number_text(planned.cautious)),
                         number_cell(
@@ -110,8 +113,8 @@ def _targets(plan: StudyPlan) -> str:
                         ),
                     ]
                 )
-    said = bullets(needs(plan)) if plan.slice else ""
-    return (table("Units that are needed", header, rows) if rows else "") + said
+    remarks = bullets(needs(plan)) if plan.slice else ""
+    return (table("Units that are needed", header, rows) if rows else "") + remarks
 
 
 def _range(planned: Planned) -> str:

@@ -144,17 +144,17 @@ class Vqa(MeanScore):
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
         more, few = (int(one) for one in totals[VqaRemarks()][0])
-        said = list(super().notes(totals))
+        remarks = list(super().notes(totals))
         if self.process == "official" and more:
-            said.append(
+            remarks.append(
                 f"{more:,} questions score more where texts are always processed: vqa(process=always), as harnesses do."
             )
         if self.rule == "official" and few:
-            said.append(
+            remarks.append(
                 f"{few:,} questions have at most 3 accepted answers, of which VQA accuracy cannot reach 1; "
                 "rule=simple does with 3."
             )
-        return tuple(said)
+        return tuple(remarks)
 
 
 @frozen
@@ -220,8 +220,8 @@ class Relaxed(Share):
 
     @property
     def label(self) -> str:
-        said = f"Relaxed accuracy ({100 * self.tolerance:g} %{', lenient' if self.lenient else ''})"
-        return said if self.of == "all" else f"{said}, of what is answered"
+        title = f"Relaxed accuracy ({100 * self.tolerance:g} %{', lenient' if self.lenient else ''})"
+        return title if self.of == "all" else f"{title}, of what is answered"
 
     def scored(self) -> Sum:
         return RelaxedSum(float(self.tolerance), self.years, self.lenient)

@@ -33,8 +33,8 @@ class ChoiceCounts(QuestionSum):
     extract: Extract = "stated"
 
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
-        made = chosen(pairs, cache, self.extract)
-        return np.stack([made.right, made.guess, made.asked, made.named], axis=1)
+        choices = chosen(pairs, cache, self.extract)
+        return np.stack([choices.right, choices.guess, choices.asked, choices.named], axis=1)
 
 
 @frozen
@@ -46,10 +46,10 @@ class AllChosen(Sum):
     extract: Extract = "stated"
 
     def measure(self, pairs: AnswerPairs, cache: SharedCache) -> SumBlock:
-        made, units = chosen(pairs, cache, self.extract), len(pairs.units)
-        asked = np.bincount(pairs.owner, weights=made.asked, minlength=units)
-        right = np.bincount(pairs.owner, weights=made.right, minlength=units)
-        logs = np.log(made.guess, out=np.zeros(len(made.guess)), where=made.asked)
+        choices, units = chosen(pairs, cache, self.extract), len(pairs.units)
+        asked = np.bincount(pairs.owner, weights=choices.asked, minlength=units)
+        right = np.bincount(pairs.owner, weights=choices.right, minlength=units)
+        logs = np.log(choices.guess, out=np.zeros(len(choices.guess)), where=choices.asked)
         guess = np.exp(np.bincount(pairs.owner, weights=logs, minlength=units))
         some = asked > 0
         return SumBlock(np.stack([some & (right == asked), some, np.where(some, guess, 0.0)], axis=1))
@@ -67,8 +67,8 @@ class YesNoCounts(QuestionSum):
 
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
         texts = said(pairs, cache)
-        true, given = truth_of_yes_no(texts), texts.each(YES_NO[self.reader])
-        says = np.array([{"yes": 1, "no": 0}.get(one, -1) for one in given], dtype=np.int64)[texts.reply]
+        true, replies = truth_of_yes_no(texts), texts.each(YES_NO[self.reader])
+        says = np.array([{"yes": 1, "no": 0}.get(one, -1) for one in replies], dtype=np.int64)[texts.reply]
         if self.reader != "pope":  # whose script has no other
             says = np.where(texts.answered, says, -1)
         cells = [(1, 1), (0, 1), (0, 0), (1, 0), (1, -1), (0, -1)]
@@ -126,10 +126,10 @@ class Choice(_OfChoices):
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
         _, guess, asked, named = (float(one) for one in totals[self.statistic][0])
-        said = self._chance(guess, asked)
+        remarks = self._chance(guess, asked)
         if named < asked:
-            said += (f"{asked - named:,.0f} of {asked:,.0f} replies name no option, and are wrong.",)
-        return said
+            remarks += (f"{asked - named:,.0f} of {asked:,.0f} replies name no option, and are wrong.",)
+        return remarks
 
 
 @frozen

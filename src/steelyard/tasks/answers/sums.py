@@ -94,8 +94,8 @@ def vqa_scores(pairs: AnswerPairs, cache: SharedCache, process: str, rule: str) 
 
 def _plain_codes(pairs: AnswerPairs, cache: SharedCache, texts: Said) -> Array:
     place: dict[str, int] = {}
-    made = (place.setdefault(alike.plain(text), len(place)) for text in texts.distinct)
-    return cache.once("plain", lambda: np.fromiter(made, np.int64, len(texts.distinct)))
+    plain_codes = (place.setdefault(alike.plain(text), len(place)) for text in texts.distinct)
+    return cache.once("plain", lambda: np.fromiter(plain_codes, np.int64, len(texts.distinct)))
 
 
 @frozen

@@ -52,20 +52,20 @@ class _Transcript(Metric):
         """Empty true texts, separators that are none, characters in two forms."""
         empty = int(totals[self.edits][0, 4])
         tabbed, forms = (int(one) for one in totals[TextRemarks()][0])
-        said = []
+        remarks = []
         if empty:
-            said.append(
+            remarks.append(
                 f"{empty:,} true texts are empty: what is inserted there adds to the errors, and nothing to the length."
             )
         if tabbed and self.by == "words" and self.edits.space == "blank":
-            said.append(
+            remarks.append(
                 f"{tabbed:,} questions have a tab or line end inside a text, which separates no words; space=any does."
             )
         if forms and self.unicode == "as_is":
-            said.append(
+            remarks.append(
                 f"{forms:,} questions have characters in more than one form of Unicode; unicode=nfc joins them."
             )
-        return tuple(said)
+        return tuple(remarks)
 
 
 @frozen
@@ -95,9 +95,9 @@ class _Rate(_Transcript):
 
     def reduce(self, totals: TotalsView) -> Floats:
         """Edits over the length of the true texts."""
-        kept, substituted, deleted, inserted = self.counts(totals)
+        correct, substituted, deleted, inserted = self.counts(totals)
         edits = {"all": substituted + deleted + inserted, "s": substituted, "d": deleted, "i": inserted}
-        return ratio(edits[self.part], kept + substituted + deleted)
+        return ratio(edits[self.part], correct + substituted + deleted)
 
 
 _PART = r"""{title}: the part of the {unit} error rate that is {unit}s {done}.
@@ -201,10 +201,10 @@ class MatchErrorRate(_Words):
         return ratio(substituted + deleted + inserted, kept + substituted + deleted + inserted)
 
 
-def _preserved(kept: Floats, true: Floats, said: Floats) -> Floats:
+def _preserved(correct: Floats, true: Floats, predicted: Floats) -> Floats:
     """Share of the true words that are kept, times that of the said ones; 0 where one side has no word, as in jiwer."""
-    both: Floats = ratio(kept, true) * ratio(kept, said)
-    return np.where(np.isnan(both) & (true + said > 0), 0.0, both)
+    both: Floats = ratio(correct, true) * ratio(correct, predicted)
+    return np.where(np.isnan(both) & (true + predicted > 0), 0.0, both)
 
 
 @frozen

@@ -164,9 +164,9 @@ def outcomes_of(
     return {name: float((scores * weight).sum() / total) if total else float("nan") for name, scores in made.items()}
 
 
-def _codes(made: list[Any]) -> Array:
+def _codes(values: list[Any]) -> Array:
     place: dict[Any, int] = {}
-    return np.array([place.setdefault(one, len(place)) for one in made], dtype=np.int64)
+    return np.array([place.setdefault(one, len(place)) for one in values], dtype=np.int64)
 
 
 def _vqa(texts: Said, conventions: AnswerConventions) -> Array:
@@ -284,31 +284,31 @@ BINS = 20
 
 def tables(pairs: AnswerPairs, state: State) -> Mapping[str, Callable[[], Table]]:
     """What the data allow."""
-    made: dict[str, Callable[[], Table]] = {}
+    makers: dict[str, Callable[[], Table]] = {}
     if "answers" not in state.facts.holds or not len(pairs.owner):
-        return made
+        return makers
     if "yes or no" in state.facts.holds:
-        made["yes_no"] = lambda: yes_no(pairs)
+        makers["yes_no"] = lambda: yes_no(pairs)
     else:
-        made["confusions"] = lambda: confusions(pairs)
-    return made
+        makers["confusions"] = lambda: confusions(pairs)
+    return makers
 
 
 def figures(pairs: AnswerPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """What the data allow."""
-    held, made = state.facts.holds, dict[str, Callable[[], Figure]]()
+    held, makers = state.facts.holds, dict[str, Callable[[], Figure]]()
     if "answers" not in held or not len(pairs.owner):
-        return made
+        return makers
     if "yes or no" in held:
         return {"yes_no": lambda: yes_no_figure(pairs)}
-    true, given = numbers_of(pairs, SharedCache(), "whole")
-    known = np.isfinite(true) & np.isfinite(given)
-    if "numbers" in held and known.any():
-        made["agreement"] = lambda: agreement(true[known], given[known], "question", "as answered")
+    true, replied = numbers_of(pairs, SharedCache(), "whole")
+    finite = np.isfinite(true) & np.isfinite(replied)
+    if "numbers" in held and finite.any():
+        makers["agreement"] = lambda: agreement(true[finite], replied[finite], "question", "as answered")
     if "choices" not in held:
-        made["similarity"] = lambda: similarity_figure(pairs)
-        made["confusions"] = lambda: confusions_figure(pairs)
-    return made
+        makers["similarity"] = lambda: similarity_figure(pairs)
+        makers["confusions"] = lambda: confusions_figure(pairs)
+    return makers
 
 
 def yes_no(pairs: AnswerPairs) -> Table:
@@ -345,14 +345,14 @@ def _counted(pairs: AnswerPairs) -> list[tuple[str, int]]:
     some = pairs if len(pairs.owner) <= MOST_QUESTIONS else pairs.select(np.arange(len(pairs.owner)) < MOST_QUESTIONS)
     work, statistic = SharedCache(), EditSums("characters")
     texts = said(some, work, empty=True)
-    true, given = statistic.texts(some, work)
+    true, replied = statistic.texts(some, work)
     first = np.zeros(len(texts.accepted), dtype=bool)
     first[texts.begin[:-1]] = texts.answered  # of several accepted answers the first is aligned
     counts: Counter[tuple[str, str]] = Counter()
-    for row, _, i, j in edits.edit_steps(edits.characters(true), edits.characters(given)).tolist():
+    for row, _, i, j in edits.edit_steps(edits.characters(true), edits.characters(replied)).tolist():
         if first[row]:
             wanted = NOTHING if i < 0 else _name(true[row][i])
-            counts[wanted, NOTHING if j < 0 else _name(given[row][j])] += 1
+            counts[wanted, NOTHING if j < 0 else _name(replied[row][j])] += 1
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [(f"{wanted} as {read}", count) for (wanted, read), count in ranked[:MOST_CONFUSIONS]]
 

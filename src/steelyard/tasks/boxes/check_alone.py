@@ -16,16 +16,16 @@ FEW = 20  # boxes below which statistics say nothing
 SLACK = 2.0  # pixels by which a rounded box may reach over an edge
 
 
-def places(known: Array, column: Array) -> Array:
+def places(ids: Array, column: Array) -> Array:
     """Where each id stands among the known ones; -1 where it does not."""
-    if known.dtype.kind == "i" and column.dtype.kind == "i":
-        order = np.argsort(known, kind="stable")
-        at = np.searchsorted(known[order], column)
-        inside = np.minimum(at, len(known) - 1)
-        named = (known[order][inside] == column) if len(known) else np.zeros(len(column), dtype=bool)
-        return np.where(named, order[inside] if len(known) else 0, -1)
+    if ids.dtype.kind == "i" and column.dtype.kind == "i":
+        order = np.argsort(ids, kind="stable")
+        at = np.searchsorted(ids[order], column)
+        inside = np.minimum(at, len(ids) - 1)
+        named = (ids[order][inside] == column) if len(ids) else np.zeros(len(column), dtype=bool)
+        return np.where(named, order[inside] if len(ids) else 0, -1)
     place: dict[str, int] = {}
-    for i, value in enumerate(known.tolist()):
+    for i, value in enumerate(ids.tolist()):
         place.setdefault(str(value), i)
     return np.array([place.get(str(v), -1) for v in column.tolist()], dtype=np.int64)
 
@@ -50,8 +50,8 @@ def check_ids(side: CheckedSide) -> None:
             shown=side.naming(what, column),
         )  # fmt: skip
     if side.id is not None:
-        given = np.flatnonzero(side.id >= 0)
-        rows = given[_repeated(side.id[given])]
+        with_id = np.flatnonzero(side.id >= 0)
+        rows = with_id[_repeated(side.id[with_id])]
         side.report(
             "duplicate-box-id", "error", "Ids of annotations appear more than once: pycocotools keeps only the "
             "last of each.",
@@ -143,10 +143,10 @@ def _corners(side: CheckedSide, sizes: Array | None) -> bool:
     if len(side) < FEW or np.mean(beyond) < 0.999:
         return False
     if sizes is not None and np.isfinite(sizes).any():
-        known = np.isfinite(sizes).all(axis=1)
+        has_size = np.isfinite(sizes).all(axis=1)
         out = (x + w > sizes[:, 0] + SLACK) | (y + h > sizes[:, 1] + SLACK)
         fits = (w <= sizes[:, 0] + SLACK) & (h <= sizes[:, 1] + SLACK)
-        suspect = bool(known.any() and np.mean(out[known]) > 0.2 and np.mean(fits[known]) > 0.99)
+        suspect = bool(has_size.any() and np.mean(out[has_size]) > 0.2 and np.mean(fits[has_size]) > 0.99)
     else:
         spread = np.std(x) > 0 and np.std(y) > 0
         suspect = bool(spread and min(np.corrcoef(x, w)[0, 1], np.corrcoef(y, h)[0, 1]) > 0.3)

@@ -110,13 +110,13 @@ def draw_sample(
     return OverlapSample(truth, order[np.repeat(starts, many) + within], np.sort(rows))
 
 
-def extent(points: Array, kept: Array) -> Array:
+def extent(points: Array, labelled: Array) -> Array:
     """The box around the points that are kept; 0 where there is none."""
-    there = kept.any(axis=1)
+    there = labelled.any(axis=1)
     edges = []
     for axis in (0, 1):
         values = points[:, axis::3]
-        edges.append(np.where(there, np.where(kept, values, np.inf).min(axis=1, initial=np.inf), 0.0))
-        edges.append(np.where(there, np.where(kept, values, -np.inf).max(axis=1, initial=-np.inf), 0.0))
+        edges.append(np.where(there, np.where(labelled, values, np.inf).min(axis=1, initial=np.inf), 0.0))
+        edges.append(np.where(there, np.where(labelled, values, -np.inf).max(axis=1, initial=-np.inf), 0.0))
     left, right, top, bottom = edges
     return np.column_stack([left, top, right - left, bottom - top])

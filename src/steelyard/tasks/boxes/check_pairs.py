@@ -114,11 +114,11 @@ def check_join(truth: CheckedSide, side: CheckedSide) -> Array:
     images = _known(truth.images, truth.image)
     labels = _known(truth.labels, truth.label)
     image, label = places(images, side.image), places(labels, side.label)
-    for codes, column, known, what in (
+    for codes, column, truth_ids, what in (
         (image, side.image, images, "image"),
         (label, side.label, labels, "class"),
     ):
-        kinds = known.dtype.kind == "i", column.dtype.kind == "i"
+        kinds = truth_ids.dtype.kind == "i", column.dtype.kind == "i"
         mixed = "" if kinds[0] == kinds[1] or not len(column) else (
             f" Ids of the truth are {'numbers' if kinds[0] else 'texts'}, those of the predictions "
             f"{'numbers' if kinds[1] else 'texts'}."
@@ -315,7 +315,7 @@ def class_shift(truth: CheckedSide, side: CheckedSide, sample: OverlapSample, bo
     if len(hit) < FEW or truth.label.dtype.kind != "i" or side.label.dtype.kind != "i":
         return
     right = truth.label[sample.truths[hit]]
-    given = side.label[partner[hit]]
+    predicted = side.label[partner[hit]]
     ordered = np.sort(labels)
 
     def listed(first: int) -> Callable[[Array], Array]:
@@ -329,18 +329,18 @@ def class_shift(truth: CheckedSide, side: CheckedSide, sample: OverlapSample, bo
         "places in the sorted list of ids, from 0": listed(0),
         "places in the sorted list of ids, from 1": listed(1),
     }
-    plain = float(np.mean(given == right))
-    rates = {name: float(np.mean(other(given) == right)) for name, other in others.items()}
+    plain = float(np.mean(predicted == right))
+    rates = {name: float(np.mean(other(predicted) == right)) for name, other in others.items()}
     best = max(rates, key=lambda name: rates[name])
     if rates[best] >= 0.5 and rates[best] > plain + 0.3:
-        example = int(np.argmax(others[best](given) == right))
+        example = int(np.argmax(others[best](predicted) == right))
         side.report(
             "classes-shifted", "error",
             f"Of the predictions that lie on an object, {plain:.0%} have its class as the ids stand, and "
             f"{rates[best]:.0%} where "
             f"they are taken as {best}.", np.arange(len(side)), "Map the model's classes to the category ids of "
             "the truth.",
-            shown=lambda row: f"{side.place(int(partner[hit[example]]))}: class {given[example]} on an object "
+            shown=lambda row: f"{side.place(int(partner[hit[example]]))}: class {predicted[example]} on an object "
             f"of class {right[example]}"
             if row == 0 else "",
         )  # fmt: skip

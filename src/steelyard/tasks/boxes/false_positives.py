@@ -133,5 +133,5 @@ class FalsePositiveRateCandidate(WorkingPoint):
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """At each threshold: the unmatched kept, of all unmatched."""
-        kept, every = (by_threshold(totals[statistic])[:, 1] for statistic in self.counts)
-        return kept, every
+        confident, every = (by_threshold(totals[statistic])[:, 1] for statistic in self.counts)
+        return confident, every

@@ -42,9 +42,9 @@ class Located(Ranking):
         """The matches by class, with their overlaps."""
         return located(matches(pairs, cache, (self.tau,), (AREAS["all"],), MOST)[0])
 
-    def earlier(self, kept: Iterable[Statistic]) -> tuple[Statistic, str] | None:
+    def earlier(self, stored: Iterable[Statistic]) -> tuple[Statistic, str] | None:
         """Versions before 0.3 kept it with a cap."""
-        return with_cap(self, kept)
+        return with_cap(self, stored)
 
 
 def located(m: Matches) -> RankingBlock:
@@ -68,8 +68,8 @@ class LeastLrp(GroupCurve):
         """Of one class: LRP, localisation error, shares of false positives and of misses, for each row of weights."""
         walk = Walk.of(block, self.ranking.max_dets)
         off = np.where(walk.hit, 1.0 - block.events.columns["overlap"][walk.rows], 0.0)
-        made = [self._least(walk, off, w, objects) for w, _, objects in walk.steps(weights)]
-        return (np.concatenate([np.zeros((0, 4)), *made]),)
+        values = [self._least(walk, off, w, objects) for w, _, objects in walk.steps(weights)]
+        return (np.concatenate([np.zeros((0, 4)), *values]),)
 
     def _least(self, walk: Walk, off: Floats, w: Floats, objects: Floats) -> Floats:
         columns = (walk.hit, ~walk.hit, off)

@@ -48,8 +48,8 @@ class PointSearch(GroupCurve):
         """Of detections as one ranking: the best and its score, for each row of weights."""
         walk = Walk.of(block, self.max_dets, self.at)
         score = block.events.columns["score"][walk.rows][walk.ends]
-        made = [self._best(walk, score, w, objects) for w, _, objects in walk.steps(weights)]
-        return (np.concatenate([np.zeros((0, 2)), *made]),)
+        values = [self._best(walk, score, w, objects) for w, _, objects in walk.steps(weights)]
+        return (np.concatenate([np.zeros((0, 2)), *values]),)
 
     def _best(self, walk: Walk, score: Floats, w: Floats, objects: Floats) -> Floats:
         if not len(score):

@@ -183,8 +183,8 @@ def yaw_offset(data: CheckData) -> Problem | None:
     seen = headings(data)
     if seen is None:
         return None
-    true, given, theirs = seen
-    off = wrapped(given - true)
+    true, predicted, theirs = seen
+    off = wrapped(predicted - true)
     for turn, name in ((np.pi / 2, "a quarter turn"), (-np.pi / 2, "minus a quarter turn"), (np.pi, "half a turn")):
         hit = np.abs(wrapped(off - turn)) < TURN
         if hit.mean() > 0.6:
@@ -204,8 +204,8 @@ def yaw_turn(data: CheckData) -> Problem | None:
     seen = headings(data)
     if seen is None:
         return None
-    true, given, theirs = seen
-    plain, other = (np.abs(wrapped(one)) < TURN for one in (given - true, given + true))
+    true, predicted, theirs = seen
+    plain, other = (np.abs(wrapped(one)) < TURN for one in (predicted - true, predicted + true))
     if plain.mean() > 0.4 or other.mean() < 0.6:
         return None
     return Problem(
@@ -233,10 +233,10 @@ def lwh_order(data: CheckData) -> Problem | None:
     mine, theirs = pairs_of(data, *boxes)
     if len(mine) < FEW:
         return None
-    true, given = np.log(boxes[0][mine][:, 3:6]), np.log(boxes[1][theirs])
+    true, predicted = np.log(boxes[0][mine][:, 3:6]), np.log(boxes[1][theirs])
 
     def error(order: tuple[int, ...]) -> float:
-        return middle(np.abs(given[:, order] - true).max(axis=1))
+        return middle(np.abs(predicted[:, order] - true).max(axis=1))
 
     plain = error((LENGTH, WIDTH, HEIGHT))
     best = min((error(order), name) for name, order in ORDERS)
@@ -283,9 +283,9 @@ def copies_of_truth(data: CheckData) -> Problem | None:
     boxes = raw(data)
     if boxes is None:
         return None
-    known = set(map(tuple, boxes[0][: MOST if not data.quick else QUICKLY].tolist()))
+    true_boxes = set(map(tuple, boxes[0][: MOST if not data.quick else QUICKLY].tolist()))
     sample = boxes[1][:QUICKLY].tolist()
-    same = np.array([tuple(row) in known for row in sample])
+    same = np.array([tuple(row) in true_boxes for row in sample])
     if same.mean() < 0.5:
         return None
     return Problem(

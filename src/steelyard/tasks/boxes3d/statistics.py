@@ -134,33 +134,35 @@ class KittiAreas(RankingReader):
         """Not a number where a class has no truth that counts."""
         result = np.full((weights.rows, block.groups, 4), np.nan)
         for group in range(block.groups):
-            one = block.one(group)
-            truths = truths_of(one, weights.units)
+            single = block.one(group)
+            truths = truths_of(single, weights.units)
             result[:, group] = _by_rows(
-                weights, one, tuple(EVENT), truths, _native.kitti_areas, _native.kitti_areas_by_unit, ()
+                weights, single, tuple(EVENT), truths, _native.kitti_areas, _native.kitti_areas_by_unit, ()
             )
         return result
 
 
-def truths_of(one: RankingBlock, units: int) -> Floats:
+def truths_of(block: RankingBlock, units: int) -> Floats:
     """How many truths of a group count in each unit."""
-    return np.bincount(one.positives.unit, weights=one.positives.columns["count"], minlength=units).astype(np.float64)
+    return np.bincount(block.positives.unit, weights=block.positives.columns["count"], minlength=units).astype(
+        np.float64
+    )
 
 
 def kitti_curve(block: RankingBlock, group: int, weights: Array) -> tuple[int, Array]:
     """How many of the 41 places are reached, and score, precision and similarity there."""
-    one = block.one(group)
-    e = one.events
+    single = block.one(group)
+    e = single.events
     return _native.kitti_curve(
-        weights, truths_of(one, len(weights)), e.columns["score"], e.unit, *(e.columns[n] for n in list(EVENT)[1:])
+        weights, truths_of(single, len(weights)), e.columns["score"], e.unit, *(e.columns[n] for n in list(EVENT)[1:])
     )
 
 
 def _by_rows(
-    weights: Weights, one: RankingBlock, names: tuple[str, ...], truths: Floats, every: Any, alone: Any, settings: Any
+    weights: Weights, block: RankingBlock, names: tuple[str, ...], truths: Floats, every: Any, alone: Any, settings: Any
 ) -> Floats:
     """What a kernel makes of each row of weights; single units by their own events."""
-    e = one.events
+    e = block.events
     columns = [e.columns[name] for name in names]
     if weights.role is Role.UNITS and weights.rows == weights.units:
         order = np.argsort(e.unit, kind="stable")
@@ -254,38 +256,38 @@ class CentreScores(RankingReader):
         """Not a number where a class has no truth."""
         result = np.full((weights.rows, block.groups, len(DISTANCES) + len(ERRORS)), np.nan)
         for group in range(block.groups):
-            one = later_first(block.one(group))
+            single = later_first(block.one(group))
             result[:, group] = _by_rows(
-                weights, one, ("score", "bits", "errors"), truths_of(one, weights.units), _native.centre_scores,
+                weights, single, ("score", "bits", "errors"), truths_of(single, weights.units), _native.centre_scores,
                 _native.centre_scores_by_unit, (len(DISTANCES), ERROR_AT),
             )  # fmt: skip
         return result
 
 
-def later_first(one: RankingBlock) -> RankingBlock:
+def later_first(block: RankingBlock) -> RankingBlock:
     """The events of one group, those of equal score in the opposite order: as nuScenes asks them."""
-    score = one.events.columns["score"]
+    score = block.events.columns["score"]
     if not len(score) or (score[1:] != score[:-1]).all():
-        return one
+        return block
     heads = np.flatnonzero(np.append(True, score[1:] != score[:-1]))
     ends = np.append(heads[1:], len(score))
     run = np.repeat(np.arange(len(heads)), ends - heads)
     order = heads[run] + ends[run] - 1 - np.arange(len(score))
-    events = one.events
+    events = block.events
     return RankingBlock(
         "",
         Grouped(events.begin, events.unit[order], {name: column[order] for name, column in events.columns.items()}),
-        one.positives,
+        block.positives,
     )
 
 
 def centre_curves(block: RankingBlock, group: int, weights: Array) -> Array:
     """Precision at 101 recalls for each distance, then confidence and the errors there."""
-    one = later_first(block.one(group))
-    c = one.events.columns
+    single = later_first(block.one(group))
+    c = single.events.columns
     return _native.centre_curves(
-        weights, truths_of(one, len(weights)), c["score"], one.events.unit, c["bits"], c["errors"], len(DISTANCES),
-        ERROR_AT,
+        weights, truths_of(single, len(weights)), c["score"], single.events.unit, c["bits"], c["errors"],
+        len(DISTANCES), ERROR_AT,
     )  # fmt: skip
 
 
@@ -298,8 +300,8 @@ class DroppedSum(Sum):
 
     def measure(self, pairs: SolidPairs, cache: SharedCache) -> SumBlock:
         """Too far, without a point and in a rack, of truths; too far and in a rack, of predictions."""
-        given = dict(pairs.dropped)
-        columns = [given.get(name, np.zeros(len(pairs.units))) for name in DROPPED_WORDS]
+        dropped = dict(pairs.dropped)
+        columns = [dropped.get(name, np.zeros(len(pairs.units))) for name in DROPPED_WORDS]
         return SumBlock(np.stack(columns, axis=1))
 
 

@@ -20,8 +20,8 @@ BROKEN = re.compile("�|Ã[\x80-\xbf¡-¿©¨ª]|â€")
 def _texts(data: CheckData) -> tuple[list[str], list[list[set[str]]], list[list[str]]] | None:
     """Candidates, and their references as sets of words and as texts, of images in the order of the candidates."""
     if "texts" in data.read:
-        kept: tuple[list[str], list[list[set[str]]], list[list[str]]] | None = data.read["texts"]
-        return kept
+        read_texts: tuple[list[str], list[list[set[str]]], list[list[str]]] | None = data.read["texts"]
+        return read_texts
     data.read["texts"] = None
     pairs = data.pairs
     if pairs is None or "caption" not in pairs.truth or "caption" not in pairs.prediction:

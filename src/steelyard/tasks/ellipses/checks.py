@@ -102,12 +102,17 @@ def radians(data: CheckData) -> Problem | None:
     near = nearest(data)
     if near is None:
         return None
-    said = data.options
+    options = data.options
     for side, records, rows, other in (
         ("prediction", data.prediction, near.row, near.truth[:, 2]),
         ("truth", data.truth, near.truth_row, near.predicted[:, 2]),
     ):
-        if records is None or "theta" not in records or said.of("angle", side) == "radians" or said.of("y_up", side):
+        if (
+            records is None
+            or "theta" not in records
+            or options.of("angle", side) == "radians"
+            or options.of("y_up", side)
+        ):
             continue
         theta, swapped = records["theta"][rows], records["a"][rows] < records["b"][rows]
         small = np.abs(theta) <= 2 * np.pi
@@ -141,17 +146,17 @@ def looks_like_radians(data: CheckData) -> Problem | None:
     theta = data.truth.columns.get("theta")
     if theta is None or (data.options is not None and data.options.of("angle", "truth") == "radians"):
         return None
-    given = theta[~np.isnan(theta)]
-    if len(given) < 30 or (given == np.round(given)).all():
+    angles = theta[~np.isnan(theta)]
+    if len(angles) < 30 or (angles == np.round(angles)).all():
         return None
     for low, high in ((0, np.pi), (-np.pi / 2, np.pi / 2), (-np.pi, np.pi), (0, 2 * np.pi)):
-        inside = (given >= low - 1e-6) & (given <= high + 1e-6)
+        inside = (angles >= low - 1e-6) & (angles <= high + 1e-6)
         if not inside.all():
             continue
-        spread = np.abs(np.sort((given - low) / (high - low)) - (np.arange(len(given)) + 0.5) / len(given)).max()
+        spread = np.abs(np.sort((angles - low) / (high - low)) - (np.arange(len(angles)) + 0.5) / len(angles)).max()
         if spread < 0.2:
             return Problem(
-                f"All {len(given)} angles lie evenly between {low:.3g} and {high:.3g}.", len(given), len(given),
+                f"All {len(angles)} angles lie evenly between {low:.3g} and {high:.3g}.", len(angles), len(angles),
                 some_rows(data.truth, np.flatnonzero(~np.isnan(theta)), "theta"),
             )  # fmt: skip
     return None

@@ -150,13 +150,13 @@ class _PairValues(_OfPairs):
         matched, units = self.matches(pairs, cache), len(pairs.units)
         values = self.values(matched)
         near = np.full(len(values), True) if self.within is None else matched.distance <= self.within
-        known = near & ~np.isnan(values)
+        counted = near & ~np.isnan(values)
         return SumBlock(
             np.column_stack(
                 [
-                    np.bincount(matched.owner[known], weights=values[known], minlength=units),
-                    np.bincount(matched.owner[known], minlength=units),
-                    np.bincount(matched.owner[near & ~known], minlength=units),
+                    np.bincount(matched.owner[counted], weights=values[counted], minlength=units),
+                    np.bincount(matched.owner[counted], minlength=units),
+                    np.bincount(matched.owner[near & ~counted], minlength=units),
                 ]
             )
         )

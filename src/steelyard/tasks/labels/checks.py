@@ -28,8 +28,8 @@ def _labels(data: CheckData) -> tuple[list[str], list[str]] | None:
     return labels
 
 
-def _share(right: list[str], given: list[str]) -> float:
-    return sum(a == b for a, b in zip(right, given, strict=True)) / max(1, len(right))
+def _share(right: list[str], predicted: list[str]) -> float:
+    return sum(a == b for a, b in zip(right, predicted, strict=True)) / max(1, len(right))
 
 
 def _plain(text: str) -> str:
@@ -97,11 +97,11 @@ def shifted(data: CheckData) -> Problem | None:
     sides = _labels(data)
     if sides is None or len(sides[0]) < FEW or len(set(sides[0])) < 2:
         return None
-    right, given = sides
-    plain = _share(right, given)
-    if plain > 0.6 or not all(is_whole(text, 17, signed=True) for text in set(given)):
+    right, predicted = sides
+    plain = _share(right, predicted)
+    if plain > 0.6 or not all(is_whole(text, 17, signed=True) for text in set(predicted)):
         return None
-    numbers = [int(text) for text in given]
+    numbers = [int(text) for text in predicted]
     names = sorted(set(right), key=lambda t: (0, int(t), t) if is_whole(t, 17, signed=True) else (1, 0, t))
     readings = {
         "one less than the truth's": [str(n + 1) for n in numbers],
@@ -116,7 +116,7 @@ def shifted(data: CheckData) -> Problem | None:
         return None
     return Problem(
         f"{plain:.0%} of the labels are right as they stand, and {shares[best]:.0%} where they are taken as {best}.",
-        len(given), len(given), some_rows(data.pairs.prediction, data.kept[1], "label"),
+        len(predicted), len(predicted), some_rows(data.pairs.prediction, data.kept[1], "label"),
     )  # fmt: skip
 
 
@@ -131,22 +131,22 @@ def exchanged(data: CheckData) -> Problem | None:
     sides = _labels(data)
     if sides is None or len(sides[0]) < FEW:
         return None
-    right, given = sides
-    plain, classes = _share(right, given), len(set(right))
-    if plain > 0.4 or classes < 2 or classes > 100 or len(set(given)) < 2:
+    right, predicted = sides
+    plain, classes = _share(right, predicted), len(set(right))
+    if plain > 0.4 or classes < 2 or classes > 100 or len(set(predicted)) < 2:
         return None
     taken: dict[str, str] = {}
-    for (said, meant), _ in Counter(zip(given, right, strict=True)).most_common():
-        if said not in taken and meant not in taken.values():
-            taken[said] = meant
-    share = _share(right, [taken.get(text, "") for text in given])
+    for (label, meant), _ in Counter(zip(predicted, right, strict=True)).most_common():
+        if label not in taken and meant not in taken.values():
+            taken[label] = meant
+    share = _share(right, [taken.get(text, "") for text in predicted])
     common = max(Counter(right).values()) / len(right)
     if share < max(0.75, common + 0.15) or share < plain + 0.4:
         return None
-    shown = ", ".join(f"'{said}' for '{meant}'" for said, meant in list(taken.items())[:3] if said != meant)
+    shown = ", ".join(f"'{label}' for '{meant}'" for label, meant in list(taken.items())[:3] if label != meant)
     return Problem(
         f"{plain:.0%} of the labels are right, and {share:.0%} under other names: {shown}.",
-        len(given), len(given), some_rows(data.pairs.prediction, data.kept[1], "label"),
+        len(predicted), len(predicted), some_rows(data.pairs.prediction, data.kept[1], "label"),
     )  # fmt: skip
 
 
@@ -158,8 +158,8 @@ def unknown(data: CheckData) -> Problem | None:
     sides = _labels(data)
     if sides is None or len(sides[0]) < FEW:
         return None
-    known = set(sides[0])
-    rows = [i for i, name in enumerate(sides[1]) if name not in known]
+    true_names = set(sides[0])
+    rows = [i for i, name in enumerate(sides[1]) if name not in true_names]
     if len(rows) < 0.5 * len(sides[1]):
         return None
     return Problem(
@@ -240,12 +240,12 @@ def against_scores(data: CheckData) -> Problem | None:
         classes = [c.partition(":")[2] for c in columns]
         highest = table.max(axis=1)
         place = {label: i for i, label in enumerate(classes)}
-        said = np.array([place.get(text, -1) for text in sides[1]])
-        differs = np.flatnonzero((said < 0) | (table[np.arange(len(said)), said] < highest))
-        if len(differs) > 0.3 * len(said):
+        labelled = np.array([place.get(text, -1) for text in sides[1]])
+        differs = np.flatnonzero((labelled < 0) | (table[np.arange(len(labelled)), labelled] < highest))
+        if len(differs) > 0.3 * len(labelled):
             return Problem(
-                f"In {len(differs) / len(said):.0%} of the rows the label is not the class of the highest {name}.",
-                len(differs), len(said), some_rows(data.pairs.prediction, places[differs], "label"),
+                f"In {len(differs) / len(labelled):.0%} of the rows the label is not the class of the highest {name}.",
+                len(differs), len(labelled), some_rows(data.pairs.prediction, places[differs], "label"),
             )  # fmt: skip
     return None
 
@@ -289,9 +289,9 @@ def rows_shifted(data: CheckData) -> Problem | None:
     if sides is None or len(sides[0]) < FEW or len(data.pairs.truth) > len(sides[0]):
         return None
     order = np.argsort(data.kept[0], kind="stable").tolist()
-    right, given = ([side[i] for i in order] for side in sides)
-    plain = _share(right, given)
-    moved = {"after": _share(right[:-1], given[1:]), "before": _share(right[1:], given[:-1])}
+    right, predicted = ([side[i] for i in order] for side in sides)
+    plain = _share(right, predicted)
+    moved = {"after": _share(right[:-1], predicted[1:]), "before": _share(right[1:], predicted[:-1])}
     best = max(moved, key=lambda name: moved[name])
     if moved[best] < max(0.6, plain + 0.3):
         return None

@@ -48,11 +48,11 @@ def reversed_logits(data: CheckData) -> Problem | None:
 )  # fmt: skip
 def scale_of_values(data: CheckData) -> Problem | None:
     """Coordinates that are fifty times as large on one side."""
-    truth, given = data.numbers("value", "value")
-    use = ~np.isnan(truth) & ~np.isnan(given)
+    truth, predicted = data.numbers("value", "value")
+    use = ~np.isnan(truth) & ~np.isnan(predicted)
     if use.sum() < FEW:
         return None
-    sizes = [float(np.median(np.abs(v[use]))) for v in (truth, given)]
+    sizes = [float(np.median(np.abs(v[use]))) for v in (truth, predicted)]
     if min(sizes) <= 0 or max(sizes) < 50 * min(sizes):
         return None
     return Problem(

@@ -64,8 +64,8 @@ def _rows(pairs: Pairs, cache: SharedCache, name: str, other: str) -> tuple[Arra
 
     def make() -> tuple[Array, Array, Array]:
         truth, prediction = sides(pairs, name, other)
-        kept = _counted(pairs, cache) & ~np.isnan(truth)
-        return pairs.owner[kept], truth[kept], prediction[kept]
+        used = _counted(pairs, cache) & ~np.isnan(truth)
+        return pairs.owner[used], truth[used], prediction[used]
 
     return cache.once(("rows", name), make)
 

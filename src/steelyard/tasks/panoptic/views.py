@@ -218,11 +218,11 @@ def pq_by_class(state: State) -> Figure:
     table = class_table(state)
     pq = table.values[:, 0]
     order = [int(k) for k in np.argsort(np.where(np.isnan(pq), np.inf, pq), kind="stable") if not np.isnan(pq[k])]
-    kept, more = worst_and_best(order)
-    columns: dict[str, Any] = {"name": [table.rows[k] for k in kept], "value": pq[kept]}
-    columns |= {"SQ": table.values[kept, 1], "RQ": table.values[kept, 2]}
-    said = f"The worst first. PQ is SQ times RQ.{more}"
-    return Figure("pq_class", "bars", "PQ by class", columns, {"x": "PQ"}, said, table)
+    places, more = worst_and_best(order)
+    columns: dict[str, Any] = {"name": [table.rows[k] for k in places], "value": pq[places]}
+    columns |= {"SQ": table.values[places, 1], "RQ": table.values[places, 2]}
+    caption = f"The worst first. PQ is SQ times RQ.{more}"
+    return Figure("pq_class", "bars", "PQ by class", columns, {"x": "PQ"}, caption, table)
 
 
 def class_metrics(state: State) -> Mapping[str, Metric]:

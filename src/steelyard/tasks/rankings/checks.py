@@ -24,8 +24,8 @@ def queries_differ(data: CheckData) -> Problem | None:
     run = data.prediction
     if not isinstance(data.truth, Rankings) or not isinstance(run, Rankings):
         return None
-    given = list(run.nested) if run.nested is not None else run.queries.tolist()
-    return explain("query", [str(v) for v in data.truth.queries.tolist()], [str(v) for v in given])
+    run_queries = list(run.nested) if run.nested is not None else run.queries.tolist()
+    return explain("query", [str(v) for v in data.truth.queries.tolist()], [str(v) for v in run_queries])
 
 
 @CHECKS.add(
@@ -42,10 +42,10 @@ def documents_differ(data: CheckData) -> Problem | None:
         return None
     truth = [pairs.truth.documents[int(row)] for row in pairs.row[asked][:5000]]
     if run.nested is not None:
-        given = [str(doc) for query in list(run.nested)[:200] for doc in run.nested[query]]
+        run_documents = [str(doc) for query in list(run.nested)[:200] for doc in run.nested[query]]
     else:
-        given = [run.documents[row] for row in range(min(len(run.documents), 20_000))]
-    return explain("document", truth, given)
+        run_documents = [run.documents[row] for row in range(min(len(run.documents), 20_000))]
+    return explain("document", truth, run_documents)
 
 
 def _distinct(owner: Array) -> int:

@@ -65,12 +65,12 @@ def queries(state: State, metric: Metric) -> Figure:
             "queries", "bars", f"{metric.label}, query by query", {"name": names, "value": values[order]},
             {"x": metric.label}, "The worst first.",
         )  # fmt: skip
-    kept = np.unique(np.linspace(0, len(order) - 1, min(MOST_QUERIES, len(order))).round().astype(int))
+    places = np.unique(np.linspace(0, len(order) - 1, min(MOST_QUERIES, len(order))).round().astype(int))
     return Figure(
         "queries",
         "curves",
         f"{metric.label}, query by query",
-        {"x": kept + 1, "y": values[order][kept], "query": [names[i] for i in kept]},
+        {"x": places + 1, "y": values[order][places], "query": [names[i] for i in places]},
         {"x": "queries, the worst first", "y": metric.label},
         "A long flat start are queries that fail; the explorer names them.",
     )

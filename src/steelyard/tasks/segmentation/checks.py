@@ -47,11 +47,11 @@ def shifted(data: CheckData) -> Problem | None:
     scan = _scan(data)
     if scan is None or not len(scan.count):
         return None
-    known = data.pairs.labelling
+    labelling = data.pairs.labelling
     sides = []
     for side, values in enumerate((scan.truth, scan.predicted)):
         distinct, inverse = np.unique(values, return_inverse=True)
-        sides.append(known.classes(distinct, side)[inverse.reshape(-1)])
+        sides.append(labelling.classes(distinct, side)[inverse.reshape(-1)])
     counted = (sides[0] >= 0) & (scan.predicted >= 0)
     total = float(scan.count[counted].sum())
     if not total:
@@ -80,8 +80,8 @@ def void(data: CheckData) -> Problem | None:
     scan = _scan(data)
     if scan is None:
         return None
-    known = data.pairs.labelling
-    if known.ids is not None or any(known.colours) or _VOID in known.ignore:
+    labelling = data.pairs.labelling
+    if labelling.ids is not None or any(labelling.colours) or _VOID in labelling.ignore:
         return None
     values = distinct_values(scan.truth)
     rest = values[values != _VOID]

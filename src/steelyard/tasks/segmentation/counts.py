@@ -75,8 +75,8 @@ class GroupPixels(Cells):
     def measure(self, pairs: MapPairs, cache: SharedCache) -> CellsBlock:
         """Counts of each image, its classes joined to groups first."""
         pixels, facts = pairs.pixels, pairs.facts
-        known, groups = pairs.labelling, facts.axes["group"].ids
-        place = np.array([groups.index(known.groups[name]) for name in known.names] + [-1], dtype=np.int64)
+        labelling, groups = pairs.labelling, facts.axes["group"].ids
+        place = np.array([groups.index(labelling.groups[name]) for name in labelling.names] + [-1], dtype=np.int64)
         joined = Coded(pixels.owner, place[pixels.truth], place[pixels.predicted], pixels.count, pixels.ignored)
         return ClassTable.of(joined, facts.size("group")).block("group", facts)
 
@@ -179,8 +179,8 @@ def _bands(pairs: MapPairs, widths: Sequence[float]) -> list[Coded]:
 def _in_bands(scan: Scan, pairs: MapPairs, ignored: int) -> Coded:
     """Cells of bands as pixels by class. A pixel inside on one side counts for the other side alone."""
     size, units = pairs.facts.size("class"), len(pairs.units)
-    kept = scan.truth != ignored
-    owner, true, predicted, count = (v[kept] for v in (scan.owner, scan.truth, scan.predicted, scan.count))
+    counts_pixel = scan.truth != ignored
+    owner, true, predicted, count = (v[counts_pixel] for v in (scan.owner, scan.truth, scan.predicted, scan.count))
     true, predicted = (np.where(values < size, values, -1) for values in (true, predicted))
     return Coded(owner, true, predicted, count, np.zeros(units))
 
@@ -188,12 +188,12 @@ def _in_bands(scan: Scan, pairs: MapPairs, ignored: int) -> Coded:
 def coders(pairs: MapPairs) -> list[Callable[[Array], Array]]:
     """For each side a function from a map's values to places on the axis of classes."""
     _ = pairs.pixels  # what has no class is refused
-    known, ids = pairs.labelling, pairs.facts.axes["class"].ids
+    labelling, ids = pairs.labelling, pairs.facts.axes["class"].ids
     place = {label: i for i, label in enumerate(ids)}
 
     def coder(side: int, seen: Array) -> Callable[[Array], Array]:
         values = distinct_values(seen[seen >= 0])
-        labels = known.classes(values, side).tolist()
+        labels = labelling.classes(values, side).tolist()
         codes = [place.get(v, _IGNORED if v == -1 and side == 0 else UNCLASSED) for v in labels]
         keys, to = values.astype(np.uint32), np.array(codes, dtype=np.uint16)
         return lambda grid: np.asarray(_native.map_recode(grid, keys, to, UNCLASSED))

@@ -260,12 +260,12 @@ def iou_by_class(state: State) -> Figure:
     table = class_table(state)
     iou = table.values[:, table.columns.index("IoU")]
     order = [int(k) for k in np.argsort(np.where(np.isnan(iou), np.inf, iou), kind="stable") if not np.isnan(iou[k])]
-    kept, more = worst_and_best(order)
+    places, more = worst_and_best(order)
     return Figure(
         "iou_class",
         "bars",
         "IoU by class",
-        {"name": [table.rows[k] for k in kept], "value": iou[kept]},
+        {"name": [table.rows[k] for k in places], "value": iou[places]},
         {"x": "IoU"},
         f"The worst first.{more}",
         table,
@@ -313,8 +313,8 @@ def class_metrics(state: State) -> Mapping[str, Metric]:
     """IoU of each class; of many, those with the most true pixels."""
     names = state.facts.axes["class"].shown
     true = state.totals(POINT)[ClassPixels()][0, :, TRUE]
-    kept = [k for k in np.argsort(-true, kind="stable")[:MOST_CLASSES].tolist() if true[k]]
-    return {names[k]: Iou(only=as_spec(names[k])) for k in sorted(kept)}
+    largest = [k for k in np.argsort(-true, kind="stable")[:MOST_CLASSES].tolist() if true[k]]
+    return {names[k]: Iou(only=as_spec(names[k])) for k in sorted(largest)}
 
 
 def listing(pairs: MapPairs, state: State) -> Listing:

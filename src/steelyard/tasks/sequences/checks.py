@@ -36,24 +36,24 @@ def _frames(data: CheckData) -> tuple[Array, Array, Array, Array, Array, Array] 
         frames: tuple[Array, Array, Array, Array, Array, Array] | None = data.read["frames"]
         return frames
     data.read["frames"] = None
-    truth, given = data.truth, data.prediction
-    if given is None or len(given) < FEW or len(truth) < FEW or data.quick:
+    truth, predicted = data.truth, data.prediction
+    if predicted is None or len(predicted) < FEW or len(truth) < FEW or data.quick:
         return None
-    names, (mine, theirs) = factorize(truth["sequence"], given["sequence"])
+    names, (mine, theirs) = factorize(truth["sequence"], predicted["sequence"])
     chosen = np.zeros(len(names), dtype=bool)
     chosen[evenly(len(names), MOST)] = True
     keep = chosen[mine] & truth.columns.get("valid", True)
     other = chosen[theirs]
     data.read["frames"] = (
         mine[keep], truth["t"][keep].astype(np.int64), truth["weight"][keep],
-        theirs[other], given["t"][other].astype(np.int64), given["weight"][other],
+        theirs[other], predicted["t"][other].astype(np.int64), predicted["weight"][other],
     )  # fmt: skip
     return data.read["frames"]  # type: ignore[no-any-return]
 
 
 def _joined(frames: tuple[Array, ...], change: Callable[[Array, Array], Array]) -> tuple[float, float, int]:
     """The share of true frames that meet a prediction whose time was changed, the mean error there, and how many."""
-    sequence, t, weight, other, at, given = frames
+    sequence, t, weight, other, at, predicted = frames
     moved = change(at, other)
     whole = np.isfinite(moved) & (moved == np.floor(moved)) & (moved >= 0) & (moved < 2**31)
     key = sequence * (1 << 32) + t
@@ -65,7 +65,7 @@ def _joined(frames: tuple[Array, ...], change: Callable[[Array, Array], Array]) 
     met = theirs[order][place] == key
     if not met.any():
         return 0.0, np.inf, 0
-    error = np.abs(given[whole][order][place[met]] - weight[met])
+    error = np.abs(predicted[whole][order][place[met]] - weight[met])
     return float(met.mean()), float(error.mean()), int(met.sum())
 
 
@@ -143,7 +143,7 @@ def consumed_as_left(data: CheckData) -> Problem | None:
     rows, places = data.kept
     if data.pairs is None or len(rows) < FEW:
         return None
-    truth, given = data.numbers("weight", "weight")
+    truth, predicted = data.numbers("weight", "weight")
     _, (sequence,) = factorize(data.pairs.truth["sequence"][rows])
     t = data.pairs.truth["t"][rows]
     first = np.full(int(sequence.max()) + 1, np.nan)
@@ -152,7 +152,7 @@ def consumed_as_left(data: CheckData) -> Problem | None:
     use = np.isfinite(eaten) & (t > 0)
     if np.count_nonzero(use) < FEW:
         return None
-    plain, other = (float(np.mean(np.abs(given[use] - v[use]))) for v in (truth, eaten))
+    plain, other = (float(np.mean(np.abs(predicted[use] - v[use]))) for v in (truth, eaten))
     if other > 0.6 * plain:
         return None
     return Problem(

@@ -17,8 +17,8 @@ def agreement_figures(
     truth: Array, prediction: Array, item: str, measured_in: str = "g"
 ) -> Mapping[str, Callable[[], Figure]]:
     """Predicted against true, error by size, and the differences against the means."""
-    known = np.isfinite(truth) & np.isfinite(prediction)
-    truth, prediction = truth[known], prediction[known]
+    finite = np.isfinite(truth) & np.isfinite(prediction)
+    truth, prediction = truth[finite], prediction[finite]
     if not len(truth):
         return {}
     return {

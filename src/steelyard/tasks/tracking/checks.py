@@ -199,8 +199,8 @@ _OF_KITTI = ("car", "van", "pedestrian", "person_sitting", "dontcare")
 def benchmark_missing(data: CheckData) -> Problem | None:
     """Whether the truth has the classes of a benchmark that was not named."""
     truth, options = data.truth, data.options
-    given = {} if options is None else options.values
-    if "label" not in truth or "benchmark" in given or "classes" in given:
+    values = {} if options is None else options.values
+    if "label" not in truth or "benchmark" in values or "classes" in values:
         return None
     labels = truth["label"]
     if "flag" in truth and labels.dtype.kind in "iu":
@@ -235,8 +235,10 @@ def copies_of_truth(data: CheckData) -> Problem | None:
         return None
     truth, prediction = data.pairs.sides
     few = slice(QUICKLY)
-    known, sample = (np.column_stack([side.run[few], side.frame[few], side.box(few)]) for side in (truth, prediction))
-    boxes = set(map(tuple, known.tolist()))
+    true_rows, sample = (
+        np.column_stack([side.run[few], side.frame[few], side.box(few)]) for side in (truth, prediction)
+    )
+    boxes = set(map(tuple, true_rows.tolist()))
     same = np.array([tuple(row) in boxes for row in sample.tolist()])
     if same.mean() < 0.5:
         return None

@@ -139,14 +139,14 @@ def _overlaps(truth: TrackSide, prediction: TrackSide, frames: tuple[Array, Arra
     return Overlaps(np.concatenate(rows), np.concatenate(columns), np.concatenate(values))
 
 
-def _refuse_sizes(one: TrackSide, row: int, other: TrackSide, place: int) -> None:
+def _refuse_sizes(side: TrackSide, row: int, other: TrackSide, place: int) -> None:
     """Raise the error of two masks of a frame whose sizes differ."""
-    if one.mask is None or other.mask is None:
+    if side.mask is None or other.mask is None:
         return
-    sizes = _native.mask_sizes([one.mask[row], other.mask[place]]).tolist()
+    sizes = _native.mask_sizes([side.mask[row], other.mask[place]]).tolist()
     shown = [f"{height}×{width}" for height, width in sizes]
     raise ShapeMismatch(
-        f"the mask is {shown[1]} (height × width), and that of {one.source.place(int(one.row[row]))} is {shown[0]}",
+        f"the mask is {shown[1]} (height × width), and that of {side.source.place(int(side.row[row]))} is {shown[0]}",
         where=other.source.where(int(other.row[place]), "mask"),
         remedy="All masks of a video have its size.",
     )

@@ -61,13 +61,13 @@ def lesions(
 def lesion_score(figure: str, truth: Array, prediction: Array, voxel: float, dilation: int, minimum: float) -> float:
     """Dice or F1 of the lesions above a size, false parts included; nan where there is neither."""
     every, false = lesions(truth, prediction, voxel, dilation)
-    kept = [lesion for lesion in every if lesion.volume > minimum]
-    if not kept and not false:
+    large = [lesion for lesion in every if lesion.volume > minimum]
+    if not large and not false:
         return float("nan")
     if figure == "lesion_dice":
-        return sum(lesion.dice for lesion in kept) / (len(kept) + false)
-    hits = sum(lesion.parts > 0 for lesion in kept)
-    return 2 * hits / (2 * hits + false + (len(kept) - hits))
+        return sum(lesion.dice for lesion in large) / (len(large) + false)
+    hits = sum(lesion.parts > 0 for lesion in large)
+    return 2 * hits / (2 * hits + false + (len(large) - hits))
 
 
 def lesion_distance(
@@ -75,18 +75,18 @@ def lesion_distance(
 ) -> float:
     """The mean distance of the lesions above a size; one that is missed and each false part count as `missed`."""
     every, false = lesions(truth, prediction, voxel, dilation, measure)
-    kept = [lesion for lesion in every if lesion.volume > minimum]
-    if not kept and not false:
+    large = [lesion for lesion in every if lesion.volume > minimum]
+    if not large and not false:
         return float("nan")
-    return sum([lesion.distance if lesion.parts else missed for lesion in kept], false * missed) / (len(kept) + false)
+    return sum([lesion.distance if lesion.parts else missed for lesion in large], false * missed) / (len(large) + false)
 
 
 def part_quality(truth: Array, prediction: Array) -> float:
     """Panoptic quality of connected parts: those of both sides are a pair if their IoU is above a half."""
-    (one, many), (other, more) = (_native.connected_parts(side) for side in (truth, prediction))
+    (true_parts, many), (other, more) = (_native.connected_parts(side) for side in (truth, prediction))
     if not many and not more:
         return float("nan")
-    a, b, count = _native.map_cells(one.view(np.uint32), other.view(np.uint32))
+    a, b, count = _native.map_cells(true_parts.view(np.uint32), other.view(np.uint32))
     sizes = [np.bincount(values, weights=count, minlength=n + 1) for values, n in ((a, many), (b, more))]
     both = (a > 0) & (b > 0)
     iou = count[both] / (sizes[0][a[both]] + sizes[1][b[both]] - count[both])

@@ -111,10 +111,10 @@ def _numbers(pairs: VolumePairs, conventions: VolumeConventions) -> Mapping[str,
 def _dice(pairs: VolumePairs, average: str, bare: str) -> float:
     """The mean over cases and structures that either side has, or that the truth has where `bare` is skip."""
     true, predicted, shared = np.moveaxis(case_voxels(pairs, SharedCache()), 2, 0)
-    kept = true > 0 if bare == "skip" else true + predicted > 0
-    values = np.where(kept, 2 * shared / np.maximum(true + predicted, 1), 0.0)
+    used = true > 0 if bare == "skip" else true + predicted > 0
+    values = np.where(used, 2 * shared / np.maximum(true + predicted, 1), 0.0)
     axis = 1 if average == "case" else 0
-    count = kept.sum(axis=axis)
+    count = used.sum(axis=axis)
     means = values.sum(axis=axis)[count > 0] / count[count > 0]
     return float(means.mean()) if len(means) else float("nan")
 
@@ -234,8 +234,8 @@ def scene(pairs: VolumePairs, unit: int, metric: Metric, step: int | None = None
     """A slice of the case at place `unit`, by its number; without one, that with the most wrong voxels."""
     name = str(pairs.units[unit])
     case = pairs.case(int(np.flatnonzero(pairs.owner == unit)[0]))
-    known = steps(pairs, unit)
-    at = step if step is not None or known is None else known.start
+    all_steps = steps(pairs, unit)
+    at = step if step is not None or all_steps is None else all_steps.start
     if step is not None and (case.truth.ndim == 2 or not 0 <= step < len(case.truth)):
         last = "one picture" if case.truth.ndim == 2 else f"slices 0 to {len(case.truth) - 1}"
         raise UnknownName(f"case '{name}' has no slice {step}", remedy=f"It has {last}.")
@@ -365,16 +365,16 @@ def class_metrics(state: State) -> Mapping[str, Metric]:
 
 def listing(pairs: VolumePairs, state: State) -> Listing | None:
     """Every case with the mean of its structures."""
-    kept = _kept(state)
-    if not kept:
+    statistics = _kept(state)
+    if not statistics:
         return None
     totals = state.totals(UNITS)
     columns: dict[str, Array | Texts] = {"case": Texts.of([str(unit) for unit in state.units.ids.tolist()])}
-    for statistic in kept:
+    for statistic in statistics:
         cells = totals[statistic].sum(axis=1)
         columns[_title(statistic)] = ratio(cells[:, VALUE], cells[:, COUNT])
-    columns["structures on one side only"] = totals[kept[0]].sum(axis=1)[:, MISSED]
-    return Listing("cases", "Cases", columns, x=_title(kept[0]))
+    columns["structures on one side only"] = totals[statistics[0]].sum(axis=1)[:, MISSED]
+    return Listing("cases", "Cases", columns, x=_title(statistics[0]))
 
 
 __all__ = ["class_metrics", "explain", "figures", "listing", "scene", "steps", "tables"]

@@ -41,19 +41,19 @@ def totals_as_items(data: CheckData) -> Problem | None:
     rows, places = data.kept
     if len(rows) < FEW:
         return None
-    truth, given = data.numbers("weight", "weight")
+    truth, predicted = data.numbers("weight", "weight")
     _, (dish,) = factorize(data.pairs.truth["dish"][rows])
     many = np.bincount(dish)
     low, high = np.full(len(many), np.inf), np.full(len(many), -np.inf)
-    np.minimum.at(low, dish, given)
-    np.maximum.at(high, dish, given)
+    np.minimum.at(low, dish, predicted)
+    np.maximum.at(high, dish, predicted)
     total = np.bincount(dish, weights=truth)
     several = (many > 1) & (total > 0)
     same = several & (low == high)
     if several.sum() < 10 or same.sum() < 0.9 * several.sum():
         return None
     inside = same[dish] & (truth > 0)
-    to_item = float(np.median(np.abs(given[inside] - truth[inside]) / truth[inside]))
+    to_item = float(np.median(np.abs(predicted[inside] - truth[inside]) / truth[inside]))
     to_dish = float(np.median(np.abs(low[same] - total[same]) / total[same]))
     if to_dish > 0.5 or to_item < 2 * to_dish:
         return None
