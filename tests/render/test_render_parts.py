@@ -14,10 +14,10 @@ from support.refusal import refused
 import steelyard as sy
 from steelyard.core.figure import Figure, Listing, Texts
 from steelyard.core.scene import RasterShape, Scene
-from steelyard.render import explanation, gate, latex, notebook, verdicts, vlm_parts
+from steelyard.render import explanation, gate, latex, notebook, verdicts, vlm
 from steelyard.render import vlm as vlm_text
 from steelyard.render.brief import score_brief
-from steelyard.render.charts import maps
+from steelyard.render.charts import overlays
 from steelyard.render.charts.export import export_figures
 from steelyard.render.charts.generic import cloud
 from steelyard.render.charts.layout import ticks
@@ -26,13 +26,11 @@ from steelyard.render.page import comparison as compared
 from steelyard.render.page import figures, scores
 from steelyard.render.page import report as report_page
 from steelyard.render.page import vlm as vlm_page
-from steelyard.render.page.compared_figures import score_figures, unit_figures
-from steelyard.render.page.comparison import _cell
+from steelyard.render.page.comparison import _cell, score_figures, unit_figures
 from steelyard.render.scene import as_svg
-from steelyard.render.svg_parts import Backdrop
-from steelyard.render.svg_rasters import rasters_svg
+from steelyard.render.svg import Backdrop, rasters_svg
 from steelyard.results.comparison import Lineup
-from steelyard.results.unit_table import UnitTable
+from steelyard.results.details import UnitTable
 from steelyard.results.vlm import Effort, PromptScore, VlmScore
 
 TRUTH = {"dish": list("abcd"), "weight": [10.0, 20.0, 30.0, 40.0], "hall": list("xxyy")}
@@ -111,8 +109,8 @@ def test_ticks_have_room_or_there_are_none() -> None:
 
 
 def test_maps_of_odd_texts_are_left_out() -> None:
-    assert (maps._panel("<b>", "truth", "a"), maps._entry("tree", "red")) == ("", "")
-    assert 'fill="#ff0000"' in maps._entry("tree", "ff0000")
+    assert (overlays._panel("<b>", "truth", "a"), overlays._entry("tree", "red")) == ("", "")
+    assert 'fill="#ff0000"' in overlays._entry("tree", "ff0000")
 
 
 def test_settings_that_leave_a_number_undefined() -> None:
@@ -198,8 +196,8 @@ def test_pages_of_models_without_an_answer() -> None:
     assert vlm_page._controls(score) == ""
     assert "intervals" not in vlm_page._source(score)
     assert "95 %, bootstrap over sequences" in vlm_page._source(replace(score, confidence=0.95))
-    assert list(vlm_parts.slice_tables(score, [])) == []
-    assert vlm_parts._tokens(Effort(replies=2, uncounted=2), 5, 0, "cached") == vlm_parts.NONE
+    assert list(vlm.slice_tables(score, [])) == []
+    assert vlm._tokens(Effort(replies=2, uncounted=2), 5, 0, "cached") == vlm.NONE
 
 
 def test_worst_units_of_nothing_known(report: sy.Report) -> None:

@@ -16,8 +16,8 @@ from support.lazy import lazy
 import steelyard as sy
 from steelyard.core.figure import Figure, Listing, Texts
 from steelyard.render.page.figures import _Plane, sketch
-from steelyard.results import packed
-from steelyard.results.packed import EXACT_ROWS, pack, unpack
+from steelyard.results import details_json
+from steelyard.results.details_json import EXACT_ROWS, pack, unpack
 
 jsonschema = lazy("jsonschema")
 
@@ -132,7 +132,7 @@ def test_broken_details_are_refused(case: str, tmp_path: Path) -> None:
 
 def test_a_packed_listing_that_swells_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     text = pack(Listing("r", "R", {"x": np.zeros(100_000)}))
-    monkeypatch.setattr(packed, "MOST_BYTES", 50_000)
+    monkeypatch.setattr(details_json, "MOST_BYTES", 50_000)
     with pytest.raises(ValueError, match="packed listing cannot be read: it holds more than"):
         unpack(text)
 

@@ -15,7 +15,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.core.figure import Listing
-from steelyard.results.packed import pack
+from steelyard.results.details_json import pack
 
 GOLDENS = Path(__file__).parents[1] / "goldens" / "results"
 TRUTH = {

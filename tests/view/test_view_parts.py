@@ -13,17 +13,16 @@ import pytest
 import steelyard as sy
 from steelyard.core.errors import InputError
 from steelyard.core.records import Records
-from steelyard.view import board, pages, units
 from steelyard.view import index as indexes
+from steelyard.view import pages, server, units
 from steelyard.view import server as viewing
 from steelyard.view.entry import Entry, Shown, _number, _score, _text
 from steelyard.view.folder import Folder, Outside
-from steelyard.view.frame import Site
+from steelyard.view.frame import Scale, Site, strip
 from steelyard.view.index import Index, NoHead, head_of
 from steelyard.view.listing import Point, _mark, tick_texts
 from steelyard.view.runs import Runs, StoredRun
 from steelyard.view.server import Guard
-from steelyard.view.strips import Scale, strip
 
 
 def outside(call: Any) -> str:
@@ -213,7 +212,7 @@ def test_a_metric_that_one_run_of_a_board_lacks() -> None:
     less = sy.compare("weights", TRUTH, GIVEN, TRUTH, ["mae"], draws=100)
     runs = [StoredRun(str(i), f"run{i}.json", 0.0, None) for i in range(3)]
     held: Any = SimpleNamespace(comparisons=(full, less))
-    rows = [board._block(runs, held, spec).partition("<tbody>")[2].count("<tr") for spec in ("mae", "bias")]
+    rows = [server._block(runs, held, spec).partition("<tbody>")[2].count("<tr") for spec in ("mae", "bias")]
     assert rows == [3, 2]
 
 

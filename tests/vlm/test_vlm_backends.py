@@ -14,9 +14,7 @@ from support.vlm_help import picture
 
 from steelyard.vlm import images, server
 from steelyard.vlm.backend import Conversation, ModelOptions, Reply
-from steelyard.vlm.hf import HuggingFace, Sharing, why_not
-from steelyard.vlm.hf_inputs import Inputs, _without_videos, open_inputs
-from steelyard.vlm.hf_load import greedy, load_model
+from steelyard.vlm.hf import HuggingFace, Inputs, Sharing, _without_videos, greedy, load_model, open_inputs, why_not
 from steelyard.vlm.wire import Wire
 
 

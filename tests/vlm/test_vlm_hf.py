@@ -18,8 +18,7 @@ from steelyard.core.errors import InputError, MissingExtra
 from steelyard.vlm.answers import parse_reply
 from steelyard.vlm.backend import Conversation, ModelOptions
 from steelyard.vlm.frames import read_frames
-from steelyard.vlm.hf_inputs import messages_of
-from steelyard.vlm.hf_load import LEAST
+from steelyard.vlm.hf import LEAST, messages_of
 from steelyard.vlm.models import open_backend
 from steelyard.vlm.prompts import FOLLOW_UP, PROMPTS
 
@@ -125,7 +124,7 @@ def test_a_damaged_picture_fails_alone(questions, tmp_path: Path) -> None:
 
 
 def test_fingerprint_follows_every_file(tmp_path: Path) -> None:
-    from steelyard.vlm.hf_load import fingerprint
+    from steelyard.vlm.hf import fingerprint
 
     shutil.copytree(MODEL, tmp_path / "m")
     before = fingerprint(tmp_path / "m")

@@ -20,11 +20,10 @@ from support.vlm_help import Scripted, completion, picture, serving
 from steelyard import api
 from steelyard.cli import vlm
 from steelyard.core.errors import InputError
-from steelyard.vlm.box_answers import BoxForm
 from steelyard.vlm.export import write_sides
 from steelyard.vlm.frames import read_frames
 from steelyard.vlm.journal import read_journal
-from steelyard.vlm.kinds import Kind
+from steelyard.vlm.kinds import BoxForm, Kind
 from steelyard.vlm.plan import questions, read_plans
 from steelyard.vlm.questions import check_table, read_questions
 from steelyard.vlm.readings import read_run

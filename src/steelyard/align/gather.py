@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.align.codes import codes
+from steelyard.align.join import codes
 from steelyard.align.rankings import as_rankings, unfolded
 from steelyard.align.unit_digest import unit_digests
 from steelyard.core.embeddings import Embeddings

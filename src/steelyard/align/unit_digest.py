@@ -13,7 +13,7 @@ from itertools import accumulate
 import numpy as np
 
 from steelyard import _native
-from steelyard.align.codes import codes
+from steelyard.align.join import codes
 from steelyard.core.records import Array
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

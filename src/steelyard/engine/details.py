@@ -19,9 +19,8 @@ from steelyard.core.table import Table
 from steelyard.core.task import Task
 from steelyard.engine.measure import measured, per_unit_state, unit_values
 from steelyard.engine.score import score
-from steelyard.results.details import Details
+from steelyard.results.details import Details, UnitTable
 from steelyard.results.score import Score
-from steelyard.results.unit_table import UnitTable
 
 Pairs = Any
 MOST_CELLS = 50_000_000  # units times classes: beyond, scores by class have no intervals on the page

@@ -30,10 +30,9 @@ from steelyard.engine.slices import paired_slices
 from steelyard.engine.superiority import check_superiority
 from steelyard.engine.together import together_notes
 from steelyard.results.comparison import Comparison, Lineup, Standing
-from steelyard.results.details import Details
+from steelyard.results.details import Details, UnitTable
 from steelyard.results.origin import Model
 from steelyard.results.score import Difference
-from steelyard.results.unit_table import UnitTable
 
 
 @frozen

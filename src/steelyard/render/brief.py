@@ -10,8 +10,8 @@ from steelyard.render.numbers import interval_text, p_text, signed, value_text
 from steelyard.render.verdicts import verdict_text
 
 if TYPE_CHECKING:
+    from steelyard.results.details import UnitTable
     from steelyard.results.score import Difference, Score
-    from steelyard.results.unit_table import UnitTable
 
 LINES = 10  # at most
 LONGEST = 110  # characters of a line

@@ -3,14 +3,103 @@
 from __future__ import annotations
 
 import math
+import re
 from html import escape
 
+from steelyard.core.frozen import frozen
 from steelyard.core.scene import BoxShape, EllipseShape, LineShape, PolygonShape, Scene
-from steelyard.render.charts.layout import text_width
-from steelyard.render.svg_parts import INK, PAPER, SIDE, Backdrop
-from steelyard.render.svg_parts import number as _n
-from steelyard.render.svg_parts import text as _text
-from steelyard.render.svg_rasters import rasters_svg
+from steelyard.render.charts.layout import fitting, text_width
+
+INK, PAPER = "#1d1d22", "#ffffff"
+SIDE = 720.0  # the longer side of the picture, in its own units
+
+
+@frozen
+class Backdrop:
+    """The image itself, to lie under the shapes: where it is found, and its size in pixels."""
+
+    href: str
+    width: float
+    height: float
+
+
+def text(x: float, y: float, words: str, colour: str, *, anchor: str = "start", size: int = 13) -> str:
+    """Text with a halo of the paper's colour, so that it can be read on top of lines."""
+    return (
+        f'<text x="{number(x)}" y="{number(y)}" fill="{colour}" font-size="{size}" text-anchor="{anchor}" '
+        f'stroke="{PAPER}" stroke-width="3" paint-order="stroke">{escape(words)}</text>'
+    )
+
+
+def number(value: float) -> str:
+    """A number with two decimals at most."""
+    return f"{value:.2f}".rstrip("0").rstrip(".") or "0"
+
+
+_GAP, _LINE = 12.0, 22.0
+_BASE64, _COLOUR = re.compile(r"[A-Za-z0-9+/=]*"), re.compile(r"[0-9a-f]{6}")
+_LETTERS, _SWATCH, _BETWEEN = 13, 18.0, 14.0  # of an entry of the legend
+_NAME = 150.0  # that a name has at most
+
+
+def rasters_svg(scene: Scene, backdrop: Backdrop | None = None) -> str:
+    """Two panels in a row. Over an image they let it shine through."""
+    each = (SIDE - _GAP) / 2
+    high = max(raster.h * each / raster.w for raster in scene.rasters)
+    body, y = [], 0.0
+    for place, raster in enumerate(scene.rasters):
+        x = (place % 2) * (each + _GAP)
+        y = (place // 2) * (high + _LINE + _GAP)
+        body.append(text(x, y + 15, raster.title, INK))
+        if backdrop is not None:
+            body.append(_image(backdrop.href, x, y + _LINE, each, high, ""))
+        if _BASE64.fullmatch(raster.png):
+            over = ' opacity="0.62"' if backdrop is not None else ""
+            href = f"data:image/png;base64,{raster.png}"
+            body.append(_image(href, x, y + _LINE, each, raster.h * each / raster.w, over, escape(raster.title)))
+    y += high + _LINE + _GAP
+    legend, rows = _swatches(scene, y)
+    total = y + rows * _LINE + 60
+    words = [text(0, total - 36, scene.title, INK, size=15), text(0, total - 14, scene.summary, INK)]
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{number(SIDE)}" height="{number(total)}" '
+            f'viewBox="0 0 {number(SIDE)} {number(total)}" role="img" font-family="sans-serif">',
+            f"<title>{escape(scene.title)}</title>",
+            f"<desc>{escape(scene.summary)}</desc>",
+            f'<rect width="{number(SIDE)}" height="{number(total)}" fill="{PAPER}"/>',
+            *body,
+            *legend,
+            *words,
+            "</svg>\n",
+        ]
+    )
+
+
+def _image(href: str, x: float, y: float, wide: float, high: float, more: str, name: str = "") -> str:
+    """An image; `pixelated` keeps classes apart where it is enlarged."""
+    title = f"<title>{name}</title>" if name else ""
+    return (
+        f'<image href="{escape(href)}" x="{number(x)}" y="{number(y)}" width="{number(wide)}" '
+        f'height="{number(high)}" preserveAspectRatio="none" image-rendering="pixelated"{more}>{title}</image>'
+    )
+
+
+def _swatches(scene: Scene, top: float) -> tuple[list[str], int]:
+    """Swatches with their names, as many in a row as there is room for."""
+    shown = [entry for entry in scene.legend if _COLOUR.fullmatch(entry[1])]
+    names = fitting([name for name, _ in shown], _NAME, _LETTERS)
+    each = _SWATCH + max((text_width(name, _LETTERS) for name in names), default=0.0) + _BETWEEN
+    across = int((SIDE + _BETWEEN) // each)
+    drawn = []
+    for place, (short, (_, colour)) in enumerate(zip(names, shown, strict=True)):
+        x, y = (place % across) * each, top + (place // across) * _LINE
+        drawn.append(
+            f'<rect x="{number(x)}" y="{number(y + 4)}" width="12" height="12" fill="#{colour}" stroke="{INK}" '
+            f'stroke-width="0.5"/>' + text(x + _SWATCH, y + 15, short, INK, size=_LETTERS)
+        )
+    return drawn, -(-len(shown) // across)
+
 
 # Truth is drawn solid, predictions dashed, so that colour is not needed to tell them apart.
 TRUTH, PREDICTION, PAIR = "#00695c", "#c43e00", "#5b5b66"
@@ -46,11 +135,11 @@ def scene_svg(scene: Scene, backdrop: Backdrop | None = None) -> str:
     total = high + 84
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(wide)}" height="{_n(total)}" '
-            f'viewBox="0 0 {_n(wide)} {_n(total)}" role="img" font-family="sans-serif">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{number(wide)}" height="{number(total)}" '
+            f'viewBox="0 0 {number(wide)} {number(total)}" role="img" font-family="sans-serif">',
             f"<title>{escape(scene.title)}</title>",
             f"<desc>{escape(scene.summary)}</desc>",
-            f'<rect width="{_n(wide)}" height="{_n(total)}" fill="{PAPER}"/>',
+            f'<rect width="{number(wide)}" height="{number(total)}" fill="{PAPER}"/>',
             *body,
             *_legend(scene, high),
             "</svg>\n",
@@ -82,8 +171,9 @@ def _bounds(scene: Scene) -> tuple[float, float, float, float]:
 
 def _backdrop(backdrop: Backdrop, x: float, y: float, scale: float) -> str:
     return (
-        f'<image href="{escape(backdrop.href)}" x="{_n(x)}" y="{_n(y)}" width="{_n(backdrop.width * scale)}" '
-        f'height="{_n(backdrop.height * scale)}" preserveAspectRatio="none"/>'
+        f'<image href="{escape(backdrop.href)}" x="{number(x)}" y="{number(y)}" '
+        f'width="{number(backdrop.width * scale)}" height="{number(backdrop.height * scale)}" '
+        f'preserveAspectRatio="none"/>'
     )
 
 
@@ -92,8 +182,8 @@ def _box(shape: BoxShape, x: float, y: float, scale: float) -> str:
     dash = "" if shape.role == "truth" else ' stroke-dasharray="7 4"'
     fill = "none" if shape.matched else colour
     return (
-        f'<rect class="{shape.role}" x="{_n(x)}" y="{_n(y)}" width="{_n(shape.w * scale)}" '
-        f'height="{_n(shape.h * scale)}" fill="{fill}" fill-opacity="0.14" stroke="{colour}" '
+        f'<rect class="{shape.role}" x="{number(x)}" y="{number(y)}" width="{number(shape.w * scale)}" '
+        f'height="{number(shape.h * scale)}" fill="{fill}" fill-opacity="0.14" stroke="{colour}" '
         f'stroke-width="2"{dash}/>'
     )
 
@@ -102,7 +192,7 @@ def _name(shape: BoxShape, x: float, y: float, scale: float, wide: float) -> str
     """A name at the box: a truth's above its upper edge, a detection's above its lower one."""
     truth = shape.role == "truth"
     at = max(y - 4, 13.0) if truth else y + shape.h * scale - 5
-    return _text(_fitting(x + 3, shape.label, wide), at, shape.label, TRUTH if truth else PREDICTION)
+    return text(_fitting(x + 3, shape.label, wide), at, shape.label, TRUTH if truth else PREDICTION)
 
 
 def _fitting(x: float, label: str, wide: float) -> float:
@@ -119,7 +209,7 @@ def _outline(shape: PolygonShape, points: list[tuple[float, float]]) -> str:
     colour = TRUTH if shape.role == "truth" else PREDICTION
     dash = "" if shape.role == "truth" else ' stroke-dasharray="7 4"'
     fill = "none" if shape.matched else colour
-    listed = " ".join(f"{_n(x)},{_n(y)}" for x, y in points)
+    listed = " ".join(f"{number(x)},{number(y)}" for x, y in points)
     (x1, y1), (x2, y2) = points[0], points[1]
     x, y = (x1 + x2) / 2, (y1 + y2) / 2
     cx, cy = (sum(v) / len(points) for v in zip(*points, strict=True))
@@ -128,7 +218,8 @@ def _outline(shape: PolygonShape, points: list[tuple[float, float]]) -> str:
     return (
         f'<polygon class="{shape.role}" points="{listed}" fill="{fill}" fill-opacity="0.14" stroke="{colour}" '
         f'stroke-width="2"{dash} pointer-events="all">{said}</polygon>'
-        f'<line x1="{_n(x)}" y1="{_n(y)}" x2="{_n(x + 7 * (x - cx) / far)}" y2="{_n(y + 7 * (y - cy) / far)}" '
+        f'<line x1="{number(x)}" y1="{number(y)}" '
+        f'x2="{number(x + 7 * (x - cx) / far)}" y2="{number(y + 7 * (y - cy) / far)}" '
         f'stroke="{colour}" stroke-width="2"/>'
     )
 
@@ -138,29 +229,30 @@ def _outline_name(shape: PolygonShape, points: list[tuple[float, float]], wide: 
     truth = shape.role == "truth"
     x, y = (min if truth else max)(points, key=lambda p: p[1])
     at = max(y - 4, 13.0) if truth else y - 5
-    return _text(_fitting(x + 3, shape.label, wide), at, shape.label, TRUTH if truth else PREDICTION)
+    return text(_fitting(x + 3, shape.label, wide), at, shape.label, TRUTH if truth else PREDICTION)
 
 
 def _ellipse(shape: EllipseShape, x: float, y: float, scale: float) -> str:
     colour = TRUTH if shape.role == "truth" else PREDICTION
     dash = "" if shape.role == "truth" else ' stroke-dasharray="7 4"'
     fill = "none" if shape.matched else colour
-    turn = f' transform="rotate({_n(shape.degrees)} {_n(x)} {_n(y)})"'
+    turn = f' transform="rotate({number(shape.degrees)} {number(x)} {number(y)})"'
     return (
-        f'<ellipse class="{shape.role}" cx="{_n(x)}" cy="{_n(y)}" rx="{_n(shape.a * scale)}" ry="{_n(shape.b * scale)}"'
+        f'<ellipse class="{shape.role}" cx="{number(x)}" cy="{number(y)}" rx="{number(shape.a * scale)}" '
+        f'ry="{number(shape.b * scale)}"'
         f'{turn} fill="{fill}" fill-opacity="0.12" stroke="{colour}" stroke-width="2"{dash}/>'
     )
 
 
 def _line(line: LineShape, x1: float, y1: float, x2: float, y2: float) -> str:
-    text = ""
+    label = ""
     if line.label:
-        text = _text((x1 + x2) / 2 + 5, (y1 + y2) / 2 - 5, line.label, PAIR)
+        label = text((x1 + x2) / 2 + 5, (y1 + y2) / 2 - 5, line.label, PAIR)
     return (
-        f'<line class="pair" x1="{_n(x1)}" y1="{_n(y1)}" x2="{_n(x2)}" y2="{_n(y2)}" '
+        f'<line class="pair" x1="{number(x1)}" y1="{number(y1)}" x2="{number(x2)}" y2="{number(y2)}" '
         f'stroke="{PAIR}" stroke-width="1.5"/>'
-        f'<circle cx="{_n(x1)}" cy="{_n(y1)}" r="3" fill="{TRUTH}"/>'
-        f'<circle cx="{_n(x2)}" cy="{_n(y2)}" r="3" fill="{PREDICTION}"/>{text}'
+        f'<circle cx="{number(x1)}" cy="{number(y1)}" r="3" fill="{TRUTH}"/>'
+        f'<circle cx="{number(x2)}" cy="{number(y2)}" r="3" fill="{PREDICTION}"/>{label}'
     )
 
 
@@ -168,7 +260,7 @@ def _label(shape: EllipseShape, x: float, y: float, scale: float) -> str:
     """A name beside the centre: truths above it, predictions below."""
     above = shape.role == "truth"
     offset = -0.5 * shape.b * scale if above else 0.5 * shape.b * scale + 10
-    return _text(x, y + offset, shape.label, TRUTH if above else PREDICTION, anchor="middle")
+    return text(x, y + offset, shape.label, TRUTH if above else PREDICTION, anchor="middle")
 
 
 def _legend(scene: Scene, top: float) -> list[str]:
@@ -179,11 +271,11 @@ def _legend(scene: Scene, top: float) -> list[str]:
     drawn, x = [], 12.0
     for name, colour, dash in items:
         drawn.append(
-            f'<line x1="{_n(x)}" y1="{_n(y - 4)}" x2="{_n(x + 26)}" y2="{_n(y - 4)}" stroke="{colour}" '
-            f'stroke-width="2"{dash}/>' + _text(x + 32, y, name, INK)
+            f'<line x1="{number(x)}" y1="{number(y - 4)}" x2="{number(x + 26)}" y2="{number(y - 4)}" stroke="{colour}" '
+            f'stroke-width="2"{dash}/>' + text(x + 32, y, name, INK)
         )
         x += 32 + text_width(name, 13) + 14
-    drawn.append(_text(x, y, "filled: no partner", INK))
-    drawn.append(_text(12, y + 24, scene.title, INK, size=15))
-    drawn.append(_text(12, y + 45, scene.summary, INK))
+    drawn.append(text(x, y, "filled: no partner", INK))
+    drawn.append(text(12, y + 24, scene.title, INK, size=15))
+    drawn.append(text(12, y + 45, scene.summary, INK))
     return drawn

@@ -8,13 +8,12 @@ from typing import ClassVar
 
 from steelyard.core.errors import nearest
 from steelyard.core.frozen import frozen
-from steelyard.results.details import LACKING, NONE, Details
+from steelyard.results.details import LACKING, NONE, Details, UnitTable
 from steelyard.results.influences import Influences
 from steelyard.results.origin import Model, TaskFacts
 from steelyard.results.result import Result, TaskResult
 from steelyard.results.same import equal, result_repr
 from steelyard.results.score import BySpec, Difference, Differences, DifferencesBySlice, by_slice, misnamed
-from steelyard.results.unit_table import UnitTable
 
 
 @frozen

@@ -7,19 +7,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, ClassVar
+from os import PathLike
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
 
 from steelyard.core.errors import nearest
 from steelyard.core.figure import Figure, Listing
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Description
 from steelyard.core.table import Table
-from steelyard.results.same import equal
+from steelyard.results.same import equal, units_repr
 from steelyard.results.score import Difference
-from steelyard.results.unit_table import UnitTable
 
-if TYPE_CHECKING:
-    from os import PathLike
+
+@frozen
+class UnitTable:
+    """Every metric for each unit alone; nan where a unit has none."""
+
+    unit: str
+    units: NDArray[Any]
+    values: Mapping[str, NDArray[Any]]
+
+    __eq__ = equal
+    __repr__ = units_repr
+
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """Write it, one row per unit."""
+        from steelyard.io.write import sheet_text, write_text  # most programs write nothing
+
+        rows = zip(self.units.tolist(), *(column.tolist() for column in self.values.values()), strict=True)
+        write_text(path, sheet_text([self.unit, *self.values], rows))
+
 
 LACKING = (
     "this result holds {}: it was read from a file, pickled or detached without them. Call with_details() before, or "

@@ -22,16 +22,15 @@ from steelyard.core.pairs import Coverage
 from steelyard.core.request import Request
 from steelyard.core.slice import slice_key, slice_parts
 from steelyard.core.table import Table
+from steelyard.results import details_json
 from steelyard.results import details_json as details
-from steelyard.results import packed
 from steelyard.results.comparison import Standing
-from steelyard.results.details import DetailsData
+from steelyard.results.details import DetailsData, UnitTable
 from steelyard.results.gate import Gate, Outcome
 from steelyard.results.influences import Influences
 from steelyard.results.origin import SourceInfo
 from steelyard.results.score import Difference, RunSpread, Score
 from steelyard.results.sets import DriftGroup
-from steelyard.results.unit_table import UnitTable
 
 HOW = "Write one with 'steelyard evaluate' or Report.to_json."
 INFINITE = {"inf": math.inf, "-inf": -math.inf}
@@ -368,7 +367,7 @@ class _Data(Form):
 PACKED = {"type": "string", "contentEncoding": "base64"}
 OWN: dict[Any, tuple[Callable[[Any], Any], Callable[[Any], Any], dict[str, Any]]] = {
     np.ndarray: (details.pack_floats, details.unpack_floats, PACKED),
-    Listing: (details.pack_exactly, packed.unpack, PACKED),
+    Listing: (details.pack_exactly, details_json.unpack, PACKED),
     UnitTable: (details.pack_units, details.unpack_units, PACKED),
     Figure: (details.figure_dict, details.figure_of, {"type": "object"}),
     Table: (Table.to_dict, details.table_of, {"type": "object"}),

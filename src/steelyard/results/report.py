@@ -14,13 +14,12 @@ from steelyard.core.pairs import Coverage
 from steelyard.core.request import Request
 from steelyard.core.slice import Slice, slice_text
 from steelyard.core.table import Table
-from steelyard.results.details import LACKING, NONE, Details, named
+from steelyard.results.details import LACKING, NONE, Details, UnitTable, named
 from steelyard.results.influences import Influences
 from steelyard.results.origin import Sources, TaskFacts
 from steelyard.results.result import Path, TaskResult
 from steelyard.results.same import equal, result_repr
 from steelyard.results.score import BySpec, Score, Scores, ScoresBySlice, by_slice, misnamed
-from steelyard.results.unit_table import UnitTable
 
 
 @frozen

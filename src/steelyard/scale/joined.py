@@ -20,9 +20,8 @@ from steelyard.core.units import Units
 from steelyard.engine.details import LazyDetails, definitions_of, tables_of
 from steelyard.engine.measure import measured, unit_values
 from steelyard.partial.accumulator import Accumulator
-from steelyard.results.details import Details
+from steelyard.results.details import Details, UnitTable
 from steelyard.results.report import Report
-from steelyard.results.unit_table import UnitTable
 from steelyard.scale import jobs, reading
 
 GATHERED_ROWS = 2_000_000  # above, what needs all rows in one place is left out unless it is asked for by name

@@ -17,9 +17,8 @@ from steelyard.core.frozen import frozen
 from steelyard.render.numbers import interval_text, value_text
 from steelyard.render.text import ARROWS
 from steelyard.view.entry import Entry, Shown
-from steelyard.view.frame import Site, document
+from steelyard.view.frame import Scale, Site, document, shared_scale, strip
 from steelyard.view.query import A_PAGE, GROUPS, SORTS, Query, common, fits, group_of, matching, natural
-from steelyard.view.strips import Scale, shared_scale, strip
 
 COLOURS = 8  # groups with a colour of their own; the others share one
 SIZES = (("wide", 1080, 320), ("middling", 720, 300), ("narrow", 360, 260))  # one of them is in sight

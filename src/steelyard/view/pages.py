@@ -14,8 +14,7 @@ import numpy as np
 from steelyard.core.counts import count_text
 from steelyard.core.scene import Steps
 from steelyard.render.numbers import signed, value_text
-from steelyard.render.svg import scene_svg
-from steelyard.render.svg_parts import Backdrop
+from steelyard.render.svg import Backdrop, scene_svg
 from steelyard.render.text import ARROWS
 from steelyard.view.frame import Site, document
 from steelyard.view.runs import RereadRun, StoredRun

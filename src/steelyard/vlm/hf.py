@@ -11,31 +11,298 @@ The head of a conversation ends behind its last picture; its tokens must begin t
 positions in three rows (Qwen-VL), some let the tokens of a picture see each other (Gemma), some look at a window of
 tokens. What is known of a family stands in `FAMILIES`; another one is tried when it is loaded. Where pictures cannot be
 shared, a sentence says why.
+
+From texts and images to a model's inputs: the chat template, the pictures' tokens, padding on the left.
+
+The call that holds across versions has two steps: the template gives text, then text and images are encoded together.
+A processor that wants torchvision for videos alone is put together without it: no video is ever given to a model.
 """
 
 from __future__ import annotations
 
 import copy
+import hashlib
 import inspect
+import re
 import time
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InputError, MissingExtra, Unsupported
+from steelyard.core.errors import (
+    Conflict,
+    InputError,
+    InvalidFile,
+    InvalidSetting,
+    MissingExtra,
+    MissingFile,
+    Unsupported,
+)
 from steelyard.core.frozen import frozen
 from steelyard.vlm.backend import Conversation, ModelOptions, PermanentError, Reply
-from steelyard.vlm.hf_inputs import Inputs, open_inputs
-from steelyard.vlm.hf_load import (
-    check_versions,
-    family_of,
-    fingerprint,
-    first_line,
-    greedy,
-    load_model,
-    model_folder,
-    place_of,
-)
+
+DTYPES = ("float32", "bfloat16", "float16")
+QUANTIZED = ("4bit", "8bit")
+LEAST = {"torch": (2, 4), "transformers": (5, 18)}  # as the extra vlm-local says
+_WEIGHTS = ("*.safetensors", "*.bin")
+_ENDINGS = (".safetensors", ".bin", ".json", ".jinja", ".model", ".txt")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+def fingerprint(folder: Path, trusted: bool = False) -> str:
+    """SHA-256 over the names and contents of everything that the replies depend on; trusted code is part of it."""
+    total = hashlib.sha256()
+    endings = (*_ENDINGS, ".py") if trusted else _ENDINGS
+    for path in sorted(p for p in folder.iterdir() if p.is_file() and p.name.endswith(endings)):
+        with path.open("rb") as file:
+            total.update(f"{path.name}:{hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    return total.hexdigest()[:32]
+
+
+def model_folder(name: str, revision: str) -> tuple[Path, str]:
+    """The folder of a model, fetched where `name` is an id of the hub, and its commit where that is known."""
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        if revision:
+            remedy = "Leave it out, or give the model's id."
+            raise Conflict(f"a folder has no revision '{revision}'", where=name, remedy=remedy)
+        if not (folder / "config.json").exists():
+            raise MissingFile("the folder has no config.json", where=name, remedy="Give a folder of save_pretrained.")
+        if not any(next(folder.glob(pattern), None) for pattern in _WEIGHTS):
+            raise MissingFile(
+                "the model's folder has no weights", where=name, remedy="Weights are *.safetensors files."
+            )
+        return folder, ""
+    if folder.exists() or not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
+        raise MissingFile("there is no such model folder", where=name, remedy="Give a folder, or an id as owner/name.")
+    from huggingface_hub import snapshot_download
+
+    try:
+        fetched = Path(snapshot_download(name, revision=revision or None))
+    except Exception as error:  # the hub's many errors: offline, unknown, private
+        raise InvalidSetting(f"the model cannot be fetched: {first_line(error)}", where=name) from None
+    return fetched, fetched.name if _COMMIT.fullmatch(fetched.name) else ""
+
+
+def family_of(folder: Path, name: str, trusted: bool) -> str:
+    """The type of a model, as its configuration says."""
+    from transformers import AutoConfig, AutoModelForImageTextToText
+
+    try:
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=trusted)
+    except (OSError, ValueError, KeyError) as error:
+        raise InvalidFile(f"config.json is not understood: {first_line(error)}", where=name) from None
+    family = str(config.model_type)
+    known = type(config) in AutoModelForImageTextToText._model_mapping
+    foreign = trusted and "AutoModelForImageTextToText" in (getattr(config, "auto_map", None) or {})
+    if not known and not foreign:
+        remedy = (
+            "The library has no image-text-to-text model of that type. "
+            "A server may have one: openai:MODEL@URL. A model with code of its own needs `trust_code=True`."
+        )
+        raise Unsupported(f"a model of type '{family}' is not supported here", where=name, remedy=remedy)
+    return family
+
+
+def check_versions(*packages: Any) -> None:
+    """Refuse packages older than the extra `vlm-local` asks for, before anything is loaded."""
+    for package in packages:
+        least, version = LEAST[package.__name__], str(package.__version__)
+        if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < least:
+            name = f"{package.__name__} {'.'.join(map(str, least))} or later"
+            what = f"an hf: model needs {name}, and {version} is installed"
+            raise InvalidSetting(what, remedy="Run: pip install --upgrade 'steelyard[vlm-local]'.")
+
+
+def place_of(torch: Any, options: ModelOptions) -> tuple[Any, str]:
+    """The device and the type of numbers."""
+    name = options.device
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise Unsupported(f"`device={name}` cannot be used: {first_line(error)}", remedy="Try cpu.") from None
+    dtype = options.dtype
+    if dtype == "auto":
+        dtype = {"cuda": "bfloat16", "mps": "float16"}.get(device.type, "float32")
+    if dtype not in DTYPES:
+        raise InvalidSetting(f"`dtype={dtype}` is not known", remedy=f"Choose one of: auto, {', '.join(DTYPES)}.")
+    return device, dtype
+
+
+def load_model(folder: Path, name: str, options: ModelOptions, device: Any, dtype: Any) -> Any:
+    """The model, on its device, ready to answer."""
+    import transformers
+
+    settings: dict[str, Any] = {"dtype": dtype}
+    if options.quantize and options.quantize not in QUANTIZED:
+        remedy = f"Choose one of: {', '.join(QUANTIZED)}."
+        raise InvalidSetting(f"`quantize={options.quantize}` is not known", remedy=remedy)
+    if options.attention:
+        settings["attn_implementation"] = options.attention
+    if options.device_map:
+        settings["device_map"] = options.device_map
+    try:
+        if options.quantize:
+            settings["quantization_config"] = transformers.BitsAndBytesConfig(**{f"load_in_{options.quantize}": True})
+            settings.setdefault("device_map", {"": device})
+        if options.trust_code:
+            settings["trust_remote_code"] = True
+        model = transformers.AutoModelForImageTextToText.from_pretrained(folder, **settings)
+        return (model if "device_map" in settings else model.to(device)).eval()
+    except Exception as error:  # each part of the library has errors of its own
+        raise InvalidSetting(f"the model cannot be loaded: {first_line(error)}", where=name) from None
+
+
+def greedy(config: Any, tokenizer: Any, max_tokens: int) -> Any:
+    """The model's own generation settings, without sampling and beams."""
+    config = copy.deepcopy(config)
+    config.update(do_sample=False, num_beams=1, max_new_tokens=max_tokens, max_length=None, use_cache=True)
+    config.update(temperature=None, top_p=None, top_k=None, min_p=None, typical_p=None, return_dict_in_generate=False)
+    if config.eos_token_id is None:
+        config.eos_token_id = tokenizer.eos_token_id
+    if config.pad_token_id is None:
+        config.pad_token_id = tokenizer.pad_token_id
+    return config
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error's text, not too long."""
+    lines = str(error).strip().splitlines()
+    return lines[0][:300] if lines else type(error).__name__
+
+
+def messages_of(texts: Sequence[str], pictures: int = 1) -> list[dict[str, Any]]:
+    """A conversation as chat templates take it; the pictures come first in the first turn."""
+    messages: list[dict[str, Any]] = []
+    for i, text in enumerate(texts):
+        content: list[dict[str, Any]] = [{"type": "text", "text": text}]
+        if i == 0:
+            content = [{"type": "image"}] * pictures + content
+        messages.append({"role": "assistant" if i % 2 else "user", "content": content})
+    return messages
+
+
+class Inputs:
+    """Inputs through a model's processor. `chats` says whether the model has a template for turns."""
+
+    def __init__(self, processor: Any) -> None:
+        self.processor, self.tokenizer = processor, processor.tokenizer
+        mark = getattr(processor, "image_token", None)
+        self.mark = str(getattr(mark, "content", mark) or "")
+        self.chats = bool(getattr(processor, "chat_template", None) or getattr(self.tokenizer, "chat_template", None))
+        self.tokenizer.padding_side = "left"
+        if self.tokenizer.pad_token_id is None:
+            self.tokenizer.pad_token = self.tokenizer.eos_token
+
+    @property
+    def pad(self) -> int:
+        """The token that fills rows up."""
+        return int(self.tokenizer.pad_token_id or 0)
+
+    def render(self, texts: Sequence[str], pictures: int = 1) -> str:
+        """The conversation as the model reads it, up to where it speaks.
+
+        Without a template the turns stand in lines, the pictures' marks before them.
+        """
+        if self.mark and any(self.mark in text for text in texts):
+            raise InvalidSetting(f"the text holds '{self.mark}', which stands for a picture", remedy="Take it out.")
+        if not self.chats:
+            return self.mark * pictures + "\n".join(texts)
+        rendered: str = self.processor.apply_chat_template(
+            messages_of(texts, pictures), add_generation_prompt=True, tokenize=False
+        )
+        if self.mark and rendered.count(self.mark) != pictures:
+            raise Unsupported("the chat template does not place the image", remedy="Such a model cannot be asked here.")
+        return rendered
+
+    def cut(self, text: str) -> tuple[str, str]:
+        """A rendered text up to the end of the last picture's mark, and behind it."""
+        head, mark, tail = text.rpartition(self.mark)
+        return head + mark, tail
+
+    def behind(self, tail: str) -> list[int] | None:
+        """The tokens of a text that stands behind a picture's mark; None if the mark is not a token of its own."""
+        ids: list[int] = self.tokenizer(self.mark + tail, add_special_tokens=False)["input_ids"]
+        alone = self.tokenizer.convert_tokens_to_ids(self.mark)
+        return ids[1:] if ids and ids[0] == alone and alone != self.tokenizer.unk_token_id else None
+
+    def encode(self, texts: Sequence[str], images: Sequence[Sequence[Any]]) -> Any:
+        """Tensors for a batch: for each text its images."""
+        try:
+            encoded = self.processor(
+                text=list(texts), images=[list(shown) for shown in images], padding=True, return_tensors="pt"
+            )
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+            raise Unsupported(f"the model's processor does not take the question: {first_line(error)}") from None
+        encoded.pop("labels", None)
+        return encoded
+
+
+def open_inputs(folder: Path, family: str, trusted: bool = False) -> Inputs:
+    """The inputs of a model."""
+    from transformers import AutoProcessor
+
+    try:
+        try:
+            processor = AutoProcessor.from_pretrained(folder, trust_remote_code=trusted)
+        except (ImportError, ValueError, OSError) as error:
+            processor = _without_videos(folder, family)
+            if processor is None:
+                raise error from None
+        if not hasattr(processor, "tokenizer"):
+            processor = _without_videos(folder, family) or processor
+        return Inputs(processor)
+    except Exception as error:  # each part of the library has errors of its own
+        raise InvalidSetting(f"the processor cannot be loaded: {first_line(error)}", where=str(folder)) from None
+
+
+class _NoVideos:
+    """Stands where a video processor is wanted. It has what is looked at before a video is given."""
+
+    merge_size = num_frames = 1
+    temporal_patch_size = 1
+    video_sampling: dict[str, int] = {"fps": 1, "max_frames": 1, "video_size": 1}
+    model_input_names: tuple[str, ...] = ()
+
+
+def _without_videos(folder: Path, family: str) -> Any:
+    """A family's processor that has no part for videos; None where the library has no such family."""
+    import transformers
+    from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES
+
+    kind = getattr(transformers, PROCESSOR_MAPPING_NAMES.get(family) or "", None)
+    if kind is None:
+        return None
+
+    def check(self: Any, name: str, part: Any) -> Any:
+        return None if isinstance(part, _NoVideos) else kind.check_argument_for_proper_class(self, name, part)
+
+    plain = type(kind.__name__, (kind,), {"check_argument_for_proper_class": check})
+    parts = []
+    for name in kind.get_attributes():
+        if name == "tokenizer":
+            parts.append(transformers.AutoTokenizer.from_pretrained(folder))
+        elif name == "image_processor":
+            parts.append(transformers.AutoImageProcessor.from_pretrained(folder))
+        elif name == "video_processor":
+            parts.append(_NoVideos())
+        else:
+            return None
+    return plain(**dict(zip(kind.get_attributes(), parts, strict=True)), **_settings(kind, folder))
+
+
+def _settings(kind: Any, folder: Path) -> dict[str, Any]:
+    """What a folder says of its processor, as far as the class takes it: its own file, and its chat template."""
+    try:
+        held = dict(kind.get_processor_dict(folder)[0])
+    except OSError:  # there is no such file
+        held = {}
+    wanted = set(inspect.signature(kind.__init__).parameters) - set(kind.get_attributes())
+    return {name: value for name, value in held.items() if name in wanted}
+
 
 # Families whose replies are known to be the same with sharing, and why others cannot share.
 FAMILIES = {

@@ -29,9 +29,8 @@ from steelyard.core.errors import (
 from steelyard.core.frozen import frozen
 from steelyard.io.table import Table
 from steelyard.vlm.answers import MOST_GRAMS, Answer
-from steelyard.vlm.box_answers import FORMATS, SCALES, BoxForm
 from steelyard.vlm.images import Picture
-from steelyard.vlm.kinds import KINDS, Kind
+from steelyard.vlm.kinds import FORMATS, KINDS, SCALES, BoxForm, Kind
 from steelyard.vlm.question_file import read_file
 from steelyard.vlm.schema import read_json, schema_of, spelled
 

@@ -14,8 +14,7 @@ from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.ranking import Grouped, RankingBlock
 from steelyard.core.weights import EachUnit, GivenRows, Role
 from steelyard.tasks.boxes.ranking import Detections, RankingFigure
-from steelyard.tasks.labels.ranking import Scores
-from steelyard.tasks.labels.walks import Walk
+from steelyard.tasks.labels.walks import Scores, Walk
 
 Data = dict[str, Any]
 

@@ -28,8 +28,8 @@ from steelyard.core.rows import RowTable
 from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
 from steelyard.tasks.captions import ngrams
-from steelyard.tasks.captions.graphs import KnownWords, SilentImages, SpiceCount, SpiceLeftOut, SpiceSum
 from steelyard.tasks.captions.ngrams import CiderRows, SpiderRows
+from steelyard.tasks.captions.spice import KnownWords, SilentImages, SpiceCount, SpiceLeftOut, SpiceSum
 
 TRUTH: dict[str, Any] = {"image": [1, 1, 2], "caption": ["a b c e", "a b", "x z w"]}
 PREDICTED: dict[str, Any] = {"image": [1, 2], "caption": ["a b c d", "x y"]}

@@ -17,8 +17,8 @@ from steelyard.tasks.labels import task as labels_task
 from steelyard.tasks.labels.alike import alike
 from steelyard.tasks.labels.counts import positive
 from steelyard.tasks.labels.data import class_columns, ordered
-from steelyard.tasks.labels.ranking import positive_place
 from steelyard.tasks.labels.task import defaults_for
+from steelyard.tasks.labels.walks import positive_place
 
 IDS = ["r0", "r1"]
 ONE: dict[str, Any] = {"id": IDS, "label": ["a", "b"]}

@@ -19,8 +19,7 @@ from steelyard.core.task import Policy
 from steelyard.tasks.labels import data
 from steelyard.tasks.labels.counts import CountMetric, class_units
 from steelyard.tasks.labels.data import Counted, CountedRecords, join
-from steelyard.tasks.labels.rows import LabelRows
-from steelyard.tasks.labels.statistics import ClassCounts, Confusion, RowSum
+from steelyard.tasks.labels.statistics import ClassCounts, Confusion, LabelRows, RowSum
 
 THREE = {"label": list("aaaabbc")}, {"label": list("aaabbcb")}
 SETS = {"labels": ["a|b", "b", "c"]}, {"labels": ["a", "b", "a|c"]}

@@ -15,7 +15,6 @@ from steelyard.core.statistic import RankingReader, SharedCache, Statistic
 from steelyard.core.task import Policy
 from steelyard.tasks.labels.counts import class_units
 from steelyard.tasks.labels.hard import Precision, Recall
-from steelyard.tasks.labels.rows import LabelRows
 from steelyard.tasks.labels.statistics import (
     ClassBins,
     ClassCounts,
@@ -23,6 +22,7 @@ from steelyard.tasks.labels.statistics import (
     ConfidenceBins,
     Confusion,
     LabelDistance,
+    LabelRows,
     NoChance,
     Present,
     ProbabilitySum,

@@ -16,8 +16,7 @@ from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
 from steelyard.core.weights import EachUnit, LeaveGroupOut, Role
 from steelyard.tasks.labels import walks
-from steelyard.tasks.labels.ranking import Scores, positive_place
-from steelyard.tasks.labels.walks import NotedWalk, PairWalk, Ranked, Walk, walked
+from steelyard.tasks.labels.walks import NotedWalk, PairWalk, Ranked, Scores, Walk, positive_place, walked
 
 READINGS = ["ap", "auc", "best_f1", "best_threshold", "tpr"]
 ROWS = 24

@@ -12,9 +12,20 @@ import steelyard as sy
 from steelyard.core import catalogue
 from steelyard.core.statistic import SharedCache
 from steelyard.tasks.sequences.errors import SequenceSum, sequence_columns
-from steelyard.tasks.shared.instrument import RoundExcess, Steps, step_columns
-from steelyard.tasks.shared.regression import PearsonCorrelation, Slope, _variance
-from steelyard.tasks.shared.rows import EpsilonError, RowMoments, RowSum, RowsWithin, regression_columns, row_columns
+from steelyard.tasks.shared.regression import (
+    EpsilonError,
+    PearsonCorrelation,
+    RoundExcess,
+    RowMoments,
+    RowSum,
+    RowsWithin,
+    Slope,
+    Steps,
+    _variance,
+    regression_columns,
+    row_columns,
+    step_columns,
+)
 from steelyard.tasks.weights.task import DishSum, dish_columns, plain_sides
 
 nan = np.nan

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.figure import Figure
-from steelyard.render.charts.layout import LABEL, NARROW, apart, fitting, legend_columns, text_width
+from steelyard.render.charts.layout import LABEL, NARROW, apart, fitting, legend_columns, text_width, ticks
 from steelyard.render.charts.library import altair
 from steelyard.render.charts.theme import BLUE, DASHES, GREEN, GREY, HEIGHT, INK, ORANGE, PAPER, SERIES, SHAPES, SOFT
 
@@ -285,3 +285,161 @@ def matrix(figure: Figure, width: float) -> Any:
         ink = alt.condition("datum.share > 0.75", alt.value(PAPER), alt.value(INK))
         layers.append(base.mark_text(fontSize=letters).encode(x=x, y=y, text="text:N", color=ink))
     return alt.layer(*layers).properties(width=size * len(columns), height=size * len(rows), padding=padding)
+
+
+ROW, TALLEST = 24.0, 1600.0
+
+
+def intervals(figure: Figure, width: float) -> Any:
+    """Values with their intervals, a row each: slices, differences, prompts. `at` draws the line to compare with."""
+    alt = altair()
+    distinct = list(dict.fromkeys(map(clean, figure.columns["name"])))
+    y, short, side = names_axis(distinct, width)
+    c = short_series(figure.columns, width - side)
+    series = list(dict.fromkeys(c["series"])) if "series" in c else []
+    twice = len(distinct) < len(figure) and len(series) > 1  # several points per name: beside each other
+    place = dict(zip(distinct, short, strict=True))
+    base = alt.Chart(data({**c, "name": [place[clean(name)] for name in c["name"]]}))
+    each = max(ROW, 11.0 * len(series)) if twice else ROW
+    x = axis_x(figure.facts.get("x", ""), width - side + 20, "value:Q", tickCount=max(3, int(width // 110)))
+    encoded: dict[str, Any] = {"color": alt.value(BLUE)}
+    shape: dict[str, Any] = {}
+    if series:
+        encoded, shape = {"color": series_colour(c["series"], width - side)}, {"shape": series_shape(c["series"])}
+    layers = []
+    if figure.facts.get("at") is not None:
+        at = alt.Chart(data({"value": [figure.facts["at"]]}))
+        layers.append(at.mark_rule(color=SOFT, strokeDash=[5, 4], strokeWidth=1.2).encode(x="value:Q"))
+    if twice:
+        encoded["yOffset"] = alt.YOffset("series:N", sort=[clean(name) for name in series])
+    layers.append(base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q", y=y, **encoded))
+    layers.append(base.mark_point(size=60, opacity=1, filled=True).encode(x=x, y=y, **encoded, **shape))
+    return alt.layer(*layers).properties(height=max(60.0, min(each * len(distinct), TALLEST)))
+
+
+def bars(figure: Figure, width: float) -> Any:
+    """A bar per name with its number beside it, and its interval where there is one."""
+    alt = altair()
+    y, short, side = names_axis(figure.columns["name"], width)
+    c = short_series(figure.columns, width - side)
+    values = np.asarray(c["value"], dtype=float)
+    texts = [f"{v:.3g}" if np.isfinite(v) else "undefined" for v in values]
+    ends = np.where(np.isfinite(values), values, 0.0)
+    if "high" in c:
+        ends = np.fmax(ends, np.asarray(c["high"], dtype=float))
+    low = min(0.0, float(np.nanmin(np.append(np.asarray(c.get("low", values), dtype=float), 0.0))))
+    top = max(float(ends.max(initial=0.0)), 0.0) or 1.0
+    plot = width * (0.6 if width >= NARROW else 0.5)
+    room = max(map(text_width, texts), default=0.0) + 10
+    reach = low + (top - low) / (1 - min(0.5, room / plot))  # so that the last number has room
+    at = [value for value in ticks(low, top, plot - room) if value <= top + 1e-12]
+    scale = alt.Scale(domain=[low, reach], nice=False)
+    base = alt.Chart(data({**c, "name": short, "text": texts, "end": np.maximum(ends, 0.0).tolist()}))
+    x = axis_x(figure.facts.get("x", ""), width - side + 20, "value:Q", scale=scale, values=at)
+    colour: Any = series_colour(c["series"], width - side) if "series" in c else alt.value(BLUE)
+    opacity = 0.55 if "low" in c else 1.0  # so that the interval is seen on the bar
+    layers = [base.mark_bar(height={"band": 0.72}, opacity=opacity).encode(x=x, y=y, color=colour)]
+    if "low" in c:
+        ends_x = {"x": alt.X("low:Q", scale=scale), "x2": "high:Q"}
+        layers.append(base.mark_rule(color=INK, strokeWidth=1.4).encode(**ends_x, y=y))
+    end = alt.X("end:Q", scale=scale)
+    layers.append(base.mark_text(align="left", dx=4).encode(x=end, y=y, text="text:N"))
+    return alt.layer(*layers).properties(height=max(60.0, min(22.0 * len(figure), TALLEST)))
+
+
+def reliability(figure: Figure, width: float) -> Any:
+    """Share that was right against confidence; points as large as their bins are full."""
+    alt = altair()
+    base = alt.Chart(data(figure.columns))
+    unit = alt.Scale(domain=[0, 1], nice=False)
+    x, y = axis_x(figure.facts["x"], width, scale=unit), axis_y(figure.facts["y"], scale=unit)
+    size = alt.Size("count:Q", scale=alt.Scale(range=[20, 320], zero=True), legend=None)
+    return alt.layer(
+        line_at({"x": [0.0, 1.0], "y": [0.0, 1.0]}, color=SOFT, strokeDash=[5, 4]),
+        base.mark_line(color=BLUE, strokeWidth=1.6).encode(x=x, y=y),
+        base.mark_circle(color=BLUE, opacity=0.85).encode(x=x, y=y, size=size),
+    ).properties(height=height_of(width))
+
+
+LEVELS = (0.2, 0.4, 0.6, 0.8)
+
+
+def plane(figure: Figure, width: float) -> Any:
+    """Points by sequence over lines of equal HOTA."""
+    alt, c = altair(), figure.columns
+    unit = alt.Scale(domain=[0, 1], nice=False)
+    x, y = axis_x(figure.facts["x"], width, scale=unit), axis_y(figure.facts["y"], scale=unit)
+    lines: dict[str, list[Any]] = {"x": [], "y": [], "level": []}
+    for level in LEVELS:
+        for at in np.linspace(level * level, 1, 40):
+            lines["x"].append(float(at))
+            lines["y"].append(float(level * level / at))
+            lines["level"].append(f"HOTA {level:g}")
+    back = (
+        alt.Chart(data(lines))
+        .mark_line(color=SOFT, strokeWidth=1, strokeDash=[4, 4])
+        .encode(x=x, y=y, detail="level:N")
+    )
+    ends: dict[str, list[Any]] = {
+        "x": [1.0] * len(LEVELS),
+        "y": [level * level for level in LEVELS],
+        "text": [f"{level:g}" for level in LEVELS],
+    }
+    names = (
+        alt.Chart(data(ends))
+        .mark_text(align="right", dx=-3, dy=-6, fontSize=10, color=GREY)
+        .encode(x=x, y=y, text="text:N")
+    )
+    scale = alt.Scale(domain=["sequence", "all"], range=[BLUE, ORANGE])
+    points = (
+        alt.Chart(data(c))
+        .mark_point(size=70, opacity=0.9, filled=True)
+        .encode(x=x, y=y, color=alt.Color("series:N", scale=scale, sort=None), shape=series_shape(["sequence", "all"]))
+    )
+    return alt.layer(back, names, points).properties(height=height_of(width))
+
+
+def timeline(figure: Figure, width: float) -> Any:
+    """A bar per stretch of a true track under one name, and a tick per switch."""
+    alt, c = altair(), figure.columns
+    tracks = list(dict.fromkeys(map(clean, c["row"])))
+    names = [name for name in dict.fromkeys(map(clean, c["series"])) if name != "missed"]
+    colours = [GREY if name == "missed" else SERIES[names.index(name) % len(SERIES)] for name in ["missed", *names]]
+    scale = alt.Scale(domain=["missed", *names], range=colours)
+    short = dict(zip(tracks, fitting(tracks, 110), strict=True))
+    base = alt.Chart(data({**c, "row": [short[clean(row)] for row in c["row"]]}))
+    axis = alt.Axis(grid=False, labelLimit=120, minExtent=max(map(text_width, short.values()), default=0) + 4)
+    y = alt.Y("row:N", sort=list(short.values()), title=clean(figure.facts["y"]), axis=axis)
+    x = axis_x(figure.facts["x"], width, "x:Q")
+    opacity = alt.condition("datum.series == 'missed'", alt.value(0.25), alt.value(0.9))
+    bars = base.mark_bar(height={"band": 0.7}).encode(
+        x=x,
+        x2="x2:Q",
+        y=y,
+        color=alt.Color("series:N", scale=scale, legend=None),
+        opacity=opacity,
+    )
+    ticks = (
+        base.transform_filter("datum.event == 'switch'").mark_tick(color=INK, thickness=2.5, size=16).encode(x=x, y=y)
+    )
+    return alt.layer(bars, ticks).properties(height=max(60, min(18 * len(tracks), 900)))
+
+
+def traces(figure: Figure, width: float) -> Any:
+    """A small panel per sequence, as many side by side as there is room for."""
+    alt, c = altair(), figure.columns
+    panels = list(dict.fromkeys(map(clean, c["panel"])))
+    across = max(1, min(len(panels), int(width // 300)))
+    base = alt.Chart(data(c)).properties(width=(width - 62) / across - 22, height=130)
+    x = alt.X("x:Q", title=clean(figure.facts["x"]), axis=alt.Axis(tickMinStep=1, tickCount=5, format="d"))
+    y = alt.Y("y:Q", title=clean(figure.facts["y"]), scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=4))
+    colour = series_colour(c["series"], width)
+    dash = alt.StrokeDash(
+        "series:N", scale=alt.Scale(domain=["true", "predicted"], range=[[1, 0], [5, 3]]), legend=None
+    )
+    layers = alt.layer(
+        base.mark_line(strokeWidth=1.8).encode(x=x, y=y, color=colour, strokeDash=dash),
+        base.mark_circle(size=28, opacity=1).encode(x=x, y=y, color=colour),
+    )
+    header = alt.Header(title=None, labelLimit=width / across - 30)
+    return layers.facet(facet=alt.Facet("panel:N", sort=panels, header=header), columns=across, spacing=22)

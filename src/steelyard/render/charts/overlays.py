@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Mapping, Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
 
 from steelyard.core.figure import Figure
+from steelyard.render.numbers import value_text
 
 SIDE = 330.0
 
@@ -65,4 +69,72 @@ def _drawing(shapes: list[dict[str, object]], title: str) -> str:
     return (
         f'<svg class="chart" viewBox="0 0 {width * scale:.0f} {height * scale:.0f}" width="{width * scale:.0f}" '
         f'height="{height * scale:.0f}" role="img" aria-label="{escape(title)}">{"".join(body)}</svg>'
+    )
+
+
+def sentences(figure: Figure) -> str:
+    """One block per caption."""
+    blocks = []
+    for image, spice, said in zip(
+        figure.columns["image"], figure.columns["spice"], figure.facts["sentences"], strict=True
+    ):
+        blocks.append(
+            f'<div class="sentence"><h4>{escape(str(image))} <small>SPICE {value_text(float(spice))}</small></h4>'
+            f"<p class=said>{_marked(said['words']) or '(empty)'}</p>{_tuples(said)}"
+            f"<details><summary>References</summary><ul>"
+            f"{''.join(f'<li>{escape(str(text))}</li>' for text in said['references'])}</ul></details></div>"
+        )
+    return "".join(blocks)
+
+
+def _marked(words: Sequence[Sequence[str]]) -> str:
+    tags = {"hit": ("<ins>", "</ins>"), "miss": ("<del>", "</del>")}
+    shown = []
+    for word, state in words:
+        before, after = tags.get(state, ("", ""))
+        shown.append(f"{before}{escape(str(word))}{after}")
+    return " ".join(shown)
+
+
+def _tuples(said: Mapping[str, Any]) -> str:
+    rows = (("matched", "hit", said["matched"]), ("not in the references", "miss", said["wrong"]),
+            ("missed", "lost", said["missed"]))  # fmt: skip
+    parts = []
+    for name, kind, tuples in rows:
+        inside = "".join(f'<li class="{kind}">{escape(str(text))}</li>' for text in tuples) or "<li>none</li>"
+        parts.append(f'<div><dt>{name}</dt><dd><ul class="tuples">{inside}</ul></dd></div>')
+    return f"<dl>{''.join(parts)}</dl>"
+
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/=]*")
+_COLOUR = re.compile(r"[0-9a-f]{6}")
+
+
+def rasters(figure: Figure) -> str:
+    """A row of panels for each image."""
+    parts = []
+    panels = [str(name) for name in figure.facts["panels"]]
+    for row, (image, cost) in enumerate(zip(figure.columns["image"], figure.columns["cost"], strict=True)):
+        shown = "".join(_panel(str(figure.columns[name][row]), name, str(image)) for name in panels)
+        title = f"{escape(str(image))} <small>{value_text(float(cost))}</small>"
+        parts.append(f'<div class="raster"><p>{title}</p><div class="panels">{shown}</div></div>')
+    legend = "".join(_entry(str(name), str(code)) for name, code in figure.facts["legend"])
+    return f'<div class="rasters">{"".join(parts)}</div><p class="legend">{legend}</p>'
+
+
+def _panel(data: str, name: str, image: str) -> str:
+    if not _BASE64.fullmatch(data):
+        return ""
+    alt = escape(f"{name} of {image}")
+    return (
+        f'<span class="panel"><img src="data:image/png;base64,{data}" alt="{alt}"><small>{escape(name)}</small></span>'
+    )
+
+
+def _entry(name: str, code: str) -> str:
+    if not _COLOUR.fullmatch(code):
+        return ""
+    return (
+        f'<svg class="swatch" width="12" height="12" aria-hidden="true"><rect width="12" height="12" fill="#{code}"/>'
+        f"</svg> {escape(name)} "
     )

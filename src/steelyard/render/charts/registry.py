@@ -9,34 +9,29 @@ from typing import Any
 from steelyard.core.figure import Figure
 from steelyard.render.charts.layout import BROAD_WIDTHS, WIDTHS
 
-# Drawn by the chart library: a function of the figure and the width in pixels that gives an Altair chart.
-CHARTS = {
-    "agreement": "generic:agreement",
-    "bars": "ranges:bars",
-    "bland_altman": "generic:bland_altman",
-    "curves": "generic:curves",
-    "histogram": "generic:histogram",
-    "intervals": "ranges:intervals",
-    "matrix": "generic:matrix",
-    "plane": "timeline:plane",
-    "reliability": "reliability:reliability",
-    "spread": "generic:spread",
-    "timeline": "timeline:timeline",
-    "traces": "traces:traces",
-}
-# Written by us: a function of the figure that gives HTML, with nothing in it that could act.
-MARKUP = {
-    "overlays": "overlays:overlays",
-    "sentences": "sentences:sentences",
-    "rasters": "maps:rasters",
-}
+# Drawn by the chart library: functions of the figure and the width in pixels that give an Altair chart.
+CHARTS = (
+    "agreement",
+    "bars",
+    "bland_altman",
+    "curves",
+    "histogram",
+    "intervals",
+    "matrix",
+    "plane",
+    "reliability",
+    "spread",
+    "timeline",
+    "traces",
+)
+# Written by us: functions of the figure that give HTML, with nothing in it that could act.
+MARKUP = ("overlays", "sentences", "rasters")
 
 BROAD = {"traces"}  # kinds that take the whole width of a page
 
 
-def _found(place: str) -> Callable[..., Any]:
-    module, _, name = place.partition(":")
-    function: Callable[..., Any] = getattr(import_module(f"steelyard.render.charts.{module}"), name)
+def _drawing(module: str, kind: str) -> Callable[..., Any]:
+    function: Callable[..., Any] = getattr(import_module(f"steelyard.render.charts.{module}"), kind)
     return function
 
 
@@ -47,7 +42,7 @@ def is_chart(figure: Figure) -> bool:
 
 def chart_of(figure: Figure, width: float) -> Any:
     """The figure as an Altair chart, so wide with all that belongs to it."""
-    return _found(CHARTS[figure.chart])(figure, width)
+    return _drawing("generic", figure.chart)(figure, width)
 
 
 def widths_of(figure: Figure) -> tuple[float, ...]:
@@ -57,4 +52,4 @@ def widths_of(figure: Figure) -> tuple[float, ...]:
 
 def markup_of(figure: Figure) -> str:
     """The figure as HTML; nothing where its kind is not known here."""
-    return str(_found(MARKUP[figure.chart])(figure)) if figure.chart in MARKUP else ""
+    return str(_drawing("overlays", figure.chart)(figure)) if figure.chart in MARKUP else ""

@@ -22,8 +22,8 @@ from steelyard.render.page.tables import Cell, data_table, head_cell, number_cel
 from steelyard.results.score import Score
 
 if TYPE_CHECKING:
+    from steelyard.results.details import UnitTable
     from steelyard.results.report import Report
-    from steelyard.results.unit_table import UnitTable
 
 
 WIDE, HIGH, LEFT, ROW = 350.0, 170.0, 8.0, 20.0

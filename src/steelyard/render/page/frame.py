@@ -13,8 +13,12 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
+from steelyard.core import catalogue
+from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
+from steelyard.core.metric import Description, describe
 from steelyard.core.visible import visible
+from steelyard.results.result import Result
 
 STYLES = ("page.css",)
 SCRIPTS = ("page.js", "explorer.js")
@@ -99,3 +103,16 @@ def facts(rows: Iterable[tuple[str, str]]) -> str:
     """Names and what they are."""
     inside = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in rows)
     return f'<dl class="facts">{inside}</dl>'
+
+
+def definitions_of(result: Result, task: str, specs: Iterable[str]) -> dict[str, Description]:
+    """Descriptions by spec; a metric that this version does not know has none."""
+    descriptions = dict(result.details.definitions())
+    for spec in specs:
+        if spec in descriptions or task not in catalogue.TASKS:
+            continue
+        try:
+            descriptions[spec] = describe(type(catalogue.parse(spec, task)))
+        except InputError:  # a metric of another version
+            continue
+    return descriptions

@@ -17,22 +17,21 @@ from steelyard.core.counts import count_text
 from steelyard.core.errors import InputError
 from steelyard.core.figure import Array, Listing, Texts
 from steelyard.core.slice import Slice, slice_heading, slice_text
-from steelyard.render.about import definitions_of
 from steelyard.render.charts.library import available
 from steelyard.render.explanation import heading_of, remarks_on, table_of
 from steelyard.render.numbers import interval_text, number, percent_text, value_text
 from steelyard.render.page.figures import NO_CHARTS, distributions, figure_block, figure_blocks, slice_figures
-from steelyard.render.page.frame import Section, bullets, document, facts
+from steelyard.render.page.frame import Section, bullets, definitions_of, document, facts
 from steelyard.render.page.scores import cards, definitions, score_table
 from steelyard.render.page.tables import Cell, data_table, explorer, head_cell, number_cell, table, text_cell
 from steelyard.render.remarks import largest_shares
 from steelyard.render.runs import report_runs
 from steelyard.render.text import remarks_of, report_heading
+from steelyard.results.details import UnitTable
 from steelyard.results.details_json import settled, unit_listing
 from steelyard.results.origin import Model, ModelRun, SourceInfo
 from steelyard.results.report import Report
 from steelyard.results.score import Score
-from steelyard.results.unit_table import UnitTable
 
 WORST = 12
 MOST_SPECS = 6  # columns of scores

@@ -12,7 +12,7 @@ import numpy as np
 from steelyard.core.figure import Array, Listing, Texts
 from steelyard.core.frozen import frozen
 from steelyard.core.table import Table
-from steelyard.results.packed import pack
+from steelyard.results.details_json import pack
 
 MOST_ROWS = 60  # of a table that is written out; more are packed
 

@@ -11,16 +11,23 @@ from typing import Any
 
 from steelyard.core.counts import count_text
 from steelyard.core.figure import Figure
-from steelyard.render.about import definitions_of
 from steelyard.render.numbers import interval_text, money_text, p_text, percent_text, signed, value_text
 from steelyard.render.page.figures import figure_blocks, interval_figure
-from steelyard.render.page.frame import Section, bullets, document, facts
+from steelyard.render.page.frame import Section, bullets, definitions_of, document, facts
 from steelyard.render.page.scores import definitions, term
 from steelyard.render.page.tables import Cell, head_cell, number_cell, table
 from steelyard.render.text import ARROWS, legend
 from steelyard.render.verdicts import verdict_text
-from steelyard.render.vlm import CONTROLS, groups, headline, own_question, remarks
-from steelyard.render.vlm_parts import effort_rows, slice_tables, tokens_text
+from steelyard.render.vlm import (
+    CONTROLS,
+    effort_rows,
+    groups,
+    headline,
+    own_question,
+    remarks,
+    slice_tables,
+    tokens_text,
+)
 from steelyard.results.details import Example
 from steelyard.results.details_json import settled
 from steelyard.results.score import Difference

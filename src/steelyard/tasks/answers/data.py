@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.align.codes import codes
-from steelyard.align.join import join_rows
+from steelyard.align.join import codes, join_rows
 from steelyard.core.errors import Conflict, EmptyInput, Incompatible, InvalidValue, MissingColumn, TooLarge
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata

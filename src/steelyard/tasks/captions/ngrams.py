@@ -28,7 +28,7 @@ from steelyard.core.weights import Floats, ratio
 from steelyard.language import tables
 from steelyard.language.tokens import alphanumeric, mteval13a, pack
 from steelyard.tasks.captions.data import CaptionPairs, captions, tokenised
-from steelyard.tasks.captions.graphs import image_scores
+from steelyard.tasks.captions.spice import image_scores
 
 OVERLAPS = (
     "matched1", "matched2", "matched3", "matched4", "guessed1", "guessed2", "guessed3", "guessed4",

@@ -17,8 +17,7 @@ from steelyard.core.statistic import SharedCache
 from steelyard.language import scene, tables
 from steelyard.language.tokens import pack
 from steelyard.tasks.captions.data import CaptionPairs, Captions, captions
-from steelyard.tasks.captions.graphs import SpiceCount, SpiceSum, scene_lines
-from steelyard.tasks.captions.spice import Spice
+from steelyard.tasks.captions.spice import Spice, SpiceCount, SpiceSum, scene_lines
 
 WORST, BEST = 7, 3
 MOST_MISSED = 12

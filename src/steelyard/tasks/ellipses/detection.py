@@ -22,8 +22,15 @@ from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Ranking, RankingReader, Requirement, SharedCache
 from steelyard.core.weights import Floats, Role, Weights, ratio
 from steelyard.match.ellipses import WEIGHTS, OwnDistance
-from steelyard.tasks.ellipses.matched import hits, match_input
-from steelyard.tasks.ellipses.pairing import DistanceName, check_pairing, pairing, take_own_distance, usual_threshold
+from steelyard.tasks.ellipses.matched import (
+    DistanceName,
+    check_pairing,
+    hits,
+    match_input,
+    pairing,
+    take_own_distance,
+    usual_threshold,
+)
 from steelyard.tasks.ellipses.sums import ImageSum, NearPairs, image_columns
 
 

@@ -14,7 +14,7 @@ from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement, Sum
 from steelyard.core.weights import Floats, ratio
 from steelyard.match.ellipses import WEIGHTS, OwnDistance
-from steelyard.tasks.ellipses.pairing import DistanceName, Pairing, check_pairing, pairing, take_own_distance
+from steelyard.tasks.ellipses.matched import DistanceName, Pairing, check_pairing, pairing, take_own_distance
 from steelyard.tasks.ellipses.sums import AngleSum, AxisSum, CenterSum, DistanceSum, IouSum
 
 INFINITY = float("inf")

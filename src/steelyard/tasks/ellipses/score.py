@@ -14,11 +14,12 @@ from steelyard.core.state import State, TotalsView
 from steelyard.core.statistic import Requirement, SharedCache
 from steelyard.core.weights import Floats, ratio
 from steelyard.match.ellipses import WEIGHTS, OwnDistance
-from steelyard.tasks.ellipses.matched import Matches, matches
-from steelyard.tasks.ellipses.pairing import (
+from steelyard.tasks.ellipses.matched import (
     DistanceName,
+    Matches,
     Pairing,
     check_pairing,
+    matches,
     pairing,
     take_own_distance,
     usual_threshold,

@@ -20,8 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from steelyard import _native
-from steelyard.align.codes import codes
-from steelyard.align.join import check_policy, join_rows
+from steelyard.align.join import check_policy, codes, join_rows
 from steelyard.core.distinct import DISTINCT_FROM, DistinctUnits
 from steelyard.core.errors import (
     Conflict,

@@ -20,9 +20,8 @@ from steelyard.core.statistic import Requirement
 from steelyard.core.units import Units
 from steelyard.core.weights import Array, Floats
 from steelyard.tasks.labels.counts import NO_SCORES, PerClass, class_truth, class_units, holds
-from steelyard.tasks.labels.ranking import Scores
 from steelyard.tasks.labels.statistics import ClassCounts
-from steelyard.tasks.labels.walks import CurveFigure, NotedWalk, PairWalk, Walk
+from steelyard.tasks.labels.walks import CurveFigure, NotedWalk, PairWalk, Scores, Walk
 
 if TYPE_CHECKING:
     from steelyard.core.state import State

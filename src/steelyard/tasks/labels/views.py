@@ -23,9 +23,8 @@ from steelyard.tasks.labels.calibration import Bins
 from steelyard.tasks.labels.counts import class_counts, classes_of, count_needs, holds, positive, several
 from steelyard.tasks.labels.data import LabelPairs
 from steelyard.tasks.labels.hard import F1, Precision, Recall
-from steelyard.tasks.labels.ranking import Scores
-from steelyard.tasks.labels.rows import LabelRows
-from steelyard.tasks.labels.statistics import ClassCounts, ConfidenceBins, Confusion
+from steelyard.tasks.labels.statistics import ClassCounts, ConfidenceBins, Confusion, LabelRows
+from steelyard.tasks.labels.walks import Scores
 
 __all__ = ["class_metrics", "figures", "listing", "tables"]
 

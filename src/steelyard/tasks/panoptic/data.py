@@ -20,8 +20,19 @@ from steelyard.core.records import Column, Records, Schema
 from steelyard.core.task import Policy
 from steelyard.maps.each import for_each
 from steelyard.maps.load import Held, Opened, count_pairs, open_row
-from steelyard.tasks.panoptic.fits import INSIDE, VOID, Fits, Shared, fit_segments
-from steelyard.tasks.panoptic.segments import UNSAID, Segments, joined_kind, read_segments, row_segments, two_kinds
+from steelyard.tasks.panoptic.segments import (
+    INSIDE,
+    UNSAID,
+    VOID,
+    Fits,
+    Segments,
+    Shared,
+    fit_segments,
+    joined_kind,
+    read_segments,
+    row_segments,
+    two_kinds,
+)
 from steelyard.tasks.segmentation.data import kept_units
 
 Cells = tuple[Array, Array, Array]

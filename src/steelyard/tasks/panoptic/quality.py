@@ -19,7 +19,7 @@ from steelyard.core.plan import POINT
 from steelyard.core.statistic import Cells, Requirement, SharedCache
 from steelyard.core.weights import Array, Floats, ratio
 from steelyard.tasks.panoptic.data import PanopticPairs
-from steelyard.tasks.panoptic.fits import Fits
+from steelyard.tasks.panoptic.segments import Fits
 from steelyard.tasks.segmentation.overlap import mean_defined, units_having
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from steelyard.core.errors import InvalidSpec
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Between, Metric
-from steelyard.tasks.rankings.base import Level, QueryMetric, RelevantMetric
+from steelyard.tasks.rankings.hits import Level, QueryMetric, RelevantMetric
 from steelyard.tasks.rankings.sums import Answerable, BiasedValue, ExpectedValue, GainValue, HitValue, QueryValue
 
 

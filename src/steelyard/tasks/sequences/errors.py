@@ -19,8 +19,7 @@ from steelyard.core.records import constant_in_unit, factorize
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement, SharedCache, Sum
 from steelyard.core.weights import Floats, ratio
-from steelyard.tasks.shared.regression import INFINITY
-from steelyard.tasks.shared.rows import row_columns, rows_of
+from steelyard.tasks.shared.regression import INFINITY, row_columns, rows_of
 
 
 @frozen

@@ -22,8 +22,7 @@ from steelyard.core.pairs import Pairs
 from steelyard.core.records import LARGEST, Column, Records, Schema
 from steelyard.core.task import Policy, Task
 from steelyard.tasks.sequences.errors import SEQUENCE_METRICS
-from steelyard.tasks.shared.instrument import RisingSteps, RoundNumbers
-from steelyard.tasks.shared.regression import ROW_METRICS
+from steelyard.tasks.shared.regression import ROW_METRICS, RisingSteps, RoundNumbers
 
 TRUTH = Schema(
     key=("sequence", "t"),

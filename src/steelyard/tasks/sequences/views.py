@@ -13,7 +13,7 @@ from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
 from steelyard.tasks.sequences.errors import sequence_columns
 from steelyard.tasks.shared.agreement import agreement_figures, other_texts
-from steelyard.tasks.shared.rows import rows_of
+from steelyard.tasks.shared.regression import rows_of
 
 MOST_TRACES = 6
 

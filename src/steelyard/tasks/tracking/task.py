@@ -8,8 +8,7 @@ Metrics
 from __future__ import annotations
 
 from steelyard.core.task import Task
-from steelyard.tasks.tracking.clear import CLEAR_METRICS
-from steelyard.tasks.tracking.counts import COUNT_METRICS
+from steelyard.tasks.tracking.clear import CLEAR_METRICS, COUNT_METRICS
 from steelyard.tasks.tracking.data import OPTIONS, PREDICTION, TRUTH
 from steelyard.tasks.tracking.hota import HOTA_METRICS
 from steelyard.tasks.tracking.pairs import join

@@ -23,8 +23,7 @@ from steelyard.core.statistic import SharedCache
 from steelyard.core.table import Table
 from steelyard.core.weights import LeaveOneOut
 from steelyard.tasks.shared.tools import find_tools
-from steelyard.tasks.tracking.clear import IdF1, Mota
-from steelyard.tasks.tracking.counts import Switches
+from steelyard.tasks.tracking.clear import IdF1, Mota, Switches
 from steelyard.tasks.tracking.hota import AssA, AssociationLoss, DetA, Hota, HotaMetric, LocA
 from steelyard.tasks.tracking.pairs import TrackPairs, TrackSide
 from steelyard.tasks.tracking.statistics import (

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from steelyard.core.errors import InvalidSpec
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Between, Metric
-from steelyard.tasks.volumes.scores import SurfaceMetric
+from steelyard.tasks.volumes.metrics import SurfaceMetric
 
 INF = float("inf")
 LIKE = {"deepmind": ("elements", "area"), "monai": ("voxels", "linear"), "medpy": ("voxels", "pooled")}

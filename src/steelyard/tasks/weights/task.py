@@ -30,9 +30,15 @@ from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement, SharedCache, Sum
 from steelyard.core.task import Policy, Task
 from steelyard.core.weights import Floats, ratio
-from steelyard.tasks.shared.instrument import RoundNumbers
-from steelyard.tasks.shared.regression import INFINITY, ROW_METRICS, MeanAbsoluteError
-from steelyard.tasks.shared.rows import RowSum, row_columns, rows_of
+from steelyard.tasks.shared.regression import (
+    INFINITY,
+    ROW_METRICS,
+    MeanAbsoluteError,
+    RoundNumbers,
+    RowSum,
+    row_columns,
+    rows_of,
+)
 
 TRUTH = Schema(
     key=("dish", "item"),

@@ -12,7 +12,7 @@ from steelyard.core.pairs import Pairs
 from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
 from steelyard.tasks.shared.agreement import agreement_figures, other_texts
-from steelyard.tasks.shared.rows import rows_of
+from steelyard.tasks.shared.regression import rows_of
 
 
 def figures(pairs: Pairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
