@@ -11,7 +11,7 @@ import pytest
 from support.refusal import refused_parts
 
 import steelyard as sy
-from steelyard.core.errors import Conflict, InvalidValue, MissingColumn
+from steelyard.core.errors import Conflict, InvalidSetting, InvalidValue
 from steelyard.core.state import State
 from steelyard.results.details import NONE
 
@@ -92,7 +92,7 @@ def test_a_column_with_a_comma_is_named_in_a_tuple() -> None:
 
 @pytest.mark.parametrize("by", ["food,", ",", "food,,cut"])
 def test_by_without_a_name_is_an_error(by: str) -> None:
-    with pytest.raises(MissingColumn):
+    with pytest.raises(InvalidSetting):
         sy.evaluate("weights", SLICED, ERRORS, "mae", by=by)
 
 
