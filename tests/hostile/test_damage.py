@@ -329,7 +329,7 @@ FACTS: dict[str, tuple[tuple[Any, ...], Any, str]] = {
     "another task": (("sums", "task"), "labels", "the field 'sums.task' is 'labels', not 'weights'"),
     "notes": (("notes",), [7], r"the field 'notes\[0\]' is 7, and a text is expected"),
     "a count": (("sums", "rows"), (1,), r"the field 'sums.rows' is \(1,\), and a list of 2 values is expected"),
-    "a negative count": (("sums", "rows"), (-1, 2), "are none"),
+    "a negative count": (("sums", "rows"), (-1, 2), "are not counts"),
     "coverage": (("sums", "coverage", 0), "x", r"the field 'sums.coverage\[0\]' is 'x', and a whole number"),
     "no metric": (("sums", "specs"), (), "the field 'sums.specs' is empty"),
     "an unknown metric": (("sums", "specs"), ("mea",), "the field 'sums.specs' does not fit: .*mea"),

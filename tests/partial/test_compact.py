@@ -11,6 +11,7 @@ from support.drawn import DRAW
 
 import steelyard as sy
 from steelyard.core import catalogue
+from steelyard.core.errors import DuplicateKey
 
 UNITS = 24
 
@@ -107,8 +108,10 @@ def test_repeated_units_whose_share_cannot_be_told() -> None:
         states.append(sy.Accumulator("sequences"))
         states[-1].update(*part)
         states[-1].compact("mae_overall")
-    with pytest.raises(sy.InputError, match=r"3 units stand in more than one .* Merge the accumulators first"):
+    with pytest.raises(DuplicateKey) as raised:
         states[0].merge(states[1])
+    assert raised.value.what.startswith("3 units ")
+    assert raised.value.remedy == "Merge the accumulators first, then compact."
 
 
 @pytest.mark.parametrize("task", ["ellipses", "captions", "boxes", "masks", "keypoints"])

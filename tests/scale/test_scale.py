@@ -300,9 +300,7 @@ def test_a_unit_in_two_shards_counts_once_or_is_an_error(tmp_path: Path) -> None
         tmp_path / "pred" / "09.parquet",
     )
     for join in ("pairs", "hash"):
-        with pytest.raises(
-            sy.InputError, match=r"dish 'd\d+' (stands in two shards with different data|came twice with)"
-        ):
+        with pytest.raises(sy.InputError, match=r"dish 'd\d+' came twice with different"):
             evaluate_shards("weights", *files(tmp_path), work=tmp_path / "work", workers=1, join=join)
 
 

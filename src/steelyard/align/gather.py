@@ -19,7 +19,7 @@ import numpy as np
 
 from steelyard.align.join import codes
 from steelyard.align.rankings import as_rankings, unfolded
-from steelyard.align.unit_digest import unit_digests
+from steelyard.align.unit_digest import total_digest, unit_digests
 from steelyard.core.embeddings import Embeddings
 from steelyard.core.errors import Conflict, DuplicateKey, MissingColumn, Unsupported
 from steelyard.core.frozen import frozen
@@ -76,31 +76,64 @@ ON_CONFLICT = ("error", "keep")
 
 
 @frozen
-class RowLocation:
-    """Where a row of a batch stands; unlike a function it can be pickled."""
+class SeenUnits:
+    """The ids of units of either side, with the digests (units, 2, 2) of their truth and of their predictions, and how
+    many rows (units, 2) there are of either.
+    """
 
-    source: str
+    ids: Array
+    digests: Array
+    rows: Array
 
-    def __call__(self, row: int) -> str:
-        """Name the row."""
-        return f"{self.source}, row {row}"
+    @property
+    def totals(self) -> Array:
+        """Sums over the digests of either side, which say what was scored."""
+        return np.stack([total_digest(self.ids, self.digests[:, side]) for side in (0, 1)])
+
+    def take(self, kept: Array) -> SeenUnits:
+        """Some of the units."""
+        return SeenUnits(self.ids[kept], self.digests[kept], self.rows[kept])
+
+    @staticmethod
+    def merge(parts: Sequence[SeenUnits]) -> SeenUnits:
+        """The units of parts that share none, in the order of their ids."""
+        ids = _column([part.ids for part in parts])
+        order = np.argsort(ids, kind="stable")
+        digests, rows = (np.concatenate(arrays) for arrays in zip(*((p.digests, p.rows) for p in parts), strict=True))
+        return SeenUnits(ids[order], digests[order], rows[order])
+
+
+class FirstSeen:
+    """Tells units that are new from those that were seen before, by id and digest.
+
+    `key` is what a unit is called. One that comes again with other data is an error.
+    """
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.digests: dict[str, bytes] = {}
+
+    def is_new(self, unit: str, digest: bytes) -> bool:
+        """Whether the unit was not seen before; from now on it was."""
+        if unit not in self.digests:
+            self.digests[unit] = digest
+            return True
+        if self.digests[unit] != digest:
+            raise DuplicateKey(
+                f"{self.key} '{unit}' came twice with different data", remedy="Give every unit its own id."
+            )
+        return False
 
 
 @frozen
 class Gathered:
-    """All batches as one, the units that came more than once, and those of them that came with other predictions.
-
-    `units` are all ids, of either side; `digests` (units, 2, 2) those of their truth and of their predictions, `rows`
-    (units, 2) how many there are of either.
-    """
+    """All batches as one, the units that came more than once, and those of them that came with other predictions."""
 
     truth: Records
     prediction: Records
     repeated: Array
     unlike: Array
-    units: Array
-    digests: Array
-    rows: Array
+    seen: SeenUnits
 
 
 def gather(
@@ -135,7 +168,8 @@ def gather(
         mine = chosen[i][entry.code] == entry.batch
         digests[entry.code[mine], i] = entry.digest[mine]
         rows[:, i] = np.bincount(code[i][chosen[i][code[i]] == sides[i].batch], minlength=len(units))
-    return Gathered(joined[0], joined[1], units[repeated], units[differ], units[kept], digests[kept], rows[kept])
+    seen = SeenUnits(units, digests, rows).take(kept)
+    return Gathered(joined[0], joined[1], units[repeated], units[differ], seen)
 
 
 @frozen

@@ -111,6 +111,17 @@ class Records:
 
 
 @frozen
+class RowLocation:
+    """Where a row of a source stands; unlike a function it can be pickled."""
+
+    source: str
+
+    def __call__(self, row: int) -> str:
+        """Name the row."""
+        return f"{self.source}, row {row}"
+
+
+@frozen
 class BoxRecords(Records):
     """Boxes, masks or keypoints of one side, with what a row cannot say: images without any, the classes there are.
 

@@ -10,7 +10,8 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.errors import InputError
 from steelyard.core.rankings import Ids, Rankings
-from steelyard.core.records import Array, BoxRecords, Records, Schema, as_object
+from steelyard.core.records import Array, BoxRecords, Records, RowLocation, Schema, as_object
+from steelyard.core.task import Task
 from steelyard.io.container import Container, unfit
 from steelyard.io.stored import StoredSide, check_stored
 from steelyard.io.valid import check_numbers, check_records, check_steps
@@ -41,6 +42,25 @@ def pack_records(records: Records, side: str) -> tuple[dict[str, Any], dict[str,
         if records.order is not None:
             arrays[f"{side}.order"] = records.order
     return facts, arrays
+
+
+def pack_sides(truth: Records, prediction: Records) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Facts and arrays of both sides."""
+    facts: dict[str, Any] = {}
+    arrays: dict[str, Array] = {}
+    for side, records in zip(SIDES, (truth, prediction), strict=True):
+        facts[side], packed = pack_records(records, side)
+        arrays |= packed
+    return facts, arrays
+
+
+def unpack_sides(container: Container, task: Task, source: str) -> tuple[Records, Records]:
+    """Both sides as records, checked as inputs are; `source` is where the container lies."""
+    truth, prediction = (
+        unpack_records(container, side, schema, RowLocation(f"{source}, {side}"), f"{source}, {side}")
+        for side, schema in zip(SIDES, (task.truth, task.prediction), strict=True)
+    )
+    return truth, prediction
 
 
 def unpack_records(

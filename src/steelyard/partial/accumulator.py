@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
 from os import PathLike
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from steelyard.align.gather import ON_CONFLICT, Batch, Gathered, RowLocation, gather
+from steelyard.align.gather import ON_CONFLICT, Batch, Gathered, gather
 from steelyard.align.join import check_policy
 from steelyard.align.rankings import unfolded
-from steelyard.align.unit_digest import total_digest
 from steelyard.api import findings
 from steelyard.core import catalogue
 from steelyard.core.errors import (
@@ -27,18 +27,18 @@ from steelyard.core.errors import (
     InvalidResult,
     InvalidSetting,
     MissingData,
+    MissingExtra,
     Unsupported,
     nearest,
 )
+from steelyard.core.options import Options
 from steelyard.core.rankings import Rankings
-from steelyard.core.records import Array, Records, factorize
+from steelyard.core.records import Array, Records, RowLocation, factorize
 from steelyard.core.request import Metrics, Request, Settings, takes_settings
-from steelyard.core.state import State
 from steelyard.core.task import Task
-from steelyard.engine.measure import measured, needs_of, per_unit_state
+from steelyard.engine.measure import needs_of, per_unit_state
 from steelyard.engine.report import report_of
-from steelyard.engine.run import Measured, expanded, measure_records, metrics_of
-from steelyard.engine.slices import slices
+from steelyard.engine.run import expanded, measure_records, metrics_of
 from steelyard.io.container import (
     Container,
     container_bytes,
@@ -50,11 +50,10 @@ from steelyard.io.container import (
 from steelyard.io.dialect import csv_dialect, reading_notes
 from steelyard.io.options import resolve_options
 from steelyard.io.sources import read_sides
-from steelyard.io.state import SIDES, pack_records, unpack_records
+from steelyard.io.state import SIDES, pack_sides, unpack_sides
 from steelyard.io.stored import FACTS, StoredAccumulator, check_stored
 from steelyard.io.valid import check_sorted
-from steelyard.partial.compacted import Compacted, Seen, join_compacted, pack_compacted, unpack_compacted
-from steelyard.partial.counted import counter_of, report_counts
+from steelyard.partial.state import PartialState
 from steelyard.results.report import Report
 from steelyard.version import __version__
 
@@ -70,6 +69,7 @@ class Resampling(TypedDict, total=False):
 
 
 KIND = "records"  # of the container that a state is kept in
+SOURCES = ("gathered truth", "gathered predictions")  # what a report calls them
 
 
 class Accumulator:
@@ -97,15 +97,26 @@ class Accumulator:
             raise InvalidSetting(
                 f"on_conflict='{on_conflict}' is not a valid choice", remedy=nearest(on_conflict, ON_CONFLICT)
             )
-        self.request, self.on_conflict = Request.of(self.task.name, None, settings), on_conflict
-        self.options = resolve_options(self.task, self.request.options)
+        self.on_conflict = on_conflict
+        self._start(Request.of(self.task.name, None, settings), device)
+
+    def _start(self, request: Request, device: Any) -> None:
+        """Begin with nothing gathered."""
+        self.request, self.options = request, resolve_options(self.task, request.options)
         self.batches: list[Batch] = []
         self._seen = 0
         self._repeated: list[Array] = []
         self._unlike: list[Array] = []
         self._read_notes: dict[str, None] = {}
-        self.compacted: Compacted | None = None
-        self.counter = None if device is None else counter_of(self.task, self.request, self.options, device)
+        self.compacted: PartialState | None = None
+        self.counter = None if device is None else _counter(self.task, request, self.options, device)
+
+    @staticmethod
+    def for_request(request: Request, on_conflict: str = "error", device: Any = None) -> Accumulator:
+        """An accumulator with the settings of a request."""
+        made = Accumulator(request.task, on_conflict=on_conflict)
+        made._start(replace(request, metrics=None), device)
+        return made
 
     def update(
         self, truth: Any = None, predictions: Any = None, *, target: Any = None, preds: Any = None,
@@ -156,16 +167,14 @@ class Accumulator:
         self._unlike += other._unlike
         self._read_notes |= other._read_notes
         if self.compacted is not None and other.compacted is not None:
-            self.compacted, again = join_compacted([self.compacted, other.compacted], self.task.truth.key[0])
+            self.compacted, again = PartialState.merge([self.compacted, other.compacted])
             self._repeated = _once([*self._repeated, again])
         self.batches += other.batches
 
     def empty(self) -> Accumulator:
         """An accumulator with the same settings and nothing in it."""
         device = None if self.counter is None else self.counter.device
-        made = Accumulator(self.task.name, on_conflict=self.on_conflict, device=device, options=self.request.options)
-        made.request, made.options = self.request, self.options
-        return made
+        return Accumulator.for_request(self.request, self.on_conflict, device)
 
     def reset(self) -> None:
         """Remove all batches, as at the start of an epoch; the settings stay."""
@@ -200,16 +209,26 @@ class Accumulator:
         request.check()
         if self.compacted is not None:
             return self._report_sums(request)
-        if self.counter is not None:
-            if not self._seen:
-                raise EmptyInput("nothing was gathered", remedy="Call update() first.")
-            return report_counts(self.task, request, self.options, self.counter)
-        gathered = self.gathered()
-        truth = replace(gathered.truth, source="gathered truth")
-        prediction = replace(gathered.prediction, source="gathered predictions")
+        if self.counter is None:
+            gathered = self.gathered()
+            truth = replace(gathered.truth, source=SOURCES[0])
+            prediction = replace(gathered.prediction, source=SOURCES[1])
+            notes = tuple(self._read_notes)
+        elif not self._seen:
+            raise EmptyInput("nothing was gathered", remedy="Call update() first.")
+        else:
+            for name in ("save_draws", "save_influences"):
+                if getattr(request, name):
+                    raise Unsupported(
+                        f"{name} needs rows, and a device keeps counts", remedy=f"Leave device out, or {name}."
+                    )
+            if request.metrics is None:
+                request = replace(request, metrics=self.counter.metrics(self.task.defaults))
+            truth, prediction = self.counter.sides()  # waits for the device
+            notes = self.counter.notes()
         data = measure_records(self.task, request, self.options, truth, prediction)
         report = report_of(self.task, request, data, findings(data, self.task.name))
-        return replace(report, notes=(*self._read_notes, *report.notes, *self._notes()))
+        return replace(report, notes=(*notes, *report.notes, *self._notes()))
 
     def compute(self, metrics: Metrics = None, **settings: Unpack[Resampling]) -> Report:
         """The report, under the name that torchmetrics has for it: `accumulator.compute()["mae"].value`."""
@@ -225,28 +244,9 @@ class Accumulator:
         task, gathered = self.task, self.gathered()
         request = replace(self.request, metrics=Request.of(task.name, metrics).metrics)
         data = measure_records(task, request, self.options, gathered.truth, gathered.prediction)
-        chosen = data.metrics
-        state = per_unit_state(data.pairs, data.state, chosen)
-        data = replace(data, state=state)
-        totals = np.stack([total_digest(gathered.units, gathered.digests[:, side]) for side in (0, 1)])
-        self.compacted = Compacted(
-            task=task.name,
-            specs=tuple(str(metric) for metric in chosen),
-            policy=request.policy(task),
-            columns=request.columns,
-            options=dict(self.options.given),
-            state=state,
-            slices={names: self._sliced(data, names) for names in request.by},
-            coverage=data.coverage,
-            rows=(len(gathered.truth), len(gathered.prediction)),
-            totals=totals,
-            seen=Seen(gathered.units, gathered.digests, gathered.rows),
-            notes=tuple(self._read_notes),
-        )
-        self.batches = []
-
-    def _sliced(self, data: Measured, by: tuple[str, ...]) -> dict[tuple[str, ...], State]:
-        return slices(data.pairs, data.state, by, lambda pairs: measured(pairs, data.metrics), self.task)
+        state = per_unit_state(data.pairs, data.state, data.metrics)
+        part = PartialState.of(task, request, self.options, data.metrics, gathered, data.pairs, state)
+        self.compacted, self.batches = replace(part, notes=tuple(self._read_notes)), []
 
     def _report_sums(self, request: Request) -> Report:
         kept = self.compacted
@@ -257,7 +257,7 @@ class Accumulator:
         for metric in wanted:
             if str(metric) not in kept.specs:
                 raise MissingData(f"what '{metric}' needs was not kept", remedy=nearest(str(metric), kept.specs))
-        report = kept.report(wanted, request, ("gathered truth", "gathered predictions"))
+        report = kept.report(wanted, request, SOURCES)
         return replace(report, notes=(*report.notes, *self._notes()))
 
     def _notes(self) -> list[str]:
@@ -297,12 +297,12 @@ class Accumulator:
         }
         arrays: dict[str, Array] = {}
         if self.compacted is not None:
-            facts["sums"], arrays = pack_compacted(self.compacted)
+            facts["sums"], arrays = self.compacted.pack()
         if self.batches or self.counter is not None:
             gathered = self.gathered()
-            for side, records in zip(SIDES, (gathered.truth, gathered.prediction), strict=True):
-                facts[side], packed = pack_records(replace(records, source=side), side)
-                arrays |= packed
+            sides = (gathered.truth, gathered.prediction)
+            packed = pack_sides(*(replace(one, source=side) for one, side in zip(sides, SIDES, strict=True)))
+            facts, arrays = facts | packed[0], arrays | packed[1]
         for name, ids in (("repeated", self._repeated), ("unlike", self._unlike)):
             if ids:
                 arrays[name] = ids[0] if len(ids) == 1 else _once(ids)[0]
@@ -336,15 +336,10 @@ class Accumulator:
         except (InputError, TypeError) as error:
             raise unfit(source, f"the field 'request' does not fit: {error}") from None
         state._read_notes = dict.fromkeys(facts["notes"])
-        schemas = (state.task.truth, state.task.prediction)
         if SIDES[0] in facts or SIDES[1] in facts:
-            sides = [
-                unpack_records(container, side, schema, RowLocation(f"{source}, {side}"), f"{source}, {side}")
-                for side, schema in zip(SIDES, schemas, strict=True)
-            ]
-            state.batches, state._seen = [(sides[0], sides[1])], 1
+            state.batches, state._seen = [unpack_sides(container, state.task, source)], 1
         if "sums" in facts:
-            state.compacted = unpack_compacted(Container(KIND, facts["sums"], arrays), source)
+            state.compacted = PartialState.unpack(Container(KIND, facts["sums"], arrays), source)
             if state.compacted.task != state.task.name:
                 raise unfit(source, f"the field 'sums.task' is '{state.compacted.task}', not '{state.task.name}'")
             _check_measured(state.task, state.compacted, source)
@@ -361,7 +356,28 @@ class Accumulator:
         self.__dict__.update(Accumulator.from_bytes(state["state"]).__dict__)
 
 
-def _check_measured(task: Task, kept: Compacted, source: str) -> None:
+def _counter(task: Task, request: Request, options: Options, device: Any) -> Any:
+    """What counts the tensors of a task on a device (`partial.tensors.Counter`)."""
+    if not task.device:
+        raise Unsupported(
+            f"task '{task.name}' is not counted on a device",
+            remedy="Leave device out: tensors of any device are taken.",
+        )
+    for name in ("by", "columns", "cluster", "strata", "missing", "extra", "sequence"):
+        if getattr(request, name):
+            raise Unsupported(
+                f"counts on a device know no rows, which '{name}' needs", remedy=f"Leave device out, or {name}."
+            )
+    try:
+        module = import_module(task.device)
+    except ImportError as error:
+        if error.name != "torch":
+            raise
+        raise MissingExtra("Accumulator(device=...)", "torch") from None
+    return module.counter(options, device)
+
+
+def _check_measured(task: Task, kept: PartialState, source: str) -> None:
     """Refuse sums that lack what their own metrics need."""
     try:
         needs = needs_of(metrics_of(task, kept.specs))

@@ -6,6 +6,7 @@ A measurement that is there already is not made again.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,15 +17,13 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Countable
-from steelyard.core.records import Array
 from steelyard.core.state import State as Measured
 from steelyard.core.statistic import Statistic
 from steelyard.core.task import Policy
 from steelyard.engine.groups import grouped
-from steelyard.engine.measure import measured, needs_of
-from steelyard.engine.slices import slices
+from steelyard.engine.measure import needs_of
 from steelyard.io.options import resolve_options
-from steelyard.partial.compacted import Compacted, pack_compacted
+from steelyard.partial.state import PartialState
 from steelyard.scale.reading import ShardJobs, load_shard
 from steelyard.scale.shards import keep, state_name, state_path, there
 
@@ -126,9 +125,6 @@ class Summing:
 
     state: State
     metrics: tuple[Metric, ...]
-    by: tuple[tuple[str, ...], ...]
-    totals: Array
-    rows: tuple[int, int]
     without: tuple[Statistic, ...] = ()
 
 
@@ -137,27 +133,17 @@ def make_sums(job: Summing) -> str:
     measuring, metrics = job.state.measuring, list(job.metrics)
     specs = [str(metric) for metric in metrics]
     without = [str(statistic) for statistic in job.without]
-    name = state_name("sums", job.state.name, job.state.drop, specs, job.by, without, measuring_name(measuring))
-    path = state_path(measuring.data.work, "sums", name)
+    data = measuring.data
+    by = data.request.by
+    name = state_name("sums", job.state.name, job.state.drop, specs, by, without, measuring_name(measuring))
+    path = state_path(data.work, "sums", name)
     if there(path):
         return name
-    definition = measuring.data.definition
-    pairs, _ = joined(job.state)
+    definition = data.definition
+    pairs, shard = joined(job.state)
     state = Measured.of(pairs, [statistic for statistic in needs_of(metrics) if statistic not in job.without])
-    state = grouped(definition, measuring.data.request, pairs, state)
-    parts = {names: slices(pairs, state, names, lambda p: measured(p, metrics)) for names in job.by}
-    part = Compacted(
-        task=definition.name,
-        specs=tuple(specs),
-        policy=measuring.policy,
-        columns=measuring.data.columns,
-        options=dict(resolve_options(definition, measuring.options).given),
-        state=state,
-        slices=parts,
-        coverage=pairs.coverage,
-        rows=job.rows,
-        totals=job.totals,
-        seen=None,
-    )
-    keep(path, *pack_compacted(part))
+    state = grouped(definition, data.request, pairs, state)
+    options = resolve_options(definition, measuring.options)
+    part = PartialState.of(definition, data.request, options, metrics, shard, pairs, state)
+    keep(path, *replace(part, seen=None).pack())  # units of two shards are dropped from one of them before
     return name

@@ -52,13 +52,7 @@ def one_report(reports: Sequence[Report], chosen: Sequence[Metric], notes: Seque
 def gathered(states: Sequence[jobs.State]) -> Accumulator:
     """All rows of the states in one place."""
     data = states[0].measuring.data
-    request = data.request
-    whole = Accumulator(
-        data.task, by=request.by, missing=request.missing, extra=request.extra, columns=request.columns,
-        options=request.options, confidence=request.confidence, draws=request.draws, seed=request.seed,
-        save_draws=request.save_draws, cluster=request.cluster, strata=request.strata,
-        tags=request.tags, save_influences=request.save_influences,
-    )  # fmt: skip
+    whole = Accumulator.for_request(data.request)
     for state in states:
         shard = reading.load_shard(data, state.name, state.drop)
         whole.batches.append((shard.truth, shard.prediction))

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.align.gather import Gathered, RowLocation, cut, gather, nothing_of
-from steelyard.align.unit_digest import id_keys, total_digest
+from steelyard.align.gather import Gathered, SeenUnits, cut, gather, nothing_of
+from steelyard.align.unit_digest import id_keys
 from steelyard.core import catalogue
 from steelyard.core.errors import UnreadableFile, Unsupported
 from steelyard.core.frozen import frozen
 from steelyard.core.opening import is_entry, open_regular
-from steelyard.core.records import Array, Records
+from steelyard.core.records import Array, Records, RowLocation
 from steelyard.core.request import Request
 from steelyard.core.task import Task
 from steelyard.io.container import (
@@ -35,7 +35,7 @@ from steelyard.io.container import (
 from steelyard.io.dialect import reading_notes
 from steelyard.io.options import resolve_options
 from steelyard.io.sources import read_side, read_sides
-from steelyard.io.state import SIDES, pack_records, unpack_records
+from steelyard.io.state import pack_records, pack_sides, unpack_records, unpack_sides
 from steelyard.io.stored import FACTS, StoredShard, check_stored
 from steelyard.io.valid import check_numbers, check_sorted
 from steelyard.io.write import write_durably
@@ -76,7 +76,6 @@ class Summary:
 
     name: str
     keys: Array  # of the units
-    totals: Array
     rows: tuple[int, int]
     strays: int  # units of the predictions that the truth of this shard lacks
     notes: tuple[str, ...] = ()  # of the reader
@@ -170,61 +169,45 @@ def load_shard(data: ShardJobs, name: str, drop: Sequence[str] = ()) -> Gathered
     """A state's records, without some units."""
     path = state_path(data.work, "shard", name)
     container = read_container(path)
-    key = data.definition.truth.key
-    schemas = (data.definition.truth, data.definition.prediction)
-    sides = [
-        unpack_records(container, side, schema, RowLocation(f"{path}, {side}"), side)
-        for side, schema in zip(SIDES, schemas, strict=True)
-    ]
-    units, digests, rows, _ = _units(container, path)
-    empty = np.zeros(0, object)
-    if not drop:
-        return Gathered(sides[0], sides[1], empty, empty, units, digests, rows)
-    return gather([(sides[0], sides[1])], key, drop=frozenset(drop))
-
-
-def totals_of(shard: Gathered) -> Array:
-    """Sums over the digests of both sides."""
-    return np.stack([total_digest(shard.units, shard.digests[:, side]) for side in (0, 1)])
+    sides = unpack_sides(container, data.definition, path)
+    if drop:
+        return gather([sides], data.definition.truth.key, drop=frozenset(drop))
+    none = np.zeros(0, object)
+    return Gathered(*sides, none, none, _seen(container, path)[0])
 
 
 def _kept(shard: Gathered, path: str, name: str, notes: tuple[str, ...] = ()) -> Summary:
-    rows = (len(shard.truth), len(shard.prediction))
-    facts: dict[str, Any] = {"rows": rows, "notes": notes, "repeated": len(shard.repeated)}
-    arrays: dict[str, Array] = {}
-    for side, records in zip(SIDES, (shard.truth, shard.prediction), strict=True):
-        facts[side], packed = pack_records(records, side)
-        arrays |= packed
-    arrays |= {"units": shard.units, "digests": shard.digests, "unit_rows": shard.rows}
-    arrays["in_truth"] = _in_truth(shard)
+    facts, arrays = pack_sides(shard.truth, shard.prediction)
+    rows, seen = (len(shard.truth), len(shard.prediction)), shard.seen
+    facts = {"rows": rows, "notes": notes, "repeated": len(shard.repeated), **facts}
+    arrays |= {"units": seen.ids, "digests": seen.digests, "unit_rows": seen.rows, "in_truth": _in_truth(shard)}
     keep(path, facts, arrays)
     return _summary(Container("shard", facts, arrays), name, path)
 
 
 def _in_truth(shard: Gathered) -> Array:
     """Whether the truth names each unit, with rows or without."""
-    named = shard.rows[:, 0] > 0
+    named = shard.seen.rows[:, 0] > 0
     images = getattr(shard.truth, "images", None)
     if images is not None:
         listed = set(map(str, images.tolist()))
-        named = named | np.array([str(unit) in listed for unit in shard.units.tolist()], dtype=bool)
+        named = named | np.array([str(unit) in listed for unit in shard.seen.ids.tolist()], dtype=bool)
     return np.asarray(named)
 
 
 def _summary(container: Container, name: str, path: str) -> Summary:
-    units, digests, _, in_truth = _units(container, path)
+    seen, in_truth = _seen(container, path)
     check_stored(container.facts, StoredShard, FACTS, path)
     rows, notes = container.facts["rows"], tuple(container.facts.get("notes", ()))
     repeated = container.facts.get("repeated", 0)
     if min(*rows, repeated) < 0:
         raise unfit(path, f"the fields 'rows' and 'repeated' are {rows} and {repeated}, and no count is below 0")
-    totals = np.stack([total_digest(units, digests[:, side]) for side in (0, 1)])
     strays = int(np.count_nonzero(~in_truth))
-    return Summary(name, id_keys(units), totals, (rows[0], rows[1]), strays, notes, repeated)
+    return Summary(name, id_keys(seen.ids), (rows[0], rows[1]), strays, notes, repeated)
 
 
-def _units(container: Container, path: str) -> tuple[Array, Array, Array, Array]:
-    """The units of a state, their digests, how many rows each has, and whether the truth names it."""
+def _seen(container: Container, path: str) -> tuple[SeenUnits, Array]:
+    """The units of a state, and whether the truth names each."""
     try:
         units, digests, rows, in_truth = (
             container.arrays[part] for part in ("units", "digests", "unit_rows", "in_truth")
@@ -235,7 +218,7 @@ def _units(container: Container, path: str) -> tuple[Array, Array, Array, Array]
     check_numbers(digests, (len(units), 2, 2), "u", "digests", path)
     check_numbers(rows, (len(units), 2), "i", "unit_rows", path)
     check_numbers(in_truth, (len(units),), "b", "in_truth", path)
-    return units, digests, rows, in_truth
+    return SeenUnits(units, digests, rows), in_truth
 
 
 def _packed_side(records: Records, side: str) -> tuple[dict[str, Any], dict[str, Array]]:

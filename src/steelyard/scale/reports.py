@@ -10,10 +10,9 @@ from steelyard.core.block import Block
 from steelyard.core.by_group import GroupCurve, no_approximation
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric
-from steelyard.core.request import Request
 from steelyard.core.statistic import Ranking, RankingReader, Statistic
 from steelyard.io.container import read_container
-from steelyard.partial.compacted import Compacted, join_compacted, unpack_compacted
+from steelyard.partial.state import PartialState
 from steelyard.results.report import Report
 from steelyard.scale import bins as histograms
 from steelyard.scale import events, jobs, reading, walks
@@ -36,7 +35,6 @@ class ShardRun(Protocol):
 def report_of_shards(
     run: ShardRun,
     states: Sequence[jobs.State],
-    summaries: Sequence[reading.Summary],
     chosen: Sequence[Metric],
     sources: tuple[str, str],
     facts: Metadata,
@@ -53,40 +51,28 @@ def report_of_shards(
     reports: list[Report] = []
     asked: dict[Ranking, Any] = {}
     if bounded and approximate is not None:
-        reports.append(_approximate(run, states, summaries, bounded, sources, facts, approximate))
+        reports.append(_approximate(run, states, bounded, sources, facts, approximate))
     if exact:
         # Draws of clusters or strata read rankings here, where the groups of all units are known.
         asked = dict(walks.what_is_asked(exact, request, facts)) if by_group and not request.planned else {}
         blocks = _walked(run, states, asked, memory) if asked else {}
-        reports.append(_scored(_merged(run, states, summaries, exact, blocks), exact, request, sources))
+        reports.append(_merged(run, states, exact, blocks).report(exact, request, sources))
     report = one_report(reports, chosen, run.notes())
     return with_evidence(report, states, chosen, by_shard=bool(asked or bounded))
-
-
-def _scored(merged: Compacted, metrics: Sequence[Metric], request: Request, sources: tuple[str, str]) -> Report:
-    return merged.report(metrics, request, sources)
 
 
 def _merged(
     run: ShardRun,
     states: Sequence[jobs.State],
-    summaries: Sequence[reading.Summary],
     metrics: Sequence[Metric],
     elsewhere: Mapping[Statistic, Block],
-) -> Compacted:
+) -> PartialState:
     """What the workers measured, merged in the order of the shards; `elsewhere` stands for rankings that they read."""
-    items = []
-    for state, summary in zip(states, summaries, strict=True):
-        totals, rows = summary.totals, summary.rows
-        if state.drop:
-            shard = reading.load_shard(run.data, state.name, state.drop)
-            totals, rows = reading.totals_of(shard), (len(shard.truth), len(shard.prediction))
-        items.append(jobs.Summing(state, tuple(metrics), run.data.request.by, totals, rows, without=tuple(elsewhere)))
+    items = [jobs.Summing(state, tuple(metrics), without=tuple(elsewhere)) for state in states]
     names = run.every("sums", jobs.make_sums, items)
     paths = [state_path(run.data.work, "sums", name) for name in names]
-    parts = [unpack_compacted(read_container(path), path) for path in paths]
-    joined = join_compacted(parts, run.data.definition.truth.key[0])[0]
-    return replace(joined, state=replace(joined.state, blocks={**joined.state.blocks, **elsewhere}))
+    merged, _ = PartialState.merge([PartialState.unpack(read_container(path), path) for path in paths])
+    return replace(merged, state=replace(merged.state, blocks={**merged.state.blocks, **elsewhere}))
 
 
 def _walked(run: ShardRun, states: Sequence[jobs.State], asked: walks.Asked, memory: int) -> Mapping[Statistic, Block]:
@@ -115,7 +101,6 @@ def _bounded(task: str, chosen: Sequence[Metric], by_group: bool, by_default: bo
 def _approximate(
     run: ShardRun,
     states: Sequence[jobs.State],
-    summaries: Sequence[reading.Summary],
     metrics: Sequence[Metric],
     sources: tuple[str, str],
     facts: Metadata,
@@ -127,12 +112,7 @@ def _approximate(
     names = run.every("bins", histograms.make_histograms, [histograms.Binning(state, asked, bins) for state in states])
     counts = histograms.add_histograms(run.data, names)
     low, high = (
-        _scored(
-            _merged(run, states, summaries, metrics, histograms.bounded(asked, counts, facts, upper)),
-            metrics,
-            plain,
-            sources,
-        )
+        _merged(run, states, metrics, histograms.bounded(asked, counts, facts, upper)).report(metrics, plain, sources)
         for upper in (False, True)
     )
     scores = {}

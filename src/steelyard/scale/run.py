@@ -15,13 +15,13 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from steelyard.align.gather import FirstSeen
 from steelyard.align.unit_digest import digest_text
 from steelyard.checks.quick import notes_of_parts
 from steelyard.core import catalogue
 from steelyard.core.errors import (
     CannotWrite,
     EmptyInput,
-    Incompatible,
     InvalidFile,
     InvalidSetting,
     OutOfRange,
@@ -126,7 +126,7 @@ def evaluate_shards(
             return one_report([_gathered(run, given, chosen, sources)], chosen, run.notes())
         run.read_notes += notes_of_parts(definition, [one.findings for one in every])
         report = report_of_shards(
-            run, given, states, chosen, sources, facts,
+            run, given, chosen, sources, facts,
             by_group=not request.by and all(one.unweighted for one in every),
             by_default=metrics is None, memory=memory, approximate=approximate,
         )  # fmt: skip
@@ -248,24 +248,17 @@ def _states(summaries: Sequence[reading.Summary], measuring: jobs.Measuring, run
     order = np.argsort(keys, kind="stable")
     twice = np.flatnonzero(keys[order][1:] == keys[order][:-1])
     drop: dict[int, list[str]] = {}
-    known: dict[str, bytes] = {}
     again: set[str] = set()
+    first_seen = FirstSeen(run.data.definition.truth.key[0])
     suspects = np.unique(np.concatenate([order[twice], order[twice + 1]]))
     starts = np.cumsum([0] + [len(summary.keys) for summary in summaries])
     for index in np.unique(shard[suspects]).tolist():
         arrays = read_container(state_path(run.data.work, "shard", summaries[index].name)).arrays
         for place in (suspects[shard[suspects] == index] - starts[index]).tolist():
             unit, digest = str(arrays["units"][place]), arrays["digests"][place].tobytes()
-            before = known.setdefault(unit, digest)
-            if before is digest:
-                continue
-            if before != digest:
-                raise Incompatible(
-                    f"{run.data.definition.truth.key[0]} '{unit}' stands in two shards with different data",
-                    remedy="Give every unit its own id.",
-                )
-            drop.setdefault(index, []).append(unit)
-            again.add(unit)
+            if not first_seen.is_new(unit, digest):
+                drop.setdefault(index, []).append(unit)
+                again.add(unit)
     run.repeated = len(again) + sum(summary.repeated for summary in summaries)
     return [jobs.State(measuring, one.name, tuple(sorted(drop.get(i, ())))) for i, one in enumerate(summaries)]
 
@@ -280,9 +273,10 @@ def _gathered(
     whole = gathered(states)
     rows = whole.gathered()
     report = whole.report(list(metrics))
-    totals = reading.totals_of(rows)
     sides = [
         replace(side, source=source, digest=digest_text(total))
-        for side, source, total in zip((report.sources.truth, report.sources.predictions), sources, totals, strict=True)
+        for side, source, total in zip(
+            (report.sources.truth, report.sources.predictions), sources, rows.seen.totals, strict=True
+        )
     ]
     return replace(report, sources=replace(report.sources, truth=sides[0], predictions=sides[1]))
