@@ -20,7 +20,7 @@ from steelyard.core import catalogue
 from steelyard.io.container import container_bytes, parse_container, read_container, write_container
 
 Data = dict[str, Any]
-PARTITIONS = int(os.environ.get("STEELYARD_PARTITIONS", "2000"))  # over all tasks; make partitions takes 10,000
+PARTITIONS = int(os.environ.get("STEELYARD_PARTITIONS", "600"))  # over all tasks; make partitions takes 10,000
 UNITS = 6
 every_task = pytest.mark.parametrize("task", list(catalogue.TASKS))
 

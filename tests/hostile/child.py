@@ -1,7 +1,8 @@
-"""Runs rows, a process each: a server that has Steelyard loaded forks for every row, or one process runs one row.
+"""Runs rows apart from the tests: a server that has Steelyard loaded forks processes that run them, or one process runs one row.
 
 A request is a JSON line on stdin, the answer a JSON line on stdout. The process of a row has its memory and its CPU
-time limited where the platform can; its parent ends it when the deadline is over.
+time limited where the platform can; the server ends it when the deadline is over. A process that a row leaves as it
+was runs the next row too, since most of a row's time is the fork.
 """
 
 from __future__ import annotations
@@ -10,16 +11,20 @@ import gc
 import importlib
 import json
 import os
+import select
 import signal
 import sys
+import threading
 import time
 import traceback
-from collections.abc import Callable
+import warnings
 from contextlib import suppress
 from typing import Any, NoReturn
 
 MEMORY = 3 << 30
 CPU_SECONDS = 30
+MOST_ROWS = 40  # that a process runs
+MOST_GROWTH = 100 << 10  # kB
 # What most rows load: once, before the forks. Neither polars nor torch, whose threads do not live through one.
 LOADED = (
     "pandas", "pyarrow.parquet", "httpx", "tenacity", "PIL.Image", "steelyard.cli.main", "steelyard.files",
@@ -35,7 +40,7 @@ def limit(memory: bool) -> None:
     except ImportError:  # Windows
         return
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 1))
+    resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + CPU_SECONDS, resource.RLIM_INFINITY))
     if memory and sys.platform == "linux":  # macOS knows the limit and does not keep it
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
@@ -69,39 +74,114 @@ def load() -> None:
 
 
 def serve() -> None:
-    """Fork a process for every request, and say how it ended."""
+    """Have requests performed, and say how each ended."""
     load()
     gc.freeze()  # else every child's first collection copies the parent's pages
+    worker: Worker | None = None
     for line in sys.stdin:
         request = json.loads(line)
-        process = os.fork()
-        if process == 0:
-            become(request)
-        print(json.dumps(wait(process, request["deadline"])), flush=True)
+        taken = Worker() if request["alone"] or worker is None else worker
+        answer = taken.run(line, request["deadline"])
+        if not request["alone"]:
+            worker = None if taken.ended else taken
+        print(json.dumps(answer), flush=True)
 
 
-def become(request: dict[str, Any], at_the_end: Callable[[], object] = int) -> NoReturn:
-    """Be the row's process: never return."""
+class Worker:
+    """A forked process that performs requests, as the server sees it. It ends when the server does."""
+
+    def __init__(self) -> None:
+        self.ended = False
+        received, self._requests = os.pipe()
+        self._answers, sent = os.pipe()
+        self._process = os.fork()
+        if self._process == 0:
+            os.close(self._requests)
+            os.close(self._answers)
+            work(received, sent)
+        os.close(received)
+        os.close(sent)
+
+    def run(self, request: str, deadline: float) -> dict[str, Any]:
+        """Until the request is performed, the process ends, or its time is over: then it and what it started are ended."""
+        os.write(self._requests, request.encode())
+        end = time.monotonic() + deadline
+        while True:
+            if select.select([self._answers], [], [], 0.01)[0]:
+                answer = os.read(self._answers, 16)
+                if answer:
+                    return {"hang": False, "left": False, "signal": None, "code": int(answer)}
+                time.sleep(0.001)  # it is ending
+            done, status = os.waitpid(self._process, os.WNOHANG)
+            if done:
+                break
+            if time.monotonic() > end:
+                os.killpg(self._process, signal.SIGKILL)
+                os.waitpid(self._process, 0)
+                self._close()
+                return {"hang": True, "left": False, "signal": None, "code": None}
+        self._close()
+        killed = os.WIFSIGNALED(status)
+        return {
+            "hang": False,
+            "left": _left_behind(self._process),
+            "signal": os.WTERMSIG(status) if killed else None,
+            "code": None if killed else os.WEXITSTATUS(status),
+        }
+
+    def _close(self) -> None:
+        self.ended = True
+        os.close(self._requests)
+        os.close(self._answers)
+
+
+def work(requests: int, answers: int) -> NoReturn:
+    """Perform requests; the process ends with the first that wants it for itself, or that leaves something behind."""
+    import resource
+
+    os.setsid()
+    environment = dict(os.environ)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE)}
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss + MOST_GROWTH
+    rows = 0
+    with open(requests, encoding="utf-8") as lines:
+        for line in lines:
+            request = json.loads(line)
+            code = become(request)
+            rows += 1
+            grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > most
+            if request["alone"] or rows == MOST_ROWS or grown or _busy():
+                os._exit(code)
+            for name in os.environ.keys() - environment.keys():
+                del os.environ[name]
+            os.environ.update(environment)
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+            gc.collect()  # what this row dropped is not reported in the next
+            os.write(answers, str(code).encode())
+    os._exit(0)
+
+
+def _busy() -> bool:
+    """Whether threads or processes that a row began are still there."""
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return threading.active_count() > 1
+    return True
+
+
+def become(request: dict[str, Any]) -> int:
+    """Be the row's process: gives the exit code. Then nothing is printed until the next row."""
     code = 70
     try:
-        os.setsid()
         os.chdir(request["folder"])
-        for stream, path, flags in (
-            (0, request["stdin"], os.O_RDONLY),
-            (1, request["stdout"], os.O_WRONLY | os.O_CREAT),
-            (2, request["stderr"], os.O_WRONLY | os.O_CREAT),
-        ):
-            handle = os.open(path, flags, 0o600)
-            os.dup2(handle, stream)
-            os.close(handle)
-        for name in ("stdin", "stdout", "stderr"):
-            number = ("stdin", "stdout", "stderr").index(name)
-            encoding = "utf-8"
-            setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", encoding=encoding, closefd=False))
+        _redirect(request["stdin"], request["stdout"], request["stderr"])
         os.environ.update(request["env"])
         if request["memory"] is not None:  # a command that is not hostile has no limits
             limit(request["memory"])
-        perform(request["args"], request["python"])
+        with warnings.catch_warnings():
+            perform(request["args"], request["python"])
         code = 0
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else int(error.code is not None)
@@ -114,34 +194,17 @@ def become(request: dict[str, Any], at_the_end: Callable[[], object] = int) -> N
                 stream.flush()
             except (OSError, ValueError):
                 code = code or 120
-        at_the_end()
-        os._exit(code)
+        _redirect(os.devnull, os.devnull, os.devnull)
+    return code
 
 
-def wait(process: int, deadline: float) -> dict[str, Any]:
-    """Until the process ends, or its time is over: then it and what it started are ended."""
-    end = time.monotonic() + deadline
-    pause = 0.001
-    while True:
-        done, status, used = os.wait4(process, os.WNOHANG)
-        if done:
-            break
-        if time.monotonic() > end:
-            os.killpg(process, signal.SIGKILL)
-            os.waitpid(process, 0)
-            return {"hang": True, "code": None, "signal": None, "seconds": deadline, "memory": 0}
-        time.sleep(pause)
-        pause = min(0.02, pause * 1.5)
-    left = _left_behind(process)
-    ended = os.WIFSIGNALED(status)
-    return {
-        "hang": False,
-        "left": left,
-        "signal": os.WTERMSIG(status) if ended else None,
-        "code": None if ended else os.WEXITSTATUS(status),
-        "seconds": used.ru_utime + used.ru_stime,
-        "memory": used.ru_maxrss,
-    }
+def _redirect(stdin: str, stdout: str, stderr: str) -> None:
+    """Connect the standard streams with files."""
+    for number, (name, path) in enumerate((("stdin", stdin), ("stdout", stdout), ("stderr", stderr))):
+        handle = os.open(path, os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT, 0o600)
+        os.dup2(handle, number)
+        os.close(handle)
+        setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False))
 
 
 def _left_behind(group: int, patience: float = 5.0) -> bool:

@@ -40,7 +40,6 @@ class Ended:
     hang: bool
     stdout: str
     stderr: str
-    seconds: float = 0.0
     left: bool = False
 
 
@@ -82,8 +81,7 @@ class Runner:
                 return self._plain(row, folder, args)
             request = {
                 "folder": str(folder), "args": args, "python": row.python, "env": dict(row.env), "deadline": DEADLINE,
-                "memory": row.memory,
-                **streams,
+                "memory": row.memory, "alone": self._alone(row), **streams,
             }  # fmt: skip
             assert self.server.stdin is not None
             assert self.server.stdout is not None
@@ -94,9 +92,11 @@ class Runner:
                 Path(streams[name]).read_bytes().decode("utf-8", "replace") if Path(streams[name]).is_file() else ""
                 for name in ("stdout", "stderr")
             ]
-        return Ended(
-            answer["code"], answer["signal"], answer["hang"], *texts, answer["seconds"], answer.get("left", False)
-        )
+        return Ended(answer["code"], answer["signal"], answer["hang"], *texts, answer["left"])
+
+    def _alone(self, row: Row) -> bool:
+        """Whether a row has a process of its own: programs change what they like, and servers are waited for in threads."""
+        return bool(row.python or row.env or row.stdout) or not row.memory or row.server is not None
 
     def _plain(self, row: Row, folder: Path, args: list[str]) -> Ended:
         asked = json.dumps({"args": args, "python": row.python, "memory": row.memory})

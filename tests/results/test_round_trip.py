@@ -204,6 +204,7 @@ def test_every_kind_is_drawn() -> None:
     assert validator().schema == codec.schema()
 
 
+@cache
 def kinds() -> dict[str, Any]:
     """A result of each kind that has live evidence, or the parts of one."""
     compared = sy.compare("weights", TRUTH, [A, B, TRUTH], metrics=["mae"], by=["food"], draws=DRAWS)
@@ -300,6 +301,7 @@ def test_a_gate_takes_what_is_about_one_model() -> None:
 KINDS = ["report", "comparison", "lineup", "vlm-score", "gate"]
 
 
+@cache
 def every_kind() -> dict[str, Any]:
     results = kinds()
     return {**results, "gate": sy.gate(results["report"], ["mae > 1", "mae > 1000"])}

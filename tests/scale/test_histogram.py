@@ -21,7 +21,7 @@ sklearn_metrics = lazy("sklearn.metrics")
 def test_exact_values_of_another_implementation_lie_between_the_bounds(bins: int) -> None:
     rng = np.random.default_rng(bins)
     widths = []
-    for turn in range(200):
+    for turn in range(60):
         n = int(rng.integers(2, 400))
         positive = rng.random(n) < rng.uniform(0.05, 0.9)
         positive[:2] = True, False

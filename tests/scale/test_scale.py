@@ -50,7 +50,7 @@ def same(report: Report, expected: Report) -> None:
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (3, 2)], ids=["pairs", "hash"])
-@pytest.mark.parametrize("task", slow_except(catalogue.TASKS, "weights", "labels", "boxes", "tracking"))
+@pytest.mark.parametrize("task", slow_except(catalogue.TASKS, "weights", "labels", "boxes"))
 def test_is_what_all_at_once_gives(task: str, shape: tuple[int, int], tmp_path: Path) -> None:
     sides = write_shards(task, tmp_path, *shape)
     by = [] if task in ("labels", "boxes") else ["group"]

@@ -146,7 +146,7 @@ def test_without_intervals_no_class_is_held_whole(task: str, tmp_path: Path, mon
     """Memory for twenty events; the scores are those of all data in one place."""
     from support.drawn import DRAW
 
-    truth, predictions = DRAW[task](np.random.default_rng(3), 150)
+    truth, predictions = DRAW[task](np.random.default_rng(3), 60)
     if task == "boxes":
         predictions["score"] = np.round(predictions["score"], 2)
     else:

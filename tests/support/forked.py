@@ -89,7 +89,7 @@ def request(args: list[str], cwd: Path, env: dict[str, str], kept: str) -> dict[
     streams = {name: str(Path(kept) / name) for name in ("stdout", "stderr")}
     return {
         "folder": str(cwd), "args": args, "python": "", "env": env, "deadline": DEADLINE, "memory": None,
-        "stdin": os.devnull, **streams,
+        "alone": False, "stdin": os.devnull, **streams,
     }  # fmt: skip
 
 

@@ -78,6 +78,7 @@ def policy_of(task: str) -> dict[str, str]:
 
 SITES = ("p, q", "p", "p")
 CUTS = ("r", "q, r", "r")
+CROSSED = ("weights", "boxes", "segmentation")  # tasks whose slices are crossed too
 
 
 def drawn_case(task: str, **settings: Any) -> Case:
@@ -102,9 +103,10 @@ def drawn_case(task: str, **settings: Any) -> Case:
     predictions = {name: [column[i] for i in order] for name, column in listed.items()}
     predictions = with_gaps(predictions, key, ids)
     policy = policy_of(task)
+    by = ["site", ("site", "cut")] if task in CROSSED else ["site"]
     return Case(
         task, (truth, predictions), table_cut(key), (*ids, "zz"), [str(metric) for metric in catalogue.metrics(task)],
-        settings={"by": ["site", ("site", "cut")], **policy, **settings},
+        settings={"by": by, **policy, **settings},
     )  # fmt: skip
 
 

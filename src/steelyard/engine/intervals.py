@@ -81,10 +81,13 @@ class UnitSample:
         if self.shares is None:
             return -math.expm1(tail / self.units)
         shares = self.shares[self.shares > 0] / self.shares.sum()
+        logs = np.log(shares)
         low, high = math.log(shares.min()) + tail, math.log(shares.max())
         for _ in range(200):
             middle = (low + high) / 2
-            low, high = (middle, high) if np.minimum(0, middle - np.log(shares)).sum() < tail else (low, middle)
+            if middle in (low, high):
+                break
+            low, high = (middle, high) if np.minimum(0, middle - logs).sum() < tail else (low, middle)
         return float((shares * np.maximum(0, 1 - np.exp(high) / shares)).sum())
 
 

@@ -315,7 +315,7 @@ def test_nothing_but_an_input_error_comes_of_odd_data() -> None:
     """Columns of any form, with odd cells among good ones: a report whose numbers have reasons, or one clear error."""
     odd: list[Any] = ["", None, math.nan, 2.5, True, ["a"], -3, 10**30, math.inf, "é|a"]
     outcomes = {"report": 0, "error": 0}
-    for seed in range(60):
+    for seed in range(36):
         rng = np.random.default_rng(seed)
         rows = int(rng.choice([1, 2, 12]))
 
