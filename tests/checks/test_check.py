@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -261,11 +262,17 @@ ALSO = {  # what a fault brings with it, and may be said too
 }
 
 
+@cache
+def without_fault() -> Data:
+    data = healthy(3)
+    assert not sy.check("boxes", *data).warnings
+    return data
+
+
 @pytest.mark.parametrize("name", FAULTS)
 def test_fault_is_found(name: str) -> None:
     apply, code, severity, side = FAULTS[name]
-    data = copy.deepcopy(healthy(3))
-    assert not sy.check("boxes", *data).warnings
+    data = copy.deepcopy(without_fault())
     count = apply(data)
     report = sy.check("boxes", *data)
     assert code in report, report

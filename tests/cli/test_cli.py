@@ -70,7 +70,7 @@ def test_metrics_explains_every_one(steelyard) -> None:
     assert {entry["task"] for entry in data} == {"sequences"}
 
 
-@pytest.mark.parametrize("task", slow_except(catalogue.TASKS, "labels", "boxes"))
+@pytest.mark.parametrize("task", slow_except(catalogue.TASKS, "labels"))
 def test_demo(task: str, tmp_path: Path, steelyard) -> None:
     result = steelyard("demo", task, "--output", "here")
     assert result.returncode == 0, result.stderr

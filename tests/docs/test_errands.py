@@ -37,6 +37,7 @@ def test_the_paper_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert (tmp_path / "paper.pdf").read_bytes().startswith(b"%PDF")
 
 
+@pytest.mark.slow  # test_taken_away.py runs a small notebook in `make test`
 def test_the_notebook_prints_what_its_page_shows(tmp_path: Path) -> None:
     page = ROOT / "docs" / "training.md"
     book = nbformat.from_dict(make_notebook.notebook(page))

@@ -31,7 +31,7 @@ def literal(cost: np.ndarray) -> list[int]:
     return partner
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(matrices)
 def test_greedy_is_the_loop_of_the_specification(cost: np.ndarray) -> None:
     assert assign(cost).tolist() == literal(cost)
@@ -51,7 +51,7 @@ def test_greedy_in_large(shape: tuple[int, int], kind: str) -> None:
     assert assign(cost).tolist() == literal(cost)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(matrices)
 def test_optimal_has_the_total_of_scipy(cost: np.ndarray) -> None:
     columns = assign(cost, "optimal")

@@ -229,7 +229,7 @@ ellipse_rows = st.tuples(numbers, numbers, st.floats(-720, 720), axes, axes)
 
 
 @every_distance
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(u=ellipse_rows, v=ellipse_rows)
 def test_laws_of_a_distance(name: str, u: tuple[float, ...], v: tuple[float, ...]) -> None:
     there, back = distances([u], [v], name)[0], distances([v], [u], name)[0]
@@ -241,7 +241,7 @@ def test_laws_of_a_distance(name: str, u: tuple[float, ...], v: tuple[float, ...
 
 
 @every_distance
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(u=ellipse_rows, v=ellipse_rows, turns=st.integers(-3, 3))
 def test_one_ellipse_has_many_names(name: str, u: tuple[float, ...], v: tuple[float, ...], turns: int) -> None:
     x, y, degrees, a, b = u
@@ -252,7 +252,7 @@ def test_one_ellipse_has_many_names(name: str, u: tuple[float, ...], v: tuple[fl
 
 
 @every_distance
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(u=ellipse_rows, v=ellipse_rows, shift=st.tuples(numbers, numbers), turn=st.floats(0, 360))
 def test_moves_do_not_matter(name: str, u, v, shift: tuple[float, float], turn: float) -> None:
     expected = distances([u], [v], name)[0]
@@ -299,7 +299,7 @@ def test_the_native_core_checks_what_it_is_given() -> None:
         _native.ellipse_match(good, good, np.array([1, 0]), np.array([1, 1]), 0, weights, False)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     st.lists(
         st.tuples(*[st.floats(-1e12, 1e12)] * 2, st.floats(0, 179.999), *[st.floats(1e-12, 1e12)] * 2),

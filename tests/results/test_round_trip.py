@@ -186,7 +186,7 @@ def validator() -> Any:
 
 @pytest.mark.parametrize("kind", DRAWN)
 def test_what_is_written_is_what_is_read(kind: str) -> None:
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=12, deadline=None)
     @given(DRAWN[kind])
     def holds(result: Any) -> None:
         data = json.loads(result.to_json())

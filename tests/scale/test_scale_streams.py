@@ -28,7 +28,7 @@ def parts_of(score: Any, rng: np.random.Generator) -> list[slice]:
     return [slice(a, b) for a, b in zip([0, *cuts], [*cuts, len(score)], strict=True)]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.integers(0, 2**32), st.integers(0, 60), st.integers(1, 12), st.sampled_from([*CODES, "curves"]))
 def test_detections_in_parts(seed: int, count: int, thresholds: int, kind: str) -> None:
     """Against the walk over all of a class under weights of 1, which the parity tests compare with other tools."""
@@ -58,7 +58,7 @@ def test_detections_in_parts(seed: int, count: int, thresholds: int, kind: str) 
         np.testing.assert_array_equal(mine, theirs)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.integers(0, 2**32), st.integers(0, 60), st.integers(0, 4))
 def test_rows_in_parts(seed: int, count: int, kind: int) -> None:
     rng = np.random.default_rng(seed)

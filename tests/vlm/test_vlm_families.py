@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 from support import vlm_families
 from support.lazy import lazy
+from support.tiers import slow_except
 
 from steelyard.core.errors import InputError
 from steelyard.vlm import hf
@@ -67,7 +68,7 @@ def conversations(pictures):
     return one, two, [Conversation(c.picture, (*c.texts, "about 5", "Say it again.")) for c in one[::2]]
 
 
-@pytest.mark.parametrize("family", vlm_families.SHARING)
+@pytest.mark.parametrize("family", slow_except(vlm_families.SHARING, "llava", "gemma3"))
 def test_sharing_gives_the_same_replies(family: str, made, pictures) -> None:
     shared, plain = opened(made(family)), opened(made(family), share=False)
     assert shared.environment["share"] is True

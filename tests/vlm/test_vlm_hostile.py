@@ -20,6 +20,7 @@ from urllib.parse import quote
 import pytest
 from PIL import Image
 from support.paths import ROOT
+from support.tiers import slow_rows_except
 from support.vlm_help import Scripted, completion, frames_csv, grey_of, picture, sent_grey, serving
 
 from steelyard.core.errors import InputError
@@ -348,8 +349,11 @@ def leaks(text: str) -> bool:
     return any(form[i : i + 8] in text for form in map(bare, forms) for i in range(len(form) - 7))
 
 
-@pytest.mark.parametrize("name", ECHOES)
-@pytest.mark.parametrize("where", ["error", "raw error", "reply", "finish", "usage", "content type"])
+PLACES = ("error", "raw error", "reply", "finish", "usage", "content type")
+FAST_ECHOES = [("reply", name) for name in ECHOES] + [(where, "base64") for where in PLACES]
+
+
+@pytest.mark.parametrize(("where", "name"), slow_rows_except(itertools.product(PLACES, ECHOES), *FAST_ECHOES))
 def test_an_echoed_key_reaches_neither_journal_nor_screen(
     where: str, name: str, frames, tmp_path: Path, monkeypatch
 ) -> None:

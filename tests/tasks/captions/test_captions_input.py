@@ -110,7 +110,7 @@ def test_formats_give_the_same_scores(tmp_path: Path) -> None:
 
 
 @given(st.text(max_size=300))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_any_text_has_tokens_a_tree_and_tuples(text: str) -> None:
     (tokenised,) = tokens.ptb([text])
     assert tokens.ptb([tokenised])[0].split() is not None
@@ -125,7 +125,7 @@ def test_any_text_has_tokens_a_tree_and_tuples(text: str) -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(["NN", "NNS", "VBG", "IN", "PRP", "DT", "CC", "JJ"]), st.integers(0, 12),
                           st.sampled_from(["nsubj", "dobj", "nmod", "case", "conj", "cc", "acl", "det", "amod", "cop", "xx"])), max_size=12))  # fmt: skip
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_any_graph_of_dependencies_has_tuples(rows: list[tuple[str, int, str]]) -> None:
     """Cycles, several roots, words that are their own head: given by a user's parser, they must not hang or crash."""
     words = ["couple", "of", "dogs", "in", "front", "of", "it", "next", "to", "lots", "and", "men"]
@@ -134,7 +134,7 @@ def test_any_graph_of_dependencies_has_tuples(rows: list[tuple[str, int, str]]) 
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_damaged_tables_are_refused_or_read(data: bytes) -> None:
     """Never a crash: a table is refused with a message, or happens to be well formed."""
     for cls, magic in ((_native.WordNet, b"SYWN0001"), (_native.ParserModel, b"SYPM0001")):

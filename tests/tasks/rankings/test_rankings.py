@@ -284,7 +284,7 @@ texts = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min
 numbers = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e6, 1e6, allow_nan=False))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     truth=st.dictionaries(texts, st.dictionaries(texts, st.integers(-1, 4).map(float), min_size=1, max_size=8), min_size=1, max_size=4),
     run=st.dictionaries(texts, st.dictionaries(texts, numbers, max_size=12), max_size=4),
@@ -353,7 +353,7 @@ def test_numbers_are_read_to_the_last_bit(tmp_path: Path) -> None:
         assert _native.read_trec(file, 6, 4)[5][0] in (2, 3), wrong
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.binary(max_size=200))
 def test_no_bytes_break_the_reader(data: bytes) -> None:
     file = np.frombuffer(data, dtype=np.uint8)

@@ -146,7 +146,7 @@ def reference(truth: list[list[float]], predicted: list[list[float]], density: l
 meal = st.lists(st.tuples(st.integers(0, 900), st.integers(0, 900)), min_size=1, max_size=8)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(meal, st.sampled_from([0.0, 0.5, 1.25, 4.0])), min_size=1, max_size=8))
 def test_parity_with_the_paper(sequences: list[tuple[list[tuple[int, int]], float]]) -> None:
     truth = [[float(a) for a, _ in frames] for frames, _ in sequences]

@@ -19,7 +19,7 @@ apart = sizes.flatmap(lambda shape: arrays(np.float64, shape, elements=st.floats
 
 
 @given(st.one_of(tied, apart))
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 def test_ties_are_broken_as_scipy_breaks_them(cost: np.ndarray) -> None:
     expected = np.full(cost.shape[0], -1)
     rows, columns = scipy_optimize.linear_sum_assignment(cost)
