@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.drawn import DRAW
+from support.tiers import slow_except
 
 import steelyard as sy
 from steelyard.core.errors import InputError
@@ -67,7 +68,7 @@ COLUMNS: dict[str, Callable[[Any], Any]] = {
 TEXTS = {("answers", "outcome")}  # any text but "ok" says why there is no answer, and the report counts it
 
 
-@pytest.mark.parametrize("task", list(DRAW))
+@pytest.mark.parametrize("task", slow_except(DRAW, "weights", "labels", "boxes", "volumes"))
 def test_columns_with_another_axis(task: str) -> None:
     drawn = DRAW[task](np.random.default_rng(0), 8)
     expected = values(task, *drawn)

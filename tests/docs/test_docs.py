@@ -12,14 +12,19 @@ import pytest
 import run_docs
 from support.forked import CommandLine
 from support.paths import ROOT
+from support.tiers import slow_except
 
 import steelyard
 from steelyard.core import catalogue
 
+# The page that runs a local model takes as long as all the others of a task.
+SLOW = ROOT / "docs" / "vlm.md"
+PAGES = slow_except(run_docs.pages(), *(page for page in run_docs.pages() if page != SLOW))
+
 
 @pytest.mark.filterwarnings("ignore:.isinstance.treespec, LeafSpec:FutureWarning")  # Lightning's own
 @pytest.mark.filterwarnings("ignore:.*does not have many workers")  # its advice on machines with many cores
-@pytest.mark.parametrize("page", run_docs.pages(), ids=lambda p: p.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_examples(page: Path, command_line: CommandLine) -> None:
     made = run_docs.run(page, lambda arguments: command_line.run(arguments, Path.cwd(), {}))
     assert made == page.read_text(encoding="utf-8")

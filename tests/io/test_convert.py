@@ -255,14 +255,14 @@ def there_and_back(data: Any, target: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=coco())
 def test_round_trip_of_truth(target: str, data: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
     there_and_back(data, target, tmp_path_factory.mktemp("trip"))
 
 
 @pytest.mark.parametrize("target", ["coco", "csv"])
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=coco(scored=True).filter(bool))
 def test_round_trip_of_predictions(target: str, data: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
     there_and_back(data, target, tmp_path_factory.mktemp("trip"))

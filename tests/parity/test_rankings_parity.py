@@ -121,7 +121,10 @@ def fresh(reference: str, seeds: int) -> dict[str, Any]:
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-@pytest.mark.parametrize(("reference", "names", "ties"), [("pytrec_eval", TREC, "single"), ("ranx", RANX, "id")])
+@pytest.mark.parametrize(
+    ("reference", "names", "ties"),
+    [("pytrec_eval", TREC, "single"), pytest.param("ranx", RANX, "id", marks=pytest.mark.slow)],
+)
 def test_installed_reference(reference: str, names: dict[str, str], ties: str) -> None:
     if importlib.util.find_spec(reference) is None:
         pytest.skip(f"{reference} is not installed here (the goldens hold its values)")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.drawn import DRAW
+from support.tiers import slow_except
 
 import steelyard as sy
 from steelyard.core import catalogue
@@ -114,7 +115,9 @@ def test_repeated_units_whose_share_cannot_be_told() -> None:
     assert raised.value.remedy == "Merge the accumulators first, then compact."
 
 
-@pytest.mark.parametrize("task", ["ellipses", "captions", "boxes", "masks", "keypoints"])
+@pytest.mark.parametrize(
+    "task", slow_except(["ellipses", "captions", "boxes", "masks", "keypoints"], "ellipses", "boxes")
+)
 def test_all_metrics_of_parts_that_were_kept(task: str, tmp_path: Path) -> None:
     """Rankings too, in all and by slice; a part that was saved and loaded, and one that was not."""
     truth, predictions, parts = halves(task)

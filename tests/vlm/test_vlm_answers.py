@@ -177,7 +177,7 @@ PARSE_LONG = """
 import sys
 from steelyard.vlm.answers import parse_reply
 for unit in sys.argv[1:]:
-    body = unit * (200_000 // len(unit))
+    body = unit * (80_000 // len(unit))
     for text in (body + "x", "1" + body + "</thinking>", "< " + body + " 1"):
         parse_reply(text)
 parse_reply("```" + "a" * 200_000)
