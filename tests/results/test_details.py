@@ -15,7 +15,8 @@ from support.lazy import lazy
 
 import steelyard as sy
 from steelyard.core.figure import Figure, Listing, Texts
-from steelyard.render.page.figures import _Plane, sketch
+from steelyard.render.charts.registry import CHARTS
+from steelyard.render.page.figures import SKETCHES, _Plane, sketch
 from steelyard.results import details_json
 from steelyard.results.details_json import EXACT_ROWS, pack, unpack
 
@@ -203,6 +204,47 @@ def test_sketches_of_points_draw_what_is_equal_and_the_limits() -> None:
         " stroke-dasharray",
     ]  # the mean is solid, and the lower limit is off the axis
     assert "stroke-dasharray" not in sketch(Figure("p", "plane", "P", points))
+
+
+def test_every_kind_of_chart_has_a_sketch() -> None:
+    assert set(SKETCHES) == set(CHARTS)
+
+
+def test_a_sketch_of_cells_is_darker_where_there_are_more() -> None:
+    """Two cells of a grid: from (0, 0) to (1, 1) with one point, and from (1, 1) to (2, 2) with three."""
+    columns = {"x": [0.0, 1.0], "x2": [1.0, 2.0], "y": [0.0, 1.0], "y2": [1.0, 2.0], "count": [1.0, 3.0]}
+    figure = Figure("agreement", "agreement", "A", columns)
+    plane, drawn = _Plane(figure, np.array([0.0, 2.0]), np.array([0.0, 2.0])), sketch(figure)
+    cells = re.findall(r'fill-opacity="(.*?)" x="(.*?)" y="(.*?)" width="(.*?)" height="(.*?)"', drawn)
+    size = (plane.x(1) - plane.x(0), plane.y(0) - plane.y(1))
+    assert [[float(v) for v in cell] for cell in cells] == [
+        pytest.approx([0.56, plane.x(0), plane.y(1), *size], abs=0.06),  # 0.12 + 0.88 log 2 / log 4
+        pytest.approx([1.0, plane.x(1), plane.y(2), *size], abs=0.06),
+    ]
+
+
+def test_a_sketch_of_a_timeline_has_a_bar_per_stretch() -> None:
+    columns = {"row": ["1", "1", "2"], "x": [0, 5, 0], "x2": [5, 10, 10], "series": ["a", "b", "missed"],
+               "event": ["", "switch", ""]}  # fmt: skip
+    drawn = sketch(Figure("timeline", "timeline", "T", columns, {"x": "frame"}))
+    bars = re.findall(r'"f-c(\d)" fill-opacity="(.*?)" x="(.*?)" y="(.*?)" width="(.*?)"', drawn)
+    assert [(colour, opacity) for colour, opacity, *_ in bars] == [("1", "0.9"), ("2", "0.9"), ("8", "0.25")]
+    (x, width), (x2, width2), (x3, whole) = ((float(bar[2]), float(bar[4])) for bar in bars)
+    assert width == pytest.approx(width2, abs=0.1)
+    assert (x3, whole) == pytest.approx((x, 2 * width), abs=0.2)
+    assert re.findall(r'"s-ink" stroke-width="2" x1="(.*?)"', drawn) == [f"{x2:.1f}"]
+
+
+def test_a_sketch_of_traces_has_a_picture_per_panel() -> None:
+    columns = {
+        "panel": ["p", "p", "q<", "q<"],
+        "series": ["true", "predicted"] * 2,
+        "x": [0, 0, 0, 0],
+        "y": [1, 2, 3, 4],
+    }
+    drawn = sketch(Figure("traces", "traces", "T", columns, {"x": "frame", "y": "weight"}))
+    assert re.findall("<p>(.*?)</p>", drawn) == ["p", "q&lt;"]
+    assert drawn.count('<svg class="chart"') == 2
 
 
 def test_a_sketch_of_a_spread_draws_box_whisker_and_median() -> None:

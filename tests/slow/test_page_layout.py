@@ -113,10 +113,13 @@ def test_models_side_by_side(task: str, tab: Page, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_without_the_extra_there_are_sketches(tab: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("task", ["labels", "sequences", "tracking"])
+def test_without_the_extra_there_are_sketches(
+    task: str, tab: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for module in (comparison, figures, report):
         monkeypatch.setattr(module, "available", lambda: False)
-    assert faults(tab, report_of("labels"), tmp_path / "r.html") == {}
+    assert faults(tab, report_of(task), tmp_path / "r.html") == {}
     assert tab.run("document.querySelectorAll('.sketch svg[role=img]').length") >= 5
     assert tab.run("document.querySelectorAll('figure details[open]').length") == 0
     assert "pip install 'steelyard[report]'" in tab.run("document.querySelector('#remarks').textContent")

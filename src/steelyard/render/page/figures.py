@@ -136,6 +136,8 @@ class _Plane:
 
 def _points(figure: Figure) -> str:
     xs, ys = _numbers(figure, "x"), _numbers(figure, "y")
+    if "count" in figure.columns and "x2" in figure.columns:
+        return _cells(figure, xs, ys)
     known = np.flatnonzero(np.isfinite(xs) & np.isfinite(ys))
     plane = _Plane(figure, xs, ys)
     step = max(1, -(-len(known) // MOST_POINTS))
@@ -144,6 +146,19 @@ def _points(figure: Figure) -> str:
         for i in known[::step].tolist()
     ]
     return _svg(figure, HIGH, [*plane.body, *_rules(figure, plane), *dots])
+
+
+def _cells(figure: Figure, xs: Array, ys: Array) -> str:
+    """Points that are counted in cells of a grid, which are darker the more they hold."""
+    ends, tops, counts = (_numbers(figure, name) for name in ("x2", "y2", "count"))
+    plane = _Plane(figure, np.concatenate([xs, ends]), np.concatenate([ys, tops]))
+    shade = 0.12 + 0.88 * np.log1p(counts) / np.log1p(counts.max())
+    cells = [
+        f'<rect class="f-c1" fill-opacity="{shade[i]:.2f}" x="{plane.x(xs[i]):.1f}" y="{plane.y(tops[i]):.1f}" '
+        f'width="{plane.x(ends[i]) - plane.x(xs[i]):.1f}" height="{plane.y(ys[i]) - plane.y(tops[i]):.1f}"/>'
+        for i in range(len(figure))
+    ]
+    return _svg(figure, HIGH, [*plane.body, *cells, *_rules(figure, plane)])
 
 
 def _rules(figure: Figure, plane: _Plane) -> list[str]:
@@ -244,10 +259,47 @@ def _matrix(figure: Figure) -> str:
     return _svg(figure, size * len(rows) + 4, body)
 
 
+def _timeline(figure: Figure) -> str:
+    """A bar per stretch of a true track under one name, and a line per switch."""
+    tracks = {name: k for k, name in enumerate(dict.fromkeys(map(str, figure.columns["row"])))}
+    series = list(map(str, figure.columns["series"]))
+    names = [name for name in dict.fromkeys(series) if name != "missed"]
+    starts, ends = _numbers(figure, "x"), _numbers(figure, "x2")
+    low, high = _range(np.concatenate([starts, ends]))
+    shown = fitting(list(tracks), 0.3 * WIDE)
+    side = max(map(text_width, shown), default=0.0) + 8
+    body = [_text(side - 6, ROW * (k + 0.5) + 4, name, "end") for k, name in enumerate(shown)]
+    for i, row in enumerate(map(str, figure.columns["row"])):
+        start, end = (side + (WIDE - side) * (at[i] - low) / (high - low) for at in (starts, ends))
+        y = ROW * tracks[row] + 3
+        colour, opacity = (8, 0.25) if series[i] == "missed" else (names.index(series[i]) % SERIES + 1, 0.9)
+        body.append(
+            f'<rect class="f-c{colour}" fill-opacity="{opacity}" x="{start:.1f}" y="{y:.1f}" '
+            f'width="{max(1.0, end - start):.1f}" height="{ROW - 6:g}"/>'
+        )
+        if figure.columns["event"][i] == "switch":
+            body.append(_line("s-ink", (start, y - 2), (start, y + ROW - 4), ' stroke-width="2"'))
+    bottom = ROW * len(tracks) + 14
+    body += [_text(side, bottom, f"{low:g}"), _text(WIDE, bottom, f"{high:g}", "end")]
+    body.append(_text((side + WIDE) / 2, bottom, str(figure.facts.get("x", "")), "middle", "f-ink"))
+    return _svg(figure, bottom + 6, body)
+
+
+def _traces(figure: Figure) -> str:
+    """The lines of each panel, below its name."""
+    panels = list(map(str, figure.columns["panel"]))
+    drawn = []
+    for panel in dict.fromkeys(panels):
+        rows = [i for i, name in enumerate(panels) if name == panel]
+        columns = {name: [figure.columns[name][i] for i in rows] for name in ("series", "x", "y")}
+        drawn.append(f"<p>{escape(panel)}</p>{_lines(Figure(figure.name, 'curves', panel, columns, figure.facts))}")
+    return "".join(drawn)
+
+
 SKETCHES: dict[str, Callable[[Any], str]] = {
     "agreement": _points, "bars": _rows, "bland_altman": _points, "curves": _lines, "histogram": _histogram,
     "intervals": _rows, "matrix": _matrix, "plane": _points, "reliability": _points,
-    "spread": _spread,
+    "spread": _spread, "timeline": _timeline, "traces": _traces,
 }  # fmt: skip
 
 
