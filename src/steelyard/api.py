@@ -176,8 +176,10 @@ def compare(
         request = Request.of(definition.name, metrics, settings)
         request = request.with_runs(runs, pair_runs, fixed, df, cov, like)
         if request.runs is not None:
-            if proxy is not None or predictions_b is None:
-                raise Conflict("several runs are compared for two models, without a proxy", remedy="Leave runs out.")
+            if proxy is not None:
+                raise Conflict("`proxy` cannot be combined with `runs`", remedy="Leave one of them out.")
+            if predictions_b is None:
+                raise Conflict("`runs` compares two models", remedy="Leave `runs` out.")
             from steelyard.engine.runs import compare_runs
 
             return compare_runs(request, truth, predictions_a, predictions_b, findings)

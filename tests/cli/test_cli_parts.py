@@ -8,7 +8,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import click
 import pytest
 from support.refusal import refused
 
@@ -33,12 +32,13 @@ def test_all_metrics_of_a_task() -> None:
     assert metrics._explain("weights", ["weights", "labels"]) == {"weights": list(catalogue.metrics("weights"))}
 
 
-def test_a_result_without_a_chart_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_result_without_a_chart_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     result: Any = SimpleNamespace(
         to_json=lambda **named: "{}", write_figures=lambda folder, **look: (), to_text=lambda width, **named: "text"
     )
-    with click.Context(click.Command("x")).scope():
-        options.put_out(result, False, [], figures="here")
+    out = options.Output(figures="here")
+    out.write(result)
+    out.show(result)
     assert capsys.readouterr() == ("text\n", "wrote nothing to here: this result has no chart\n")
 
 

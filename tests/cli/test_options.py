@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -39,7 +40,7 @@ CALLS = [
 def test_no_option_of_a_command_is_taken_twice(path: tuple[str, ...], task: str) -> None:
     """For every command, and for every task where the task has options of its own."""
     command = dict(commands(cli))[path]
-    context = click.Context(command)
+    context = command.context_class(command)
     arguments = [task, "--help"] if task else ["--help"]
     with pytest.raises(click.exceptions.Exit):
         command.parse_args(context, arguments)
@@ -50,10 +51,10 @@ def test_no_option_of_a_command_is_taken_twice(path: tuple[str, ...], task: str)
 
 
 def test_help_shows_one_option_for_each_format(steelyard: Callable[..., Any]) -> None:
-    text = steelyard("evaluate", "boxes", "--help").stdout
+    text = steelyard("evaluate", "boxes", "--help-all").stdout
     assert text.count("\n  --format ") == 1
     assert text.count("\n  --figure-format ") == 1
-    assert "--format" not in steelyard("evaluate", "weights", "--help").stdout.replace("--figure-format", "")
+    assert "--format" not in steelyard("evaluate", "weights", "--help-all").stdout.replace("--figure-format", "")
 
 
 def test_a_task_by_its_synonym_prints_its_own_name(steelyard: Callable[..., Any]) -> None:
@@ -101,3 +102,37 @@ def test_the_catalogue_is_asked_in_any_spelling(steelyard: Callable[..., Any]) -
         2, "steelyard: there is no metric 'bxoes'. Did you mean the task 'boxes'? [E-unknown-metric]\n",
     )  # fmt: skip
     assert "'steelyard metrics' lists them all" in steelyard("metrics", "xyzzyq").stderr
+
+
+def listed(text: str) -> dict[str, list[str]]:
+    """The flags of a help text by section, each by its long name."""
+    sections: dict[str, list[str]] = {}
+    name = ""
+    for line in text.splitlines():
+        if line.endswith(":") and not line.startswith(" "):
+            name = line.removesuffix(":")
+        elif flag := re.match(r"  (?:-\w, )?(--[\w-]+)", line):
+            sections.setdefault(name, []).append(flag[1])
+    return sections
+
+
+def test_help_groups_the_common_options_and_help_all_shows_every_one(steelyard: Callable[..., Any]) -> None:
+    common, every = (listed(steelyard("evaluate", "boxes", word).stdout) for word in ("--help", "--help-all"))
+    assert list(common) == ["Task options", "Data", "Metrics", "Statistics", "Output", "Help"]
+    assert common["Statistics"] == ["--ci", "--cluster", "--draws", "--seed"]
+    assert list(every) == [*list(common)[:-1], "Many files", "Help"]
+    assert sum(map(len, common.values())) <= 30
+    command = dict(commands(cli))[("evaluate",)]
+    context = command.context_class(command)
+    with pytest.raises(click.exceptions.Exit):
+        command.parse_args(context, ["boxes", "--help"])
+    shown = {flag for flags in every.values() for flag in flags}
+    for param in command.get_params(context):
+        assert isinstance(param, click.Argument) or param.hidden or shown & {*param.opts}
+
+
+def test_an_option_of_the_task_reaches_it_in_every_command(steelyard: Callable[..., Any]) -> None:
+    ellipses = [str(SAMPLE / "ellipses" / name) for name in ("truth.csv", "model_a.csv")]
+    for words in (["check"], ["evaluate"], ["draw", "--image", "img001.png"]):
+        done = steelyard(words[0], "ellipses", *ellipses, *words[1:], "--angle", "gradians")
+        assert (done.returncode, "[E-invalid-setting]" in done.stderr) == (2, True), done.stderr

@@ -231,7 +231,7 @@ def test_a_path_of_5000_characters(here: Path, steelyard, line: str) -> None:
         (["-o", "a.json", "-o", "t.csv/b.json"], "", r"t\.csv/b\.json: cannot be written: '.*t\.csv' is not a folder"),
         (["-o", "a.json", "--units", "t.csv/u.csv"], "", r"'.*t\.csv' is not a folder"),
         (["-o", "a.json", "--tables", "t.csv/u"], "", r"'.*t\.csv' is not a folder"),
-        (["-o", "a.json", "-o", "b.doc"], "", r"cannot write 'b\.doc': the ending names no format"),
+        (["-o", "a.json", "-o", "b.doc"], "", r"cannot write 'b\.doc': unknown file extension"),
     ],
 )
 def test_nothing_is_written_where_one_output_cannot_be(

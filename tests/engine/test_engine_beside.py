@@ -219,10 +219,10 @@ def test_clusters_of_truth_and_proxy() -> None:
         "cook 'p' has both units with truth and units without (2 are so: 'p', 'q')", "truth", remedy,
     )  # fmt: skip
     for asked, said in (
-        ({"cluster": "cook"}, ("a judge's rates of error cannot be combined with cluster: they count single units", "",
-                               "Leave cluster out, or correct the judge's mean error.")),
-        ({"by": ["cook"]}, ("a judge's rates of error cannot be combined with by: slices have too few labels of both kinds", "",
-                            "Leave by out, or correct the judge's mean error.")),
+        ({"cluster": "cook"}, ("`judge_correction='rates'` cannot be combined with `cluster`: they count single units", "",
+                               "Leave one of them out.")),
+        ({"by": ["cook"]}, ("`judge_correction='rates'` cannot be combined with `by`: slices have too few labels of both kinds", "",
+                            "Leave one of them out.")),
     ):  # fmt: skip
         rates = Request.of("weights", "mae", {"draws": 100, **asked})
         assert (

@@ -215,17 +215,17 @@ def test_the_units_with_truth_must_be_judged() -> None:
     [
         (
             {"strata": "dish"},
-            "a proxy cannot be combined with strata: labelled units must be a random part of all, not of each "
-            "stratum. Leave the proxy or strata out.",
+            "`proxy` cannot be combined with `strata`: labelled units must be a random part of all, not of each "
+            "stratum. Leave one of them out.",
         ),
         (
             {"save_draws": True},
-            "a proxy cannot be combined with save_draws: its interval does not rest on draws alone. "
-            "Leave the proxy or save_draws out.",
+            "`proxy` cannot be combined with `save_draws`: its interval does not rest on draws alone. "
+            "Leave one of them out.",
         ),
         (
             {"explain": ["sklearn"]},
-            "a proxy cannot be combined with explain: other tools score truth alone. Leave the proxy or explain out.",
+            "`proxy` cannot be combined with `explain`: other tools score truth alone. Leave one of them out.",
         ),
         ({"judge_correction": "rate"}, "'rate' is not a known correction of a judge. Choose difference or rates."),
     ],

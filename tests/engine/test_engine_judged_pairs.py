@@ -266,7 +266,7 @@ def test_metrics_of_rankings_have_a_difference_too() -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"strata": "site"}, "a proxy cannot be combined with strata"),
+        ({"strata": "site"}, "`proxy` cannot be combined with `strata`"),
         ({"sequence": "exact"}, "a sequence of clusters, strata or a proxy is not known"),
         ({"proxy": "judge"}, "the proxy 'judge' is neither a file nor a column"),
         ({"proxy": {"id": [0, 1], "label": [0, 1]}, "extra": "skip"}, "has truth and no proxy"),

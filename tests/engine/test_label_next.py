@@ -157,8 +157,8 @@ LABELLED = {"id": [0, 1, 2], "label": [1, 1, 0], "probability": [0.1, 0.2, 0.1]}
         ({"truth": {**LABELLED, "probability": ["a", 0.5, 0.1]}}, "'a' of unit '0' is not a probability"),
         ({"metrics": ["macro(f1)"]}, "is not a mean of unit scores"),
         ({"proxy": None}, "labels chosen with probabilities need a proxy"),
-        ({"judge_correction": "rates"}, "label_probability cannot be combined with a judge's rates of error"),
-        ({"cluster": "id"}, "label_probability cannot be combined with cluster"),
+        ({"judge_correction": "rates"}, "`label_probability` cannot be combined with `judge_correction='rates'`"),
+        ({"cluster": "id"}, "`label_probability` cannot be combined with `cluster`"),
         ({"label_probability": 3}, "label_probability is 3"),
     ],
 )

@@ -312,7 +312,7 @@ def test_ranked_metrics_are_held_against_the_draws() -> None:
         ({"fixed": "none"}, A, B, "fixed='none' is not a valid choice"),
         ({"like": "or-dbm"}, A, B, "like='or-dbm' sets the covariance"),
         ({"cov": "delong"}, A, B, "'accuracy' is not"),
-        ({"sequence": "exact"}, A, B, "cannot be combined with a sequence"),
+        ({"sequence": "exact"}, A, B, "cannot be combined with `sequence`"),
     ],
 )
 def test_what_cannot_be_compared(settings: Any, runs_a: Any, runs_b: Any, said: str) -> None:
@@ -323,9 +323,9 @@ def test_what_cannot_be_compared(settings: Any, runs_a: Any, runs_b: Any, said: 
 def test_what_cannot_be_evaluated() -> None:
     refused: list[tuple[str, dict[str, Any]]] = [
         ("runs='weeks' is not a valid choice", {"runs": "weeks"}),
-        ("fixed is only for several runs", {"fixed": "runs"}),
-        ("cannot be combined with saved draws", {"runs": "seeds", "save_draws": True}),
-        ("a proxy cannot be combined with runs", {"runs": "seeds", "proxy": LABELS}),
+        ("`fixed` is only for several runs", {"fixed": "runs"}),
+        ("cannot be combined with `save_draws`", {"runs": "seeds", "save_draws": True}),
+        ("`proxy` cannot be combined with `runs`", {"runs": "seeds", "proxy": LABELS}),
         ("like='x' is not a known preset", {"runs": "readers", "like": "x"}),
     ]
     for said, settings in refused:
@@ -410,7 +410,7 @@ def test_the_command_line_takes_runs(steelyard: Any) -> None:
         (("evaluate", "labels", "truth.csv", "--runs", "seeds"), "needs the files of several runs"),
         (("evaluate", "labels", "truth.csv", "a1.csv", "--runs", "seeds"), "needs at least 2 seeds, and there is 1"),
         (("evaluate", "labels", "truth.csv", "a1.csv", "a2.csv", "--runs", "seeds", "--units", "u.csv"), "--units"),
-        (("evaluate", "labels", "truth.csv", "a1.csv", "--fixed", "runs"), "fixed is only for several runs"),
+        (("evaluate", "labels", "truth.csv", "a1.csv", "--fixed", "runs"), "--fixed is only for several runs"),
         (("compare", "labels", "truth.csv", "a1.csv", "a2.csv", "--runs", "seeds"), "behind --against"),
         (("compare", "labels", "truth.csv", "a1.csv", "--against", "b1.csv"), "Missing argument 'B...'"),
         (("compare", "labels", "truth.csv", "a1.csv", "a2.csv", "--against", "b1.csv"), "are for several runs"),

@@ -132,7 +132,7 @@ def test_not_asked_for() -> None:
     [
         ("r2", {}, "superiority of 'r2' is not defined: the metric has no value for a single dish"),
         ("mae", {"superiority": 1}, "superiority is 1"),
-        ("mae", {"sequence": "approximate"}, "superiority cannot be combined with a sequence"),
+        ("mae", {"sequence": "approximate"}, "`superiority` cannot be combined with `sequence`"),
     ],
 )
 def test_refused(metrics: str, more: dict[str, Any], message: str) -> None:

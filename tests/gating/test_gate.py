@@ -210,7 +210,7 @@ def test_without_draws_the_intervals_are_taken_as_independent(
     assert verdict.outcome == expected
     assert verdict.verdicts[0].method == "unpaired"
     assert "as if the two results were independent" in str(verdict).replace("\n  ", " ")
-    assert "--save-influences" in str(verdict).replace("\n  ", " ")
+    assert "both must keep influences" in str(verdict).replace("\n  ", " ")
 
 
 def test_unpaired_numbers_by_hand() -> None:
@@ -488,14 +488,14 @@ def test_the_command_says_what_is_wrong(tmp_path: Path, steelyard) -> None:
 
 # rule, options: what the message says
 REFUSED = {
-    "no baseline": ("mae > baseline", [], ["rule 'mae > baseline': there is no baseline", "--baseline base.json"]),
+    "no baseline": ("mae > baseline", [], ["rule 'mae > baseline': there is no baseline", "`baseline='base.json'`"]),
     "unknown metric": ("maee > 3", [], ["task 'weights' has no metric 'maee'", "'mae'"]),
     "unknown setting": ("mape(zeros=1) > 3", [], ["no setting 'zeros'"]),
-    "metric that was not scored": ("rmse > 3", [], ["the result has no score 'rmse'", "-m 'rmse'"]),
-    "slices that are not there": ("mae[food=rice] > 3", [], ["the result has no slices by 'food'", "--by food"]),
+    "metric that was not scored": ("rmse > 3", [], ["the result has no score 'rmse'", "the metric 'rmse'"]),
+    "slices that are not there": ("mae[food=rice] > 3", [], ["the result has no slices by 'food'", "`by='food'`"]),
     "bias without bars": ("bias > baseline", ["--baseline", "a.json"], ["best at zero", "|bias| > baseline"]),
     "best at one": ("slope > baseline", ["--baseline", "a.json"], ["best at one", "against numbers"]),
-    "other truth": ("mae > baseline", ["--baseline", "other.json"], ["the truth of r.json", "other.json", "--other-truth"]),
+    "other truth": ("mae > baseline", ["--baseline", "other.json"], ["the truth of r.json", "other.json", "`other_truth=True`"]),
     "other task": ("mae > baseline", ["--baseline", "labels.json"], ["task 'weights'", "'labels'"]),
     "baseline lacks the metric": ("mape > baseline", ["--baseline", "a.json"], ["the baseline has no score 'mape'"]),
     "no such baseline": ("mae > baseline", ["--baseline", "none.json"], ["none.json: no such file"]),

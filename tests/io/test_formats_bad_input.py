@@ -134,13 +134,13 @@ def sample(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("run", "says"),
     [
-        (lambda t: convert(sample(t), t / "out"), ["does not say a format", "--to"]),
+        (lambda t: convert(sample(t), t / "out"), ["does not say a format", "`to_format`"]),
         (lambda t: convert(sample(t), t / "out.tsv"), [".tsv", "written as .csv"]),
         (lambda t: convert(sample(t), t / "out", to="yollo"), ["no format 'yollo'", "'yolo'"]),
-        (lambda t: convert(sample(t), t / "out", to="yolo"), ["size of image '1'", "--images"]),
+        (lambda t: convert(sample(t), t / "out", to="yolo"), ["size of image '1'", "`images="]),
         (lambda t: convert(sample(t), t / "out.xml"), ["size of image '1'", "CVAT needs it"]),
-        (lambda t: convert(sample(t), t / "out", to="voc"), ["begin inside a pixel", "--pixels edges"]),
-        (lambda t: convert(sample(t), t / "in.csv", to="csv"), ["the file exists", "--force"]),
+        (lambda t: convert(sample(t), t / "out", to="voc"), ["begin inside a pixel", "`pixels='edges'`"]),
+        (lambda t: convert(sample(t), t / "in.csv", to="csv"), ["the file exists", "`force=True`"]),
         (lambda t: convert(sample(t), t, to="csv"), ["is a folder"]),
         (lambda t: convert(sample(t), t / "in.csv", to="voc"), ["is a file"]),
         (lambda t: read_dataset(sample(t), ReadOptions(images=str(t / "none"))), ["there is no such folder"]),

@@ -175,7 +175,7 @@ def test_the_commands(folder: Path, steelyard: Any, tmp_path: Path) -> None:
     assert "| `mae g` |" in (tmp_path / "p.md").read_text(encoding="utf-8")
     done = steelyard("plan", board, "--model", "ours", "-o", "p.tex")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "the ending names no format" in done.stderr
+    assert "[E-cannot-write]" in done.stderr
     broken = sy.load(folder / "plan.json").to_dict()
     broken["body"]["metrics"] = []
     with pytest.raises(sy.InputError, match=r"'body.metrics' is empty"):

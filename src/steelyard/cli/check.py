@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from steelyard.cli.options import given_options, keep_options, parse_mapping, task_argument, terminal_width
+from steelyard.cli.options import TaskCommand, data_options, option, task_argument, terminal_width
 from steelyard.cli.say import say
 from steelyard.cli.streams import end_with
 
 
-@click.command()
+@click.command(cls=TaskCommand)
 @task_argument()
 @click.argument("truth", type=click.Path())
 @click.argument("predictions", type=click.Path(), required=False)
-@click.option(
-    "--map", "mapping", multiple=True, metavar="NAME=COLUMN", help="The file's column for a name, such as x=left."
-)
-@click.option(
-    "--option",
-    "-O",
-    multiple=True,
-    metavar="NAME=VALUE",
-    expose_value=False,
-    callback=keep_options,
-    help="The task's options, as those of evaluate: format=voc, angle=radians; for one side truth.format=voc.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help="Also write the JSON to FILE.")
-def check(
-    task: str, truth: str, predictions: str | None, mapping: tuple[str, ...], as_json: bool, output: str | None
-) -> int:
-    """Find what would make numbers silently wrong, before you believe one.
+@data_options
+@option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), group="Output",
+        help="Also write the findings as JSON to FILE.")  # fmt: skip
+@option("--json", "as_json", is_flag=True, group="Output", help="Print the findings as JSON.")
+def check(task: str, truth: str, predictions: str | None, as_json: bool, output: str | None, **settings: Any) -> int:
+    """Find problems in the data that would make scores silently wrong.
 
-    TASK is one of those of `evaluate`, and files are in any format that it reads. Ends with 1 where there are errors,
-    with 0 where there are only warnings and notes.
+    Takes the tasks and file formats of 'evaluate'. Exits with 1 if there are errors, and with 0 if there are only
+    warnings and notes.
 
     \b
     steelyard check boxes truth.json
@@ -42,7 +32,7 @@ def check(
     """
     from steelyard import files  # other commands need none of it
 
-    report = files.check(task, truth, predictions, columns=parse_mapping(mapping), options=given_options())
+    report = files.check(task, truth, predictions, **settings)
     code = end_with(0 if report.ok else 1)
     if output:
         report.to_json(output)

@@ -9,25 +9,21 @@ import click
 
 from steelyard import api
 from steelyard.cli.options import (
+    WRITERS,
+    Output,
     TaskCommand,
-    check_outputs,
-    given_options,
-    parse_confidence,
-    parse_mapping,
+    option,
+    output_options,
     parse_margins,
     parse_models,
-    parse_tags,
-    proxy_option,
-    put_out,
-    refuse_together,
-    run_options,
     shared_options,
     split_runs,
+    taking,
     task_argument,
 )
 from steelyard.core.errors import Conflict, InvalidSetting, MissingData
 from steelyard.core.request import ADJUSTMENTS
-from steelyard.results.comparison import Lineup
+from steelyard.results.comparison import Comparison, Lineup
 
 
 class CompareCommand(TaskCommand):
@@ -50,77 +46,45 @@ class CompareCommand(TaskCommand):
 @click.argument("truth", type=click.Path(), required=False, metavar="TRUTH")
 @click.argument("a", type=click.Path(), required=False, metavar="A")
 @click.argument("b", type=click.Path(), nargs=-1, metavar="B...")
-@click.option(
-    "--by", multiple=True, metavar="COLUMN[@FILE]",
-    help="Compare in slices too, by a column; several joined by commas are crossed. May be given several times.",
-)  # fmt: skip
-@click.option(
-    "--adjust", type=click.Choice(ADJUSTMENTS), default="max-t", show_default=True,
-    help="How p-values are corrected for all that is tested: together, by Holm, by false discovery rate, or not.",
-)  # fmt: skip
-@click.option(
-    "--margin", multiple=True, metavar="SPEC=SIZE",
-    help="How much a metric may lose, such as map=0.005 or mae=2%: is B at least not worse? May be repeated.",
-)  # fmt: skip
-@click.option("--superiority", is_flag=True, help="Say on which share of units B is better than A, too.")
-@click.option(
-    "--model", metavar="NAME", help="Of a stored result that holds several models or prompts: which one is B."
-)
-@click.option("--baseline", metavar="NAME", help="Likewise, which one is A.")
-@click.option(
-    "--save-influences", is_flag=True,
-    help="Keep in the JSON what each unit contributes to each score, so that 'gate' and 'pool' work without the data.",
-)  # fmt: skip
-@click.option(
-    "--against", multiple=True, metavar="B...", type=click.Path(),
-    help="With --runs: the runs of B, where the arguments before are those of A; all files up to the next option.",
-)  # fmt: skip
-@click.option(
-    "--pair-runs", is_flag=True, help="With --runs: run k of A and of B belong together (seed, split, reader)."
-)
-@run_options
-@proxy_option
-@click.option("--pairs", is_flag=True, help="With three models or more, print each one's differences from A too.")
+@output_options(*WRITERS, figures=True, look=True, progress=True)
 @shared_options
+@option(
+    "--adjust", type=click.Choice(ADJUSTMENTS), default="max-t", show_default=True, group="Statistics",
+    help="Correction of p-values for multiple testing: jointly (max-T), Holm, false discovery rate, or none.",
+)  # fmt: skip
+@option(
+    "--margin", multiple=True, metavar="SPEC=SIZE", group="Statistics", callback=taking(parse_margins),
+    help="Test non-inferiority: how much a metric may get worse, such as map=0.005 or mae=2%. Repeatable.",
+)  # fmt: skip
+@option(
+    "--superiority", is_flag=True, group="Statistics", rare=True,
+    help="Also report the share of units on which B is better than A.",
+)  # fmt: skip
+@option(
+    "--against", multiple=True, metavar="B...", type=click.Path(), group="Statistics", rare=True,
+    help="With --runs: the runs of B; the files before are those of A. Takes all files up to the next option.",
+)  # fmt: skip
+@option(
+    "--pair-runs", is_flag=True, group="Statistics", rare=True,
+    help="With --runs: run k of A and run k of B belong together (same seed, split or reader).",
+)  # fmt: skip
+@option(
+    "--model", metavar="NAME", group="Stored results", rare=True,
+    help="Model or prompt to use as B, if a stored result holds several.",
+)  # fmt: skip
+@option("--baseline", metavar="NAME", group="Stored results", rare=True, help="Model or prompt to use as A.")
+@option(
+    "--pairs", is_flag=True, group="Output",
+    help="With three models or more, also print the differences of each model from A.",
+)  # fmt: skip
 def compare(
-    task: str,
-    truth: str | None,
-    a: str | None,
-    b: tuple[str, ...],
-    by: tuple[str, ...],
-    adjust: str,
-    margin: tuple[str, ...],
-    superiority: bool,
-    model: str | None,
-    baseline: str | None,
-    save_influences: bool,
-    against: tuple[str, ...],
-    pair_runs: bool,
-    runs: str | None,
-    fixed: str | None,
-    like: str | None,
-    proxy: str | None,
-    pairs: bool,
-    metrics: tuple[str, ...],
-    confidence: str,
-    draws: int,
-    seed: int,
-    cluster: str | None,
-    strata: str | None,
-    sequence: str | None,
-    missing: str | None,
-    extra: str | None,
-    mapping: tuple[str, ...],
-    tags: tuple[str, ...],
-    as_json: bool,
-    output: tuple[str, ...],
-    html: str | None,
-    figures: str | None,
-) -> None:
+    task: str, truth: str | None, a: str | None, b: tuple[str, ...], metrics: tuple[str, ...], model: str | None,
+    baseline: str | None, against: tuple[str, ...], pairs: bool, out: Output, **settings: Any,
+) -> None:  # fmt: skip
     """Compare predictions B with predictions A, paired by unit.
 
-    Differences are B minus A, each with its interval, a p-value and a verdict: B is better, worse, or no difference is
-    shown. Several B are each compared with A, and p-values are corrected for all of them. NAME=FILE names a model.
+    Differences are B minus A, each with an interval, a p-value and a verdict: B is better, worse, or not shown to
+    differ. Several B are each compared with A, with p-values corrected for all of them. NAME=FILE names a model.
 
     \b
     steelyard compare weights truth.csv old.csv new.csv -m mae
@@ -129,65 +93,46 @@ def compare(
     steelyard compare weights truth.csv base=old.csv ours=new.csv small=newer.csv -o table.tex
     steelyard compare labels some_truth.csv old.csv new.csv --proxy judge.csv
 
-    With several runs of each model, such as seeds, the recipes are compared: p then holds for other runs too.
+    With several runs of each model, such as seeds, p-values also hold for new runs.
 
     \b
     steelyard compare labels truth.csv a/seed*.csv --against b/seed*.csv --runs seeds
 
-    Results that are stored are compared without their data: the JSON of 'evaluate' or of 'vlm score'. Made with
-    --save-influences on the same truth, they give the p and the intervals that the data would give.
+    Stored results, the JSON of 'evaluate' or 'vlm score', are compared without their data. If they were made with
+    --save-influences on the same truth, p-values and intervals are the same as from the data.
 
     \b
     steelyard compare old.json new.json newer.json
     steelyard compare score.json --model direct+name --baseline direct
     """
-    check_outputs(output, html=html, figures=figures)
-    refuse_together(
-        "--proxy", proxy,
-        {
-            "--strata": strata, "--sequence": sequence, "--superiority": superiority,
-            "--save-influences": save_influences, "--runs": runs,
-        },
-    )  # fmt: skip
+    result = _compared(task, truth, a, b, list(metrics) or None, model, baseline, against, settings)
+    out.write(result)
+    out.show(result, **({"pairs": True} if pairs and isinstance(result, Lineup) else {}))
+
+
+def _compared(
+    task: str, truth: str | None, a: str | None, b: tuple[str, ...], metrics: list[str] | None, model: str | None,
+    baseline: str | None, against: tuple[str, ...], settings: dict[str, Any],
+) -> Comparison | Lineup:  # fmt: skip
+    """Compare stored results, runs of two models, or several models."""
     if Path(task).suffix.lower() == ".json":
-        refuse_together("--proxy", proxy, {"stored results": True})
         from steelyard.gating.stored import compare_stored
 
-        if superiority:
-            raise MissingData(
-                "--superiority needs what each model scores on each unit, which stored results do not hold",
-                remedy="Give the truth and both predictions.",
-            )
-        stored = compare_stored([file for file in (task, truth, a, *b) if file is not None], model, baseline)
-        held: dict[str, Any] = {"pairs": pairs} if pairs and isinstance(stored, Lineup) else {}
-        put_out(stored, as_json, output, html=html, figures=figures, **held)
-        return
+        for name in ("proxy", "superiority"):
+            if settings[name]:
+                raise MissingData(
+                    f"`{name}` needs what each model scores on each unit, which stored results do not hold",
+                    remedy="Give the truth and both predictions.",
+                )
+        return compare_stored([file for file in (task, truth, a, *b) if file is not None], model, baseline)
     if model or baseline:
         raise Conflict("--model and --baseline are for stored results", remedy="Name models by NAME=FILE.")
+    runs = settings["runs"]
     if truth is None or a is None or not (b or runs):
         lacking = next(name for name, given in (("TRUTH", truth), ("A", a), ("B...", b)) if not given)
         raise click.UsageError(f"Missing argument '{lacking}'.")
-    level = parse_confidence(confidence)
-    if level is None:
+    if settings["confidence"] is None:
         raise Conflict("a comparison needs a confidence level", remedy="Leave --ci out, or write --ci 0.95.")
-    choices: dict[str, Any] = {
-        "by": by,
-        "confidence": level,
-        "draws": draws,
-        "seed": seed,
-        "cluster": cluster,
-        "strata": strata,
-        "sequence": sequence,
-        "missing": missing,
-        "extra": extra,
-        "columns": parse_mapping(mapping),
-        "options": given_options(),
-        "tags": parse_tags(tags),
-        "adjust": adjust,
-        "margin": parse_margins(margin),
-        "save_influences": save_influences,
-        "superiority": superiority,
-    }
     if runs is not None:
         if not against:
             raise Conflict("--runs needs the runs of B", remedy="Write them behind --against.")
@@ -195,14 +140,9 @@ def compare(
             raise InvalidSetting("--runs annotators compares two predictions", remedy="Give one file behind --against.")
         true, first = split_runs([truth, a, *b], runs)
         second = against[0] if runs == "annotators" else split_runs([truth, *against], runs)[1]
-        compared = api.compare(
-            task, true, first, second, list(metrics) or None, runs=runs, pair_runs=pair_runs, fixed=fixed, like=like,
-            **choices,
-        )  # fmt: skip
-        put_out(compared, as_json, output, html=html, figures=figures)
-        return
-    if against or pair_runs or fixed or like:
+        return api.compare(task, true, first, second, metrics, **settings)
+    of_runs = [settings.pop(name) for name in ("runs", "pair_runs", "fixed", "like")]
+    if against or any(of_runs):
         raise Conflict("--against, --pair-runs, --fixed and --like are for several runs", remedy="Add --runs.")
-    shown: dict[str, Any] = {"pairs": pairs} if pairs and len(b) > 1 else {}
-    lineup = api.compare(task, truth, parse_models([a, *b]), metrics=list(metrics) or None, proxy=proxy, **choices)
-    put_out(lineup if len(b) > 1 else lineup[0], as_json, output, html=html, figures=figures, **shown)
+    lineup: Lineup = api.compare(task, truth, parse_models([a, *b]), metrics=metrics, **settings)
+    return lineup if len(b) > 1 else lineup[0]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from steelyard.cli.options import dialect_options
 from steelyard.cli.say import in_flags, say
 
 if TYPE_CHECKING:
@@ -19,52 +20,55 @@ if TYPE_CHECKING:
 @click.argument("target", metavar="TO", type=click.Path())
 @click.option(
     "--from",
-    "given",
+    "from_format",
     metavar="FORMAT",
     default="auto",
     show_default=True,
-    help="The format of FROM: coco, lvis, voc, yolo, cvat, csv, dota, yolo-obb, hrsc, openimages, kitti, nuscenes, or "
-    "one that another package brings.",
+    help="Format of FROM: coco, lvis, voc, yolo, cvat, csv, dota, yolo-obb, hrsc, openimages, kitti, nuscenes, or "
+    "one from a plugin.",
 )
 @click.option(
     "--to",
+    "to_format",
     metavar="FORMAT",
     default="auto",
     show_default=True,
-    help="The format of TO; its ending says it where it is .json, .csv or .xml (CVAT).",
+    help="Format of TO; auto goes by its extension (.json, .csv, .xml for CVAT).",
 )
-@click.option("--images", metavar="FOLDER", type=click.Path(), help="The pictures, for sizes that FROM does not give.")
+@click.option(
+    "--images", metavar="DIR", type=click.Path(), help="Directory of the images, if FROM does not contain their sizes."
+)
 @click.option(
     "--names",
     metavar="FILE",
     type=click.Path(),
-    help="The names of the classes in their order: data.yaml, or a text file with one per line.",
+    help="Class names in order: data.yaml, or a text file with one name per line.",
 )
 @click.option(
     "--like",
     metavar="FILE",
     type=click.Path(),
-    help="Another data set whose image and class ids TO takes over, such as the truth of predictions.",
+    help="Take image and class ids from this data set, such as the ground truth of the predictions.",
 )
 @click.option(
     "--pixels",
     type=click.Choice(["inclusive", "edges"]),
     default="inclusive",
     show_default=True,
-    help="How VOC's coordinates count: pixels from 1 with the last included, or edges from 0.",
+    help="VOC coordinates: pixels from 1 with the last one included, or pixel edges from 0.",
 )
-@click.option("--round", "whole", is_flag=True, help="Round VOC's coordinates to whole pixels.")
-@click.option("--polygons", is_flag=True, help="Write YOLO's polygons in place of boxes.")
-@click.option("--strict", is_flag=True, help="Write nothing, and end with 2, where something would be lost.")
-@click.option("--force", is_flag=True, help="Write over what exists.")
-@click.option("--json", "as_json", is_flag=True, help="Print the account as JSON.")
+@click.option("--round", "whole", is_flag=True, help="Round VOC coordinates to whole pixels.")
+@click.option("--polygons", is_flag=True, help="Write YOLO polygons instead of boxes.")
+@click.option("--strict", is_flag=True, help="Write nothing and exit with 2 if something would be lost.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@dialect_options
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def convert(
-    source: str, target: str, given: str, to: str, images: str | None, names: str | None, like: str | None,
-    pixels: str, whole: bool, polygons: bool, strict: bool, force: bool, as_json: bool,
+    source: str, target: str, as_json: bool, **settings: Any
 ) -> None:  # fmt: skip
     """Convert annotations or predictions from one format into another.
 
-    What TO cannot hold is named and counted.
+    Reports and counts everything that TO cannot store.
 
     \b
     steelyard convert instances.json labels/ --to yolo
@@ -74,10 +78,7 @@ def convert(
     """
     from steelyard import files  # other commands need none of it
 
-    done = files.convert(
-        source, target, from_format=given, to_format=to, images=images, names=names, like=like, pixels=pixels,
-        whole=whole, polygons=polygons, strict=strict, force=force,
-    )  # fmt: skip
+    done = files.convert(source, target, **settings)
     if as_json:
         data = {"schema": "steelyard/conversion/1", **asdict(done), "lossless": done.lossless}
         say(json.dumps(data, indent=2, ensure_ascii=False))

@@ -25,7 +25,7 @@ from steelyard.io.write import write_bytes
     default="steelyard-demo",
     show_default=True,
     metavar="DIR",
-    help="Where the report goes.",
+    help="Directory for the report.",
 )
 def demo(task: str, output: str) -> None:
     """Score sample data: print the table, write the report, compare two models."""
@@ -57,7 +57,7 @@ def demo(task: str, output: str) -> None:
     comparison.to_html(folder / "comparison.html")
     say(
         f"\nThe report was written to {folder / 'report.html'};\n"
-        f"beside it comparison.html, result.json and the data, so that you can run the lines above."
+        f"comparison.html, result.json and the data are in the same folder, so you can run the commands above."
     )
     say(f"\nNext:\n{next_steps(folder)}")
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from steelyard.cli.options import TaskCommand, given_options, keep_options, parse_mapping, task_argument
+from steelyard.cli.options import TaskCommand, data_options, option, task_argument
 from steelyard.cli.say import say
 from steelyard.io.write import write_text
 from steelyard.pictures import draw as draw_unit
@@ -14,37 +16,24 @@ from steelyard.pictures import draw as draw_unit
 @task_argument()
 @click.argument("truth", type=click.Path())
 @click.argument("predictions", type=click.Path())
-@click.option("--image", "--unit", "unit", required=True, metavar="ID", help="The image to draw.")
-@click.option("--step", "--frame", type=int, metavar="N", help="The picture of a unit that has many: a frame's number.")
-@click.option("-m", "--metric", metavar="SPEC", help="The metric whose pairs are shown, such as score(t=3).")
-@click.option("--map", "mapping", multiple=True, metavar="NAME=COLUMN", help="The file's column for a name.")
-@click.option(
-    "--option", "-O", multiple=True, metavar="NAME=VALUE", expose_value=False, callback=keep_options,
-    help="An option of the task for one side only, such as truth.angle=radians.",
-)  # fmt: skip
-@click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help="Write the SVG to FILE.")
+@option("--image", "--unit", "unit", required=True, metavar="ID", group="Data", help="The image to draw.")
+@option("--step", "--frame", type=int, metavar="N", group="Data",
+        help="The frame to draw, if a unit has several images.")  # fmt: skip
+@data_options
+@option("-m", "--metric", metavar="SPEC", group="Metrics", help="The metric whose matches are drawn, e.g. score(t=3).")
+@option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), group="Output",
+        help="Write the SVG to FILE instead of stdout.")  # fmt: skip
 def draw(
-    task: str,
-    truth: str,
-    predictions: str,
-    unit: str,
-    step: int | None,
-    metric: str | None,
-    mapping: tuple[str, ...],
-    output: str | None,
+    task: str, truth: str, predictions: str, unit: str, metric: str | None, output: str | None, **settings: Any
 ) -> None:
-    """Draw truth, predictions and their pairs in one image, as SVG.
-
-    Without -o the picture goes to stdout.
+    """Draw the ground truth, predictions and matches of one image as SVG.
 
     \b
     steelyard draw ellipses truth.csv pred.csv --image img001.png -o pairs.svg
     steelyard draw boxes truth.json pred.json --image 7 -m "f1(iou=0.75)" -o found.svg
     steelyard draw tracking gt results --unit MOT17-04 --frame 128 -o frame.svg
     """
-    picture = draw_unit(
-        task, truth, predictions, unit, metric, step=step, columns=parse_mapping(mapping), options=given_options()
-    )
+    picture = draw_unit(task, truth, predictions, unit, metric, **settings)
     if output is None:
         say(picture, nl=False)
         return

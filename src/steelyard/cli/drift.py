@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import click
 
-from steelyard.cli.pool import check_written, write_result
+from steelyard.cli.options import PAGES, Command, Output, option, output_options
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("old", type=click.Path())
 @click.argument("new", type=click.Path())
-@click.option(
+@option(
     "--by", default="", metavar="COLUMN",
-    help="Weigh the new set to the old mix of this column's groups; several joined by commas are crossed.",
+    help="Reweight the new set to the old mix of groups in this column; join columns with commas to cross them.",
 )  # fmt: skip
-@click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write the page to FILE.")
-@click.option("-o", "--output", multiple=True, metavar="FILE", type=click.Path(dir_okay=False),
-              help="Also write the result to FILE: .json, .md or .html.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def drift(old: str, new: str, by: str, html: str | None, output: tuple[str, ...], as_json: bool) -> None:
-    """Say how scores changed from an OLD test set to a NEW one.
+@output_options(*PAGES)
+def drift(old: str, new: str, by: str, out: Output) -> None:
+    """Measure how scores changed from an OLD test set to a NEW one.
 
-    OLD and NEW are JSON files of 'evaluate' for one model, on test sets with units of their own. With --by, for which
-    both must be made with --save-influences and that --by, the new set is weighed to the old mix of groups, and the
-    rest of the change is shown as the mix.
+    OLD and NEW are JSON files of 'evaluate' for one model, on test sets that share no units. With --by, the new set is
+    reweighted to the old mix of groups, and the rest of the change is attributed to the mix. This needs results made
+    with --save-influences and the same --by.
 
     \b
     steelyard drift march.json may.json
@@ -31,5 +28,6 @@ def drift(old: str, new: str, by: str, html: str | None, output: tuple[str, ...]
     """
     from steelyard.gating.drift import drift as make_drift
 
-    check_written(output, html)
-    write_result(make_drift(old, new, by=by), output, html, as_json)
+    made = make_drift(old, new, by=by)
+    out.write(made)
+    out.show(made)

@@ -15,27 +15,29 @@ from steelyard.core.errors import CannotWrite
 @click.command()
 @click.argument("result", type=click.Path())
 @click.option("--baseline", metavar="FILE|NAME", type=click.Path(),
-              help="The result to hold it against: an earlier one, or another model of RESULT.")  # fmt: skip
-@click.option("--model", metavar="NAME", help="The model that is held, where RESULT holds several.")
+              help="The result to compare with: an earlier one, or another model in RESULT.")  # fmt: skip
+@click.option("--model", metavar="NAME", help="The model to test, if RESULT holds several.")
 @click.option(
     "--fail-if", "rules", multiple=True, required=True, metavar="RULE",
-    help="When to fail, such as 'mae > 30' or 'map < baseline, p < 0.05'. May be given several times.",
+    help="Fail if this is true, such as 'mae > 30' or 'map < baseline, p < 0.05'. Repeatable.",
 )  # fmt: skip
 @click.option(
-    "--junit", metavar="FILE", type=click.Path(dir_okay=False), help="Also write JUnit XML, one case per rule."
+    "--junit", metavar="FILE", type=click.Path(dir_okay=False), help="Also write JUnit XML with one test case per rule."
 )
-@click.option("--other-truth", is_flag=True, help="Allow a baseline on other truth; the two are compared unpaired.")
+@click.option(
+    "--other-truth",
+    is_flag=True,
+    help="Allow a baseline scored on other ground truth; the comparison is then unpaired.",
+)
 @click.option(
     "--ledger", metavar="FILE", type=click.Path(dir_okay=False),
-    help="Count the looks at this test set in FILE: all of them together keep the level.",
+    help="Record looks at this test set in FILE, and keep the error rate over all of them.",
 )  # fmt: skip
-@click.option("--looks", type=int, metavar="N", help="With --ledger: how many looks are planned. Else without end.")
-@click.option(
-    "--fresh-units", is_flag=True, help="With --ledger: these units are all new, so the looks start again at 1."
-)
+@click.option("--looks", type=int, metavar="N", help="With --ledger: number of planned looks; default: no limit.")
+@click.option("--fresh-units", is_flag=True, help="With --ledger: all units are new, so looks restart at 1.")
 @click.option(
     "--undecided", type=click.Choice(["fail", "pass"]), show_default="exit code 3",
-    help="What an undecided gate counts as: exit code 1 or 0. The outcome that is printed stays undecided.",
+    help="Exit with 1 or 0 if the gate is undecided. The printed outcome stays undecided.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
 def gate(
@@ -51,11 +53,11 @@ def gate(
     undecided: str | None,
     as_json: bool,
 ) -> int:
-    """Hold RESULT to rules: exit 0 pass, 1 fail, 2 bad input, 3 undecided.
+    """Test RESULT against rules: exit 0 pass, 1 fail, 2 bad input, 3 undecided.
 
-    RESULT is the JSON of 'evaluate', or of 'compare', which holds its own baseline; of several models, or of 'vlm
-    score', --model names one. A rule is undecided where an
-    interval lies on both sides of the bound. On GitHub the outcome goes to the job's summary too.
+    RESULT is the JSON of 'evaluate', of 'compare', which contains its baseline, or of 'vlm score'. If it holds several
+    models, choose one with --model. A rule is undecided if the interval includes the bound. On GitHub Actions the
+    outcome is also added to the job summary.
 
     \b
     steelyard gate result.json --fail-if "mae > 30"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
+from typing import Any
 
 import click
 
 from steelyard import api
-from steelyard.cli.options import check_outputs
+from steelyard.cli.options import dialect_options
+from steelyard.cli.outputs import check_targets
 from steelyard.cli.say import say
 from steelyard.core.errors import CannotWrite
 from steelyard.io.write import write_text
@@ -17,27 +19,27 @@ from steelyard.io.write import write_text
 
 @click.command("label-next")
 @click.argument("predictions", type=click.Path())
-@click.option("--proxy", required=True, metavar="FILE", type=click.Path(), help="What a judge says of all units.")
-@click.option("--budget", required=True, type=float, metavar="N", help="About how many units to label.")
-@click.option("--task", metavar="TASK", help="With -m: the proxy is like the truth of this task, and is scored.")
-@click.option("-m", "--metric", metavar="SPEC", help="With --task: the mean of unit scores to estimate.")
-@click.option("--id", "id_column", default="id", show_default=True, metavar="COLUMN", help="The column of ids.")
+@click.option("--proxy", required=True, metavar="FILE", type=click.Path(), help="A judge's output for all units.")
+@click.option("--budget", required=True, type=float, metavar="N", help="Approximate number of units to label.")
+@click.option("--task", metavar="TASK", help="With -m: score the proxy as ground truth of this task.")
+@click.option("-m", "--metric", metavar="SPEC", help="With --task: the metric to estimate, a mean of unit scores.")
+@click.option("--id", "id_column", default="id", show_default=True, metavar="COLUMN", help="Column with the ids.")
 @click.option(
     "--judge-probability", default="probability", show_default=True, metavar="COLUMN",
-    help="Without --task: the proxy's column of how likely it takes a prediction to be right.",
+    help="Without --task: column of the proxy with the probability that the prediction is right.",
 )  # fmt: skip
-@click.option("--seed", default=0, show_default=True, metavar="N", help="Seed of the units' coins.")
+@dialect_options
+@click.option("--seed", default=0, show_default=True, metavar="N", help="Random seed.")
 @click.option("-o", "--output", required=True, metavar="FILE.csv", type=click.Path(dir_okay=False),
-              help="Write the chosen units to FILE, with the columns id and probability.")  # fmt: skip
+              help="Write the chosen units to FILE (columns id and probability).")  # fmt: skip
 def label_next(
-    predictions: str, proxy: str, budget: float, task: str | None, metric: str | None, id_column: str,
-    judge_probability: str, seed: int, output: str,
+    predictions: str, proxy: str, budget: float, output: str, **settings: Any
 ) -> None:  # fmt: skip
     """Choose which units of PREDICTIONS to label next.
 
-    Units whose score a judge is unsure of are chosen more often, each by its own coin, so the number is near the budget
-    and not exact. Label them, keep the column 'probability' beside the labels, and evaluate with --proxy and
-    --label-probability. The gain over units chosen at random is small.
+    Units that the judge is unsure about are chosen more often. Each unit is drawn independently, so their number is
+    close to the budget but not exact. Label them, keep the column 'probability' next to the labels, and evaluate with
+    --proxy and --label-probability. The gain over a simple random sample is small.
 
     \b
     steelyard label-next predictions.csv --proxy judge.csv --budget 100 -o to_label.csv
@@ -47,11 +49,8 @@ def label_next(
         raise CannotWrite(f"cannot write '{output}': the units are written as CSV", remedy="Use the ending .csv.")
     if Path(output).resolve() in (Path(predictions).resolve(), Path(proxy).resolve()):
         raise CannotWrite(f"cannot write '{output}': it is read as an input", remedy="Name another file.")
-    check_outputs([output])
-    chosen = api.label_next(
-        predictions, proxy, budget, task=task, metric=metric, id_column=id_column,
-        judge_probability=judge_probability, seed=seed,
-    )  # fmt: skip
+    check_targets([output])
+    chosen = api.label_next(predictions, proxy, budget, **settings)
     rows = list(zip(chosen["id"].tolist(), chosen["probability"].tolist(), strict=True))
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([("id", "probability"), *rows])

@@ -48,9 +48,9 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, commands=Commands(), context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="steelyard", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Steelyard weighs predictions of vision models against the truth.
+    """Score predictions of vision models against ground truth, with a confidence interval on every number.
 
-    Every score comes with an interval. Start with: steelyard demo
+    Start with: steelyard demo
     """
 
 

@@ -17,8 +17,8 @@ from steelyard.render.catalogue import list_text, metric_dict, metric_text
 
 @click.command()
 @click.argument("spec", required=False, shell_complete=complete_metric)
-@click.option("--task", metavar="TASK", shell_complete=complete_task, help="Only the metrics of this task.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--task", metavar="TASK", shell_complete=complete_task, help="List only the metrics of this task.")
+@click.option("--json", "as_json", is_flag=True, help="Print the metrics as JSON.")
 def metrics(spec: str | None, task: str | None, as_json: bool) -> None:
     """List the metrics, or explain one.
 

@@ -1,4 +1,4 @@
-"""Options that several commands share, and how results are put out."""
+"""Options that several commands share, how their help is grouped, and how results are put out."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from click.shell_completion import CompletionItem
 from steelyard import api
 from steelyard.cli.outputs import check_targets
 from steelyard.cli.progress import listener
-from steelyard.cli.say import say
+from steelyard.cli.say import flag, say
 from steelyard.core import catalogue
 from steelyard.core.errors import (
     CannotWrite,
@@ -29,10 +30,8 @@ from steelyard.core.errors import (
     MissingKey,
     Unsupported,
 )
-from steelyard.core.options import Option
 from steelyard.core.progress import steps, use_progress
 from steelyard.core.request import FACTORS, FIXED, LIKE, SEQUENCES
-from steelyard.io.dialect import csv_dialect
 from steelyard.results.registry import CHECK_FIGURES, load
 from steelyard.results.result import Result
 
@@ -44,22 +43,131 @@ WRITERS = {
     ".csv": "to_csv",
     ".xlsx": "to_excel",
 }
+GROUPS = ("Options", "Task options", "Data", "Metrics", "Statistics", "Output")  # sections of the help; others follow
+MOST_RARE = 5  # so many rare options are listed with the others
+PAGES = (".json", ".md", ".html")  # what results without a table of scores are written as
+WEIGHT_NAMES = ("sample_weight", "weight")  # what tasks call the units' own weights, the first that one has
+
+
+class Option(click.Option):
+    """An option in a group of the help. Only --help-all lists rare ones."""
+
+    def __init__(self, *args: Any, group: str = "Options", rare: bool = False, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.group, self.rare = group, rare
+
+
+option = partial(click.option, cls=Option)
+
+
+def _help_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value:
+        assert isinstance(ctx, Context)
+        ctx.help_all = True
+        say(ctx.get_help())
+        ctx.exit()
+
+
+class Context(click.Context):
+    """What a command knows beside its parameters: the options of the named task, and whether help lists all."""
+
+    task_options: Sequence[Option] = ()
+    help_all = False
+
+
+class Command(click.Command):
+    """A command whose help lists options by group, and rare ones on demand."""
+
+    context_class = Context
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The parameters, with --help-all before --help where it lists more."""
+        *params, last = super().get_params(ctx)
+        if not self.hides():
+            return [*params, last]
+        show = Option(["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_help_all,
+                      group="Help", help="Show every option and exit.")  # fmt: skip
+        return [*params, show, last]
+
+    def hides(self) -> bool:
+        """Whether --help leaves rare options out: a few are no burden."""
+        return len([param for param in self.params if getattr(param, "rare", False)]) > MOST_RARE
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write one section per group."""
+        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in GROUPS}
+        more = 0
+        for param in self.get_params(ctx):
+            record = None if isinstance(param, click.Argument) else param.get_help_record(ctx)
+            if record is None:
+                continue
+            if getattr(param, "rare", False) and self.hides() and not getattr(ctx, "help_all", False):
+                more += 1
+            else:
+                groups.setdefault(getattr(param, "group", "Help"), []).append(record)
+        groups["Help"] = groups.pop("Help")
+        for name, records in groups.items():
+            if records:
+                with formatter.section(name):
+                    formatter.write_dl(records)
+        if more:
+            formatter.write_paragraph()
+            formatter.write_text(f"--help-all lists {more} more options.")
+
+
+class TaskCommand(Command):
+    """A command whose first argument is a task, and that takes the options which that task declares.
+
+    Only the named task is loaded. `steelyard evaluate TASK --help` shows its options; without a task, only the common
+    ones are shown. The command gets options of the task in `options`, as the functions of Python do.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take in the named task's options, then parse."""
+        words = [arg for arg in args if arg.replace("-", "_").isidentifier() and not arg.startswith("-")]
+        first = catalogue.task_name(args[0]) if args and not args[0].startswith("-") else None
+        named = first or next((word for word in words if word in catalogue.TASKS), None)
+        if named is not None:
+            assert isinstance(ctx, Context)
+            ctx.task_options = [
+                Option(
+                    [f"--{one.name.replace('_', '-')}", one.name], group="Task options", help=one.meaning,
+                    metavar=one.metavar or "|".join(one.choices) or one.name.upper(),
+                )
+                for one in catalogue.TASKS[named].options
+            ]  # fmt: skip
+        return super().parse_args(ctx, args)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The options of the task, then the common parameters; a deprecated option gives way to one of the task."""
+        params = super().get_params(ctx)
+        own = list(getattr(ctx, "task_options", ()))
+        taken = {name for one in own for name in one.opts}
+        kept = [param for param in params if not (getattr(param, "hidden", False) and taken & {*param.opts})]
+        return [*own, *kept]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Hand over the task's options as one mapping."""
+        params = ctx.params
+        assert isinstance(ctx, Context)
+        for one in ctx.task_options:
+            value = params.pop(str(one.name), None)
+            if value is not None:
+                if one.name in params["options"]:
+                    raise DuplicateKey(f"option {one.name} is given twice", remedy="Give it once.")
+                params["options"][one.name] = value
+        if (weight := params.pop("weight", None)) is not None:
+            name = _weight_name(params["task"])
+            if {name, f"truth.{name}"} & params["columns"].keys():
+                raise Conflict("--weight and --map both name the weights", remedy="Give one of them.")
+            params["columns"][f"truth.{name}"] = weight
+        return super().invoke(ctx)
 
 
 def complete_task(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of tasks that begin so."""
     known, _ = catalogue.loaded()
     return [CompletionItem(name, help=task.title) for name, task in known.items() if name.startswith(incomplete)]
-
-
-def _known_task(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """The task's own name, where a synonym or another spelling was given."""
-    return catalogue.task_name(value) or value
-
-
-def task_argument(**attributes: Any) -> Callable[[Any], Any]:
-    """The argument TASK, by its name or a synonym."""
-    return click.argument("task", shell_complete=complete_task, callback=_known_task, **attributes)
 
 
 def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -70,268 +178,15 @@ def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str)
     return [CompletionItem(spec) for spec in specs if spec.startswith(incomplete)]
 
 
-_GIVEN, _DECLARED = "steelyard.options.given", "steelyard.options.declared"
-_WEIGHT, _DIALECT, _QUIET = "steelyard.weight", "steelyard.dialect", "steelyard.quiet"
-WEIGHT_NAMES = ("sample_weight", "weight")  # what tasks call the units' own weights, the first that one has
+def taking(parse: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """A callback that hands on what `parse` makes of the value."""
+    return lambda ctx, param, value: parse(value)
 
 
-def keep_option(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    """Lay aside a task's option that was given by its own name."""
-    if value is not None and param.name is not None:
-        _keep(ctx, param.name, value)
-
-
-def keep_options(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> None:
-    """Lay aside options given as NAME=VALUE."""
-    for pair in value:
-        name, equals, text = pair.partition("=")
-        if not (name and equals and text):
-            raise InvalidSetting(
-                f"--option '{pair}' is not NAME=VALUE", remedy="Example: --option truth.angle=radians."
-            )
-        _keep(ctx, name, text)
-
-
-def keep_weight(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    """Lay aside the column of the units' own weights."""
-    if value is not None:
-        ctx.meta[_WEIGHT] = value
-
-
-def _keep(ctx: click.Context, name: str, value: str) -> None:
-    given = ctx.meta.setdefault(_GIVEN, {})
-    if name in given:
-        raise DuplicateKey(f"option {name} is given twice", remedy="Give it once.")
-    given[name] = value
-
-
-def given_options() -> dict[str, str]:
-    """The task's options that the command line gave, by name."""
-    return dict(click.get_current_context().meta.get(_GIVEN, {}))
-
-
-class TaskCommand(click.Command):
-    """A command whose first argument is a task, and that takes the options which that task declares.
-
-    Only the named task is loaded. `steelyard evaluate TASK --help` shows its options; without a task, only the common
-    ones are shown.
-    """
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take in the named task's options, then parse."""
-        words = [arg for arg in args if arg.replace("-", "_").isidentifier() and not arg.startswith("-")]
-        first = catalogue.task_name(args[0]) if args and not args[0].startswith("-") else None
-        named = first or next(filter(None, (word if word in catalogue.TASKS else None for word in words)), None)
-        if named is not None:
-            ctx.meta[_DECLARED] = [_option(option) for option in catalogue.TASKS[named].options]
-        return super().parse_args(ctx, args)
-
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The common parameters, then those of the task; a deprecated option gives way to one of the task."""
-        *common, last = super().get_params(ctx)
-        declared = ctx.meta.get(_DECLARED, [])
-        taken = {name for option in declared for name in option.opts}
-        kept = [param for param in common if not (getattr(param, "hidden", False) and taken & {*param.opts})]
-        return [*kept, *declared, last]
-
-
-def _option(option: Option) -> click.Option:
-    return click.Option(
-        [f"--{option.name.replace('_', '-')}", option.name],
-        expose_value=False,
-        callback=keep_option,
-        metavar=option.metavar or "|".join(option.choices) or option.name.upper(),
-        help=option.meaning,
-    )
-
-
-def hold_threads(ctx: click.Context, param: click.Parameter, value: int | None) -> None:
-    """Hold the native core to so many threads until the command ends."""
-    ctx.with_resource(api.use_threads(value))
-
-
-def hold_quiet(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    """Show how far the work is until the command ends, unless nobody wants to know."""
-    ctx.meta[_QUIET] = value
-    ctx.with_resource(use_progress(None if value else listener()))
-
-
-def hold_dialect(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    """Read text files as the options say until the command ends."""
-    if value is not None:
-        said = ctx.meta.setdefault(_DIALECT, {})
-        said[param.name] = value
-        ctx.with_resource(csv_dialect(said.get("delimiter"), said.get("decimal")))
-
-
-def says_dialect() -> bool:
-    """Whether the command line says how text files are read."""
-    return _DIALECT in click.get_current_context().meta
-
-
-_SHARED: Sequence[Callable[[Any], Any]] = (
-    click.option(
-        "-m", "--metric", "metrics", multiple=True, metavar="SPEC", shell_complete=complete_metric,
-        help="A metric with its settings, such as mape or within@10. May be given several times.",
-    ),
-    click.option("--ci", "confidence", default="0.95", show_default=True, metavar="LEVEL",
-                 help="Confidence of the intervals; 'none' makes none."),
-    click.option("--draws", default=1000, show_default=True, metavar="N", help="Bootstrap draws of units."),
-    click.option("--seed", default=0, show_default=True, metavar="N", help="Seed of the draws."),
-    click.option("--cluster", metavar="COLUMN[@FILE]",
-                 help="Draw units of one value together, such as the images of a video or the visits of a person. The "
-                 "column stands in the truth, or in a table beside it with the ids of the units."),
-    click.option("--strata", metavar="COLUMN[@FILE]",
-                 help="Keep the share of each value in every draw: for sizes that were fixed by design."),
-    click.option("--sequence", type=click.Choice(SEQUENCES),
-                 help="Intervals that hold at every look while data grow; for means of bounded scores they are exact."),
-    click.option("--missing", default=None, show_default="error, or the task's own",
-                 type=click.Choice(["error", "worst", "skip", "common"]),
-                 help="What to do with truth that has no prediction. Several models are compared on the same data: "
-                 "'skip' leaves out what any of them lacks, as 'common' does."),
-    click.option("--extra", default=None, show_default="error, or the task's own", type=click.Choice(["error", "skip"]),
-                 help="What to do with predictions that have no truth."),
-    click.option("--map", "mapping", multiple=True, metavar="NAME=COLUMN",
-                 help="The file's column for a name, such as weight=grams or truth.weight=grams; of compared models "
-                 "a.weight=x, b.weight=y."),
-    click.option("--delimiter", metavar="CHAR", expose_value=False, callback=hold_dialect,
-                 help="What separates fields in text files, where neither name nor header says it: ';', tab, '|'."),
-    click.option("--decimal", type=click.Choice(["comma", "point"]), expose_value=False, callback=hold_dialect,
-                 help="The mark of decimals in text files, where fields are separated by semicolons or as you say."),
-    click.option("--weight", metavar="COLUMN", expose_value=False, callback=keep_weight,
-                 help="The truth's column with the units' own weights, where the task takes some."),
-    click.option("--option", "-O", multiple=True, metavar="NAME=VALUE", expose_value=False, callback=keep_options,
-                 help="An option of the task for one side only, such as truth.angle=radians."),
-    click.option("--threads", type=int, metavar="N", expose_value=False, callback=hold_threads,
-                 help="Threads of the native core; all of the machine's where not given. No result depends on it."),
-    click.option("--tag", "tags", multiple=True, metavar="NAME=VALUE",
-                 help="Keep a tag in the result, such as model=small or date=now; 'view' finds runs by it."),
-    click.option("-q", "--quiet", is_flag=True, expose_value=False, callback=hold_quiet,
-                 help="Show no progress, and do not say what was written."),
-    click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
-    click.option("-o", "--output", multiple=True, metavar="FILE", type=click.Path(dir_okay=False),
-                 help="Also write the result to FILE: .json, .md, .html, .tex, .csv or .xlsx."),
-    click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write the page to FILE."),
-    click.option("--figures", metavar="DIR", type=click.Path(file_okay=False),
-                 help="Also write the page's charts as SVG, PNG and PDF. Needs steelyard[report]."),
-)  # fmt: skip
-_LOOK = "steelyard.figures"
-
-
-def keep_look(ctx: click.Context, param: click.Parameter, value: Any) -> None:
-    """Lay aside how figures are to look."""
-    if value is not None and param.name is not None:
-        ctx.meta.setdefault(_LOOK, {})[param.name] = value
-
-
-def keep_old_look(ctx: click.Context, param: click.Parameter, value: Any) -> None:
-    """Take the formats of figures by the option's old name."""
-    if value is not None:
-        if "formats" in ctx.meta.get(_LOOK, {}):
-            raise Conflict("--format and --figure-format both name the figures' formats", remedy="Give the latter.")
-        say("--format is deprecated for figures: write --figure-format.", err=True)
-        ctx.meta.setdefault(_LOOK, {})["formats"] = value
-
-
-_FIGURES: Sequence[Callable[[Any], Any]] = (
-    click.option("--figure-format", "formats", metavar="LIST", expose_value=False, callback=keep_look,
-                 help="Formats of the figures: pdf,svg,png or some of them."),
-    click.option("--format", "old_formats", hidden=True, expose_value=False, callback=keep_old_look),
-    click.option("--width", metavar="LENGTH", expose_value=False, callback=keep_look,
-                 help="How wide figures are on paper: 85mm, 3.35in, or 1col, 1.5col, 2col."),
-    click.option("--dpi", type=int, metavar="N", expose_value=False, callback=keep_look,
-                 help="Dots per inch of the PNG figures."),
-    click.option("--font", metavar="NAME", expose_value=False, callback=keep_look,
-                 help="Font family of the figures."),
-)  # fmt: skip
-
-
-proxy_option = click.option(
-    "--proxy", metavar="FILE|COLUMN",
-    help="For truth that some units lack: a judge or a cheap measurement on all of them, in a file like the truth or a "
-    "column of it.",
-)  # fmt: skip
-
-
-def refuse_together(option: str, given: Any, others: Mapping[str, Any]) -> None:
-    """Refuse an option with any of others that are given, by the names of both."""
-    for name, value in others.items():
-        if given and value:
-            raise Conflict(f"{option} cannot be combined with {name}", remedy="Leave one of them out.")
-
-
-def figure_options(function: Any) -> Any:
-    """Give a command the options that say how figures look."""
-    for option in reversed(_FIGURES):
-        function = option(function)
-    return function
-
-
-def run_options(function: Any) -> Any:
-    """Give a command the options about several runs of a model."""
-    for option in (
-        click.option("--like", type=click.Choice(list(LIKE)),
-                     help="With --runs readers: the numbers of OR-DBM MRMC, or of MRMCaov with DeLong's covariances."),
-        click.option("--fixed", type=click.Choice(FIXED),
-                     help="With --runs: speak of these runs alone, or of these units alone."),
-        click.option("--runs", type=click.Choice(FACTORS),
-                     help="What several PREDICTIONS on the same units are; annotators are several TRUTH. Intervals "
-                     "hold for other runs and other units."),
-    ):  # fmt: skip
-        function = option(function)
-    return function
-
-
-def split_runs(files: Sequence[str], runs: str | None) -> tuple[Any, Any]:
-    """The truth and the predictions of files in their order, where one of both has several runs.
-
-    A pattern stands for all files that it matches, as in a shell.
-    """
-    files = [path for file in files for path in _matching(file)]
-    if len(files) < 2:
-        raise click.UsageError("Missing argument 'PREDICTIONS...': --runs needs the files of several runs.")
-    if runs == "annotators":
-        return parse_models(files[:-1]), files[-1]
-    return files[0], parse_models(files[1:])
-
-
-def _matching(file: str) -> list[str]:
-    """The files that a pattern matches, sorted by name; a path without wildcards is returned as it is."""
-    if not glob.has_magic(file) or os.path.exists(file):
-        return [file]
-    return sorted(glob.glob(file)) or [file]
-
-
-def shared_options(function: Any) -> Any:
-    """Give a command the options that evaluate and compare have in common."""
-    for option in reversed(_SHARED):
-        function = option(function)
-    return figure_options(function)
-
-
-def figure_look() -> dict[str, Any]:
-    """How figures are to look, as the command line says."""
-    return dict(click.get_current_context().meta.get(_LOOK, {}))
-
-
-def check_figures(figures: str | None) -> None:
-    """Refuse figures that cannot be drawn before any work is done."""
-    look = figure_look()
-    if look and not figures:
-        name = {"formats": "figure-format"}.get(next(iter(look)), next(iter(look)))
-        raise InvalidSetting(f"--{name} says how figures look, and none are asked for", remedy="Add --figures DIR.")
-    if figures:
-        load(CHECK_FIGURES)(**look)
-
-
-def parse_confidence(text: str) -> float | None:
-    """A level between 0 and 1, or 'none'."""
-    if text.lower() == "none":
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        raise InvalidNumber(f"--ci '{text}' is not a level", remedy="Write 0.95, or none.") from None
+def task_argument(**attributes: Any) -> Callable[[Any], Any]:
+    """The argument TASK, by its name or a synonym."""
+    known = taking(lambda name: catalogue.task_name(name) or name)
+    return click.argument("task", shell_complete=complete_task, callback=known, **attributes)
 
 
 def _named_values(
@@ -354,16 +209,19 @@ def _named_values(
     return values
 
 
-def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
+def parse_confidence(text: str) -> float | None:
+    """A level between 0 and 1, or 'none'."""
+    if text.lower() == "none":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidNumber(f"--ci '{text}' is not a level", remedy="Write 0.95, or none.") from None
+
+
+def parse_columns(pairs: Sequence[str]) -> dict[str, str]:
     """NAME=COLUMN pairs as a mapping."""
-    mapping = _named_values(pairs, "--map", "NAME=COLUMN", "weight=grams")
-    ctx = click.get_current_context()
-    if _WEIGHT in ctx.meta:
-        name = _weight_name(str(ctx.params["task"]))
-        if {name, f"truth.{name}"} & mapping.keys():
-            raise Conflict("--weight and --map both name the weights", remedy="Give one of them.")
-        mapping[f"truth.{name}"] = ctx.meta[_WEIGHT]
-    return mapping
+    return _named_values(pairs, "--map", "NAME=COLUMN", "weight=grams")
 
 
 def parse_models(given: Sequence[str]) -> list[str] | dict[str, str]:
@@ -396,6 +254,11 @@ def parse_tags(pairs: Sequence[str]) -> dict[str, str]:
     return tags
 
 
+def parse_margins(pairs: Sequence[str], option: str = "--margin") -> dict[str, str]:
+    """SPEC=SIZE pairs as a mapping; a spec may hold a = inside its brackets."""
+    return _named_values(pairs, option, "SPEC=SIZE", "map=0.005", split=str.rpartition)
+
+
 def _weight_name(task: str) -> str:
     """What a task calls the units' own weights."""
     own = {column.name for column in catalogue.find_task(task).truth.columns if not column.required}
@@ -405,55 +268,227 @@ def _weight_name(task: str) -> str:
     return name
 
 
-def parse_margins(pairs: Sequence[str], option: str = "--margin") -> dict[str, str]:
-    """SPEC=SIZE pairs as a mapping; a spec may hold a = inside its brackets."""
-    return _named_values(pairs, option, "SPEC=SIZE", "map=0.005", split=str.rpartition)
+def split_runs(files: Sequence[str], runs: str) -> tuple[Any, Any]:
+    """The truth and the predictions of files in their order, where one of both has several runs.
 
-
-def check_outputs(
-    outputs: Sequence[str], *, html: str | None = None, figures: str | None = None, files: Sequence[str | None] = (),
-    folders: Sequence[str | None] = (),
-) -> None:  # fmt: skip
-    """Refuse, before any work is done, what cannot be written; `files` and `folders` are what else a command writes."""
-    for output in outputs:
-        if Path(output).suffix.lower() not in WRITERS:
-            raise CannotWrite(
-                f"cannot write '{output}': the ending names no format",
-                remedy=f"Use one of {', '.join(WRITERS)}.",
-            )
-    check_figures(figures)
-    every = [*outputs, *(file for file in (html, *files) if file)]
-    check_targets(every, [folder for folder in (figures, *folders) if folder])
-
-
-def put_out(
-    result: Result,
-    as_json: bool,
-    outputs: Sequence[str],
-    *,
-    html: str | None = None,
-    figures: str | None = None,
-    details: bool = False,
-    more: Sequence[str] = (),
-    **shown: Any,
-) -> None:
-    """Write files, say on stderr where, and print the result on stdout last: what is lost there loses no file.
-
-    `more` names files that were written already, `shown` are settings of the text.
+    A pattern stands for all files that it matches, as in a shell.
     """
-    json_text = partial(result.to_json, details=details)
-    for output in steps("writing", outputs):
-        writer = WRITERS[Path(output).suffix.lower()]
-        (json_text if writer == "to_json" else getattr(result, writer))(output)
-    if html:
-        result.to_html(html)
-    drawn = result.write_figures(figures, **figure_look()) if figures else ()
-    if not click.get_current_context().meta.get(_QUIET):
-        if figures and not drawn:
-            say(f"wrote nothing to {figures}: this result has no chart", err=True)
-        for output in (*outputs, *([html] if html else []), *drawn, *more):
-            say(f"wrote {output}", err=True)
-    say(json_text() if as_json else result.to_text(terminal_width(), **shown), nl=not as_json)
+    files = [path for file in files for path in _matching(file)]
+    if len(files) < 2:
+        raise click.UsageError("Missing argument 'PREDICTIONS...': --runs needs the files of several runs.")
+    if runs == "annotators":
+        return parse_models(files[:-1]), files[-1]
+    return files[0], parse_models(files[1:])
+
+
+def _matching(file: str) -> list[str]:
+    """The files that a pattern matches, sorted by name; a path without wildcards is returned as it is."""
+    if not glob.has_magic(file) or os.path.exists(file):
+        return [file]
+    return sorted(glob.glob(file)) or [file]
+
+
+def _hold_threads(ctx: click.Context, param: click.Parameter, value: int | None) -> None:
+    """Hold the native core to so many threads until the command ends."""
+    ctx.with_resource(api.use_threads(value))
+
+
+def _hold_progress(ctx: click.Context, param: click.Parameter, value: bool) -> bool:
+    """Show how far the work is until the command ends, unless nobody wants to know."""
+    ctx.with_resource(use_progress(None if value else listener()))
+    return value
+
+
+def apply(options: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    """A decorator that gives a command these options, in their order."""
+
+    def decorate(function: Any) -> Any:
+        for one in reversed(options):
+            function = one(function)
+        return function
+
+    return decorate
+
+
+_data, _statistics, _output = (partial(option, group=name) for name in ("Data", "Statistics", "Output"))
+by_option = option(
+    "--by", multiple=True, metavar="COLUMN[@FILE]", group="Metrics",
+    help="Also score each slice of a column; join columns with commas to cross them. Repeatable.",
+)  # fmt: skip
+save_influences_option = _output(
+    "--save-influences", is_flag=True,
+    help="Keep the contribution of each unit in the JSON (at most 11 KB per score), so that 'compare', 'gate', 'plan', "
+    "'pool' and 'drift' work without the data.",
+)  # fmt: skip
+dialect_options = apply((
+    _data("--delimiter", metavar="CHAR", rare=True,
+          help="Field separator of text files if the name or header does not tell: ';', tab, '|'."),
+    _data("--decimal", type=click.Choice(["comma", "point"]), rare=True, help="Decimal mark in text files."),
+))  # fmt: skip
+data_options = apply((
+    _data("--map", "columns", multiple=True, metavar="NAME=COLUMN",
+          callback=taking(parse_columns),
+          help="Read NAME from this column: weight=grams, truth.weight=grams, or for compared models a.weight=x. "
+          "Repeatable."),
+    _data("--option", "-O", "options", multiple=True, metavar="NAME=VALUE", rare=True,
+          callback=taking(lambda pairs: _named_values(pairs, "--option", "NAME=VALUE", "truth.angle=radians")),
+          help="Set an option of the task; for one side only: truth.angle=radians. Repeatable."),
+    dialect_options,
+))  # fmt: skip
+metric_option = option(
+    "-m", "--metric", "metrics", multiple=True, metavar="SPEC", group="Metrics", shell_complete=complete_metric,
+    help="A metric, with settings if needed: mape, within@10. Repeatable; default: the main metrics of the task.",
+)  # fmt: skip
+confidence_option = _statistics(
+    "--ci", "confidence", default="0.95", show_default=True, metavar="LEVEL", callback=taking(parse_confidence),
+    help="Confidence level of the intervals, or 'none'.",
+)  # fmt: skip
+draw_options = apply((
+    _statistics("--cluster", metavar="COLUMN[@FILE]",
+                help="Resample units with the same value together, such as the images of a video. The column is in the "
+                "ground truth, or in FILE next to the unit ids."),
+    _statistics("--strata", metavar="COLUMN[@FILE]", rare=True,
+                help="Resample within each value of a column, for group sizes that were fixed by design."),
+    _statistics("--draws", default=1000, show_default=True, metavar="N", help="Number of bootstrap draws."),
+    _statistics("--seed", default=0, show_default=True, metavar="N", help="Random seed of the draws."),
+))  # fmt: skip
+shared_options = apply((
+    data_options,
+    _data("--missing", show_default="error, or the task's default",
+          type=click.Choice(["error", "worst", "skip", "common"]),
+          help="What to do with ground truth without a prediction. In comparisons, 'skip' and 'common' drop what any "
+          "model lacks."),
+    _data("--extra", show_default="error, or the task's default", type=click.Choice(["error", "skip"]),
+          help="What to do with predictions without ground truth."),
+    _data("--weight", metavar="COLUMN", rare=True,
+          help="Column of the ground truth with unit weights, if the task supports them."),
+    metric_option,
+    by_option,
+    confidence_option,
+    draw_options,
+    _statistics("--sequence", type=click.Choice(SEQUENCES), rare=True,
+                help="Intervals that stay valid however often you look while data grow; exact for means of bounded "
+                "scores."),
+    _statistics("--runs", type=click.Choice(FACTORS), rare=True,
+                help="Several PREDICTIONS are runs of one model that differ in this; for annotators, give several "
+                "TRUTH. Intervals then cover new runs and new units."),
+    _statistics("--fixed", type=click.Choice(FIXED), rare=True,
+                help="With --runs: draw conclusions for these runs only, or for these units only."),
+    _statistics("--like", type=click.Choice(list(LIKE)), rare=True,
+                help="With --runs readers: reproduce OR-DBM MRMC, or MRMCaov with DeLong covariances."),
+    _statistics("--proxy", metavar="FILE|COLUMN", rare=True,
+                help="If only some units have ground truth: a judge or a cheap measurement of all units, as a file "
+                "like the ground truth or a column of it."),
+    save_influences_option,
+    _output("--tag", "tags", multiple=True, metavar="NAME=VALUE", rare=True, callback=taking(parse_tags),
+            help="Store a tag in the result, such as model=small or date=now; 'view' filters by tags. Repeatable."),
+    _output("--threads", type=int, metavar="N", rare=True, expose_value=False, callback=_hold_threads,
+            help="Threads of the native core; default: all. Results do not depend on it."),
+))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where a result goes: files by their endings, charts and how they look, and stdout as text or JSON."""
+
+    output: tuple[str, ...] = ()
+    html: str | None = None
+    figures: str | None = None
+    look: Mapping[str, Any] = field(default_factory=dict)
+    as_json: bool = False
+    quiet: bool = False
+
+    def check(self, endings: Sequence[str], files: Sequence[str | None], folders: Sequence[str | None]) -> None:
+        """Refuse, before any work is done, what cannot be written; a command writes `files` and `folders` too."""
+        for output in self.output:
+            if Path(output).suffix.lower() not in endings:
+                remedy = f"Use one of {', '.join(endings)}."
+                raise CannotWrite(f"cannot write '{output}': unknown file extension", remedy=remedy)
+        if self.look and not self.figures:
+            name = {"formats": "figure-format"}.get(next(iter(self.look)), next(iter(self.look)))
+            raise InvalidSetting(f"{flag(name)} is for figures, and none are written", remedy="Add --figures DIR.")
+        if self.figures:
+            load(CHECK_FIGURES)(**self.look)
+        every = [*self.output, *(file for file in (self.html, *files) if file)]
+        check_targets(every, [folder for folder in (self.figures, *folders) if folder])
+
+    def write(self, result: Result, details: bool = False, more: Sequence[str] = (), **page: Any) -> Sequence[str]:
+        """Write files, say on stderr where, and return their names; `more` were written already, `page` is for HTML."""
+        options = {"to_json": {"details": details}, "to_html": page}
+        for output in steps("writing", self.output):
+            writer = WRITERS[Path(output).suffix.lower()]
+            getattr(result, writer)(output, **options.get(writer, {}))
+        if self.html:
+            result.to_html(self.html, **page)
+        drawn = result.write_figures(self.figures, **self.look) if self.figures else ()
+        written = [*self.output, *([self.html] if self.html else []), *drawn, *more]
+        if not self.quiet:
+            if self.figures and not drawn:
+                say(f"wrote nothing to {self.figures}: this result has no chart", err=True)
+            for path in written:
+                say(f"wrote {path}", err=True)
+        return written
+
+    def show(self, result: Result, details: bool = False, **shown: Any) -> None:
+        """Print the result; `shown` are settings of the text."""
+        text = result.to_json(details=details) if self.as_json else result.to_text(terminal_width(), **shown)
+        say(text, nl=not self.as_json)
+
+
+_LOOK = (
+    _output("--figure-format", "formats", metavar="LIST", rare=True,
+            help="Formats of the charts, joined by commas: pdf,svg,png."),
+    click.option("--format", "old_formats", hidden=True),
+    _output("--width", metavar="LENGTH", rare=True,
+            help="Width of the charts on paper: 85mm, 3.35in, 1col, 1.5col or 2col."),
+    _output("--dpi", type=int, metavar="N", rare=True, help="Resolution of PNG charts."),
+    _output("--font", metavar="NAME", rare=True, help="Font family of the charts."),
+)  # fmt: skip
+
+
+def output_options(
+    *endings: str, html: bool = True, figures: bool = False, look: bool = False, json: bool = True,
+    progress: bool = False, files: Sequence[str] = (), folders: Sequence[str] = (),
+) -> Callable[[Any], Any]:  # fmt: skip
+    """Give a command the options about its results. It gets them as `out`, which is checked before it runs.
+
+    `endings` are those that -o takes; `files` and `folders` are parameters that name what else the command writes.
+    """
+    listed = f"{', '.join(endings[:-1])} or {endings[-1]}"
+    options = [
+        _output("-o", "--output", multiple=True, metavar="FILE", type=click.Path(dir_okay=False),
+                help=f"Also write the result to FILE ({listed}). Repeatable."),
+        _output("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write an HTML report to FILE.")
+        if html else None,
+        _output("--figures", metavar="DIR", type=click.Path(file_okay=False),
+                help="Also write the charts of the report to DIR as SVG, PNG and PDF. Needs steelyard[report].")
+        if figures else None,
+        *(_LOOK if look else ()),
+        _output("--json", "as_json", is_flag=True, help="Print the result as JSON.") if json else None,
+        _output("-q", "--quiet", is_flag=True, callback=_hold_progress, help="Do not show progress or written files.")
+        if progress else None,
+    ]  # fmt: skip
+
+    def decorate(function: Any) -> Any:
+        @wraps(function)
+        def run(**given: Any) -> Any:
+            old = given.pop("old_formats", None)
+            styled = {name: given.pop(name, None) for name in ("formats", "width", "dpi", "font")} if look else {}
+            if old is not None:
+                if styled["formats"] is not None:
+                    what = "--format and --figure-format both name the figures' formats"
+                    raise Conflict(what, remedy="Give the latter.")
+                say("--format is deprecated for figures: write --figure-format.", err=True)
+                styled["formats"] = old
+            names = ("output", "html", "figures", "as_json", "quiet")
+            own = {name: given.pop(name) for name in names if name in given}
+            out = Output(look={name: value for name, value in styled.items() if value is not None}, **own)
+            out.check(endings, [given[name] for name in files], [given[name] for name in folders])
+            return function(out=out, **given)
+
+        return apply([one for one in options if one is not None])(run)
+
+    return decorate
 
 
 def terminal_width() -> int:

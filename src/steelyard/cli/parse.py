@@ -21,11 +21,11 @@ from steelyard.render import scene as drawing
     type=click.Choice(scene.GRAPHS),
     default="original",
     show_default=True,
-    help="How to read: by the rules of the original SPICE, or what the caption describes.",
+    help="Parse by the rules of the original SPICE, or into everything that the caption describes.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines, one object per caption.")
-@click.option("--svg", "svg", type=click.Path(dir_okay=False), help="Draw the graph into this SVG file.")
-@click.option("--tree", is_flag=True, help="Print the dependency tree too.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line and caption.")
+@click.option("--svg", "svg", type=click.Path(dir_okay=False), help="Also draw the graph to this SVG file.")
+@click.option("--tree", is_flag=True, help="Also print the dependency tree.")
 def parse(captions: tuple[str, ...], graph: scene.Graph, as_json: bool, svg: str | None, tree: bool) -> None:
     """Print the scene graph of a caption: objects, attributes and relations.
 
@@ -71,7 +71,7 @@ def _say_lacking(tokenised: Sequence[str], graphs: Sequence[scene.Tuples]) -> No
     lacking = sum(_relations(scene.tuples_of(lines)) for lines in scene.tuple_lines(silent, "described"))
     if lacking:
         which = "this caption has" if len(graphs) == 1 else f"{lacking} of {len(graphs)} captions have"
-        say(f"By the rules of the original SPICE {which} no relation; --graph described reads one.", err=True)
+        say(f"By the rules of the original SPICE {which} no relation; --graph described finds one.", err=True)
 
 
 def _relations(tuples: scene.Tuples) -> bool:

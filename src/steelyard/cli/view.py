@@ -18,15 +18,20 @@ from steelyard.view.folder import Folder
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path())
 @click.option(
-    "--port", default=0, show_default="a free one", metavar="N", type=click.IntRange(0, 65535), help="The port."
+    "--port",
+    default=0,
+    show_default="a free one",
+    metavar="N",
+    type=click.IntRange(0, 65535),
+    help="Port to listen on.",
 )
-@click.option("--open/--no-open", "open_it", default=False, help="Open it in the browser.")
+@click.option("--open/--no-open", "open_it", default=False, help="Open the page in a browser.")
 def view(folder: str, port: int, open_it: bool) -> None:
-    """Show the results in DIR: runs to search, draw and compare, their reports, and single units with images.
+    """Browse the results in DIR: search, plot and compare runs, read reports, and look at single units.
 
-    Results are the JSON files of 'evaluate', 'compare', 'gate --json', 'plan -o' and 'vlm score'. Where truth and
-    predictions lie in DIR too, images are shown beside their boxes, ellipses and frames. The server listens on this
-    machine only; its address holds a token that is new at each start.
+    Results are the JSON files of 'evaluate', 'compare', 'gate --json', 'plan -o' and 'vlm score'. If DIR also contains
+    the ground truth and predictions, images are shown with their boxes, ellipses and frames. The server accepts
+    connections from this machine only; its address contains a token that changes with every start.
     """
     shown = Folder(folder)
     try:
@@ -45,7 +50,7 @@ def view(folder: str, port: int, open_it: bool) -> None:
     address = listening.getsockname()[1]
     place = f"http://127.0.0.1:{address}/{token}/"
     say(place)
-    say(f"Steelyard shows {shown.root} there, to this machine alone. Press Ctrl-C to stop.", err=True)
+    say(f"Serving {shown.root} on this machine only. Press Ctrl-C to stop.", err=True)
     if open_it:
         click.launch(place)
     app = make_app(shown, token, address)

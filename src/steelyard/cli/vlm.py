@@ -6,16 +6,31 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
 import click
 
-from steelyard.cli.options import parse_confidence, parse_mapping, terminal_width
+from steelyard.cli.options import (
+    PAGES,
+    Command,
+    Output,
+    by_option,
+    confidence_option,
+    draw_options,
+    metric_option,
+    option,
+    output_options,
+    parse_columns,
+    save_influences_option,
+    taking,
+    terminal_width,
+)
 from steelyard.cli.say import say
 from steelyard.core.counts import count_text
-from steelyard.core.errors import CannotWrite, InvalidSetting
+from steelyard.core.errors import InvalidSetting
 from steelyard.io.write import write_bytes
 from steelyard.render.numbers import money_text
 from steelyard.vlm.answers import MODES, MOST_GRAMS
@@ -37,45 +52,48 @@ from steelyard.vlm.score import score as score_run
 MOST_REASONS = 2  # why questions could not be asked
 OUT_OF_BUDGET = 3  # exit code of a run that its budget ended
 _DEFAULTS = ModelOptions()
-_MODE = click.option(
-    "--mode", type=click.Choice(list(MODES)), help="Read the whole reply (default), or its last line, as the number."
+_LOCAL, _SERVER = "Local models (hf:)", "Servers"
+_questions, _local, _server = (partial(option, group=name) for name in ("Questions", _LOCAL, _SERVER))
+_MODE = option(
+    "--mode", type=click.Choice(list(MODES)), group="Questions",
+    help="Read the number from the whole reply (default), or from its last line.",
+)  # fmt: skip
+_PRICES = option(
+    "--prices", metavar="FILE", type=click.Path(), group="Cost", help="Token prices by model: .yaml, .toml or .json."
 )
+_MODEL = {
+    "max-tokens": ("Model", "Maximum length of a reply in tokens."),
+    "max-side": ("Model", "Longest side of an image in pixels."),
+    "batch": (_LOCAL, "Images per batch; all prompts of an image are in the same batch."),
+    "device": (_LOCAL, "auto, cpu, cuda or mps."),
+    "dtype": (_LOCAL, "auto, float32, bfloat16 or float16."),
+    "device-map": (_LOCAL, "How accelerate spreads a large model over devices: auto."),
+    "revision": (_LOCAL, "Branch, tag or commit of a model on the Hub."),
+    "quantize": (_LOCAL, "4bit or 8bit, with bitsandbytes."),
+    "attention": (_LOCAL, "Attention implementation: sdpa, eager or flash_attention_2."),
+    "concurrency": (_SERVER, "Concurrent requests."),
+    "rate": (_SERVER, "Maximum requests per minute; 0: no limit."),
+    "token-rate": (_SERVER, "Maximum tokens per minute; 0: no limit."),
+    "image": (_SERVER, "Send images as png (lossless) or jpeg."),
+    "limit-field": (_SERVER, "Request field of the token limit: auto, max_tokens or max_completion_tokens."),
+    "http-proxy": (_SERVER, "Use the proxy in HTTP_PROXY: auto (not for private addresses), always or never."),
+    "retries": (_SERVER, "Maximum attempts per question."),
+    "timeout": (_SERVER, "Time limit of an attempt in seconds."),
+}  # fmt: skip
 
 
 def _model_options(function: Any) -> Any:
     """The options that say how a model is loaded and asked."""
-    kinds = {
-        "max-tokens": (int, "Longest reply, in tokens."),
-        "max-side": (int, "Longest side of an image, in pixels."),
-        "batch": (int, "hf: pictures in a batch; their prompts ride along."),
-        "device": (str, "hf: auto, cpu, cuda or mps."),
-        "dtype": (str, "hf: auto, float32, bfloat16 or float16."),
-        "device-map": (str, "hf: how a large model is spread over devices, as accelerate takes it: auto."),
-        "revision": (str, "hf: the branch, tag or commit of a model of the hub."),
-        "quantize": (str, "hf: 4bit or 8bit, by bitsandbytes."),
-        "attention": (str, "hf: the attention to use: sdpa, eager, flash_attention_2."),
-        "concurrency": (int, "server: questions under way at once."),
-        "rate": (float, "server: most questions per minute; 0 for no limit."),
-        "token-rate": (float, "server: most tokens per minute; 0 for no limit."),
-        "image": (str, "server: pictures are sent as png, without loss, or as jpeg."),
-        "limit-field": (str, "server: auto, max_tokens or max_completion_tokens."),
-        "http-proxy": (
-            str,
-            "server: use the proxy that HTTP_PROXY names: auto (not for loopback and private addresses), "
-            "always or never.",
-        ),
-        "retries": (int, "server: attempts at a question."),
-        "timeout": (float, "server: seconds for an attempt, all in all."),
-    }
-    for name, (kind, text) in reversed(kinds.items()):
+    for name, (group, text) in reversed(_MODEL.items()):
         default = getattr(_DEFAULTS, name.replace("-", "_"))
-        function = click.option(f"--{name}", type=kind, default=default, show_default=True, help=text)(function)
+        add = option(f"--{name}", type=type(default), default=default, show_default=True, group=group, help=text)
+        function = add(function)
     return function
 
 
 @click.group()
 def vlm() -> None:
-    """Vision-language models: run, parse, score.
+    """Run vision-language models on images, parse their replies and score them.
 
     \b
     steelyard vlm run frames.csv --model hf:FOLDER --out run/
@@ -83,46 +101,40 @@ def vlm() -> None:
     """
 
 
-@vlm.command()
+@vlm.command(cls=Command)
 @click.argument("frames", type=click.Path())
-@click.option("--map", "mapping", multiple=True, metavar="NAME=COLUMN",
-              help="The file's column for a name of the frames, such as image=photo.")  # fmt: skip
-@click.option("--model", required=True, metavar="SPEC",
-              help="hf:FOLDER_OR_ID, openai:MODEL@URL, anthropic:MODEL or gemini:MODEL.")  # fmt: skip
-@click.option("--prompts", metavar="NAMES", help=f"Names joined by commas; by default {','.join(PROMPTS)}.")
-@click.option("--prompt-file", metavar="FILE", type=click.Path(), help="Own prompts: JSON of name and text, or a text.")
-@click.option(
-    "--questions", metavar="FILE", type=click.Path(), help="Own questions of any kind: .yaml, .toml or .json."
-)
-@click.option("--answer", metavar="KIND", default="", help="What own prompts ask for: grams.")
-@click.option("--out", required=True, metavar="DIR", help="The run's folder. A run that stopped goes on there.")
-@click.option("--controls", is_flag=True, help="Also ask about a grey image and about another meal's.")
-@click.option("--share/--no-share", default=True, help="hf: encode a picture once for all its prompts.")
-@click.option("--trust-code", is_flag=True, help="hf: run the code that comes with a model.")
-@click.option(
-    "--param",
-    "params",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="server: send a field beside the question; its value is JSON or a text, 'none' leaves it out.",
-)
-@click.option(
-    "--key-env",
-    default="",
-    metavar="NAME",
-    help="server: the environment variable that holds the key, not OPENAI_API_KEY (ANTHROPIC_, GEMINI_).",
-)
-@click.option("--insecure", is_flag=True, help="server: send the key over http:// to other networks, too.")
-@click.option("--most", default=MOST_GRAMS, show_default=True, metavar="GRAMS", help="The largest plausible weight.")
-@click.option("--prices", metavar="FILE", type=click.Path(), help="What tokens cost, by model: .yaml, .toml or .json.")
-@click.option("--budget", type=float, metavar="AMOUNT",
-              help="Stop before a question that could bring the cost of the run's folder above AMOUNT.")  # fmt: skip
-@click.option("--give-up", default=50, show_default=True, metavar="N", help="Stop after so many failures in a row.")
+@option("--model", required=True, metavar="SPEC", group="Model",
+        help="hf:FOLDER_OR_ID, openai:MODEL@URL, anthropic:MODEL or gemini:MODEL.")  # fmt: skip
+@option("--out", required=True, metavar="DIR", group="Model",
+        help="Directory of the run. The same command resumes an interrupted run.")  # fmt: skip
+@option("--give-up", default=50, show_default=True, metavar="N", group="Model",
+        help="Stop after N failures in a row.")  # fmt: skip
+@option("--map", "columns", multiple=True, metavar="NAME=COLUMN", group="Questions", callback=taking(parse_columns),
+        help="Read NAME of the frames from this column, such as image=photo. Repeatable.")  # fmt: skip
+@_questions("--prompts", metavar="NAMES", help=f"Prompts, joined by commas; default: {','.join(PROMPTS)}.")
+@_questions("--prompt-file", metavar="FILE", type=click.Path(),
+            help="Your own prompts: a JSON object of names and texts, or one text.")  # fmt: skip
+@_questions("--questions", metavar="FILE", type=click.Path(),
+            help="Your own questions of any kind: .yaml, .toml or .json.")  # fmt: skip
+@_questions("--answer", metavar="KIND", default="", help="What your own prompts ask for: grams.")
+@_questions("--controls", is_flag=True, help="Also ask about a grey image and about the image of another meal.")
+@_questions("--most", default=MOST_GRAMS, show_default=True, metavar="GRAMS", help="Largest plausible weight.")
 @_MODE
+@_PRICES
+@option("--budget", type=float, metavar="AMOUNT", group="Cost",
+        help="Stop before a question that could raise the total cost of the run above AMOUNT.")  # fmt: skip
+@_local("--share/--no-share", default=True, help="Encode an image once for all its prompts.")
+@_local("--trust-code", is_flag=True, help="Run code that comes with the model.")
+@_server("--param", "params", multiple=True, metavar="NAME=VALUE",
+         help="Add a field to requests; VALUE is JSON or text, and 'none' removes the field. Repeatable.")  # fmt: skip
+@_server("--key-env", default="", metavar="NAME",
+         help="Environment variable with the API key; default: OPENAI_API_KEY, ANTHROPIC_API_KEY or "
+         "GEMINI_API_KEY.")  # fmt: skip
+@_server("--insecure", is_flag=True, help="Allow sending the key over http:// to other networks.")
 @_model_options
 def run(
     frames: str,
-    mapping: tuple[str, ...],
+    columns: dict[str, str],
     model: str,
     prompts: str | None,
     prompt_file: str | None,
@@ -140,19 +152,19 @@ def run(
     mode: str | None,
     **options: Any,
 ) -> None:
-    """Show each frame of FRAMES to a model, ask each prompt, and keep every reply.
+    """Ask a model every prompt about every frame of FRAMES, and record the replies.
 
-    FRAMES has the columns sequence, t and image (a path from its own folder), where known food, weight,
-    kcal_per_g and valid, and what your own questions name; or it is a folder of pictures. Replies go to the journal in
-    DIR as they come; the same command goes on where it stopped. Exit code: 0 all asked, 1 some failed, 2 bad input, 3
-    the budget ended it.
+    FRAMES is a table with the columns sequence, t and image (a path relative to the table), optionally food, weight,
+    kcal_per_g, valid and the columns that your own questions use; or a directory of images. Replies are appended to a
+    journal in DIR, and the same command resumes an interrupted run. Exit code: 0 all asked, 1 some failed, 2 bad input,
+    3 out of budget.
     """
     priced = read_prices(prices) if prices else None
     if budget is not None and priced is None:
         raise InvalidSetting("a budget needs prices", remedy="Give them with --prices FILE.")
     names = [name.strip() for name in (prompts or "").split(",") if name.strip()]
     chosen = choose_prompts(names, prompt_file, answer, questions)
-    table = frame_table(frames, parse_mapping(mapping))
+    table = frame_table(frames, columns)
     check_table([prompt for prompt in chosen if prompt.fills], table, questions or "")
     shots = list(dict.fromkeys(key for prompt in chosen for key in prompt.shots))
     shown = read_frames(frames, table=table, shots=shots)
@@ -247,11 +259,11 @@ def _watcher() -> Callable[[Progress], None]:
 
 @vlm.command()
 @click.argument("folder", type=click.Path(file_okay=False))
-@click.option("--to", metavar="DIR", type=click.Path(file_okay=False),
-              help="Also write what 'evaluate' and 'compare' take: the truth, and MODEL--PROMPT.csv.")  # fmt: skip
+@option("--to", metavar="DIR", type=click.Path(file_okay=False), group="Output",
+        help="Also write files for 'evaluate' and 'compare' to DIR: ground truth and MODEL--PROMPT.csv.")  # fmt: skip
 @_MODE
 def parse(folder: str, to: str | None, mode: str | None) -> None:
-    """Parse the replies of a run again, without asking; write them to readings.csv."""
+    """Parse the replies of a run again, without asking the model, and write them to readings.csv."""
     held = read_run(folder, mode)
     taken = held.taken
     path = Path(folder) / NAME
@@ -265,87 +277,46 @@ def parse(folder: str, to: str | None, mode: str | None) -> None:
         say(f"wrote {written}", err=True)
 
 
-@vlm.command()
+@vlm.command(cls=Command)
 @click.argument("folders", type=click.Path(file_okay=False), nargs=-1, required=True)
-@click.option("--task", type=click.Choice(list(METRICS)), default="sequences", show_default=True,
-              help="Score eating sequences, or single dishes.")  # fmt: skip
-@click.option("--ci", "confidence", default="0.95", show_default=True, metavar="LEVEL",
-              help="Confidence of the intervals; 'none' makes none.")  # fmt: skip
-@click.option(
-    "-m",
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="SPEC",
-    help="A metric of the task or of 'answers'; each question takes those that its task has. May be repeated.",
-)
-@click.option(
-    "--by",
-    multiple=True,
-    metavar="COLUMN[@FILE]",
-    help="Slice by a column of the frames, or of a table of sequences beside; several joined by commas are crossed. "
-    "May be given several times.",
-)
-@click.option(
-    "--cluster", metavar="COLUMN[@FILE]", help="Draw sequences of one value together, such as those of a person."
-)
-@click.option("--strata", metavar="COLUMN[@FILE]", help="Keep the share of each value in every draw.")
-@click.option("--weight", metavar="COLUMN", help="The column of the frames with the sequences' own weights.")
-@click.option("--draws", default=1000, show_default=True, metavar="N", help="Bootstrap draws of sequences.")
-@click.option("--seed", default=0, show_default=True, metavar="N", help="Seed of the draws.")
-@click.option(
-    "--save-influences", is_flag=True,
-    help="Keep what each unit contributes to each score, so that 'gate' and 'compare' work without the data.",
-)  # fmt: skip
-@click.option("--save-draws", is_flag=True, help="Keep every score under its draws, so that 'gate' compares pairwise.")
-@click.option("--prices", metavar="FILE", type=click.Path(), help="What tokens cost, by model: .yaml, .toml or .json.")
-@click.option("--missing", default="skip", show_default=True, type=click.Choice(MISSING),
-              help="Frames without a number: refuse them, score them as the worst, or leave them out.")  # fmt: skip
+@option("--task", type=click.Choice(list(METRICS)), default="sequences", show_default=True, group="Data",
+        help="Score eating sequences, or single dishes.")  # fmt: skip
+@option("--missing", default="skip", show_default=True, type=click.Choice(MISSING), group="Data",
+        help="Frames without a number: report an error, score them as the worst, or skip them.")  # fmt: skip
+@option("--weight", metavar="COLUMN", group="Data", help="Column of the frames with the weights of the sequences.")
 @_MODE
-@click.option("-q", "--quiet", is_flag=True, help="Do not say what was written.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option("-o", "--output", multiple=True, metavar="FILE", type=click.Path(dir_okay=False),
-              help="Also write the result to FILE: .json, .md or .html.")  # fmt: skip
-@click.option("--thumbnails", metavar="DIR", type=click.Path(file_okay=False),
-              help="Show small pictures of frames on the page; DIR is the folder of their paths.")  # fmt: skip
+@metric_option
+@by_option
+@confidence_option
+@draw_options
+@_PRICES
+@save_influences_option
+@option("--save-draws", is_flag=True, group="Output", help="Keep every score under the bootstrap draws in the JSON.")
+@option("--thumbnails", metavar="DIR", type=click.Path(file_okay=False), group="Output",
+        help="Show thumbnails of frames in the report; DIR is what their paths are relative to.")  # fmt: skip
+@output_options(*PAGES, html=False, progress=True)
 def score(
-    folders: tuple[str, ...],
-    task: str,
-    confidence: str,
-    metrics: tuple[str, ...],
-    by: tuple[str, ...],
-    quiet: bool,
-    as_json: bool,
-    output: tuple[str, ...],
-    thumbnails: str | None,
-    **settings: Any,
+    folders: tuple[str, ...], metrics: tuple[str, ...], thumbnails: str | None, out: Output, **settings: Any
 ) -> None:
-    """Score the readings of runs: errors with intervals, what the name and reasoning change, and can it be trusted.
+    """Score the readings of runs: errors with intervals, the effect of the prompts, and how far to trust replies.
 
-    Also shown are tokens and time, and with --prices the cost. 'gate', 'compare', 'plan', 'report' and 'view' take the
-    JSON.
+    Also shows tokens and time, and with --prices the cost. Metrics are those of the task or of 'answers'; each question
+    uses those of its own task. 'gate', 'compare', 'plan', 'report' and 'view' read the JSON.
     """
-    writers = {".json": "to_json", ".md": "to_markdown", ".html": "to_html"}
-    for name in output:
-        if Path(name).suffix.lower() not in writers:
-            raise CannotWrite(f"cannot write '{name}': the ending names no format", remedy="Use .json, .md or .html.")
-    level = parse_confidence(confidence)
-    result = score_run(folders, metrics or None, task=task, confidence=level, by=by, **settings)
-    for name in output:
-        ending = Path(name).suffix.lower()
-        getattr(result, writers[ending])(name, **({"images": thumbnails} if ending == ".html" else {}))
-    say(result.to_json() if as_json else result.to_text(terminal_width()), nl=not as_json)
-    for name in () if quiet else output:
-        say(f"wrote {name}", err=True)
+    result = score_run(folders, metrics or None, **settings)
+    out.write(result, images=thumbnails)
+    out.show(result)
 
 
 @vlm.command()
 @click.argument("metadata", type=click.Path())
 @click.argument("images", type=click.Path(file_okay=False))
-@click.option("--name", default="rgb.png", show_default=True, help="The image's name in each dish's folder.")
-@click.option("-o", "--output", required=True, metavar="FILE", type=click.Path(dir_okay=False), help="The frames.")
+@click.option("--name", default="rgb.png", show_default=True, help="File name of the image in the folder of each dish.")
+@click.option(
+    "-o", "--output", required=True, metavar="FILE", type=click.Path(dir_okay=False), help="Write the frames to FILE."
+)
 def nutrition5k(metadata: str, images: str, name: str, output: str) -> None:
-    """Make frames of the dishes of Nutrition5k: METADATA is its headerless CSV, IMAGES holds a folder a dish."""
+    """Make frames from Nutrition5k: METADATA is its CSV without a header, IMAGES has one folder per dish."""
     count, without = write_nutrition5k(metadata, images, output, name)
     say(f"wrote {output}: {count:,} dishes, {without:,} without an image left out", err=True)
 
@@ -370,6 +341,4 @@ def demo(output: Path) -> None:
     result.to_json(folder / "score.json")
     result.to_markdown(folder / "score.md")
     result.to_html(folder / "report.html", images=folder)
-    say(
-        f"\nBeside the run in {folder} stand report.html, score.md and score.json, so that you can run the lines above."
-    )
+    say(f"\nreport.html, score.md and score.json are in {folder}, with the data, so you can run the commands above.")

@@ -211,7 +211,9 @@ class Request:
         given = {"pair_runs": pair_runs or None, "fixed": fixed, "df": df, "cov": cov, "like": like}
         for name, value in given.items():
             if value is not None:
-                raise Conflict(f"{name} is only for several runs", remedy="Say what they are, such as runs='seeds'.")
+                raise Conflict(
+                    f"`{name}` is only for several runs", remedy="Say what they are, such as `runs='seeds'`."
+                )
         return self
 
     def check(self) -> None:
@@ -290,8 +292,8 @@ class Request:
                 "labels chosen with probabilities need a proxy", remedy="Give a judge's labels as the proxy."
             )
         if self.judge_correction != "difference" or self.cluster is not None:
-            other = "a judge's rates of error" if self.judge_correction != "difference" else "cluster"
-            raise Conflict(f"label_probability cannot be combined with {other}", remedy="Leave one of them out.")
+            other = "`judge_correction='rates'`" if self.judge_correction != "difference" else "`cluster`"
+            raise Conflict(f"`label_probability` cannot be combined with {other}", remedy="Leave one of them out.")
 
     def _check_sequence(self) -> None:
         if self.sequence not in SEQUENCES:
@@ -303,7 +305,7 @@ class Request:
                 "without intervals there is no sequence", remedy="Leave `confidence=None` out, or `sequence`."
             )
         if self.superiority:
-            raise Conflict("superiority cannot be combined with a sequence", remedy="Leave one of them out.")
+            raise Conflict("`superiority` cannot be combined with `sequence`", remedy="Leave one of them out.")
         if self.cluster is not None or self.strata is not None or self.proxy is not None:
             raise Unsupported("a sequence of clusters, strata or a proxy is not known", remedy="Leave one of them out.")
         shares = [spec for spec, size in self.margin.items() if str(size).strip().endswith("%")]

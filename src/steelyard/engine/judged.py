@@ -122,17 +122,15 @@ def _sources(task: Task, request: Request, truth: Any, proxy: Any) -> tuple[Any,
         ("runs", request.runs, "each run would trust the proxy otherwise"),
     ):
         if given:
-            raise Conflict(
-                f"a proxy cannot be combined with {setting}: {reason}", remedy=f"Leave the proxy or {setting} out."
-            )
+            raise Conflict(f"`proxy` cannot be combined with `{setting}`: {reason}", remedy="Leave one of them out.")
     for setting, asked, reason in (
         ("cluster", request.cluster, "they count single units"),
         ("by", request.by, "slices have too few labels of both kinds"),
     ):
         if rates and asked:
             raise Conflict(
-                f"a judge's rates of error cannot be combined with {setting}: {reason}",
-                remedy=f"Leave {setting} out, or correct the judge's mean error.",
+                f"`judge_correction='rates'` cannot be combined with `{setting}`: {reason}",
+                remedy="Leave one of them out.",
             )
     if isinstance(proxy, str) and not _is_file(proxy):
         return _split(task, truth, proxy, request.columns)

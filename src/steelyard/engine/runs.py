@@ -494,18 +494,16 @@ def _check_request(request: Request) -> None:
     design = request.runs
     assert design is not None
     together = {
-        "a sequence": request.sequence is not None,
-        "superiority": request.superiority,
-        "saved draws": request.save_draws,
-        "saved influences": request.save_influences,
-        "explanations of other tools": bool(request.explain),
-        "slices of several truths": bool(request.by)
-        and request.runs is not None
-        and request.runs.factor == "annotators",
+        "`sequence`": request.sequence is not None,
+        "`superiority`": request.superiority,
+        "`save_draws`": request.save_draws,
+        "`save_influences`": request.save_influences,
+        "`explain`": bool(request.explain),
+        "`by`": bool(request.by) and request.runs is not None and request.runs.factor == "annotators",
     }
     for name, asked in together.items():
         if asked:
-            raise Conflict(f"several runs cannot be combined with {name}", remedy="Leave one of them out.")
+            raise Conflict(f"`runs` cannot be combined with {name}", remedy="Leave one of them out.")
 
 
 def _notes(design: RunDesign, counts: Sequence[int]) -> list[str]:

@@ -368,7 +368,7 @@ FOUND = {**ROW, "score": [0.9]}
     ("truth", "predictions", "options", "parts"),
     [
         ({**ROW, "w": [-8.0]}, FOUND, {}, ["truth, row 0, column 'w'", "'-8.0' is not allowed", "at least 0"]),
-        ({**ROW, "angle": [37.5]}, FOUND, {}, ["angle 37.5 looks like degrees", "--angle degrees"]),
+        ({**ROW, "angle": [37.5]}, FOUND, {}, ["angle 37.5 looks like degrees", "`angle=degrees`"]),
         (ROW, {**FOUND, "angle": [800.0]}, {"prediction.angle": "degrees"}, ["800 is more than a full turn"]),
         (ROW, {**FOUND, "angle": [2.0]}, {"prediction.angle": "le90"}, ["angle 2, width 8", "not of 'le90'"]),
         (ROW, {**FOUND, "w": [2.0]}, {"prediction.angle": "le135"}, ["width 2 and height 4 are not of 'le135'"]),

@@ -158,7 +158,7 @@ REFUSED = [
     (drop("truth", "70"), None, r"t.json, image 1: id 70 in the map \(30 pixels\) is not in segments_info"),
     (drop("prediction", "5"), None, r"p.json, image 1: id 5 in the map \(30 pixels\) is not in segments_info"),
     (None, lambda side, ids: np.where((ids == 12) & (side == "truth"), 0, ids), r"segment 12 \(car\) has no pixel in the map"),
-    (put("truth", area=5), None, r"segment 11 has an area of 5 in the JSON and 12 pixels in the map.*--areas json"),
+    (put("truth", area=5), None, r"segment 11 has an area of 5 in the JSON and 12 pixels in the map.*`areas=json`"),
     (put("truth", id=70), None, r"segment 70 is listed twice"),
     (put("prediction", category_id=99), None, r"segment 6 is of category 99, which is not listed"),
     (None, lambda side, ids: ids[:4] if side == "prediction" else ids, r"10×8 pixels, and the prediction has 10×4"),

@@ -101,7 +101,7 @@ PREDICTION = Schema(
 FORMATS = ("auto", "rows", "vqa", "inspect", "lmms-eval", "lm-eval", "vlmevalkit")
 OPTIONS = (
     Option(
-        "format", "choice", "what the files are: rows, VQA's annotations, or the log of a harness",
+        "format", "choice", "Format of the files: rows, VQA annotations, or the log of a harness.",
         default="auto", choices=FORMATS, reads=True,
     ),
 )  # fmt: skip

@@ -89,17 +89,18 @@ PREDICTION = Schema(
     columns=(*_OBJECT, Column("score", "number", empty=True, meaning="how sure the model is")),
 )
 OPTIONS = (
-    Option("format", "choice", "The files' format.", "auto", ("auto", "kitti", "nuscenes", "csv"), reads=True),
+    Option("format", "choice", "Format of the files.", "auto", ("auto", "kitti", "nuscenes", "csv"), reads=True),
     Option(
-        "rules", "choice", "Whose classes, levels and filters: KITTI's, nuScenes', or none.", "auto",
+        "rules", "choice", "Classes, difficulty levels and filters of KITTI, of nuScenes, or none.", "auto",
         ("auto", "kitti", "nuscenes", "none"), sides=False,
     ),
     Option("axes", "choice", "Which way is up: camera (y down) or up (z up).", "auto", ("auto", "camera", "up")),
     Option(
-        "anchor", "choice", "The place is the middle of: the bottom or the box.", "auto", ("auto", "bottom", "centre"),
+        "anchor", "choice", "Whether positions are the centre of the bottom or of the box.", "auto",
+        ("auto", "bottom", "centre"),
     ),
-    Option("classes", "ids", "The classes to score instead of those of the rules.", sides=False, column="label"),
-    Option("frames", "ids", "The frames to score; others are left out.", sides=False, column="frame"),
+    Option("classes", "ids", "Classes to score instead of those of the rules.", sides=False, column="label"),
+    Option("frames", "ids", "Frames to score; others are dropped.", sides=False, column="frame"),
 )  # fmt: skip
 
 

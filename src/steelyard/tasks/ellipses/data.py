@@ -120,13 +120,13 @@ PREDICTION = Schema(
     ),
 )
 OPTIONS = (
-    Option("angle", "choice", "The unit of theta.", default="degrees", choices=("degrees", "radians")),
+    Option("angle", "choice", "Unit of theta.", default="degrees", choices=("degrees", "radians")),
     Option("axes", "choice", "Whether a and b are half or full axes.", default="half", choices=("half", "full")),
     Option(
-        "y_up", "number", "y goes up, in images of this height.", minimum=0, metavar="HEIGHT",
+        "y_up", "number", "The y axis points up, in images of this height.", minimum=0, metavar="HEIGHT",
     ),
     Option(
-        "images", "ids", "All images: .txt, or a table with a column 'image'. One without rows has no ellipse.",
+        "images", "ids", "All images: .txt, or a table with a column 'image'. Images without rows have no ellipses.",
         sides=False, column="image", metavar="FILE",
     ),
 )  # fmt: skip

@@ -74,7 +74,7 @@ PREDICTION = Schema(
 )
 OPTIONS = (
     Option(
-        "sigmas", "numbers", "How exactly each point can be placed: one number, or one for each; else COCO's body.",
+        "sigmas", "numbers", "OKS sigmas: one number, or one per keypoint; default: COCO's body keypoints.",
         minimum=0, sides=False, metavar="S[,S...]",
     ),
 )  # fmt: skip

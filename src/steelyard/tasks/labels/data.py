@@ -379,7 +379,7 @@ PREDICTION = Schema(
 
 OPTIONS = (
     Option(
-        "classes", "ids", "the classes that there are, in their order; any other label is an error",
+        "classes", "ids", "Classes in order, as a file with one per line; any other label is an error.",
         sides=False, column="label", metavar="FILE",
     ),
 )  # fmt: skip

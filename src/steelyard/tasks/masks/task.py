@@ -34,15 +34,15 @@ PREDICTION = Schema(
 )
 OPTIONS = (
     Option(
-        "format", "choice", "The files' format; lvis scores COCO's JSON by the rules of LVIS.", "auto",
+        "format", "choice", "Format of the files; lvis is COCO JSON scored by the rules of LVIS.", "auto",
         ("auto", "coco", "lvis"), reads=True,
     ),
     Option(
-        "overlap", "choice", "How masks are compared: their pixels, or also their boundaries.", "mask",
+        "overlap", "choice", "Compare masks by their pixels, or also by their boundaries.", "mask",
         ("mask", "boundary"), sides=False,
     ),
     Option(
-        "dilation", "number", "How far a boundary reaches, as a share of the image's diagonal.", 0.02, minimum=0,
+        "dilation", "number", "Width of a boundary as a fraction of the image diagonal.", 0.02, minimum=0,
         sides=False, metavar="SHARE",
     ),
 )  # fmt: skip

@@ -93,23 +93,23 @@ PREDICTION = Schema(
 )
 OPTIONS = (
     Option(
-        "format", "choice", "The files' format.", "auto", ("auto", "coco", "dota", "hrsc", "yolo-obb", "csv"),
+        "format", "choice", "Format of the files.", "auto", ("auto", "coco", "dota", "hrsc", "yolo-obb", "csv"),
         reads=True,
     ),
-    Option("images", "path", "The folder of the pictures, for YOLO's sizes.", metavar="FOLDER", reads=True),
-    Option("names", "path", "Names of the classes in order: data.yaml, or one per line.", metavar="FILE", reads=True),
-    Option("angle", "choice", "How angles are written.", "radians", tuple(CONVENTIONS)),
-    Option("turn", "choice", "Which way angles go; x-to-y is clockwise on a screen.", "x-to-y", ("x-to-y", "y-to-x")),
+    Option("images", "path", "Directory of the images, from which YOLO needs the sizes.", metavar="FOLDER", reads=True),
+    Option("names", "path", "Class names in order: data.yaml, or one per line.", metavar="FILE", reads=True),
+    Option("angle", "choice", "Convention of the angles.", "radians", tuple(CONVENTIONS)),
+    Option("turn", "choice", "Direction of angles; x-to-y is clockwise on a screen.", "x-to-y", ("x-to-y", "y-to-x")),
     Option(
-        "polygons", "choice", "Compare four corners as they are, or the smallest rectangle around.", "corners",
+        "polygons", "choice", "Compare the four corners as they are, or their smallest enclosing rectangle.", "corners",
         ("corners", "rectangle"), sides=False,
     ),
     Option(
-        "overlap", "choice", "How objects are compared: IoU, or probIoU as Ultralytics does.", "iou",
+        "overlap", "choice", "Similarity of objects: IoU, or probIoU as in Ultralytics.", "iou",
         ("iou", "probiou"), sides=False,
     ),
     Option(
-        "difficult", "choice", "Difficult objects: ignored as in DOTA v1.0, or counted as from v1.5 on.", "ignore",
+        "difficult", "choice", "Ignore difficult objects, as in DOTA v1.0, or count them, as from v1.5 on.", "ignore",
         ("ignore", "count"), sides=False,
     ),
 )  # fmt: skip

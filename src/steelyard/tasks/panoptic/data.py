@@ -50,13 +50,13 @@ TRUTH = Schema(
 )
 PREDICTION = Schema(key=("image",), columns=_COLUMNS)
 OPTIONS = (
-    Option("areas", "choice", "how large true segments are: as pixels are counted, or as the JSON says",
+    Option("areas", "choice", "Areas of true segments: counted from pixels, or taken from the JSON.",
            default="pixels", choices=("pixels", "json"), sides=False, reads=True),
-    Option("categories", "path", "JSON file of the categories (id, name, isthing), in place of those of the data",
+    Option("categories", "path", "JSON file with categories (id, name, isthing) to use instead of those in the data.",
            sides=False, reads=True, metavar="FILE"),
-    Option("folder", "path", "folder of the PNG files, where it does not have the name of the JSON file",
+    Option("folder", "path", "Directory of the PNG files, if it is not named like the JSON file.",
            reads=True, metavar="DIR"),
-    Option("crowds", "choice", "which crowds of a class excuse predictions: all, or the last, as panopticapi has it",
+    Option("crowds", "choice", "Crowd regions of a class that excuse predictions: all, or the last, as in panopticapi.",
            default="all", choices=("all", "last"), sides=False),
 )  # fmt: skip
 

@@ -22,10 +22,8 @@ from steelyard.match.neighbours import nearest_neighbours
 from steelyard.match.ranks import RankQueries, Ranks, exact_ranks
 
 OPTIONS = (
-    Option("distance", "choice", "How embeddings are compared.", "cosine", ("cosine", "l2"), sides=False),
-    Option(
-        "depth", "number", "How many of the nearest vectors a list of embeddings holds.", 1000, minimum=0, sides=False
-    ),
+    Option("distance", "choice", "Distance between embeddings.", "cosine", ("cosine", "l2"), sides=False),
+    Option("depth", "number", "Number of nearest vectors that are ranked.", 1000, minimum=0, sides=False),
 )
 MOST_ROWS = 1 << 30
 

@@ -33,25 +33,26 @@ VOC = (
 PRESETS = ("none", "cityscapes", "cityscapes-train", "ade20k", "voc")
 
 OPTIONS = (
-    Option("names", "ids", "names of the classes, the first of value 0: a list, or a file with one per line",
+    Option("names", "ids", "Class names from value 0 on: a list, or a file with one per line.",
            sides=False, column="name", metavar="FILE"),
-    Option("classes", "number", "how many classes there are, from value 0 on, where they are not named", minimum=0,
+    Option("classes", "number", "Number of classes from value 0 on, if they have no names.", minimum=0,
            sides=False, metavar="N"),
-    Option("ignore", "numbers", "values of the truth that count nowhere, such as 255", sides=False, metavar="VALUES"),
-    Option("shift", "number", "what is added to every value, such as -1; truth.shift and prediction.shift for one side",
+    Option("ignore", "numbers", "Values of the ground truth to ignore, such as 255.", sides=False, metavar="VALUES"),
+    Option("shift", "number", "Number added to every value, such as -1; truth.shift and prediction.shift for one side.",
            metavar="NUMBER"),
-    Option("reduce_zero", "choice", "0 is not a class and class k is stored as k + 1: in the truth, or in both",
+    Option("reduce_zero", "choice", "Class k is stored as k + 1 and 0 is not a class: in the ground truth, or in both.",
            default="no", choices=("no", "truth", "both"), sides=False),
-    Option("relabel", "ids", "values that mean a class, as VALUE=CLASS or VALUE=ignore: a list, or a file with one per "
-           "line; other values have no class", column="entry", metavar="FILE"),
-    Option("palette", "ids", "colours of RGB maps, as NAME=RRGGBB or NAME,R,G,B: a list, or a file with one per line",
+    Option("relabel", "ids", "Map values to classes, as VALUE=CLASS or VALUE=ignore: a list, or a file with one per "
+           "line. Other values have no class.", column="entry", metavar="FILE"),
+    Option("palette", "ids", "Colours of RGB maps, as NAME=RRGGBB or NAME,R,G,B: a list, or a file with one per line.",
            column="entry", metavar="FILE"),
-    Option("labels", "choice", "classes and ignored values of a dataset", default="none", choices=PRESETS, sides=False),
-    Option("unknown", "choice", "what predicted values without a class are: an error, or wrong", default="error",
+    Option("labels", "choice", "Use the classes and ignored values of a dataset.", default="none", choices=PRESETS,
+           sides=False),
+    Option("unknown", "choice", "Treat predicted values without a class as an error, or as wrong.", default="error",
            choices=("error", "wrong"), sides=False),
-    Option("threshold", "number", "the score from which a pixel is of class 1, for one channel of predicted scores",
+    Option("threshold", "number", "Score from which a pixel belongs to class 1, for one channel of predicted scores.",
            sides=False, reads=True, metavar="SCORE"),
-    Option("suffix", "text", "what stands behind the names of files, such as _labelIds; only files that have it count",
+    Option("suffix", "text", "Suffix of the file names, such as _labelIds; other files are skipped.",
            reads=True, metavar="TEXT"),
 )  # fmt: skip
 

@@ -76,27 +76,27 @@ BENCHMARKS = ("none", "mot15", "mot16", "mot17", "mot20", "kitti", "mots")
 
 OPTIONS = (
     Option(
-        "format", "choice", "The files' format.", "auto",
+        "format", "choice", "Format of the files.", "auto",
         ("auto", "motchallenge", "kitti", "mots", "cvat", "csv"), reads=True,
     ),
     Option(
-        "benchmark", "choice", "Take out what this benchmark takes out before it scores.", "none", BENCHMARKS,
+        "benchmark", "choice", "Apply the filters of this benchmark before scoring.", "none", BENCHMARKS,
         sides=False,
     ),
-    Option("classes", "ids", "The classes to score; rows of others are left out.", sides=False, column="label"),
+    Option("classes", "ids", "Classes to score; rows of other classes are dropped.", sides=False, column="label"),
     Option(
-        "distractors", "ids", "Classes of the truth on which a prediction counts neither way.", sides=False,
+        "distractors", "ids", "Classes of the ground truth on which predictions are not counted.", sides=False,
         column="label",
     ),
     Option(
-        "degenerate", "choice", "What to do with a box without an area.", "error", ("error", "keep"),
+        "degenerate", "choice", "What to do with boxes without an area.", "error", ("error", "keep"),
     ),
-    Option("first_frame", "number", "The number of a file's first frame.", minimum=-1, reads=True),
+    Option("first_frame", "number", "Number of the first frame in a file.", minimum=-1, reads=True),
     Option(
         "untracked", "choice", "What to do with rows of track -1.", "error", ("error", "skip"), reads=True,
     ),
     Option(
-        "sequences", "path", "A table with a column 'sequence' and others to slice by.", metavar="FILE", sides=False,
+        "sequences", "path", "Table with a column 'sequence' and columns to slice by.", metavar="FILE", sides=False,
         reads=True,
     ),
 )  # fmt: skip

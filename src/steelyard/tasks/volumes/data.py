@@ -44,13 +44,13 @@ TRUTH = Schema(
 )
 PREDICTION = Schema(key=("case",), columns=_COLUMNS)
 OPTIONS = (
-    Option("regions", "text", "structures as unions of labels, such as 'WT=1,2,3; ET=3'; else each label is one",
+    Option("regions", "text", "Structures as unions of labels, such as 'WT=1,2,3; ET=3'; default: each label is one.",
            sides=False, metavar="TEXT"),
-    Option("spacing", "numbers", "the size of a voxel in mm along each axis of an array, where a file does not say it",
+    Option("spacing", "numbers", "Voxel size in mm along each axis of an array, if the file does not contain it.",
            sides=False, metavar="SIZES"),
-    Option("axes", "choice", "the order of the axes of arrays, in memory or in .npy and .npz files: zyx (slices first) "
-           "or xyz, as nibabel gives them", default="zyx", choices=("zyx", "xyz")),
-    Option("suffix", "text", "what stands behind the names of files, such as _seg; only files that have it count",
+    Option("axes", "choice", "Order of the axes of arrays, in memory or in .npy and .npz files: zyx (slices first) "
+           "or xyz, as in nibabel.", default="zyx", choices=("zyx", "xyz")),
+    Option("suffix", "text", "Suffix of the file names, such as _seg; other files are skipped.",
            reads=True, metavar="TEXT"),
 )  # fmt: skip
 
