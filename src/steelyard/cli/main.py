@@ -45,7 +45,11 @@ class _Commands(click.Group):
         list_texts(formatter)
 
 
-@click.group(cls=_Commands, commands=Commands(), context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Commands,
+    commands=Commands(),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+)
 @click.version_option(__version__, prog_name="steelyard", message="%(prog)s %(version)s")
 def cli() -> None:
     """Score predictions of vision models against ground truth, with a confidence interval on every number.
