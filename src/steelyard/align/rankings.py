@@ -17,15 +17,13 @@ from steelyard.core.errors import (
     InvalidNumber,
     InvalidText,
     InvalidValue,
-    MissingColumn,
     TooLarge,
     Unmatched,
     first_few,
-    nearest,
 )
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
-from steelyard.core.pairs import Array, Coverage
+from steelyard.core.pairs import Array, Coverage, no_slice_column
 from steelyard.core.rankings import Content, Ids, Rankings
 from steelyard.core.records import Records, constant_in_unit
 from steelyard.core.task import Policy
@@ -63,12 +61,7 @@ class RankedPairs:
         """A column of the truth, one value a judged document."""
         values = self.truth.find(name)
         if values is None:
-            known = [*self.truth.columns, *self.truth.other]
-            raise MissingColumn(
-                f"column '{name}' is missing, which the slices are by",
-                where=self.truth.source,
-                remedy=nearest(name, known) or "A TREC file or a nested dict has no such columns.",
-            )
+            raise no_slice_column(self.truth, name, "A TREC file or a nested dict has no such columns.")
         return values[self.source_rows()], self.owner
 
     def source_rows(self) -> Array:

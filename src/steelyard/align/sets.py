@@ -11,10 +11,10 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.align.join import check_policy
-from steelyard.core.errors import MissingColumn, Unmatched, first_few, nearest
+from steelyard.core.errors import MissingColumn, Unmatched, first_few
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
-from steelyard.core.pairs import Array, Coverage
+from steelyard.core.pairs import Array, Coverage, no_slice_column
 from steelyard.core.records import Records, as_object, constant_in_unit, factorize
 from steelyard.core.task import Policy
 
@@ -49,12 +49,7 @@ class SetPairs:
         """
         values = self.truth.find(name)
         if values is None:
-            columns = [*self.truth.columns, *self.truth.other]
-            raise MissingColumn(
-                f"column '{name}' is missing, which the slices are by",
-                where=self.truth.source,
-                remedy=nearest(name, columns),
-            )
+            raise no_slice_column(self.truth, name)
         mine = as_object(values[self.truth_row].tolist())
         first: Array = np.full(len(self.units), None, dtype=object)
         first[self.truth_owner[::-1]] = mine[::-1]

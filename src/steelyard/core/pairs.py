@@ -17,6 +17,14 @@ from steelyard.core.units import Units
 Array = NDArray[Any]
 
 
+def no_slice_column(truth: Records, name: str, remedy: str = "") -> MissingColumn:
+    """The error for a column to slice by that does not exist."""
+    close = nearest(name, [*truth.columns, *truth.other])
+    return MissingColumn(
+        f"column '{name}' is missing, which the slices are by", where=truth.source, remedy=close or remedy
+    )
+
+
 @frozen
 class Coverage:
     """How much of the truth has a prediction, and what the policy did with the rest."""
@@ -126,12 +134,7 @@ class Pairs:
             values = records.find(name)
             if values is not None and (len(rows) == 0 or rows.min() >= 0):
                 return values[rows], self.owner
-        columns = [*self.truth.columns, *self.truth.other]
-        raise MissingColumn(
-            f"column '{name}' is missing, which the slices are by",
-            where=self.truth.source,
-            remedy=nearest(name, columns),
-        )
+        raise no_slice_column(self.truth, name)
 
     def select(self, keep: Array) -> Self:
         """The pairs that a mask keeps. All units stay; those that lose rows are partial."""

@@ -52,6 +52,12 @@ class Column:
     beside: str = ""
 
 
+def weight_column(unit: str, *aliases: str, meaning: str = "") -> Column:
+    """The optional column of the truth with the user's weight of each unit."""
+    meaning = meaning or f"the user's weight of the {unit}"
+    return Column("sample_weight", "number", False, 0, flags=True, aliases=aliases, meaning=meaning)
+
+
 @frozen
 class Schema:
     """The columns of one side; `key` names the columns that identify a row, the first being the unit."""

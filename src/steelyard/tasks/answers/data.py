@@ -25,7 +25,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array, Countable, Pairs
-from steelyard.core.records import Column, Records, Schema, as_object, constant_in_unit
+from steelyard.core.records import Column, Records, Schema, as_object, constant_in_unit, weight_column
 from steelyard.core.task import Policy
 from steelyard.language.replies import read_number
 
@@ -61,14 +61,7 @@ TRUTH = Schema(
             maximum=1,
             meaning="what a person says of the reply",
         ),
-        Column(
-            "sample_weight",
-            "number",
-            required=False,
-            flags=True,
-            minimum=0,
-            meaning="the user's weight of the unit",
-        ),
+        weight_column("unit"),
     ),
 )
 PREDICTION = Schema(

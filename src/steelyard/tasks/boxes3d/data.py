@@ -19,7 +19,7 @@ from steelyard.core.errors import EmptyCell, MissingColumn, MissingKey, OutOfRan
 from steelyard.core.frozen import frozen
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array
-from steelyard.core.records import Column, Records, Schema, factorize
+from steelyard.core.records import Column, Records, Schema, factorize, weight_column
 
 LARGEST = 1e9
 IMAGE, PLACE = ("left", "top", "right", "bottom"), ("x", "y", "z", "length", "width", "height", "yaw")
@@ -79,9 +79,7 @@ TRUTH = Schema(
         _number("occluded", "KITTI's level of occlusion, from 0 to 3"),
         Column("difficulty", "number", required=False, empty=True, meaning="KITTI's level: 0, 1, 2; -1 for none"),
         Column("points", "number", required=False, empty=True, meaning="lidar and radar points inside; 0 is not seen"),
-        Column(
-            "sample_weight", "number", required=False, flags=True, minimum=0, meaning="the user's weight of the frame"
-        ),
+        weight_column("frame"),
     ),
 )
 PREDICTION = Schema(

@@ -17,13 +17,12 @@ from steelyard.core.errors import (
     TooLarge,
     Unmatched,
     first_few,
-    nearest,
 )
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.options import Options
-from steelyard.core.pairs import Array, Coverage
-from steelyard.core.records import Column, Records, Schema, as_object, constant_in_unit, factorize
+from steelyard.core.pairs import Array, Coverage, no_slice_column
+from steelyard.core.records import Column, Records, Schema, as_object, constant_in_unit, factorize, weight_column
 from steelyard.core.statistic import SharedCache
 from steelyard.core.task import Policy
 from steelyard.language import scene, tokens
@@ -90,15 +89,7 @@ TRUTH = Schema(
         Column("image", "id", aliases=("image_id",), meaning="the image, which is the unit; several rows each"),
         Column("caption", "text", required=False, meaning="a reference caption"),
         Column("tuples", "text", required=False, meaning=_TUPLES),
-        Column(
-            "sample_weight",
-            "number",
-            required=False,
-            flags=True,
-            minimum=0,
-            aliases=("weight",),
-            meaning="the user's weight of the image",
-        ),
+        weight_column("image", "weight"),
     ),
 )
 PREDICTION = Schema(
@@ -140,10 +131,7 @@ class CaptionPairs:
         values = self.prediction.find(name)
         if values is not None and (len(self.units) == 0 or self.prediction_row.min() >= 0):
             return values[self.prediction_row], np.arange(len(self.units))
-        known = [*self.truth.columns, *self.truth.other]
-        raise MissingColumn(
-            f"column '{name}' is missing, which the slices are by", where=self.truth.source, remedy=nearest(name, known)
-        )
+        raise no_slice_column(self.truth, name)
 
     def select(self, keep: Array) -> CaptionPairs:
         """The part whose references a mask keeps. All units stay."""

@@ -31,7 +31,7 @@ from steelyard.core.errors import (
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array
 from steelyard.core.plain import PlainPair, to_numpy
-from steelyard.core.records import Column, Records, Schema, as_object, factorize
+from steelyard.core.records import Column, Records, Schema, as_object, factorize, weight_column
 from steelyard.core.task import Policy
 from steelyard.match.conic import fit_ellipse
 from steelyard.match.ellipses import LARGEST, SMALLEST, canonical
@@ -107,9 +107,7 @@ TRUTH = Schema(
     key=("image",),
     columns=(
         *_ELLIPSE,
-        Column(
-            "sample_weight", "number", required=False, flags=True, minimum=0, meaning="the user's weight of the image"
-        ),
+        weight_column("image"),
     ),
 )
 PREDICTION = Schema(

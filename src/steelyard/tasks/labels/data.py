@@ -37,7 +37,7 @@ from steelyard.core.errors import (
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import Option, Options
-from steelyard.core.pairs import Array, Countable, Coverage
+from steelyard.core.pairs import Array, Countable, Coverage, no_slice_column
 from steelyard.core.records import Column, Records, Schema
 from steelyard.core.task import Policy
 from steelyard.tasks.labels.alike import alike
@@ -481,10 +481,7 @@ class LabelPairs(Countable):
             values = records.find(name)
             if values is not None and (len(rows) == 0 or rows.min() >= 0):
                 return values[rows], self.owned[1]
-        known = [*self.truth.columns, *self.truth.other]
-        raise MissingColumn(
-            f"column '{name}' is missing, which the slices are by", where=self.truth.source, remedy=nearest(name, known)
-        )
+        raise no_slice_column(self.truth, name)
 
     def select(self, keep: Array) -> LabelPairs:
         """The pairs that a mask keeps. All units and all classes stay."""

@@ -29,7 +29,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metric import Between, Metric
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Pairs
-from steelyard.core.records import LARGEST, Column, Records, Schema
+from steelyard.core.records import LARGEST, Column, Records, Schema, weight_column
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement, SharedCache, Sum, sum_by_unit
 from steelyard.core.task import Policy, Task
@@ -154,9 +154,7 @@ TRUTH = Schema(
             meaning="target of a coordinate",
         ),
         Column("ignore", "flag", required=False, meaning="true where the row does not count"),
-        Column(
-            "sample_weight", "number", required=False, flags=True, minimum=0, meaning="the user's weight of the image"
-        ),
+        weight_column("image"),
     ),
 )
 PREDICTION = Schema(

@@ -16,7 +16,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array, Pairs
-from steelyard.core.records import Column, Records, Schema
+from steelyard.core.records import Column, Records, Schema, weight_column
 from steelyard.core.task import Policy
 from steelyard.maps.each import for_each
 from steelyard.maps.load import Held, Opened, count_pairs, open_row
@@ -45,7 +45,7 @@ TRUTH = Schema(
     key=("image",),
     columns=(
         *_COLUMNS,
-        Column("sample_weight", "number", required=False, flags=True, minimum=0, meaning="the weight of the image"),
+        weight_column("image", meaning="the weight of the image"),
     ),
 )
 PREDICTION = Schema(key=("image",), columns=_COLUMNS)

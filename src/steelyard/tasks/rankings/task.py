@@ -16,7 +16,7 @@ from __future__ import annotations
 from steelyard.align.rankings import RankedPairs, join_rankings
 from steelyard.core.embeddings import Embeddings
 from steelyard.core.options import Options
-from steelyard.core.records import Column, Records, Schema
+from steelyard.core.records import Column, Records, Schema, weight_column
 from steelyard.core.task import Policy, Task
 from steelyard.tasks.rankings import embeddings, graded, hits
 
@@ -32,15 +32,7 @@ TRUTH = Schema(
             flags=True,
             meaning="0: judged not relevant; 1 or more: relevant; below 0: not judged",
         ),
-        Column(
-            "sample_weight",
-            "number",
-            required=False,
-            flags=True,
-            minimum=0,
-            aliases=("weight",),
-            meaning="the user's weight of the query",
-        ),
+        weight_column("query", "weight"),
     ),
 )
 PREDICTION = Schema(

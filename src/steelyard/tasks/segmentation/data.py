@@ -14,7 +14,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import SIDES, Options
 from steelyard.core.pairs import Array, Pairs
-from steelyard.core.records import Column, Records, Schema, distinct_values
+from steelyard.core.records import Column, Records, Schema, distinct_values, weight_column
 from steelyard.core.task import Policy
 from steelyard.maps.each import for_each
 from steelyard.maps.load import Opened, count_pairs, open_row
@@ -31,7 +31,7 @@ TRUTH = Schema(
     key=("image",),
     columns=(
         *_COLUMNS,
-        Column("sample_weight", "number", required=False, flags=True, minimum=0, meaning="the weight of the image"),
+        weight_column("image", meaning="the weight of the image"),
     ),
 )
 PREDICTION = Schema(key=("image",), columns=_COLUMNS)

@@ -19,7 +19,7 @@ from steelyard.align.join import join_rows
 from steelyard.core.errors import EmptyInput
 from steelyard.core.options import Options
 from steelyard.core.pairs import Pairs
-from steelyard.core.records import LARGEST, Column, Records, Schema
+from steelyard.core.records import LARGEST, Column, Records, Schema, weight_column
 from steelyard.core.task import Policy, Task
 from steelyard.tasks.sequences.errors import SEQUENCE_METRICS
 from steelyard.tasks.shared.regression import ROW_METRICS, RisingSteps, RoundNumbers
@@ -40,14 +40,7 @@ TRUTH = Schema(
             meaning="energy density of the food",
         ),
         Column("valid", "flag", required=False, meaning="false takes the frame out"),
-        Column(
-            "sample_weight",
-            "number",
-            required=False,
-            flags=True,
-            minimum=0,
-            meaning="the user's weight of the sequence",
-        ),
+        weight_column("sequence"),
     ),
 )
 PREDICTION = Schema(

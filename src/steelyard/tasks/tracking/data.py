@@ -20,7 +20,7 @@ from steelyard.core.errors import EmptyCell, InvalidSetting, MissingColumn, Miss
 from steelyard.core.frozen import frozen
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array
-from steelyard.core.records import Column, Records, Schema, factorize
+from steelyard.core.records import Column, Records, Schema, factorize, weight_column
 
 LARGEST = 1e12
 
@@ -46,14 +46,7 @@ TRUTH = Schema(
         Column("truncated", "number", required=False, empty=True, meaning="KITTI's level of truncation"),
         Column("occluded", "number", required=False, empty=True, meaning="KITTI's level of occlusion"),
         Column("frames", "number", required=False, empty=True, minimum=0, meaning="how many frames the sequence has"),
-        Column(
-            "sample_weight",
-            "number",
-            required=False,
-            flags=True,
-            minimum=0,
-            meaning="the user's weight of the sequence",
-        ),
+        weight_column("sequence"),
     ),
 )
 PREDICTION = Schema(

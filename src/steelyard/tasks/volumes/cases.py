@@ -14,7 +14,7 @@ from steelyard import _native
 from steelyard.core.block import CellsBlock, SumBlock
 from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array
-from steelyard.core.statistic import Cells, SharedCache, Sum
+from steelyard.core.statistic import Cells, SharedCache, Statistic, Sum
 from steelyard.maps.each import for_each
 from steelyard.tasks.volumes.data import Case, Scanned, VolumePairs
 
@@ -103,8 +103,8 @@ Directions = tuple[Array, Array, Array, Array, Array, Array]
 
 
 @frozen
-class CaseScore(Cells):
-    """A figure of every structure, added up over cases: its sum, its cases, and those that have none.
+class _Figure(Statistic):
+    """The settings of a figure of a structure.
 
     `at` is the percentile of `hd`, the tolerance of `nsd`, and the dilation of lesions; `percentile` that of
     `lesion_hd`.
@@ -120,6 +120,11 @@ class CaseScore(Cells):
     minimum: float = 0.0
     percentile: float = 95.0
 
+
+@frozen
+class CaseScore(_Figure, Cells):
+    """A figure of every structure, added up over cases: its sum, its cases, and those that have none."""
+
     name: ClassVar[str] = "volumes.cases"
 
     def measure(self, pairs: VolumePairs, cache: SharedCache) -> CellsBlock:
@@ -130,18 +135,8 @@ class CaseScore(Cells):
 
 
 @frozen
-class CaseMean(Sum):
+class CaseMean(_Figure, Sum):
     """The mean of a figure over the structures of a case that have one, and whether any has."""
-
-    figure: str = "dice"
-    at: float = 100.0
-    surface: str = "elements"
-    rule: str = "area"
-    of: str = "prediction"
-    missed: str | float = "diagonal"
-    both_empty: str = "skip"
-    minimum: float = 0.0
-    percentile: float = 95.0
 
     name: ClassVar[str] = "volumes.means"
 

@@ -16,7 +16,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import SIDES, Option, Options
 from steelyard.core.pairs import Array, Pairs
-from steelyard.core.records import Column, Records, Schema
+from steelyard.core.records import Column, Records, Schema, weight_column
 from steelyard.core.task import Policy
 from steelyard.maps.each import for_each
 from steelyard.maps.load import is_array, load_volume, refuse_lost
@@ -39,7 +39,7 @@ TRUTH = Schema(
     key=("case",),
     columns=(
         *_COLUMNS,
-        Column("sample_weight", "number", required=False, flags=True, minimum=0, meaning="the weight of the case"),
+        weight_column("case", meaning="the weight of the case"),
     ),
 )
 PREDICTION = Schema(key=("case",), columns=_COLUMNS)

@@ -25,7 +25,7 @@ from steelyard.core.metric import Metric
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.plain import PlainPair, plain_pair
-from steelyard.core.records import LARGEST, Column, Records, Schema
+from steelyard.core.records import LARGEST, Column, Records, Schema, weight_column
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement, SharedCache, Sum
 from steelyard.core.task import Policy, Task
@@ -47,9 +47,7 @@ TRUTH = Schema(
         Column("item", "id", required=False, meaning="the food item inside the dish"),
         Column("weight", "number", minimum=0, maximum=LARGEST, meaning="grams"),
         Column("complete", "flag", required=False, meaning="false where items of the dish are not annotated"),
-        Column(
-            "sample_weight", "number", required=False, flags=True, minimum=0, meaning="the user's weight of the dish"
-        ),
+        weight_column("dish"),
     ),
 )
 PREDICTION = Schema(
