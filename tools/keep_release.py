@@ -4,8 +4,8 @@
 
 Writes tests/released/VERSION: a report and both states (rows, sums) of every task's sample, one result of each other
 kind, and public.json with the names, parameters, metrics and fields that are public. Run once when a version is
-released, and never again for that version: the files are what that version wrote. Then delete the states that differ from
-those of an earlier version in nothing but the version and the digest, except those of boxes and weights.
+released, and never again for that version: the files are what that version wrote. Then delete the states that differ
+from those of an earlier version in nothing but the version and the digest, except those of boxes and weights.
 tests/results/test_promises.py reads them.
 """
 
