@@ -13,6 +13,7 @@ from support.refusal import refused_parts
 import steelyard as sy
 from steelyard.core.errors import Conflict, InvalidSetting, InvalidValue
 from steelyard.core.state import State
+from steelyard.core.statistic import SharedCache
 from steelyard.results.details import NONE
 
 TRUTH = {"dish": ["a", "b", "c", "d"], "weight": [100.0, 200.0, 300.0, 400.0]}
@@ -193,7 +194,9 @@ def test_old_keywords_of_results_warn() -> None:
         assert sy.Report(**parts, evidence=NONE).details is NONE
 
 
-def test_a_state_is_aggregated_by_its_old_name() -> None:
-    state = State.of(sy.api.measure("weights", TRUTH, OFF_BY_10, "mae").pairs, ())
+def test_old_names_of_a_state_warn() -> None:
+    pairs = sy.api.measure("weights", TRUTH, OFF_BY_10, "mae").pairs
+    with pytest.warns(DeprecationWarning, match=r"^State\.of\(work=...\) is deprecated, use State\.of\(cache=...\)$"):
+        state = State.of(pairs, (), work=SharedCache(()))
     with pytest.warns(DeprecationWarning, match=r"^State\.counted is deprecated, use State\.aggregated$"):
         assert state.counted() is state

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from steelyard.core.block import Block, CellsBlock, MomentsBlock, SumBlock
-from steelyard.core.deprecated import Renamed
+from steelyard.core.deprecated import Renamed, warn_renamed
 from steelyard.core.distinct import DISTINCT_FROM
 from steelyard.core.errors import DuplicateKey, Incompatible, InvalidSpec, first_few
 from steelyard.core.frozen import frozen
@@ -140,8 +140,13 @@ class State:
         return len(self.units)
 
     @staticmethod
-    def of(pairs: Any, needs: Iterable[Statistic], cache: SharedCache | None = None) -> State:
-        """What is measured of pairs for these statistics."""
+    def of(
+        pairs: Any, needs: Iterable[Statistic], cache: SharedCache | None = None, *, work: SharedCache | None = None
+    ) -> State:
+        """What is measured of pairs for these statistics. `work` is the old name of `cache`."""
+        if work is not None:
+            warn_renamed("State.of(work=...)", "State.of(cache=...)")
+            cache = work
         wanted = tuple(dict.fromkeys((*needs, *(pairs.kept if isinstance(pairs, Countable) else ()))))
         shared = cache or SharedCache(wanted)
         blocks = {statistic: statistic.measure(pairs, shared) for statistic in wanted}
