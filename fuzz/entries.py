@@ -4,11 +4,11 @@ from __future__ import annotations
 
 REACHED_BY: dict[str, tuple[str, ...]] = {
     "boxes.files": ("coco_parse", "coco_read"),
-    "boxes.kernels": ("box_curves", "box_draws", "box_figures", "box_left_out", "boxes_match"),
+    "boxes.kernels": ("BoxFigure", "Ranked", "boxes_match"),
     "boxes.cells": ("boxes_iou", "cell_box_ious", "match_cells", "reference_curves"),
     "streams.parts": ("BoxStream", "LabelStream"),
     "masks.kernels": (
-        "Objects", "cell_mask_ious", "mask_area", "mask_boundary", "mask_box", "mask_boxes", "mask_copy", "mask_decode",
+        "cell_mask_ious", "mask_area", "mask_boundary", "mask_box", "mask_boxes", "mask_copy", "mask_decode",
         "mask_encode", "mask_fingerprint", "mask_iou", "mask_merge", "mask_pack", "mask_polygons", "mask_sizes",
         "mask_united", "masks_match",
     ),

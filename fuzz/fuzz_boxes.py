@@ -18,6 +18,7 @@ import steelyard as sy
 from steelyard import _native
 from steelyard.core.task import Policy
 from steelyard.io.coco import parse_coco
+from steelyard.tasks.boxes.objects import MatchRules, Objects
 from steelyard.tasks.boxes.pairs import pair
 
 TOKENS = [
@@ -152,23 +153,28 @@ def fuzz_kernels(rng: random.Random) -> None:
         draw.few(d),
     )
     areas, flags = np.sort(draw.real(2, 2), axis=1), draw.whole(16, t, kind=np.uint8)
-    setting = (images, labels, ious, areas, most, voc, partners, threads)
-    matched = draw.call(_native.boxes_match, *truth, flags, *detections, *setting)
-    if matched is None:
+    objects = Objects(images, labels, *truth, flags, *detections)
+    m = draw.call(_native.boxes_match, objects, MatchRules(ious, areas, most, voc, partners, threads))
+    if m is None:
         return
-    begin, end, order, rank, hit, ignored, truth_begin, rows = matched[:8]
+    order, rows = m["order"], m["truth_order"]
     score, counts = detections[3][order] if d else detections[3], draw.flags(t)
-    given = (begin, end, detections[0][order], score, rank, hit[0], ignored[0], truth_begin, truth[0][rows], counts)
+    ranked = draw.call(
+        _native.Ranked, m["begin"], m["end"], detections[0][order], score, m["rank"], m["hit"][0], m["ignored"][0],
+        m["truth_begin"], truth[0][rows], counts, len(ious), 3,
+    )  # fmt: skip
+    if ranked is None:
+        return
     grid = np.linspace(0, 1, 101 if rng.random() < 0.9 else 7)
-    draw.call(_native.box_curves, *given, len(ious), 3, draw.real(images), grid, threads)
-    for kind in range(7):
+    draw.call(ranked.curves, draw.real(images), grid, True, threads)
+    for figure in map(_native.BoxFigure, range(8)):
         weights = draw.whole(3, draw.size(40), images, kind=np.float64)
-        draw.call(_native.box_figures, *given, len(ious), 3, weights, kind, grid, threads)
+        draw.call(ranked.figures, weights, figure, grid, threads)
         drawn, count = draw.whole(256, 2, images, 32, kind=np.uint8), rng.randrange(30, 66)
-        draw.call(_native.box_draws, *given, len(ious), 3, drawn, count, kind, grid, threads)
+        draw.call(ranked.draws, drawn, count, figure, grid, threads)
         groups = rng.randrange(1 + images)
         group = draw.whole(groups + 1, images, kind=np.int32) - 1
-        draw.call(_native.box_left_out, *given, len(ious), 3, group.astype(np.int32), groups, kind, grid, threads)
+        draw.call(ranked.left_out, group.astype(np.int32), groups, figure, grid, threads)
 
 
 @target("boxes.cells")
@@ -198,10 +204,10 @@ def fuzz_streams(rng: random.Random) -> None:
     def count() -> float:
         return float(rng.choice(REALS) if rng.random() < 0.1 else draw.size(9))
 
-    kinds = rng.randrange(-1, 9), rng.randrange(-1, 6)
+    figure, kind = _native.BoxFigure(rng.randrange(8)), rng.randrange(-1, 6)
     thresholds, grid = rng.randrange(1, 33), np.linspace(0, 1, rng.randrange(1, 102))
-    boxes = draw.call(_native.BoxStream, thresholds, draw.size(9), kinds[0], grid, count(), count())
-    rows = draw.call(_native.LabelStream, kinds[1], count(), count(), count())
+    boxes = draw.call(_native.BoxStream, thresholds, draw.size(9), figure, grid, count(), count())
+    rows = draw.call(_native.LabelStream, kind, count(), count(), count())
     top = 9.0
     for _ in range(draw.size(4)):
         score = np.sort(draw.real(draw.size(20), low=top - 1, high=top))[::-1].copy()

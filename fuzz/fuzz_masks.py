@@ -22,6 +22,7 @@ from steelyard.core.plan import POINT, UNITS
 from steelyard.core.task import Policy
 from steelyard.engine.measure import measured
 from steelyard.io.coco import parse_coco
+from steelyard.tasks.boxes.objects import MatchRules, Objects
 
 boxes.TOKENS += [
     b'"segmentation"', b'"keypoints"', b'"counts"', b'"size"', b'"height"', b'"num_keypoints"', b"[[", b"]]", b"oooo",
@@ -164,14 +165,16 @@ def fuzz_functions(rng: random.Random) -> None:
             pass
 
 
-def objects(draw: Draw, t: int, d: int) -> Any:
+RULES = MatchRules(np.array([0.5, 0.75]), np.array([[0.0, 1e10]]), 5, partners=True, threads=2)
+
+
+def objects(draw: Draw, t: int, d: int, shape: Any, d_shape: Any) -> Objects:
     def rows(n: int) -> tuple[np.ndarray, ...]:
         return draw.whole(3, n, kind=np.int32), draw.whole(2, n, kind=np.int32), draw.real(n, 4)
 
-    areas = np.array([[0.0, 1e10]])
-    return draw.call(
-        _native.Objects, *rows(t), draw.real(t), draw.whole(16, t, kind=np.uint8), *rows(d), draw.few(d), 3, 2,
-        np.array([0.5, 0.75]), areas, 5, False, True, 2,
+    return Objects(
+        3, 2, *rows(t), draw.real(t), draw.whole(16, t, kind=np.uint8), *rows(d), draw.few(d), draw.real(d),
+        shape=shape, d_shape=d_shape,
     )  # fmt: skip
 
 
@@ -186,9 +189,7 @@ def fuzz_kernels(rng: random.Random) -> None:
         packed[0] = broken.tobytes()
     truths, detections, crowd = packed[:t], packed[t:], draw.flags(t)
     share = rng.choice([0.0, 0.02, 1.0])
-    given = objects(draw, t, d)
-    if given is not None:
-        draw.call(_native.masks_match, given, truths, detections, draw.real(d), share)
+    draw.call(_native.masks_match, objects(draw, t, d, truths, detections), RULES, share)
     cells = 1 + draw.size(2)
     draw.call(_native.mask_iou, detections, truths, crowd, share)
     draw.call(
@@ -217,11 +218,10 @@ def fuzz_kernels(rng: random.Random) -> None:
 def fuzz_keypoints(rng: random.Random) -> None:
     draw, points = Draw(rng), rng.choice([1, 3, 17, 130])
     t, d = draw.size(), draw.size()
-    given, sigmas = objects(draw, t, d), draw.real(points, low=1e-6, high=2.0)
+    sigmas = draw.real(points, low=1e-6, high=2.0)
     t_points, d_points = draw.real(t, 3 * points, low=-1.0), draw.real(d, 3 * points, low=-1.0)
     draw.call(_native.oks, d_points, t_points, draw.real(t, 4), draw.real(t), sigmas)
-    if given is not None:
-        draw.call(_native.keypoints_match, given, t_points, d_points, draw.real(d), sigmas)
+    draw.call(_native.keypoints_match, objects(draw, t, d, t_points, d_points), RULES, sigmas)
 
 
 @target("quads.kernels")
@@ -229,12 +229,11 @@ def fuzz_quads(rng: random.Random) -> None:
     """Quadrilaterals of any corners, whole and equal ones among them, and rectangles of any angle."""
     draw, t, d = Draw(rng), rng.randrange(5), rng.randrange(5)
     of = draw.few if rng.random() < 0.5 else draw.real
-    given, t_quads, d_quads, crowd = objects(draw, t, d), of(t, 8), of(d, 8), draw.flags(t)
+    t_quads, d_quads, crowd = of(t, 8), of(d, 8), draw.flags(t)
     draw.call(_native.quad_shapes, t_quads)
     draw.call(_native.quads_iou, d_quads, t_quads, crowd)
     d_rectangles, t_rectangles = of(d, 5), of(t, 5)
     draw.call(_native.rectangles_iou, d_rectangles, t_rectangles, crowd)
     draw.call(_native.rectangles_probiou, d_rectangles, t_rectangles)
-    if given is not None:
-        draw.call(_native.quads_match, given, t_quads, d_quads, draw.real(d))
-        draw.call(_native.probiou_match, given, t_rectangles, d_rectangles, draw.real(d))
+    draw.call(_native.quads_match, objects(draw, t, d, t_quads, d_quads), RULES)
+    draw.call(_native.probiou_match, objects(draw, t, d, t_rectangles, d_rectangles), RULES)

@@ -57,11 +57,13 @@ def numbers() -> bytes:
     keys, grid = rng.integers(0, 2**63, units).astype(numpy.uint64), numpy.linspace(0, 1, 101)
     drawn, real = _native.poisson_counts(keys, 1, 0, 96), rng.random((50, units))
     out = [_native.poisson_weights(keys, 1, 0, 96), drawn]
-    for kind in range(7):
+    ranked = _native.Ranked(*columns, thresholds, 100)
+    figures = list(_native.BoxFigure)[:7]
+    for figure in figures:
         for weights in (real, out[0]):
-            out += _native.box_figures(*columns, thresholds, 100, weights, kind, grid)
-    for kind in (0, 1, 3, 6):
-        out += _native.box_draws(*columns, thresholds, 100, drawn, 96, kind, grid)
+            out += ranked.figures(weights, figure, grid)
+    for figure in (figures[0], figures[1], figures[3], figures[6]):
+        out += ranked.draws(drawn, 96, figure, grid)
     last = numpy.append(score[1:] != score[:-1], True).astype(numpy.uint8)
     positive = (hit > 0).astype(numpy.uint8)
     for kind in range(5):

@@ -25,17 +25,17 @@ Out<double> similarities(In2<double> d_points, In2<double> t_points, In2<double>
   return result;
 }
 
-MatchedArrays match(const ObjectArrays& objects, In2<double> t_points, In2<double> d_points, In1<double> d_area,
-                    In1<double> sigmas) {
+MatchColumns match(nb::object objects, nb::object rules, In1<double> sigmas) {
+  ObjectColumns in(objects);
+  const auto t_points = in.given.column<In2<double>>("shape"), d_points = in.given.column<In2<double>>("d_shape");
   check_sigmas(view(sigmas));
-  check_points(view(t_points), view(sigmas), objects.t_image.shape(0), "a truth needs x, y and v for each sigma");
-  check_points(view(d_points), view(sigmas), objects.d_image.shape(0), "a detection needs x, y and v for each sigma");
-  require(d_area.shape(0) == objects.d_image.shape(0), "columns of the detections differ in length");
-  require(objects.t_box.shape(0) == t_points.shape(0) && objects.t_box.shape(1) == 4 &&
-              objects.t_area.shape(0) == t_points.shape(0),
+  check_points(t_points, view(sigmas), in.image.size(), "a truth needs x, y and v for each sigma");
+  check_points(d_points, view(sigmas), in.d_image.size(), "a detection needs x, y and v for each sigma");
+  require(in.d_area.size() == in.d_image.size(), "columns of the detections differ in length");
+  require(in.box.rows == t_points.rows && in.box.columns == 4 && in.area.size() == t_points.rows,
           "columns of the truth differ in length");
-  const Oks similarity(t_points.data(), d_points.data(), objects.t_box.data(), objects.t_area.data(), view(sigmas));
-  return match_arrays(objects, &similarity, d_area.data());
+  const Oks similarity(t_points.data(), d_points.data(), in.box.data(), in.area.data(), view(sigmas));
+  return match_columns(in, GivenRules(rules), &similarity);
 }
 
 }  // namespace
@@ -44,8 +44,8 @@ void bind(nb::module_& m) {
   m.def("oks", &similarities, nb::arg("d_points").noconvert(), nb::arg("t_points").noconvert(),
         nb::arg("t_box").noconvert(), nb::arg("t_area").noconvert(), nb::arg("sigmas").noconvert(),
         "Object keypoint similarity, detections by truths; points are x, y, v in turn.");
-  m.def("keypoints_match", &match, nb::arg("objects"), nb::arg("t_points").noconvert(), nb::arg("d_points").noconvert(),
-        nb::arg("d_area").noconvert(), nb::arg("sigmas").noconvert(), "As boxes_match, by object keypoint similarity.");
+  m.def("keypoints_match", &match, nb::arg("objects"), nb::arg("rules"), nb::arg("sigmas").noconvert(),
+        "As boxes_match, by object keypoint similarity.");
 }
 
 }  // namespace steelyard::keypoints_binding

@@ -17,10 +17,12 @@ std::vector<RunsView> all_packed(nb::list list, bool counted) {
   return out;
 }
 
-MatchedArrays masks_match(const ObjectArrays& objects, nb::list t_masks, nb::list d_masks, In1<double> d_area,
-                          double ratio) {
-  require(nb::len(t_masks) == objects.t_image.shape(0) && nb::len(d_masks) == objects.d_image.shape(0) &&
-              d_area.shape(0) == objects.d_image.shape(0),
+MatchColumns masks_match(nb::object objects, nb::object rules, double ratio) {
+  const ObjectColumns in(objects);
+  const GivenRules how(rules);
+  const nb::list t_masks(in.given.object("shape")), d_masks(in.given.object("d_shape"));
+  require(nb::len(t_masks) == in.image.size() && nb::len(d_masks) == in.d_image.size() &&
+              in.d_area.size() == in.d_image.size(),
           "one mask for each object");
   require(ratio >= 0 && ratio <= 1, "the boundary's share of the diagonal is from 0 to 1");
   // Drawing a boundary takes counts for places; comparing runs does not.
@@ -28,11 +30,11 @@ MatchedArrays masks_match(const ObjectArrays& objects, nb::list t_masks, nb::lis
   MaskIou similarity(d.size(), t.size(), ratio > 0);
   {
     nb::gil_scoped_release release;
-    const std::size_t threads = thread_count(objects.threads);
+    const std::size_t threads = thread_count(how.threads);
     prepare(similarity, true, t, ratio, threads);
     prepare(similarity, false, d, ratio, threads);
   }
-  return match_arrays(objects, &similarity, d_area.data());
+  return match_columns(in, how, &similarity);
 }
 
 Out<double> mask_iou(nb::list d, nb::list g, In1<std::uint8_t> crowd, double ratio) {
@@ -115,23 +117,7 @@ Out<double> boxes_iou(In2<double> d, In2<double> g, In1<std::uint8_t> crowd) {
 }  // namespace
 
 void bind(nb::module_& m) {
-  nb::class_<ObjectArrays>(m, "Objects", "What matching looks at, whatever the objects are.")
-      .def(
-          "__init__",
-          [](ObjectArrays* self, In1<std::int32_t> t_image, In1<std::int32_t> t_label, In2<double> t_box,
-             In1<double> t_area, In1<std::uint8_t> t_flags, In1<std::int32_t> d_image, In1<std::int32_t> d_label,
-             In2<double> d_box, In1<double> d_score, std::size_t images, std::size_t labels, In1<double> ious,
-             In2<double> areas, std::size_t most, bool voc, bool partners, long threads) {
-            new (self) ObjectArrays{t_image, t_label, t_box, t_area, t_flags, d_image, d_label,  d_box,  d_score,
-                                    images,  labels,  ious,  areas,  most,    voc,     partners, threads};
-          },
-          nb::arg("t_image").noconvert(), nb::arg("t_label").noconvert(), nb::arg("t_box").noconvert(),
-          nb::arg("t_area").noconvert(), nb::arg("t_flags").noconvert(), nb::arg("d_image").noconvert(),
-          nb::arg("d_label").noconvert(), nb::arg("d_box").noconvert(), nb::arg("d_score").noconvert(),
-          nb::arg("images"), nb::arg("labels"), nb::arg("ious").noconvert(), nb::arg("areas").noconvert(),
-          nb::arg("most"), nb::arg("voc"), nb::arg("partners"), nb::arg("threads") = 0);
-  m.def("masks_match", &masks_match, nb::arg("objects"), nb::arg("t_masks"), nb::arg("d_masks"),
-        nb::arg("d_area").noconvert(), nb::arg("boundary") = 0.0,
+  m.def("masks_match", &masks_match, nb::arg("objects"), nb::arg("rules"), nb::arg("boundary") = 0.0,
         "As boxes_match, by the IoU of packed masks; with `boundary`, a share of the diagonal, also of their "
         "boundaries.");
   m.def("mask_iou", &mask_iou, nb::arg("detections"), nb::arg("truths"), nb::arg("crowd").noconvert(),

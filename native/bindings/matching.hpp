@@ -1,41 +1,52 @@
-// The arguments and results of matching, shared by boxes, masks and keypoints.
+// The arguments and results of matching, shared by boxes, masks, keypoints and quadrilaterals.
 #pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "arrays.hpp"
 #include "boxes/boxes.hpp"
 
 namespace steelyard {
 
-// The arrays behind Objects, kept alive.
-struct ObjectArrays {
-  In1<Row> t_image, t_label;
-  In2<double> t_box;
-  In1<double> t_area;
-  In1<std::uint8_t> t_flags;
-  In1<Row> d_image, d_label;
-  In2<double> d_box;
-  In1<double> d_score;
-  std::size_t images, labels;
-  In1<double> ious;
-  In2<double> areas;
-  std::size_t most;
-  bool voc, partners;
-  long threads;
+// Attributes of a Python object, and the arrays among them kept alive.
+class Attributes {
+ public:
+  explicit Attributes(nb::handle source) : source_(source) {}
 
-  Objects objects() const {
-    return {view(t_image), view(t_label), view(t_box),   view(t_area), view(t_flags), view(d_image),
-            view(d_label), view(d_box),   view(d_score), images,       labels,        view(ious),
-            view(areas),   most,          voc,           partners,     threads};
+  nb::object object(const char* name) const { return source_.attr(name); }
+  template <typename T>
+  T value(const char* name) const {
+    T out;
+    if (nb::try_cast(object(name), out, false)) return out;
+    throw nb::type_error((std::string("'") + name + "' is of another type than a kernel takes").c_str());
   }
+  template <typename Array>
+  auto column(const char* name) {
+    held_.push_back(object(name));
+    return view(value<Array>(name));
+  }
+
+ private:
+  nb::handle source_;
+  std::vector<nb::object> held_;
 };
 
-// Begin and end of each class, rows, ranks, hits, ignored; begin of each class of truths, their rows; partners,
-// overlaps.
-using MatchedArrays =
-    Tuple<Out<std::int64_t>, Out<std::int64_t>, Out<std::int32_t>, Out<std::uint16_t>, Out<std::uint32_t>,
-          Out<std::uint32_t>, Out<std::int64_t>, Out<std::int32_t>, Out<std::int32_t>, Out<double>>;
+// Objects and MatchRules of steelyard/tasks/boxes/matches.py, which have the fields of the kernel's.
+struct ObjectColumns : Objects {
+  Attributes given;
+  explicit ObjectColumns(nb::handle source);
+};
+struct GivenRules : MatchRules {
+  Attributes given;
+  explicit GivenRules(nb::handle source);
+};
 
-// Checks, matches, and gives the arrays that boxes_match describes.
-MatchedArrays match_arrays(const ObjectArrays& arrays, const Similarity* similarity, const double* d_area);
+// The columns of Matches by their names.
+using MatchColumns = nb::typed<nb::dict, nb::str, nb::ndarray<nb::numpy>>;
+
+// Checks, matches, and gives the columns.
+MatchColumns match_columns(const Objects& objects, const MatchRules& rules, const Similarity* similarity);
 
 }  // namespace steelyard

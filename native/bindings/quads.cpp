@@ -60,26 +60,27 @@ Out<std::uint8_t> quad_shapes(In2<double> quads) {
   return result;
 }
 
-MatchedArrays match(const ObjectArrays& objects, In2<double> t_quads, In2<double> d_quads, In1<double> d_area) {
-  const std::size_t truths = objects.t_image.shape(0), detections = objects.d_image.shape(0);
-  check_quads(view(t_quads), truths, "a truth needs x and y of four corners");
-  check_quads(view(d_quads), detections, "a detection needs x and y of four corners");
-  require(d_area.shape(0) == detections, "columns of the detections differ in length");
-  require(objects.t_box.shape(0) == truths && objects.t_box.shape(1) == 4, "columns of the truth differ in length");
-  require(objects.d_box.shape(0) == detections && objects.d_box.shape(1) == 4,
+MatchColumns match(nb::object objects, nb::object rules) {
+  ObjectColumns in(objects);
+  const auto t_quads = in.given.column<In2<double>>("shape"), d_quads = in.given.column<In2<double>>("d_shape");
+  const std::size_t truths = in.image.size(), detections = in.d_image.size();
+  check_quads(t_quads, truths, "a truth needs x and y of four corners");
+  check_quads(d_quads, detections, "a detection needs x and y of four corners");
+  require(in.box.rows == truths && in.box.columns == 4, "columns of the truth differ in length");
+  require(in.d_box.rows == detections && in.d_box.columns == 4 && in.d_area.size() == detections,
           "columns of the detections differ in length");
-  const QuadIou similarity(view(d_quads), view(t_quads), objects.d_box.data(), objects.t_box.data());
-  return match_arrays(objects, &similarity, d_area.data());
+  const QuadIou similarity(d_quads, t_quads, in.d_box.data(), in.box.data());
+  return match_columns(in, GivenRules(rules), &similarity);
 }
 
-MatchedArrays match_gaussians(const ObjectArrays& objects, In2<double> t_rectangles, In2<double> d_rectangles,
-                              In1<double> d_area) {
-  const std::size_t detections = objects.d_image.shape(0);
-  check_rectangles(view(t_rectangles), objects.t_image.shape(0), kRectangles);
-  check_rectangles(view(d_rectangles), detections, kRectangles);
-  require(d_area.shape(0) == detections, "columns of the detections differ in length");
-  const GaussianSimilarity similarity(view(d_rectangles), view(t_rectangles));
-  return match_arrays(objects, &similarity, d_area.data());
+MatchColumns match_gaussians(nb::object objects, nb::object rules) {
+  ObjectColumns in(objects);
+  const auto truths = in.given.column<In2<double>>("shape"), detections = in.given.column<In2<double>>("d_shape");
+  check_rectangles(truths, in.image.size(), kRectangles);
+  check_rectangles(detections, in.d_image.size(), kRectangles);
+  require(in.d_area.size() == in.d_image.size(), "columns of the detections differ in length");
+  const GaussianSimilarity similarity(detections, truths);
+  return match_columns(in, GivenRules(rules), &similarity);
 }
 
 }  // namespace
@@ -92,13 +93,12 @@ void bind(nb::module_& m) {
         nb::arg("crowd").noconvert(), "The same of rectangles cx, cy, width, height, angle (radians, x towards y).");
   m.def("rectangles_probiou", &rectangles_probiou, nb::arg("detections").noconvert(), nb::arg("truths").noconvert(),
         "The similarity of Gaussians that stand for rectangles (probIoU), detections by truths.");
-  m.def("probiou_match", &match_gaussians, nb::arg("objects"), nb::arg("t_rectangles").noconvert(),
-        nb::arg("d_rectangles").noconvert(), nb::arg("d_area").noconvert(),
+  m.def("probiou_match", &match_gaussians, nb::arg("objects"), nb::arg("rules"),
         "As boxes_match, by probIoU of rectangles.");
   m.def("quad_shapes", &quad_shapes, nb::arg("quads").noconvert(),
         "Shapes of quadrilaterals: 0 convex, 1 dented, 2 crossed, 3 flat.");
-  m.def("quads_match", &match, nb::arg("objects"), nb::arg("t_quads").noconvert(), nb::arg("d_quads").noconvert(),
-        nb::arg("d_area").noconvert(), "As boxes_match, by the IoU of quadrilaterals; the boxes must enclose them.");
+  m.def("quads_match", &match, nb::arg("objects"), nb::arg("rules"),
+        "As boxes_match, by the IoU of quadrilaterals; the boxes must enclose them.");
 }
 
 }  // namespace steelyard::quads_binding

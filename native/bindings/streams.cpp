@@ -40,10 +40,11 @@ void bind(nb::module_& m) {
   nb::class_<BoxStream>(m, "BoxStream", "A class of detections that comes in parts by falling score; units weigh 1.")
       .def(
           "__init__",
-          [](BoxStream* self, std::size_t thresholds, std::size_t most, int code, In1<double> grid, double positives,
-             double images) { new (self) BoxStream(thresholds, most, code, view(grid), positives, images); },
+          [](BoxStream* self, std::size_t thresholds, std::size_t most, BoxFigure figure, In1<double> grid,
+             double positives,
+             double images) { new (self) BoxStream(thresholds, most, figure, view(grid), positives, images); },
           nb::arg("thresholds"), nb::arg("most"), nb::arg("figure"), nb::arg("grid").noconvert(), nb::arg("positives"),
-          nb::arg("images"), "`figure` as for box_figures, or 7: as box_curves.")
+          nb::arg("images"), "As Ranked.figures, or Ranked.curves.")
       .def("feed", &feed_boxes, nb::arg("score").noconvert(), nb::arg("rank").noconvert(), nb::arg("hit").noconvert(),
            nb::arg("ignored").noconvert(), "The next part; equal scores in one.")
       .def("result", &result_of, "What all parts give.");

@@ -24,7 +24,9 @@ struct Five {
   std::vector<std::uint8_t> counts{1, 1};
 
   Ranked ranked() const {
-    return check_ranked({begin, end, image, score, rank, hit, ignored, truth_begin, truth_image, counts}, 5, 1, 100);
+    const Ranked in{begin, end, image, score, rank, hit, ignored, truth_begin, truth_image, counts, 1, 100};
+    check_ranked(in, 5);
+    return in;
   }
 };
 
@@ -45,7 +47,7 @@ double drawn(const Five& five, const std::vector<std::uint8_t>& weights, BoxFigu
   std::vector<std::uint8_t> table(5 * kCountedRows, 0);
   for (std::size_t u = 0; u < 5; ++u) table[u * kCountedRows] = weights[u];
   std::vector<double> value(kCountedRows), recall(kCountedRows);
-  box_draws(five.ranked(), table.data(), 1, asked, hundred_one(), 1, value.data(), recall.data());
+  box_draws(five.ranked(), table.data(), 5, 1, asked, hundred_one(), 1, value.data(), recall.data());
   return value[0];
 }
 
@@ -128,7 +130,7 @@ TEST(parts_give_what_the_whole_gives) {
   for (const BoxFigure asked : {BoxFigure::coco, BoxFigure::grid, BoxFigure::area, BoxFigure::step, BoxFigure::best_f1,
                                 BoxFigure::recall, BoxFigure::miss}) {
     const std::vector<double> grid = asked == BoxFigure::miss ? std::vector<double>{0.1, 0.5} : hundred_one();
-    BoxStream stream(1, 100, static_cast<int>(asked), grid, 2, 5);
+    BoxStream stream(1, 100, asked, grid, 2, 5);
     for (std::size_t i = 0; i < 5; i += 2) {
       const std::size_t n = std::min<std::size_t>(2, 5 - i);
       stream.feed(View<double>(five.score).subspan(i, n), View<std::uint16_t>(five.rank).subspan(i, n),
@@ -138,7 +140,7 @@ TEST(parts_give_what_the_whole_gives) {
     stream.figures(&value, &recall);
     EQUAL(value, figure(five, kOnes, asked, grid));
   }
-  BoxStream stream(1, 100, 0, hundred_one(), 2, 5);
+  BoxStream stream(1, 100, BoxFigure::coco, hundred_one(), 2, 5);
   stream.feed(View<double>(five.score).first(1), View<std::uint16_t>(five.rank).first(1), View<Bits>(five.hit).first(1),
               View<Bits>(five.ignored).first(1));
   THROWS(stream.feed(View<double>(five.score).first(1), View<std::uint16_t>(five.rank).first(1),

@@ -28,16 +28,17 @@ TEST(matching_by_hand) {
       d_score{.5, .9, .7};
   const std::vector<std::uint8_t> t_flags{0};
   const std::vector<double> ious{0.25, 0.5}, areas{0, 1e10};
-  const Objects objects{
-      t_image, t_label, {t_box.data(), 1, 4}, t_area, t_flags, d_image, d_label, {d_box.data(), 3, 4}, d_score, 2,
-      1,       ious,    {areas.data(), 1, 2}, 100,    false,   true,    1};
-  check_objects(objects, nullptr);
+  const Objects objects{t_image, t_label, {t_box.data(), 1, 4}, t_area,  t_flags,
+                        d_image, d_label, {d_box.data(), 3, 4}, d_score, {},
+                        2,       1};
+  const MatchRules rules{ious, {areas.data(), 1, 2}, 100, false, true, 1};
+  check_objects(objects, rules);
   std::vector<Row> order(3), partner(3), truth_order(1);
   std::vector<std::uint16_t> rank(3);
   std::vector<Bits> hit(3, 0), ignored(3, 0);
   std::vector<double> overlap(3);
   std::vector<std::int64_t> begin(1), end(1), truth_begin(2);
-  match_objects(objects, nullptr, nullptr,
+  match_objects(objects, rules, nullptr,
                 {order.data(), rank.data(), hit.data(), ignored.data(), partner.data(), overlap.data(), begin.data(),
                  end.data(), truth_begin.data(), truth_order.data()});
   CHECK((order == std::vector<Row>{1, 2, 0}));
@@ -55,24 +56,8 @@ TEST(matching_checks_its_columns) {
   const std::vector<double> box{0, 0, 1, 1}, area{1}, ious{0.5}, areas{0, 1}, broken{NAN, 0, 1, 1}, zero{0.0};
   const std::vector<std::uint8_t> flags{0};
   auto with = [&](const std::vector<Row>& image, const std::vector<double>& d_box, const std::vector<double>& levels) {
-    check_objects({one,
-                   one,
-                   {box.data(), 1, 4},
-                   area,
-                   flags,
-                   image,
-                   one,
-                   {d_box.data(), 1, 4},
-                   area,
-                   1,
-                   1,
-                   levels,
-                   {areas.data(), 1, 2},
-                   100,
-                   false,
-                   false,
-                   1},
-                  nullptr);
+    check_objects({one, one, {box.data(), 1, 4}, area, flags, image, one, {d_box.data(), 1, 4}, area, {}, 1, 1},
+                  {levels, {areas.data(), 1, 2}, 100, false, false, 1});
   };
   with(one, box, ious);
   THROWS(with(out_of_range, box, ious));

@@ -2,6 +2,7 @@
 """The compiled core of Steelyard: flat arrays in, flat arrays out."""
 
 from collections.abc import Sequence
+import enum
 import numpy
 from numpy.typing import NDArray
 
@@ -16,29 +17,68 @@ def arrow_stream(names: list[object], kinds: list[object], columns: list[object]
     A table as a capsule 'arrow_array_stream'. kinds: 'u' texts, 'g' numbers, 'l' counts; None and nan are null.
     """
 
-def box_curves(begin: NDArray[numpy.int64], end: NDArray[numpy.int64], image: NDArray[numpy.int32], score: NDArray[numpy.float64], rank: NDArray[numpy.uint16], hit: NDArray[numpy.uint32], ignored: NDArray[numpy.uint32], truth_begin: NDArray[numpy.int64], truth_image: NDArray[numpy.int32], counts: NDArray[numpy.uint8], thresholds: int, most: int, weights: NDArray[numpy.float64], grid: NDArray[numpy.float64], scores: bool = True, threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]:
+class BoxFigure(enum.Enum):
+    """What is read along a ranking of detections."""
+
+    coco = 0
+    """Mean precision on a grid of recalls, as COCO has it."""
+
+    grid = 1
+    """The same on any grid."""
+
+    area = 2
+    """Area under the envelope of precision."""
+
+    step = 3
+    """Area under the steps, one for each score."""
+
+    miss = 4
+    """Log-average miss rate."""
+
+    best_f1 = 5
     """
-    Precision (thresholds, grid, classes), recall (thresholds, classes) and scores (as precision, or of no threshold where they are not asked for) under one row of weights; nan for a class without truth.
+    The best F1, and in place of the recall the score that it is reached at.
     """
 
-def box_figures(begin: NDArray[numpy.int64], end: NDArray[numpy.int64], image: NDArray[numpy.int32], score: NDArray[numpy.float64], rank: NDArray[numpy.uint16], hit: NDArray[numpy.uint32], ignored: NDArray[numpy.uint32], truth_begin: NDArray[numpy.int64], truth_image: NDArray[numpy.int32], counts: NDArray[numpy.uint8], thresholds: int, most: int, weights: NDArray[numpy.float64], figure: int, grid: NDArray[numpy.float64], threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+    recall = 6
+    """The recall alone."""
+
+    curves = 7
+    """Precision and score at each recall of the grid."""
+
+class Ranked:
     """
-    A figure and the recall, mean over the classes with truth, for each row of weights and threshold.
+    Matched detections by class and falling score, and the truths by class.
     """
 
-def box_draws(begin: NDArray[numpy.int64], end: NDArray[numpy.int64], image: NDArray[numpy.int32], score: NDArray[numpy.float64], rank: NDArray[numpy.uint16], hit: NDArray[numpy.uint32], ignored: NDArray[numpy.uint32], truth_begin: NDArray[numpy.int64], truth_image: NDArray[numpy.int32], counts: NDArray[numpy.uint8], thresholds: int, most: int, weights: NDArray[numpy.uint8], rows: int, figure: int, grid: NDArray[numpy.float64], threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
-    """
-    The same to 1.2e-7 for rows of counts, which lie as (groups, units, 32 rows); of four figures.
-    """
+    def __init__(self, begin: NDArray[numpy.int64], end: NDArray[numpy.int64], image: NDArray[numpy.int32], score: NDArray[numpy.float64], rank: NDArray[numpy.uint16], hit: NDArray[numpy.uint32], ignored: NDArray[numpy.uint32], truth_begin: NDArray[numpy.int64], truth_image: NDArray[numpy.int32], counts: NDArray[numpy.uint8], thresholds: int, most: int) -> None:
+        """
+        `hit` and `ignored` have a bit for each threshold, `counts` is 1 where a truth counts; `most` detections of a class count in an image.
+        """
 
-def box_left_out(begin: NDArray[numpy.int64], end: NDArray[numpy.int64], image: NDArray[numpy.int32], score: NDArray[numpy.float64], rank: NDArray[numpy.uint16], hit: NDArray[numpy.uint32], ignored: NDArray[numpy.uint32], truth_begin: NDArray[numpy.int64], truth_image: NDArray[numpy.int32], counts: NDArray[numpy.uint8], thresholds: int, most: int, group: NDArray[numpy.int32], groups: int, figure: int, grid: NDArray[numpy.float64], threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
-    """
-    The same figures without each group of images, to the second order of a group's share of a class. `group` is by image; -1 is never left out.
-    """
+    def curves(self, weights: NDArray[numpy.float64], grid: NDArray[numpy.float64], scores: bool = True, threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]:
+        """
+        Precision (thresholds, grid, classes), recall (thresholds, classes) and scores (as precision, or of no threshold where they are not asked for) under one row of weights; nan for a class without truth.
+        """
 
-def boxes_match(t_image: NDArray[numpy.int32], t_label: NDArray[numpy.int32], t_box: NDArray[numpy.float64], t_area: NDArray[numpy.float64], t_flags: NDArray[numpy.uint8], d_image: NDArray[numpy.int32], d_label: NDArray[numpy.int32], d_box: NDArray[numpy.float64], d_score: NDArray[numpy.float64], images: int, labels: int, ious: NDArray[numpy.float64], areas: NDArray[numpy.float64], most: int, voc: bool, partners: bool, threads: int = 0) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.uint16], NDArray[numpy.uint32], NDArray[numpy.uint32], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64]]:
+    def figures(self, weights: NDArray[numpy.float64], figure: BoxFigure, grid: NDArray[numpy.float64], threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+        """
+        A figure and the recall, mean over the classes with truth, for each row of weights and threshold.
+        """
+
+    def draws(self, weights: NDArray[numpy.uint8], rows: int, figure: BoxFigure, grid: NDArray[numpy.float64], threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+        """
+        The same to 1.2e-7 for rows of counts, which lie as (groups, units, 32 rows); of four figures.
+        """
+
+    def left_out(self, group: NDArray[numpy.int32], groups: int, figure: BoxFigure, grid: NDArray[numpy.float64], threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+        """
+        The same figures without each group of images, to the second order of a group's share of a class. `group` is by image; -1 is never left out.
+        """
+
+def boxes_match(objects: object, rules: object) -> dict[str, NDArray[numpy.generic]]:
     """
-    Match detections to truth. Gives, with detections by class and falling score: begin and end of each class, the detections' rows, their rank in their image, bits of hits and of ignored by area; begin of each class among the truths, the truths' rows; and each detection's partner and overlap at the first threshold.
+    Match detections to truth. Gives, with detections by class and falling score: begin and end of each class, the detections' rows (order), their rank in their image, bits of hit and ignored by area; begin of each class among the truths, the truths' rows; and each detection's partner and overlap at the first threshold.
     """
 
 def coco_read(path: str, truth: bool, threads: int = 0, what: int = 0, ids: object | None = None, sizes: object | None = None) -> dict[str, object] | tuple[int, str, bool, str, int, str]:
@@ -147,7 +187,7 @@ def oks(d_points: NDArray[numpy.float64], t_points: NDArray[numpy.float64], t_bo
     Object keypoint similarity, detections by truths; points are x, y, v in turn.
     """
 
-def keypoints_match(objects: Objects, t_points: NDArray[numpy.float64], d_points: NDArray[numpy.float64], d_area: NDArray[numpy.float64], sigmas: NDArray[numpy.float64]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.uint16], NDArray[numpy.uint32], NDArray[numpy.uint32], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64]]:
+def keypoints_match(objects: object, rules: object, sigmas: NDArray[numpy.float64]) -> dict[str, NDArray[numpy.generic]]:
     """As boxes_match, by object keypoint similarity."""
 
 def fingerprint(bytes: NDArray[numpy.uint8]) -> bytes:
@@ -318,12 +358,7 @@ def element_sizes(spacing: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
     Lengths or areas of a surface's elements, by the code of their neighbourhood.
     """
 
-class Objects:
-    """What matching looks at, whatever the objects are."""
-
-    def __init__(self, t_image: NDArray[numpy.int32], t_label: NDArray[numpy.int32], t_box: NDArray[numpy.float64], t_area: NDArray[numpy.float64], t_flags: NDArray[numpy.uint8], d_image: NDArray[numpy.int32], d_label: NDArray[numpy.int32], d_box: NDArray[numpy.float64], d_score: NDArray[numpy.float64], images: int, labels: int, ious: NDArray[numpy.float64], areas: NDArray[numpy.float64], most: int, voc: bool, partners: bool, threads: int = 0) -> None: ...
-
-def masks_match(objects: Objects, t_masks: list[object], d_masks: list[object], d_area: NDArray[numpy.float64], boundary: float = 0.0) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.uint16], NDArray[numpy.uint32], NDArray[numpy.uint32], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64]]:
+def masks_match(objects: object, rules: object, boundary: float = 0.0) -> dict[str, NDArray[numpy.generic]]:
     """
     As boxes_match, by the IoU of packed masks; with `boundary`, a share of the diagonal, also of their boundaries.
     """
@@ -393,13 +428,13 @@ def rectangles_probiou(detections: NDArray[numpy.float64], truths: NDArray[numpy
     The similarity of Gaussians that stand for rectangles (probIoU), detections by truths.
     """
 
-def probiou_match(objects: Objects, t_rectangles: NDArray[numpy.float64], d_rectangles: NDArray[numpy.float64], d_area: NDArray[numpy.float64]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.uint16], NDArray[numpy.uint32], NDArray[numpy.uint32], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64]]:
+def probiou_match(objects: object, rules: object) -> dict[str, NDArray[numpy.generic]]:
     """As boxes_match, by probIoU of rectangles."""
 
 def quad_shapes(quads: NDArray[numpy.float64]) -> NDArray[numpy.uint8]:
     """Shapes of quadrilaterals: 0 convex, 1 dented, 2 crossed, 3 flat."""
 
-def quads_match(objects: Objects, t_quads: NDArray[numpy.float64], d_quads: NDArray[numpy.float64], d_area: NDArray[numpy.float64]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.uint16], NDArray[numpy.uint32], NDArray[numpy.uint32], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64]]:
+def quads_match(objects: object, rules: object) -> dict[str, NDArray[numpy.generic]]:
     """
     As boxes_match, by the IoU of quadrilaterals; the boxes must enclose them.
     """
@@ -532,8 +567,8 @@ class BoxStream:
     A class of detections that comes in parts by falling score; units weigh 1.
     """
 
-    def __init__(self, thresholds: int, most: int, figure: int, grid: NDArray[numpy.float64], positives: float, images: float) -> None:
-        """`figure` as for box_figures, or 7: as box_curves."""
+    def __init__(self, thresholds: int, most: int, figure: BoxFigure, grid: NDArray[numpy.float64], positives: float, images: float) -> None:
+        """As Ranked.figures, or Ranked.curves."""
 
     def feed(self, score: NDArray[numpy.float64], rank: NDArray[numpy.uint16], hit: NDArray[numpy.uint32], ignored: NDArray[numpy.uint32]) -> None:
         """The next part; equal scores in one."""

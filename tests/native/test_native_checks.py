@@ -11,6 +11,7 @@ import pytest
 import steelyard as sy
 from steelyard import _native
 from steelyard.io.container import container_bytes, parse_container
+from steelyard.tasks.boxes.objects import MatchRules, Objects
 
 NAN, INF = float("nan"), float("inf")
 
@@ -28,29 +29,34 @@ def flags(*values: int) -> np.ndarray:
 
 
 # Two classes in three images, four detections, three truths: begin, end, image, score, rank, hit, ignored, truth_begin,
-# truth_image, counts.
-RANKED: tuple[np.ndarray, ...] = (
+# truth_image, counts, thresholds and the most detections of an image.
+RANKED: tuple[Any, ...] = (
     ints(0, 2), ints(2, 4), ints(0, 1, 1, 2, kind=np.int32), reals(0.9, 0.5, 0.8, 0.8), ints(0, 0, 0, 0, kind=np.uint16),
     ints(1, 0, 1, 1, kind=np.uint32), ints(0, 0, 0, 0, kind=np.uint32), ints(0, 1, 3), ints(0, 1, 2, kind=np.int32),
-    flags(1, 1, 1),
+    flags(1, 1, 1), 1, 100,
 )  # fmt: skip
+COCO, AREA, MISS = _native.BoxFigure.coco, _native.BoxFigure.area, _native.BoxFigure.miss
 GRID = np.linspace(0, 1, 101)
 
 
-def figures(weights: Any = None, ranked: Any = RANKED, kind: int = 0, grid: Any = GRID) -> Any:
-    return _native.box_figures(*ranked, 1, 100, np.ones((2, 3)) if weights is None else weights, kind, grid, 1)
+def figures(weights: Any = None, ranked: Any = RANKED, figure: Any = COCO, grid: Any = GRID) -> Any:
+    return _native.Ranked(*ranked).figures(np.ones((2, 3)) if weights is None else weights, figure, grid, 1)
 
 
-def with_score(*scores: float) -> tuple[np.ndarray, ...]:
+def class_curves(*weights: float) -> Any:
+    return _native.Ranked(*RANKED).curves(reals(*weights), GRID)
+
+
+def with_score(*scores: float) -> tuple[Any, ...]:
     return (*RANKED[:3], reals(*scores), *RANKED[4:])
 
 
 def drawn(rows: int) -> Any:
-    return _native.box_draws(*RANKED, 1, 100, np.zeros((0, 3, 32), np.uint8), rows, 0, GRID, 1)
+    return _native.Ranked(*RANKED).draws(np.zeros((0, 3, 32), np.uint8), rows, COCO, GRID, 1)
 
 
-def left_out(group: list[int], groups: int, kind: int = 0) -> Any:
-    return _native.box_left_out(*RANKED, 1, 100, ints(*group, kind=np.int32), groups, kind, GRID, 1)
+def left_out(group: list[int], groups: int, figure: Any = COCO) -> Any:
+    return _native.Ranked(*RANKED).left_out(ints(*group, kind=np.int32), groups, figure, GRID, 1)
 
 
 def side(values: np.ndarray, *names: str) -> tuple[Any, ...]:
@@ -70,10 +76,8 @@ def scored(entry: str, *settings: Any, relevance: Any = (1.0, 0.0), rank: Any = 
 
 def matched(images: int = 2, labels: int = 1, area: float = 9.0, ranges: Any = (0.0, 1e10)) -> Any:
     one = (ints(0, kind=np.int32), ints(0, kind=np.int32), np.ones((1, 4)))
-    return _native.boxes_match(
-        *one, reals(area), flags(0), *one, reals(0.5), images, labels, reals(0.5), reals(*ranges).reshape(1, 2), 5,
-        False, False, 1,
-    )  # fmt: skip
+    objects = Objects(images, labels, *one, reals(area), flags(0), *one, reals(0.5))
+    return _native.boxes_match(objects, MatchRules(reals(0.5), reals(*ranges).reshape(1, 2), 5, threads=1))
 
 
 def ranked(weights: Any = (1.0, 1.0), value: Any = (), limit: float = 0.5) -> Any:
@@ -113,7 +117,7 @@ def sizes(ids: Any, of: Any) -> Any:
 
 
 ELLIPSE = reals(1, 1, 0, 2, 1).reshape(1, 5)
-STREAM = (1, 100, 4, reals(0.1, 1.0), 2.0, 2.0)
+STREAM = (1, 100, MISS, reals(0.1, 1.0), 2.0, 2.0)
 
 
 def edits(name: str, ends: np.ndarray) -> Any:
@@ -155,21 +159,21 @@ REFUSED: list[tuple[str, Callable[[], Any], str]] = [
     ("focal_of_planes, too many classes", lambda: focal(classes=2**31, class_step=0), "too many classes"),
     ("focal_of_rows, labels too few", lambda: focal(rows=True, labels=ints(0, 0)), "each label has a logit"),
     ("focal_of_rows, no classes", lambda: focal(rows=True, classes=0), "each label has a logit"),
-    ("box_figures, negative weight", lambda: figures(-np.ones((2, 3))), "a weight is negative or not finite"),
-    ("box_figures, nan weight", lambda: figures(np.full((2, 3), NAN)), "a weight is negative or not finite"),
-    ("box_figures, infinite weight", lambda: figures(np.full((2, 3), INF)), "a weight is negative or not finite"),
-    ("box_figures, nan score", lambda: figures(ranked=with_score(0.9, NAN, 0.8, 0.8)), "must fall"),
-    ("box_figures, first score nan", lambda: figures(ranked=with_score(NAN, 0.5, 0.8, 0.8)), "must fall"),
-    ("box_figures, rising score", lambda: figures(ranked=with_score(0.5, 0.9, 0.8, 0.8)), "must fall"),
-    ("box_figures, nan in the grid", lambda: figures(kind=4, grid=reals(0.1, NAN, 1)), "the grid must be finite"),
-    ("box_curves, negative weight", lambda: _native.box_curves(*RANKED, 1, 100, reals(1, -1, 1), GRID), "negative"),
-    ("box_curves, nan weight", lambda: _native.box_curves(*RANKED, 1, 100, reals(1, NAN, 1), GRID), "negative"),
-    ("box_draws, 2^64 rows", lambda: drawn(2**64 - 1), "the groups do not hold so many rows"),
-    ("box_left_out, too many groups", lambda: left_out([0, 1, 2], 4), "more groups than images"),
-    ("box_left_out, a group too high", lambda: left_out([0, 3, 1], 3), "a group is out of range"),
-    ("box_left_out, a group too low", lambda: left_out([0, -2, 1], 3), "a group is out of range"),
-    ("box_left_out, few images", lambda: left_out([0, 1], 2), "an image is out of range"),
-    ("box_left_out, an area", lambda: left_out([0, 1, 2], 3, kind=2), "this figure cannot be counted"),
+    ("Ranked.figures, negative weight", lambda: figures(-np.ones((2, 3))), "a weight is negative or not finite"),
+    ("Ranked.figures, nan weight", lambda: figures(np.full((2, 3), NAN)), "a weight is negative or not finite"),
+    ("Ranked.figures, infinite weight", lambda: figures(np.full((2, 3), INF)), "a weight is negative or not finite"),
+    ("Ranked.figures, nan score", lambda: figures(ranked=with_score(0.9, NAN, 0.8, 0.8)), "must fall"),
+    ("Ranked.figures, first score nan", lambda: figures(ranked=with_score(NAN, 0.5, 0.8, 0.8)), "must fall"),
+    ("Ranked.figures, rising score", lambda: figures(ranked=with_score(0.5, 0.9, 0.8, 0.8)), "must fall"),
+    ("Ranked.figures, nan in the grid", lambda: figures(figure=MISS, grid=reals(0.1, NAN, 1)), "the grid must be finite"),
+    ("Ranked.curves, negative weight", lambda: class_curves(1, -1, 1), "negative"),
+    ("Ranked.curves, nan weight", lambda: class_curves(1, NAN, 1), "negative"),
+    ("Ranked.draws, 2^64 rows", lambda: drawn(2**64 - 1), "the groups do not hold so many rows"),
+    ("Ranked.left_out, too many groups", lambda: left_out([0, 1, 2], 4), "more groups than images"),
+    ("Ranked.left_out, a group too high", lambda: left_out([0, 3, 1], 3), "a group is out of range"),
+    ("Ranked.left_out, a group too low", lambda: left_out([0, -2, 1], 3), "a group is out of range"),
+    ("Ranked.left_out, few images", lambda: left_out([0, 1], 2), "an image is out of range"),
+    ("Ranked.left_out, an area", lambda: left_out([0, 1, 2], 3, AREA), "this figure cannot be counted"),
     ("boxes_match, too many images", lambda: matched(images=2**31 - 1), "too many images or classes"),
     ("boxes_match, too many classes", lambda: matched(labels=2**31 - 1), "too many images or classes"),
     ("boxes_match, nan area", lambda: matched(area=NAN), "an area is not finite"),
@@ -202,7 +206,7 @@ REFUSED: list[tuple[str, Callable[[], Any], str]] = [
     ("coco_parse, ids that are none", lambda: sizes(reals(1), ints(9, 9).reshape(1, 2)), "the ids of images"),
     ("coco_parse, an id of bytes", lambda: sizes([b"x"], ints(9, 9).reshape(1, 2)), "the ids of images must be texts"),
     ("coco_read, a path with a zero", lambda: _native.coco_read(__file__ + "\0.json", True), "cannot be opened"),
-    ("BoxStream, nan in the grid", lambda: _native.BoxStream(1, 9, 4, reals(0.1, NAN, 1.0), 2.0, 2.0), "must be finite"),
+    ("BoxStream, nan in the grid", lambda: _native.BoxStream(1, 9, MISS, reals(0.1, NAN, 1.0), 2.0, 2.0), "must be finite"),
     ("LabelStream, nan limit", lambda: _native.LabelStream(4, NAN, 2.0, 2.0), "the limit is not a number"),
     ("poisson_weights, more than a terabyte",
      lambda: _native.poisson_weights(np.zeros(64, np.uint64), 0, 0, 2**32), "larger than a terabyte"),

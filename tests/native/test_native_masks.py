@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_native_refusals import MASK, NAN, OBJECTS, PACKED, f64, i64, u8
+from test_native_refusals import MASK, NAN, OBJECTS, PACKED, RULES, f64, i64, u8
 
 from steelyard import _native
+from steelyard.tasks.boxes.objects import MatchRules, Objects
 
 
 # Masks.
@@ -117,6 +118,11 @@ def changed(place: int, value: int) -> bytes:
     return words.tobytes()
 
 
+def match_masks(truths: list[Any], detections: list[Any], area: Any, boundary: float) -> Any:
+    objects = Objects(**OBJECTS, shape=truths, d_shape=detections, d_area=area)
+    return _native.masks_match(objects, MatchRules(**RULES), boundary)
+
+
 INSIDE = "the extent of a packed mask is not inside it"
 
 
@@ -129,16 +135,14 @@ INSIDE = "the extent of a packed mask is not inside it"
     ],
 )  # fmt: skip
 def test_packed_masks_that_are_broken(packed: Any, message: str) -> None:
-    objects = _native.Objects(**OBJECTS)
     with pytest.raises(ValueError, match=message):
-        _native.masks_match(objects, [packed], [PACKED], f64(4), 0.5)
+        match_masks([packed], [PACKED], f64(4), 0.5)
 
 
 def test_masks_and_objects_are_as_many() -> None:
-    objects = _native.Objects(**OBJECTS)
     for masks in (([], [PACKED], f64(4)), ([PACKED], [], f64(4)), ([PACKED], [PACKED], f64())):
         with pytest.raises(ValueError, match="one mask for each object"):
-            _native.masks_match(objects, *masks, 0.0)
+            match_masks(*masks, 0.0)
     for ratio in (-0.1, 1.1):
         with pytest.raises(ValueError, match="from 0 to 1"):
-            _native.masks_match(objects, [PACKED], [PACKED], f64(4), ratio)
+            match_masks([PACKED], [PACKED], f64(4), ratio)

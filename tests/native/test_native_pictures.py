@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_native_refusals import GOOD, OBJECTS, f64, i64, ones
+from test_native_refusals import GOOD, OBJECTS, RULES, f64, i64, ones
 
 from steelyard import _native
+from steelyard.tasks.boxes.objects import MatchRules, Objects
 
 
 def picture(
@@ -109,12 +110,12 @@ def test_a_large_matrix_of_ellipses() -> None:
 
 
 # Objects whose own columns do not fit their shapes.
-@pytest.mark.parametrize("wrong", [{"t_box": ones(2, 4)}, {"t_box": ones(1, 5)}, {"t_area": f64(1, 1)}])
+@pytest.mark.parametrize("wrong", [{"box": ones(2, 4)}, {"box": ones(1, 5)}, {"area": f64(1, 1)}])
 def test_truths_of_keypoints(wrong: dict[str, Any]) -> None:
     good = GOOD["oks"]
-    objects = _native.Objects(**{**OBJECTS, **wrong})
+    shapes = {"shape": good["t_points"], "d_shape": good["d_points"], "d_area": f64(1)}
     with pytest.raises(ValueError, match="columns of the truth differ in length"):
-        _native.keypoints_match(objects, good["t_points"], good["d_points"], f64(1), good["sigmas"])
+        _native.keypoints_match(Objects(**OBJECTS | shapes | wrong), MatchRules(**RULES), good["sigmas"])
 
 
 SQUARE = f64(0, 0, 1, 0, 1, 1, 0, 1).reshape(1, 8)
@@ -123,11 +124,11 @@ SQUARE = f64(0, 0, 1, 0, 1, 1, 0, 1).reshape(1, 8)
 @pytest.mark.parametrize(
     ("wrong", "side"),
     [
-        ({"t_box": ones(2, 4)}, "truth"), ({"t_box": ones(1, 5)}, "truth"), ({"d_box": ones(2, 4)}, "detections"),
+        ({"box": ones(2, 4)}, "truth"), ({"box": ones(1, 5)}, "truth"), ({"d_box": ones(2, 4)}, "detections"),
         ({"d_box": ones(1, 5)}, "detections"),
     ],
 )  # fmt: skip
 def test_boxes_of_quadrilaterals(wrong: dict[str, Any], side: str) -> None:
-    objects = _native.Objects(**{**OBJECTS, **wrong})
+    shapes = {"shape": SQUARE, "d_shape": SQUARE, "d_area": f64(1)}
     with pytest.raises(ValueError, match=f"columns of the {side} differ in length"):
-        _native.quads_match(objects, SQUARE, SQUARE, f64(1))
+        _native.quads_match(Objects(**OBJECTS | shapes | wrong), MatchRules(**RULES))

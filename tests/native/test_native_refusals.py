@@ -11,6 +11,7 @@ import pytest
 from steelyard import _native
 from steelyard.language import tables
 from steelyard.language.tokens import pack
+from steelyard.tasks.boxes.objects import MatchRules, Objects
 
 NAN, INF = float("nan"), float("inf")
 
@@ -32,14 +33,15 @@ PACKED = _native.mask_pack(MASK)
 SOLID = f64(1, 1, 1, 2, 2, 2, 0).reshape(1, 7)
 ELLIPSE = f64(1, 1, 0, 2, 1).reshape(1, 5)
 OBJECTS = {
-    "t_image": i32(0), "t_label": i32(0), "t_box": ones(1, 4), "t_area": f64(1), "t_flags": u8(0), "d_image": i32(0),
-    "d_label": i32(0), "d_box": ones(1, 4), "d_score": f64(0.5), "images": 1, "labels": 1, "ious": f64(0.5),
-    "areas": f64(0, 1e10).reshape(1, 2), "most": 5, "voc": False, "partners": False, "threads": 1,
+    "image": i32(0), "label": i32(0), "box": ones(1, 4), "area": f64(1), "flags": u8(0), "d_image": i32(0),
+    "d_label": i32(0), "d_box": ones(1, 4), "d_score": f64(0.5), "units": 1, "classes": 1,
 }  # fmt: skip
+RULES = {"ious": f64(0.5), "areas": f64(0, 1e10).reshape(1, 2), "most": 5, "threads": 1}
 RANKED = {
     "begin": i64(0, 2), "end": i64(2, 3), "image": i32(0, 1, 1), "score": f64(0.9, 0.5, 0.8), "rank": np.zeros(3, np.uint16),
     "hit": np.ones(3, np.uint32), "ignored": np.zeros(3, np.uint32), "truth_begin": i64(0, 1, 2), "truth_image": i32(0, 1),
-    "counts": u8(1, 1), "thresholds": 1, "most": 100, "weights": ones(1, 2), "figure": 0, "grid": np.linspace(0, 1, 11),
+    "counts": u8(1, 1), "thresholds": 1, "most": 100, "weights": ones(1, 2), "figure": _native.BoxFigure.coco,
+    "grid": np.linspace(0, 1, 11),
 }  # fmt: skip
 TRACKED = {
     "truth_frame": i64(0, 1, 0), "truth_track": i32(0, 0, 0), "truth_ends": i64(2, 3), "truth_scored": u8(1, 1, 1),
@@ -54,6 +56,17 @@ CENTRES = {
     "weights": ones(1, 2), "truths": f64(1, 1), "score": f64(0.9, 0.5), "unit": i32(0, 1), "bits": u8(1, 1),
     "errors": np.zeros((2, 5)), "distances": 1, "error_at": 0,
 }  # fmt: skip
+
+
+def call(name: str, **arguments: Any) -> Any:
+    """An entry of the native core; what matches takes objects and rules, and a ranking is made before it is read."""
+    if name == "boxes_match":
+        rules = {key: arguments.pop(key) for key in RULES}
+        return _native.boxes_match(Objects(**arguments), MatchRules(**rules))
+    if name == "Ranked":
+        read = {key: arguments.pop(key) for key in ("weights", "figure", "grid")}
+        return _native.Ranked(**arguments).figures(**read)
+    return getattr(_native, name)(**arguments)
 
 
 def without(of: dict[str, Any], *names: str) -> dict[str, Any]:
@@ -113,7 +126,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "boxes_iou": {"detections": ones(1, 4), "truths": ones(1, 4), "crowd": u8(0)},
     "mask_boxes": {"boxes": ones(1, 4), "height": 3, "width": 3},
     "mask_decode": {"masks": [MASK, MASK]},
-    "boxes_match": OBJECTS,
+    "boxes_match": OBJECTS | RULES,
     "match_cells": {
         "d_begin": i64(0, 1), "t_begin": i64(0, 1), "ious": f64(0.7), "t_ignored": np.zeros((1, 1), np.uint8),
         "crowd": u8(0), "takes": u8(1), "thresholds": f64(0.5),
@@ -130,7 +143,7 @@ GOOD: dict[str, dict[str, Any]] = {
     },
     "poisson_totals": {"keys": np.zeros(2, np.uint64), "columns": ones(2, 1), "seed": 0, "first": 0, "count": 1},
     "unit_keys": {"text": b"ab", "ends": i64(1, 2)},
-    "box_figures": RANKED,
+    "Ranked": RANKED,
     "ranked": {
         "weights": ones(1, 2), "owner": i64(0, 1), "positive": u8(1, 0), "last": u8(1, 1), "value": f64(), "figure": 0,
     },
@@ -309,11 +322,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("mask_decode", {"masks": [{"size": [2, 2]}]}, "a mask lacks 'counts'"),
     ("mask_decode", {"masks": [{"counts": [0, 4]}]}, "a mask lacks 'size'"),
     ("mask_decode", {"masks": [{"size": [2], "counts": [0, 4]}]}, "a mask's size has 1"),
-    ("boxes_match", {"t_label": i32()}, "columns of the truth differ"),
-    ("boxes_match", {"t_box": ones(2, 4)}, "columns of the truth differ"),
-    ("boxes_match", {"t_area": f64()}, "columns of the truth differ"),
-    ("boxes_match", {"t_flags": u8()}, "columns of the truth differ"),
-    ("boxes_match", {"t_box": ones(1, 5)}, "columns of the truth differ"),
+    ("boxes_match", {"label": i32()}, "columns of the truth differ"),
+    ("boxes_match", {"box": ones(2, 4)}, "columns of the truth differ"),
+    ("boxes_match", {"area": f64()}, "columns of the truth differ"),
+    ("boxes_match", {"flags": u8()}, "columns of the truth differ"),
+    ("boxes_match", {"box": ones(1, 5)}, "columns of the truth differ"),
     ("boxes_match", {"d_label": i32()}, "columns of the detections differ"),
     ("boxes_match", {"d_box": ones(2, 4)}, "columns of the detections differ"),
     ("boxes_match", {"d_score": f64()}, "columns of the detections differ"),
@@ -349,28 +362,28 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("poisson_totals", {"copies": i64(1, 1 << 62)}, "copies are out of range"),
     ("unit_keys", {"ends": i64(2, 1)}, "must rise and stay inside"),
     ("unit_keys", {"ends": i64(1, 3)}, "must rise and stay inside"),
-    ("box_figures", {"end": i64(2)}, "one range for each class"),
-    ("box_figures", {"truth_begin": i64(0, 1)}, "one range for each class"),
-    ("box_figures", {"score": f64(0.9)}, "columns of the detections differ"),
-    ("box_figures", {"rank": np.zeros(1, np.uint16)}, "columns of the detections differ"),
-    ("box_figures", {"hit": np.zeros(1, np.uint32)}, "columns of the detections differ"),
-    ("box_figures", {"ignored": np.zeros(1, np.uint32)}, "columns of the detections differ"),
-    ("box_figures", {"counts": u8(1)}, "columns of the truth differ"),
-    ("box_figures", {"thresholds": 0}, "from 1 to 32 IoU thresholds"),
-    ("box_figures", {"thresholds": 33}, "from 1 to 32 IoU thresholds"),
-    ("box_figures", {"begin": i64(-1, 2)}, "out of bounds"),
-    ("box_figures", {"end": i64(2, 1)}, "out of bounds"),
-    ("box_figures", {"end": i64(2, 4)}, "out of bounds"),
-    ("box_figures", {"image": i32(0, 1, 2)}, "an image is out of range"),
-    ("box_figures", {"image": i32(-1, 1, 1)}, "an image is out of range"),
-    ("box_figures", {"truth_begin": i64(0, 2, 1)}, "out of bounds"),
-    ("box_figures", {"truth_begin": i64(-1, 1, 2)}, "out of bounds"),
-    ("box_figures", {"truth_begin": i64(0, 1, 3)}, "out of bounds"),
-    ("box_figures", {"truth_image": i32(0, 2)}, "an image is out of range"),
-    ("box_figures", {"truth_image": i32(-1, 1)}, "an image is out of range"),
-    ("box_figures", {"grid": f64(0)}, "the grid must rise"),
-    ("box_figures", {"grid": f64(0, 0.2, 1)}, "even, from 0 to 1"),
-    ("box_figures", {"figure": 99}, "an unknown figure"),
+    ("Ranked", {"end": i64(2)}, "one range for each class"),
+    ("Ranked", {"truth_begin": i64(0, 1)}, "one range for each class"),
+    ("Ranked", {"score": f64(0.9)}, "columns of the detections differ"),
+    ("Ranked", {"rank": np.zeros(1, np.uint16)}, "columns of the detections differ"),
+    ("Ranked", {"hit": np.zeros(1, np.uint32)}, "columns of the detections differ"),
+    ("Ranked", {"ignored": np.zeros(1, np.uint32)}, "columns of the detections differ"),
+    ("Ranked", {"counts": u8(1)}, "columns of the truth differ"),
+    ("Ranked", {"thresholds": 0}, "from 1 to 32 IoU thresholds"),
+    ("Ranked", {"thresholds": 33}, "from 1 to 32 IoU thresholds"),
+    ("Ranked", {"begin": i64(-1, 2)}, "out of bounds"),
+    ("Ranked", {"end": i64(2, 1)}, "out of bounds"),
+    ("Ranked", {"end": i64(2, 4)}, "out of bounds"),
+    ("Ranked", {"image": i32(0, 1, 2)}, "an image is out of range"),
+    ("Ranked", {"image": i32(-1, 1, 1)}, "an image is out of range"),
+    ("Ranked", {"truth_begin": i64(0, 2, 1)}, "out of bounds"),
+    ("Ranked", {"truth_begin": i64(-1, 1, 2)}, "out of bounds"),
+    ("Ranked", {"truth_begin": i64(0, 1, 3)}, "out of bounds"),
+    ("Ranked", {"truth_image": i32(0, 2)}, "an image is out of range"),
+    ("Ranked", {"truth_image": i32(-1, 1)}, "an image is out of range"),
+    ("Ranked", {"grid": f64(0)}, "the grid must rise"),
+    ("Ranked", {"grid": f64(0, 0.2, 1)}, "even, from 0 to 1"),
+    ("Ranked", {"figure": _native.BoxFigure.curves}, "curves are no figure"),
     ("ranked", {"value": f64(1)}, "a value, or none has one"),
     ("ranked_each", {"starts": i64(0, 3)}, "stay inside the events"),
     ("ranked_each", {"starts": i64(1, 0)}, "stay inside the events"),
@@ -389,7 +402,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize("name", GOOD)
 def test_taken(name: str) -> None:
-    assert getattr(_native, name)(**GOOD[name]) is not None
+    assert call(name, **GOOD[name]) is not None
 
 
 @pytest.mark.parametrize(
@@ -397,7 +410,7 @@ def test_taken(name: str) -> None:
 )
 def test_refused(name: str, changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        getattr(_native, name)(**{**GOOD[name], **changed})
+        call(name, **{**GOOD[name], **changed})
 
 
 STARTS = "begin at 0, grow and stay inside"
@@ -417,10 +430,10 @@ TOGETHER: list[tuple[str, dict[str, Any], str]] = [
     ("oks", {"sigmas": f64()}, "from 1 to 65536 sigmas"),
     ("oks", {"sigmas": np.ones(65537)}, "from 1 to 65536 sigmas"),
     ("oks", {"d_points": ones(1, 4)}, "a detection needs x, y and v"),
-    ("boxes_match", {"t_label": i32(-1)}, "out of range|label"),
+    ("boxes_match", {"label": i32(-1)}, "out of range|label"),
     ("boxes_match", {"d_image": i32(-1)}, "out of range|image"),
-    ("boxes_match", {"t_box": f64(0, 0, 1, -1).reshape(1, 4)}, "a negative width or height"),
-    ("boxes_match", {"t_box": f64(0, 0, -1, 1).reshape(1, 4)}, "a negative width or height"),
+    ("boxes_match", {"box": f64(0, 0, 1, -1).reshape(1, 4)}, "a negative width or height"),
+    ("boxes_match", {"box": f64(0, 0, -1, 1).reshape(1, 4)}, "a negative width or height"),
     ("boxes_match", {"ious": f64(1.5)}, "above 0 and at most 1"),
     ("boxes_match", {"ious": f64(0)}, "above 0 and at most 1"),
 ]  # fmt: skip
@@ -431,7 +444,7 @@ TOGETHER: list[tuple[str, dict[str, Any], str]] = [
 )
 def test_arguments_that_are_checked_together(name: str, changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        getattr(_native, name)(**{**GOOD[name], **changed})
+        call(name, **{**GOOD[name], **changed})
 
 
 @pytest.mark.parametrize("head", ["x", "-1", "1000000", "9"])

@@ -61,7 +61,7 @@ def test_labels_of_one_kind(positive: Sequence[int], undefined: set[int]) -> Non
 BOX_SCORE = np.array([0.95, 0.9, 0.8, 0.7, 0.6, 0.5])
 RANK = np.array([5, 0, 0, 1, 2, 3], np.uint16)
 HIT, IGNORED = (np.array(bits, np.uint32) for bits in ([1, 1, 0, 1, 1, 0], [0, 0, 0, 0, 0, 1]))
-COCO, GRID, AREA, STEP, MISS, BEST, RECALL, CURVES = range(8)
+COCO, GRID, AREA, STEP, MISS, BEST, RECALL, CURVES = _native.BoxFigure
 TEN = np.linspace(0, 1, 11)
 # Precision is 1, 2/3 and 3/4 at recalls of 1/4, 2/4 and 3/4; from the right no lower than 3/4.
 BOXES = {
@@ -75,7 +75,7 @@ BOXES = {
 }
 
 
-def boxes(figure: int, cuts: Sequence[int], objects: int = 4) -> Any:
+def boxes(figure: Any, cuts: Sequence[int], objects: int = 4) -> Any:
     grid = np.array([0.5, 1.0]) if figure == MISS else TEN
     stream = _native.BoxStream(1, 5, figure, grid, objects, 2)
     for part in parts(cuts, BOX_SCORE, RANK, HIT, IGNORED):
@@ -85,7 +85,7 @@ def boxes(figure: int, cuts: Sequence[int], objects: int = 4) -> Any:
 
 @pytest.mark.parametrize("cuts", CUTS)
 @pytest.mark.parametrize("figure", BOXES)
-def test_boxes(figure: int, cuts: Sequence[int]) -> None:
+def test_boxes(figure: Any, cuts: Sequence[int]) -> None:
     value, recall = boxes(figure, cuts)
     assert (value[0], recall[0]) == pytest.approx(BOXES[figure], rel=1e-14)
 
@@ -109,8 +109,8 @@ def test_counts_that_are_none(count: float) -> None:
     for make in (
         lambda: _native.LabelStream(0, 0.5, count, 1),
         lambda: _native.LabelStream(0, 0.5, 1, count),
-        lambda: _native.BoxStream(1, 5, 0, TEN, count, 1),
-        lambda: _native.BoxStream(1, 5, 0, TEN, 1, count),
+        lambda: _native.BoxStream(1, 5, COCO, TEN, count, 1),
+        lambda: _native.BoxStream(1, 5, COCO, TEN, 1, count),
     ):
         with pytest.raises(ValueError, match="a count must be a whole number"):
             make()
@@ -129,7 +129,7 @@ def test_parts_that_do_not_fit() -> None:
             stream.feed(np.array(score), POSITIVE[:2])
     with pytest.raises(ValueError, match="the limit is not a number"):
         _native.LabelStream(0, NAN, 3, 3)
-    box = _native.BoxStream(1, 5, 0, TEN, 1, 1)
+    box = _native.BoxStream(1, 5, COCO, TEN, 1, 1)
     for short in range(1, 4):
         columns = [
             column[:1] if place == short else column for place, column in enumerate((BOX_SCORE, RANK, HIT, IGNORED))
@@ -138,4 +138,4 @@ def test_parts_that_do_not_fit() -> None:
             box.feed(*columns)
     for thresholds in (0, 33):
         with pytest.raises(ValueError, match="from 1 to 32 IoU thresholds"):
-            _native.BoxStream(thresholds, 5, 0, TEN, 1, 1)
+            _native.BoxStream(thresholds, 5, COCO, TEN, 1, 1)

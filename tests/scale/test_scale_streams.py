@@ -14,11 +14,12 @@ from support.scale_help import files, write_shards
 
 import steelyard as sy
 from steelyard import _native
+from steelyard._native import BoxFigure
 from steelyard.core.ranking import tied_by_unit
 from steelyard.io.container import Reader, write_container
 from steelyard.scale import evaluate_shards, run, walks
 from steelyard.scale.merge import SortedEvents, merged
-from steelyard.tasks.boxes.ranking import CODES
+from steelyard.tasks.boxes.ranking import FIGURES
 
 
 def parts_of(score: Any, rng: np.random.Generator) -> list[slice]:
@@ -29,7 +30,7 @@ def parts_of(score: Any, rng: np.random.Generator) -> list[slice]:
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.integers(0, 2**32), st.integers(0, 60), st.integers(1, 12), st.sampled_from([*CODES, "curves"]))
+@given(st.integers(0, 2**32), st.integers(0, 60), st.integers(1, 12), st.sampled_from([*FIGURES, "curves"]))
 def test_detections_in_parts(seed: int, count: int, thresholds: int, kind: str) -> None:
     """Against the walk over all of a class under weights of 1, which the parity tests compare with other tools."""
     rng = np.random.default_rng(seed)
@@ -46,14 +47,14 @@ def test_detections_in_parts(seed: int, count: int, thresholds: int, kind: str) 
         np.zeros(1, np.int64), np.array([count]), rng.integers(0, images, count).astype(np.int32), score, rank, hit,
         ignored, np.array([0, objects]), np.zeros(objects, np.int32), np.ones(objects, np.uint8), thresholds, most,
     )  # fmt: skip
-    stream = _native.BoxStream(thresholds, most, CODES.get(kind, 7), grid, objects, images)
+    stream = _native.BoxStream(thresholds, most, FIGURES.get(kind, BoxFigure.curves), grid, objects, images)
     for part in parts_of(score, rng):
         stream.feed(score[part], rank[part], hit[part], ignored[part])
     result = stream.result()
     if kind == "curves":
-        expected = [array[..., 0] for array in _native.box_curves(*whole, np.ones(images), grid)]
+        expected = [array[..., 0] for array in _native.Ranked(*whole).curves(np.ones(images), grid)]
     else:
-        expected = [array[0] for array in _native.box_figures(*whole, np.ones((1, images)), CODES[kind], grid)]
+        expected = [array[0] for array in _native.Ranked(*whole).figures(np.ones((1, images)), FIGURES[kind], grid)]
     for mine, theirs in zip(result, expected, strict=True):
         np.testing.assert_array_equal(mine, theirs)
 
@@ -89,15 +90,18 @@ def test_parts_that_are_no_ranking(case: str) -> None:
         lambda stream, s: stream[0].feed(s, np.zeros(len(s), np.uint16), *(np.zeros(len(s), np.uint32),) * 2),
         lambda stream, s: stream[1].feed(s, np.zeros(len(s), np.uint8)),
     ):
-        streams = _native.BoxStream(1, 100, 7, np.linspace(0, 1, 101), 1, 1), _native.LabelStream(0, 0.0, 1, 1)
+        streams = (
+            _native.BoxStream(1, 100, BoxFigure.curves, np.linspace(0, 1, 101), 1, 1),
+            _native.LabelStream(0, 0.0, 1, 1),
+        )
         for part in parts[:-1]:
             feed(streams, np.array(part))
         with pytest.raises(ValueError, match=message):
             feed(streams, np.array(parts[-1]))
     with pytest.raises(ValueError, match="whole number"):
-        _native.BoxStream(1, 100, 7, np.linspace(0, 1, 101), 0.5, 1)
+        _native.BoxStream(1, 100, BoxFigure.curves, np.linspace(0, 1, 101), 0.5, 1)
     with pytest.raises(ValueError, match="even, from 0 to 1"):
-        _native.BoxStream(1, 100, 0, np.array([0.0, 0.9]), 1, 1)
+        _native.BoxStream(1, 100, BoxFigure.coco, np.array([0.0, 0.9]), 1, 1)
 
 
 @settings(max_examples=60, deadline=None)

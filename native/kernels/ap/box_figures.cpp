@@ -24,8 +24,8 @@ namespace {
 constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<EventStream> all_events(const Ranked& in, BoxFigure figure, std::size_t workers) {
-  std::vector<EventStream> streams(in.classes);
-  parallel_for(in.classes, workers, [&](std::size_t k) { streams[k] = make_events(in, k, by_tie(figure)); });
+  std::vector<EventStream> streams(in.classes());
+  parallel_for(in.classes(), workers, [&](std::size_t k) { streams[k] = make_events(in, k, by_tie(figure)); });
   return streams;
 }
 
@@ -150,13 +150,10 @@ void put_columns(const std::vector<double>& rows, std::size_t cells, std::size_t
 
 }  // namespace
 
-BoxFigure check_box_figure(int figure, View<double> grid) {
-  require(figure >= 0 && figure <= static_cast<int>(BoxFigure::curves), "an unknown figure");
+void check_box_figure(BoxFigure figure, View<double> grid) {
   check_finite(grid.data(), grid.size(), "the grid must be finite");
   require(grid.size() >= 2 && std::is_sorted(grid.begin(), grid.end()), "the grid must rise");
-  const auto checked = static_cast<BoxFigure>(figure);
-  if (on_grid(checked) || checked == BoxFigure::curves) check_grid(grid);
-  return checked;
+  if (on_grid(figure) || figure == BoxFigure::curves) check_grid(grid);
 }
 
 std::vector<double> reached_points(View<double> grid) {
@@ -220,20 +217,20 @@ void count_rows(ClassJob& job, const CountTable& table) {
   }
 }
 
-void box_draws(const Ranked& in, const std::uint8_t* counts, std::size_t rows, BoxFigure figure, View<double> grid,
-               long threads, double* value, double* recall) {
+void box_draws(const Ranked& in, const std::uint8_t* counts, std::size_t units, std::size_t rows, BoxFigure figure,
+               View<double> grid, long threads, double* value, double* recall) {
   const std::size_t T = in.thresholds, workers = thread_count(threads);
   const Figures figures(in, figure, grid, true, workers);
   parallel_for((rows + kCountedLanes - 1) / kCountedLanes, workers, [&](std::size_t part) {
     const std::size_t first = part * kCountedLanes, here = std::min(kCountedLanes, rows - first);
-    const CountTable table(counts + first * in.units, in.units, (here + kCountedRows - 1) / kCountedRows);
+    const CountTable table(counts + first * units, units, (here + kCountedRows - 1) / kCountedRows);
     figures.run(nullptr, &table, nullptr, here, value + first * T, recall + first * T);
   });
 }
 
 void box_curves(const Ranked& in, View<double> weights, View<double> grid, long threads, double* p, double* s,
                 double* r) {
-  const std::size_t T = in.thresholds, K = in.classes, cells = T * grid.size();
+  const std::size_t T = in.thresholds, K = in.classes(), cells = T * grid.size();
   parallel_for((K + kSide - 1) / kSide, thread_count(threads), [&](std::size_t block) {
     const std::size_t start = kSide * block, count = std::min(K - start, kSide);
     std::vector<double> precision(count * cells), scores(s ? count * cells : 0), recall(count * T);

@@ -313,8 +313,8 @@ void box_left_out(const Ranked& in, View<std::int32_t> group, std::size_t groups
   std::vector<double> values(kTogether * cells), recalls(kTogether * cells), classes(groups);
   std::fill_n(value, cells, 0.0);
   std::fill_n(recall, cells, 0.0);
-  for (std::size_t start = 0; start < in.classes; start += kTogether) {
-    const std::size_t count = std::min(kTogether, in.classes - start);
+  for (std::size_t start = 0; start < in.classes(); start += kTogether) {
+    const std::size_t count = std::min(kTogether, in.classes() - start);
     parallel_for(count, workers, [&](std::size_t k) {
       EventStream stream = make_events(in, start + k, by_tie(figure));
       OneClass(stream, group, groups, in.thresholds, figure, grid)

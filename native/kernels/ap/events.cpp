@@ -6,8 +6,8 @@
 
 namespace steelyard {
 
-Ranked check_ranked(const RankedColumns& in, std::size_t units, std::size_t thresholds, std::size_t most) {
-  const auto& [begin, end, image, score, rank, hit, ignored, truth_begin, truth_image, counts] = in;
+void check_ranked(const Ranked& in, std::size_t units) {
+  const auto& [begin, end, image, score, rank, hit, ignored, truth_begin, truth_image, counts, thresholds, most] = in;
   const std::size_t classes = begin.size(), n = image.size(), truths = truth_image.size();
   require(end.size() == classes && truth_begin.size() == classes + 1, "one range for each class");
   require(score.size() == n && rank.size() == n && hit.size() == n && ignored.size() == n,
@@ -28,22 +28,6 @@ Ranked check_ranked(const RankedColumns& in, std::size_t units, std::size_t thre
   for (std::size_t i = 0; i < truths; ++i) {
     require(truth_image[i] >= 0 && static_cast<std::size_t>(truth_image[i]) < units, "an image is out of range");
   }
-  return {classes,
-          n,
-          truths,
-          units,
-          begin.data(),
-          end.data(),
-          truth_begin.data(),
-          image.data(),
-          truth_image.data(),
-          score.data(),
-          rank.data(),
-          hit.data(),
-          ignored.data(),
-          counts.data(),
-          thresholds,
-          most};
 }
 
 void check_grid(View<double> grid) {
@@ -68,7 +52,7 @@ EventStream make_events(const Ranked& in, std::size_t k, bool by_score) {
   for (std::int64_t i = in.begin[k]; i < in.end[k]; ++i) {
     const Bits h = in.hit[i] & full, ig = in.ignored[i] & full;
     const bool kept = (in.rank[i] < in.most) & ((h != 0) | (ig != full)), event = kept & ((h | ig) != 0);
-    const std::int32_t unit = in.image ? in.image[i] : 0;
+    const std::int32_t unit = in.image.empty() ? 0 : in.image[i];
     if (by_score && kept) {
       if (entry != out.stream.data() && last == in.score[i]) out.last_of_tie.back() = 0;
       else tied = false;
@@ -90,7 +74,7 @@ EventStream make_events(const Ranked& in, std::size_t k, bool by_score) {
     }
   }
   out.stream.resize(static_cast<std::size_t>(entry - out.stream.data()));
-  if (!in.counts) return out;
+  if (in.counts.empty()) return out;
   for (std::int64_t i = in.truth_begin[k]; i < in.truth_begin[k + 1]; ++i) {
     if (in.counts[i]) out.truth_unit.push_back(in.truth_image[i]);
   }

@@ -15,29 +15,20 @@
 namespace steelyard {
 
 struct Ranked {
-  std::size_t classes, detections, truths, units;
-  const std::int64_t *begin, *end, *truth_begin;
-  const std::int32_t *image, *truth_image;  // `image` null: every detection is of unit 0
-  const double* score;
-  const std::uint16_t* rank;
-  const Bits *hit, *ignored;
-  const std::uint8_t* counts;  // of a truth: 1 where it is not ignored
-  std::size_t thresholds, most;
-};
-
-// The columns that Ranked is made of, as they come from outside.
-struct RankedColumns {
-  View<std::int64_t> begin, end;
-  View<std::int32_t> image;
+  View<std::int64_t> begin, end;  // of each class
+  View<std::int32_t> image;       // empty: every detection is of unit 0
   View<double> score;
   View<std::uint16_t> rank;
   View<Bits> hit, ignored;
   View<std::int64_t> truth_begin;
   View<std::int32_t> truth_image;
-  View<std::uint8_t> counts;
+  View<std::uint8_t> counts;  // of a truth: 1 where it is not ignored
+  std::size_t thresholds, most;
+
+  std::size_t classes() const { return begin.size(); }
 };
 // Checks every column and index; throws where one is wrong.
-Ranked check_ranked(const RankedColumns& in, std::size_t units, std::size_t thresholds, std::size_t most);
+void check_ranked(const Ranked& in, std::size_t units);
 // The grid of recalls must be even, from 0 to 1.
 void check_grid(View<double> grid);
 

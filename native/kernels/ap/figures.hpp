@@ -27,7 +27,7 @@ struct Events {
 };
 
 // Of a class of detections. The three envelopes: on the grid as COCO has it, on the grid, its area.
-enum class BoxFigure : int { coco = 0, grid = 1, area = 2, step = 3, miss = 4, best_f1 = 5, recall = 6, curves = 7 };
+enum class BoxFigure : int { coco, grid, area, step, miss, best_f1, recall, curves };
 constexpr bool by_tie(BoxFigure figure) { return figure == BoxFigure::step || figure == BoxFigure::best_f1; }
 constexpr bool on_grid(BoxFigure figure) { return figure <= BoxFigure::grid; }
 

@@ -71,14 +71,16 @@ struct BoxStream::Parts {
   std::vector<Recall<1>> recalls;
   std::vector<Curves> curves;
 
-  Parts(std::size_t count, std::size_t most_of_image, int asked, View<double> recall_grid, double truths, double units)
+  Parts(std::size_t count, std::size_t most_of_image, BoxFigure asked, View<double> recall_grid, double truths,
+        double units)
       : thresholds(count),
         most(most_of_image),
         grid(recall_grid.begin(), recall_grid.end()),
+        figure(asked),
         positives(truths),
         images(units) {
     require(count >= 1 && count <= kMostThresholds, "from 1 to 32 IoU thresholds");
-    figure = check_box_figure(asked, grid);
+    check_box_figure(figure, grid);
     require(is_count(truths) && is_count(units), "a count must be a whole number");
     reached = reached_points(grid);
     if (!(positives > 0)) return;
@@ -147,7 +149,7 @@ struct BoxStream::Parts {
   }
 };
 
-BoxStream::BoxStream(std::size_t thresholds, std::size_t most, int figure, View<double> grid, double positives,
+BoxStream::BoxStream(std::size_t thresholds, std::size_t most, BoxFigure figure, View<double> grid, double positives,
                      double images)
     : parts_(std::make_unique<Parts>(thresholds, most, figure, grid, positives, images)) {}
 BoxStream::~BoxStream() = default;
@@ -161,8 +163,7 @@ void BoxStream::feed(View<double> score, View<std::uint16_t> rank, View<Bits> hi
     if (rank[i] < parts_->most) parts_->seen = true, parts_->first = score[i];
   }
   const std::int64_t begin = 0, end = static_cast<std::int64_t>(n);
-  parts_->feed({1, n, 0, 1, &begin, &end, nullptr, nullptr, nullptr, score.data(), rank.data(), hit.data(),
-                ignored.data(), nullptr, parts_->thresholds, parts_->most});
+  parts_->feed({{&begin, 1}, {&end, 1}, {}, score, rank, hit, ignored, {}, {}, {}, parts_->thresholds, parts_->most});
 }
 
 std::size_t BoxStream::thresholds() const { return parts_->thresholds; }

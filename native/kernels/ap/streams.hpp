@@ -18,7 +18,8 @@ namespace steelyard {
 
 class BoxStream {
  public:
-  BoxStream(std::size_t thresholds, std::size_t most, int figure, View<double> grid, double positives, double images);
+  BoxStream(std::size_t thresholds, std::size_t most, BoxFigure figure, View<double> grid, double positives,
+            double images);
   ~BoxStream();
   void feed(View<double> score, View<std::uint16_t> rank, View<Bits> hit, View<Bits> ignored);
 

@@ -68,76 +68,52 @@ void check_boxes(Matrix<double> boxes) {
 
 }  // namespace
 
-void check_objects(const Objects& objects, const double* d_area) {
-  [[maybe_unused]] const auto& [t_image, t_label, t_box, t_area, t_flags, d_image, d_label, d_box, d_score, images,
-                                labels, ious, areas, most, voc, partners, threads] = objects;
-  const std::size_t truths = t_image.size(), detections = d_image.size(), limit = std::size_t{1} << 31;
+void check_objects(const Objects& objects, const MatchRules& rules) {
+  const auto& [image, label, box, area, flags, d_image, d_label, d_box, d_score, d_area, units, classes] = objects;
+  const std::size_t truths = image.size(), detections = d_image.size(), limit = std::size_t{1} << 31;
   require(truths < limit && detections < limit, "too many rows");
-  require(images <= kMostNamed && labels <= kMostNamed, "too many images or classes");
-  require(t_label.size() == truths && t_box.rows == truths && t_area.size() == truths && t_flags.size() == truths &&
-              t_box.columns == 4,
+  require(units <= kMostNamed && classes <= kMostNamed, "too many images or classes");
+  require(label.size() == truths && box.rows == truths && area.size() == truths && flags.size() == truths &&
+              box.columns == 4,
           "columns of the truth differ in length");
-  require(
-      d_label.size() == detections && d_box.rows == detections && d_score.size() == detections && d_box.columns == 4,
-      "columns of the detections differ in length");
-  require(ious.size() >= 1 && ious.size() <= kMostThresholds, "from 1 to 32 IoU thresholds");
-  require(areas.rows >= 1 && areas.columns == 2, "area ranges are pairs");
-  require(most >= 1 && most <= 65535, "from 1 to 65535 detections per image and class");
-  check_rows(t_image, images, "an image of the truth is out of range");
-  check_rows(d_image, images, "an image of the detections is out of range");
-  check_rows(t_label, labels, "a class of the truth is out of range");
-  check_rows(d_label, labels, "a class of the detections is out of range");
-  check_boxes(t_box);
+  require(d_label.size() == detections && d_box.rows == detections && d_score.size() == detections &&
+              d_box.columns == 4 && (d_area.empty() || d_area.size() == detections),
+          "columns of the detections differ in length");
+  require(rules.ious.size() >= 1 && rules.ious.size() <= kMostThresholds, "from 1 to 32 IoU thresholds");
+  require(rules.areas.rows >= 1 && rules.areas.columns == 2, "area ranges are pairs");
+  require(rules.most >= 1 && rules.most <= 65535, "from 1 to 65535 detections per image and class");
+  check_rows(image, units, "an image of the truth is out of range");
+  check_rows(d_image, units, "an image of the detections is out of range");
+  check_rows(label, classes, "a class of the truth is out of range");
+  check_rows(d_label, classes, "a class of the detections is out of range");
+  check_boxes(box);
   check_boxes(d_box);
   check_finite(d_score.data(), detections, "a score is not finite");
-  check_finite(t_area.data(), truths, "an area is not finite");
-  if (d_area) check_finite(d_area, detections, "an area is not finite");
-  check_numbers(areas.data(), areas.size(), "the end of an area range is not a number");
-  for (double iou : ious) require(iou > 0 && iou <= 1, "an IoU threshold must be above 0 and at most 1");
+  check_finite(area.data(), truths, "an area is not finite");
+  check_finite(d_area.data(), d_area.size(), "an area is not finite");
+  check_numbers(rules.areas.data(), rules.areas.size(), "the end of an area range is not a number");
+  for (double iou : rules.ious) require(iou > 0 && iou <= 1, "an IoU threshold must be above 0 and at most 1");
 }
 
-void match_objects(const Objects& objects, const Similarity* similarity, const double* d_area, const Matched& out) {
-  [[maybe_unused]] const auto& [t_image, t_label, t_box, t_area, t_flags, d_image, d_label, d_box, d_score, images,
-                                labels, ious, areas, most, voc, partners, threads] = objects;
-  const std::size_t truths = t_image.size(), detections = d_image.size();
-  MatchInput in{t_image.data(),
-                t_label.data(),
-                d_image.data(),
-                d_label.data(),
-                t_box.data(),
-                t_area.data(),
-                d_box.data(),
-                d_score.data(),
-                t_flags.data(),
-                ious.size(),
-                areas.rows,
-                {},
-                1.0,
-                areas.data(),
-                most,
-                voc,
-                similarity,
-                d_area};
-  for (std::size_t t = 0; t < in.thresholds; ++t) {
-    in.iou[t] = std::min(ious[t], 1 - 1e-10);
-    in.least_iou = std::min(in.least_iou, in.iou[t]);
-  }
-  const Grouped t = group(in.t_image, in.t_label, truths, images, labels);
-  const Grouped d = group(in.d_image, in.d_label, detections, images, labels);
+void match_objects(const Objects& objects, const MatchRules& rules, const Similarity* similarity, const Matches& out) {
+  const auto& [image, label, box, area, flags, d_image, d_label, d_box, d_score, d_area, units, classes] = objects;
+  const std::size_t truths = image.size(), detections = d_image.size();
+  const Grouped t = group(image.data(), label.data(), truths, units, classes);
+  const Grouped d = group(d_image.data(), d_label.data(), detections, units, classes);
   std::copy(t.rows.begin(), t.rows.end(), out.truth_order);
   std::copy(t.begin.begin(), t.begin.end(), out.truth_begin);
   // The largest classes first, so that the threads end together.
-  std::vector<std::size_t> turn(labels);
-  for (std::size_t k = 0; k < labels; ++k) turn[k] = k;
+  std::vector<std::size_t> turn(classes);
+  for (std::size_t k = 0; k < classes; ++k) turn[k] = k;
   auto size = [&](std::size_t k) { return d.begin[k + 1] - d.begin[k]; };
   std::stable_sort(turn.begin(), turn.end(), [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
   if (out.partner) {
     std::fill_n(out.partner, detections, Row{-1});
     std::fill_n(out.overlap, detections, 0.0);
   }
-  parallel_for(labels, thread_count(threads), [&](std::size_t i) {
+  parallel_for(classes, thread_count(rules.threads), [&](std::size_t i) {
     const std::size_t k = turn[i];
-    ClassMatcher matcher(in, out);
+    ClassMatcher matcher(objects, rules, similarity, out);
     const std::size_t kept = matcher.run(d.rows.data() + d.begin[k], size(k), t.rows.data() + t.begin[k],
                                          t.begin[k + 1] - t.begin[k], d.begin[k], detections);
     out.begin[k] = static_cast<std::int64_t>(d.begin[k]);

@@ -43,16 +43,19 @@ enum Flag : std::uint8_t {
   kUncounted = kMany | kIgnored
 };
 
-// What matching looks at, whatever the objects are; see boxes.cpp.
+// The objects of both sides: truths, and detections with `d_`. Python's class of the same name has the same columns.
 struct Objects {
-  View<Row> t_image, t_label;
-  Matrix<double> t_box;
-  View<double> t_area;
-  View<std::uint8_t> t_flags;
+  View<Row> image, label;
+  Matrix<double> box;
+  View<double> area;
+  View<std::uint8_t> flags;
   View<Row> d_image, d_label;
   Matrix<double> d_box;
-  View<double> d_score;
-  std::size_t images, labels;
+  View<double> d_score, d_area;  // `d_area` empty: a detection's area is that of its box
+  std::size_t units, classes;
+};
+
+struct MatchRules {
   View<double> ious;
   Matrix<double> areas;
   std::size_t most;  // detections of one class in an image
@@ -62,7 +65,7 @@ struct Objects {
 
 // What matching gives, in memory of the caller. Detections stand by class and falling score; `hit` and `ignored` are
 // [areas][detections] and come zeroed. `partner` may be null.
-struct Matched {
+struct Matches {
   Row* order;           // rows of detections; -1 where one is left out
   std::uint16_t* rank;  // of a detection in its image and class
   Bits *hit, *ignored;
@@ -72,9 +75,9 @@ struct Matched {
   Row* truth_order;
 };
 
-// Checks every column; throws where one is wrong. `d_area` null: a detection's area is that of its box.
-void check_objects(const Objects& objects, const double* d_area);
+// Checks every column; throws where one is wrong.
+void check_objects(const Objects& objects, const MatchRules& rules);
 // `similarity` null: by the boxes. What it takes must have been checked.
-void match_objects(const Objects& objects, const Similarity* similarity, const double* d_area, const Matched& out);
+void match_objects(const Objects& objects, const MatchRules& rules, const Similarity* similarity, const Matches& out);
 
 }  // namespace steelyard

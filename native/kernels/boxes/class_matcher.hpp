@@ -23,20 +23,6 @@ struct Candidate {
   double iou;
 };
 
-struct MatchInput {
-  const Row *t_image, *t_label, *d_image, *d_label;
-  const double *t_box, *t_area, *d_box, *d_score;
-  const std::uint8_t* t_flags;  // kCrowd, kLost, kDifficult, kIgnored
-  std::size_t thresholds, areas;
-  std::array<double, kMostThresholds> iou;  // as the reference compares: at most 1 - 1e-10
-  double least_iou;
-  const double* area;  // [areas][2]
-  std::size_t most;    // detections per image and class
-  bool voc;
-  const Similarity* similarity;  // null: the IoU of the boxes
-  const double* d_area;          // null: of the boxes
-};
-
 struct Sortable {
   std::uint64_t key;
   Row place;
@@ -69,7 +55,13 @@ inline void sort_by_key(std::vector<Sortable>& items, std::vector<Sortable>& spa
 
 class ClassMatcher {
  public:
-  ClassMatcher(const MatchInput& in, const Matched& out) : in_(in), out_(out) {}
+  ClassMatcher(const Objects& in, const MatchRules& rules, const Similarity* similarity, const Matches& out)
+      : in_(in), rules_(rules), similarity_(similarity), out_(out) {
+    for (std::size_t t = 0; t < rules.ious.size(); ++t) {
+      iou_[t] = std::min(rules.ious[t], 1 - 1e-10);  // as the reference compares
+      least_iou_ = std::min(least_iou_, iou_[t]);
+    }
+  }
 
   // Matches one class; gives the number of detections that are kept.
   std::size_t run(const Row* detections, std::size_t n, const Row* truths, std::size_t truth_count, std::size_t offset,
@@ -78,13 +70,13 @@ class ClassMatcher {
     stride_ = all_detections;
     sort_and_deal(detections, n);
     const std::size_t kept = kept_;
-    const Bits full = all_bits(in_.thresholds);
+    const Bits full = all_bits(rules_.ious.size());
     std::size_t t = 0;
     for (std::size_t cell = 0; cell + 1 < cells_.size(); ++cell) {
       const Row image = in_.d_image[detections[cells_[cell]]];
-      while (t < truth_count && in_.t_image[truths[t]] < image) ++t;
+      while (t < truth_count && in_.image[truths[t]] < image) ++t;
       std::size_t stop = t;
-      while (stop < truth_count && in_.t_image[truths[stop]] == image) ++stop;
+      while (stop < truth_count && in_.image[truths[stop]] == image) ++stop;
       if (stop > t) match_cell(cell, truths + t, stop - t);
       t = stop;
     }
@@ -92,11 +84,11 @@ class ClassMatcher {
     sizes_.resize(kept);
     for (std::size_t i = 0; i < kept; ++i) {
       const std::size_t row = static_cast<std::size_t>(out_.order[offset_ + i]);
-      const double* box = in_.d_box + 4 * row;
-      sizes_[i] = in_.d_area ? in_.d_area[row] : box[2] * box[3];
+      const double* box = in_.d_box.row(row);
+      sizes_[i] = in_.d_area.empty() ? box[2] * box[3] : in_.d_area[row];
     }
-    for (std::size_t a = 0; a < in_.areas; ++a) {
-      const double low = in_.area[2 * a], high = in_.area[2 * a + 1];
+    for (std::size_t a = 0; a < rules_.areas.rows; ++a) {
+      const double low = rules_.areas.row(a)[0], high = rules_.areas.row(a)[1];
       const Bits* hit = out_.hit + a * stride_ + offset_;
       Bits* ignored = out_.ignored + a * stride_ + offset_;
       for (std::size_t i = 0; i < kept; ++i) {
@@ -126,7 +118,7 @@ class ClassMatcher {
     kept_ = 0;
     for (const Sortable& item : items_) {
       const std::size_t cell = static_cast<std::size_t>(cell_of_[static_cast<std::size_t>(item.place)]);
-      if (filled_[cell] >= in_.most) continue;
+      if (filled_[cell] >= rules_.most) continue;
       out_.order[offset_ + kept_] = detections[item.place];
       out_.rank[offset_ + kept_] = static_cast<std::uint16_t>(filled_[cell]);
       dealt_[cells_[cell] + filled_[cell]] = static_cast<Row>(kept_);
@@ -145,13 +137,13 @@ class ClassMatcher {
     for (std::size_t d = 0; d < dets; ++d) {
       starts_.push_back(candidates_.size());
       const std::size_t found = static_cast<std::size_t>(out_.order[offset_ + static_cast<std::size_t>(places[d])]);
-      const double* box = in_.d_box + 4 * found;
+      const double* box = in_.d_box.row(found);
       for (std::size_t g = 0; g < count; ++g) {
         const std::size_t row = static_cast<std::size_t>(truths[g]);
-        const bool crowd = in_.t_flags[row] & kCrowd;
-        const double iou = in_.similarity ? in_.similarity->of(found, row, crowd, in_.least_iou)
-                                          : box_iou(box, in_.t_box + 4 * row, crowd);
-        if (!(iou < in_.least_iou)) candidates_.push_back({static_cast<std::int32_t>(g), iou});
+        const bool crowd = in_.flags[row] & kCrowd;
+        const double iou =
+            similarity_ ? similarity_->of(found, row, crowd, least_iou_) : box_iou(box, in_.box.row(row), crowd);
+        if (!(iou < least_iou_)) candidates_.push_back({static_cast<std::int32_t>(g), iou});
       }
     }
     starts_.push_back(candidates_.size());
@@ -161,12 +153,12 @@ class ClassMatcher {
     taken_.resize(count);
     outside_.resize(count);
     first_outside_.resize(count);
-    for (std::size_t a = 0; a < in_.areas; ++a) {
+    for (std::size_t a = 0; a < rules_.areas.rows; ++a) {
       bool same = a > 0;
       for (std::size_t g = 0; g < count; ++g) {
         const std::size_t row = static_cast<std::size_t>(truths[g]);
-        outside_[g] = (in_.t_flags[row] & kUncounted) || in_.t_area[row] < in_.area[2 * a] ||
-                      in_.t_area[row] > in_.area[2 * a + 1];
+        outside_[g] = (in_.flags[row] & kUncounted) || in_.area[row] < rules_.areas.row(a)[0] ||
+                      in_.area[row] > rules_.areas.row(a)[1];
         same = same && outside_[g] == first_outside_[g];
       }
       Bits* hit = out_.hit + a * stride_ + offset_;
@@ -186,7 +178,7 @@ class ClassMatcher {
         if (n == 0) continue;
         Bits h = 0, ig = 0;
         if (n == 1) one(c[0], truths, h, ig);
-        else if (in_.voc) best_only(c, n, truths, h, ig);
+        else if (rules_.voc) best_only(c, n, truths, h, ig);
         else several(c, n, truths, h, ig);
         hit[places[d]] = h;
         ignored[places[d]] = ig;
@@ -201,35 +193,35 @@ class ClassMatcher {
 
   Bits reached(double iou) const {
     Bits bits = 0;
-    for (std::size_t t = 0; t < in_.thresholds; ++t) bits |= static_cast<Bits>(!(iou < in_.iou[t])) << t;
+    for (std::size_t t = 0; t < rules_.ious.size(); ++t) bits |= static_cast<Bits>(!(iou < iou_[t])) << t;
     return bits;
   }
 
   void give(const Candidate& c, Bits bits, const Row* truths, Bits& hit, Bits& ignored) {
     const std::size_t g = static_cast<std::size_t>(c.truth);
     if (outside_[g]) ignored |= bits;
-    else if (!(in_.t_flags[truths[g]] & kLost)) hit |= bits;
+    else if (!(in_.flags[truths[g]] & kLost)) hit |= bits;
     taken_[g] |= bits;
     if (bits & 1) last_ = c;
   }
 
   void one(const Candidate& c, const Row* truths, Bits& hit, Bits& ignored) {
     const std::size_t g = static_cast<std::size_t>(c.truth);
-    const bool many = in_.t_flags[truths[g]] & kMany;
+    const bool many = in_.flags[truths[g]] & kMany;
     const Bits bits = reached(c.iou) & (many ? ~Bits{0} : ~taken_[g]);
     if (bits) give(c, bits, truths, hit, ignored);
   }
 
   void several(const Candidate* c, std::size_t n, const Row* truths, Bits& hit, Bits& ignored) {
-    for (std::size_t t = 0; t < in_.thresholds; ++t) {
+    for (std::size_t t = 0; t < rules_.ious.size(); ++t) {
       const Bits bit = Bits{1} << t;
-      double best = in_.iou[t];
+      double best = iou_[t];
       std::ptrdiff_t chosen = -1;
       for (int pass = 0; pass < 2 && chosen < 0; ++pass) {  // first the truths that count, then the ignored
         for (std::size_t i = 0; i < n; ++i) {
           const std::size_t g = static_cast<std::size_t>(c[i].truth);
           if (outside_[g] != (pass == 1)) continue;
-          if ((taken_[g] & bit) && !(in_.t_flags[truths[g]] & kMany)) continue;
+          if ((taken_[g] & bit) && !(in_.flags[truths[g]] & kMany)) continue;
           if (c[i].iou < best) continue;
           best = c[i].iou;
           chosen = static_cast<std::ptrdiff_t>(i);
@@ -248,8 +240,12 @@ class ClassMatcher {
     one(c[best], truths, hit, ignored);
   }
 
-  const MatchInput& in_;
-  const Matched& out_;
+  const Objects& in_;
+  const MatchRules& rules_;
+  const Similarity* similarity_;  // null: the IoU of the boxes
+  const Matches& out_;
+  std::array<double, kMostThresholds> iou_;
+  double least_iou_ = 1.0;
   std::size_t offset_ = 0, stride_ = 0, kept_ = 0;
   std::vector<std::size_t> cells_, filled_, starts_;
   std::vector<Row> cell_of_, dealt_;

@@ -134,9 +134,9 @@ class BoxRecords(Records):
     `images` and `labels` are None where the source does not list them; then those that stand in rows are all there
     are. `zero_id` is the row of an annotation with id 0, which pycocotools loses, or -1. `notes` are what a reader of
     the scores must know of the source. `sizes` are height and width of the images, -1 where they are not known.
-    `similarity` says how objects are compared, where not by their boxes. `frequency` is r, c or f of each of the
-    labels, where the source says how often a class was seen in training (LVIS). `image_fields` reads what else the
-    source says of each image, in the order of `images`.
+    `similarity` says how objects are compared, where not by their boxes: a `Similarity` of `tasks.boxes.objects`.
+    `frequency` is r, c or f of each of the labels, where the source says how often a class was seen in training (LVIS).
+    `image_fields` reads what else the source says of each image, in the order of `images`.
     """
 
     images: Array | None = None
@@ -145,7 +145,7 @@ class BoxRecords(Records):
     zero_id: int = -1
     notes: tuple[str, ...] = ()
     sizes: Array | None = None
-    similarity: tuple[Any, ...] | None = None
+    similarity: Any = None
     frequency: tuple[str, ...] = ()
     image_fields: Callable[[], Mapping[str, Array]] | None = None
 
@@ -164,7 +164,7 @@ class MapRecords(Records):
     sums: dict[str, bytes] = field(default_factory=dict)
 
 
-def with_similarity(records: Records, columns: Mapping[str, Array], similarity: tuple[Any, ...]) -> BoxRecords:
+def with_similarity(records: Records, columns: Mapping[str, Array], similarity: Any) -> BoxRecords:
     """The same records with other columns, and how their objects are compared."""
     if isinstance(records, BoxRecords):
         return replace(records, columns=columns, similarity=similarity)

@@ -23,7 +23,7 @@ from steelyard.core.weights import Counts, Floats, Role, Weights
 from steelyard.engine.measure import needs_of
 from steelyard.engine.score import score
 from steelyard.io.sources import read_sides
-from steelyard.tasks.boxes.ranking import CODES, MANY_GROUPS, RankingFigure, detections
+from steelyard.tasks.boxes.ranking import FIGURES, MANY_GROUPS, RankingFigure, detections
 from steelyard.tasks.boxes.settings import STANDARD
 
 Data = dict[str, Any]
@@ -173,10 +173,10 @@ def test_counts_are_read_as_by_hand(truths: int) -> None:
     counts[4] = np.where(rng.random((truths, 32)) < 0.01, 255, 1)  # heavy ones
     rows = counts.transpose(0, 2, 1).reshape(160, truths)[:150]
     some = np.arange(150) if truths <= 1000 else np.r_[0, 7, 32:36, 64, 80, 128:132]
-    for code, points in ((0, 101), (1, 11), (6, 2)):
-        value, recall = _native.box_draws(*columns, counts, 150, code, np.linspace(0, 1, points))
+    for figure, points in (("coco", 101), ("voc11", 11), ("recall", 2)):
+        value, recall = _native.Ranked(*columns).draws(counts, 150, FIGURES[figure], np.linspace(0, 1, points))
         by_hand = counted_by_hand(columns, rows[some], points)
-        if code != 6:
+        if figure != "recall":
             assert np.array_equal(value[some], by_hand[0], equal_nan=True)
         assert np.array_equal(recall[some], by_hand[1], equal_nan=True)
 
@@ -190,15 +190,15 @@ def test_rows_that_cannot_be_counted_are_read_by_the_reference(kind: str) -> Non
     hit = np.zeros(n, bool)
     hit[np.unique(image, return_index=True)[1]] = True
     counts = rng.poisson(1.0, (2, units, 32)).astype(np.uint8)
-    grid, code = np.linspace(0, 1, 101 if kind == "coco" else 2), CODES[kind]
+    grid, code = np.linspace(0, 1, 101 if kind == "coco" else 2), FIGURES[kind]
     for heavy, more_hits in ((255, False), (3, True)):
         columns = (*one_class(hit | (more_hits & (image == 0)), image, truths), 1, 100)
         mixed = np.where(truths[:, np.newaxis] == 0, 0, counts).astype(np.uint8)
-        plain = _native.box_draws(*columns, mixed, 64, code, grid)
+        plain = _native.Ranked(*columns).draws(mixed, 64, code, grid)
         mixed[1, :, 5] = np.where((truths == 0) & (not more_hits), 0, heavy)
-        value = _native.box_draws(*columns, mixed, 64, code, grid)
+        value = _native.Ranked(*columns).draws(mixed, 64, code, grid)
         row = mixed[1, :, 5].astype(float)[np.newaxis]
-        exact = _native.box_figures(*columns, row, CODES["tide"] if kind == "coco" else code, grid)
+        exact = _native.Ranked(*columns).figures(row, FIGURES["tide"] if kind == "coco" else code, grid)
         for one, before, alone in zip(value, plain, exact, strict=True):
             assert np.array_equal(np.delete(one, 37, axis=0), np.delete(before, 37, axis=0))
             np.testing.assert_allclose(one[37], alone[0], rtol=1e-15)
@@ -222,9 +222,9 @@ def test_the_best_f1_of_counted_rows_is_that_of_real_weights(levels: int, fall: 
     counts[0] = rng.poisson(1.0, (truths, 32))
     counts[1:, np.arange(truths), np.arange(truths) % 32] = 0  # few units are left out
     rows = counts.transpose(0, 2, 1).reshape(96, truths).astype(float)
-    real = _native.box_figures(*columns, rows, CODES["best_f1"], np.linspace(0, 1, 2))[0]
+    real = _native.Ranked(*columns).figures(rows, FIGURES["best_f1"], np.linspace(0, 1, 2))[0]
     for part, expected in ((counts[:1], real[:32]), (counts[1:], real[32:]), (counts, real)):
-        counted = _native.box_draws(*columns, part, 32 * len(part), CODES["best_f1"], np.linspace(0, 1, 2))[0]
+        counted = _native.Ranked(*columns).draws(part, 32 * len(part), FIGURES["best_f1"], np.linspace(0, 1, 2))[0]
         assert np.array_equal(counted, expected)
 
 
@@ -242,14 +242,14 @@ def test_what_an_image_moves_by_hand() -> None:
     have that envelope. Without an image the area is (40 p - what it moves) / truths, with p = 40 / 41."""
     hit, image = np.arange(41) > 0, np.arange(41)
     columns, grid = one_class(hit, image, np.arange(1, 41)), np.linspace(0, 1, 101)
-    value, recall = _native.box_left_out(*columns, 1, 100, image.astype(np.int32), 41, CODES["coco"], grid)
+    value, recall = _native.Ranked(*columns, 1, 100).left_out(image.astype(np.int32), 41, FIGURES["coco"], grid)
     p = 40 / 41
     without_miss = (40 * p + 40 * p / 41) / 40
     without_hit = (40 * p - p - (1 - p) * 40 / 41) / 39
     np.testing.assert_allclose(value[:, 0], [without_miss] + [without_hit] * 40, rtol=1e-14)
     np.testing.assert_allclose([without_miss, without_hit], [1, 39 / 40], atol=1e-3)  # what they are in truth
     assert np.array_equal(recall, np.ones((41, 1)))
-    value, _ = _native.box_left_out(*columns, 1, 100, image.astype(np.int32), 41, CODES["best_f1"], grid)
+    value, _ = _native.Ranked(*columns, 1, 100).left_out(image.astype(np.int32), 41, FIGURES["best_f1"], grid)
     np.testing.assert_allclose(value[:, 0], [80 / 80] + [2 * 39 / (40 + 39)] * 40, rtol=1e-15)
 
 
@@ -268,11 +268,13 @@ def test_what_groups_of_images_move_is_near_what_is_read_without_them(kind: str)
     columns = (*one_class(bits, image, owner, ignored), 3, 100)
     group = rng.integers(-1, 500, units).astype(np.int32)
     grid = np.linspace(0, 1, 101)
-    value, recall = _native.box_left_out(*columns, group, 500, CODES[kind], grid)
+    value, recall = _native.Ranked(*columns).left_out(group, 500, FIGURES[kind], grid)
     rows = (group != np.arange(500)[:, np.newaxis]).astype(float)
-    exact, exact_recall = _native.box_figures(*columns, rows, CODES["voc" if kind == "coco" else kind], grid)
+    exact, exact_recall = _native.Ranked(*columns).figures(rows, FIGURES["voc" if kind == "coco" else kind], grid)
     if kind == "coco":
-        whole = [_native.box_figures(*columns, np.ones((1, units)), CODES[name], grid)[0] for name in ("coco", "voc")]
+        whole = [
+            _native.Ranked(*columns).figures(np.ones((1, units)), FIGURES[name], grid)[0] for name in ("coco", "voc")
+        ]
         exact += whole[0] - whole[1]
     if kind != "best_f1":
         np.testing.assert_allclose(recall, exact_recall, rtol=1e-14)
@@ -306,8 +308,8 @@ def test_classes_of_few_images_are_read_without_each_group(kind: str) -> None:
     counts = np.ones((1, 40, 32), np.uint8)
     counts[0, group >= 0, group[group >= 0]] = 0
     grid = np.linspace(0, 1, {"coco": 101, "voc11": 11}.get(kind, 2))
-    expected = _native.box_draws(*columns, counts, 30, CODES[kind], grid)
-    for one, other in zip(_native.box_left_out(*columns, group, 30, CODES[kind], grid), expected, strict=True):
+    expected = _native.Ranked(*columns).draws(counts, 30, FIGURES[kind], grid)
+    for one, other in zip(_native.Ranked(*columns).left_out(group, 30, FIGURES[kind], grid), expected, strict=True):
         assert np.array_equal(one, other, equal_nan=True)
 
 
@@ -363,20 +365,20 @@ def test_a_model_against_itself_has_no_difference() -> None:
 def test_bad_counts_are_refused() -> None:
     state = measured(*draw_boxes(np.random.default_rng(0), 20))
     counts, grid = np.ones((1, 20, 32), np.uint8), np.linspace(0, 1, 101)
-    good = RankingFigure(RANKING, "coco").columns(state.blocks[RANKING])
+    good, coco = RankingFigure(RANKING, "coco").ranked(state.blocks[RANKING]), FIGURES["coco"]
     for message, *arguments in (
-        ("32 rows side by side", np.ones((1, 20, 16), np.uint8), 16, 0, grid),
-        ("out of range", np.ones((1, 19, 32), np.uint8), 32, 0, grid),
-        ("so many rows", counts, 33, 0, grid),
-        ("so many rows", counts, 0, 0, grid),
-        ("cannot be counted", counts, 32, 2, grid),
-        ("too many points", counts, 32, 0, np.linspace(0, 1, 128)),
-        ("must be even", counts, 32, 0, grid**2),
+        ("32 rows side by side", np.ones((1, 20, 16), np.uint8), 16, coco, grid),
+        ("out of range", np.ones((1, 19, 32), np.uint8), 32, coco, grid),
+        ("so many rows", counts, 33, coco, grid),
+        ("so many rows", counts, 0, coco, grid),
+        ("cannot be counted", counts, 32, FIGURES["voc"], grid),
+        ("too many points", counts, 32, coco, np.linspace(0, 1, 128)),
+        ("must be even", counts, 32, coco, grid**2),
     ):
         with pytest.raises(ValueError, match=message):
-            _native.box_draws(*good, *arguments)
+            good.draws(*arguments)
     with pytest.raises(TypeError):
-        _native.box_draws(*good, counts.astype(float), 32, 0, grid)
+        good.draws(counts.astype(float), 32, coco, grid)
 
 
 def test_the_interval_of_map_holds_what_other_test_sets_score() -> None:

@@ -15,7 +15,7 @@ from steelyard.core.scene import BoxShape
 from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
 from steelyard.tasks.boxes import views as boxes_views
-from steelyard.tasks.boxes.matches import CROWD, DIFFICULT, GROUP, LOST, match_input
+from steelyard.tasks.boxes.matches import CROWD, DIFFICULT, GROUP, LOST, objects_of
 from steelyard.tasks.boxes.precision import AveragePrecision, reference_arrays
 from steelyard.tasks.boxes.ranking import RankingFigure, RankingSummary, detections
 
@@ -43,7 +43,7 @@ FOUND = boxes(
 
 def test_flags() -> None:
     pairs = pairs_of("boxes", TRUTH, FOUND)
-    both = match_input(pairs, SharedCache())
+    both = objects_of(pairs, SharedCache())
     assert both.flags.tolist() == [0, CROWD, DIFFICULT, GROUP]
     assert (both.units, both.classes) == (2, 2)
     assert both.area.tolist() == [100] * 4
@@ -55,7 +55,7 @@ def test_flags() -> None:
     assert part.d_box.tolist() == [[101, 0, 10, 10]]
     one = both.of_one_class()
     assert (one.classes, one.label.tolist(), one.d_label.tolist()) == (1, [0] * 4, [0] * 5)
-    alone = match_input(pairs.alone(1), SharedCache())
+    alone = objects_of(pairs.alone(1), SharedCache())
     assert (alone.image.tolist(), alone.d_image.tolist(), alone.flags.tolist()) == ([1], [1], [GROUP])
 
 
@@ -63,7 +63,7 @@ def test_masks_of_parts() -> None:
     mask = {"size": [1, 4], "counts": [0, 2, 2]}
     other = {"size": [1, 4], "counts": [1, 3]}
     truth = {"image": ["i", "i"], "label": ["a", "a"], "mask": [mask, other]}
-    both = match_input(pairs_of("masks", truth, {**truth, "score": [0.9, 0.8]}), SharedCache())
+    both = objects_of(pairs_of("masks", truth, {**truth, "score": [0.9, 0.8]}), SharedCache())
     assert (both.area.tolist(), both.d_area.tolist()) == ([2, 3], [2, 3])
     assert both.box.tolist() == both.d_box.tolist() == [[0, 0, 2, 1], [1, 0, 3, 1]]
     part = both.part(np.array([1]), np.array([1]))
@@ -203,7 +203,7 @@ def test_arrays_of_the_reference(quirks: bool) -> None:
             "annotations": [{"id": identity, "image_id": 1, "category_id": 1, "bbox": [0, 0, 10, 10], "area": 100}],
         }  # fmt: skip
         pairs = pairs_of("boxes", truth, predicted)
-        assert match_input(pairs, SharedCache()).flags.tolist() == [LOST if identity == 0 else 0]
+        assert objects_of(pairs, SharedCache()).flags.tolist() == [LOST if identity == 0 else 0]
         arrays = reference_arrays(pairs, most=(1, 5)) if quirks else reference_arrays(pairs, quirks=False, most=(1, 5))
         lost = quirks and identity == 0
         assert {name: array.shape for name, array in arrays.items()} == {

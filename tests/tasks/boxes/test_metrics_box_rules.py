@@ -20,7 +20,7 @@ from steelyard.tasks.boxes.errors import Repaired
 from steelyard.tasks.boxes.explain import OURS, BoxConventions, hits_by_image, rank_in_image, straight_lines, values
 from steelyard.tasks.boxes.froc import FirstHits
 from steelyard.tasks.boxes.lrp import Located
-from steelyard.tasks.boxes.matches import match_input, match_objects, matches
+from steelyard.tasks.boxes.matches import match_objects, matches, objects_of
 from steelyard.tasks.boxes.pairs import boxes_of
 from steelyard.tasks.boxes.ranking import detections
 from steelyard.tasks.boxes.sums import ClassesSeen, MatchedOverlap, WorkingCounts
@@ -177,11 +177,11 @@ def test_most_detections_of_other_tools() -> None:
         many = values(pairs, SharedCache(), BoxConventions(limit="300 of an image"))["map50"]
         assert many == pytest.approx(1 / 151 if kept else 0)
         assert values(pairs, SharedCache(), OURS)["map50"] == 0  # 100 of a class
-        s = match_input(pairs, SharedCache())
+        s = objects_of(pairs, SharedCache())
         rank = rank_in_image(s, np.ones(len(s.d_image), dtype=bool))
         assert rank.tolist() == list(range(before + 1))
     few = pairs_of("boxes", TRUTH, FOUND)
-    s = match_input(few, SharedCache())
+    s = objects_of(few, SharedCache())
     assert rank_in_image(s, np.array([False, True, True])).tolist() == [0, 0, 0]
     m = match_objects(s, (0.5,), ((0.0, 1e10),), 100)[0]
     order, hit, ignored = hits_by_image(s, m)

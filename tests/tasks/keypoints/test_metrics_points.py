@@ -11,7 +11,8 @@ from support.scene_pairs import pairs_of
 
 import steelyard as sy
 from steelyard.core.statistic import SharedCache
-from steelyard.tasks.boxes.matches import IGNORED, match_input, overlaps
+from steelyard.tasks.boxes.matches import IGNORED, objects_of, overlaps
+from steelyard.tasks.boxes.objects import KeypointSimilarity, MaskIou
 from steelyard.tasks.keypoints import task as keypoints
 
 
@@ -58,8 +59,8 @@ def test_boxes_around_points() -> None:
     }  # fmt: skip
     theirs = {name: pairs.prediction[name].tolist() for name in ("x", "y", "w", "h", "area")}
     assert theirs == {"x": [1], "y": [2], "w": [8], "h": [9], "area": [72]}  # of all points, seen or not
-    assert pairs.similarity == ("keypoints", (0.1, 0.1, 0.1))
-    assert match_input(pairs, SharedCache()).flags.tolist() == [0, IGNORED]
+    assert pairs.similarity == KeypointSimilarity((0.1, 0.1, 0.1))
+    assert objects_of(pairs, SharedCache()).flags.tolist() == [0, IGNORED]
     assert pairs.facts.flags["similarity"] == "keypoints"
 
 
@@ -81,7 +82,7 @@ def test_how_many_points_count() -> None:
 def test_similarity_of_all_pairs() -> None:
     predicted = points(("i", 0, 0, 1, 10, 12, 1), ("i", 0, 0, 1, 10, 10, 1), score=[0.9, 0.8])
     truth = points(("i", 0, 0, 2, 10, 10, 2), ("i", 2, 0, 2, 12, 10, 0), area=[100.0, 100.0])
-    both = match_input(pairs_of("keypoints", truth, predicted, sigmas=(0.1,)), SharedCache())
+    both = objects_of(pairs_of("keypoints", truth, predicted, sigmas=(0.1,)), SharedCache())
     near = overlaps(both, np.array([0, 1]), np.array([0, 1]))
     np.testing.assert_allclose(near, [[(1 + math.exp(-0.5)) / 2, math.exp(-0.5)], [1, math.exp(-0.5)]])
 
@@ -134,12 +135,12 @@ def test_masks_by_pixels() -> None:
     report = sy.evaluate("masks", truth, predicted, ["mean_iou", "f1", "f1(iou=0.6)"], confidence=None)
     assert [score.value for score in report.scores.values()] == pytest.approx([(1 / 2 + 3 / 4) / 2, 1, 1 / 2])
     pairs = pairs_of("masks", truth, predicted)
-    assert pairs.similarity == ("masks", 0.0)
+    assert pairs.similarity == MaskIou(0.0)
     assert {name: pairs.truth[name].tolist() for name in ("x", "y", "w", "h", "area", "ignored")} == {
         "x": [0, 2], "y": [0, 0], "w": [4, 3], "h": [1, 1], "area": [4, 3], "ignored": [False, False],
     }  # fmt: skip
     assert "mask" not in pairs.truth
-    both = match_input(pairs, SharedCache())
+    both = objects_of(pairs, SharedCache())
     assert overlaps(both, np.array([0]), np.array([0])).tolist() == [[0.5]]
     assert overlaps(both, np.array([1]), np.array([1]), crowd=True).tolist() == [[0.75]]
 
@@ -173,7 +174,7 @@ def test_boundaries_of_masks() -> None:
     inner = np.zeros((10, 10), dtype=bool)
     inner[1:, 1:] = True
     moved = masks(("i", inner), score=[0.9])  # type: ignore[arg-type]
-    assert pairs_of("masks", truth, moved, overlap="boundary", dilation=0.07).similarity == ("masks", 0.07)
+    assert pairs_of("masks", truth, moved, overlap="boundary", dilation=0.07).similarity == MaskIou(0.07)
     # Boundaries of one pixel: 36 of the whole, 32 of nine by nine; they share the two outer edges, 9 + 8 pixels
     report = sy.evaluate(
         "masks", truth, moved, ["mean_iou(iou=0.1)"], options={"overlap": "boundary", "dilation": 0.07}, confidence=None

@@ -12,6 +12,7 @@ from steelyard.tasks.boxes.check_alone import FEW
 from steelyard.tasks.boxes.check_geometry import OverlapSample, draw_sample, extent
 from steelyard.tasks.boxes.check_pairs import class_shift, other_readings
 from steelyard.tasks.boxes.check_side import CheckedSide
+from steelyard.tasks.boxes.objects import KeypointSimilarity
 
 IMAGES = 40
 
@@ -50,7 +51,7 @@ def look(pairs: Any, readings: tuple[str, ...] | None = AXES, *, fit: bool = Tru
 
 def has_points(records: Records) -> bool:
     """Whether objects are sets of points, which stand in the column of shapes."""
-    return isinstance(records, BoxRecords) and records.similarity is not None and records.similarity[0] == "keypoints"
+    return isinstance(records, BoxRecords) and isinstance(records.similarity, KeypointSimilarity)
 
 
 def _part(records: Records, name: str, rows: Array, image: Array) -> CheckedSide:

@@ -20,7 +20,8 @@ from steelyard.core.statistic import Requirement, SharedCache, Sum
 from steelyard.core.weights import Floats, Weights, ratio
 from steelyard.tasks.boxes.along import EQUAL, Walk, class_means, from_zero
 from steelyard.tasks.boxes.calibration import check_shares
-from steelyard.tasks.boxes.matches import AREAS, UNCOUNTED, MatchInput, match_input, overlaps
+from steelyard.tasks.boxes.matches import AREAS, UNCOUNTED, objects_of, overlaps
+from steelyard.tasks.boxes.objects import Objects
 from steelyard.tasks.boxes.pairs import BoxPairs
 from steelyard.tasks.boxes.ranking import Detections
 from steelyard.tasks.boxes.settings import MOST, Most, check_ious
@@ -123,7 +124,7 @@ class JaccardParts(Sum):
     def measure(self, pairs: BoxPairs, cache: SharedCache) -> SumBlock:
         """Two columns per score."""
         check_shares(pairs, "thresholds go from 0 to 0.9")
-        s = match_input(pairs, cache)
+        s = objects_of(pairs, cache)
         t_order, d_order = np.argsort(s.image, kind="stable"), np.argsort(s.d_image, kind="stable")
         t_starts = np.searchsorted(s.image[t_order], np.arange(s.units + 1))
         d_starts = np.searchsorted(s.d_image[d_order], np.arange(s.units + 1))
@@ -135,7 +136,7 @@ class JaccardParts(Sum):
         return SumBlock(columns.reshape(s.units, -1))
 
 
-def _image(s: MatchInput, truths: Array, d: Array, iou: float) -> Array:
+def _image(s: Objects, truths: Array, d: Array, iou: float) -> Array:
     """Both columns of one image, at each score."""
     ignored = (s.flags[truths] & UNCOUNTED) != 0
     t, regions = truths[~ignored], truths[ignored]
@@ -155,7 +156,7 @@ def _image(s: MatchInput, truths: Array, d: Array, iou: float) -> Array:
     return columns
 
 
-def _inside(s: MatchInput, d: Array, regions: Array, share: float) -> Array:
+def _inside(s: Objects, d: Array, regions: Array, share: float) -> Array:
     """Whether more than a share of each detection lies in an ignore region of its class."""
     if not len(regions) or not len(d):
         return np.zeros(len(d), dtype=bool)

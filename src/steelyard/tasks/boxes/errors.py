@@ -20,7 +20,8 @@ from steelyard.core.ranking import Grouped, RankingBlock
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Ranking, Requirement, SharedCache
 from steelyard.core.weights import Floats
-from steelyard.tasks.boxes.matches import UNCOUNTED, MatchInput, match_input, overlaps
+from steelyard.tasks.boxes.matches import UNCOUNTED, objects_of, overlaps
+from steelyard.tasks.boxes.objects import Objects
 from steelyard.tasks.boxes.pairs import CLASS, BoxPairs
 from steelyard.tasks.boxes.ranking import RankingFigure, RankingSummary, ranking_columns
 from steelyard.tasks.boxes.settings import check_ious
@@ -50,10 +51,10 @@ class Breakdown:
 
 def breakdown(pairs: BoxPairs, cache: SharedCache, iou: float, background: float) -> Breakdown:
     """Look at one image at a time."""
-    return cache.once(("tide", iou, background), lambda: _look(match_input(pairs, cache), iou, background))
+    return cache.once(("tide", iou, background), lambda: _look(objects_of(pairs, cache), iou, background))
 
 
-def _look(s: MatchInput, iou: float, background: float) -> Breakdown:
+def _look(s: Objects, iou: float, background: float) -> Breakdown:
     units = s.units
     t_order, d_order = np.argsort(s.image, kind="stable"), np.lexsort((-s.d_score, s.d_image))
     t_starts = np.searchsorted(s.image[t_order], np.arange(units + 1))
@@ -99,7 +100,7 @@ def _look(s: MatchInput, iou: float, background: float) -> Breakdown:
 
 
 def _image(
-    s: MatchInput, d: Array, g: Array, regions: Array, iou: float, background: float
+    s: Objects, d: Array, g: Array, regions: Array, iou: float, background: float
 ) -> tuple[Array, Array, Array, Array]:
     """Kinds of an image's detections, which are ignored, the truth each could be repaired to, and truths found."""
     n, truths = len(d), len(g)
@@ -157,7 +158,7 @@ class Repaired(Ranking):
 
     def measure(self, pairs: BoxPairs, cache: SharedCache) -> RankingBlock:
         """By class and falling score; equal scores in the order of images."""
-        b, s = breakdown(pairs, cache, self.iou, self.background), match_input(pairs, cache)
+        b, s = breakdown(pairs, cache, self.iou, self.background), objects_of(pairs, cache)
         counted = (s.flags & UNCOUNTED) == 0
         label, score, hit = s.d_label[b.row].astype(np.int64), s.d_score[b.row].copy(), b.kind == HIT
         kept = ~b.ignored | hit
@@ -184,7 +185,7 @@ class Repaired(Ranking):
 
 
 def _ranking(
-    s: MatchInput, rows: Array, label: Array, score: Array, hit: Array, counted: Array, rank: Array
+    s: Objects, rows: Array, label: Array, score: Array, hit: Array, counted: Array, rank: Array
 ) -> RankingBlock:
     """Detections with given classes, scores, hits and ranks."""
     order = np.lexsort((-score, label))

@@ -14,6 +14,7 @@ from steelyard.core.pairs import Array
 from steelyard.core.records import BoxRecords
 from steelyard.core.spec import Range
 from steelyard.core.statistic import SharedCache
+from steelyard.tasks.boxes.objects import MatchRules, Objects
 from steelyard.tasks.boxes.pairs import CLASS, BoxPairs, boxes_of
 
 CROWD, LOST, DIFFICULT, IGNORED, GROUP = 1, 2, 4, 8, 16  # bits of the column `flags`
@@ -25,66 +26,17 @@ AREAS: dict[str, tuple[float, float]] = {
     "medium": (32.0**2, 96.0**2),
     "large": (96.0**2, 1e10),
 }
-# Quadrilaterals by their corners, or as rectangles by probIoU: how they are matched, and how pairs are compared.
-QUADS: dict[str, tuple[Any, Any]] = {
-    "quads": (_native.quads_match, _native.quads_iou),
-    "probiou": (_native.probiou_match, lambda d, t, _: _native.rectangles_probiou(d, t)),
-}
 Area = tuple[float, float]
 STANDARD_AREAS: tuple[Area, ...] = tuple(AREAS.values())
 MOST_RANKED = 65535  # detections of a class in an image
 
 
-@frozen
-class MatchInput:
-    """Columns of both sides as the native core takes them: truths, and detections with `d_`.
-
-    `similarity` says how objects are compared, where not by their boxes; then `shape` holds masks, quadrilaterals or
-    keypoints.
-    """
-
-    units: int
-    classes: int
-    image: Array
-    label: Array
-    box: Array
-    area: Array
-    flags: Array
-    d_image: Array
-    d_label: Array
-    d_box: Array
-    d_score: Array
-    similarity: tuple[Any, ...] | None = None
-    shape: Any = None
-    d_shape: Any = None
-    d_area: Any = None
-    lesion_weight: Any = None
-
-    def part(self, truths: Array, detections: Array) -> MatchInput:
-        """Some of the truths and detections."""
-        t, d = truths, detections
-        shapes: dict[str, Any] = {}
-        if self.lesion_weight is not None:
-            shapes["lesion_weight"] = self.lesion_weight[t]
-        if self.similarity is not None:
-            shapes |= {"shape": self.shape[t], "d_shape": self.d_shape[d], "d_area": self.d_area[d]}
-        return replace(
-            self, image=self.image[t], label=self.label[t], box=self.box[t], area=self.area[t], flags=self.flags[t],
-            d_image=self.d_image[d], d_label=self.d_label[d], d_box=self.d_box[d], d_score=self.d_score[d], **shapes,
-        )  # fmt: skip
-
-    def of_one_class(self) -> MatchInput:
-        """The same with all objects of one class."""
-        label, d_label = np.zeros(len(self.label), np.int32), np.zeros(len(self.d_label), np.int32)
-        return replace(self, classes=1, label=label, d_label=d_label)
-
-
-def match_input(pairs: BoxPairs, cache: SharedCache) -> MatchInput:
+def objects_of(pairs: BoxPairs, cache: SharedCache) -> Objects:
     """The objects of both sides."""
-    return cache.once("match input", lambda: _match_input(pairs))
+    return cache.once("objects", lambda: _objects(pairs))
 
 
-def _match_input(pairs: BoxPairs) -> MatchInput:
+def _objects(pairs: BoxPairs) -> Objects:
     truth, prediction = pairs.truth, pairs.prediction
     box, flags = boxes_of(truth), np.zeros(len(truth), dtype=np.uint8)
     if "crowd" in truth:
@@ -97,7 +49,7 @@ def _match_input(pairs: BoxPairs) -> MatchInput:
         flags[truth.zero_id] |= LOST
     area = np.ascontiguousarray(truth["area"] if "area" in truth else box[:, 2] * box[:, 3], dtype=np.float64)
     shapes: dict[str, Any] = {}
-    if pairs.similarity is not None:
+    if "shape" in truth:
         flags[truth["ignored"]] |= IGNORED
         d_area = prediction["area"] if "area" in prediction else np.zeros(len(prediction))
         shapes = {
@@ -106,7 +58,7 @@ def _match_input(pairs: BoxPairs) -> MatchInput:
         }  # fmt: skip
     if "lesion_weight" in truth:
         shapes["lesion_weight"] = np.asarray(truth["lesion_weight"], dtype=np.float64)
-    every = MatchInput(
+    every = Objects(
         len(pairs.units), pairs.facts.size(CLASS),
         pairs.truth_image, pairs.truth_label, box, area, flags,
         pairs.prediction_image, pairs.prediction_label, boxes_of(prediction),
@@ -118,7 +70,7 @@ def _match_input(pairs: BoxPairs) -> MatchInput:
     return every.part(np.flatnonzero(pairs.kept[: len(truth)]), np.flatnonzero(pairs.kept[len(truth) :]))
 
 
-def _refuse_too_many(pairs: BoxPairs, s: MatchInput) -> None:
+def _refuse_too_many(pairs: BoxPairs, s: Objects) -> None:
     """The kernel ranks so many detections of a class in an image: more would be lost in silence."""
     if len(s.d_image) <= MOST_RANKED or np.bincount(s.d_image).max() <= MOST_RANKED:
         return
@@ -134,38 +86,9 @@ def _refuse_too_many(pairs: BoxPairs, s: MatchInput) -> None:
         )
 
 
-def native_match(s: MatchInput, ious: Any, areas: Any, most: int, *, voc: bool, pairs: bool, lost: bool = False) -> Any:
-    """Match by the similarity of objects; see kernels/boxes/boxes.cpp. `lost` repeats the reference's fate of id 0."""
-    flags = s.flags & np.uint8(0xFF - GROUP - (0 if lost else LOST))
-    columns = (
-        s.image, s.label, s.box, s.area, flags, s.d_image, s.d_label, s.d_box, s.d_score, s.units, s.classes,
-        np.asarray(ious), np.asarray(areas), most, voc, pairs,
-    )  # fmt: skip
-    if s.similarity is None:
-        return _native.boxes_match(*columns)
-    objects = _native.Objects(*columns)
-    name, setting = s.similarity
-    if name == "masks":
-        return _native.masks_match(objects, s.shape.tolist(), s.d_shape.tolist(), s.d_area, setting)
-    if name in QUADS:
-        return QUADS[name][0](objects, s.shape, s.d_shape, s.d_area)
-    return _native.keypoints_match(objects, s.shape, s.d_shape, s.d_area, np.array(setting))
-
-
-def overlaps(s: MatchInput, detections: Array, truths: Array, *, crowd: bool = False) -> Array:
+def overlaps(s: Objects, detections: Array, truths: Array, *, crowd: bool = False) -> Array:
     """How much detections and truths of one image overlap, or how alike they are: detections by truths."""
-    flags = np.full(len(truths), crowd, dtype=np.uint8)
-    if s.similarity is None:
-        return np.asarray(_native.boxes_iou(s.d_box[detections], s.box[truths], flags))
-    name, setting = s.similarity
-    if name == "masks":
-        lists = s.d_shape[detections].tolist(), s.shape[truths].tolist()
-        return np.asarray(_native.mask_iou(*lists, flags, setting))
-    if name in QUADS:
-        return np.asarray(QUADS[name][1](s.d_shape[detections], s.shape[truths], flags))
-    return np.asarray(
-        _native.oks(s.d_shape[detections], s.shape[truths], s.box[truths], s.area[truths], np.array(setting))
-    )
+    return np.asarray(s.similarity.overlaps(s, detections, truths, np.full(len(truths), crowd, dtype=np.uint8)))
 
 
 @frozen
@@ -193,6 +116,13 @@ class Matches:
         mask = np.uint32(1 << t)
         return (self.hit & mask) != 0, (self.ignored & mask) != 0
 
+    def ranked(self, most: int) -> _native.Ranked:
+        """As the native core reads curves and figures along it, with so many detections per image and class."""
+        return _native.Ranked(
+            self.begin, self.end, self.image, self.score, self.rank, self.hit, self.ignored, self.truth_begin,
+            self.truth_image, self.counts, self.thresholds, most,
+        )  # fmt: skip
+
     def places(self) -> Array:
         """A flag for each place that holds a detection."""
         return self.order >= 0
@@ -210,11 +140,11 @@ def matches(
 ) -> list[Matches]:
     """Match under these settings: one set of matches for each area."""
     key = ("matches", ious, areas, most, rule)
-    return cache.once(key, lambda: match_objects(match_input(pairs, cache), ious, areas, most, rule))
+    return cache.once(key, lambda: match_objects(objects_of(pairs, cache), ious, areas, most, rule))
 
 
 def match_objects(
-    s: MatchInput,
+    s: Objects,
     ious: tuple[float, ...],
     areas: tuple[Area, ...],
     most: int,
@@ -222,28 +152,29 @@ def match_objects(
     *,
     lost: bool = False,
 ) -> list[Matches]:
-    """The same for columns at hand."""
+    """The same for objects at hand. `lost` repeats the reference's fate of an annotation with id 0."""
     if rule.startswith("openimages"):
         return match_groups(s, ious, areas, most, counted=rule == "openimages")
     if rule in ("dota", "caltech"):  # more than the threshold, not as much
         ious = tuple(np.nextafter(ious, 2.0).clip(max=1.0).tolist())
-    made = native_match(s, ious, areas, most, voc=rule in ("voc", "dota"), pairs=len(ious) == 1, lost=lost)
-    begin, end, order, rank, hit, ignored, truth_begin, truth_order, partner, overlap = made
-    image = s.d_image[order] if len(order) else s.d_image
-    score = s.d_score[order] if len(order) else s.d_score
-    truth_area, crowd = s.area[truth_order], s.flags[truth_order] & UNCOUNTED
-    truth_image = s.image[truth_order]
+    rules = MatchRules(np.asarray(ious), np.asarray(areas), most, rule in ("voc", "dota"), len(ious) == 1)
+    taken = replace(s, flags=s.flags & np.uint8(0xFF - GROUP - (0 if lost else LOST)))
+    columns: dict[str, Any] = s.similarity.match(taken, rules)
+    hit, ignored = columns.pop("hit"), columns.pop("ignored")
+    order, truths = columns["order"], columns["truth_order"]
+    columns["image"], columns["score"] = (c[order] if len(order) else c for c in (s.d_image, s.d_score))
+    truth_area, counted = s.area[truths], (s.flags[truths] & UNCOUNTED) == 0
     return [
         Matches(
-            begin, end, order, image, score, rank, hit[a], ignored[a], truth_begin, truth_order, truth_image,
-            ((crowd == 0) & (truth_area >= low) & (truth_area <= high)).astype(np.uint8), len(ious), partner, overlap,
+            hit=hit[a], ignored=ignored[a], thresholds=len(ious), truth_image=s.image[truths],
+            counts=(counted & (truth_area >= low) & (truth_area <= high)).astype(np.uint8), **columns,
         )
         for a, (low, high) in enumerate(areas)
     ]  # fmt: skip
 
 
 def match_groups(
-    s: MatchInput, ious: tuple[float, ...], areas: tuple[Area, ...], most: int, *, counted: bool
+    s: Objects, ious: tuple[float, ...], areas: tuple[Area, ...], most: int, *, counted: bool
 ) -> list[Matches]:
     """Matches by OpenImages' rules: single objects first, then what is left over with the boxes of groups.
 
@@ -276,7 +207,7 @@ def match_groups(
 
 
 def _with_groups(
-    m: Matches, s: MatchInput, area: Area, ious: tuple[float, ...], places: Array, share: Array, owner: Array,
+    m: Matches, s: Objects, area: Area, ious: tuple[float, ...], places: Array, share: Array, owner: Array,
     counted: bool,
 ) -> Matches:  # fmt: skip
     """Matches of one area with what lies in groups: `owner` is the group of each place, `share` how much lies there."""

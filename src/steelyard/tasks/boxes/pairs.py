@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Coverage
 from steelyard.core.records import LARGEST, BoxRecords, Column, Records, Schema, constant_in_unit, factorize
 from steelyard.core.task import Policy
+from steelyard.tasks.boxes.objects import BOX_IOU, Similarity
 
 CLASS = "class"  # the axis of the classes
 
@@ -78,17 +78,17 @@ class BoxPairs:
     @cached_property
     def facts(self) -> Metadata:
         """The classes, and what objects are compared by."""
-        compared_by = "boxes" if self.similarity is None else str(self.similarity[0])
-        flags = {"similarity": compared_by}
+        flags = {"similarity": self.similarity.name}
         if isinstance(self.truth, BoxRecords) and self.truth.frequency and self.truth.labels is not None:
             listed = sorted(zip(map(str, self.truth.labels.tolist()), self.truth.frequency, strict=True))
             flags["frequency"] = "\n".join(f"{label}={often}" for label, often in listed if often)
         return Metadata({CLASS: Axis(tuple(self.labels.tolist()), self.label_names)}, flags)
 
     @property
-    def similarity(self) -> tuple[Any, ...] | None:
-        """How objects are compared, where not by their boxes."""
-        return self.truth.similarity if isinstance(self.truth, BoxRecords) else None
+    def similarity(self) -> Similarity:
+        """How objects are compared."""
+        given = self.truth.similarity if isinstance(self.truth, BoxRecords) else None
+        return BOX_IOU if given is None else given
 
     @cached_property
     def image_fields(self) -> Mapping[str, Array]:

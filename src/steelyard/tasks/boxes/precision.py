@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from steelyard import _native
 from steelyard.core.errors import Conflict, InvalidSpec, first_few
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
@@ -18,7 +17,7 @@ from steelyard.core.spec import Range, render_value
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement, SharedCache
 from steelyard.core.weights import Floats
-from steelyard.tasks.boxes.matches import AREAS, IOUS, STANDARD_AREAS, match_input, match_objects
+from steelyard.tasks.boxes.matches import AREAS, IOUS, STANDARD_AREAS, match_objects, objects_of
 from steelyard.tasks.boxes.pairs import BoxPairs
 from steelyard.tasks.boxes.ranking import (
     ALONE,
@@ -445,14 +444,12 @@ def reference_arrays(pairs: BoxPairs, *, quirks: bool = True, most: tuple[int, .
     Shapes are (thresholds, recalls, classes, areas, most detections), recall without the second. `quirks=True` loses
     the annotation with id 0 as the reference does.
     """
-    objects = match_objects(match_input(pairs, SharedCache()), IOUS, STANDARD_AREAS, max(most), lost=quirks)
+    objects = match_objects(objects_of(pairs, SharedCache()), IOUS, STANDARD_AREAS, max(most), lost=quirks)
     ranking, statistic = ranking_of(objects), detections(STANDARD, "all", "coco")[0]
     weights = np.ones(len(pairs.units))
 
     def curves(block: RankingBlock, area: int, m: int) -> tuple[Array, Array, Array]:
-        columns = RankingFigure(statistic, "coco", area, m).columns(block)
-        read: tuple[Array, Array, Array] = _native.box_curves(*columns, weights, GRIDS["coco"])
-        return read
+        return RankingFigure(statistic, "coco", area, m).ranked(block).curves(weights, GRIDS["coco"])
 
     parts = [[curves(ranking, area, m) for m in most] for area in range(len(AREAS))]
     arrays = {}

@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from steelyard import _native
+from steelyard._native import BoxFigure
 from steelyard.core.by_group import Arrays, GroupCurve, GroupSizes, Stream, no_approximation
 from steelyard.core.frozen import frozen
 from steelyard.core.histogram import Histogram, at_recalls, binned, fallen
@@ -82,7 +83,11 @@ def bounds(
     return value, recall[:, chosen].mean(axis=1)[np.newaxis]
 
 
-CODES = {"coco": 0, "voc11": 1, "voc": 2, "step": 3, "lamr": 4, "best_f1": 5, "recall": 6, "tide": 1, "loop": 3}
+FIGURES = {
+    "coco": BoxFigure.coco, "voc11": BoxFigure.grid, "voc": BoxFigure.area, "step": BoxFigure.step,
+    "lamr": BoxFigure.miss, "best_f1": BoxFigure.best_f1, "recall": BoxFigure.recall, "tide": BoxFigure.grid,
+    "loop": BoxFigure.step,
+}  # fmt: skip
 GRIDS = {
     "coco": np.linspace(0.0, 1.0, 101),
     "voc11": np.linspace(0.0, 1.0, 11),
@@ -90,7 +95,6 @@ GRIDS = {
     "tide": np.arange(101) / 100,
 }
 ENDS = np.linspace(0.0, 1.0, 2)
-CURVES = 7  # among the kinds of native/streams.cpp
 COUNTED = ("coco", "voc11", "tide", "step", "best_f1", "recall", "loop")  # read faster from counts
 ALONE = ("voc", "step", "lamr", "loop")  # figures that are read at the thresholds asked for only: every one is a walk
 MANY_GROUPS = 500  # of a jackknife, each with so little of the data that all are read in one walk
@@ -213,11 +217,6 @@ def mean_defined(values: Array) -> float:
     return float(np.mean(flat)) if len(flat) else float("nan")
 
 
-# What the kernels of curves and figures take first: ranges, units, scores, ranks, hits and ignored of detections;
-# ranges, units and counted of truths.
-RankedColumns = tuple[Array, Array, Array, Array, Array, Array, Array, Array, Array, Array]
-
-
 @frozen
 class RankingFigure(GroupCurve):
     """A figure along the ranking of each class, and the recall: the mean over the classes that have truth.
@@ -266,29 +265,29 @@ class RankingFigure(GroupCurve):
     def _read(self, block: RankingBlock, weights: Weights) -> tuple[Array, Array]:
         if self._by_recall(weights.role):
             row = next(weights.blocks())[0]
-            precision, recall, _ = _native.box_curves(*self.columns(block), row, GRIDS["coco"], False)
+            precision, recall, _ = self.ranked(block).curves(row, GRIDS["coco"], False)
             return precision, recall
         if weights.role is Role.UNITS and weights.units > FEW_IMAGES:
             return self._each_image(block, cast(EachUnit, weights))
-        given, code, left = self.columns(block), CODES[self.figure], weights.rows
+        ranked, figure, left = self.ranked(block), FIGURES[self.figure], weights.rows
         groups = weights.groups() if self.figure in COUNTED and weights.rows >= MANY_GROUPS else None
         if groups is not None:
-            figure, recall = _native.box_left_out(*given, groups, weights.rows, code, self.grid)
-            return (figure - self._first_steps(block, weights) if self.figure == "loop" else figure), recall
+            value, recall = ranked.left_out(groups, weights.rows, figure, self.grid)
+            return (value - self._first_steps(block, weights) if self.figure == "loop" else value), recall
         counts = weights.counts() if self.figure in COUNTED else None
         made: list[tuple[Floats, Floats]] = []
         if counts is None:
             for rows in weights.blocks():
-                made.append(_native.box_figures(*given, np.ascontiguousarray(rows), code, self.grid))
+                made.append(ranked.figures(np.ascontiguousarray(rows), figure, self.grid))
         else:
             for some in counts:
                 rows_here = min(left, 32 * len(some))
-                made.append(_native.box_draws(*given, some, rows_here, code, self.grid))
+                made.append(ranked.draws(some, rows_here, figure, self.grid))
                 left -= rows_here
-        figure, recall = (np.concatenate([one[i] for one in made]) for i in (0, 1))
+        value, recall = (np.concatenate([one[i] for one in made]) for i in (0, 1))
         if self.figure == "loop":
-            figure = figure - self._first_steps(block, weights)
-        return figure, recall
+            value = value - self._first_steps(block, weights)
+        return value, recall
 
     def _first_steps(self, block: RankingBlock, weights: Weights) -> Floats:
         """What the first step of one class adds at each IoU: (rows, IoUs)."""
@@ -334,10 +333,10 @@ class RankingFigure(GroupCurve):
             hit, ignored = (hit >> self.at) & 1, (ignored >> self.at) & 1
         return hit.astype(np.uint32), ignored.astype(np.uint32)
 
-    def columns(self, block: RankingBlock) -> tuple[*RankedColumns, int, int]:
-        """What the kernels of curves and figures take."""
+    def ranked(self, block: RankingBlock) -> _native.Ranked:
+        """The ranking as the native core reads curves and figures along it."""
         e, p = block.events, block.positives
-        return (
+        return _native.Ranked(
             e.begin[:-1], e.begin[1:], e.unit, self._scores(e.columns["score"]), e.columns["rank"],
             *self.bits(e.columns),
             p.begin, p.unit, p.columns[f"counted{self.area}"], self.levels, self.max_dets,
@@ -381,9 +380,9 @@ class RankingFigure(GroupCurve):
         """One class in parts."""
         objects = sizes.sum("positive", f"counted{self.area}")
         if self._by_recall(Role.POINT):
-            walk = _native.BoxStream(self.levels, self.max_dets, CURVES, GRIDS["coco"], objects, units)
+            walk = _native.BoxStream(self.levels, self.max_dets, BoxFigure.curves, GRIDS["coco"], objects, units)
             return _Walk(self, True, walk, objects)
-        walk = _native.BoxStream(self.levels, self.max_dets, CODES[self.figure], self.grid, objects, units)
+        walk = _native.BoxStream(self.levels, self.max_dets, FIGURES[self.figure], self.grid, objects, units)
         return _Walk(self, False, walk, objects)
 
     @property

@@ -11,7 +11,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array
 from steelyard.core.spec import Range
 from steelyard.core.statistic import SharedCache, Statistic, Sum
-from steelyard.tasks.boxes.matches import AREAS, STANDARD_AREAS, Matches, match_input, matches
+from steelyard.tasks.boxes.matches import AREAS, STANDARD_AREAS, Matches, matches, objects_of
 from steelyard.tasks.boxes.pairs import CLASS, BoxPairs
 from steelyard.tasks.boxes.settings import MOST, on_grid, thresholds, with_cap
 
@@ -106,7 +106,7 @@ class ClassesSeen(Sum):
 
     def measure(self, pairs: BoxPairs, cache: SharedCache) -> SumBlock:
         """Two columns."""
-        s = match_input(pairs, cache)
+        s = objects_of(pairs, cache)
         classes = max(s.classes, 1)
         present = np.unique(s.image.astype(np.int64) * classes + s.label)
         kept = s.d_score >= self.score

@@ -28,11 +28,11 @@ from steelyard.tasks.boxes.matches import (
     STANDARD_AREAS,
     UNCOUNTED,
     Matches,
-    MatchInput,
-    match_input,
+    match_objects,
     matches,
-    native_match,
+    objects_of,
 )
+from steelyard.tasks.boxes.objects import Objects
 from steelyard.tasks.boxes.pairs import CLASS, BoxPairs
 from steelyard.tasks.boxes.precision import AveragePrecision
 from steelyard.tasks.boxes.ranking import FigureValues, RankingFigure, RankingSummary, detections
@@ -67,7 +67,7 @@ def long_tables(pairs: BoxPairs, state: State, most: int = STANDARD_MOST) -> Map
 
 def match_table(pairs: BoxPairs, cache: SharedCache) -> Table:
     """Every detection in the order of the input: whether it is right at IoU 0.5, and how well it fits what it found."""
-    m, s = matches(pairs, cache, (0.5,), (AREAS["all"],), MOST)[0], match_input(pairs, cache)
+    m, s = matches(pairs, cache, (0.5,), (AREAS["all"],), MOST)[0], objects_of(pairs, cache)
     places = np.flatnonzero(m.places())
     places = places[np.argsort(m.order[places], kind="stable")]
     hit, _ = m.bit(0)
@@ -204,7 +204,7 @@ def confusion(pairs: BoxPairs, cache: SharedCache, iou: float = 0.5, score: floa
     """
     levels, places = on_grid(iou)
     m = matches(pairs, cache, thresholds(levels), STANDARD_AREAS, MOST)[0]
-    s, names = match_input(pairs, cache), class_names(pairs.facts)
+    s, names = objects_of(pairs, cache), class_names(pairs.facts)
     classes = s.classes
     kept = m.places() & (m.score >= score) & (m.rank < max_dets)
     hit, ignored = m.bit(places[0])
@@ -220,10 +220,9 @@ def confusion(pairs: BoxPairs, cache: SharedCache, iou: float = 0.5, score: floa
     rest = m.order[kept & ~hit & ~ignored]
     rest = rest[np.argsort(-s.d_score[rest], kind="stable")]
     left = s.part(truths, rest).of_one_class()
-    matched = native_match(left, [float(iou)], [[0.0, np.inf]], 65535, voc=False, pairs=True)
-    order, partner = matched[2], matched[8]
-    used = order >= 0
-    predicted, partner = s.d_label[rest[order[used]]], partner[used]
+    rest_matches = match_objects(left, (float(iou),), ((0.0, np.inf),), MOST)[0]
+    used = rest_matches.places()
+    predicted, partner = s.d_label[rest[rest_matches.order[used]]], rest_matches.partner[used]
     matched_rows = partner >= 0
     np.add.at(table, (s.label[truths[partner[matched_rows]]], predicted[matched_rows]), 1)
     table[classes, :classes] = np.bincount(predicted[~matched_rows], minlength=classes)
@@ -236,10 +235,10 @@ def confusion(pairs: BoxPairs, cache: SharedCache, iou: float = 0.5, score: floa
 
 
 # Draws an object: objects of both sides, its role, its row, its name, whether it has a partner, and that one's row.
-Drawer = Callable[[MatchInput, SceneRole, int, str, bool, int], BoxShape | PolygonShape]
+Drawer = Callable[[Objects, SceneRole, int, str, bool, int], BoxShape | PolygonShape]
 
 
-def upright(both: MatchInput, role: SceneRole, row: int, label: str, matched: bool, partner: int) -> BoxShape:
+def upright(both: Objects, role: SceneRole, row: int, label: str, matched: bool, partner: int) -> BoxShape:
     """An object as its box."""
     x, y, w, h = (both.box if role == "truth" else both.d_box)[row].tolist()
     return BoxShape(role, x, y, w, h, label, matched)
@@ -253,7 +252,7 @@ def scene(pairs: BoxPairs, unit: int, metric: Metric, draw: Drawer = upright) ->
     least = float(least) if isinstance(least, int | float) else 0.0
     most = int(getattr(metric, "most", getattr(metric, "max_dets", MOST)))
     matched = matches(alone, work, (iou,), (AREAS["all"],), MOST)[0]
-    both, names = match_input(alone, work), class_names(pairs.facts)
+    both, names = objects_of(alone, work), class_names(pairs.facts)
     kept = np.flatnonzero(matched.places() & (matched.score >= least) & (matched.rank < most))
     hit, ignored = matched.bit(0)
     right = kept[hit[kept]]
@@ -291,7 +290,7 @@ def figures(
 ) -> Mapping[str, Callable[[], Figure]]:
     """The figures, each made when it is asked for; `most` detections of a class count in an image."""
     work = SharedCache()
-    if not len(match_input(pairs, work).image):
+    if not len(objects_of(pairs, work).image):
         return {}
     return {
         "pr_iou": lambda: pr_by_iou(pairs, work, most),
@@ -357,7 +356,7 @@ def ap_by_class(pairs: BoxPairs, cache: SharedCache, most: int) -> Figure:
 
 def errors(pairs: BoxPairs, cache: SharedCache) -> Figure:
     """What each kind of error costs."""
-    detections, units = match_input(pairs, cache).d_image, len(pairs.units)
+    detections, units = objects_of(pairs, cache).d_image, len(pairs.units)
     said = ""
     if len(detections) > MOST_LOOKED_AT:
         step = int(np.ceil(len(detections) / MOST_LOOKED_AT))
@@ -447,7 +446,7 @@ def class_metrics(state: State, most: int = STANDARD_MOST) -> Mapping[str, Metri
 def listing(pairs: BoxPairs, state: State) -> Listing:
     """Every detection with the object it was matched to at IoU 0.5, then the objects that none was matched to."""
     work = SharedCache()
-    s, names = match_input(pairs, work), list(class_names(pairs.facts))
+    s, names = objects_of(pairs, work), list(class_names(pairs.facts))
     m = matches(pairs, work, (0.5,), (AREAS["all"],), MOST)[0]
     places = np.flatnonzero(m.places())
     hit, ignored = (flags[places] for flags in m.bit(0))

@@ -20,7 +20,8 @@ from steelyard.core.statistic import Ranking, Requirement, SharedCache
 from steelyard.core.weights import Floats, Weights
 from steelyard.tasks.boxes.along import MOST_CELLS, from_zero
 from steelyard.tasks.boxes.froc import repeated
-from steelyard.tasks.boxes.matches import AREAS, UNCOUNTED, MatchInput, match_input, matches
+from steelyard.tasks.boxes.matches import AREAS, UNCOUNTED, matches, objects_of
+from steelyard.tasks.boxes.objects import Objects
 from steelyard.tasks.boxes.pairs import CLASS, BoxPairs
 from steelyard.tasks.boxes.settings import MOST, check_ious
 
@@ -48,7 +49,7 @@ class LesionMarks(Ranking):
 
     def measure(self, pairs: BoxPairs, cache: SharedCache) -> RankingBlock:
         """The marks that count; repeated marks on a lesion and marks on ignored objects do not."""
-        m, s = matches(pairs, cache, (self.iou,), (AREAS["all"],), MOST)[0], match_input(pairs, cache)
+        m, s = matches(pairs, cache, (self.iou,), (AREAS["all"],), MOST)[0], objects_of(pairs, cache)
         hit, ignored = m.bit(0)
         counted, share, cell = _shares(pairs, s)
         classes, label = max(s.classes, 1), m.label
@@ -69,7 +70,7 @@ class LesionMarks(Ranking):
         )
 
 
-def _shares(pairs: BoxPairs, s: MatchInput) -> tuple[Array, Floats, Array]:
+def _shares(pairs: BoxPairs, s: Objects) -> tuple[Array, Floats, Array]:
     """Lesions that count, the share of each in the lesions of its class and image, and that class and image."""
     counted = (s.flags & UNCOUNTED) == 0
     cell = s.image.astype(np.int64) * max(s.classes, 1) + s.label

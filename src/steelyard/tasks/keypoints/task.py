@@ -41,6 +41,7 @@ from steelyard.tasks.boxes.false_positives import (
     FalsePositivesPerImage,
 )
 from steelyard.tasks.boxes.lrp import OptimalLrp
+from steelyard.tasks.boxes.objects import KeypointSimilarity
 from steelyard.tasks.boxes.pairs import TRUTH as BOXES
 from steelyard.tasks.boxes.pairs import BoxPairs, pair
 from steelyard.tasks.boxes.precision import (
@@ -146,7 +147,7 @@ def _measured(records: Records, sigmas: tuple[float, ...], truth: bool) -> BoxRe
     visible = columns.pop("visible", None)
     count = seen.sum(axis=1)
     columns["ignored"] = count == 0 if visible is None else np.where(visible < 0, count, visible) == 0
-    return with_similarity(records, columns, ("keypoints", sigmas))
+    return with_similarity(records, columns, KeypointSimilarity(sigmas))
 
 
 def _extent(points: Array, kept: Array) -> dict[str, Array]:

@@ -22,6 +22,7 @@ from steelyard.core.errors import OutOfRange, ShapeMismatch, Unsupported
 from steelyard.core.options import Option, Options
 from steelyard.core.records import Array, BoxRecords, Column, Records, Schema, with_similarity
 from steelyard.core.task import Policy
+from steelyard.tasks.boxes.objects import MaskIou
 from steelyard.tasks.boxes.pairs import TRUTH as BOXES
 from steelyard.tasks.boxes.pairs import BoxPairs, pair
 from steelyard.tasks.boxes.task import TASK as BOX_TASK
@@ -94,7 +95,7 @@ def _measured(records: Records, ratio: float) -> BoxRecords:
         columns.update({name: box[:, i] for i, name in enumerate("xywh")})
     if "area" not in columns:
         columns["area"] = _native.mask_area(masks.tolist()).astype(np.float64)
-    return with_similarity(records, columns, ("masks", ratio))
+    return with_similarity(records, columns, MaskIou(ratio))
 
 
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> BoxPairs:

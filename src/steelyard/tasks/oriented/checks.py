@@ -17,6 +17,7 @@ from steelyard.core.options import Options
 from steelyard.core.quads import CORNERS, areas_of, corners_of, smallest_rectangles
 from steelyard.core.records import Array, BoxRecords, Records
 from steelyard.core.task import Task
+from steelyard.tasks.boxes.objects import ProbIou
 
 CHECKS = Checks()
 ALSO = "What is looked for in boxes (all but other readings of the coordinates), and:"
@@ -250,7 +251,7 @@ def tiles(data: CheckData) -> Problem | None:
 def probable(data: CheckData) -> Problem | None:
     """Whether probIoU was asked for."""
     pairs = data.pairs
-    if pairs is None or not pairs.similarity or pairs.similarity[0] != "probiou":
+    if pairs is None or not isinstance(pairs.similarity, ProbIou):
         return None
     rows = len(pairs.prediction)
     return Problem("Objects are compared by probIoU, not by IoU: the numbers are not comparable.", rows, rows)

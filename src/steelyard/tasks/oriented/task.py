@@ -47,6 +47,7 @@ from steelyard.tasks.boxes.false_positives import (
 )
 from steelyard.tasks.boxes.froc import CompetitionMetric, Sensitivity
 from steelyard.tasks.boxes.lrp import OptimalLrp
+from steelyard.tasks.boxes.objects import ProbIou, QuadIou
 from steelyard.tasks.boxes.pairs import TRUTH as BOXES
 from steelyard.tasks.boxes.pairs import BoxPairs, pair
 from steelyard.tasks.boxes.precision import (
@@ -147,7 +148,7 @@ def _measured(records: Records, side: str, options: Options) -> BoxRecords:
         columns["area"] = areas_of(corners)
     if options.of("difficult") == "count":
         columns.pop("difficult", None)
-    return with_similarity(records, columns, ("probiou" if probable else "quads", None))
+    return with_similarity(records, columns, ProbIou() if probable else QuadIou())
 
 
 def corners_of_records(records: Records, side: str, options: Options) -> Floats:
