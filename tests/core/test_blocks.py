@@ -67,6 +67,18 @@ def test_cells_are_weighed_cut_and_kept() -> None:
     assert (again.facts, again.units.ids.tolist()) == (state.facts, [1, 2])
 
 
+def test_frequencies_of_classes_are_kept() -> None:
+    """As a mapping, and as versions before 0.3 stored them: a text of lines."""
+    often = {"cat=1": "r", "dog": "f"}
+    known = Metadata({"class": Axis(("cat=1", "dog"))}, {"similarity": "boxes", "frequency": often})
+    stored, arrays = pack_state(cells([1], known, [(0, 0, 1)]))
+    assert (stored["flags"], stored["mappings"]) == ({"similarity": "boxes"}, {"frequency": often})
+    assert unpack_state(stored, arrays).facts == known
+    earlier = {**stored, "flags": {"similarity": "boxes", "frequency": "cat=1=r\ndog=f"}}
+    del earlier["mappings"]
+    assert unpack_state(earlier, arrays).facts == known
+
+
 def test_moments_pool_as_all_rows_do() -> None:
     """Around a mean of 1e9, where plain sums of squares lose every digit."""
     rng = np.random.default_rng(0)

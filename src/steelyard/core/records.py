@@ -22,6 +22,7 @@ ColumnType = Literal[
 ]
 
 
+BOX = ("x", "y", "w", "h")  # the columns of a box
 LARGEST = 1e12  # of an amount: squares and products of such numbers, and sums of them, stay far from overflow
 
 
@@ -169,6 +170,16 @@ def with_similarity(records: Records, columns: Mapping[str, Array], similarity: 
     if isinstance(records, BoxRecords):
         return replace(records, columns=columns, similarity=similarity)
     return BoxRecords(records.source, columns, records.other, records.place, records.names, similarity=similarity)
+
+
+def boxes_of(records: Records) -> Array:
+    """The boxes of all rows as one array (n, 4): x, y, width and height."""
+    return np.stack([records[name] for name in BOX], axis=1).astype(np.float64, copy=False)
+
+
+def box_columns(boxes: Array) -> dict[str, Array]:
+    """The columns of boxes in one array (n, 4)."""
+    return {name: boxes[:, i] for i, name in enumerate(BOX)}
 
 
 def factorize(*columns: Array) -> tuple[Array, list[Array]]:

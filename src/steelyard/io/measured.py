@@ -40,8 +40,11 @@ def pack_state(state: State, prefix: str = "") -> tuple[dict[str, Any], dict[str
         blocks[str(statistic)] = {"kind": block.kind, "about": about}
         arrays |= {f"{prefix}{statistic}:{name}": array for name, array in parts.items()}
     axes = {name: (axis.ids, axis.names, axis.whole) for name, axis in state.facts.axes.items()}
-    facts = {"axes": axes, "flags": dict(state.facts.flags), "holds": sorted(state.facts.holds), "blocks": blocks}
-    return facts, arrays
+    flags, mappings = dict(state.facts.flags), {}
+    for name in [name for name, value in flags.items() if isinstance(value, Mapping)]:
+        mappings[name] = flags.pop(name)
+    facts = {"axes": axes, "flags": flags, "holds": sorted(state.facts.holds), "blocks": blocks}
+    return facts | ({"mappings": mappings} if mappings else {}), arrays
 
 
 def unpack_state(
@@ -62,7 +65,10 @@ def unpack_state(
     weight, copies, cluster, stratum = (arrays.get(f"{prefix}{name}") for name in UNIT_ARRAYS)
     groups = {name.removeprefix(start): keys for name, keys in arrays.items() if name.startswith(start)}
     units = Units(arrays[f"{prefix}units"], weight, copies, cluster, stratum, groups)
-    return State(units, Metadata(axes, dict(facts["flags"]), frozenset(facts["holds"])), blocks)
+    flags = {**facts["flags"], **facts.get("mappings", {})}
+    if isinstance(flags.get("frequency"), str):  # before 0.3: lines of "label=frequency"
+        flags["frequency"] = dict(line.rpartition("=")[::2] for line in flags["frequency"].split("\n"))
+    return State(units, Metadata(axes, flags, frozenset(facts["holds"])), blocks)
 
 
 def check_state(state: State, source: str) -> None:

@@ -57,6 +57,7 @@ class StoredState(TypedDict):
 
     axes: Mapping[str, tuple[tuple[str | int | float, ...], Texts, bool]]
     flags: Mapping[str, Value]
+    mappings: NotRequired[Mapping[str, Mapping[str, str]]]
     holds: Texts
     blocks: Mapping[str, StoredBlock]
 

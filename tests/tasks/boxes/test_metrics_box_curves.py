@@ -20,7 +20,9 @@ from steelyard.tasks.boxes.ranking import BestF1Search, Detections, FigureValues
 nan = np.nan
 NEED = Detections(Range(0.5, 0.75, 0.25), "standard", 100, "coco")
 FACTS = Metadata(
-    {"class": Axis(("cat", "cow", "dog"))}, {"similarity": "boxes", "frequency": "cat=r\ndog=c\ncow=r"}, frozenset()
+    {"class": Axis(("cat", "cow", "dog"))},
+    {"similarity": "boxes", "frequency": {"cat": "r", "dog": "c", "cow": "r"}},
+    frozenset(),
 )
 # Three cats, one in image 0 and two in image 1: an ignored detection, a hit, a false one, a hit that is one at the first
 # IoU only, and one beyond the most per image. Two detections of cows, of which there are none. One dog in image 0, and a

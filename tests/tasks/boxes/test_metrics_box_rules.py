@@ -11,7 +11,7 @@ from support.scene_pairs import pairs_of
 import steelyard as sy
 from steelyard.core import catalogue
 from steelyard.core.plan import POINT
-from steelyard.core.records import Records
+from steelyard.core.records import Records, boxes_of
 from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
 from steelyard.tasks.boxes import views as boxes_views
@@ -21,7 +21,6 @@ from steelyard.tasks.boxes.explain import OURS, BoxConventions, hits_by_image, r
 from steelyard.tasks.boxes.froc import FirstHits
 from steelyard.tasks.boxes.lrp import Located
 from steelyard.tasks.boxes.matches import match_objects, matches, objects_of
-from steelyard.tasks.boxes.pairs import boxes_of
 from steelyard.tasks.boxes.ranking import detections
 from steelyard.tasks.boxes.sums import ClassesSeen, MatchedOverlap, WorkingCounts
 from steelyard.tasks.boxes3d.nuscenes import EVENTS
@@ -302,19 +301,17 @@ def test_errors_are_looked_at_in_all_images(monkeypatch: pytest.MonkeyPatch) -> 
         )
 
 
-def test_boxes_that_lie_side_by_side_are_not_copied() -> None:
-    base = np.arange(12.0).reshape(3, 4).copy()  # the owner of its numbers
+def test_boxes_are_one_array() -> None:
+    base = np.arange(12.0).reshape(3, 4)
 
     def records(x: Any, y: Any, w: Any, h: Any) -> Records:
         return Records("truth", {"x": x, "y": y, "w": w, "h": h}, {}, str, {})
 
-    assert boxes_of(records(*base.T)) is base
     for columns in (
-        base.T[[1, 0, 2, 3]], base.T.copy(), (*base.T[:3], base[:, 3].copy()), base.astype(np.float32).T,
+        base.T, base.T[[1, 0, 2, 3]], base.T.copy(), (*base.T[:3], base[:, 3].copy()), base.astype(np.float32).T,
         (base[:, 1], base[:, 0], base[:, 2], base[:, 3]), base[::-1].T, np.asfortranarray(base).T,
     ):  # fmt: skip
         made = boxes_of(records(*columns))
-        assert made is not base
         assert (made.dtype, made.flags.c_contiguous) == (np.float64, True)
         np.testing.assert_array_equal(made, np.stack(list(columns), axis=1))
     empty = np.zeros((0, 4))

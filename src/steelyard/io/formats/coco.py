@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import InvalidNumber, UnknownName
-from steelyard.core.records import Array
+from steelyard.core.records import Array, boxes_of
 from steelyard.io.coco import read_coco
 from steelyard.io.formats.dataset import Category, Dataset, Id, Picture, ids_of
 from steelyard.io.formats.format import Format
@@ -52,7 +52,7 @@ def _results(data: list[dict[str, Any]], records: Any, source: str) -> Dataset:
         [Category(v) for v in labels.tolist()],
         picture.astype(np.int64),
         category.astype(np.int64),
-        _box(records),
+        boxes_of(records),
         score=records["score"],
         extra=_rest(data),
         place=records.place,
@@ -76,7 +76,7 @@ def _truth(data: dict[str, Any], records: Any, source: str) -> Dataset:
         categories,
         _places(records["image"], [p.id for p in pictures], records, "image"),
         _places(records["label"], [c.id for c in categories], records, "label"),
-        _box(records),
+        boxes_of(records),
         area=area if not np.isnan(area).all() else None,
         crowd=crowd,
         difficult=_difficult(annotations),
@@ -84,10 +84,6 @@ def _truth(data: dict[str, Any], records: Any, source: str) -> Dataset:
         header={k: v for k, v in data.items() if k not in ("images", "annotations", "categories")},
         place=records.place,
     )
-
-
-def _box(records: Any) -> Any:
-    return np.stack([records[name] for name in ("x", "y", "w", "h")], axis=1)
 
 
 def _rest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

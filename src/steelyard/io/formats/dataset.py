@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import InvalidFile, InvalidNumber, MissingKey, OutOfRange
-from steelyard.core.records import Array, BoxRecords, as_object
+from steelyard.core.records import Array, BoxRecords, as_object, box_columns
 from steelyard.io.coco import image_fields
 
 LARGEST = 1e12
@@ -98,7 +98,7 @@ class Dataset:
         columns: dict[str, Array] = {
             "image": pictures[self.picture] if len(pictures) else ids_of([]),
             "label": categories[self.category] if len(categories) else ids_of([]),
-            **{name: self.box[:, i] for i, name in enumerate(("x", "y", "w", "h"))},
+            **box_columns(self.box),
         }
         if self.score is not None:
             columns["score"] = self.score

@@ -16,7 +16,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.errors import InvalidFile, InvalidValue, MissingKey, UnknownName
 from steelyard.core.frozen import frozen
-from steelyard.core.records import Array, BoxRecords, Records
+from steelyard.core.records import Array, BoxRecords, Records, box_columns
 from steelyard.io.coco import read_coco, read_federated
 from steelyard.io.once import of_truth
 
@@ -175,7 +175,7 @@ def _ruled(truth: Federation, results: Results, width: int) -> tuple[BoxRecords,
     assert labels is not None
     added: dict[str, Any] = {
         "image": images[picture], "label": labels[category], "area": np.full(len(rest), EVERYWHERE[2] ** 2),
-        **{name: np.full(len(rest), value) for name, value in zip(("x", "y", "w", "h"), EVERYWHERE, strict=True)},
+        **box_columns(np.tile(EVERYWHERE, (len(rest), 1))),
     }  # fmt: skip
     if masks:
         added["mask"] = _whole_images(first, picture)

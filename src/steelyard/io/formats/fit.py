@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.core.errors import MissingData
 from steelyard.core.numerals import is_whole
-from steelyard.core.records import Array, BoxRecords, Records
+from steelyard.core.records import Array, BoxRecords, Records, boxes_of
 from steelyard.io.formats.dataset import Category, Dataset, Picture
 
 
@@ -118,7 +118,7 @@ def from_records(records: Records, format: str = "csv") -> Dataset:
         [Category(v, names.get(v, "")) for v in labels],
         picture,
         category,
-        np.stack([records[name] for name in ("x", "y", "w", "h")], axis=1).reshape(-1, 4),
+        boxes_of(records),
         score=None if truth else records["score"],
         area=records.columns.get("area"),
         crowd=records.columns.get("crowd"),

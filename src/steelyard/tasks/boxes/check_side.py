@@ -19,7 +19,7 @@ from steelyard import _native
 from steelyard.checks.findings import Finding
 from steelyard.core.errors import InputError
 from steelyard.core.opening import read_regular
-from steelyard.core.records import Array, BoxRecords, Records, as_object
+from steelyard.core.records import Array, BoxRecords, Records, as_object, boxes_of
 from steelyard.io.coco import read_coco, text_ids
 from steelyard.io.text import is_plain, read_bytes
 
@@ -89,8 +89,8 @@ def unreadable(name: str, source: str, error: InputError) -> CheckedSide:
 
 def from_records(records: Records, name: str) -> CheckedSide:
     """From records, which hold no fault that a reader would refuse."""
-    box = np.stack([records[c] for c in ("x", "y", "w", "h")], axis=1).reshape(-1, 4)
-    side = CheckedSide(name, records.source, records["image"], records["label"], box, place=records.place)
+    boxes = boxes_of(records)
+    side = CheckedSide(name, records.source, records["image"], records["label"], boxes, place=records.place)
     side.score, side.area, side.crowd, side.group = (
         records.columns.get(c) for c in ("score", "area", "crowd", "group_of")
     )

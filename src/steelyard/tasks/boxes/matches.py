@@ -11,11 +11,11 @@ from steelyard import _native
 from steelyard.core.errors import TooLarge
 from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array
-from steelyard.core.records import BoxRecords
+from steelyard.core.records import BoxRecords, boxes_of
 from steelyard.core.spec import Range
 from steelyard.core.statistic import SharedCache
 from steelyard.tasks.boxes.objects import MatchRules, Objects
-from steelyard.tasks.boxes.pairs import CLASS, BoxPairs, boxes_of
+from steelyard.tasks.boxes.pairs import CLASS, BoxPairs
 
 CROWD, LOST, DIFFICULT, IGNORED, GROUP = 1, 2, 4, 8, 16  # bits of the column `flags`
 UNCOUNTED = CROWD | DIFFICULT | IGNORED

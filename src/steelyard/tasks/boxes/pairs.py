@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -78,10 +79,10 @@ class BoxPairs:
     @cached_property
     def facts(self) -> Metadata:
         """The classes, and what objects are compared by."""
-        flags = {"similarity": self.similarity.name}
+        flags: dict[str, Any] = {"similarity": self.similarity.name}
         if isinstance(self.truth, BoxRecords) and self.truth.frequency and self.truth.labels is not None:
-            listed = sorted(zip(map(str, self.truth.labels.tolist()), self.truth.frequency, strict=True))
-            flags["frequency"] = "\n".join(f"{label}={often}" for label, often in listed if often)
+            listed = zip(map(str, self.truth.labels.tolist()), self.truth.frequency, strict=True)
+            flags["frequency"] = {label: often for label, often in sorted(listed) if often}
         return Metadata({CLASS: Axis(tuple(self.labels.tolist()), self.label_names)}, flags)
 
     @property
@@ -228,17 +229,3 @@ def _refuse_unknown(records: Records, column: str, codes: Array, truth: str) -> 
     raise UnknownName(
         f"{what} '{ids[0]}' is not in {truth}{more}", where=records.where(int(rows[0]), column), remedy=remedy
     )
-
-
-def boxes_of(records: Records) -> Array:
-    """The boxes as one array (n, 4)."""
-    x = records["x"]
-    base = x.base
-    if (
-        isinstance(base, np.ndarray) and base.shape == (len(x), 4) and base.dtype == np.float64
-        and base.flags.c_contiguous and all(records[name].base is base for name in ("y", "w", "h"))
-        and all(records[name].ctypes.data == base.ctypes.data + 8 * i for i, name in enumerate(("x", "y", "w", "h")))
-        and (len(x) == 0 or x.strides == (32,))
-    ):  # fmt: skip
-        return base
-    return np.ascontiguousarray(np.stack([records[name] for name in ("x", "y", "w", "h")], axis=1), dtype=np.float64)

@@ -25,7 +25,7 @@ from steelyard.core.errors import (
 )
 from steelyard.core.options import Options
 from steelyard.core.plain import to_numpy
-from steelyard.core.records import Array, BoxRecords, Records, Schema, as_object
+from steelyard.core.records import Array, BoxRecords, Records, Schema, as_object, box_columns
 from steelyard.core.task import Task
 from steelyard.io.coco import image_fields, parse_coco, read_coco
 from steelyard.io.formats.format import ReadOptions
@@ -286,7 +286,7 @@ def _from_images(data: Sequence[Any], schema: Schema, columns: Mapping[str, str]
     flat: dict[str, Array] = {
         "image": np.repeat(ids, counts),
         "label": labels if labels.dtype.kind in "iu" else as_object(labels.tolist()),
-        "x": box[:, 0], "y": box[:, 1], "w": box[:, 2], "h": box[:, 3],
+        **box_columns(box),
     }  # fmt: skip
     for name, column in (("scores", "score"), ("crowd", "crowd"), ("area", "area")):
         if parts[name]:

@@ -82,13 +82,12 @@ def class_codes(facts: Metadata, group: tuple[Any, ...]) -> list[int]:
     kind, *members = group
     if kind == "classes":
         return sorted({class_code(facts, label) for label in members})
-    listed = str(facts.flags.get("frequency", ""))
-    if not listed:
+    often = facts.flags.get("frequency")
+    if not often:
         raise MissingKey(
             "categories have no 'frequency'",
             remedy="Set the option `format=lvis` for LVIS's r, c or f, or name the classes: classes=[a, b].",
         )
-    often = dict(pair.rsplit("=", 1) for pair in listed.split("\n"))
     return [code for code, label in enumerate(facts.axes[CLASS].ids) if often.get(str(label)) == members[0]]
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.errors import OutOfRange, ShapeMismatch, Unsupported
 from steelyard.core.options import Option, Options
-from steelyard.core.records import Array, BoxRecords, Column, Records, Schema, with_similarity
+from steelyard.core.records import Array, BoxRecords, Column, Records, Schema, box_columns, with_similarity
 from steelyard.core.task import Policy
 from steelyard.tasks.boxes.objects import MaskIou
 from steelyard.tasks.boxes.pairs import TRUTH as BOXES
@@ -91,8 +91,7 @@ def _measured(records: Records, ratio: float) -> BoxRecords:
     columns["shape"] = masks
     columns["ignored"] = np.zeros(len(masks), dtype=bool)
     if "x" not in columns:
-        box = _native.mask_box(masks.tolist())
-        columns.update({name: box[:, i] for i, name in enumerate("xywh")})
+        columns |= box_columns(_native.mask_box(masks.tolist()))
     if "area" not in columns:
         columns["area"] = _native.mask_area(masks.tolist()).astype(np.float64)
     return with_similarity(records, columns, MaskIou(ratio))

@@ -35,7 +35,7 @@ from steelyard.core.quads import (
     from_convention,
     smallest_rectangles,
 )
-from steelyard.core.records import LARGEST, BoxRecords, Column, Records, Schema, with_similarity
+from steelyard.core.records import LARGEST, BoxRecords, Column, Records, Schema, box_columns, with_similarity
 from steelyard.core.task import Policy
 from steelyard.tasks.boxes.calibration import DetectionCalibrationError, LocalisationCalibrationError
 from steelyard.tasks.boxes.counts import F1, BestF1, FBeta, LogAverageMissRate, MeanIou, Precision, Recall
@@ -140,8 +140,7 @@ def _measured(records: Records, side: str, options: Options) -> BoxRecords:
     if rectangles is not None and options.of("polygons") == "rectangle":
         corners = corners_of(rectangles)
     columns = {name: values for name, values in records.columns.items() if name not in (*CORNERS, *RECTANGLE)}
-    extent = extents_of(corners)
-    columns.update({name: extent[:, i] for i, name in enumerate("xywh")})
+    columns |= box_columns(extents_of(corners))
     columns["quad"], columns["shape"] = corners, rectangles if probable and rectangles is not None else corners
     columns["ignored"] = np.zeros(len(corners), dtype=bool)
     if side != "truth" or "area" not in columns:
