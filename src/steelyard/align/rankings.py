@@ -95,7 +95,7 @@ def join_rankings(truth: Records, run: Records, key: tuple[str, str], policy: Po
     names = judged.queries.tolist()
     chosen = np.array(sorted(np.flatnonzero(keep).tolist(), key=names.__getitem__), dtype=np.int64)
     rows, owner = _gather(rows, judged.starts, chosen)
-    known = np.where(missing, 0, retrieved[run_of] if len(retrieved) else 0)
+    counts = np.where(missing, 0, retrieved[run_of] if len(retrieved) else 0)
     pairs = RankedPairs(
         truth=judged,
         units=judged.queries[chosen],
@@ -105,7 +105,7 @@ def join_rankings(truth: Records, run: Records, key: tuple[str, str], policy: Po
         rank_input=ranks[1][rows],
         rank_single=ranks[2][rows],
         relevance=judged.values[rows],
-        retrieved=known[chosen].astype(np.float64),
+        retrieved=counts[chosen].astype(np.float64),
         missing=missing[chosen].astype(np.float64),
         tied=tied[chosen],
         coverage=Coverage(

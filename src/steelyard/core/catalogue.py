@@ -248,12 +248,12 @@ def _suggestion(name: str, task: Task) -> str:
     others = {other: found_task for other, found_task in loaded()[0].items() if other != task.name}
     elsewhere = any(meanings(name, other) for other in others.values())
     here = "" if elsewhere else suggestion(name, {task.name: task})
-    known = f"Known: {', '.join(sorted(cls.name for cls in task.metrics))}."
-    return here or suggestion(name, others) or known
+    all_names = f"Known: {', '.join(sorted(cls.name for cls in task.metrics))}."
+    return here or suggestion(name, others) or all_names
 
 
-def _build(given: Call, task: Task) -> Metric:
-    call = _spelled(given, task)
+def _build(written: Call, task: Task) -> Metric:
+    call = _spelled(written, task)
     cls = next(cls for cls in task.metrics if cls.name == call.name)
     member = _member(call, cls)
     if member is not None:
@@ -270,7 +270,9 @@ def _build(given: Call, task: Task) -> Metric:
             return _build(dataclasses.replace(call, name=own, at=None, at_key=""), task)
         settings[at] = call.at
     wrapped = [name for name, field in fields.items() if field.type in ("Metric", Metric)]
-    values = call.values if wrapped else [value for value in call.values if not _same_metric(value, given, call, task)]
+    values = (
+        call.values if wrapped else [value for value in call.values if not _same_metric(value, written, call, task)]
+    )
     if len(values) > len(wrapped):
         raise InvalidSpec(f"metric '{call.name}' takes settings by name only", remedy=_settings_of(cls))
     for name, value in zip(wrapped, values, strict=False):
@@ -312,9 +314,9 @@ def _member(call: Call, cls: type[Metric]) -> Call | None:
     return None
 
 
-def _same_metric(value: Any, given: Call, call: Call, task: Task) -> bool:
+def _same_metric(value: Any, written: Call, call: Call, task: Task) -> bool:
     """Whether a value in brackets is another name of the metric, as in `Mean Absolute Error (MAE)`."""
-    other = isinstance(value, str) and folded(value) != folded(given.name)
+    other = isinstance(value, str) and folded(value) != folded(written.name)
     return other and meanings(value, task) == (call.name,)
 
 

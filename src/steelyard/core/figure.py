@@ -82,8 +82,8 @@ def worst_and_best(order: Sequence[int], most: int = MOST_BARS) -> tuple[list[in
     if len(order) <= most:
         return list(order), ""
     half = most // 2
-    said = f" The worst {half} and the best {half} of {len(order):,}; the table has all."
-    return [*order[:half], *order[-half:]], said
+    remark = f" The worst {half} and the best {half} of {len(order):,}; the table has all."
+    return [*order[:half], *order[-half:]], remark
 
 
 def are_near(values: Array) -> bool:

@@ -37,9 +37,9 @@ class Axis:
 
     def find(self, label: object) -> int:
         """The code of a class that a user names by its name or its id; -1 where there is none."""
-        for known in (self.shown, tuple(map(str, self.ids))):
-            if str(label) in known:
-                return known.index(str(label))
+        for names in (self.shown, tuple(map(str, self.ids))):
+            if str(label) in names:
+                return names.index(str(label))
         return -1
 
     @staticmethod

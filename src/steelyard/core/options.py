@@ -46,9 +46,9 @@ class Option:
     def convert(self, value: Any) -> Any:
         """The value as the task takes it; an `ids` option is left to the reader of files."""
         if self.type == "choice" and value not in self.choices and not self._is_brought(value):
-            known = ", ".join(self.choices)
+            choices = ", ".join(self.choices)
             raise InvalidSetting(
-                f"option {self.name}: '{value}' is not a valid choice", remedy=f"Choose one of: {known}."
+                f"option {self.name}: '{value}' is not a valid choice", remedy=f"Choose one of: {choices}."
             )
         if self.type == "numbers":
             parts = value.split(",") if isinstance(value, str) else value if hasattr(value, "__len__") else [value]
@@ -94,8 +94,8 @@ def find_option(declared: Sequence[Option], key: str, task: str) -> Option:
     side, dot, name = key.rpartition(".")
     chosen = next((option for option in declared if option.name == name.replace("-", "_")), None)
     if chosen is None or (dot and side not in SIDES):
-        known = [option.name for option in declared]
-        remedy = nearest(name, known) if known else "It takes none."
+        names = [option.name for option in declared]
+        remedy = nearest(name, names) if names else "It takes none."
         raise UnknownName(f"task '{task}' has no option '{key}'", remedy=remedy)
     if dot and not chosen.sides:
         raise Conflict(f"option {chosen.name} is for both sides at once", remedy=f"Write {chosen.name}=...")

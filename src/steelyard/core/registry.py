@@ -27,9 +27,9 @@ def plugins(group: str) -> Mapping[str, tuple[EntryPoint, ...]]:
 
     named: dict[str, list[EntryPoint]] = {}
     for point in entry_points(group=group):
-        known = named.setdefault(point.name, [])
-        if all((point.value, package(point)) != (other.value, package(other)) for other in known):
-            known.append(point)
+        listed = named.setdefault(point.name, [])
+        if all((point.value, package(point)) != (other.value, package(other)) for other in listed):
+            listed.append(point)
     return {name: tuple(points) for name, points in sorted(named.items())}
 
 

@@ -80,9 +80,9 @@ def unit_column(task: Task, pairs: Any, name: str, option: str) -> Array:
         )
         return filled
     if values is None:
-        known = [*truth.columns, *truth.other]
+        columns = [*truth.columns, *truth.other]
         raise MissingColumn(
-            f"column '{name}' is missing, which `{option}` names", where=truth.source, remedy=nearest(name, known)
+            f"column '{name}' is missing, which `{option}` names", where=truth.source, remedy=nearest(name, columns)
         )
     rows, owner = _rows(task, pairs, name)
     texts = _texts(rows)
@@ -197,11 +197,13 @@ def plan_notes(task: Task, state: State, request: Request) -> tuple[str, ...]:
 
 def weight_notes(task: Task, units: Units) -> tuple[str, ...]:
     """How many units of equal weight the weighed ones are worth (Kish 1965), and whether one is most of them."""
-    kept = units.own[units.own > 0]
-    if units.weight is None or len(kept) < 2 or (kept == kept[0]).all():
+    weights = units.own[units.own > 0]
+    if units.weight is None or len(weights) < 2 or (weights == weights[0]).all():
         return ()
-    total, worth = float(kept.sum()), float(kept.sum() ** 2 / (kept**2).sum())
-    notes = [f"The weights are unequal: {count_text(len(kept), task.unit)} are worth {worth:,.1f} equal ones (Kish)."]
+    total, worth = float(weights.sum()), float(weights.sum() ** 2 / (weights**2).sum())
+    notes = [
+        f"The weights are unequal: {count_text(len(weights), task.unit)} are worth {worth:,.1f} equal ones (Kish)."
+    ]
     heavy = int(np.argmax(units.own))
     if units.own[heavy] > HEAVY * total:
         named = f"{task.unit} '{units.ids[heavy]}' has {100 * units.own[heavy] / total:.0f} % of all weight"

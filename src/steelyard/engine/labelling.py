@@ -114,10 +114,10 @@ def _ids(table: Table, column: str) -> list[str]:
     if not ids:
         raise EmptyInput("there are no rows", where=table.source, remedy="Give the units that may be labelled.")
     seen: set[str] = set()
-    for i, one in enumerate(ids):
-        if one in seen:
-            raise DuplicateKey(f"id '{one}' is a duplicate", where=table.place(i), remedy="Give each unit one row.")
-        seen.add(one)
+    for i, id_ in enumerate(ids):
+        if id_ in seen:
+            raise DuplicateKey(f"id '{id_}' is a duplicate", where=table.place(i), remedy="Give each unit one row.")
+        seen.add(id_)
     return ids
 
 
@@ -172,7 +172,7 @@ def unit_scores(metric: Metric, state: State) -> Floats:
 
 def probabilities_of(texts: Sequence[str], units: Sequence[str], where: str) -> dict[str, float]:
     """The probability with which each labelled unit was chosen, by its id."""
-    known: dict[str, float] = {}
+    probabilities: dict[str, float] = {}
     never = 0
     for unit, text in zip(units, texts, strict=True):
         try:
@@ -184,14 +184,14 @@ def probabilities_of(texts: Sequence[str], units: Sequence[str], where: str) -> 
                 f"'{text}' of unit '{unit}' is not a probability", where=where, remedy="Give a number above 0, up to 1."
             )
         never += value == 0
-        known[unit] = value
+        probabilities[unit] = value
     if never:
         raise OutOfRange(
             f"{count_text(never, 'unit')} could never be chosen",
             where=where,
             remedy="Their probability is 0, and no label speaks for them. Give every unit a probability above 0.",
         )
-    return known
+    return probabilities
 
 
 def chosen_mean(

@@ -29,16 +29,16 @@ class Margin:
     relative: bool = False
 
 
-def parse_margin(spec: str, given: Any) -> Margin:
+def parse_margin(spec: str, value: Any) -> Margin:
     """A margin from a number, or from a text such as "0.005" or "2%"."""
-    text = str(given).strip()
+    text = str(value).strip()
     relative = text.endswith("%")
     try:
         size = float(text.removesuffix("%")) / (100 if relative else 1)
     except ValueError:
         size = math.nan
-    if isinstance(given, bool) or math.isnan(size) or math.isinf(size):
-        raise InvalidSetting(f"the margin of '{spec}' is {given!r}", remedy="Give a number, or a share such as 2%.")
+    if isinstance(value, bool) or math.isnan(size) or math.isinf(size):
+        raise InvalidSetting(f"the margin of '{spec}' is {value!r}", remedy="Give a number, or a share such as 2%.")
     if size <= 0:
         raise OutOfRange(
             f"the margin of '{spec}' is {text}, which is not above 0",
@@ -58,14 +58,14 @@ def by_metric(request: Request) -> Request:
     return replace(request, margin=margins)
 
 
-def margins_of(given: Mapping[str, Any], metrics: Sequence[Metric]) -> dict[str, Margin]:
+def margins_of(sizes: Mapping[str, Any], metrics: Sequence[Metric]) -> dict[str, Margin]:
     """The margins by spec; each must be of a metric that is compared and has a direction."""
-    known = {str(metric): metric for metric in metrics}
+    by_spec = {str(metric): metric for metric in metrics}
     margins = {}
-    for spec, value in given.items():
-        if spec not in known:
-            raise UnknownName(f"there is a margin for '{spec}', which is not compared", remedy=nearest(spec, known))
-        if known[spec].better == "none":
+    for spec, value in sizes.items():
+        if spec not in by_spec:
+            raise UnknownName(f"there is a margin for '{spec}', which is not compared", remedy=nearest(spec, by_spec))
+        if by_spec[spec].better == "none":
             raise Unsupported(f"'{spec}' has no better side, so it cannot be worse", remedy="Leave its margin out.")
         margins[spec] = parse_margin(spec, value)
     return margins

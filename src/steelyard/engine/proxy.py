@@ -134,26 +134,26 @@ class Fit:
 
 def influence_values(leave_one_out: Floats) -> Floats:
     """The influence of each row of a jackknife, from the values without it; nan where there is none."""
-    known = ~np.isnan(leave_one_out)
-    mean = np.where(known, leave_one_out, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    defined = ~np.isnan(leave_one_out)
+    mean = np.where(defined, leave_one_out, 0.0).sum(axis=0) / np.maximum(defined.sum(axis=0), 1)
     influences: Floats = (len(leave_one_out) - 1) * (mean - leave_one_out)
     return influences
 
 
 def variance(psi: Floats) -> float:
     """The jackknife's variance of a value, from the influences."""
-    known = psi[~np.isnan(psi)]
-    n = len(known)
-    return float((known**2).sum()) / (n * (n - 1)) if n > 1 else 0.0
+    defined = psi[~np.isnan(psi)]
+    n = len(defined)
+    return float((defined**2).sum()) / (n * (n - 1)) if n > 1 else 0.0
 
 
 def cross_fitted(psi_y: Floats, psi_f: Floats, spread: float, half: Array) -> Fit:
     """How far the proxy is trusted: for each half of the labelled rows as the other half says."""
-    known = ~(np.isnan(psi_y) | np.isnan(psi_f))
-    halves = [known & half, known & ~half]
-    trust = [_trust(psi_y[mine], psi_f[mine], int(known.sum()), spread) for mine in halves]
+    defined = ~(np.isnan(psi_y) | np.isnan(psi_f))
+    halves = [defined & half, defined & ~half]
+    trust = [_trust(psi_y[mine], psi_f[mine], int(defined.sum()), spread) for mine in halves]
     own = np.where(half, trust[1], trust[0])
-    return Fit(sum(trust) / 2, own, np.where(known, psi_y - own * psi_f, np.nan), half, spread)
+    return Fit(sum(trust) / 2, own, np.where(defined, psi_y - own * psi_f, np.nan), half, spread)
 
 
 def _trust(psi_y: Floats, psi_f: Floats, rows: int, spread: float) -> float:
@@ -167,9 +167,9 @@ def _trust(psi_y: Floats, psi_f: Floats, rows: int, spread: float) -> float:
 
 def _about_halves(psi: Floats, half: Array) -> float:
     """The variance of a value from influences that are centred in each half."""
-    known = ~np.isnan(psi)
-    rows = int(known.sum())
-    squares = float((centred(psi[known][:, np.newaxis], half[known]) ** 2).sum())
+    defined = ~np.isnan(psi)
+    rows = int(defined.sum())
+    squares = float((centred(psi[defined][:, np.newaxis], half[defined]) ** 2).sum())
     return squares / (rows * max(rows - 2, 1)) if rows else 0.0
 
 
@@ -237,8 +237,8 @@ def _corrected(metric: Metric, alone: Score, judge: Judge, request: Request) -> 
         estimate = parts.estimate(value, request.confidence)
     elif request.confidence is not None:
         drawn = [one.of(metric) for one in judge.draws]
-        kept, draws = sample_of(judge.units), drawn[0] + fit.trust * (drawn[2] - drawn[1])
-        sample = UnitSample(kept.units, kept.shares)
+        judged_sample, draws = sample_of(judge.units), drawn[0] + fit.trust * (drawn[2] - drawn[1])
+        sample = UnitSample(judged_sample.units, judged_sample.shares)
         estimate = by_range(value, draws, fit.moved, metric.range, sample, request.confidence)
     about = fit.trust, of_labels * judge.units.count, fit.spread
     return _with(alone, value, estimate, on_others, judge.others, request, about)
@@ -422,9 +422,9 @@ def _with(
 
 def _gain(alone: Score, estimate: Estimate, about: FewLabels) -> str:
     """What the proxy changed, in a sentence."""
-    said = f"{alone.spec} is {alone.value:.4g} by truth alone and {about.proxy_alone:.4g} by the proxy on the others"
+    text = f"{alone.spec} is {alone.value:.4g} by truth alone and {about.proxy_alone:.4g} by the proxy on the others"
     if about.correction == "difference":
-        said += f", which is trusted to {about.trust:.2f}"
+        text += f", which is trusted to {about.trust:.2f}"
     if estimate.se > 0 and alone.se > 0:
-        said += f"; its standard error is {100 * estimate.se / alone.se:.0f} % of that by truth alone"
-    return f"{said}."
+        text += f"; its standard error is {100 * estimate.se / alone.se:.0f} % of that by truth alone"
+    return f"{text}."

@@ -54,8 +54,8 @@ def betting_p(scores: Floats, bounds: Bounds, mean: float) -> float:
     low, high = bounds
     x = np.clip((np.asarray(scores, dtype=np.float64) - low) / (high - low), 0.0, 1.0)
     m = (mean - low) / (high - low)
-    made = max(_log_money(x, m), _log_money(1 - x, 1 - m))
-    return min(1.0, 2 * math.exp(-made)) if made > 0 else 1.0
+    log_money = max(_log_money(x, m), _log_money(1 - x, 1 - m))
+    return min(1.0, 2 * math.exp(-log_money)) if log_money > 0 else 1.0
 
 
 def _lower_end(x: Floats, wealth: float) -> float:
@@ -118,8 +118,8 @@ def unit_scores(state: State, metric: Metric) -> Floats | None:
     sums = tried.weights @ np.stack([own, np.ones(len(own))], axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = sums[:, 0] / sums[:, 1]
-    known = sums[:, 1] > 0
-    if not np.allclose(tried.of(metric)[known], means[known], rtol=1e-9, atol=NEAR):
+    defined = sums[:, 1] > 0
+    if not np.allclose(tried.of(metric)[defined], means[defined], rtol=1e-9, atol=NEAR):
         return None
     return own if units.copies is None else np.repeat(own, units.copies)
 

@@ -46,19 +46,19 @@ def drift(old: Source, new: Source, *, by: By = (), names: Sequence[str] = ("old
     confidence = after.request.confidence or before.request.confidence or 0.95
     mix = _Mix(before, after, called, slice_key(crossed_columns(by))) if by else None
     notes = [*edited, *_notes(before, after, called), *(mix.notes if mix else [])]
-    made, plain, rest = [], {}, {}
+    raw, plain, rest = [], {}, {}
     for spec in shared:
         a, b = before.scores[spec], after.scores[spec]
         estimate, why = (_plain(before, after, spec, confidence), "") if mix is None else mix.change(spec, confidence)
-        made.append(_difference(a, b, estimate, why, confidence, mix))
+        raw.append(_difference(a, b, estimate, why, confidence, mix))
         plain[spec] = b.value - a.value
         rest[spec] = plain[spec] - estimate.difference
-    if mix is not None and all(math.isnan(one.difference.difference) for one in made):
+    if mix is not None and all(math.isnan(one.difference.difference) for one in raw):
         raise Incompatible(
-            f"no metric can be weighed to the old mix: {made[0].difference.undefined_reason}", where=called[1],
+            f"no metric can be weighed to the old mix: {raw[0].difference.undefined_reason}", where=called[1],
             remedy="Choose metrics that are means over units, or leave `by` out.",
         )  # fmt: skip
-    differences = {d.spec: d for d in judged(made, 1 - confidence, "holm")}
+    differences = {d.spec: d for d in judged(raw, 1 - confidence, "holm")}
     units = tuple(max((score.units for score in one.scores.values()), default=0) for one in held)
     return Drift(
         after.task, after.unit, confidence, called[0], called[1], (units[0], units[1]), differences,
@@ -72,10 +72,11 @@ def _read(sources: tuple[Source, Source], names: Sequence[str]) -> tuple[list[Re
         raise ShapeMismatch(f"there are {len(names)} names", remedy="Name the old and the new set.")
     held: list[Report] = []
     called = [
-        fspath(one) if isinstance(one, str | PathLike) else name for one, name in zip(sources, names, strict=True)
+        fspath(source) if isinstance(source, str | PathLike) else name
+        for source, name in zip(sources, names, strict=True)
     ]
-    for one, name in zip(sources, called, strict=True):
-        result = one if isinstance(one, Result) else read_result(one, name)
+    for source, name in zip(sources, called, strict=True):
+        result = source if isinstance(source, Result) else read_result(source, name)
         if isinstance(result, Comparison | Lineup):
             raise InvalidResult(
                 f"is a {result.kind}, and drift is of one model", where=name, remedy="Give a result of evaluate."
@@ -138,12 +139,12 @@ def _plain(before: Report, after: Report, spec: str, confidence: float) -> Diffe
         return DifferenceEstimate(math.nan, None, math.nan)
     parts = []
     for report, score in ((before, a), (after, b)):
-        kept = None if report.influences is None else report.influences.models[0].get(spec)
-        if kept is None or len(kept.psi) < 2:
+        influence = None if report.influences is None else report.influences.models[0].get(spec)
+        if influence is None or len(influence.psi) < 2:
             errors = standard_error(a, before.request.confidence), standard_error(b, after.request.confidence)
             value = _distance(b) - _distance(a)
             return by_intervals(value, errors, confidence, (degrees_of_freedom(a), degrees_of_freedom(b)))
-        parts.append(Part(score.value, len(kept.psi), squares_of(kept, score.draws)))
+        parts.append(Part(score.value, len(influence.psi), squares_of(influence, score.draws)))
     units = parts[0].units, parts[1].units
     estimate = drift_estimate(parts[:1], parts[1:], b.better, units, confidence)[1]
     return estimate if parts[0].squares + parts[1].squares > 0 else _agreeing(a, b, estimate.difference, confidence)
@@ -233,12 +234,12 @@ class _Mix:
 
     def _part(self, report: Report, value: Slice, spec: str) -> Part:
         score = report.slices[self.by][value][spec]
-        kept = (report.slice_influences or {})[self.by].get(value)
-        if kept is None:
+        influences = (report.slice_influences or {})[self.by].get(value)
+        if influences is None:
             return Part(score.value, score.units)
-        one = kept.models[0][spec]
+        influence = influences.models[0][spec]
         # Of many units the influences are those of groups; the sum of squares is that of single units.
-        squares, n, groups = squares_of(one, score.draws), kept.units, len(one.psi)
+        squares, n, groups = squares_of(influence, score.draws), influences.units, len(influence.psi)
         return Part(score.value, score.units, squares * n * (n - 1) / (groups * (groups - 1)))
 
     def _not_a_mean(self, report: Report, spec: str) -> str:
@@ -248,9 +249,9 @@ class _Mix:
         if undefined:
             return f"{spec} is undefined for {slice_text(self.by)} {first_few(undefined)}"
         counts = self._units(report)
-        known = [(counts[value], score.value) for value, score in parts.items()]
+        counted = [(counts[value], score.value) for value, score in parts.items()]
         whole = report.scores[spec].value
-        mean = sum(count * value for count, value in known) / sum(count for count, _ in known)
+        mean = sum(count * value for count, value in counted) / sum(count for count, _ in counted)
         if abs(mean - whole) <= ROUNDING * max(1.0, abs(whole)):
             return ""
         return (

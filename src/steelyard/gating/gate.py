@@ -60,9 +60,9 @@ def gate(
         raise EmptyInput("a gate without rules lets everything pass", remedy="Example: `rules='mae > 30'`.")
     check_looks(ledger, looks, fresh_units)
     whole, named = _read(result, "result")
-    given, name, baseline, base = _one(whole, named, model, baseline)
-    held = _of_comparison(given, name, baseline, base) if isinstance(given, Comparison) else None
-    held = held or _of_report(given, name, baseline, other_truth, base, model)  # type: ignore[arg-type]
+    subject, name, baseline, base = _one(whole, named, model, baseline)
+    held = _of_comparison(subject, name, baseline, base) if isinstance(subject, Comparison) else None
+    held = held or _of_report(subject, name, baseline, other_truth, base, model)  # type: ignore[arg-type]
     if ledger is None:
         verdicts = [verdict for rule in wanted for verdict in held.judge(rule)]
         remarks = [] if held.sequence else unknown_looks(wanted)
@@ -70,97 +70,97 @@ def gate(
         verdicts, remarks = counted(held, wanted, ledger, looks, fresh=fresh_units)
     on_baseline = any(rule.on_baseline for rule in wanted)
     notes = [*edit_notes([(named, whole)]), *held.notes, *remarks]
-    if held.baseline is not None and not on_baseline and not isinstance(given, Comparison):
+    if held.baseline is not None and not on_baseline and not isinstance(subject, Comparison):
         notes.append("No rule speaks of the baseline.")
     return Gate(
-        given.task, given.unit, held.subject.units, name,
-        None if isinstance(given, Comparison) and not on_baseline else held.baseline,
+        subject.task, subject.unit, held.subject.units, name,
+        None if isinstance(subject, Comparison) and not on_baseline else held.baseline,
         held.confidence, tuple(verdicts), _once(verdicts, notes), None if ledger is None else fspath(ledger),
     )  # fmt: skip
 
 
-def _of_comparison(given: Comparison, name: str, baseline: Result | None, base: str) -> Held:
+def _of_comparison(comparison: Comparison, name: str, baseline: Result | None, base: str) -> Held:
     if baseline is not None:
         raise Conflict(
             "a comparison holds its own baseline, A", where=name, remedy="Leave the baseline out, or give results."
         )
-    units = max((d.units for d in given.differences.values()), default=0)
-    subject = subject_of(given.b.request, given.b.sources, units, given.a)
+    units = max((d.units for d in comparison.differences.values()), default=0)
+    subject = subject_of(comparison.b.request, comparison.b.sources, units, comparison.a)
     return Held(
         subject,
-        lambda rule: judge_comparison(rule, given),
-        lambda rule: spec_of(rule, given.task, given.differences, "the comparison"),
-        given.b.request.confidence,
+        lambda rule: judge_comparison(rule, comparison),
+        lambda rule: spec_of(rule, comparison.task, comparison.differences, "the comparison"),
+        comparison.b.request.confidence,
         base,
-        sequence=given.b.request.sequence is not None,
+        sequence=comparison.b.request.sequence is not None,
     )
 
 
 def _of_report(
-    given: Report, name: str, baseline: Result | None, other_truth: bool, called: str, model: str | None
+    report: Report, name: str, baseline: Result | None, other_truth: bool, called: str, model: str | None
 ) -> Held:
     before, base, edited = _baseline(baseline, model)
     base = base and (called or base)
-    against, notes = Against(given, before), list[str]()
+    against, notes = Against(report, before), list[str]()
     if before is not None and base is not None:
-        against, notes = _against(given, before, name, base, other_truth)
+        against, notes = _against(report, before, name, base, other_truth)
     notes = [*edited, *notes]
-    units = max((score.units for score in given.scores.values()), default=0)
+    units = max((score.units for score in report.scores.values()), default=0)
     return Held(
-        subject_of(given.request, given.sources, units, before),
+        subject_of(report.request, report.sources, units, before),
         lambda rule: judge_report(rule, against),
-        lambda rule: spec_of(rule, given.task, given.scores, "the result"),
-        given.request.confidence,
+        lambda rule: spec_of(rule, report.task, report.scores, "the result"),
+        report.request.confidence,
         base,
         tuple(notes),
-        given.request.sequence is not None and before is None,
+        report.request.sequence is not None and before is None,
     )
 
 
 def _one(
-    given: Results, name: str, model: str | None, baseline: Result | None
+    result: Results, name: str, model: str | None, baseline: Result | None
 ) -> tuple[Report | Comparison, str, Result | None, str]:
     """The one model that rules are about, its name, what it is held against, and how that is called."""
-    if isinstance(given, Lineup) and len(given) == 1 and model is None:
-        given = given[0]
-    if isinstance(given, Lineup | VlmScore):
-        if baseline is not None and not (isinstance(baseline, str) and is_baseline(given, baseline)):
-            return alone(given, model, name), f"{model} of {name}", baseline, ""
-        picked = chosen(given, model, baseline, name)
-        base = f"{baseline or model_names(given)[0]} of {name}"
+    if isinstance(result, Lineup) and len(result) == 1 and model is None:
+        result = result[0]
+    if isinstance(result, Lineup | VlmScore):
+        if baseline is not None and not (isinstance(baseline, str) and is_baseline(result, baseline)):
+            return alone(result, model, name), f"{model} of {name}", baseline, ""
+        picked = chosen(result, model, baseline, name)
+        base = f"{baseline or model_names(result)[0]} of {name}"
         if isinstance(picked, Comparison):
             return picked, f"{model} of {name}", None, base
         return picked[0], f"{model} of {name}", picked[1], base
     if model is not None:
-        raise MissingData(f"is a {given.kind}, which holds no model by name", where=name, remedy="Leave `model` out.")
-    if not isinstance(given, Report | Comparison):
-        raise InvalidResult(f"is a {given.kind}: {REFUSED[given.kind]}", where=name, remedy=INSTEAD)
-    return given, name, baseline, f"A of {name}" if isinstance(given, Comparison) else ""
+        raise MissingData(f"is a {result.kind}, which holds no model by name", where=name, remedy="Leave `model` out.")
+    if not isinstance(result, Report | Comparison):
+        raise InvalidResult(f"is a {result.kind}: {REFUSED[result.kind]}", where=name, remedy=INSTEAD)
+    return result, name, baseline, f"A of {name}" if isinstance(result, Comparison) else ""
 
 
 def _read(data: Result, side: str) -> tuple[Results, str]:
     if not isinstance(data, Results | Mapping | str | PathLike):
         raise InvalidResult(f"{data!r} is not a result", where=side, remedy="Give a path, or what `to_dict` gave.")
     name = side if isinstance(data, Results | Mapping) else fspath(data)
-    given = data if isinstance(data, Results) else read_result(data, side)
-    return given, name
+    result = data if isinstance(data, Results) else read_result(data, side)
+    return result, name
 
 
 def _baseline(data: Result | None, model: str | None) -> tuple[Report | None, str | None, tuple[str, ...]]:
     """The baseline, its name and whether it was edited; of one that holds several, the model that is held."""
     if data is None:
         return None, None, ()
-    given, name = _read(data, "baseline")
-    edited = edit_notes([(name, given)])
-    if isinstance(given, Lineup | VlmScore) and model is not None:
-        return alone(given, model, name), f"{model} of {name}", edited
-    if isinstance(given, Comparison):
+    result, name = _read(data, "baseline")
+    edited = edit_notes([(name, result)])
+    if isinstance(result, Lineup | VlmScore) and model is not None:
+        return alone(result, model, name), f"{model} of {name}", edited
+    if isinstance(result, Comparison):
         raise InvalidResult(
             "is a comparison, and a baseline is one result", where=name, remedy="Give a result of evaluate."
         )
-    if not isinstance(given, Report):
-        raise InvalidResult(f"is a {given.kind}: {REFUSED[given.kind]}", where=name, remedy=INSTEAD)
-    return given, name, edited
+    if not isinstance(result, Report):
+        raise InvalidResult(f"is a {result.kind}: {REFUSED[result.kind]}", where=name, remedy=INSTEAD)
+    return result, name, edited
 
 
 def _against(result: Report, baseline: Report, name: str, base: str, other_truth: bool) -> tuple[Against, list[str]]:

@@ -256,10 +256,10 @@ def _read(path: Path, source: str) -> list[Look]:
 
 def _look(row: Mapping[str, Any], source: str, place: int) -> Look:
     try:
-        made: Look = form_of(Look).decode(row, At(source, f"looks[{place - 1}]"))
+        look: Look = form_of(Look).decode(row, At(source, f"looks[{place - 1}]"))
     except InputError as error:
         raise InvalidResult(error.what, where=source, remedy=RESTORE) from None
-    return made
+    return look
 
 
 def _check(before: str, row: Mapping[str, Any]) -> str:

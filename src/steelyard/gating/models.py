@@ -87,7 +87,7 @@ def _of_lineup(lineup: Lineup, place: int, other: int | None) -> Comparison | Pa
 def _report(lineup: Lineup, place: int) -> Report:
     """A model's own scores, with its influences where the comparison keeps them."""
     comparison = lineup.comparisons[max(0, place - 1)]
-    model, kept = comparison.b if place else comparison.a, comparison.influences
+    model, influences = comparison.b if place else comparison.a, comparison.influences
 
     def own(differences: Mapping[str, Difference]) -> dict[str, Any]:
         return {spec: d.b if place else d.a for spec, d in differences.items()}
@@ -95,7 +95,7 @@ def _report(lineup: Lineup, place: int) -> Report:
     slices = {by: {value: own(one) for value, one in parts.items()} for by, parts in comparison.slices.items()}
     return Report(
         model.request, comparison.task_facts, own(comparison.differences), slices, model.coverage, model.sources,
-        influences=None if kept is None else replace(kept, models=(kept.models[1 if place else 0],)),
+        influences=None if influences is None else replace(influences, models=(influences.models[1 if place else 0],)),
     )  # fmt: skip
 
 

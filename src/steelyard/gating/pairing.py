@@ -114,13 +114,13 @@ def _by_influences(a: Report, b: Report, specs: Sequence[str], confidence: float
     models = [kept_model(a), kept_model(b)]
     first, second = model_metrics(models, specs)
     same = a.sources.predictions.digest == b.sources.predictions.digest
-    made = []
+    raw = []
     for spec in specs:
         pair = Pair(facts_of(b.scores[spec], models[1].metric(spec)), first[spec], second[spec], confidence)
         estimate, test = (Estimate(), None) if math.isnan(pair.difference) else pair.shown(same=same)
         scores = [replace(one.scores[spec], draws=None) for one in (a, b)]
-        made.append(unjudged(pair, scores[0], scores[1], estimate, test))
-    return made
+        raw.append(unjudged(pair, scores[0], scores[1], estimate, test))
+    return raw
 
 
 def _difference(a: Report, b: Report, spec: str, confidence: float, *, paired: bool) -> Difference:
@@ -171,8 +171,8 @@ def _by_draws(first: Score, second: Score, confidence: float) -> DifferenceEstim
 
     gap, total = signed(-1.0), signed(1.0)
     ends = (Estimate(one.interval, one.se) for one in (gap, total))
-    made = of_distances(gap.difference, total.difference, *ends)
-    return replace(estimate, interval=made.interval, se=made.se)
+    distance = of_distances(gap.difference, total.difference, *ends)
+    return replace(estimate, interval=distance.interval, se=distance.se)
 
 
 def _distance(score: Score, value: Any) -> Any:

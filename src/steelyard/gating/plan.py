@@ -79,15 +79,17 @@ def plan(
         isinstance(family, bool) or not isinstance(family, int) or not 1 <= family <= MOST_TESTS
     ):
         raise OutOfRange(f"a family of {family!r} tests cannot be planned", remedy=f"Choose from 1 to {MOST_TESTS:,}.")
-    for one in runs:
-        if type(one) is not int or not 2 <= one <= MOST_TESTS:
-            raise OutOfRange(f"{one!r} runs cannot be planned", remedy=f"Choose from 2 to {MOST_TESTS:,}.")
+    for count in runs:
+        if type(count) is not int or not 2 <= count <= MOST_TESTS:
+            raise OutOfRange(f"{count!r} runs cannot be planned", remedy=f"Choose from 2 to {MOST_TESTS:,}.")
     held, edited = _held(pilot, baseline, model, alone=width is not None or labels or bool(runs))
     where = _named(pilot)
     request = held.request if isinstance(held, Report) else held.b.request
     numbers, whole = _numbers(held, slice, where)
     share = (
-        1.0 if slice is None else max(one.units for one in numbers.values()) / max(one.units for one in whole.values())
+        1.0
+        if slice is None
+        else max(count.units for count in numbers.values()) / max(count.units for count in whole.values())
     )
     if cluster is not None and request.cluster != cluster:
         raise MissingData(
@@ -100,9 +102,9 @@ def plan(
         )  # fmt: skip
     confidence = request.level
     pilots = {
-        spec: _pilot(one, held.task, confidence, in_clusters=cluster is not None)
-        for spec, one in numbers.items()
-        if one.se > 0 and one.units > 1
+        spec: _pilot(count, held.task, confidence, in_clusters=cluster is not None)
+        for spec, count in numbers.items()
+        if count.se > 0 and count.units > 1
     }
     if not pilots:
         raise Incompatible(
@@ -116,14 +118,16 @@ def plan(
         wide = _sizes(dict.fromkeys(pilots, width), "width", held.task, pilots)
     level, method = family_level(1 - confidence, family or 1, _influences(held) if family else ())
     plans = [
-        _metric(one, numbers[spec], wanted.get(spec), wide.get(spec), units, confidence, 1 - level, power, runs, labels)
-        for spec, one in pilots.items()
+        _metric(
+            count, numbers[spec], wanted.get(spec), wide.get(spec), units, confidence, 1 - level, power, runs, labels
+        )
+        for spec, count in pilots.items()
     ]
-    if runs and all(one.runs is None for one in numbers.values()):
+    if runs and all(count.runs is None for count in numbers.values()):
         raise MissingData(
             "the pilot does not have several runs", where=where, remedy="Make it with `runs`, or leave `runs` out."
         )
-    if labels and all(one.table is None for one in plans):
+    if labels and all(count.table is None for count in plans):
         raise MissingData(
             "no score of the pilot was made with a proxy",
             where=where,
@@ -136,7 +140,7 @@ def plan(
             f"has. Name '{request.cluster}' as cluster to count clusters instead."
         )
     return StudyPlan(
-        held.task, cluster or held.unit, max(one.units for one in pilots.values()), power, confidence, tuple(plans),
+        held.task, cluster or held.unit, max(count.units for count in pilots.values()), power, confidence, tuple(plans),
         where, tuple(notes), quantity="width" if isinstance(held, Report) else "difference", family=family or 1,
         family_method=method if family and family > 1 else "", level=level, slice=slice or "", share=share,
         cluster=cluster or "",
@@ -200,8 +204,8 @@ def _influences(held: Comparison | Report) -> list[Any]:
 
 def _pilot(number: Difference | Score, task: str, confidence: float, *, in_clusters: bool) -> Pilot:
     """What a difference or a score says of its own error."""
-    one = number if isinstance(number, Score) else number.b
-    units = one.clusters if in_clusters and one.clusters else number.units
+    score = number if isinstance(number, Score) else number.b
+    units = score.clusters if in_clusters and score.clusters else number.units
     width = math.nan if number.interval is None else number.interval[1] - number.interval[0]
     pilot = Pilot(
         number.spec, number.se, number.df if math.isfinite(number.df) else 1e6, units, number.measured_in, width
@@ -231,16 +235,16 @@ def _numbers(
         raise MissingData(f"the pilot has no slices by '{named}'", where=where, remedy=f"Make it with `by='{named}'`.")
     parts = held.slices[by]
     if value not in parts:
-        known = nearest(slice_text(value), [slice_text(one) for one in parts])
+        suggestion = nearest(slice_text(value), [slice_text(one) for one in parts])
         raise MissingData(
-            f"the pilot has no slice '{slice_text(value)}' by {slice_text(by)}", where=where, remedy=known
+            f"the pilot has no slice '{slice_text(value)}' by {slice_text(by)}", where=where, remedy=suggestion
         )
     return parts[value], whole
 
 
-def _sizes(given: Mapping[str, float], what: str, task: str, pilots: Mapping[str, Pilot]) -> dict[str, float]:
+def _sizes(sizes_by_spec: Mapping[str, float], what: str, task: str, pilots: Mapping[str, Pilot]) -> dict[str, float]:
     """Wanted sizes by the spec of their metric."""
-    sizes = {canonical(spec, task): size for spec, size in given.items()}
+    sizes = {canonical(spec, task): size for spec, size in sizes_by_spec.items()}
     for spec, size in sizes.items():
         if spec not in pilots:
             raise MissingData(f"the pilot has no '{spec}' to plan for", remedy=nearest(spec, list(pilots)))

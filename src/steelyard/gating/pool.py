@@ -75,11 +75,14 @@ def pool(
     joined = _joined(held, called, shared_units)
     if joined.shared:
         notes.append(f"{count_text(joined.shared, 'unit')} in more than one set: what they contribute is joined by id.")
-    kept = [_kept(one) for one in held]
+    models_of_sets = [_kept(one) for one in held]
     confidence = _confidence(held, called)
     scores = [
-        {spec: _pooled_score([models[i] for models in kept], spec, weighed, joined, sets, confidence) for spec in specs}
-        for i in range(len(kept[0]))
+        {
+            spec: _pooled_score([models[i] for models in models_of_sets], spec, weighed, joined, sets, confidence)
+            for spec in specs
+        }
+        for i in range(len(models_of_sets[0]))
     ]
     first = held[0]
     pooled = Pool(
@@ -94,16 +97,16 @@ def pool(
         return replace(pooled, scores=scores[0])
     where = _population(sets, len(held), weighing)
     if sets == "random":
-        made = [_random_difference(kept, spec, scores, where, confidence) for spec in specs]
+        raw = [_random_difference(models_of_sets, spec, scores, where, confidence) for spec in specs]
     else:
-        a, b = pooled_metrics(kept, specs, weighed, joined)
-        made = []
+        a, b = pooled_metrics(models_of_sets, specs, weighed, joined)
+        raw = []
         for spec in specs:
-            pair = Pair(facts_of(scores[1][spec], kept[0][1].metric(spec)), a[spec], b[spec], confidence)
+            pair = Pair(facts_of(scores[1][spec], models_of_sets[0][1].metric(spec)), a[spec], b[spec], confidence)
             estimate, test = (Estimate(), None) if math.isnan(pair.difference) else pair.shown()
-            made.append(unjudged(pair, scores[0][spec], scores[1][spec], estimate, test, where))
+            raw.append(unjudged(pair, scores[0][spec], scores[1][spec], estimate, test, where))
     adjust = first.b.request.adjust
-    return replace(pooled, differences={d.spec: d for d in judged(made, 1 - confidence, adjust)})
+    return replace(pooled, differences={d.spec: d for d in judged(raw, 1 - confidence, adjust)})
 
 
 def _population(sets: Sets, count: int, weighing: str) -> str:
@@ -125,11 +128,13 @@ def _read(results: Sequence[Source], names: Sequence[str]) -> tuple[list[Held], 
     if names and len(names) != len(results):
         raise ShapeMismatch(f"there are {len(names)} names for {len(results)} sets", remedy="Name every set, or none.")
     held: list[Held] = []
-    called = [fspath(one) if isinstance(one, str | PathLike) else f"set {i + 1}" for i, one in enumerate(results)]
+    called = [
+        fspath(source) if isinstance(source, str | PathLike) else f"set {i + 1}" for i, source in enumerate(results)
+    ]
     called = list(names) or called
     raw = []
-    for one, name in zip(results, called, strict=True):
-        result = one if isinstance(one, Result) else read_result(one, name)
+    for source, name in zip(results, called, strict=True):
+        result = source if isinstance(source, Result) else read_result(source, name)
         raw.append(result)
         if isinstance(result, Lineup) and len(result) == 1:
             result = result[0]
@@ -145,17 +150,17 @@ def _read(results: Sequence[Source], names: Sequence[str]) -> tuple[list[Held], 
 def _check(held: Sequence[Held], called: Sequence[str], sets: Sets) -> None:
     """Refuse what cannot be pooled."""
     first = held[0]
-    for one, name in zip(held, called, strict=True):
-        if one.kind != first.kind:
+    for result, name in zip(held, called, strict=True):
+        if result.kind != first.kind:
             raise Incompatible(
-                f"is a {one.kind}, and {called[0]} is a {first.kind}", where=name, remedy="Pool results of one kind."
+                f"is a {result.kind}, and {called[0]} is a {first.kind}", where=name, remedy="Pool results of one kind."
             )
-        if one.task != first.task:
+        if result.task != first.task:
             raise Incompatible(
-                f"is of task '{one.task}', and {called[0]} of '{first.task}'", where=name,
+                f"is of task '{result.task}', and {called[0]} of '{first.task}'", where=name,
                 remedy="Pool results of one task.",
             )  # fmt: skip
-        if one.influences is None:
+        if result.influences is None:
             raise MissingData("has no influences", where=name, remedy="Make it with `save_influences=True`.")
     if len(set(called)) < len(called):
         twice = next(name for name in called if called.count(name) > 1)
@@ -167,21 +172,21 @@ def _check(held: Sequence[Held], called: Sequence[str], sets: Sets) -> None:
         )
 
 
-def _own(one: Held) -> list[Mapping[str, Score]]:
+def _own(result: Held) -> list[Mapping[str, Score]]:
     """The scores of each model."""
-    if isinstance(one, Report):
-        return [one.scores]
-    return [{spec: getattr(d, side) for spec, d in one.differences.items()} for side in ("a", "b")]
+    if isinstance(result, Report):
+        return [result.scores]
+    return [{spec: getattr(d, side) for spec, d in result.differences.items()} for side in ("a", "b")]
 
 
-def _sources(one: Held) -> Sources:
-    return one.sources if isinstance(one, Report) else one.a.sources
+def _sources(result: Held) -> Sources:
+    return result.sources if isinstance(result, Report) else result.a.sources
 
 
-def _kept(one: Held) -> list[KeptModel]:
-    assert one.influences is not None
-    request = one.request if isinstance(one, Report) else one.b.request
-    return [KeptModel(one.influences, i, own, request.seed, request.draws) for i, own in enumerate(_own(one))]
+def _kept(result: Held) -> list[KeptModel]:
+    assert result.influences is not None
+    request = result.request if isinstance(result, Report) else result.b.request
+    return [KeptModel(result.influences, i, own, request.seed, request.draws) for i, own in enumerate(_own(result))]
 
 
 def _confidence(held: Sequence[Held], called: Sequence[str]) -> float:
@@ -198,29 +203,29 @@ def _confidence(held: Sequence[Held], called: Sequence[str]) -> float:
 def _specs(held: Sequence[Held]) -> tuple[list[str], list[str]]:
     """The metrics that all sets have and that can be pooled, and what is said of the others."""
     models: list[Mapping[str, Any]] = []
-    for one in held:
-        assert one.influences is not None
-        models += one.influences.models
+    for result in held:
+        assert result.influences is not None
+        models += result.influences.models
     every = list(dict.fromkeys(spec for model in models for spec in model))
     shared = [spec for spec in every if all(spec in model for model in models)]
     if not shared:
         raise Incompatible("the results share no metric", remedy="Evaluate all sets with the same metrics.")
-    kept = [spec for spec in shared if not models[0][spec].total]
-    if not kept:
+    means = [spec for spec in shared if not models[0][spec].total]
+    if not means:
         raise Incompatible("the results share only counts, which have no mean", remedy="Evaluate other metrics.")
     notes = []
     if left := [spec for spec in every if spec not in shared]:
         notes.append(f"Not in every set: {', '.join(left)}.")
-    if counts := [spec for spec in shared if spec not in kept]:
+    if counts := [spec for spec in shared if spec not in means]:
         notes.append(f"Counts are not pooled: {', '.join(counts)}.")
-    return kept, notes
+    return means, notes
 
 
-def _shown(one: Held, specs: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _shown(result: Held, specs: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """A set's own scores or differences, as the pool keeps them."""
-    if isinstance(one, Report):
-        return {spec: replace(one.scores[spec], draws=None) for spec in specs}, {}
-    plain = {spec: one.differences[spec] for spec in specs}
+    if isinstance(result, Report):
+        return {spec: replace(result.scores[spec], draws=None) for spec in specs}, {}
+    plain = {spec: result.differences[spec] for spec in specs}
     return {}, {spec: replace(d, a=replace(d.a, draws=None), b=replace(d.b, draws=None)) for spec, d in plain.items()}
 
 
@@ -228,20 +233,20 @@ def _weights(weights: Weights, called: Sequence[str], units: Sequence[int]) -> t
     """The weight of each set, which add up to 1, and what kind of weights they are."""
     weighing = weights if weights in ("equal", "units") else "given"
     if weighing == "equal":
-        given = [1.0] * len(called)
+        raw_weights = [1.0] * len(called)
     elif weighing == "units":
-        given = [float(count) for count in units]
+        raw_weights = [float(count) for count in units]
     elif isinstance(weights, Mapping):
-        given = _by_name({str(name): weight for name, weight in weights.items()}, called, "the weights")
+        raw_weights = _by_name({str(name): weight for name, weight in weights.items()}, called, "the weights")
     elif isinstance(weights, str | PathLike):
-        given = _by_name(_weight_file(fspath(weights)), called, fspath(weights))
+        raw_weights = _by_name(_weight_file(fspath(weights)), called, fspath(weights))
     else:
         if len(weights) != len(called):
             raise ShapeMismatch(
                 f"there are {len(weights)} weights for {len(called)} sets", remedy="Give a weight for each set."
             )
-        given = list(weights)
-    values = np.array([_weight(weight, name) for weight, name in zip(given, called, strict=True)])
+        raw_weights = list(weights)
+    values = np.array([_weight(weight, name) for weight, name in zip(raw_weights, called, strict=True)])
     if not values.sum() > 0:
         raise OutOfRange("all weights are 0", remedy="Give one set a weight above 0.")
     return values / values.sum(), str(weighing)
@@ -278,21 +283,21 @@ def _weight_file(path: str) -> dict[str, Any]:
     return dict(zip(names, table.columns["weight"].tolist(), strict=True))
 
 
-def _by_name(given: Mapping[str, Any], called: Sequence[str], where: str) -> list[Any]:
+def _by_name(by_name: Mapping[str, Any], called: Sequence[str], where: str) -> list[Any]:
     """The weight of each set, by its name as it was given, or that of its file."""
     in_order = []
     for name in called:
-        keys = [key for key in (name, Path(name).name, Path(name).stem) if key in given]
+        keys = [key for key in (name, Path(name).name, Path(name).stem) if key in by_name]
         if not keys:
-            raise UnknownName(f"there is no weight of {name}", where=where, remedy=nearest(Path(name).stem, given))
-        in_order.append(given[keys[0]])
+            raise UnknownName(f"there is no weight of {name}", where=where, remedy=nearest(Path(name).stem, by_name))
+        in_order.append(by_name[keys[0]])
     return in_order
 
 
 def _joined(held: Sequence[Held], called: Sequence[str], shared: bool) -> Joined:
-    kept = [one.influences for one in held if one.influences is not None]
+    influences = [one.influences for one in held if one.influences is not None]
     if shared:
-        kinds = list(dict.fromkeys(one.of for one in kept))
+        kinds = list(dict.fromkeys(one.of for one in influences))
         if len(kinds) > 1:
             raise Incompatible(
                 f"one set is resampled by {kinds[0]}, another by {kinds[1]}, so their units cannot be joined",
@@ -300,24 +305,24 @@ def _joined(held: Sequence[Held], called: Sequence[str], shared: bool) -> Joined
             )
     else:
         for i, j in combinations(range(len(held)), 2):
-            _check_apart([kept[i], kept[j]], [_sources(held[i]), _sources(held[j])], (called[i], called[j]))
-    return Joined.of([one.unit_keys for one in kept], [one.of == "groups" for one in kept], shared=shared)
+            _check_apart([influences[i], influences[j]], [_sources(held[i]), _sources(held[j])], (called[i], called[j]))
+    return Joined.of([one.unit_keys for one in influences], [one.of == "groups" for one in influences], shared=shared)
 
 
-def _check_apart(kept: Sequence[Influences], sources: Sequence[Sources], called: tuple[str, str]) -> None:
+def _check_apart(influences: Sequence[Influences], sources: Sequence[Sources], called: tuple[str, str]) -> None:
     """Refuse two sets that share units."""
-    said = ""
-    if "groups" not in (kept[0].of, kept[1].of):
-        count = len(np.intersect1d(kept[0].unit_keys, kept[1].unit_keys))
-        said = f"{count_text(count, kept[0].of.removesuffix('s'))} of {called[0]}" if count else ""
+    overlap = ""
+    if "groups" not in (influences[0].of, influences[1].of):
+        count = len(np.intersect1d(influences[0].unit_keys, influences[1].unit_keys))
+        overlap = f"{count_text(count, influences[0].of.removesuffix('s'))} of {called[0]}" if count else ""
     elif sources[0].truth_units is not None and sources[1].truth_units is not None:
         share = sources[0].truth_units.shared(sources[1].truth_units)
-        said = f"about {100 * share:.2g} % of the units of {called[0]}" if share else ""
+        overlap = f"about {100 * share:.2g} % of the units of {called[0]}" if share else ""
     elif sources[0].truth.digest == sources[1].truth.digest:
-        said = f"all units of {called[0]}"
-    if said:
+        overlap = f"all units of {called[0]}"
+    if overlap:
         raise DuplicateKey(
-            f"{said} {'is' if said.startswith('1 ') else 'are'} in {called[1]} too",
+            f"{overlap} {'is' if overlap.startswith('1 ') else 'are'} in {called[1]} too",
             remedy="Join them with `shared_units=True`, or give other units ids of their own.",
         )
 
@@ -326,14 +331,16 @@ def _pooled_score(
     models: Sequence[KeptModel], spec: str, weights: Floats, joined: Joined, sets: Sets, confidence: float
 ) -> Score:
     own = [model.scores[spec] for model in models]
-    kept = [model.metric(spec) for model in models]
-    values = np.array([one.value for one in kept])
+    influences = [model.metric(spec) for model in models]
+    values = np.array([one.value for one in influences])
     if sets == "random":
-        estimate = random_estimate(values, kept[0].range, confidence)[0] if not np.isnan(values).any() else Estimate()
+        estimate = (
+            random_estimate(values, influences[0].range, confidence)[0] if not np.isnan(values).any() else Estimate()
+        )
     else:
-        correlation = joined.correlation(kept) if joined.shared else np.eye(len(kept))
+        correlation = joined.correlation(influences) if joined.shared else np.eye(len(influences))
         each = [Estimate(one.interval, one.se, one.df) for one in own]
-        estimate = pooled_estimate(values, each, weights, correlation, kept[0].range)
+        estimate = pooled_estimate(values, each, weights, correlation, influences[0].range)
     value = float(weights @ values)
     lacking = [f"set {i + 1} has none" for i, one in enumerate(own) if one.interval is None and one.defined]
     if estimate.interval is None and not estimate.undefined_reason and lacking and not math.isnan(value):
@@ -347,12 +354,16 @@ def _pooled_score(
 
 
 def _random_difference(
-    kept: Sequence[Sequence[KeptModel]], spec: str, scores: Sequence[Mapping[str, Score]], where: str, confidence: float
+    models_of_sets: Sequence[Sequence[KeptModel]],
+    spec: str,
+    scores: Sequence[Mapping[str, Score]],
+    where: str,
+    confidence: float,
 ) -> UnjudgedDifference:
     """The mean of the sets' differences, with their own variance; of distances from a best value, of those."""
-    facts = facts_of(scores[1][spec], kept[0][1].metric(spec))
+    facts = facts_of(scores[1][spec], models_of_sets[0][1].metric(spec))
     best = BEST.get(facts.better)
-    pairs = np.array([[model.metric(spec).value - (best or 0.0) for model in models] for models in kept])
+    pairs = np.array([[model.metric(spec).value - (best or 0.0) for model in models] for models in models_of_sets])
     if best is not None:
         pairs = np.abs(pairs)
     differences = pairs[:, 1] - pairs[:, 0]

@@ -37,9 +37,9 @@ def compare_stored(files: Sequence[Path], model: str | None = None, baseline: st
     return _said(_named(compare_results(a, b), *names), files, held_two)
 
 
-def _said(made: R, files: Sequence[Path], held: Sequence[AnyResult]) -> R:
+def _said(result: R, files: Sequence[Path], held: Sequence[AnyResult]) -> R:
     """What was made from files, with a note for each that was changed after it was written."""
-    return replace(made, notes=(*edit_notes(zip([fspath(file) for file in files], held, strict=True)), *made.notes))
+    return replace(result, notes=(*edit_notes(zip([fspath(file) for file in files], held, strict=True)), *result.notes))
 
 
 def _several(files: Sequence[Path], model: str | None, baseline: str | None) -> Lineup:

@@ -26,16 +26,16 @@ class Scorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         """The metric's value, its sign turned where less is better; nan where it is undefined."""
-        given = getattr(estimator, self.response)(X)
+        predictions = getattr(estimator, self.response)(X)
         truth: Any = y
         if self.response != "predict":
-            given = np.asarray(given)
+            predictions = np.asarray(predictions)
             column = "probability" if self.response == "predict_proba" else "score"
-            if given.ndim == 1:  # the decision of two classes is one number, that of the second
-                given = np.stack([-given, given], axis=1)
+            if predictions.ndim == 1:  # the decision of two classes is one number, that of the second
+                predictions = np.stack([-predictions, predictions], axis=1)
             truth = {"label": _whole(np.asarray(y))}
-            given = {column: dict(zip(_whole(np.asarray(estimator.classes_)), given.T, strict=True))}
-        value = api.score(self.task, truth, given, self.metric, **self.settings)
+            predictions = {column: dict(zip(_whole(np.asarray(estimator.classes_)), predictions.T, strict=True))}
+        value = api.score(self.task, truth, predictions, self.metric, **self.settings)
         return -value if catalogue.parse(self.metric, self.task).better == "lower" else value
 
 

@@ -41,17 +41,17 @@ def values_beside(task: Task, units: Sequence[Any], name: str, option: str) -> A
             f"column '{column}' is missing, which `{option}` names", where=file, remedy=nearest(column, table.columns)
         )
     ids, values = table.columns[_id_column(task, table, file, column)].tolist(), table.columns[column].tolist()
-    known: dict[str, int] = {}
-    for row, one in enumerate(ids):
-        first = known.setdefault(_text(one), row)
+    first_rows: dict[str, int] = {}
+    for row, own_id in enumerate(ids):
+        first = first_rows.setdefault(_text(own_id), row)
         if _text(values[first]) != _text(values[row]):
             raise Conflict(
-                f"{task.unit} '{_text(one)}' has both '{_text(values[first])}' and '{_text(values[row])}' in column "
+                f"{task.unit} '{_text(own_id)}' has both '{_text(values[first])}' and '{_text(values[row])}' in column "
                 f"'{column}', which `{option}` names",
                 where=table.place(row),
                 remedy=f"Give each {task.unit} one row.",
             )
-    lacking = [str(unit) for unit in units if str(unit) not in known]
+    lacking = [str(unit) for unit in units if str(unit) not in first_rows]
     if lacking:
         more = f" ({len(lacking)} have none: {first_few(lacking)})" if len(lacking) > 1 else ""
         raise Unmatched(
@@ -60,7 +60,7 @@ def values_beside(task: Task, units: Sequence[Any], name: str, option: str) -> A
             remedy=f"Give every {task.unit} of the truth a row with its id.",
         )
     texts = np.empty(len(units), dtype=object)
-    texts[:] = [_text(values[known[str(unit)]]) for unit in units]
+    texts[:] = [_text(values[first_rows[str(unit)]]) for unit in units]
     return texts
 
 

@@ -74,14 +74,14 @@ def _opened(file: TextIO, source: str, delimiter: str) -> tuple[Iterator[str], s
             break
         check_blank(len(lines), source)
     head = lines[-1] if lines else ""
-    said = _EXCEL.fullmatch(head)
-    if said:
+    declared = _EXCEL.fullmatch(head)
+    if declared:
         lines[-1] = "\n"
         head = ""
     if dialect.delimiter is not None:
         delimiter = dialect.delimiter
-    elif said:
-        delimiter = said[1]
+    elif declared:
+        delimiter = declared[1]
     elif delimiter == ",":
         bare = _QUOTED.sub("", head)
         if ";" in bare and "," in bare:

@@ -220,15 +220,15 @@ def write_workbook(path: str | os.PathLike[str], sheets: Mapping[str, Sheet]) ->
 
 def sheet_names(names: Iterable[str]) -> list[str]:
     """Names as a workbook allows them, all different."""
-    given: list[str] = []
+    taken: list[str] = []
     for name in names:
         base = _NOT_IN_NAMES.sub(" ", name).strip(" '")[:LONGEST] or "sheet"
-        made, number = base, 2
-        while made.casefold() in (other.casefold() for other in given):
+        candidate, number = base, 2
+        while candidate.casefold() in (other.casefold() for other in taken):
             end = f" {number}"
-            made, number = base[: LONGEST - len(end)] + end, number + 1
-        given.append(made)
-    return given
+            candidate, number = base[: LONGEST - len(end)] + end, number + 1
+        taken.append(candidate)
+    return taken
 
 
 def _plain(value: Any) -> Any:

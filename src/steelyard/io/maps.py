@@ -65,9 +65,9 @@ def read_sides(
         _side(predictions, task, columns, "prediction", options),
     ]
     if task.score_rules is not None:
-        said = task.score_rules(options).note
-        if said:
-            note(said)
+        remark = task.score_rules(options).note
+        if remark:
+            note(remark)
     key = task.truth.key[0]
     if not len(sides[0]):
         raise EmptyInput("there are no maps", where=sides[0].source, remedy="The truth needs at least one.")
@@ -98,10 +98,12 @@ def _without_channel(truth: Records, prediction: Records, key: str) -> tuple[Rec
     """Ids without `_0000` where the other side has the rest of them."""
     sides = [truth, prediction]
     for side, other in ((0, 1), (1, 0)):
-        ids, known = sides[side][key].tolist(), set(sides[other][key].tolist())
-        free = known - set(ids)
+        ids, other_ids = sides[side][key].tolist(), set(sides[other][key].tolist())
+        free = other_ids - set(ids)
         bare = [name.removesuffix(_CHANNEL) for name in ids]
-        new = [short if name not in known and short in free else name for name, short in zip(ids, bare, strict=True)]
+        new = [
+            short if name not in other_ids and short in free else name for name, short in zip(ids, bare, strict=True)
+        ]
         changed = sum(a != b for a, b in zip(ids, new, strict=True))
         if changed:
             sides[side] = replace(sides[side], columns={**sides[side].columns, key: as_object(new)})
@@ -111,10 +113,10 @@ def _without_channel(truth: Records, prediction: Records, key: str) -> tuple[Rec
 
 def _by_base_name(truth: Records, prediction: Records, key: str) -> tuple[Records, Records]:
     """Files of a flat folder by the names of files in subfolders of the other side, where each name is there once."""
-    known, ids = truth[key].tolist(), prediction[key].tolist()
-    matched = set(known) & set(ids)
+    truth_ids, ids = truth[key].tolist(), prediction[key].tolist()
+    matched = set(truth_ids) & set(ids)
     nested: dict[str, list[str]] = {}
-    flat, deep = (ids, known) if not any("/" in name for name in ids) else (known, ids)
+    flat, deep = (ids, truth_ids) if not any("/" in name for name in ids) else (truth_ids, ids)
     if any("/" in name for name in flat):
         return truth, prediction
     for name in deep:
@@ -129,7 +131,7 @@ def _by_base_name(truth: Records, prediction: Records, key: str) -> tuple[Record
         )
     place = {name: paths[0] for name, paths in nested.items() if len(paths) == 1 and paths[0] not in matched}
     # Predictions get the ids of the truth; a flat truth keeps its ids.
-    pairs = place if flat is ids else {path: name for name, path in place.items() if name in set(known)}
+    pairs = place if flat is ids else {path: name for name, path in place.items() if name in set(truth_ids)}
     new = [pairs.get(name, name) if name not in matched else name for name in ids]
     changed = sum(a != b for a, b in zip(ids, new, strict=True))
     if not changed:
@@ -261,8 +263,8 @@ def _without_softmax(
     first = os.path.basename(files[min(scores)])
     others = "" if len(scores) == 1 else f" and {count_text(len(scores) - 1, 'other')}"
     note(f"{path}: {first}{others}: class probabilities beside a label map of the same name are ignored.")
-    kept = [row for row in range(len(ids)) if row not in scores]
-    return [ids[row] for row in kept], [files[row] for row in kept], [folders[row] for row in kept]
+    rows = [row for row in range(len(ids)) if row not in scores]
+    return [ids[row] for row in rows], [files[row] for row in rows], [folders[row] for row in rows]
 
 
 def _files(path: str) -> Iterable[str]:

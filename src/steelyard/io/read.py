@@ -114,10 +114,10 @@ def read_table(data: Any, side: str) -> Table:
     path = Path(sheet_path(str(data))[0])
     reader = READERS.get(ending(path))
     if reader is None:
-        known = ", ".join(READERS)
+        endings = ", ".join(READERS)
         if is_entry(path):
             refuse_foreign(first_bytes(path, str(data)), str(data))
-        raise UnknownFormat(f"'{path.suffix}' is not a supported format", where=str(data), remedy=f"Known: {known}.")
+        raise UnknownFormat(f"'{path.suffix}' is not a supported format", where=str(data), remedy=f"Known: {endings}.")
     module, function, *more = reader
     table: Table = getattr(import_module(f"steelyard.io.{module}"), function)(path, str(data), *more)
     return table
@@ -125,19 +125,19 @@ def read_table(data: Any, side: str) -> Table:
 
 def check_mapping(mapping: Mapping[str, str], sides: Mapping[str, Schema], tables: Mapping[str, Table]) -> None:
     """Every renamed column must be one that a schema has, and stand in at least one of the files."""
-    known = [name for schema in sides.values() for name in schema.names]
+    names = [name for schema in sides.values() for name in schema.names]
     weights = [name for schema in sides.values() for column in schema.columns for name in _weight_names(column)]
-    for target, given in mapping.items():
+    for target, source_name in mapping.items():
         side, dot, name = target.rpartition(".")
-        if (dot and side not in sides) or name.partition(":")[0] not in (*known, *weights):
-            raise UnknownName(f"column '{target}' cannot be mapped", remedy=nearest(name, dict.fromkeys(known)))
+        if (dot and side not in sides) or name.partition(":")[0] not in (*names, *weights):
+            raise UnknownName(f"column '{target}' cannot be mapped", remedy=nearest(name, dict.fromkeys(names)))
         looked = [tables[side]] if dot else list(tables.values())
-        if not any(given in table.columns for table in looked):
+        if not any(source_name in table.columns for table in looked):
             has = dict.fromkeys(name for table in looked for name in table.columns)
             raise MissingColumn(
-                f"column '{given}' is missing, which '{target}' is mapped to",
+                f"column '{source_name}' is missing, which '{target}' is mapped to",
                 where=looked[0].source,
-                remedy=nearest(given, has),
+                remedy=nearest(source_name, has),
             )
 
 
@@ -186,7 +186,7 @@ def filled_rows(table: Table, columns: Sequence[Column], mapping: Mapping[str, s
 
     Of columns `name:class`, all must be empty in a row that is left out.
     """
-    kept = np.ones(len(table), dtype=bool)
+    filled = np.ones(len(table), dtype=bool)
     first = len(table), ""
     for column in columns:
         own = _classes(table, column, mapping, "prediction").values()
@@ -200,11 +200,11 @@ def filled_rows(table: Table, columns: Sequence[Column], mapping: Mapping[str, s
             if len(partly):
                 what = "the cell is empty or nan, and others of the row are not"
                 raise _problem(table, name, int(partly[0]), what, "Give a number for every class, or for none.")
-        kept &= ~none
+        filled &= ~none
         first = min(first, (int(np.argmax(none)), next(iter(empty)))) if none.any() else first
-    if kept.all():
+    if filled.all():
         return table, ""
-    rows = np.flatnonzero(kept)
+    rows = np.flatnonzero(filled)
     lines = np.arange(len(table)) if table.lines is None else table.lines
     counted = table.counted if table.lines is not None else "row"
     place = f"{table.place(first[0])}, column '{first[1]}'"
@@ -239,8 +239,8 @@ def _weight_column(table: Table, column: Column, mapping: Mapping[str, str], sid
     """The column of units' weights: the one that is mapped, or `sample_weight`, or another name that the task takes."""
     names = sorted(_weight_names(column), key=lambda name: name != SAMPLE_WEIGHT)
     mapped = [_name_of(table, name, mapping, side) for name in names]
-    known = [name for name in (*(name for name in mapped if name not in names), *names) if name in table.columns]
-    return known[0] if known else column.name
+    candidates = [name for name in (*(name for name in mapped if name not in names), *names) if name in table.columns]
+    return candidates[0] if candidates else column.name
 
 
 def _are_numbers(values: Array) -> bool:
@@ -279,14 +279,14 @@ def _classes(table: Table, column: Column, mapping: Mapping[str, str], side: str
     if not column.many:
         return {}
     prefix = f"{mapping.get(f'{side}.{column.name}') or mapping.get(column.name, column.name)}:"
-    given = {
+    renamed = {
         f"{column.name}:{name.removeprefix(prefix).strip()}": name for name in table.columns if name.startswith(prefix)
     }
     for target, name in mapping.items():
         target = target.removeprefix(f"{side}.")
         if target.startswith(f"{column.name}:") and name in table.columns:
-            given[target] = name
-    return given
+            renamed[target] = name
+    return renamed
 
 
 def column_name(table: Table, name: str, mapping: Mapping[str, str], side: str) -> str:
@@ -298,8 +298,8 @@ def column_name(table: Table, name: str, mapping: Mapping[str, str], side: str) 
 
 
 def _name_of(table: Table, name: str, mapping: Mapping[str, str], side: str) -> str:
-    given = mapping.get(f"{side}.{name}") or mapping.get(name, name)
-    return given if given in table.columns else name
+    mapped = mapping.get(f"{side}.{name}") or mapping.get(name, name)
+    return mapped if mapped in table.columns else name
 
 
 def _missing(table: Table, *names: str) -> InputError:

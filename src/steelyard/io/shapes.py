@@ -93,7 +93,7 @@ def numbers_column(table: Table, name: str, values: Array) -> Array:
 def flattened(data: Sequence[Any], side: str, what: str, source: str) -> dict[str, Any]:
     """One dict per image as columns: `image`, `masks` or `keypoints`, `labels`, and `scores` of predictions."""
     key = _SHAPE[what]
-    known = {"image", key, "labels", "scores", "crowd", "area", "boxes"}
+    allowed = {"image", key, "labels", "scores", "crowd", "area", "boxes"}
     needed = {"image", key, "labels"} | ({"scores"} if side == "prediction" else set())
     columns: dict[str, list[Any]] = {}
     images: list[Any] = []
@@ -104,8 +104,8 @@ def flattened(data: Sequence[Any], side: str, what: str, source: str) -> dict[st
                 f"{type(item).__name__} where a dict is expected", where=where, remedy="One dict per image."
             )
         for name in item:
-            if name not in known:
-                raise UnknownName(f"an unknown key '{name}'", where=where, remedy=nearest(str(name), known))
+            if name not in allowed:
+                raise UnknownName(f"an unknown key '{name}'", where=where, remedy=nearest(str(name), allowed))
         if not needed <= item.keys():
             lacking = min(needed - item.keys())
             raise MissingKey(

@@ -26,10 +26,10 @@ def check_records(records: Records, schema: Schema, where: str) -> None:
                 raise unfit(where, f"the state lacks the column '{name}'")
         for name, values in records.columns.items():
             _check_length(values, rows, name, where)
-            known = schema.column(name) or schema.column(name.partition(":")[0])
-            if known is not None:
-                type_ = known.many if ":" in name and known.many else known.type
-                _check_column(values, known, type_, name, where)
+            declared = schema.column(name) or schema.column(name.partition(":")[0])
+            if declared is not None:
+                type_ = declared.many if ":" in name and declared.many else declared.type
+                _check_column(values, declared, type_, name, where)
     for name, values in records.other.items():
         _check_length(values, len(records), name, where)
     if not isinstance(records.names, Mapping) or not all(type(name) is str for name in records.names.values()):
@@ -167,8 +167,8 @@ def _check_listed(records: BoxRecords, where: str) -> None:
         if listed is not None:
             _check_ids(listed, name, where)
     names = records.label_names
-    known = 0 if records.labels is None else len(records.labels)
-    if not isinstance(names, tuple) or len(names) not in (0, known) or not all(type(name) is str for name in names):
+    expected = 0 if records.labels is None else len(records.labels)
+    if not isinstance(names, tuple) or len(names) not in (0, expected) or not all(type(name) is str for name in names):
         raise unfit(where, "the names of the classes do not fit the classes")
     if type(records.zero_id) is not int or not -1 <= records.zero_id < max(1, len(records)):
         raise unfit(where, f"no row has the number {records.zero_id}")

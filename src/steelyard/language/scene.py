@@ -42,15 +42,15 @@ def tuple_lines(tokenised: Sequence[str], graph: Graph = "original") -> list[str
                 f"a caption of {text.count(' ') + 1:,} words, '{_shown(text)}'",
                 remedy=f"A caption is a sentence: at most {MOST_WORDS:,} words are parsed.",
             )
-    known = _parsed[graph]
-    new = [text for text in dict.fromkeys(tokenised) if text not in known]
-    if len(known) + len(new) > _MOST_REMEMBERED:
-        known.clear()
+    cache = _parsed[graph]
+    new = [text for text in dict.fromkeys(tokenised) if text not in cache]
+    if len(cache) + len(new) > _MOST_REMEMBERED:
+        cache.clear()
         new = list(dict.fromkeys(tokenised))
     if new:
         block = _native.caption_tuples(tables.parser(), tables.lemmas(), *pack(new), described=graph == "described")
-        known.update(zip(new, unpack(*block), strict=True))
-    return [known[text] for text in tokenised]
+        cache.update(zip(new, unpack(*block), strict=True))
+    return [cache[text] for text in tokenised]
 
 
 def tuples_of(lines: str) -> Tuples:
@@ -105,15 +105,15 @@ _FUNCTION_WORDS = {
 }  # fmt: skip
 
 
-def count_known(tokenised: Sequence[str], known: dict[str, bool]) -> tuple[int, int]:
+def count_known(tokenised: Sequence[str], cache: dict[str, bool]) -> tuple[int, int]:
     """Words of three letters and more, and how many are English as far as WordNet knows. `known` remembers words."""
     seen = matched = 0
     for text in tokenised:
         for word in text.split():
             if len(word) < 3 or word[0] in "0123456789-'":
                 continue
-            if word not in known:
-                known[word] = word in _FUNCTION_WORDS or bool(len(tables.wordnet().similar(word.encode())))
+            if word not in cache:
+                cache[word] = word in _FUNCTION_WORDS or bool(len(tables.wordnet().similar(word.encode())))
             seen += 1
-            matched += known[word]
+            matched += cache[word]
     return seen, matched

@@ -22,12 +22,12 @@ def metrics_json(
 
     `time` is seconds since 1970, now where it is not given; `attributes` are put on the resource.
     """
-    given = result_of(result)
-    values = flat(given, prefix)
+    loaded = result_of(result)
+    values = flat(loaded, prefix)
     if not values:
         raise MissingData("no score of the result is defined", remedy="Evaluate data that have one.")
     at = str(round((clock.time() if time is None else time) * 1e9))
-    own = {"service.name": "steelyard", **facts(given), **(attributes or {})}
+    own = {"service.name": "steelyard", **facts(loaded), **(attributes or {})}
     gauges = [
         {"name": name, "gauge": {"dataPoints": [{"timeUnixNano": at, "asDouble": value}]}}
         for name, value in values.items()

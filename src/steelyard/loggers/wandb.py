@@ -20,8 +20,8 @@ def log(result: Result, run: Any = None, *, prefix: str = "", step: int | None =
         raise MissingData(
             "there is no active run of Weights & Biases", remedy="Call wandb.init() first, or give a run."
         )
-    given = result_of(result)
-    values = flat(given, prefix)
-    run.config.update(facts(given), allow_val_change=True)
+    loaded = result_of(result)
+    values = flat(loaded, prefix)
+    run.config.update(facts(loaded), allow_val_change=True)
     run.log(values, step=step)
     return values

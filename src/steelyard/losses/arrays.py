@@ -39,28 +39,28 @@ def is_torch(array: Array) -> bool:
 
 def namespace(**arrays: Array) -> Namespace:
     """The namespace that all arrays (those that are not None) share; an error names the argument that has another."""
-    given = {name: array for name, array in arrays.items() if array is not None}
-    for name, array in given.items():
+    present = {name: array for name, array in arrays.items() if array is not None}
+    for name, array in present.items():
         if not hasattr(array, "shape") or not hasattr(array, "dtype"):
             raise InvalidValue(
                 f"{name} is a {type(array).__name__}, not an array",
                 remedy="Give an array of NumPy, PyTorch, JAX or another library of the array API standard.",
             )
-    torches = [is_torch(array) for array in given.values()]
+    torches = [is_torch(array) for array in present.values()]
     if all(torches):
         return torch_namespace()
     if any(torches):
-        raise _mixed(given)
-    if all(isinstance(array, (np.ndarray, np.generic)) for array in given.values()):
+        raise _mixed(present)
+    if all(isinstance(array, (np.ndarray, np.generic)) for array in present.values()):
         return np
     try:
         import array_api_compat
     except ImportError:
         raise MissingExtra("a loss on arrays other than NumPy's", "losses") from None
     try:
-        return array_api_compat.array_namespace(*given.values())
+        return array_api_compat.array_namespace(*present.values())
     except TypeError:
-        raise _mixed(given) from None
+        raise _mixed(present) from None
 
 
 def torch_namespace() -> Namespace:
@@ -72,8 +72,8 @@ def torch_namespace() -> Namespace:
     return array_api_compat.torch
 
 
-def _mixed(given: dict[str, Array]) -> InputError:
-    kinds = ", ".join(f"{name} is {type(a).__module__}.{type(a).__name__}" for name, a in given.items())
+def _mixed(arrays: dict[str, Array]) -> InputError:
+    kinds = ", ".join(f"{name} is {type(a).__module__}.{type(a).__name__}" for name, a in arrays.items())
     return Incompatible(f"the arrays are of different libraries: {kinds}", remedy="Convert them to one library.")
 
 
@@ -178,9 +178,9 @@ def check_floating(xp: Namespace, name: str, array: Array) -> None:
 def check_shape(name: str, array: Array, allowed: tuple[tuple[int, ...], ...], of: str) -> None:
     """Raise where an array has none of the shapes it may have."""
     if tuple(array.shape) not in allowed:
-        known = " or ".join(str(shape) for shape in dict.fromkeys(allowed))
+        shapes = " or ".join(str(shape) for shape in dict.fromkeys(allowed))
         raise ShapeMismatch(
-            f"{name} has the shape {tuple(array.shape)}", remedy=f"It must be {known}, to go with {of}."
+            f"{name} has the shape {tuple(array.shape)}", remedy=f"It must be {shapes}, to go with {of}."
         )
 
 

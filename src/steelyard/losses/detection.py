@@ -60,8 +60,8 @@ class DetectionLoss:
         )
 
     def _formulas(self) -> tuple[focal.Focal, box_losses.Quadratic]:
-        made: tuple[focal.Focal, box_losses.Quadratic] = self.__dict__["formulas"]
-        return made
+        formulas: tuple[focal.Focal, box_losses.Quadratic] = self.__dict__["formulas"]
+        return formulas
 
     def __call__(
         self,
@@ -86,9 +86,9 @@ class DetectionLoss:
                 class_formula, box_formula, self.class_weight, self.box_weight, self.box_terms == "nonzero",
                 self.reduction,
             )  # fmt: skip
-            given = [fused.Level(x, t, left_out, b, target) for x, b, t, target, left_out in levels]
+            tensors = [fused.Level(x, t, left_out, b, target) for x, b, t, target, left_out in levels]
             losses = fused.losses(
-                settings, given, weight_by_class, positives,
+                settings, tensors, weight_by_class, positives,
                 lambda: self._plain(_apart(levels, anchors), weight_by_class, positives), anchors,
             )  # fmt: skip
             if losses is not None:
@@ -106,9 +106,9 @@ class DetectionLoss:
         class_count: Any = 0
         box_count: Any = 0
         for x, b, class_target, box_target, left_out in levels:
-            xp, parts, known = focal.prepare(x, class_target, weight_by_class, left_out)
+            xp, parts, readable = focal.prepare(x, class_target, weight_by_class, left_out)
             loss = total(xp, class_formula, x, parts)
-            class_sum = class_sum + focal.unless_unknown(xp, loss, parts.labels, x.shape[-1], known)
+            class_sum = class_sum + focal.unless_unknown(xp, loss, parts.labels, x.shape[-1], readable)
             anchors = tuple(x.shape[:-1])
             check_shape("boxes", b, ((*anchors, *b.shape[-1:]),), f"logits of the shape {tuple(x.shape)}")
             check_shape("box_targets", box_target, (tuple(b.shape),), f"boxes of the shape {tuple(b.shape)}")

@@ -87,11 +87,11 @@ def _focal_loss(
     positives: Array | float | None,
 ) -> Array:
     """The loss by the formula, whatever the library."""
-    xp, parts, known = prepare(logits, targets, weight_by_class, ignore)
+    xp, parts, readable_targets = prepare(logits, targets, weight_by_class, ignore)
     if reduction == "none":
-        return unless_unknown(xp, each(xp, formula, logits, parts), parts.labels, logits.shape[-1], known)
+        return unless_unknown(xp, each(xp, formula, logits, parts), parts.labels, logits.shape[-1], readable_targets)
     loss = total(xp, formula, logits, parts)
-    loss = unless_unknown(xp, loss, parts.labels, logits.shape[-1], known)
+    loss = unless_unknown(xp, loss, parts.labels, logits.shape[-1], readable_targets)
     if reduction == "mean":
         return divide(xp, loss, counted(xp, logits, parts))
     if reduction == "positives":
@@ -279,16 +279,16 @@ def prepare(
     if ignore is not None:
         check_mask(xp, "ignore", ignore, (shape, shape[:-1]), of)
         keep = ~ignore
-    known = readable(xp, targets)
+    checked = readable(xp, targets)
     ignoring = has_labels
-    if known and size(targets) and target_kind != "bool":
+    if checked and size(targets) and target_kind != "bool":
         ignoring = _check_values(xp, targets, shape[-1], has_labels)
     if ignoring:
         counts = targets != IGNORED
         keep = counts if keep is None else (counts if keep.ndim == counts.ndim else counts[..., None]) & keep
     if not has_labels:
         return xp, Parts(None, targets, keep, None, weight_by_class), True
-    return xp, Parts(targets, None, keep, indices(xp, logits, shape[-1]), weight_by_class), known
+    return xp, Parts(targets, None, keep, indices(xp, logits, shape[-1]), weight_by_class), checked
 
 
 def _check_values(xp: Namespace, targets: Array, classes: int, has_labels: bool) -> bool:
@@ -301,9 +301,9 @@ def _check_values(xp: Namespace, targets: Array, classes: int, has_labels: bool)
     return has_labels and low == IGNORED
 
 
-def unless_unknown(xp: Namespace, loss: Array, labels: Array | None, classes: int, known: bool) -> Array:
+def unless_unknown(xp: Namespace, loss: Array, labels: Array | None, classes: int, readable_targets: bool) -> Array:
     """The loss; nan where a label does not exist and that could not be an error."""
-    if labels is None or known:
+    if labels is None or readable_targets:
         return loss
     wrong = (labels >= classes) | (labels < IGNORED)
     wrong = wrong[..., None] if loss.ndim else xp.any(wrong)
@@ -317,10 +317,10 @@ def counted(xp: Namespace, logits: Array, parts: Parts) -> Any:
     return count(xp, parts.keep) * (1 if parts.keep.ndim == logits.ndim else logits.shape[-1])
 
 
-def sum_of_positives(xp: Namespace, parts: Parts, given: Array | float | None) -> Any:
+def sum_of_positives(xp: Namespace, parts: Parts, positives: Array | float | None) -> Any:
     """The number of positives: as given, or else anchors with a class, or the sum of dense targets, that count."""
-    if given is not None:
-        return given if isinstance(given, int | float) else xp.sum(given)
+    if positives is not None:
+        return positives if isinstance(positives, int | float) else xp.sum(positives)
     if parts.labels is not None:
         positive = parts.labels >= 0
         if parts.keep is not None and parts.keep.ndim > positive.ndim:

@@ -144,8 +144,8 @@ def load_volume(value: str | bytes, scores: bool = False) -> Volume:
     volume = _stored(value, path, ending_of(path))
     grid, remarks = volume.grid, dict(volume.remarks)
     if grid.ndim == 4:
-        grid, said = labels_of_channels(grid, path, scores)
-        remarks |= {"channels": said} if said else {}
+        grid, remark = labels_of_channels(grid, path, scores)
+        remarks |= {"channels": remark} if remark else {}
     if grid.ndim not in (2, 3):
         what = f"has {sizes_text(grid.shape)} values"
         raise InvalidFile(what, where=value, remedy="A volume is z × y × x, or y × x, with channels in front at most.")

@@ -33,9 +33,9 @@ def meta_volume(data: bytes, source: str, beside: Callable[[str], tuple[bytes, s
     channels = int(_numbers(fields, "ElementNumberOfChannels", source, "1", whole=True)[0])
     kind = _TYPES.get(fields.get("ElementType", ""))
     if kind is None:
-        known = ", ".join(_TYPES)
+        types = ", ".join(_TYPES)
         raise InvalidFile(
-            f"ElementType is '{fields.get('ElementType', '')}'", where=source, remedy=f"It is one of {known}."
+            f"ElementType is '{fields.get('ElementType', '')}'", where=source, remedy=f"It is one of {types}."
         )
     big = _flag(fields, "BinaryDataByteOrderMSB", source) or _flag(fields, "ElementByteOrderMSB", source)
     dtype = np.dtype((">" if big else "<") + kind)

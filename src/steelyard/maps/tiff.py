@@ -182,8 +182,8 @@ def _grid(page: _Page, data: bytes) -> Array:
             values = np.frombuffer(raw, dtype).reshape(lines, across, samples)
         if page.one(_PREDICTOR, 1) == 2:
             values = np.add.accumulate(values, axis=1, dtype=grid.dtype)
-        kept = grid[top : top + lines, left : left + across]
-        kept[...] = values[: kept.shape[0], : kept.shape[1]]
+        tile_area = grid[top : top + lines, left : left + across]
+        tile_area[...] = values[: tile_area.shape[0], : tile_area.shape[1]]
     return grid[:, :, 0] if samples == 1 else grid
 
 

@@ -91,19 +91,21 @@ def placed(
     columns = affine[:3, : len(sizes)]
     with np.errstate(over="ignore"):
         lengths = np.sqrt((columns**2).sum(axis=0))
-    given = np.asarray(sizes, dtype=np.float64)
+    declared = np.asarray(sizes, dtype=np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
-        same = bool((np.isfinite(given) & (np.abs(lengths - given) <= AGREE * np.maximum(lengths, given))).all())
+        same = bool(
+            (np.isfinite(declared) & (np.abs(lengths - declared) <= AGREE * np.maximum(lengths, declared))).all()
+        )
     if not same:
         remarks["spacing"] = (
-            f"the header has voxels of {sizes_text(given[::-1])} mm and its {named} of {sizes_text(lengths[::-1])} mm "
-            f"(z×y×x): the {named} counts"
+            f"the header has voxels of {sizes_text(declared[::-1])} mm and its {named} of "
+            f"{sizes_text(lengths[::-1])} mm (z×y×x): the {named} counts"
         )
     if ((lengths > 0) & np.isfinite(lengths)).all():
         angles = (columns / lengths).T @ (columns / lengths) - np.eye(len(sizes))
         if np.abs(angles).max() > 1e-2:
             remarks["shear"] = f"the axes of the {named} are not perpendicular: distances are measured as if they were"
-    return Volume(grid, tuple(map(float, (given if same else lengths)[::-1])), affine, remarks)
+    return Volume(grid, tuple(map(float, (declared if same else lengths)[::-1])), affine, remarks)
 
 
 def labels_of_channels(grid: Array, source: str, scores: bool) -> tuple[Array, str]:

@@ -72,9 +72,9 @@ class OwnDistance(str):
 
     def __new__(cls, function: Callable[[Array, Array], float]) -> OwnDistance:
         """Name it as the function is named."""
-        made = super().__new__(cls, getattr(function, "__name__", type(function).__name__))
-        made.function = function
-        return made
+        distance = super().__new__(cls, getattr(function, "__name__", type(function).__name__))
+        distance.function = function
+        return distance
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, OwnDistance) and self.function == other.function

@@ -207,8 +207,8 @@ def _block(
     title: str, heads: Sequence[str], align: str, rows: Sequence[Sequence[str]], remarks: Sequence[str], more: str = ""
 ) -> str:
     """A title, a table, what follows it, and remarks, which are text."""
-    said = "".join(f"<li>{escape(remark)}</li>" for remark in remarks[:MOST_REMARKS])
+    items = "".join(f"<li>{escape(remark)}</li>" for remark in remarks[:MOST_REMARKS])
     left = len(remarks) - MOST_REMARKS
-    said += f"<li>{count_text(left, 'more remark')}: print the result.</li>" if left > 0 else ""
-    listed = f"<ul>{said}</ul>" if said else ""
+    items += f"<li>{count_text(left, 'more remark')}: print the result.</li>" if left > 0 else ""
+    listed = f"<ul>{items}</ul>" if items else ""
     return f'<div class="steelyard"><p><b>{escape(title)}</b></p>{_table(heads, align, rows)}{more}{listed}</div>'

@@ -115,8 +115,8 @@ class Result(metaclass=RenamedKeywords):
 
     def _changed(self, change: Callable[[Details], Details]) -> Self:
         inside = [result._changed(change) for result in inner_results(self)]
-        made = with_inner_results(self, inside)
-        changed: Self = replace(made, details=change(made.details))
+        rebuilt = with_inner_results(self, inside)
+        changed: Self = replace(rebuilt, details=change(rebuilt.details))
         return changed
 
     def __getstate__(self) -> dict[str, Any]:

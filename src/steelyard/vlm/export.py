@@ -24,20 +24,20 @@ def write_sides(run: VlmRun, folder: Path) -> list[str]:
     files: dict[str, SideColumns] = {}
     for (model, prompt), taken_here in groups.items():
         if taken_here[0].asked.weighs:
-            known = {(f.sequence, f.t): f for f in run.frames if f.valid and f.weight == f.weight}
+            weighed = {(f.sequence, f.t): f for f in run.frames if f.valid and f.weight == f.weight}
             values = {(r.frame.sequence, r.frame.t): r.answer.grams for r in taken_here if r.answer.ok}
-            truth, given = weight_sides(known, values, "sequences", asked)
+            truth, predictions = weight_sides(weighed, values, "sequences", asked)
             name = "truth.csv"
         else:
-            said = replies(model, taken_here, str(run.folder))
-            theirs = [name for name in own if said.task != "boxes" or name not in BOX_COLUMNS]
-            truth, given = said.sides(said.truth, Asked({}, tuple(theirs), None, {}, {}))
+            answers = replies(model, taken_here, str(run.folder))
+            theirs = [name for name in own if answers.task != "boxes" or name not in BOX_COLUMNS]
+            truth, predictions = answers.sides(answers.truth, Asked({}, tuple(theirs), None, {}, {}))
             name = f"{_safe(prompt)}-truth.csv"
         files[name] = truth
         place = f"{_safe(model)}--{_safe(prompt)}.csv"
         if place in files:
             raise CannotWrite(f"two prompts would be written to {place}", remedy="Rename one of them.")
-        files[place] = given
+        files[place] = predictions
     for name, side in files.items():
         write_text(folder / name, csv_text(list(side), zip(*side.values(), strict=True)))
     return [str(folder / name) for name in files]

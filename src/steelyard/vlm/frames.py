@@ -94,7 +94,7 @@ def read_frames(
     other = {name: list(map(cell_text, values.tolist())) for name, values in records.other.items()}
     first: dict[tuple[str, int], int] = {}
     pictures: dict[str, tuple[Picture | None, str]] = {}
-    known: dict[Path, Picture] = {}
+    picture_cache: dict[Path, Picture] = {}
     cells = {key: columns[IMAGE] if (name := key.partition("#")[0]) == IMAGE else other[name] for key in shots}
     frames = []
     for row in range(rows):
@@ -121,7 +121,7 @@ def read_frames(
                 picture=picture,
                 problem=problem,
                 columns={name: values[row] for name, values in other.items()},
-                shots={key: read_shots(folder, cells[key][row], key, known) for key in shots},
+                shots={key: read_shots(folder, cells[key][row], key, picture_cache) for key in shots},
             )
         )
         if seen:
@@ -140,17 +140,17 @@ def frame_table(path: str | Path, mapping: Mapping[str, str] | None = None) -> T
         return table
     check_mapping(mapping, {"frames": FRAMES}, {"frames": table})
     names = {target.removeprefix("frames."): given for target, given in mapping.items()}
-    kept = {name: values for name, values in table.columns.items() if name not in (*names, *names.values())}
-    return replace(table, columns={**{name: table.columns[given] for name, given in names.items()}, **kept})
+    others = {name: values for name, values in table.columns.items() if name not in (*names, *names.values())}
+    return replace(table, columns={**{name: table.columns[given] for name, given in names.items()}, **others})
 
 
 def _folder_table(folder: Path) -> Table:
     groups: dict[str, list[str]] = {}
     for place, inside, files in os.walk(folder):
         inside[:] = sorted(name for name in inside if not name.startswith("."))
-        kept = [name for name in files if name.lower().endswith(ENDINGS) and not name.startswith(".")]
+        images = [name for name in files if name.lower().endswith(ENDINGS) and not name.startswith(".")]
         within = Path(place).relative_to(folder).as_posix()
-        for name in kept:
+        for name in images:
             groups.setdefault("" if within == "." else within, []).append(name)
     alone = [name.rpartition(".")[0] for name in groups.get("", ())]
     rows = []
@@ -193,8 +193,8 @@ def write_frames(path: Path, frames: Sequence[Frame], columns: Sequence[str] = (
     for f in frames:
         p = f.picture
         seen = [p.digest, p.width, p.height] if p else ["", "", ""]
-        known = [f.sequence, f.t, f.image, f.food, f.weight, f.kcal_per_g, str(f.valid).lower(), *seen, f.problem]
-        rows.append([*known, *(f.text(name) for name in own), *(f.shots[key].stored() for key in shots)])
+        fixed = [f.sequence, f.t, f.image, f.food, f.weight, f.kcal_per_g, str(f.valid).lower(), *seen, f.problem]
+        rows.append([*fixed, *(f.text(name) for name in own), *(f.shots[key].stored() for key in shots)])
     write_text(path, csv_text(header, rows))
 
 

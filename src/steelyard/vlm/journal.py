@@ -211,13 +211,13 @@ def _reading(data: dict[str, Any], texts: Mapping[str, str], path: Path, number:
 
 
 def _turn(data: dict[str, Any], texts: Mapping[str, str], path: Path, number: int) -> Turn:
-    said = [data["reply"], data["finish"], data.get("error", ""), data["ask"]]
+    reply_texts = [data["reply"], data["finish"], data.get("error", ""), data["ask"]]
     counted = [data["latency"], data["attempts"]]
-    plain = all(isinstance(v, str) for v in said) and all(isinstance(v, int | float) for v in counted)
+    plain = all(isinstance(v, str) for v in reply_texts) and all(isinstance(v, int | float) for v in counted)
     if not plain or not isinstance(data["usage"], dict):
         raise _damaged(path, number, "a turn holds values of another kind")
-    reply, finish, error = (text.encode("utf-8", "replace").decode() for text in said[:3])  # no half of a pair
-    return Turn(texts.get(said[3], ""), reply, finish, data["usage"], counted[0], counted[1], error)
+    reply, finish, error = (text.encode("utf-8", "replace").decode() for text in reply_texts[:3])  # no half of a pair
+    return Turn(texts.get(reply_texts[3], ""), reply, finish, data["usage"], counted[0], counted[1], error)
 
 
 def _decode(line: bytes, path: Path, number: int) -> dict[str, Any]:

@@ -75,8 +75,8 @@ def read_prices(path: str | PathLike[str]) -> Prices:
     if not isinstance(models, dict) or not models:
         raise EmptyInput("holds no prices", where=where, remedy=EXAMPLE)
     prices, currencies = {}, {}
-    for name, given in models.items():
-        prices[name], currencies[name] = _price(name, given, where)
+    for name, entry in models.items():
+        prices[name], currencies[name] = _price(name, entry, where)
     first = next(iter(currencies))
     other = next((name for name in currencies if currencies[name] != currencies[first]), None)
     if other is not None:
@@ -88,30 +88,30 @@ def read_prices(path: str | PathLike[str]) -> Prices:
     return Prices(where, prices, currencies[first])
 
 
-def _price(name: str, given: Any, where: str) -> tuple[Price, str]:
-    if not isinstance(given, dict):
-        raise InvalidValue(f"the price of '{name}' is {given!r}", where=where, remedy=EXAMPLE)
-    for key in given:
+def _price(name: str, entry: Any, where: str) -> tuple[Price, str]:
+    if not isinstance(entry, dict):
+        raise InvalidValue(f"the price of '{name}' is {entry!r}", where=where, remedy=EXAMPLE)
+    for key in entry:
         if key not in KEYS:
             raise UnknownName(f"the price of '{name}' has '{key}'", where=where, remedy=nearest(key, KEYS))
     for key in ("input", "output"):
-        if key not in given:
+        if key not in entry:
             raise MissingKey(f"the price of '{name}' has no '{key}'", where=where, remedy=EXAMPLE)
-    amounts = {key: _amount(name, key, given[key], where) for key in AMOUNTS if key in given}
+    amounts = {key: _amount(name, key, entry[key], where) for key in AMOUNTS if key in entry}
     amounts.setdefault("cached", amounts["input"])
     if amounts.get("per") == 0:
         raise OutOfRange(f"the price of '{name}' is for 0 tokens", where=where, remedy="Write per: 1000000.")
-    currency = given.get("currency", "USD")
+    currency = entry.get("currency", "USD")
     if not isinstance(currency, str) or not (currency.isprintable() and 0 < len(currency.strip()) <= 12):
         raise InvalidValue(f"the price of '{name}' is in {currency!r}", where=where, remedy="Write currency: USD.")
     return Price(**amounts), currency.strip()
 
 
-def _amount(name: str, key: str, given: Any, where: str) -> float:
+def _amount(name: str, key: str, value: Any, where: str) -> float:
     try:
-        amount = math.nan if isinstance(given, bool) else float(given)
+        amount = math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
         amount = math.nan
     if not 0 <= amount < math.inf:
-        raise InvalidValue(f"the price of '{name}' has {key} {given!r}", where=where, remedy="Give a number from 0 up.")
+        raise InvalidValue(f"the price of '{name}' has {key} {value!r}", where=where, remedy="Give a number from 0 up.")
     return amount

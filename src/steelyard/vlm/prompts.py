@@ -44,24 +44,24 @@ def choose_prompts(
 
     `questions` names a file of questions, which stand beside the others.
     """
-    known = read_prompts(Path(file), answer) if file is not None else PROMPTS
-    default = known
+    prompts = read_prompts(Path(file), answer) if file is not None else PROMPTS
+    default = prompts
     if questions is not None:
         own = read_questions(Path(questions))
-        for name, one in own.items():
-            if name in known and not (one.weighs and one.text == known[name].text):
+        for name, prompt in own.items():
+            if name in prompts and not (prompt.weighs and prompt.text == prompts[name].text):
                 raise DuplicateKey(
                     f"question '{name}' has the name of another prompt",
                     where=str(questions),
                     remedy="Give it a name of its own.",
                 )
-        default = own if file is None else {**known, **own}
-        known = {**known, **own}
+        default = own if file is None else {**prompts, **own}
+        prompts = {**prompts, **own}
     chosen = []
     for name in names or default:
-        if name not in known:
-            raise UnknownName(f"there is no prompt '{name}'", remedy=nearest(name, known))
-        chosen.append(known[name])
+        if name not in prompts:
+            raise UnknownName(f"there is no prompt '{name}'", remedy=nearest(name, prompts))
+        chosen.append(prompts[name])
     return tuple(dict.fromkeys(chosen))
 
 

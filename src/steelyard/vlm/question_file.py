@@ -32,8 +32,8 @@ def read_file(path: Path, what: str = "questions", begin: str = "Begin it with '
     ending = path.suffix.lower()
     where = str(path)
     if ending not in ENDINGS:
-        known = ", ".join(ENDINGS)
-        raise UnknownFormat(f"'{path.suffix}' is not a format of {what}", where=where, remedy=f"Known: {known}.")
+        endings = ", ".join(ENDINGS)
+        raise UnknownFormat(f"'{path.suffix}' is not a format of {what}", where=where, remedy=f"Known: {endings}.")
     data = read_ordinary(path, MOST_BYTES, f"file of {what}")
     try:
         text = data.decode("utf-8-sig")

@@ -65,11 +65,11 @@ class LazyRunDetails(Details):
 def _chosen(readings: dict[tuple[str, int], list[Taken]]) -> list[tuple[str, int]]:
     errors = {}
     for key, taken in readings.items():
-        known = [
+        sizes = [
             abs(r.answer.grams - r.frame.weight) for r in taken if r.answer.ok and r.frame.weight == r.frame.weight
         ]
-        if known:
-            errors[key] = max(known)
+        if sizes:
+            errors[key] = max(sizes)
     worst = sorted(errors, key=lambda key: (-errors[key], key))[:WORST]
     failed = [key for key, taken in readings.items() if any(not r.answer.ok for r in taken)][:FAILED]
     return list(dict.fromkeys([*worst, *failed]))
@@ -77,7 +77,7 @@ def _chosen(readings: dict[tuple[str, int], list[Taken]]) -> list[tuple[str, int
 
 def _example(taken: Sequence[Taken], images: str | PathLike[str] | None) -> Example:
     frame = taken[0].frame
-    known = f"{value_text(frame.weight)} g" if frame.weight == frame.weight else "unknown"
+    weight = f"{value_text(frame.weight)} g" if frame.weight == frame.weight else "unknown"
     heard = []
     for reading in taken:
         answer = f"{value_text(reading.answer.grams)} g" if reading.answer.ok else reading.answer.outcome
@@ -88,7 +88,7 @@ def _example(taken: Sequence[Taken], images: str | PathLike[str] | None) -> Exam
         heard.append(Heard(reading.model, reading.prompt, answer, off, reading.problem, turns))
     food = f", {frame.food}" if frame.food else ""
     title = f"{frame.sequence}, frame {frame.t}{food}"
-    return Example(title, known, *_thumbnail(frame.picture, frame.image, images), tuple(heard))
+    return Example(title, weight, *_thumbnail(frame.picture, frame.image, images), tuple(heard))
 
 
 def _thumbnail(picture: Picture | None, image: str, images: str | PathLike[str] | None) -> tuple[str, int, int]:
@@ -228,22 +228,22 @@ def _source(run: VlmRun, prices: Prices | None) -> RunSource:
 def _effort(taken: Sequence[Taken], prices: Prices | None, labels: Mapping[str, str]) -> Effort:
     """What the questions of one prompt took; one that two frames share was asked once."""
     tally = Tally()
-    for one in {r.key: r for r in taken if r.conversation}.values():
-        tally.add(one.conversation, one.pictures)
+    for reading in {r.key: r for r in taken if r.conversation}.values():
+        tally.add(reading.conversation, reading.pictures)
     if prices is None:
         return tally.effort()
     return tally.effort(prices.of(taken[0].spec, labels[taken[0].spec]), prices.currency)
 
 
 def _truth(run: VlmRun) -> dict[Key, Frame]:
-    known = {(f.sequence, f.t): f for f in run.frames if f.valid and not math.isnan(f.weight)}
-    if not known:
+    weighed = {(f.sequence, f.t): f for f in run.frames if f.valid and not math.isnan(f.weight)}
+    if not weighed:
         raise MissingData(
             "no frame has a true weight",
             where=str(run.folder),
             remedy="Add a column 'weight' to the frames and run again.",
         )
-    return known
+    return weighed
 
 
 def _values(taken: Sequence[Taken], truth: Mapping[Key, Frame]) -> dict[Key, float]:
@@ -320,10 +320,10 @@ def _pairs(
     wanted = []
     for model in models:
         prompts = [prompt for m, prompt in predictions if m == model]
-        known = [(a, b, why) for a, b, why in PAIRS if a in prompts and b in prompts]
-        named = {name for a, b, _ in known for name in (a, b)}
+        builtin = [(a, b, why) for a, b, why in PAIRS if a in prompts and b in prompts]
+        named = {name for a, b, _ in builtin for name in (a, b)}
         own = [(prompts[0], b, "is it the better prompt?") for b in prompts[1:] if b not in named]
-        wanted += [((model, a), (model, b), why) for a, b, why in [*known, *own]]
+        wanted += [((model, a), (model, b), why) for a, b, why in [*builtin, *own]]
     for model in models[1:]:
         for prompt in (p for m, p in predictions if m == model and (models[0], p) in predictions):
             wanted.append(((models[0], prompt), (model, prompt), "is it the better model?"))

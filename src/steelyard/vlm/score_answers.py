@@ -56,9 +56,9 @@ def replies(model: str, taken: Sequence[Taken], where: str) -> Replies:
     answers = {(r.frame.sequence, r.frame.t): r.answer for r in taken}
     truth = {}
     for r in taken:
-        known = r.asked.kind.truth(r.frame.text(asked.target))
-        if known:
-            truth[r.frame.sequence, r.frame.t] = known
+        true_answer = r.asked.kind.truth(r.frame.text(asked.target))
+        if true_answer:
+            truth[r.frame.sequence, r.frame.t] = true_answer
     if not truth:
         raise MissingData(
             f"question '{asked.name}' has the target '{asked.target}', and no frame has a true answer there",
@@ -79,8 +79,8 @@ def row(own: Replies, variants: Mapping[str, Sequence[Taken]], asked: Asked, whe
         if variant in variants:
             against = _compare(replies(own.model, variants[variant], where), own, metrics[:1], asked)
             controls |= {variant: against} if against else {}
-    truth, given = own.sides(own.truth, asked)
-    report = api.evaluate(own.task, truth, given, metrics, **{**asked.report, **EXTRA[own.task]})
+    truth, predictions = own.sides(own.truth, asked)
+    report = api.evaluate(own.task, truth, predictions, metrics, **{**asked.report, **EXTRA[own.task]})
     return PromptScore(
         model=own.model,
         prompt=own.asked.name,

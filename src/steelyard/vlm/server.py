@@ -187,11 +187,11 @@ class Secret:
             return text
         starts = [hits[0], *(b for a, b in pairwise(hits) if b > a + size)]
         ends = [*(a + size for a, b in pairwise(hits) if b > a + size), hits[-1] + size]
-        kept, place = [], 0
+        clean, place = [], 0
         for start, end in zip(starts, ends, strict=True):
-            kept.append(text[place : places[start]])
+            clean.append(text[place : places[start]])
             place = places[end - 1] + 1
-        return SHOWN.join([*kept, text[place:]])
+        return SHOWN.join([*clean, text[place:]])
 
 
 def _letters(text: str) -> tuple[str, list[int]]:
@@ -418,11 +418,11 @@ class Server:
             raise PermanentError(f"{what}. What was read is kept; run the same command again when there is credit.")
         if code in RETRIED or code >= 500:
             self._come_back(what, answer)
-        said = f"{code}: {detail}" if detail else str(code)
+        status = f"{code}: {detail}" if detail else str(code)
         if code in (401, 403):
             remedy = f"Check the key in the environment variable {self._variable}."
             raise PermanentError(
-                f"{self.url} refuses the key ({said}). {remedy if self._secret.key else f'Set {self._variable}.'}"
+                f"{self.url} refuses the key ({status}). {remedy if self._secret.key else f'Set {self._variable}.'}"
             )
         if code in (301, 302, 303, 307, 308, 404, 405):
             where = f"{self.url}{self._speaks.path(self.label)}"
@@ -450,10 +450,10 @@ class Server:
         return visible(self._secret.scrub(text))
 
 
-def _params(given: Sequence[tuple[str, Any]], reserved: Sequence[str], secret: Secret) -> dict[str, Any]:
+def _params(settings: Sequence[tuple[str, Any]], reserved: Sequence[str], secret: Secret) -> dict[str, Any]:
     """What is sent beside the question; `none` takes a field out."""
     params: dict[str, Any] = {"temperature": 0}
-    for name, value in given:
+    for name, value in settings:
         if name in reserved:
             remedy = "Use `max_tokens` and `limit_field`." if "ax" in name else "It is filled in from the questions."
             raise Unsupported(f"`params` cannot set {name}", remedy=remedy)

@@ -31,16 +31,16 @@ class Shots:
         return json.dumps(held | ({"problem": self.problem} if self.problem else {}))
 
 
-def read_shots(folder: Path, cell: str, key: str, known: dict[Path, Picture]) -> Shots:
+def read_shots(folder: Path, cell: str, key: str, picture_cache: dict[Path, Picture]) -> Shots:
     """The pictures that a cell names; `key` is its column and, behind `#`, how many are taken."""
     try:
         paths = _paths(folder, cell.strip())
         count = int(key.rpartition("#")[2]) if "#" in key else 0
         pictures = []
         for path in _even(paths, count):
-            if path not in known:
-                known[path] = read_picture(path)
-            pictures.append(known[path])
+            if path not in picture_cache:
+                picture_cache[path] = read_picture(path)
+            pictures.append(picture_cache[path])
         return Shots(tuple(pictures))
     except InputError as error:
         return Shots(problem=str(error))

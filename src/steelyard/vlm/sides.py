@@ -53,11 +53,11 @@ def metrics_by_task(metrics: Sequence[str], tasks: Sequence[str]) -> dict[str, t
         errors = []
         for task in tasks:
             try:
-                made = catalogue.parse(spec, task)
+                metric = catalogue.parse(spec, task)
             except InputError as error:
                 errors.append(error)
             else:
-                taken[task] = (*taken[task], str(made))
+                taken[task] = (*taken[task], str(metric))
         if len(errors) == len(tasks) and errors:
             raise errors[0]
     return taken
@@ -70,10 +70,10 @@ def known_columns(run: VlmRun) -> list[str]:
 
 def check_columns(run: VlmRun, columns: Sequence[str]) -> None:
     """Refuse a column that the frames of a run have not."""
-    known = known_columns(run)
+    run_columns = known_columns(run)
     for name in columns:
-        if name not in known:
-            remedy = f"{nearest(name, known)} A run keeps the columns of its frames: run the same command again."
+        if name not in run_columns:
+            remedy = f"{nearest(name, run_columns)} A run keeps the columns of its frames: run the same command again."
             raise MissingColumn(f"the frames of this run have no column '{name}'", where=str(run.folder), remedy=remedy)
 
 
@@ -94,12 +94,12 @@ def weight_sides(
     """Truth and predictions of weights, for `weights` or `sequences`."""
     unit, item = ("dish", "item") if task == "weights" else ("sequence", "t")
     truth: SideColumns = {unit: [s for s, _ in frames], item: [t for _, t in frames]}
-    given: SideColumns = {unit: [s for s, _ in values], item: [t for _, t in values]}
+    predictions: SideColumns = {unit: [s for s, _ in values], item: [t for _, t in values]}
     truth["weight"] = [frame.weight for frame in frames.values()]
-    given["weight"] = list(values.values())
+    predictions["weight"] = list(values.values())
     if task == "sequences" and any(not math.isnan(frame.kcal_per_g) for frame in frames.values()):
         truth["kcal_per_g"] = [frame.kcal_per_g for frame in frames.values()]
-    return _with_columns(truth, list(frames.values()), asked, ("weight", "kcal_per_g", "sequence", "t")), given
+    return _with_columns(truth, list(frames.values()), asked, ("weight", "kcal_per_g", "sequence", "t")), predictions
 
 
 def answer_sides(
@@ -119,37 +119,37 @@ def answer_sides(
     if any(rows[key].kind.options for key in truth):
         side["choices"] = [json.dumps(dict(rows[key].kind.options)) for key in truth]
     replies = [answers[key] for key in truth]
-    given: SideColumns = {
+    predictions: SideColumns = {
         "question": names,
         "answer": [answer.said if answer.ok else "" for answer in replies],
         "outcome": [answer.outcome for answer in replies],
     }
-    return _with_columns(side, [frames[key] for key in truth], asked, ()), given
+    return _with_columns(side, [frames[key] for key in truth], asked, ()), predictions
 
 
 def box_sides(
     truth: Mapping[Key, str], frames: Mapping[Key, Frame], answers: Mapping[Key, Answer], asked: Asked
 ) -> tuple[SideColumns, SideColumns]:
     """True boxes and those of replies, for `boxes`: a reply that is not an answer has none."""
-    side, kept = _boxes(truth)
-    said = {key: answers[key].said if answers[key].ok else "[]" for key in truth}
-    given, _ = _boxes({key: text for key, text in said.items() if text != "[]"})
+    side, keys = _boxes(truth)
+    replies = {key: answers[key].said if answers[key].ok else "[]" for key in truth}
+    predictions, _ = _boxes({key: text for key, text in replies.items() if text != "[]"})
     del side["score"]
-    return _with_columns(side, [frames[key] for key in kept], asked, ()), given
+    return _with_columns(side, [frames[key] for key in keys], asked, ()), predictions
 
 
 def _boxes(held: Mapping[Key, str]) -> tuple[SideColumns, list[Key]]:
     """Boxes one in a row, and the frame of each; a frame without any has a row without a label."""
     side: SideColumns = {name: [] for name in BOX_COLUMNS}
-    kept = []
+    keys = []
     for (sequence, t), text in held.items():
         boxes = json.loads(text) or [{"box": [0, 0, 0, 0], "label": "", "score": 0}]
         for box in boxes:
-            kept.append((sequence, t))
+            keys.append((sequence, t))
             values = (f"{sequence}/{t}", box["label"], *box["box"], box["score"])
             for name, value in zip(side, values, strict=True):
                 side[name].append(value)
-    return side, kept
+    return side, keys
 
 
 def _with_columns(side: SideColumns, frames: Sequence[Frame], asked: Asked, same: Sequence[str]) -> SideColumns:

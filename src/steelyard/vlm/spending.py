@@ -134,9 +134,9 @@ def spending(prices: Prices, budget: float | None, plan: RunPlan) -> Spending:
     price = prices.of(plan.model, plan.label)
     longest = next((plan.settings[name] for name in LIMITS if isinstance(plan.settings.get(name), int)), 0)
     again = [prompt.follow_up or plan.follow_up for prompt in plan.asked().values()]
-    made = Spending(prices, plan.model, price, longest, budget, follow_up=max(len(text.encode()) for text in again))
-    made.rates[plan.model] = price
-    return made
+    account = Spending(prices, plan.model, price, longest, budget, follow_up=max(len(text.encode()) for text in again))
+    account.rates[plan.model] = price
+    return account
 
 
 def effort_of_all(tallies: Mapping[str, Tally], labels: Mapping[str, str], prices: Prices | None) -> Effort:

@@ -243,9 +243,9 @@ class COCOeval:
         precision, scores = -np.ones(shape), -np.ones(shape)
         recall = -np.ones((T, K, A, M))
         done = self._paramsEval
-        known = set(done.catIds if done.useCats else [-1])
+        evaluated = set(done.catIds if done.useCats else [-1])
         areas, limits, images = set(map(tuple, done.areaRng)), set(done.maxDets), set(done.imgIds)
-        k_list = [n for n, cat in enumerate(p.catIds) if cat in known]
+        k_list = [n for n, cat in enumerate(p.catIds) if cat in evaluated]
         a_list = [n for n, area in enumerate(p.areaRng) if tuple(area) in areas]
         m_list = [most for most in p.maxDets if most in limits]
         i_list = [n for n, image in enumerate(p.imgIds) if image in images]

@@ -46,8 +46,8 @@ def extended_metrics(evaluator: Any) -> dict[str, Any]:
 
 def mean_of(values: Array, otherwise: float = float("nan")) -> float:
     """The mean of what is defined."""
-    known = values[values > -1]
-    return float(known.mean()) if len(known) else otherwise
+    defined = values[values > -1]
+    return float(defined.mean()) if len(defined) else otherwise
 
 
 class _Best:
@@ -66,8 +66,8 @@ def _best_point(evaluator: Any, at: int) -> _Best:
     for ann in evaluator.cocoGt.anns.values():
         if not ann.get("iscrowd", 0):
             truths[ann["category_id"]] = truths.get(ann["category_id"], 0) + 1
-    known = p.catIds if p.useCats else list({ann["category_id"] for ann in detections})
-    classes = [category for category in known if truths.get(category, 0)]
+    categories = p.catIds if p.useCats else list({ann["category_id"] for ann in detections})
+    classes = [category for category in categories if truths.get(category, 0)]
     if not classes or not detections:
         return best
     curves = {}

@@ -42,8 +42,8 @@ def match_all(p: Any, truths: Any, detections: Any) -> Cells:
     order = np.lexsort((-score, cell))
     starts = np.cumsum(sizes) - sizes
     rank = np.arange(len(dts)) - np.repeat(starts, sizes)  # of each place once sorted
-    kept = rank < most
-    order, rank = order[kept], rank[kept]
+    within_cap = rank < most
+    order, rank = order[within_cap], rank[within_cap]
     dts, score = [dts[i] for i in order.tolist()], score[order]
     d_begin = np.concatenate([[0], np.cumsum(np.minimum(sizes, most))]).astype(np.int64)
     crowd = np.array([int(gt.get("iscrowd", 0)) for gt in gts], dtype=np.uint8)
@@ -114,15 +114,15 @@ def listed(cells: Cells, p: Any) -> list[Any]:
     """What the reference keeps in `evalImgs`."""
     images, areas = len(p.imgIds), len(p.areaRng)
     categories = p.catIds if p.useCats else [-1]
-    made: list[Any] = [None] * (len(categories) * areas * images)
+    entries: list[Any] = [None] * (len(categories) * areas * images)
     for a, area in enumerate(p.areaRng):
         hits = cells.hits(a)
         for c, (k, i) in enumerate(zip(cells.category.tolist(), cells.image.tolist(), strict=True)):
             head = {
                 "image_id": p.imgIds[i], "category_id": categories[k], "aRng": area, "maxDet": p.maxDets[-1]
             }  # fmt: skip
-            made[(k * areas + a) * images + i] = entry(cells, c, a, hits, head)
-    return made
+            entries[(k * areas + a) * images + i] = entry(cells, c, a, hits, head)
+    return entries
 
 
 def iou_table(cells: Cells, p: Any) -> dict[Any, Any]:

@@ -54,15 +54,15 @@ def read_dataset(
 ) -> Dataset:
     """A data set in any format."""
     source, file = os.fspath(path), Path(path)
-    known = find_format(detect(file, source) if reading.format == "auto" else reading.format)
-    if known.folder and not file.exists():
+    file_format = find_format(detect(file, source) if reading.format == "auto" else reading.format)
+    if file_format.folder and not file.exists():
         raise MissingFile("there is no such folder", where=source, remedy="Check the path.")
-    dataset = known.read(file, source, side, reading, like)
+    dataset = file_format.read(file, source, side, reading, like)
     if not dataset.pictures and side != "prediction":
         raise EmptyInput("there is no image", where=source, remedy="It needs at least one.")
-    if reading.images and known.name not in ("yolo", "yolo-obb"):
+    if reading.images and file_format.name not in ("yolo", "yolo-obb"):
         _measure(dataset, Path(reading.images))
-    if reading.names and known.name not in ("yolo", "yolo-obb"):
+    if reading.names and file_format.name not in ("yolo", "yolo-obb"):
         dataset = _in_order(dataset, reading.names)
     return dataset
 

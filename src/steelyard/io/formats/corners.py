@@ -21,9 +21,9 @@ def corners_of_dataset(dataset: Dataset) -> Floats:
     corners = np.ascontiguousarray(np.stack([x, y, x + w, y, x + w, y + h, x, y + h], axis=1))
     for row in range(len(dataset) if dataset.extra else 0):
         extra = dataset.extra_of(row)
-        given = next((_numbers(extra[name], 8) for name in _EIGHT if name in extra), None)
-        if given is not None:
-            corners[row] = given
+        eight = next((_numbers(extra[name], 8) for name in _EIGHT if name in extra), None)
+        if eight is not None:
+            corners[row] = eight
             continue
         five = next((_numbers(extra[name], 5) for name in _FIVE if name in extra), None)
         if five is not None:

@@ -181,7 +181,7 @@ def _shape(gathered: Gatherer, node: Node, where: str, picture: Picture) -> None
         if name not in _OWN:
             extra[name] = int(text) if name in _WHOLE and is_whole(text, 18, signed=True) else text
     attributes = {a.attributes.get("name", ""): a.text for a in node.all("attribute")}
-    given = attributes.pop("score", None)
+    score_text = attributes.pop("score", None)
     if attributes:
         extra["attributes"] = attributes
     if node.name == "box":
@@ -192,7 +192,7 @@ def _shape(gathered: Gatherer, node: Node, where: str, picture: Picture) -> None
         box, extra["segmentation"] = _polygon(node, where)
     else:
         box, extra["segmentation"] = _mask(node, where, picture)
-    gathered.add(label, box, where, score=None if given is None else score(given, where), extra=extra)
+    gathered.add(label, box, where, score=None if score_text is None else score(score_text, where), extra=extra)
 
 
 def _polygon(node: Node, where: str) -> tuple[tuple[float, float, float, float], list[list[float]]]:
@@ -273,8 +273,8 @@ def segmentation_fits(dataset: Dataset, row: int, picture: Picture) -> str:
 def _shape_text(dataset: Dataset, row: int, picture: Picture) -> str:
     extra = dataset.extra_of(row)
     label = dataset.categories[dataset.category[row]].shown
-    known = {"label": label, "source": extra.get("source", "manual"), "occluded": extra.get("occluded", 0)}
-    common = " ".join(f"{name}={quoted(value)}" for name, value in known.items())
+    fixed = {"label": label, "source": extra.get("source", "manual"), "occluded": extra.get("occluded", 0)}
+    common = " ".join(f"{name}={quoted(value)}" for name, value in fixed.items())
     kind = segmentation_fits(dataset, row, picture)
     if kind == "polygon":
         flat = extra["segmentation"][0]
@@ -293,8 +293,8 @@ def _shape_text(dataset: Dataset, row: int, picture: Picture) -> str:
     more = f" z_order={quoted(extra.get('z_order', 0))}"
     if "group_id" in extra:
         more += f" group_id={quoted(extra['group_id'])}"
-    given = extra.get("attributes")
-    attributes = dict(given) if isinstance(given, dict) else {}
+    stored = extra.get("attributes")
+    attributes = dict(stored) if isinstance(stored, dict) else {}
     if dataset.score is not None:
         attributes["score"] = repr(float(dataset.score[row]))
     inside = "".join(f"<attribute name={quoted(k)}>{escape(v)}</attribute>" for k, v in attributes.items())

@@ -156,9 +156,9 @@ def _hierarchy(path: Path) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[
     return {name: tuple(names) for name, names in above.items()}, {name: tuple(names) for name, names in below.items()}
 
 
-def _refuse_unlisted(labels: list[str], known: Mapping[str, Any], hierarchy: str, table: Table) -> None:
+def _refuse_unlisted(labels: list[str], listed: Mapping[str, Any], hierarchy: str, table: Table) -> None:
     for row, label in enumerate(labels):
-        if label not in known:
+        if label not in listed:
             raise UnknownName(
                 f"class '{label}' is not in {hierarchy}", where=table.place(row), remedy="Give the data's hierarchy."
             )
@@ -191,18 +191,18 @@ def _in_pixels(box: Array, picture: Array, pictures: list[Picture], reading: Rea
     if not reading.images:
         return box
     files = pictures_of(Path(reading.images), reading.images)
-    for one in pictures:
-        if str(one.id) not in files:
-            raise MissingFile(f"there is no picture '{one.id}'", where=reading.images, remedy="Check the folder.")
-        one.width, one.height = picture_size(files[str(one.id)])
+    for image in pictures:
+        if str(image.id) not in files:
+            raise MissingFile(f"there is no picture '{image.id}'", where=reading.images, remedy="Check the folder.")
+        image.width, image.height = picture_size(files[str(image.id)])
     size = np.array([[p.width, p.height] * 2 for p in pictures], dtype=np.float64).reshape(-1, 4)
     return np.asarray(box * size[picture])
 
 
 def by_rules_of_openimages(truth: Dataset, prediction: Dataset) -> tuple[BoxRecords, BoxRecords]:
     """Both sides without detections of classes that nobody looked for in their image."""
-    kept = np.flatnonzero(looked_for(truth, prediction))
-    second = prediction.records().take(kept)
+    rows = np.flatnonzero(looked_for(truth, prediction))
+    second = prediction.records().take(rows)
     return replace(truth.records(), notes=(RULES,)), BoxRecords(
         second.source, second.columns, second.other, second.place, second.names
     )

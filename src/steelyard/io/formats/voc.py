@@ -109,7 +109,7 @@ def _object(gathered: Gatherer, node: Node, where: str, pixels: str) -> None:
                     remedy="Say pixels=edges if these are edges (x from 0 to the width), as many tools write them.",
                 )
         left, top = EXACT.subtract(left, Decimal(1)), EXACT.subtract(top, Decimal(1))
-    given = node.value("score") or node.value("confidence")
+    score_text = node.value("score") or node.value("confidence")
     extra: dict[str, Any] = {}
     for child in node.children:
         if child.name in _OBJECT or child.children or not child.text.strip():
@@ -120,17 +120,17 @@ def _object(gathered: Gatherer, node: Node, where: str, pixels: str) -> None:
         label,
         from_corners(left, top, right, low),
         where,
-        score=score(given, where) if given else None,
+        score=score(score_text, where) if score_text else None,
         difficult=_flag(node.value("difficult"), where),
         extra=extra,
     )
 
 
 def _flag(text: str, where: str) -> bool:
-    known = {"": False, "0": False, "1": True, "unspecified": False, "false": False, "true": True}
-    if text.lower() not in known:
+    flags = {"": False, "0": False, "1": True, "unspecified": False, "false": False, "true": True}
+    if text.lower() not in flags:
         raise InvalidValue(f"<difficult> is '{text}'", where=where, remedy="Write 0 or 1.")
-    return known[text.lower()]
+    return flags[text.lower()]
 
 
 def render(dataset: Dataset, pixels: str = "inclusive", whole: bool = False) -> Iterator[tuple[str, str]]:
@@ -173,8 +173,8 @@ def _text(dataset: Dataset, picture: Picture, rows: list[int], pixels: str, whol
 
 def _object_lines(dataset: Dataset, row: int, pixels: str, whole: bool) -> list[str]:
     left, top, right, low = corners(dataset.box[row].tolist())
-    one = Decimal(1 if pixels == "inclusive" else 0)
-    named = {"xmin": EXACT.add(left, one), "ymin": EXACT.add(top, one), "xmax": right, "ymax": low}
+    offset = Decimal(1 if pixels == "inclusive" else 0)
+    named = {"xmin": EXACT.add(left, offset), "ymin": EXACT.add(top, offset), "xmax": right, "ymax": low}
     if whole:
         named = {name: value.to_integral_value() for name, value in named.items()}
     extra = dataset.extra_of(row)

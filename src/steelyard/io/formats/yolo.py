@@ -138,10 +138,10 @@ def read_sizes(file: Path) -> dict[str, Size]:
 def image_folder(folder: Path, images: str | None) -> Path:
     """Where the pictures are: as given, or `images` in place of the last `labels`, or beside the labels."""
     if images:
-        given = Path(images)
-        if not given.is_dir():
+        path = Path(images)
+        if not path.is_dir():
             raise MissingFile("there is no such folder", where=images, remedy="Give the folder of the pictures.")
-        return given
+        return path
     parts = list(folder.parts)
     for i in range(len(parts) - 1, -1, -1):
         if parts[i] == "labels":
@@ -212,7 +212,7 @@ def _box(
         )
     label = class_number(numbers[0], where, classes)
     if polygons:
-        given = numbers[-1] if count % 2 == 0 else None
+        number = numbers[-1] if count % 2 == 0 else None
         flat = [share(text, where) for text in numbers[1 : count - (count % 2 == 0)]]
         xs = [EXACT.multiply(v, Decimal(size[0])) for v in flat[::2]]
         ys = [EXACT.multiply(v, Decimal(size[1])) for v in flat[1::2]]
@@ -220,11 +220,11 @@ def _box(
         box = (float(left), float(top), float(EXACT.subtract(max(xs), left)), float(EXACT.subtract(max(ys), top)))
         extra: dict[str, Any] = {"segmentation": [[float(v) for pair in zip(xs, ys, strict=True) for v in pair]]}
     else:
-        given = numbers[5] if count == 6 else None
+        number = numbers[5] if count == 6 else None
         cx, cy, w, h = (share(text, where) for text in numbers[1:5])
         box = _from_centre(cx, cy, w, h, size)
         extra = {}
-    gathered.add(str(label), box, where, score=score(given, where) if given is not None else None, extra=extra)
+    gathered.add(str(label), box, where, score=score(number, where) if number is not None else None, extra=extra)
 
 
 def class_number(text: str, where: str, classes: list[str]) -> int:
@@ -330,11 +330,11 @@ _WORDS = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
 
 def _read(path: Path, source: str, side: str, reading: ReadOptions, like: Dataset | None) -> Dataset:
     """Sizes of images come from the truth, too, where predictions are read."""
-    known = {}
+    sizes = {}
     for p in like.pictures if like is not None else ():
         if p.width is not None and p.height is not None:
-            known[p.stem] = known[PurePosixPath(p.stem).name] = (p.width, p.height)
-    return read(path, source, side, images=reading.images, names=reading.names, known=known)
+            sizes[p.stem] = sizes[PurePosixPath(p.stem).name] = (p.width, p.height)
+    return read(path, source, side, images=reading.images, names=reading.names, known=sizes)
 
 
 FORMAT = Format(

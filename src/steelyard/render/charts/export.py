@@ -106,14 +106,14 @@ def check_figures(**asked: Any) -> None:
 def export_figures(figures: Iterable[Figure], folder: Path, **asked: Any) -> tuple[str, ...]:
     """Write them, all or none; gives the paths. `asked` are the formats, the width, the dots per inch and the font."""
     paper = paper_of(**asked)
-    made: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     for figure in figures:
         if is_chart(figure) and len(figure):
             base = os.path.join(folder, file_name(figure.name))
-            made |= {f"{base}.{ending}": data for ending, data in _drawn(figure, paper).items()}
-    for path, data in made.items():
+            files |= {f"{base}.{ending}": data for ending, data in _drawn(figure, paper).items()}
+    for path, data in files.items():
         write_bytes(path, data)
-    return tuple(made)
+    return tuple(files)
 
 
 def _drawn(figure: Figure, paper: Paper) -> dict[str, bytes]:

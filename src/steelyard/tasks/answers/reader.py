@@ -51,22 +51,24 @@ from steelyard.io.text import ending, open_bytes, read_bytes
 FLAGS = ("True", "False")
 
 
-def replies_of(given: Any, target: Any, arguments: Any = None) -> list[str]:
+def replies_of(replies: Any, target: Any, arguments: Any = None) -> list[str]:
     """The replies to one question: several where it was asked several times, none where only likelihoods were asked.
 
     Of options the most likely one is the reply, the first of equals: as its number where the target is one, else by
     its text, which `arguments` hold.
     """
-    pairs = [given] if _is_pair(given) else given if isinstance(given, list) and all(map(_is_pair, given)) else []
+    pairs = (
+        [replies] if _is_pair(replies) else replies if isinstance(replies, list) and all(map(_is_pair, replies)) else []
+    )
     if pairs:
         return _most_likely(pairs, target, arguments)
-    return list(_texts(given)) or [""]
+    return list(_texts(replies)) or [""]
 
 
-def _texts(given: Any) -> list[str]:
-    if isinstance(given, list):
-        return [text for one in given for text in _texts(one)]
-    return [] if given is None else [str(given)]
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return [text for one in value for text in _texts(one)]
+    return [] if value is None else [str(value)]
 
 
 def _is_pair(value: Any) -> bool:
@@ -96,8 +98,8 @@ def _most_likely(pairs: list[Any], target: Any, arguments: Any) -> list[str]:
 
 def _argument(arguments: Any, place: int) -> tuple[str | None, str | None]:
     """The context and the continuation of a request, where the log has them."""
-    one = arguments.get(f"gen_args_{place}") if isinstance(arguments, Mapping) else None
-    held = one if isinstance(one, Mapping) else {}
+    argument = arguments.get(f"gen_args_{place}") if isinstance(arguments, Mapping) else None
+    held = argument if isinstance(argument, Mapping) else {}
     context, text = held.get("arg_0"), held.get("arg_1")
     return context if isinstance(context, str) else None, text if isinstance(text, str) else None
 
@@ -166,11 +168,11 @@ def _begins(file: Path, mark: bytes) -> bool:
 
 def _without_copies(read: dict[Path, list[Row]]) -> dict[Path, list[Row]]:
     """VLMEvalKit writes judged copies of predictions beside them, under longer names: of equals the longer stays."""
-    said = {file: {(row["question"], row["prediction"]) for row in rows} for file, rows in read.items()}
+    replies = {file: {(row["question"], row["prediction"]) for row in rows} for file, rows in read.items()}
 
     def copied(file: Path) -> bool:
         longer = (one for one in read if one.parent == file.parent and _name(one).startswith(f"{_name(file)}_"))
-        return any(said[one] == said[file] for one in longer)
+        return any(replies[one] == replies[file] for one in longer)
 
     return {file: rows for file, rows in read.items() if not copied(file)}
 
@@ -184,27 +186,27 @@ def _listed(target: Any) -> list[str]:
     if isinstance(target, str) and target.startswith("["):
         for read in (json.loads, ast.literal_eval):
             try:
-                made = read(target)
+                value = read(target)
             except (ValueError, SyntaxError, RecursionError, MemoryError):
                 continue
-            if isinstance(made, list) and made and all(isinstance(one, str | int | float) for one in made):
-                return [str(one) for one in made]
+            if isinstance(value, list) and value and all(isinstance(one, str | int | float) for one in value):
+                return [str(one) for one in value]
     if isinstance(target, list | tuple):
         return [str(one) for one in target]
     return ["" if target is None else str(target)]
 
 
-def _scores(given: Mapping[str, Any]) -> Row:
+def _scores(logged: Mapping[str, Any]) -> Row:
     """Scores by name, as numbers; what is none is left out."""
-    made = {}
-    for name, value in given.items():
+    scores = {}
+    for name, value in logged.items():
         if isinstance(value, Mapping):
             value = value.get("score", value.get("value"))
         if isinstance(value, str):
             value = VERDICTS.get(value)
         if isinstance(value, bool | int | float):
-            made[f"logged:{name}"] = float(value)
-    return made
+            scores[f"logged:{name}"] = float(value)
+    return scores
 
 
 def _harness(file: Path, source: str) -> Iterator[Row]:
@@ -224,20 +226,20 @@ def _harness(file: Path, source: str) -> Iterator[Row]:
         )
     for i in range(len(table)):
         row = {name: column[i] for name, column in table.columns.items()}
-        known = row.get("metrics")
+        metric_names = row.get("metrics")
         scored = [name for name in names if name not in HARNESS]
-        if isinstance(known, list):
-            scored = [expect(name, "a text", "metrics", table.place(i)) for name in known]
-        made = {"question": row["doc_id"], "answers": _listed(row.get("target"))}
+        if isinstance(metric_names, list):
+            scored = [expect(name, "a text", "metrics", table.place(i)) for name in metric_names]
+        converted = {"question": row["doc_id"], "answers": _listed(row.get("target"))}
         doc = row.get("doc")
         if isinstance(doc, Mapping):
-            made |= {
+            converted |= {
                 name: doc[name] for name in ("image_id", "category", "split") if isinstance(doc.get(name), str | int)
             }
-            if "image_id" in made:
-                made["group"] = made.pop("image_id")
-        made |= _scores({name: row.get(name) for name in scored})
-        yield from _each_reply(made, replies_of(row["filtered_resps"], row.get("target"), row.get("arguments")))
+            if "image_id" in converted:
+                converted["group"] = converted.pop("image_id")
+        converted |= _scores({name: row.get(name) for name in scored})
+        yield from _each_reply(converted, replies_of(row["filtered_resps"], row.get("target"), row.get("arguments")))
 
 
 def _each_reply(row: Row, replies: list[str]) -> Iterator[Row]:
@@ -354,18 +356,18 @@ def _unpacked(data: bytes, member: zipfile.ZipInfo, source: str) -> bytes:
     packed = data[begin : begin + member.compress_size]
     try:
         if member.compress_type == zipfile.ZIP_STORED:
-            made = packed
+            content = packed
         elif member.compress_type == zipfile.ZIP_DEFLATED:
-            made = zlib.decompressobj(-15).decompress(packed, member.file_size + 1)
+            content = zlib.decompressobj(-15).decompress(packed, member.file_size + 1)
         elif member.compress_type == ZSTANDARD:
-            made = _zstandard(packed, member.file_size, where)
+            content = _zstandard(packed, member.file_size, where)
         else:
             raise Unsupported(f"method {member.compress_type} is not known", where=where, remedy="Write it as .json.")
     except (zlib.error, EOFError):
         raise broken from None
-    if len(made) != member.file_size or zlib.crc32(made) != member.CRC:
+    if len(content) != member.file_size or zlib.crc32(content) != member.CRC:
         raise broken
-    return made
+    return content
 
 
 def _zstandard(packed: bytes, size: int, where: str) -> bytes:
@@ -398,7 +400,7 @@ def _vlmevalkit(file: Path, source: str) -> Iterator[Row]:
         row = {name: column[i] for name, column in table.columns.items()}
         index = _whole(row["index"])
         reply = _text(row["prediction"])
-        made: Row = {
+        converted: Row = {
             "question": expect(row["index"], "a text or a number", "index", table.place(i)),
             "answers": _listed(row["answer"]),
             "prediction": "" if FAILED in reply else reply,
@@ -406,12 +408,12 @@ def _vlmevalkit(file: Path, source: str) -> Iterator[Row]:
         }
         options = {name: str(row[name]) for name in letters if _text(row[name]).strip() not in ("", "nan")}
         if options:
-            made["choices"] = json.dumps(options)
+            converted["choices"] = json.dumps(options)
         if index is not None:
-            made["group"] = index % ROTATION
-        made |= {name: row[name] for name in others}
+            converted["group"] = index % ROTATION
+        converted |= {name: row[name] for name in others}
         scores = {name: _number(row[name]) for name in ("hit", "score") if name in row}
-        yield made | _scores({name: value for name, value in scores.items() if value is not None})
+        yield converted | _scores({name: value for name, value in scores.items() if value is not None})
 
 
 def _whole(value: Any) -> int | None:
@@ -431,18 +433,20 @@ def _vqa(file: Path, source: str) -> Iterator[Row]:
     """The annotations of VQA: ten people's answers to each question."""
     data = _json(read_bytes(file, source), source)
     notes = data.get("annotations") if isinstance(data, dict) else None
-    if not isinstance(notes, list) or not all(isinstance(one, dict) and "question_id" in one for one in notes):
+    if not isinstance(notes, list) or not all(
+        isinstance(annotation, dict) and "question_id" in annotation for annotation in notes
+    ):
         raise EmptyInput("there are no annotations of questions", where=source, remedy="An array of rows is read, too.")
-    for one in notes:
-        where = f"{source}, question {one['question_id']}"
-        answers = expect(one.get("answers") or [], "an array", "answers", where)
-        given = [a.get("answer") if isinstance(a, dict) else a for a in answers]
+    for annotation in notes:
+        where = f"{source}, question {annotation['question_id']}"
+        answers = expect(annotation.get("answers") or [], "an array", "answers", where)
+        texts = [a.get("answer") if isinstance(a, dict) else a for a in answers]
         row = {
-            "question": one["question_id"],
-            "answers": _listed(given),
-            "group": one.get("image_id", one["question_id"]),
+            "question": annotation["question_id"],
+            "answers": _listed(texts),
+            "group": annotation.get("image_id", annotation["question_id"]),
         }
-        yield row | {name: one[name] for name in ("question_type", "answer_type") if name in one}
+        yield row | {name: annotation[name] for name in ("question_type", "answer_type") if name in annotation}
 
 
 FORMATS: dict[str, tuple[Callable[[Path, str], Iterator[Row]], tuple[str, ...]]] = {
@@ -511,16 +515,16 @@ def _side(task: Task, table: Table, side: str) -> Records:
     columns = dict(table.columns)
     if side == "truth":
         return of_truth(_truth, table, task)
-    kept = {
+    own_columns = {
         name: column
         for name, column in columns.items()
         if name in ("question", "outcome") or name.startswith("logged:")
     }
     if "prediction" not in columns:
         raise EmptyInput("there are no replies", where=table.source, remedy="It holds the truth alone.")
-    kept["answer"] = columns["prediction"]
-    kept["target"] = as_object([answers[0] if answers else "" for answers in columns["answers"].tolist()])
-    return to_records(replace(table, columns=kept), task.prediction, {}, side)
+    own_columns["answer"] = columns["prediction"]
+    own_columns["target"] = as_object([answers[0] if answers else "" for answers in columns["answers"].tolist()])
+    return to_records(replace(table, columns=own_columns), task.prediction, {}, side)
 
 
 def _truth(table: Table, task: Task) -> LoggedRecords:

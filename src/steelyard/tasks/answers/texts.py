@@ -80,10 +80,10 @@ def _said(pairs: AnswerPairs) -> Said:
 
 def _factored(texts: list[str]) -> tuple[Array, Array]:
     """Codes of texts in the order in which they first come, and where each does."""
-    made = _native.factor_texts(list[object](texts))
-    if made is None:
+    factored = _native.factor_texts(list[object](texts))
+    if factored is None:
         raise TypeError("answers must be texts")
-    return np.asarray(made[0], dtype=np.int64), made[1]
+    return np.asarray(factored[0], dtype=np.int64), factored[1]
 
 
 def _replies(pairs: AnswerPairs) -> list[str]:
@@ -149,16 +149,16 @@ def _chosen(pairs: AnswerPairs, cache: SharedCache, extract: str) -> Chosen:
             where=pairs.truth.source,
             remedy='Give the options of each question, as JSON: ["a cat", "a dog"].',
         )
-    given = pairs.truth["choices"]
-    known: dict[str, dict[str, str]] = {}
+    cells = pairs.truth["choices"]
+    parsed: dict[str, dict[str, str]] = {}
     read: dict[tuple[str, str], str | None] = {}
     for i, row in enumerate(pairs.truth_row.tolist()):
-        cell = given[row]
+        cell = cells[row]
         if not cell:
             continue
-        if cell not in known:
-            known[cell] = choices_of(cell, pairs.truth.where(row, "choices"))
-        options = known[cell]
+        if cell not in parsed:
+            parsed[cell] = choices_of(cell, pairs.truth.where(row, "choices"))
+        options = parsed[cell]
         asked[i], guess[i] = True, 1 / len(options)
         wanted = {
             _option(texts.distinct[k], options, pairs, row)

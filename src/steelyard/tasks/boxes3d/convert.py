@@ -74,8 +74,8 @@ def read_release(folder: Path, wanted: set[str] | None) -> Row:
         folder, "sample_annotation", "sample_token", "instance_token", "translation", "size", "rotation", "prev",
         "next", "attribute_tokens", "num_lidar_pts", "num_radar_pts",
     )  # fmt: skip
-    kept = [token for token in samples if wanted is None or token in wanted]
-    results: dict[str, list[Row]] = {token: [] for token in kept}
+    tokens = [token for token in samples if wanted is None or token in wanted]
+    results: dict[str, list[Row]] = {token: [] for token in tokens}
     for token, box in boxes.items():
         where = f"{folder}, sample_annotation '{token}'"
         sample = box["sample_token"]
@@ -95,7 +95,7 @@ def read_release(folder: Path, wanted: set[str] | None) -> Row:
         })  # fmt: skip
     scene = {
         token: _find(scenes, samples[token]["scene_token"], f"{folder}, sample '{token}'", "scene")["name"]
-        for token in kept
+        for token in tokens
     }
     return {"meta": {}, "results": results, "ego": _places(folder, results), "scene": scene}
 
@@ -113,7 +113,7 @@ def _table(folder: Path, name: str, *needed: str) -> dict[str, Row]:
         rows = parse_json(file.read(), str(path))
     if not isinstance(rows, list):
         raise InvalidFile("is not a list of rows", where=str(path), remedy="Give a table as nuScenes has it.")
-    made: dict[str, Row] = {}
+    by_token: dict[str, Row] = {}
     for i, row in enumerate(rows):
         where = f"{path}, row {i}"
         for key in ("token", *needed):
@@ -127,8 +127,8 @@ def _table(folder: Path, name: str, *needed: str) -> dict[str, Row]:
                 raise ShapeMismatch(
                     f"'{key}' has {len(values)} numbers, not {count}", where=where, remedy="Is it whole?"
                 )
-        made[row["token"]] = row
-    return made
+        by_token[row["token"]] = row
+    return by_token
 
 
 def _find(table: Mapping[str, Row], token: Any, where: str, name: str) -> Row:
@@ -147,15 +147,15 @@ def _velocity(box: Row, boxes: Mapping[str, Row], samples: Mapping[str, Row], wh
     return [(last["translation"][k] - first["translation"][k]) / seconds for k in (0, 1)]
 
 
-def _places(folder: Path, kept: Mapping[str, Any]) -> dict[str, list[float]]:
+def _places(folder: Path, tokens: Mapping[str, Any]) -> dict[str, list[float]]:
     """Where the car stands when its upper lidar looks."""
     poses = _table(folder, "ego_pose", "translation")
     places = {}
     for token, row in _table(folder, "sample_data", "sample_token", "ego_pose_token", "filename").items():
-        if row["sample_token"] in kept and row.get("is_key_frame") and "/LIDAR_TOP/" in row["filename"]:
+        if row["sample_token"] in tokens and row.get("is_key_frame") and "/LIDAR_TOP/" in row["filename"]:
             where = f"{folder}, sample_data '{token}'"
             places[row["sample_token"]] = _find(poses, row["ego_pose_token"], where, "ego_pose")["translation"]
-    lacking = next((token for token in kept if token not in places), None)
+    lacking = next((token for token in tokens if token not in places), None)
     if lacking is not None:
         raise MissingData(
             f"sample '{lacking}' has no sample_data of LIDAR_TOP", where=str(folder), remedy="Is the table whole?"
@@ -179,7 +179,7 @@ _SCORE = re.compile(rb'"detection_score"\s*:\s*(-?)[0-9]')
 
 
 def convert_solid(
-    task: Task, source: str | os.PathLike[str], target: str | os.PathLike[str], given: str, to: str, *,
+    task: Task, source: str | os.PathLike[str], target: str | os.PathLike[str], from_format: str, to: str, *,
     like: str | os.PathLike[str] | None = None, strict: bool = False, force: bool = False,
 ) -> Conversion:  # fmt: skip
     """Read `source`, write `target`. With `strict`, nothing is written where something would be lost.
@@ -196,9 +196,9 @@ def convert_solid(
     if to == "kitti":
         recover(goal)
     check_target(goal, to == "kitti", os.fspath(target), force)
-    if given == "nuscenes" and path.is_dir():
+    if from_format == "nuscenes" and path.is_dir():
         return _from_release(path, goal, to, like, os.fspath(source), os.fspath(target))
-    form = given if given != "auto" else "kitti" if path.is_dir() else "csv"
+    form = from_format if from_format != "auto" else "kitti" if path.is_dir() else "csv"
     records = read_as(task, path, _side(path, os.fspath(source), form), form)
     camera = records.form == "kitti" or all(name in records for name in IMAGE)
     losses = tuple(_losses(records, to, camera))
@@ -223,16 +223,16 @@ def _from_release(
     wanted = None
     if like is not None:
         with open_text(Path(like), os.fspath(like)) as file:
-            given = parse_json(file.read(), os.fspath(like))
-        results = given.get("results") if isinstance(given, dict) else None
+            like_file = parse_json(file.read(), os.fspath(like))
+        results = like_file.get("results") if isinstance(like_file, dict) else None
         if not isinstance(results, dict):
             raise MissingKey("has no 'results'", where=os.fspath(like), remedy="Give the JSON of a submission.")
         wanted = set(results)
-    made = read_release(path, wanted)
-    write_text(goal, json.dumps(made, ensure_ascii=False) + "\n")
-    names = [box["detection_name"] for boxes in made["results"].values() for box in boxes]
+    release = read_release(path, wanted)
+    write_text(goal, json.dumps(release, ensure_ascii=False) + "\n")
+    names = [box["detection_name"] for boxes in release["results"].values() for box in boxes]
     return Conversion(
-        source, "nuscenes", target, to, len(made["results"]), len(names), len(set(names)), False, (), (), "frames"
+        source, "nuscenes", target, to, len(release["results"]), len(names), len(set(names)), False, (), (), "frames"
     )
 
 
@@ -355,10 +355,10 @@ def _nuscenes(records: SolidRecords, camera: bool) -> str:
     place = {name: column.tolist() for name, column in _place(records, camera, to_camera=False).items()}
     columns = {name: column.tolist() for name, column in records.columns.items()}
     results: dict[str, list[Any]] = {}
-    kept = _objects(records) & ~_regions(records)
+    is_object = _objects(records) & ~_regions(records)
     for row, frame in enumerate(map(str, columns["frame"])):
         mine = results.setdefault(frame, [])
-        if not kept[row]:
+        if not is_object[row]:
             continue
         yaw = place["yaw"][row]
         box: dict[str, Any] = {

@@ -101,13 +101,13 @@ def _distance(side: Prepared, truth: Prepared) -> Array | None:
 
 def _ego(truth: Prepared) -> dict[str, tuple[float, float]]:
     """Where the car stands in each sample: as the truth says, or by a box whose offset is known."""
-    given = getattr(truth.records, "ego", {})
-    ego = {str(name): (at[0], at[1]) for name, at in given.items()}
+    positions = getattr(truth.records, "ego", {})
+    ego = {str(name): (at[0], at[1]) for name, at in positions.items()}
     if ego or "ego_dx" not in truth.records:
         return ego
     records = truth.records
-    known = np.flatnonzero(~np.isnan(records["ego_dx"]) & ~np.isnan(records["ego_dy"]))
-    for row in known[::-1].tolist():  # the first of each sample stays
+    with_ego = np.flatnonzero(~np.isnan(records["ego_dx"]) & ~np.isnan(records["ego_dy"]))
+    for row in with_ego[::-1].tolist():  # the first of each sample stays
         place = (records["x"][row] - records["ego_dx"][row], records["y"][row] - records["ego_dy"][row])
         ego[str(records["frame"][row])] = place
     return ego
@@ -208,14 +208,14 @@ class Box3dSide:
     def levels(self) -> Array:
         """A bit for each level that a truth is within."""
         bits = np.full(len(self.row), 1 << LEVELS.index("all"), dtype=np.uint8)
-        given = self.column("difficulty", np.nan)
+        difficulty = self.column("difficulty", np.nan)
         tall = self.column("bottom") - self.column("top")
         for level in range(3):
             inside = np.ones(len(self.row), dtype=bool)
             if holds(self.source, IMAGE):
                 inside = tall > HEIGHT[level]
                 inside &= ~(self.column("occluded") > OCCLUDED[level]) & ~(self.column("truncated") > TRUNCATED[level])
-            inside = np.where(np.isnan(given), inside, (given >= 0) & (given <= level))
+            inside = np.where(np.isnan(difficulty), inside, (difficulty >= 0) & (difficulty <= level))
             bits |= (inside << level).astype(np.uint8)
         return bits
 
@@ -274,10 +274,10 @@ class SolidPairs:
         """The rows that a mask over both sides keeps, as `slice_values` gives them. All units stay."""
         a, b = self.sides
         if len(keep) == len(self.units) and len(keep) != len(a) + len(b):
-            kept = [np.flatnonzero(keep[side.owner]) for side in self.sides]
+            rows = [np.flatnonzero(keep[side.owner]) for side in self.sides]
         else:
-            kept = [np.flatnonzero(keep[: len(a)]), np.flatnonzero(keep[len(a) :])]
-        return replace(self, sides=(a.take(kept[0]), b.take(kept[1])))
+            rows = [np.flatnonzero(keep[: len(a)]), np.flatnonzero(keep[len(a) :])]
+        return replace(self, sides=(a.take(rows[0]), b.take(rows[1])))
 
 
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> SolidPairs:
@@ -319,14 +319,14 @@ def _value(truth: Records, prediction: Records) -> str:
 
 def _only(joined: SetPairs, names: set[str]) -> SetPairs:
     """The same without the frames that are not named."""
-    kept = np.array([str(one) in names for one in joined.units.tolist()], dtype=bool)
-    place = np.cumsum(kept) - 1
-    mine, theirs = kept[joined.truth_owner], kept[joined.prediction_owner]
+    wanted = np.array([str(one) in names for one in joined.units.tolist()], dtype=bool)
+    place = np.cumsum(wanted) - 1
+    mine, theirs = wanted[joined.truth_owner], wanted[joined.prediction_owner]
     return replace(
-        joined, units=joined.units[kept], truth_row=joined.truth_row[mine],
+        joined, units=joined.units[wanted], truth_row=joined.truth_row[mine],
         truth_owner=place[joined.truth_owner[mine]], prediction_row=joined.prediction_row[theirs],
         prediction_owner=place[joined.prediction_owner[theirs]],
-        weight=None if joined.weight is None else joined.weight[kept],
+        weight=None if joined.weight is None else joined.weight[wanted],
     )  # fmt: skip
 
 
@@ -338,10 +338,10 @@ def _meant(rules: Rules, prepared: Prepared, options: Options, side: str) -> tup
 
 
 def _side(prepared: Prepared, row: Array, owner: Array, keep: Array, meant: tuple[bool, bool]) -> Box3dSide:
-    kept = np.flatnonzero(keep[row])
-    rows = row[kept]
+    places = np.flatnonzero(keep[row])
+    rows = row[places]
     group = np.ascontiguousarray(prepared.group[rows], dtype=np.int32)
-    return Box3dSide(prepared.records, rows, owner[kept], group, prepared.own[rows].astype(np.uint8), *meant)
+    return Box3dSide(prepared.records, rows, owner[places], group, prepared.own[rows].astype(np.uint8), *meant)
 
 
 def _facts(rules: Rules, truth: Prepared, prediction: Prepared) -> Metadata:

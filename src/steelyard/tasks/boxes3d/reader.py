@@ -61,8 +61,8 @@ def read_sides(
     if predictions is None:
         raise MissingData(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     options = options or Options(task.options)
-    given = (("truth", truth), ("prediction", predictions))
-    forms = {side: _form(data, options.of("format", side)) for side, data in given}
+    sides = (("truth", truth), ("prediction", predictions))
+    forms = {side: _form(data, options.of("format", side)) for side, data in sides}
     tables: dict[str, Table] = {}
     if forms["truth"] == "table":
         tables["truth"] = of_truth(read_table, truth, "truth")

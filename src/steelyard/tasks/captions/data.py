@@ -177,16 +177,16 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
             where=truth.source,
             remedy="Add references, or choose `extra='skip'`.",
         )
-    kept = referenced & (row_of >= 0) if policy.missing == "skip" else referenced
-    rows = np.flatnonzero(kept[of_truth])
+    used = referenced & (row_of >= 0) if policy.missing == "skip" else referenced
+    rows = np.flatnonzero(used[of_truth])
     rows = rows[np.argsort(of_truth[rows], kind="stable")]
-    number = np.cumsum(kept) - 1
+    number = np.cumsum(used) - 1
     matched = int((referenced & (row_of >= 0)).sum())
     coverage = Coverage(int(referenced.sum()), len(prediction), matched, len(missing), len(extra), policy.missing)
     owner, weight = number[of_truth[rows]], None
     if "sample_weight" in truth:
-        weight = np.nan_to_num(constant_in_unit(truth, "sample_weight", owner, rows, int(kept.sum())))
-    return CaptionPairs(truth, prediction, units[kept], owner, rows, row_of[kept], coverage, weight)
+        weight = np.nan_to_num(constant_in_unit(truth, "sample_weight", owner, rows, int(used.sum())))
+    return CaptionPairs(truth, prediction, units[used], owner, rows, row_of[used], coverage, weight)
 
 
 @frozen
@@ -235,7 +235,7 @@ def _side(records: Records, rows: Array, *, reference: bool) -> tuple[list[str],
     """Captions and given scene graphs of some rows; a row of -1 has neither."""
     captions, graphs = records.find("caption"), records.find("tuples")
     texts: list[str] = []
-    given: list[str | None] = []
+    scene_graphs: list[str | None] = []
     for row in rows.tolist():
         text = "" if row < 0 or captions is None else str(captions[row])
         graph = "" if row < 0 or graphs is None else str(graphs[row])
@@ -250,8 +250,8 @@ def _side(records: Records, rows: Array, *, reference: bool) -> tuple[list[str],
                 "the reference caption is empty", where=records.where(row, "caption"), remedy="Remove the row."
             )
         texts.append(text)
-        given.append(_graph(graph, records.where(row, "tuples")) if graph else None)
-    return texts, given
+        scene_graphs.append(_graph(graph, records.where(row, "tuples")) if graph else None)
+    return texts, scene_graphs
 
 
 def _graph(text: str, where: str) -> str:

@@ -56,8 +56,8 @@ def _refuse_scores(truth: Array, prediction: Records) -> None:
     row = next((row for row in range(min(3, len(labels))) if _fraction(labels[row])), None)
     if row is None:
         return
-    known = set(map(str, np.unique(truth).tolist() if truth.dtype.kind == "i" else truth.tolist()))
-    if not any(map(_fraction, known)):
+    labels_seen = set(map(str, np.unique(truth).tolist() if truth.dtype.kind == "i" else truth.tolist()))
+    if not any(map(_fraction, labels_seen)):
         raise InvalidValue(
             f"'{labels[row]}' is not a label: it looks like a score",
             where=prediction.where(row, "label"),

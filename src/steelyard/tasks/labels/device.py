@@ -31,19 +31,19 @@ def counter(options: Options, device: Any) -> LabelCounter:
 
 def _declared(options: Options) -> tuple[int, ...] | None:
     """The classes as whole numbers; None where they are not declared."""
-    given = options.of("classes")
-    if given is None:
+    declared = options.of("classes")
+    if declared is None:
         return None
-    names = list(dict.fromkeys(str(name) for name in given["label"].tolist()))
+    names = list(dict.fromkeys(str(name) for name in declared["label"].tolist()))
     wrong = [name for name in names if not (is_whole(name) and str(int(name)) == name and int(name) < 1 << 24)]
     if wrong:
         raise InvalidNumber(
-            f"class '{wrong[0]}' is not a non-negative whole number", where=given.source,
+            f"class '{wrong[0]}' is not a non-negative whole number", where=declared.source,
             remedy="A device counts whole numbers: declare the numbers that the tensors hold.",
         )  # fmt: skip
     if not 0 < len(names) <= MOST_IN_A_TABLE:
         raise OutOfRange(
-            f"{len(names):,} classes are declared", where=given.source,
+            f"{len(names):,} classes are declared", where=declared.source,
             remedy=f"A device counts from 1 to {MOST_IN_A_TABLE:,}; leave device out for more.",
         )  # fmt: skip
     return tuple(map(int, names))
@@ -75,24 +75,24 @@ class LabelCounter(Counter):
             tensor(column(side, "label", where), self.device, where)
             for side, where in zip((truth, predictions), named, strict=True)
         ]
-        right, given = sides
+        right, predicted = sides
         if right.ndim != 1:
             raise ShapeMismatch(f"has {right.ndim} dimensions", where=named[0], remedy="Give one class per row.")
         unready = None
-        if given.ndim == 2 and given.dtype.is_floating_point:
-            if given.shape[1] != self.size and self.classes is not None:
+        if predicted.ndim == 2 and predicted.dtype.is_floating_point:
+            if predicted.shape[1] != self.size and self.classes is not None:
                 raise ShapeMismatch(
-                    f"has {given.shape[1]} scores per row, and {self.size} classes are declared", where=named[1],
+                    f"has {predicted.shape[1]} scores per row, and {self.size} classes are declared", where=named[1],
                     remedy="Give one score per class, in the order of the classes.",
                 )  # fmt: skip
-            places, unready = best(given, 1)
-            given = places if self._values is None else self._values[places]
-        if given.shape != right.shape:
+            places, unready = best(predicted, 1)
+            predicted = places if self._values is None else self._values[places]
+        if predicted.shape != right.shape:
             raise ShapeMismatch(
-                f"has shape {tuple(given.shape)}, and the truth {tuple(right.shape)}", where=named[1],
+                f"has shape {tuple(predicted.shape)}, and the truth {tuple(right.shape)}", where=named[1],
                 remedy="Give one class per row, or one score per row and class.",
             )  # fmt: skip
-        values = [whole(side, where) for side, where in zip((right, given), named, strict=True)]
+        values = [whole(side, where) for side, where in zip((right, predicted), named, strict=True)]
         self._count([self._placed(values[0], 0), self._placed(values[1], 1)])
         if unready is not None:
             self.unready += unready
@@ -108,8 +108,8 @@ class LabelCounter(Counter):
         return places
 
     def _count(self, places: list[torch.Tensor]) -> None:
-        right, given = places
-        cells = torch.where((right >= 0) & (given >= 0), right * self.size + given, self.size**2)
+        right, predicted = places
+        cells = torch.where((right >= 0) & (predicted >= 0), right * self.size + predicted, self.size**2)
         self.counts.index_add_(0, cells, torch.ones_like(cells))
         self.rows += len(cells)
         self._keep([cells])
@@ -129,12 +129,12 @@ class LabelCounter(Counter):
     def sides(self) -> tuple[Records, Records]:
         """Rows where they are few; else their numbers."""
         for source, wrong in zip(SOURCES, self.wrong, strict=True):
-            said = wrong.text()
-            if said:
-                known = f"0 to {ROOM - 1:,}" if self.classes is None else f"the {self.size:,} that are declared"
+            wrong_values = wrong.text()
+            if wrong_values:
+                allowed = f"0 to {ROOM - 1:,}" if self.classes is None else f"the {self.size:,} that are declared"
                 raise UnknownName(
-                    f"{int(wrong.count):,} labels are not a known class: {said}", where=source,
-                    remedy=f"Classes are {known}; declare others with options={{'classes': ...}}.",
+                    f"{int(wrong.count):,} labels are not a known class: {wrong_values}", where=source,
+                    remedy=f"Classes are {allowed}; declare others with options={{'classes': ...}}.",
                 )  # fmt: skip
         if int(self.unready):
             raise InvalidNumber(

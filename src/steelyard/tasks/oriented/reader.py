@@ -123,11 +123,11 @@ def _values(rows: Sequence[Mapping[str, Any]], key: str, source: str, word: str)
 
 def _ids(items: list[Any], source: str, what: str) -> Array:
     for i, item in enumerate(items):
-        given = item.get("id") if isinstance(item, Mapping) else None
+        id_ = item.get("id") if isinstance(item, Mapping) else None
         if (
-            not isinstance(given, int | str)
-            or isinstance(given, bool)
-            or abs(given if isinstance(given, int) else 0) >= 1 << 62
+            not isinstance(id_, int | str)
+            or isinstance(id_, bool)
+            or abs(id_ if isinstance(id_, int) else 0) >= 1 << 62
         ):
             raise InvalidValue(
                 "the id is missing, or neither a whole number nor a text", where=f"{source}, {what} {i}",
@@ -344,11 +344,13 @@ def _as_dataset(records: Records) -> Dataset:
 
 def _records(dataset: Dataset, read: Read | None = None) -> Records:
     """Images and classes of a data set, and the shapes of what was read."""
-    made = dataset.records()
-    own: dict[str, Array] = {name: made[name] for name in ("image", "label", "score", "difficult") if name in made}
+    converted = dataset.records()
+    own: dict[str, Array] = {
+        name: converted[name] for name in ("image", "label", "score", "difficult") if name in converted
+    }
     if isinstance(read, Records):
         own |= {name: column for name, column in read.columns.items() if name not in own}
-        return replace(made, columns=own, other=read.other, place=read.place, names=read.names)
+        return replace(converted, columns=own, other=read.other, place=read.place, names=read.names)
     corners = corners_of_dataset(dataset)
     own |= {name: np.ascontiguousarray(corners[:, i]) for i, name in enumerate(CORNERS)}
-    return replace(made, columns=own)
+    return replace(converted, columns=own)

@@ -46,12 +46,12 @@ def read_sides(
     if predictions is None:
         raise MissingData(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     options = options or Options(task.options)
-    given = options.of("categories")
-    known: Categories = {} if given is None else _categories_file(Path(given), str(given))
-    first, known = of_truth(_side, truth, task, columns, "truth", known, options)
+    path = options.of("categories")
+    categories: Categories = {} if path is None else _categories_file(Path(path), str(path))
+    first, categories = of_truth(_side, truth, task, columns, "truth", categories, options)
     if not len(first):
         raise EmptyInput("there are no images", where=first.source, remedy="The truth needs at least one.")
-    return first, _side(predictions, task, columns, "prediction", known, options)[0]
+    return first, _side(predictions, task, columns, "prediction", categories, options)[0]
 
 
 def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> Records:
@@ -60,13 +60,13 @@ def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> R
 
 
 def _side(
-    data: Any, task: Task, columns: Mapping[str, str], side: str, known: Categories, options: Options
+    data: Any, task: Task, columns: Mapping[str, str], side: str, categories: Categories, options: Options
 ) -> tuple[Records, Categories]:
     """A side, and the categories that are known with it."""
     schema = task.truth if side == "truth" else task.prediction
     name = "truth" if side == "truth" else "predictions"
     if isinstance(data, str | PathLike) and Path(data).suffix.lower() == ".json":
-        return _coco(Path(data), str(data), known, side, options)
+        return _coco(Path(data), str(data), categories, side, options)
     for option in ("categories", "folder"):
         if options.of(option, side) is not None:
             raise Conflict(
@@ -74,7 +74,7 @@ def _side(
                 where=str(data) if isinstance(data, str | PathLike) else name,
                 remedy="In tables and arrays, segments have name and isthing, and maps have their paths.",
             )
-    return to_records(read_table(in_rows(data, task.truth.key[0], name), name), schema, columns, side), known
+    return to_records(read_table(in_rows(data, task.truth.key[0], name), name), schema, columns, side), categories
 
 
 def _coco(path: Path, source: str, known: Categories, side: str, options: Options) -> tuple[Records, Categories]:
@@ -98,11 +98,11 @@ def _coco(path: Path, source: str, known: Categories, side: str, options: Option
     seen: set[Any] = set()
     named: dict[int, str] = {}
     ids, files, segments = [], [], []
-    for number, one in enumerate(annotations):
+    for number, annotation in enumerate(annotations):
         where = f"{source}, annotations[{number}]"
-        image = expect(json_field(one, "image_id", where), "a text or a number", "image_id", where)
-        files.append(expect(json_field(one, "file_name", where), "a text", "file_name", where))
-        listed_segments = expect(json_field(one, "segments_info", where), "an array", "segments_info", where)
+        image = expect(json_field(annotation, "image_id", where), "a text or a number", "image_id", where)
+        files.append(expect(json_field(annotation, "file_name", where), "a text", "file_name", where))
+        listed_segments = expect(json_field(annotation, "segments_info", where), "an array", "segments_info", where)
         entries = [_segment(entry, known, named, where) for entry in listed_segments]
         if image in seen:
             raise DuplicateKey(f"duplicate image {image}", where=where, remedy="List each image once.")
@@ -139,10 +139,10 @@ def _categories_file(path: Path, source: str) -> dict[int, tuple[str, int]]:
 
 def _categories(content: Any, source: str) -> dict[int, tuple[str, int]]:
     categories: dict[int, tuple[str, int]] = {}
-    for number, one in enumerate(expect(content, "an array", "categories", source)):
+    for number, category_entry in enumerate(expect(content, "an array", "categories", source)):
         where = f"{source}, categories[{number}]"
-        category, thing = (json_whole(json_field(one, key, where), key, where) for key in ("id", "isthing"))
-        name = expect(json_field(one, "name", where), "a text", "name", where)
+        category, thing = (json_whole(json_field(category_entry, key, where), key, where) for key in ("id", "isthing"))
+        name = expect(json_field(category_entry, "name", where), "a text", "name", where)
         if thing not in (0, 1):
             raise InvalidValue(f"'isthing' is {thing}", where=where, remedy="It must be 1 for a thing, 0 for stuff.")
         if categories.setdefault(category, (name, thing)) != (name, thing):
@@ -150,12 +150,12 @@ def _categories(content: Any, source: str) -> dict[int, tuple[str, int]]:
     return categories
 
 
-def _folder(path: Path, source: str, given: str | None, files: list[str], side: str) -> Path:
+def _folder(path: Path, source: str, named_folder: str | None, files: list[str], side: str) -> Path:
     """The folder of the PNG files: the one that is named, one of the JSON's name, or the JSON's own."""
-    folder = path.with_suffix("") if given is None else Path(given)
+    folder = path.with_suffix("") if named_folder is None else Path(named_folder)
     if folder.is_dir() or not files:
         return folder
-    if given is None and (path.parent / files[0]).is_file():
+    if named_folder is None and (path.parent / files[0]).is_file():
         return path.parent
     raise MissingFile(
         f"there is no folder '{folder}' with the PNG files",

@@ -144,8 +144,8 @@ def is_embeddings(data: Any) -> bool:
 def read_npz(path: Path, source: str) -> Embeddings:
     """Read arrays by name from a file that numpy wrote."""
     names = array_names(str(path))
-    known = [name for name in names if name in VECTORS + TEXTS]  # another name is refused before it is read
-    return to_embeddings(dict.fromkeys(names) | {name: numpy_file(str(path), name) for name in known}, source)
+    readable = [name for name in names if name in VECTORS + TEXTS]  # another name is refused before it is read
+    return to_embeddings(dict.fromkeys(names) | {name: numpy_file(str(path), name) for name in readable}, source)
 
 
 def to_embeddings(data: Mapping[str, Any], source: str) -> Embeddings:
@@ -180,8 +180,8 @@ def to_embeddings(data: Mapping[str, Any], source: str) -> Embeddings:
     for part in VECTORS:
         lengths = {name: len(column) for name, column in columns.items() if name.startswith(part)}
         if len(set(lengths.values())) > 1:
-            said = ", ".join(f"'{name}' {length}" for name, length in lengths.items())
-            raise Incompatible(f"arrays of one part differ in length: {said}", where=source)
+            sizes_text = ", ".join(f"'{name}' {length}" for name, length in lengths.items())
+            raise Incompatible(f"arrays of one part differ in length: {sizes_text}", where=source)
     return (DeviceEmbeddings if stay else Embeddings)(source, columns)
 
 
@@ -246,24 +246,24 @@ def read_sides(task: Task, truth: Any, predictions: Any, mapping: Mapping[str, s
     if predictions is None:
         raise MissingData(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     schemas = {"truth": task.truth, "prediction": task.prediction}
-    known = [name for schema in schemas.values() for name in schema.names]
+    names = [name for schema in schemas.values() for name in schema.names]
     for target in mapping:
         side, dot, name = target.rpartition(".")
-        if (dot and side not in schemas) or name not in known:
-            raise UnknownName(f"column '{target}' cannot be mapped", remedy=nearest(name, dict.fromkeys(known)))
+        if (dot and side not in schemas) or name not in names:
+            raise UnknownName(f"column '{target}' cannot be mapped", remedy=nearest(name, dict.fromkeys(names)))
     read: dict[str, RankedSide] = {
         "truth": of_truth(_read_side, truth, task.truth, mapping, "truth"),
         "prediction": _read_side(predictions, task.prediction, mapping, "prediction"),
     }
-    for target, given in mapping.items():
+    for target, source_name in mapping.items():
         side = target.rpartition(".")[0]
         looked = [read[side]] if side else list(read.values())
-        if not any(given in (*records.names.values(), *records.other) for records in looked):
+        if not any(source_name in (*records.names.values(), *records.other) for records in looked):
             has = [name for records in looked for name in (*records.names.values(), *records.other)]
             raise MissingColumn(
-                f"column '{given}' is missing, which '{target}' is mapped to",
+                f"column '{source_name}' is missing, which '{target}' is mapped to",
                 where=looked[0].source,
-                remedy=nearest(given, dict.fromkeys(has)),
+                remedy=nearest(source_name, dict.fromkeys(has)),
             )
     if not len(read["truth"]):
         raise EmptyInput("there are no rows", where=read["truth"].source, remedy="The truth needs at least one.")
@@ -294,8 +294,8 @@ def _read_side(data: Any, schema: Schema, mapping: Mapping[str, str], side: str)
         elif is_trec(path):
             return read_trec(path, shown, side)
         else:
-            known = ", ".join([*READERS, ".npz", *(ending for ending in ENDINGS if ending)])
-            raise UnknownFormat(f"'{suffix}' is not a supported format", where=shown, remedy=f"Known: {known}.")
+            endings = ", ".join([*READERS, ".npz", *(ending for ending in ENDINGS if ending)])
+            raise UnknownFormat(f"'{suffix}' is not a supported format", where=shown, remedy=f"Known: {endings}.")
     if is_embeddings(data):
         return to_embeddings(data, shown)
     if isinstance(data, Mapping) and isinstance(next(iter(data.values()), {}), Mapping):

@@ -78,18 +78,18 @@ class MapPairs(Pairs):
     @cached_property
     def facts(self) -> Metadata:
         """The classes: those that are declared, else the values that stand in any map."""
-        known = self.labelling
-        if known.ids is not None:
-            ids: tuple[int, ...] = known.ids
+        labelling = self.labelling
+        if labelling.ids is not None:
+            ids: tuple[int, ...] = labelling.ids
         else:
             values = [
-                known.classes(distinct_values(self.scan.truth), 0),
-                known.classes(distinct_values(self.scan.predicted), 1),
+                labelling.classes(distinct_values(self.scan.truth), 0),
+                labelling.classes(distinct_values(self.scan.predicted), 1),
             ]
             ids = tuple(int(v) for v in distinct_values(np.concatenate(values)).tolist() if v >= 0)
-        groups = tuple(dict.fromkeys(known.groups.values()))
-        flags = {"groups": ";".join(f"{name}:{group}" for name, group in known.groups.items())}
-        return Metadata({"class": Axis(ids, known.names), "group": Axis(tuple(sorted(groups)))}, flags)
+        groups = tuple(dict.fromkeys(labelling.groups.values()))
+        flags = {"groups": ";".join(f"{name}:{group}" for name, group in labelling.groups.items())}
+        return Metadata({"class": Axis(ids, labelling.names), "group": Axis(tuple(sorted(groups)))}, flags)
 
     @cached_property
     def scan(self) -> Scan:
@@ -209,9 +209,9 @@ def _arranged(scan: Scan, pairs: MapPairs) -> Scan:
 def kept_units(pairs: Pairs) -> dict[str, Any]:
     """The fields of pairs without the units that lost their row to the policy."""
     values: dict[str, Any] = {name: getattr(pairs, name) for name in Pairs.__dataclass_fields__}
-    kept = distinct_values(pairs.owner)
-    values |= {"units": pairs.units[kept], "owner": np.searchsorted(kept, pairs.owner), "partial": pairs.partial[kept]}
-    return values | {"weight": None if pairs.weight is None else pairs.weight[kept]}
+    used = distinct_values(pairs.owner)
+    values |= {"units": pairs.units[used], "owner": np.searchsorted(used, pairs.owner), "partial": pairs.partial[used]}
+    return values | {"weight": None if pairs.weight is None else pairs.weight[used]}
 
 
 @frozen
@@ -245,9 +245,9 @@ def coded(pairs: MapPairs, scan: Scan) -> Coded:
     )
 
 
-def _places(known: Labelling, values: Array, side: int, classes: Sequence[int]) -> Array:
+def _places(labelling: Labelling, values: Array, side: int, classes: Sequence[int]) -> Array:
     distinct, inverse = np.unique(values, return_inverse=True)
-    labels = known.classes(distinct, side)
+    labels = labelling.classes(distinct, side)
     place = {label: i for i, label in enumerate(classes)}
     codes = np.array([place.get(label, label if label < 0 else UNKNOWN) for label in labels.tolist()], dtype=np.int64)
     return codes[inverse.reshape(-1)]
@@ -276,9 +276,9 @@ def _refuse(pairs: MapPairs, scan: Scan, bad: Array, side: int) -> None:
     )
 
 
-def _remedy(known: Labelling, value: int, side: int) -> str:
-    ids = known.ids or ()
-    named = f"{len(ids)} classes are named: {ids[0]} to {ids[-1]}. " if ids and not known.colours[side] else ""
+def _remedy(labelling: Labelling, value: int, side: int) -> str:
+    ids = labelling.ids or ()
+    named = f"{len(ids)} classes are named: {ids[0]} to {ids[-1]}. " if ids and not labelling.colours[side] else ""
     if side == 0:
         return f"{named}Map it (option `relabel`), or ignore it (option `ignore={value}`)."
     return f"{named}The option `unknown=wrong` counts such pixels as wrong."

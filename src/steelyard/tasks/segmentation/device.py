@@ -32,25 +32,25 @@ MOST_VALUES = 1 << 20
 
 def counter(options: Options, device: Any) -> MapCounter:
     """The counter of these options on a device."""
-    known = labelling_of(options)
-    if known.ids is None or any(known.colours):
-        what = "colours are not counted on a device" if any(known.colours) else "the classes are not declared"
+    labelling = labelling_of(options)
+    if labelling.ids is None or any(labelling.colours):
+        what = "colours are not counted on a device" if any(labelling.colours) else "the classes are not declared"
         raise InvalidValue(what, remedy="Say how many there are: options={'classes': 19}.")
-    return MapCounter(device_of(device), known, known.ids, score_rules(options))
+    return MapCounter(device_of(device), labelling, labelling.ids, score_rules(options))
 
 
 class MapCounter(Counter):
     """A matrix of counts per image, truth by prediction, with places for ignored pixels and for unknown values."""
 
-    def __init__(self, device: torch.device, known: Labelling, ids: tuple[int, ...], rules: ScoreRules) -> None:
-        self.device, self.known, self.classes, self.rules = device, known, len(ids), rules
+    def __init__(self, device: torch.device, labelling: Labelling, ids: tuple[int, ...], rules: ScoreRules) -> None:
+        self.device, self.known, self.classes, self.rules = device, labelling, len(ids), rules
         self.shape = (len(ids) + 2, len(ids) + 1)
         self.images: list[Any] = []
         self.sizes: list[tuple[int, int]] = []
         self.counts: list[torch.Tensor] = []
         self.wrong = (Extremes(device), Extremes(device))
         self.unready = torch.zeros((), dtype=torch.int64, device=device)
-        tables = [_places(known, ids, side) for side in (0, 1)]
+        tables = [_places(labelling, ids, side) for side in (0, 1)]
         # A value for each place, which a reader of the counts takes for the class.
         self.values = [_values(table, size) for table, size in zip(tables, self.shape, strict=True)]
         self._places = [torch.from_numpy(table).to(device) for table in tables]
@@ -58,19 +58,19 @@ class MapCounter(Counter):
     def update(self, truth: Any, predictions: Any, batch: int) -> None:
         """Count the maps of a batch: images × height × width; predictions also images × classes × height × width."""
         named = [f"batch {batch}, {side}" for side in ("truth", "predictions")]
-        given = [
+        side_maps = [
             tensor(column(side, "map", where, ("image",)), self.device, where)
             for side, where in zip((truth, predictions), named, strict=True)
         ]
-        images = _images((truth, predictions), named, len(given[0]))
-        given = [_one_channel(maps) for maps in given]
-        given[1], unready = self._classes(given[1], named[1])
-        if given[0].ndim != 3 or given[1].shape != given[0].shape:
+        images = _images((truth, predictions), named, len(side_maps[0]))
+        side_maps = [_one_channel(maps) for maps in side_maps]
+        side_maps[1], unready = self._classes(side_maps[1], named[1])
+        if side_maps[0].ndim != 3 or side_maps[1].shape != side_maps[0].shape:
             raise ShapeMismatch(
-                f"has shape {tuple(given[1].shape)}, and the truth {tuple(given[0].shape)}", where=named[1],
+                f"has shape {tuple(side_maps[1].shape)}, and the truth {tuple(side_maps[0].shape)}", where=named[1],
                 remedy="Maps are images × height × width, of one size on both sides.",
             )  # fmt: skip
-        values = [whole(maps, where) for maps, where in zip(given, named, strict=True)]
+        values = [whole(maps, where) for maps, where in zip(side_maps, named, strict=True)]
         right, predicted = (self._placed(maps, side) for side, maps in enumerate(values))
         self.wrong[0].see(values[0], right == self.shape[0] - 1)
         self.wrong[1].see(values[1], (predicted == self.shape[1] - 1) & (right < self.classes))
@@ -81,7 +81,7 @@ class MapCounter(Counter):
         counts.index_add_(0, at, torch.ones_like(at))
         self.counts.append(counts.reshape(many, cells))
         self.images += images
-        self.sizes += [(given[0].shape[1], given[0].shape[2])] * many
+        self.sizes += [(side_maps[0].shape[1], side_maps[0].shape[2])] * many
         if unready is not None:
             self.unready += unready
 
@@ -142,13 +142,13 @@ class MapCounter(Counter):
                 remedy="Every score must be finite.",
             )  # fmt: skip
         counts = torch.cat(self.counts).cpu().numpy()
-        kept = _once(self.images, counts)
-        counts, sizes = counts[kept], np.array(self.sizes, dtype=np.int64)[kept]
+        first_rows = _once(self.images, counts)
+        counts, sizes = counts[first_rows], np.array(self.sizes, dtype=np.int64)[first_rows]
         image, cell = np.nonzero(counts)
         right, predicted = np.divmod(cell, self.shape[1])
         scan = Scan(image, self.values[0][right], self.values[1][predicted], counts[image, cell], sizes)
-        ids = as_object([str(self.images[i]) for i in kept])
-        maps = as_object([counts[i].tobytes() for i in range(len(kept))])
+        ids = as_object([str(self.images[i]) for i in first_rows])
+        maps = as_object([counts[i].tobytes() for i in range(len(first_rows))])
         truth, prediction = (CountedMaps(source, {"image": ids, "map": maps}, scan=scan) for source in SOURCES)
         return truth, prediction
 
@@ -158,15 +158,15 @@ def _one_channel(maps: torch.Tensor) -> torch.Tensor:
     return maps[:, 0] if maps.ndim == 4 and maps.shape[1] == 1 else maps
 
 
-def _places(known: Labelling, ids: tuple[int, ...], side: int) -> Array:
+def _places(labelling: Labelling, ids: tuple[int, ...], side: int) -> Array:
     """The place of each value: a class, then (in the truth) ignored, then no class."""
-    table, shift = known.tables[side], known.shift[side]
-    most = max([*(table or ()), *known.ignore, max(ids) - shift if table is None else 0], default=0)
+    table, shift = labelling.tables[side], labelling.shift[side]
+    most = max([*(table or ()), *labelling.ignore, max(ids) - shift if table is None else 0], default=0)
     if most >= MOST_VALUES:
         raise Unsupported(f"a value of {most:,} is not counted on a device", remedy="Leave device out.")
     place = {label: i for i, label in enumerate(ids)} | ({IGNORED: len(ids)} if side == 0 else {})
     last = len(ids) + 1 - side
-    return np.array([place.get(known.class_of(value, side), last) for value in range(most + 2)], dtype=np.int64)
+    return np.array([place.get(labelling.class_of(value, side), last) for value in range(most + 2)], dtype=np.int64)
 
 
 def _values(table: Array, places: int) -> Array:
@@ -178,17 +178,17 @@ def _values(table: Array, places: int) -> Array:
 
 def _images(sides: tuple[Any, Any], named: list[str], many: int) -> list[Any]:
     """The names of a batch's images, which both sides have in one order where both name them."""
-    given = [list(side["image"]) if isinstance(side, dict) and "image" in side else None for side in sides]
-    for where, images in zip(named, given, strict=True):
+    image_lists = [list(side["image"]) if isinstance(side, dict) and "image" in side else None for side in sides]
+    for where, images in zip(named, image_lists, strict=True):
         if images is None:
             raise MissingColumn("column 'image' is missing", where=where, remedy="Name each map's image.")
         if len(images) != many:
             raise ShapeMismatch(f"names {len(images)} images and has {many} maps", where=where)
-    if list(map(str, given[0] or ())) != list(map(str, given[1] or ())):
+    if list(map(str, image_lists[0] or ())) != list(map(str, image_lists[1] or ())):
         raise Unmatched(
             "the images are not those of the truth, in its order", where=named[1], remedy="Give both sides alike."
         )
-    return given[0] or []
+    return image_lists[0] or []
 
 
 def _once(images: list[Any], counts: Array) -> Array:

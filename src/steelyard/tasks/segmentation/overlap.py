@@ -35,11 +35,11 @@ _RESTING = {"recall": TRUE, "precision": PREDICTED}  # what an image must have o
 FEW_IMAGES = 5  # below which the interval of a class says little
 
 
-def mean_defined(values: Floats, kept: Any = None) -> Floats:
+def mean_defined(values: Floats, included: Any = None) -> Floats:
     """The mean over classes that are defined (and kept), added in their order; nan where there is none."""
     total, count = np.zeros(len(values)), np.zeros(len(values))
     for k in range(values.shape[1]):
-        some = ~np.isnan(values[:, k]) if kept is None else ~np.isnan(values[:, k]) & kept[:, k]
+        some = ~np.isnan(values[:, k]) if included is None else ~np.isnan(values[:, k]) & included[:, k]
         total += np.where(some, values[:, k], 0.0)
         count += some
     return ratio(total, count)

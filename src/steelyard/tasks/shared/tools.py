@@ -29,28 +29,28 @@ class Tool(Generic[W]):
     remarks: tuple[str, ...] = ()
 
 
-def find_tools(names: Iterable[str], known: Mapping[str, T]) -> dict[str, T]:
+def find_tools(names: Iterable[str], tools: Mapping[str, T]) -> dict[str, T]:
     """What is known of the tools that are named."""
     names = tuple(names)
     for name in names:
-        if name not in known:
-            raise UnknownName(f"'{name}' cannot be explained", remedy=nearest(name, known))
-    return {name: known[name] for name in names}
+        if name not in tools:
+            raise UnknownName(f"'{name}' cannot be explained", remedy=nearest(name, tools))
+    return {name: tools[name] for name in names}
 
 
 def explained(tool: Tool[W], values: Callable[[W], Mapping[str, float]]) -> Explanation:
     """What the tool prints by `values` of its way, and what each of its settings does on its own."""
-    made: Any = tool.conventions
-    ours = type(made)()
+    conventions: Any = tool.conventions
+    ours = type(conventions)()
 
     def printed(way: W) -> dict[str, float]:
         every = values(way)
         return {name: every[name] for name in tool.prints}
 
     steps = []
-    for f in fields(made):
-        theirs = getattr(made, f.name)
+    for f in fields(conventions):
+        theirs = getattr(conventions, f.name)
         if theirs != f.default:
             alone = printed(replace(ours, **{f.name: theirs}))
             steps.append(Step(f.metadata["title"], str(f.default), theirs, tool.reasons[f.name], alone))
-    return Explanation(tool.name, tool.version, printed(ours), tuple(steps), printed(made), tool.remarks)
+    return Explanation(tool.name, tool.version, printed(ours), tuple(steps), printed(conventions), tool.remarks)

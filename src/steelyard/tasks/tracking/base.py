@@ -75,8 +75,8 @@ class TrackMetric(Metric):
         """The title and the class, or how classes are combined."""
         if self.only is not None:
             return f"{self.title}, {self.only}"
-        said = {"det": ", classes summed", "trackeval": ", all classes"}.get(self.over, "")
-        return f"{self.title}{said}"
+        suffix = {"det": ", classes summed", "trackeval": ", all classes"}.get(self.over, "")
+        return f"{self.title}{suffix}"
 
     def combined(self, totals: TotalsView, sums: Floats, value: Callable[[Floats], Floats]) -> Floats:
         """The value of each row of weights from sums (rows, classes, ...)."""

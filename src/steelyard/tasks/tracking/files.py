@@ -160,11 +160,11 @@ def _tracked(rows: SequenceRows, track: Array, reading: TrackReadOptions) -> Seq
             where=f"{rows.source}, line {rows.lines[row]}",
             remedy="Set the option `untracked=skip` to leave such rows out.",
         )
-    kept = np.flatnonzero(~untracked)
+    places = np.flatnonzero(~untracked)
     return SequenceRows(
         rows.source,
-        {name: column[kept] for name, column in rows.columns.items()},
-        np.asarray(rows.lines)[kept],
+        {name: column[places] for name, column in rows.columns.items()},
+        np.asarray(rows.lines)[places],
         rows.frames,
     )
 
@@ -198,11 +198,11 @@ def read_kitti(text: bytes, source: str, reading: TrackReadOptions) -> SequenceR
         rows.pop("score")
     else:
         rows = {name: column for name, column in rows.items() if name not in ("truncated", "occluded")}
-    kept = np.flatnonzero((rows["track"] >= 0) | (region if reading.side == "truth" else False))
-    rows = {name: column[kept] for name, column in rows.items()}
+    tracked = np.flatnonzero((rows["track"] >= 0) | (region if reading.side == "truth" else False))
+    rows = {name: column[tracked] for name, column in rows.items()}
     if reading.side == "truth":
         rows["track"] = np.where(rows["ignore"], 0, rows["track"])
-    return SequenceRows(source, rows if lines else {}, np.array(lines, dtype=np.int64)[kept])
+    return SequenceRows(source, rows if lines else {}, np.array(lines, dtype=np.int64)[tracked])
 
 
 def read_mots(text: bytes, source: str, reading: TrackReadOptions) -> SequenceRows:
@@ -557,12 +557,12 @@ class _Gathered:
         for key in self._columns or ("frame", "track", "x", "y", "w", "h"):
             columns[key] = self._whole(key)
         if side == "truth":
-            given = [part.file.facts.get("seqlength") or part.frames for part in self._parts]
-            if any(given):
-                numbers = [int(one) if one else 0 for one in given]
-                short = all(given) and max(numbers) <= np.iinfo(np.int32).max
-                known = np.array(numbers, np.int32) if short else np.array([one or np.nan for one in numbers])
-                columns["frames"] = np.repeat(known, lengths)
+            lengths_given = [part.file.facts.get("seqlength") or part.frames for part in self._parts]
+            if any(lengths_given):
+                numbers = [int(one) if one else 0 for one in lengths_given]
+                short = all(lengths_given) and max(numbers) <= np.iinfo(np.int32).max
+                frame_counts = np.array(numbers, np.int32) if short else np.array([one or np.nan for one in numbers])
+                columns["frames"] = np.repeat(frame_counts, lengths)
         other: dict[str, Array] = {}
         for key, name in _ATTRIBUTES.items():
             if side == "truth" and all(key in file.facts for file in files):

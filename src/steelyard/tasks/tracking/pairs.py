@@ -80,9 +80,9 @@ class TrackPairs:
                     where=self.truth.source,
                     remedy="Slice by what holds for whole sequences (camera, light), or by label.",
                 )
-            known = [*(["label"] if "label" in self.facts.holds else []), *self.truth.other]
+            columns = [*(["label"] if "label" in self.facts.holds else []), *self.truth.other]
             raise UnknownName(
-                f"tracking cannot be sliced by '{name}'", where=self.truth.source, remedy=nearest(name, known)
+                f"tracking cannot be sliced by '{name}'", where=self.truth.source, remedy=nearest(name, columns)
             )
         first = np.full(len(self.units), -1, dtype=np.int64)
         first[joined.truth_owner[::-1]] = joined.truth_row[::-1]
@@ -102,11 +102,11 @@ class TrackPairs:
     def select(self, keep: Array) -> TrackPairs:
         """The rows that a mask over both sides keeps, as `slice_values` gives them. All units stay."""
         if len(keep) == len(self.units) and len(keep) != sum(len(side.run) for side in self.sides):
-            kept = [np.flatnonzero(keep[side.run // max(1, self.facts.size("class"))]) for side in self.sides]
+            rows = [np.flatnonzero(keep[side.run // max(1, self.facts.size("class"))]) for side in self.sides]
         else:
             cut = len(self.sides[0].run)
-            kept = [np.flatnonzero(keep[:cut]), np.flatnonzero(keep[cut:])]
-        return replace(self, sides=(self.sides[0].take(kept[0]), self.sides[1].take(kept[1])))
+            rows = [np.flatnonzero(keep[:cut]), np.flatnonzero(keep[cut:])]
+        return replace(self, sides=(self.sides[0].take(rows[0]), self.sides[1].take(rows[1])))
 
 
 def corners_of(records: Records, rows: Array) -> Array:
@@ -169,8 +169,8 @@ def _axis(
     named: list[set[str]] = []
     for side in (truth, prediction):
         scored = side.role == SCORED
-        one = len(side.groups) == 1
-        places = range(int(scored.any())) if one else distinct_values(side.group[scored]).tolist()
+        single = len(side.groups) == 1
+        places = range(int(scored.any())) if single else distinct_values(side.group[scored]).tolist()
         named.append({side.groups[i] for i in places})
     if filled and (("" in named[0]) != ("" in named[1])) and all(named):
         has, lacks = (truth, prediction) if "" in named[1] else (prediction, truth)
@@ -211,16 +211,16 @@ def _frames(joined: SetPairs) -> Array:
     counted = np.where(first < 1, last + 1, np.maximum(last, 0))
     if "frames" not in joined.truth:
         return counted
-    given = constant_in_unit(joined.truth, "frames", joined.truth_owner, joined.truth_row, units)
-    beyond = ~np.isnan(given) & (counted > given)
+    declared = constant_in_unit(joined.truth, "frames", joined.truth_owner, joined.truth_row, units)
+    beyond = ~np.isnan(declared) & (counted > declared)
     if beyond.any():
         unit = int(np.argmax(beyond))
         raise OutOfRange(
-            f"sequence '{joined.units[unit]}' has {given[unit]:g} frames, and a row is in frame {last[unit]:g}",
+            f"sequence '{joined.units[unit]}' has {declared[unit]:g} frames, and a row is in frame {last[unit]:g}",
             where=_last_row(joined, unit, last[unit]),
             remedy="Is it the same video, and do both sides count frames alike?",
         )
-    return np.where(np.isnan(given), counted, given)
+    return np.where(np.isnan(declared), counted, declared)
 
 
 def _last_row(joined: SetPairs, unit: int, frame: float) -> str:

@@ -119,7 +119,7 @@ def _without_masks(table: Table) -> Table:
 def _from_frames(data: Sequence[Any], source: str) -> dict[str, Array]:
     """One dict per frame: `sequence`, `frame`, `tracks`, and `boxes` (n × 4: x, y, width, height) or `masks`."""
     columns: dict[str, list[Any]] = {"sequence": [], "frame": [], "track": []}
-    given: set[str] = set()
+    shape_columns: set[str] = set()
     empty: dict[Any, Any] = {}
     filled: set[Any] = set()
     for i, item in enumerate(data):
@@ -163,10 +163,10 @@ def _from_frames(data: Sequence[Any], source: str) -> dict[str, Array]:
         count = len(tracks)
         names = parts if count else {}
         if count:
-            if given and given != set(names):
-                odd = min(given ^ set(names))
+            if shape_columns and shape_columns != set(names):
+                odd = min(shape_columns ^ set(names))
                 raise MissingKey(f"'{odd}' is given in some frames only", where=where, remedy="Give it in all or none.")
-            given = set(names)
+            shape_columns = set(names)
         empty.setdefault(_plain(item["sequence"]), item.get("sample_weight"))
         if count:
             filled.add(_plain(item["sequence"]))
@@ -176,9 +176,9 @@ def _from_frames(data: Sequence[Any], source: str) -> dict[str, Array]:
             _extend(columns, {"sequence": sequence, "frame": None, "sample_weight": weight}, {}, 1)
     if all(weight is None for weight in columns.setdefault("sample_weight", [])):
         del columns["sample_weight"]
-    kept = {"sequence", "frame", "track", "sample_weight", *(given or {"x", "y", "w", "h"})}
+    wanted = {"sequence", "frame", "track", "sample_weight", *(shape_columns or {"x", "y", "w", "h"})}
     rows = len(columns["sequence"])
-    return {name: _array(values) for name, values in columns.items() if name in kept and len(values) == rows}
+    return {name: _array(values) for name, values in columns.items() if name in wanted and len(values) == rows}
 
 
 def _extend(columns: dict[str, list[Any]], item: Mapping[str, Any], parts: Mapping[str, list[Any]], count: int) -> None:
