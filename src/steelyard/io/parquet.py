@@ -1,7 +1,4 @@
-"""Parquet files, through pyarrow (the extra `parquet`).
-
-Frame: columns that every library of data frames takes, without any of them being imported.
-"""
+"""Parquet files, through pyarrow (the extra `parquet`), and columns that every library of data frames takes."""
 
 from __future__ import annotations
 

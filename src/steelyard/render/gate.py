@@ -1,4 +1,4 @@
-"""A gate as text, Markdown and plain values."""
+"""A gate as text, Markdown, plain values and JUnit XML."""
 
 from __future__ import annotations
 

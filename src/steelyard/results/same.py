@@ -1,6 +1,6 @@
 """When two results are equal: nan is equal to nan, and arrays are compared value by value.
 
-What an interpreter shows of results and scores: a few lines, made where all texts are made.
+Also what an interpreter shows of results and scores: a few lines, made where all texts are made.
 """
 
 from __future__ import annotations

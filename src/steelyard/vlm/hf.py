@@ -1,7 +1,7 @@
 """`hf:FOLDER_OR_ID`: an image-text-to-text model of the transformers library, in this process. Decoding is greedy.
 
 Padding is on the left, always: with right padding a trained model gives parseable, wrong numbers. The prompts of a
-picture share it where the family can (`hf_share`): its part of the conversation, which comes first, is encoded once,
+picture share it where the family can (`Sharing`): its part of the conversation, which comes first, is encoded once,
 and every prompt (and the follow-up) goes on from the same key-value cache. `batch` counts pictures; their prompts
 ride along.
 

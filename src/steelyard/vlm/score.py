@@ -2,9 +2,8 @@
 
 The errors, their intervals over sequences and the paired comparisons are those of `evaluate` and `compare`; nothing is
 computed here. Readings without a number are missing: the coverage says how many, and prompts are compared on the frames
-that both have. Own questions are scored by `score_answers`.
-
-Frames of runs that are worth a look: the largest errors, and some that gave no number.
+that both have. Own questions are scored by `score_answers`. Examples are the largest errors, and some frames that gave
+no number.
 """
 
 from __future__ import annotations

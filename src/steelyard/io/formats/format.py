@@ -1,8 +1,7 @@
 """Format: how files of annotated boxes are found, read and written. All that a package says that brings one.
 
-ReadOptions: what a user states about a source that the source does not say itself.
-
-Loss and WriteOptions: what a format cannot hold, and how it is written where it leaves a choice.
+`ReadOptions` are what a user states about a source that the source does not say itself; `Loss` is what a format cannot
+hold, and `WriteOptions` how it is written where it leaves a choice.
 """
 
 from __future__ import annotations

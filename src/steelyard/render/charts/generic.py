@@ -1,4 +1,7 @@
-"""Charts that several tasks share: points and cells, spreads, histograms, curves, matrices. `width` is that of all."""
+"""Charts by the chart library: points, cells, spreads, histograms, curves, matrices, bars, intervals and timelines.
+
+`width` is that of the whole chart.
+"""
 
 from __future__ import annotations
 

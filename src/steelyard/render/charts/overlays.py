@@ -1,4 +1,4 @@
-"""Pictures of ellipses: truths, detections and pairs of an image, in the page's colours."""
+"""Figures written as HTML: ellipses of an image, marked sentences, and label maps, in the page's colours."""
 
 from __future__ import annotations
 

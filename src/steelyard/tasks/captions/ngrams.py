@@ -2,9 +2,7 @@
 
 Conventions: tokens are those of the Penn Treebank, lower-cased and without punctuation, as COCO's captions are
 scored; `sacrebleu` and `rouge_score` have the tokens of those packages. An image has one candidate and one or more
-references.
-
-What is kept of captions: sums by image, and the rows that CIDEr looks at across images.
+references. States keep sums by image, and the rows that CIDEr looks at across images.
 """
 
 from __future__ import annotations

@@ -11,8 +11,6 @@ Conventions
 
 Metrics
     `focal`, `smooth_l1`, `huber`, and `detection`, their weighted sum.
-
-Sums by image: what the losses of a detector are made of.
 """
 
 from __future__ import annotations

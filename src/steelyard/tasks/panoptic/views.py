@@ -1,8 +1,6 @@
-"""What is shown beside panoptic scores: a row for each class, PQ by class, and the images.
+"""What is shown beside panoptic scores: a row for each class, PQ by class, and pictures of the images.
 
-Why other tools say another panoptic quality of the same segments.
-
-What a picture of one image shows: the segments of both sides, and what became of them.
+Also explains why other tools report another panoptic quality for the same segments.
 """
 
 from __future__ import annotations

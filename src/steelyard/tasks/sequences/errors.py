@@ -1,8 +1,6 @@
 """The errors of an eating sequence, as the specification's equations 5 to 12 give them, and their means over sequences.
 
-Each is a ratio of two totals by name; `tasks.sequences.errors` measures what the names stand for.
-
-Sums by eating sequence: what the errors of a sequence are made of.
+Each is a ratio of two totals by name; `SequenceSum` measures what the names stand for.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 Conventions: `rows` are the items or frames that were weighed, `y` the true and `ŷ` the predicted number of grams,
 `w` the weight of a row's unit. Every metric here weighs rows equally inside a unit.
+Checks of an estimator as an instrument (round numbers, rising steps) are here too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""CLEAR and Identity: how accurate tracks are at one threshold of similarity."""
+"""CLEAR and Identity: how accurate tracks are at one threshold of similarity, counts of mistakes, and their rates."""
 
 from __future__ import annotations
 

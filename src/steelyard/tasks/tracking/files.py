@@ -1,7 +1,4 @@
-"""Files of tracks: folders, archives or single files of MOTChallenge, KITTI, MOTS and CVAT, one per sequence.
-
-Rows of one sequence as MOTChallenge, KITTI, MOTS and CVAT write them.
-"""
+"""Files of tracks: folders, archives or single files of MOTChallenge, KITTI, MOTS and CVAT, one per sequence."""
 
 from __future__ import annotations
 

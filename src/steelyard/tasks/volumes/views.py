@@ -1,10 +1,6 @@
-"""What is shown beside the scores of volumes: a row for each structure, Dice against volume, and the cases.
+"""What is shown beside the scores of volumes: a row for each structure, Dice against volume, and pictures of the cases.
 
-Why other tools say another Dice, HD95, NSD or ASSD: one rule at a time, on these data.
-
-Figures of all cases of a structure: NSD over the tolerance, and how volumes agree.
-
-What a picture of one case shows: a slice of both volumes, and where they differ.
+Also explains why other tools report another Dice, HD95, NSD or ASSD: one rule at a time, on these data.
 """
 
 from __future__ import annotations
