@@ -195,11 +195,9 @@ class _Once(Weights):
         return list(self.piece.blocks())
 
     def blocks(self) -> Iterator[Floats]:
-        """Give them."""
         yield from self._blocks
 
     def counts(self) -> Iterator[Counts] | None:
-        """Give them as bytes."""
         return self.piece.counts()
 
 

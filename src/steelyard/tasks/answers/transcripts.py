@@ -94,7 +94,6 @@ class _Rate(_Transcript):
     part: ClassVar[str] = "all"
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Edits over the length of the true texts."""
         correct, substituted, deleted, inserted = self.counts(totals)
         edits = {"all": substituted + deleted + inserted, "s": substituted, "d": deleted, "i": inserted}
         return ratio(edits[self.part], correct + substituted + deleted)

@@ -30,7 +30,6 @@ class WorkingPoint(Metric):
     max_dets: Most = MOST
 
     def check(self) -> None:
-        """Check every setting."""
         check_ious(self, self.iou)
 
 
@@ -47,16 +46,13 @@ class _AtScore(Metric):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """At one threshold, and over the ten."""
         return (cls(), cls(iou=STANDARD))
 
     def check(self) -> None:
-        """Check every setting."""
         check_ious(self, self.iou)
 
     @property
     def label(self) -> str:
-        """Name the working point."""
         whose = "" if self.only is None else f" of {self.only}"
         return f"{self.title}{whose}, IoU {render_value(self.iou)}, score {self.score:g}"
 
@@ -66,7 +62,6 @@ class _AtScore(Metric):
         return WorkingCounts(self.iou, self.score, self.max_dets, self.only)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """The counts at the working point."""
         return (self.counts,)
 
     def summed_counts(self, totals: TotalsView) -> Array:
@@ -108,11 +103,9 @@ class Precision(_AtScore):
     title = "Precision"
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Hits over detections."""
         return mean_over_thresholds(ratio(*self.proportions(totals)))
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
-        """At each threshold: hits, of the detections kept."""
         counts = self.summed_counts(totals)
         return counts[:, 0], counts[:, 0] + counts[:, 1]
 
@@ -137,11 +130,9 @@ class Recall(_AtScore):
     aliases = ("tpr", "true positive rate")
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Hits over objects."""
         return mean_over_thresholds(ratio(*self.proportions(totals)))
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
-        """At each threshold: hits, of the objects."""
         counts = self.summed_counts(totals)
         return counts[:, 0], counts[:, 2]
 
@@ -166,11 +157,9 @@ class F1(_AtScore):
     aliases = ("f1 score",)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Twice the hits over detections plus objects."""
         return mean_over_thresholds(ratio(*self.proportions(totals)))
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
-        """At each threshold: twice the hits, of the detections kept and the objects."""
         counts = self.summed_counts(totals)
         return 2 * counts[:, 0], counts[:, 0] + counts[:, 1] + counts[:, 2]
 
@@ -199,16 +188,13 @@ class FBeta(_AtScore):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """A miss counts more."""
         return (cls(),)
 
     @property
     def label(self) -> str:
-        """Name beta and the working point."""
         return super().label.replace("F-beta", f"F{self.beta:g}", 1)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """The weighted form of F1."""
         return mean_over_thresholds(ratio(*self.proportions(totals)))
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
@@ -246,7 +232,6 @@ class BestF1(Metric):
     max_dets: Most = MOST
 
     def check(self) -> None:
-        """Check every setting."""
         check_ious(self, self.iou)
 
     @property
@@ -256,16 +241,13 @@ class BestF1(Metric):
         return BestF1Search(ranking, area=area, max_dets=self.max_dets, at=places[0])
 
     def needs(self) -> tuple[Requirement, ...]:
-        """The ranking of all detections."""
         return (self.search,)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """The best F1 under each row of weights."""
         best: Floats = totals[self.search][0][:, 0]
         return best
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        """The threshold."""
         at = float(totals[self.search][1][0, 0])
         return (f"The best F1 is reached with detections of score {at:.4g} or more.",) if at == at else ()
 
@@ -297,11 +279,9 @@ class MeanIou(WorkingPoint):
         return MatchedOverlap(float(self.iou), self.score, self.max_dets)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Overlaps of what is matched."""
         return (self.overlap,)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Sum of IoU over number of matches."""
         sums = totals[self.overlap]
         return ratio(sums[:, 0], sums[:, 1])
 
@@ -333,7 +313,6 @@ class LogAverageMissRate(Metric):
     max_dets: Most = MOST
 
     def check(self) -> None:
-        """Check every setting."""
         check_ious(self, self.iou)
 
     @property
@@ -343,10 +322,8 @@ class LogAverageMissRate(Metric):
         return RankingFigure(ranking, "lamr", area, self.max_dets, at=places[0])
 
     def needs(self) -> tuple[Requirement, ...]:
-        """The ranking of all detections."""
         return (self.curve,)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Walk each class until the false positives pass each of the nine."""
         rates: Floats = totals[self.curve].figure[:, 0]
         return rates

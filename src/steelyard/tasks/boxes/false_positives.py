@@ -44,11 +44,9 @@ class FalsePositivesPerImage(WorkingPoint):
         return WorkingCounts(self.iou, self.score, self.max_dets)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """False positives and images."""
         return self.counts, IMAGES
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """False positives over images."""
         wrong = by_threshold(totals[self.counts])[:, 1]
         return mean_over_thresholds(ratio(wrong, totals[IMAGES][:, np.newaxis]))
 
@@ -84,11 +82,9 @@ class FalsePositiveRateImage(Metric):
         """Check the score threshold."""
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Classes that an image holds, others that were detected, and images."""
         return ClassesSeen(self.score), IMAGES
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Absent classes that were detected over absent classes."""
         return ratio(*self.proportions(totals))
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
@@ -124,14 +120,11 @@ class FalsePositiveRateCandidate(WorkingPoint):
         return WorkingCounts(self.iou, self.score, self.max_dets), WorkingCounts(self.iou, None, self.max_dets)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """False positives from the score on, and all."""
         return self.counts
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Unmatched kept over unmatched."""
         return mean_over_thresholds(ratio(*self.proportions(totals)))
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
-        """At each threshold: the unmatched kept, of all unmatched."""
         confident, every = (by_threshold(totals[statistic])[:, 1] for statistic in self.counts)
         return confident, every

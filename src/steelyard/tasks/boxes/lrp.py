@@ -35,11 +35,9 @@ class Located(Ranking):
 
     @property
     def columns(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Score, rank, bits of one threshold, and overlap."""
         return {"score": "f", "rank": "u", "hit0": "u", "ignored0": "u", "overlap": "f"}, {"counted0": "u"}
 
     def measure(self, pairs: BoxPairs, cache: SharedCache) -> RankingBlock:
-        """The matches by class, with their overlaps."""
         return located(matches(pairs, cache, (self.tau,), (AREAS["all"],), MOST)[0])
 
     def earlier(self, stored: Iterable[Statistic]) -> tuple[Statistic, str] | None:
@@ -61,7 +59,6 @@ class LeastLrp(GroupCurve):
     ranking: Located
 
     def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
-        """All classes."""
         return self.join(self.read_group(block.one(k), weights) for k in range(block.groups))
 
     def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
@@ -122,7 +119,6 @@ class OptimalLrp(Metric):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """The whole and its parts."""
         return (cls(), cls(part="loc"), cls(part="fp"), cls(part="fn"))
 
     def check(self) -> None:
@@ -130,7 +126,6 @@ class OptimalLrp(Metric):
 
     @property
     def label(self) -> str:
-        """Name the part."""
         parts = {"loc": ", localisation", "fp": ", false positives", "fn": ", misses", "all": ""}
         return f"{self.title}{parts[self.part]}"
 
@@ -145,14 +140,11 @@ class OptimalLrp(Metric):
         return RankingSummary(self.curve.ranking, self.max_dets)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """The ranking with overlaps."""
         return self.curve, self.summary
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        """How many detections the cap leaves out."""
         return self.summary.remarks(totals[self.summary])
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """The part under each row of weights."""
         values: Floats = totals[self.curve][:, PARTS[self.part]]
         return values

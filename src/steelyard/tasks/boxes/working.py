@@ -36,11 +36,9 @@ class PointSearch(GroupCurve):
     label: str | int | None = None
 
     def groups(self, facts: Metadata) -> Sequence[int] | None:
-        """The one class."""
         return None if self.label is None else [class_code(facts, self.label)]
 
     def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
-        """The one class."""
         assert self.label is not None
         return self.join(iter([self.read_group(block.one(class_code(facts, self.label)), weights)]))
 
@@ -65,7 +63,6 @@ class PointSearch(GroupCurve):
         return values
 
     def join(self, parts: Iterator[Arrays]) -> Floats:
-        """The one answer."""
         (values,) = next(parts)
         return values
 
@@ -77,7 +74,6 @@ class PooledPointSearch(PointSearch):
     pooled = True
 
     def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
-        """All classes as one."""
         return self.join(iter([self.read_group(block.pooled, weights)]))
 
 
@@ -102,7 +98,6 @@ class _Sought(Metric):
     max_dets: Most = MOST
 
     def check(self) -> None:
-        """Check every setting."""
         check_ious(self, self.iou)
 
     @property
@@ -112,7 +107,6 @@ class _Sought(Metric):
 
     @property
     def label(self) -> str:
-        """Name the working point."""
         whose = "" if self.only is None else f" of {self.only}"
         return f"{self.title}{whose} at {self.given} {self.least:g}, IoU {self.iou:g}"
 
@@ -124,16 +118,13 @@ class _Sought(Metric):
         return kind(ranking, self.seeks, self.least, self.max_dets, places[0], self.only)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """The ranking of all detections."""
         return (self.search,)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """The best under each row of weights."""
         best: Floats = totals[self.search][:, 0]
         return best
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        """The threshold."""
         at = float(totals[self.search][0, 1])
         return (f"{self.label} is reached with detections of score {at:.4g} or more.",) if at == at else ()
 
