@@ -86,6 +86,9 @@ def check_state(state: State, source: str) -> None:
             raise unfit(source, f"the names of each {name} are not strings, one per unit")
     for name, keys in state.units.groups.items():
         check_numbers(keys, (units,), "u", f"group {name}", source)
+    for name, axis in state.facts.axes.items():
+        if axis.names and len(axis.names) != len(axis.ids):
+            raise unfit(source, f"the axis '{name}' has {len(axis.ids)} ids and {len(axis.names)} names")
     for statistic, block in state.blocks.items():
         _check_block(statistic, block, state, str(statistic), source)
 
