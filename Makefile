@@ -178,7 +178,7 @@ $(VENV)/installed: $(NATIVE) | $(PY)
 	@touch $@
 
 $(VENV)/test: $(VENV)/installed requirements/test.txt requirements/constraints.txt
-	$(PIP) install --requirement requirements/test.txt
+	PIP_NO_COMPILE=1 $(PIP) install --requirement requirements/test.txt
 	@touch $@
 
 $(VENV)/lint: $(VENV)/installed requirements/lint.txt

@@ -37,6 +37,7 @@ ENABLE = "To run these tests: make test SYSTEM_PACKAGES=1 (Debian, as root), or 
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None]:
     """End the run by saying what was skipped for want of a program, below the counts that pytest prints."""
     yield
+    gc.unfreeze()  # else nothing that is left is destroyed at the end, and other packages complain of leaks
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is None or hasattr(session.config, "workerinput"):
         return

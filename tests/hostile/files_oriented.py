@@ -45,7 +45,7 @@ def obb(name: str, value: Any, *says: str) -> Row:
 ROWS: list[Row] = [
     dota("polygon that crosses itself", "0 0 10 10 10 0 0 10 ship 0\n", "P1.txt, line 1", "crosses itself", "in order around"),
     dota("11 fields", "0 0 10 0 10 5 0 5 ship 0 9\n", "P1.txt, line 1", "11 fields", "9 or 10"),
-    dota("coordinate of nan", "nan 0 10 0 10 5 0 5 ship 0\n", "P1.txt, line 1", "no corners"),
+    dota("coordinate of nan", "nan 0 10 0 10 5 0 5 ship 0\n", "P1.txt, line 1", "not corners"),
     dota("coordinate of 1e300", "1e300 0 10 0 10 5 0 5 ship 0\n", "P1.txt, line 1", "1e12"),
     dota("score that is a word", "P1 high 0 0 10 0 10 5 0 5\n", "Task1_ship.txt, line 1", "'high'", side="p/Task1_ship.txt"),
     dota("image that is not there", "P9 0.9 0 0 10 0 10 5 0 5\n", "'P9'", side="p/Task1_ship.txt"),

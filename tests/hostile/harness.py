@@ -95,8 +95,9 @@ class Runner:
         return Ended(answer["code"], answer["signal"], answer["hang"], *texts, answer["left"])
 
     def _alone(self, row: Row) -> bool:
-        """Whether a row has a process of its own: programs change what they like, and servers are waited for in threads."""
-        return bool(row.python or row.env or row.stdout) or not row.memory or row.server is not None
+        """Whether a row has a process of its own: threads of other packages and metrics that it defines would stay."""
+        stays = any(name in row.python for name in ("polars", "torch", "Metric"))
+        return stays or bool(row.stdout) or not row.memory or row.server is not None
 
     def _plain(self, row: Row, folder: Path, args: list[str]) -> Ended:
         asked = json.dumps({"args": args, "python": row.python, "memory": row.memory})

@@ -44,8 +44,8 @@ def set_array(name: str, values: str) -> str:
 
 
 ROWS: list[Row] = [
-    state("empty", "weights", "meet(b'')", "no state file"),
-    state("cut in the head", "weights", "meet(data[:20])", "no state file"),
+    state("empty", "weights", "meet(b'')", "not a state file"),
+    state("cut in the head", "weights", "meet(data[:20])", "not a state file"),
     state("cut in the header", "weights", "meet(data[:100])"),
     state("cut in the arrays", "weights", "meet(data[:-40])"),
     state("cut by a byte", "weights", "meet(data[:-1])", "checksum"),
@@ -53,7 +53,7 @@ ROWS: list[Row] = [
     state("flipped bit in the header", "weights", "d = bytearray(data); d[60] ^= 1; meet(bytes(d))"),
     state("flipped bit in the arrays", "weights", "d = bytearray(data); d[-60] ^= 1; meet(bytes(d))", "checksum"),
     state("another version", "weights", "d = bytearray(data); d[8] = 9; meet(bytes(d))", "version 9", "version 1"),
-    state("another kind of file", "weights", "meet(b'PK' + data)", "no state file"),
+    state("another kind of file", "weights", "meet(b'PK' + data)", "not a state file"),
     state("header that is a list", "weights", "meet(header(lambda h: b'[]'))", "header"),
     state("header 100,000 deep", "weights", "meet(header(lambda h: b'[' * 100_000))", "header"),
     state("header of 2^62 bytes", "weights", "d = bytearray(data); d[16:24] = struct.pack('<Q', 2**62); meet(bytes(d))", "header"),

@@ -53,9 +53,12 @@ class CommandLine:
         if self._server is None:
             self._started_with = now
             self._server = subprocess.Popen(
-                [sys.executable, str(CHILD), "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                [sys.executable, str(CHILD), "serve"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
                 env={**now, **STRICT},
-            )  # fmt: skip
+            )
         if self._started_with.keys() - now.keys() - {"PYTEST_CURRENT_TEST"}:
             return self._fresh(args, cwd, env)
         changed = {name: value for name, value in now.items() if self._started_with.get(name) != value}
@@ -74,9 +77,14 @@ class CommandLine:
 
     def _fresh(self, args: list[str], cwd: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "steelyard", *args], cwd=cwd, env={**os.environ, **STRICT, **env},
-            capture_output=True, text=True, encoding="utf-8", timeout=DEADLINE,
-        )  # fmt: skip
+            [sys.executable, "-m", "steelyard", *args],
+            cwd=cwd,
+            env={**os.environ, **STRICT, **env},
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=DEADLINE,
+        )
 
     def close(self) -> None:
         """End the server."""
@@ -88,9 +96,16 @@ def request(args: list[str], cwd: Path, env: dict[str, str], kept: str) -> dict[
     """What the process of a command is told; what it prints is kept in a folder."""
     streams = {name: str(Path(kept) / name) for name in ("stdout", "stderr")}
     return {
-        "folder": str(cwd), "args": args, "python": "", "env": env, "deadline": DEADLINE, "memory": None,
-        "alone": False, "stdin": os.devnull, **streams,
-    }  # fmt: skip
+        "folder": str(cwd),
+        "args": args,
+        "python": "",
+        "env": env,
+        "deadline": DEADLINE,
+        "memory": None,
+        "alone": False,
+        "stdin": os.devnull,
+        **streams,
+    }
 
 
 def completed(asked: dict[str, Any], ended: dict[str, Any]) -> subprocess.CompletedProcess[str]:
