@@ -111,7 +111,7 @@ def test_a_padded_sampler_counts_once(tmp_path: Path) -> None:
     assert outputs[0]["naive"] == [39, 102]
     assert outputs[0]["value"] == 38 / 101
     assert outputs[0]["units"] == 101
-    assert outputs[0]["notes"] == ["1 units (unit) came more than once and count once."]
+    assert outputs[0]["notes"] == ["1 unit came more than once and counts once."]
 
 
 @pytest.mark.slow

@@ -203,7 +203,7 @@ def assert_equal(report: Report, name: str, repeats: bool) -> None:
     """Raise where a report is not that of all the data at once; names the parts that differ."""
     wanted, said = expected_contents(name), contents(report)
     assert [part for part in {**wanted, **said} if said.get(part) != wanted.get(part)] == []
-    again = f"1 units ({catalogue.find_task(case_of(name).task).unit}) came more than once and count once."
+    again = f"1 {catalogue.find_task(case_of(name).task).unit} came more than once and counts once."
     notes = [*expected(name).notes, *([again] if repeats else [])]
     assert sorted(report.notes) == sorted(notes)
 

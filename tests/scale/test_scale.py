@@ -290,7 +290,7 @@ def test_a_unit_in_two_shards_counts_once_or_is_an_error(tmp_path: Path) -> None
     report = evaluate_shards("weights", *files(tmp_path), work=tmp_path / "work", workers=1, draws=100)
     assert report.scores == expected.scores
     assert report.coverage == expected.coverage
-    assert report.notes[-1] == "8 units (dish) came more than once and count once."
+    assert report.notes[-1] == "8 dishes came more than once and count once."
     import pyarrow.parquet as pq
 
     table = pq.read_table(tmp_path / "pred" / "09.parquet")

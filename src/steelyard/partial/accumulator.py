@@ -53,7 +53,7 @@ from steelyard.io.sources import read_sides
 from steelyard.io.state import SIDES, pack_sides, unpack_sides
 from steelyard.io.stored import FACTS, StoredAccumulator, check_stored
 from steelyard.io.valid import check_sorted
-from steelyard.partial.state import PartialState
+from steelyard.partial.state import PartialState, repeated_note
 from steelyard.results.report import Report
 from steelyard.version import __version__
 
@@ -264,7 +264,7 @@ class Accumulator:
         repeated, unlike = (sum(map(len, ids)) for ids in (self._repeated, self._unlike))
         notes = []
         if repeated:
-            notes.append(f"{repeated} units ({self.task.unit}) came more than once and count once.")
+            notes.append(repeated_note(self.task, repeated))
         if unlike:
             notes.append(f"{unlike} of them came with other predictions; one copy is kept by its contents.")
         return notes

@@ -16,6 +16,7 @@ import numpy as np
 from steelyard.align.gather import FirstSeen, Gathered, SeenUnits
 from steelyard.align.unit_digest import digest_text
 from steelyard.core import catalogue
+from steelyard.core.counts import count_text
 from steelyard.core.errors import DuplicateKey, Incompatible, InputError, first_few
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
@@ -192,6 +193,11 @@ class PartialState:
             raise unfit(source, f"the sums do not fit together: {error}") from None
         _check(part, source)
         return _with_current_statistics(part)
+
+
+def repeated_note(task: Task, count: int) -> str:
+    """The note on units that came in more than one batch or part."""
+    return f"{count_text(count, task.unit)} came more than once and {'counts' if count == 1 else 'count'} once."
 
 
 def _each_unit_once(parts: Sequence[PartialState]) -> tuple[list[PartialState], Array]:

@@ -13,7 +13,7 @@ from steelyard.core.statistic import Statistic
 from steelyard.io.container import read_container
 from steelyard.io.valid import check_counts
 from steelyard.scale.events import Eventing, blocks_of
-from steelyard.scale.jobs import State, measuring_name
+from steelyard.scale.jobs import Shard, measuring_name
 from steelyard.scale.reading import ShardJobs
 from steelyard.scale.shards import keep, state_name, state_path, there
 from steelyard.scale.walks import Asked
@@ -21,22 +21,22 @@ from steelyard.scale.walks import Asked
 
 @frozen
 class Binning:
-    """Make the histograms of a state's rankings."""
+    """Make the histograms of a shard's rankings."""
 
-    state: State
+    shard: Shard
     asked: Asked
     bins: int
 
 
 def make_histograms(job: Binning) -> str:
     """Counts by bin of scores; gives the name under which they lie."""
-    data = job.state.measuring.data
+    data = job.shard.measuring.data
     curves = [[question.text for question in questions] for questions in job.asked.values()]
-    name = state_name("bins", job.state.name, job.state.drop, curves, job.bins, measuring_name(job.state.measuring))
+    name = state_name("bins", job.shard.name, job.shard.drop, curves, job.bins, measuring_name(job.shard.measuring))
     path = state_path(data.work, "bins", name)
     if not there(path):
         arrays: dict[str, Array] = {}
-        blocks = blocks_of(Eventing(job.state, tuple(job.asked)))
+        blocks = blocks_of(Eventing(job.shard, tuple(job.asked)))
         for number, (questions, block) in enumerate(zip(job.asked.values(), blocks, strict=True)):
             for i, question in enumerate(questions):
                 counts = question.curve.histogram(block, job.bins)
@@ -46,7 +46,7 @@ def make_histograms(job: Binning) -> str:
 
 
 def add_histograms(data: ShardJobs, names: Sequence[str]) -> dict[str, Array]:
-    """The histograms of all states together."""
+    """The histograms of all shards together."""
     total: dict[str, Array] = {}
     for name in names:
         path = state_path(data.work, "bins", name)

@@ -14,12 +14,12 @@ from steelyard.align.unit_digest import id_keys
 from steelyard.core.frozen import frozen
 from steelyard.core.ranking import Grouped, RankingBlock, tied_by_unit
 from steelyard.core.records import Array, as_object
-from steelyard.core.state import State as Measured
+from steelyard.core.state import State
 from steelyard.core.statistic import Ranking
 from steelyard.io.container import Reader, read_container
 from steelyard.io.stored import FACTS, StoredUnits, check_stored
 from steelyard.io.valid import check_range
-from steelyard.scale.jobs import State, joined, measuring_name, under_whole
+from steelyard.scale.jobs import Shard, joined, measuring_name, under_whole
 from steelyard.scale.merge import SortedEvents
 from steelyard.scale.reading import ShardJobs
 from steelyard.scale.shards import keep, state_name, state_path, there
@@ -29,23 +29,23 @@ TABLES = ("event", "positive")
 
 @frozen
 class Eventing:
-    """Measure the rankings of a state and lay their events down by group."""
+    """Measure the rankings of a shard and lay their events down by group."""
 
-    state: State
+    shard: Shard
     needs: tuple[Ranking, ...]
 
 
 def blocks_of(job: Eventing) -> list[RankingBlock]:
-    """The rankings of a state, under the groups of all shards."""
-    state = under_whole(Measured.of(joined(job.state)[0], job.needs), job.state.measuring)
+    """The rankings of a shard, under the groups of all shards."""
+    state = under_whole(State.of(joined(job.shard)[0], job.needs), job.shard.measuring)
     return [cast(RankingBlock, state.blocks[statistic]) for statistic in job.needs]
 
 
 def make_events(job: Eventing) -> tuple[str, list[Array]]:
-    """The events of a state; gives their name, and for each ranking how many rows each group has."""
-    data = job.state.measuring.data
+    """The events of a shard; gives their name, and for each ranking how many rows each group has."""
+    data = job.shard.measuring.data
     needs = [str(statistic) for statistic in job.needs]
-    name = state_name("sorted events", job.state.name, job.state.drop, needs, measuring_name(job.state.measuring))
+    name = state_name("sorted events", job.shard.name, job.shard.drop, needs, measuring_name(job.shard.measuring))
     path = state_path(data.work, "events", name)
     if not there(path):
         arrays: dict[str, Array] = {}
@@ -60,17 +60,17 @@ def make_events(job: Eventing) -> tuple[str, list[Array]]:
     return name, [np.asarray(count) for count in counts]
 
 
-def lay_units(data: ShardJobs, states: Sequence[State]) -> str:
-    """A file that says where each state's units stand among all, and their keys in that order."""
-    name = state_name("units", [(state.name, state.drop) for state in states])
+def lay_units(data: ShardJobs, shards: Sequence[Shard]) -> str:
+    """A file that says where each shard's units stand among all, and their keys in that order."""
+    name = state_name("units", [(shard.name, shard.drop) for shard in shards])
     path = state_path(data.work, "units", name)
     if not there(path):
         ids = []
-        for state in states:
-            container = read_container(state_path(data.work, "shard", state.name))
+        for shard in shards:
+            container = read_container(state_path(data.work, "shard", shard.name))
             units = container.arrays["units"][container.arrays["in_truth"].astype(bool)]
-            if state.drop:
-                gone = set(state.drop)
+            if shard.drop:
+                gone = set(shard.drop)
                 units = units[[str(unit) not in gone for unit in units.tolist()]]
             ids.append(units)
         filled = [part for part in ids if len(part)]

@@ -1,11 +1,10 @@
-"""What workers measure of states: the facts of their units, and the sums that metrics need.
+"""What workers measure of shards: the facts of their units, and the sums that metrics need.
 
 A measurement that is there already is not made again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +15,9 @@ from steelyard.checks.findings import Finding
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric
+from steelyard.core.options import Options
 from steelyard.core.pairs import Countable
-from steelyard.core.state import State as Measured
+from steelyard.core.state import State
 from steelyard.core.statistic import Statistic
 from steelyard.core.task import Policy
 from steelyard.engine.groups import grouped
@@ -30,7 +30,7 @@ from steelyard.scale.shards import keep, state_name, state_path, there
 
 @frozen
 class Measuring:
-    """How states are measured: what the user chose, and the facts that hold for all shards together."""
+    """How shards are measured: what the user chose, and the facts that hold for all shards together."""
 
     data: ShardJobs
     total_rows: int
@@ -48,48 +48,46 @@ class Measuring:
         return bool(request.by or request.save_draws or request.save_influences or request.planned)
 
     @property
-    def options(self) -> Mapping[str, Any]:
-        """The task's options, as they were given."""
-        return self.data.request.options
+    def options(self) -> Options:
+        """The task's options."""
+        return resolve_options(self.data.definition, self.data.request.options)
 
 
 @frozen
-class State:
-    """A state to measure, without the units that another shard has too."""
+class Shard:
+    """A shard to measure, by the name of its rows' file, without the units that another shard has too."""
 
     measuring: Measuring
     name: str
     drop: tuple[str, ...] = ()
 
 
-def joined(state: State) -> tuple[Any, Gathered]:
-    """Join a state's units, as a part of the whole where its facts are known.
+def joined(shard: Shard) -> tuple[Any, Gathered]:
+    """Join a shard's units, as a part of the whole where its facts are known.
 
     Alike units are counted where they are many in all, unless the report goes by unit: in slices, or for saved draws.
     """
-    measuring = state.measuring
-    definition = measuring.data.definition
-    options = resolve_options(definition, measuring.options)
-    shard = load_shard(measuring.data, state.name, state.drop)
-    pairs = definition.join(shard.truth, shard.prediction, measuring.policy, options)
+    measuring = shard.measuring
+    rows = load_shard(measuring.data, shard.name, shard.drop)
+    pairs = measuring.data.definition.join(rows.truth, rows.prediction, measuring.policy, measuring.options)
     if measuring.whole is not None and isinstance(pairs, Countable):
         pairs = pairs.part_of(measuring.whole, 0 if measuring.lists_units else measuring.total_rows)
-    return pairs, shard
+    return pairs, rows
 
 
-def under_whole(part: Measured, measuring: Measuring) -> Measured:
+def under_whole(part: State, measuring: Measuring) -> State:
     """What was measured of a shard, under the classes of all shards."""
     if measuring.whole is None:
         return part
-    return Measured.unified([part, Measured(part.units.take(np.zeros(0, np.int64)), measuring.whole, {})])[0]
+    return State.unified([part, State(part.units.take(np.zeros(0, np.int64)), measuring.whole, {})])[0]
 
 
 @frozen
 class PartFacts:
-    """What holds for the units of a state.
+    """What holds for the units of a shard.
 
     `facts` are the classes there are; `unweighted` says that all units weigh 1, `own_units` that no unit can lie in
-    another state too; `findings` are those of the quick checks.
+    another shard too; `findings` are those of the quick checks.
     """
 
     facts: Metadata
@@ -98,22 +96,21 @@ class PartFacts:
     findings: tuple[Finding, ...]
 
 
-def facts_of_part(state: State) -> PartFacts:
-    """Join a state's units and look at them."""
+def facts_of_part(shard: Shard) -> PartFacts:
+    """Join a shard's units and look at them."""
     from steelyard.checks.quick import quick_findings
 
-    pairs, shard = joined(state)
-    definition = state.measuring.data.definition
-    options = resolve_options(definition, state.measuring.options)
-    findings = quick_findings(definition, shard.truth, shard.prediction, pairs, options)
+    pairs, rows = joined(shard)
+    measuring = shard.measuring
+    findings = quick_findings(measuring.data.definition, rows.truth, rows.prediction, pairs, measuring.options)
     own_units = not isinstance(pairs, Countable) or pairs.own_units
     return PartFacts(pairs.facts, pairs.weight is None, own_units, tuple(findings))
 
 
 def measuring_name(measuring: Measuring) -> str:
-    """What a measurement depends on beside the state, as a name."""
+    """What a measurement depends on beside the shard, as a name."""
     request, policy, whole = measuring.data.request, measuring.policy, measuring.whole
-    options = {key: str(value) for key, value in measuring.options.items()}
+    options = {key: str(value) for key, value in request.options.items()}
     axes = {} if whole is None else {name: (axis.ids, axis.names) for name, axis in whole.axes.items()}
     rules, groups = (policy.missing, policy.extra), (request.cluster, request.strata)
     return state_name("measuring", rules, options, measuring.total_rows, axes, measuring.lists_units, groups)
@@ -123,27 +120,23 @@ def measuring_name(measuring: Measuring) -> str:
 class Summing:
     """Measure what some metrics need, in all and by slice, `without` the rankings that are read elsewhere."""
 
-    state: State
+    shard: Shard
     metrics: tuple[Metric, ...]
     without: tuple[Statistic, ...] = ()
 
 
 def make_sums(job: Summing) -> str:
-    """What a state keeps for the metrics; gives the name under which it lies."""
-    measuring, metrics = job.state.measuring, list(job.metrics)
-    specs = [str(metric) for metric in metrics]
-    without = [str(statistic) for statistic in job.without]
-    data = measuring.data
-    by = data.request.by
-    name = state_name("sums", job.state.name, job.state.drop, specs, by, without, measuring_name(measuring))
+    """The partial state of a shard; returns the name of its file."""
+    shard, measuring = job.shard, job.shard.measuring
+    data, request = measuring.data, measuring.data.request
+    specs, without = [str(metric) for metric in job.metrics], [str(statistic) for statistic in job.without]
+    name = state_name("sums", shard.name, shard.drop, specs, request.by, without, measuring_name(measuring))
     path = state_path(data.work, "sums", name)
     if there(path):
         return name
-    definition = data.definition
-    pairs, shard = joined(job.state)
-    state = Measured.of(pairs, [statistic for statistic in needs_of(metrics) if statistic not in job.without])
-    state = grouped(definition, data.request, pairs, state)
-    options = resolve_options(definition, measuring.options)
-    part = PartialState.of(definition, data.request, options, metrics, shard, pairs, state)
+    pairs, rows = joined(shard)
+    state = State.of(pairs, [statistic for statistic in needs_of(job.metrics) if statistic not in job.without])
+    state = grouped(data.definition, request, pairs, state)
+    part = PartialState.of(data.definition, request, measuring.options, job.metrics, rows, pairs, state)
     keep(path, *replace(part, seen=None).pack())  # units of two shards are dropped from one of them before
     return name

@@ -49,17 +49,17 @@ def one_report(reports: Sequence[Report], chosen: Sequence[Metric], notes: Seque
     )
 
 
-def gathered(states: Sequence[jobs.State]) -> Accumulator:
-    """All rows of the states in one place."""
-    data = states[0].measuring.data
+def gathered(shards: Sequence[jobs.Shard]) -> Accumulator:
+    """All rows of the shards in one place."""
+    data = shards[0].measuring.data
     whole = Accumulator.for_request(data.request)
-    for state in states:
-        shard = reading.load_shard(data, state.name, state.drop)
-        whole.batches.append((shard.truth, shard.prediction))
+    for shard in shards:
+        rows = reading.load_shard(data, shard.name, shard.drop)
+        whole.batches.append((rows.truth, rows.prediction))
     return whole
 
 
-def with_evidence(report: Report, states: Sequence[jobs.State], chosen: Sequence[Metric], *, by_shard: bool) -> Report:
+def with_evidence(report: Report, shards: Sequence[jobs.Shard], chosen: Sequence[Metric], *, by_shard: bool) -> Report:
     """The report with its units, and with tables and figures where all rows fit in one place.
 
     They are made when they are asked for, from the states in the work folder. A report has its units from the merged
@@ -67,7 +67,7 @@ def with_evidence(report: Report, states: Sequence[jobs.State], chosen: Sequence
     """
     rows = report.sources.truth.rows + report.sources.predictions.rows
     fits = rows <= GATHERED_ROWS
-    evidence = ShardDetails(report, tuple(states), tuple(chosen), fits, by_shard)
+    evidence = ShardDetails(report, tuple(shards), tuple(chosen), fits, by_shard)
     note = f"{rows:,} rows are too many for tables and figures in one place: they are left out."
     return replace(report, details=evidence, notes=report.notes if fits else (*report.notes, note))
 
@@ -78,7 +78,7 @@ class ShardDetails(Details):
 
     lazy: ClassVar[bool] = True
     report: Report
-    states: tuple[jobs.State, ...]
+    shards: tuple[jobs.Shard, ...]
     chosen: tuple[Metric, ...]
     fits: bool
     by_shard: bool
@@ -86,12 +86,12 @@ class ShardDetails(Details):
     @property
     def task(self) -> Task:
         """The task."""
-        return self.states[0].measuring.data.definition
+        return self.shards[0].measuring.data.definition
 
     @cached_property
     def whole(self) -> Report:
         """The report of all rows in one place, for its details; only what is looked at has its intervals made."""
-        plain = gathered(self.states).report(
+        plain = gathered(self.shards).report(
             list(self.chosen), confidence=None, save_draws=False, save_influences=False
         )
         if not isinstance(plain.details, LazyDetails):
@@ -104,7 +104,7 @@ class ShardDetails(Details):
         definition = self.task
         if definition.tables is None or not self.fits:
             return ()
-        pairs = jobs.joined(self.states[0])[0]
+        pairs = jobs.joined(self.shards[0])[0]
         return tuple(tables_of(definition, pairs, measured(pairs, self.chosen[:1])))
 
     @property
@@ -131,26 +131,20 @@ class ShardDetails(Details):
 
     def units(self) -> UnitTable:
         """Every metric for each unit alone."""
-        pairs = jobs.joined(self.states[0])[0]
-        if isinstance(pairs, Countable) and pairs.distinct_units is not None:
-            return _listed_units(self.report, self.states, self.chosen)
-        return _unit_table(self.report, self.states, self.chosen) if self.by_shard else self.report.units()
+        pairs = jobs.joined(self.shards[0])[0]
+        by_kind = isinstance(pairs, Countable) and pairs.distinct_units is not None
+        if not by_kind and not self.by_shard:
+            return self.report.units()
+        parts = []
+        for shard in self.shards:  # no unit needs another
+            pairs = jobs.joined(shard)[0]
+            state = measured(pairs.per_unit() if by_kind else pairs, self.chosen)
+            parts.append(state if by_kind else jobs.under_whole(state, shard.measuring))
+        return _side_by_side(self.report.unit, parts, self.chosen)
 
     def definitions(self) -> dict[str, Description]:
         """What the metrics mean."""
         return definitions_of(self.chosen)
-
-
-def _unit_table(report: Report, states: Sequence[jobs.State], chosen: Sequence[Metric]) -> UnitTable:
-    """Every metric for each unit alone, shard by shard: no unit needs another."""
-    parts = [jobs.under_whole(measured(jobs.joined(state)[0], chosen), state.measuring) for state in states]
-    return _side_by_side(report.unit, parts, chosen)
-
-
-def _listed_units(report: Report, states: Sequence[jobs.State], chosen: Sequence[Metric]) -> UnitTable:
-    """Every metric for each unit alone, shard by shard, where the report counts units by kind."""
-    parts = [measured(jobs.joined(state)[0].per_unit(), chosen) for state in states]
-    return _side_by_side(report.unit, parts, chosen)
 
 
 def _side_by_side(unit: str, parts: Sequence[State], metrics: Sequence[Metric]) -> UnitTable:

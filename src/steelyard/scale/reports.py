@@ -34,7 +34,7 @@ class ShardRun(Protocol):
 
 def report_of_shards(
     run: ShardRun,
-    states: Sequence[jobs.State],
+    shards: Sequence[jobs.Shard],
     chosen: Sequence[Metric],
     sources: tuple[str, str],
     facts: Metadata,
@@ -51,35 +51,35 @@ def report_of_shards(
     reports: list[Report] = []
     asked: dict[Ranking, Any] = {}
     if bounded and approximate is not None:
-        reports.append(_approximate(run, states, bounded, sources, facts, approximate))
+        reports.append(_approximate(run, shards, bounded, sources, facts, approximate))
     if exact:
         # Draws of clusters or strata read rankings here, where the groups of all units are known.
         asked = dict(walks.what_is_asked(exact, request, facts)) if by_group and not request.planned else {}
-        blocks = _walked(run, states, asked, memory) if asked else {}
-        reports.append(_merged(run, states, exact, blocks).report(exact, request, sources))
+        blocks = _walked(run, shards, asked, memory) if asked else {}
+        reports.append(_merged(run, shards, exact, blocks).report(exact, request, sources))
     report = one_report(reports, chosen, run.notes())
-    return with_evidence(report, states, chosen, by_shard=bool(asked or bounded))
+    return with_evidence(report, shards, chosen, by_shard=bool(asked or bounded))
 
 
 def _merged(
     run: ShardRun,
-    states: Sequence[jobs.State],
+    shards: Sequence[jobs.Shard],
     metrics: Sequence[Metric],
     elsewhere: Mapping[Statistic, Block],
 ) -> PartialState:
     """What the workers measured, merged in the order of the shards; `elsewhere` stands for rankings that they read."""
-    items = [jobs.Summing(state, tuple(metrics), without=tuple(elsewhere)) for state in states]
+    items = [jobs.Summing(shard, tuple(metrics), without=tuple(elsewhere)) for shard in shards]
     names = run.every("sums", jobs.make_sums, items)
     paths = [state_path(run.data.work, "sums", name) for name in names]
     merged, _ = PartialState.merge([PartialState.unpack(read_container(path), path) for path in paths])
     return replace(merged, state=replace(merged.state, blocks={**merged.state.blocks, **elsewhere}))
 
 
-def _walked(run: ShardRun, states: Sequence[jobs.State], asked: walks.Asked, memory: int) -> Mapping[Statistic, Block]:
+def _walked(run: ShardRun, shards: Sequence[jobs.Shard], asked: walks.Asked, memory: int) -> Mapping[Statistic, Block]:
     """What the curves of rankings read, group by group, on the workers."""
     needs = tuple(asked)
-    laid = run.every("match", events.make_events, [events.Eventing(state, needs) for state in states])
-    units = events.lay_units(run.data, states)
+    laid = run.every("match", events.make_events, [events.Eventing(shard, needs) for shard in shards])
+    units = events.lay_units(run.data, shards)
     items = walks.plan_walks(run.data, asked, laid, units, memory)
     return walks.read_answers(run.data, asked, run.every("walk", walks.walk, items), items)
 
@@ -100,7 +100,7 @@ def _bounded(task: str, chosen: Sequence[Metric], by_group: bool, by_default: bo
 
 def _approximate(
     run: ShardRun,
-    states: Sequence[jobs.State],
+    shards: Sequence[jobs.Shard],
     metrics: Sequence[Metric],
     sources: tuple[str, str],
     facts: Metadata,
@@ -109,10 +109,10 @@ def _approximate(
     """Rankings from histograms: the middle of what they allow, and how far that may be off."""
     plain = replace(run.data.request, confidence=None)
     asked = walks.what_is_asked(metrics, plain, facts)
-    names = run.every("bins", histograms.make_histograms, [histograms.Binning(state, asked, bins) for state in states])
+    names = run.every("bins", histograms.make_histograms, [histograms.Binning(shard, asked, bins) for shard in shards])
     counts = histograms.add_histograms(run.data, names)
     low, high = (
-        _merged(run, states, metrics, histograms.bounded(asked, counts, facts, upper)).report(metrics, plain, sources)
+        _merged(run, shards, metrics, histograms.bounded(asked, counts, facts, upper)).report(metrics, plain, sources)
         for upper in (False, True)
     )
     scores = {}

@@ -42,6 +42,7 @@ from steelyard.io.container import read_container
 from steelyard.io.dialect import reading_notes
 from steelyard.io.maps import are_maps, write_map_tables
 from steelyard.io.options import resolve_options
+from steelyard.partial.state import repeated_note
 from steelyard.results.report import Report
 from steelyard.scale import jobs, reading
 from steelyard.scale.engines import Engine, Failure, Remade, Started
@@ -112,25 +113,25 @@ def evaluate_shards(
         join = "pairs"  # a table of truth and its table of predictions have the same cases
     with Started(engine, workers, address) as started:
         run = _Run(started, reading.ShardJobs(request, folder), skip_bad_shards, progress)
-        states = _read(run, truths, predicted, join, buckets)
+        summaries = _read(run, truths, predicted, join, buckets)
         sources = (f"{truth} ({counts[0]} files)", f"{predictions or truth} ({counts[1]} files)")
-        measuring = jobs.Measuring(run.data, sum(state.rows[0] for state in states))
-        given = _states(states, measuring, run)
-        run.read_notes = list(dict.fromkeys([*listed, *(note for state in states for note in state.notes)]))
-        every: list[jobs.PartFacts] = run.every("facts", jobs.facts_of_part, given)
+        measuring = jobs.Measuring(run.data, sum(summary.rows[0] for summary in summaries))
+        shards = _each_unit_once(summaries, measuring, run)
+        run.read_notes = list(dict.fromkeys([*listed, *(note for summary in summaries for note in summary.notes)]))
+        every: list[jobs.PartFacts] = run.every("facts", jobs.facts_of_part, shards)
         facts = Metadata.merge([one.facts for one in every])[0]
         nothing = State(Units(np.zeros(0, np.int64)), facts, {})
         chosen = expanded(definition, chosen, metrics is None, nothing)
-        given = [replace(state, measuring=replace(measuring, whole=facts)) for state in given]
+        shards = [replace(shard, measuring=replace(measuring, whole=facts)) for shard in shards]
         if not all(one.own_units for one in every):
-            return one_report([_gathered(run, given, chosen, sources)], chosen, run.notes())
+            return one_report([_gathered(run, shards, chosen, sources)], chosen, run.notes())
         run.read_notes += notes_of_parts(definition, [one.findings for one in every])
         report = report_of_shards(
-            run, given, chosen, sources, facts,
+            run, shards, chosen, sources, facts,
             by_group=not request.by and all(one.unweighted for one in every),
             by_default=metrics is None, memory=memory, approximate=approximate,
         )  # fmt: skip
-        sketch = UnitSketch.of_keys(np.unique(np.concatenate([state.keys for state in states])))
+        sketch = UnitSketch.of_keys(np.unique(np.concatenate([summary.keys for summary in summaries])))
         return replace(report, sources=replace(report.sources, truth_units=sketch))
 
 
@@ -182,7 +183,7 @@ class _Run:
         """What the report must say of the run."""
         notes = list(self.read_notes)
         if self.repeated:
-            notes.append(f"{self.repeated} units ({self.data.definition.unit}) came more than once and count once.")
+            notes.append(repeated_note(self.data.definition, self.repeated))
         if self.bad:
             left = "; ".join(sorted(self.bad))
             notes.append(f"{len(self.bad)} of {self.shards} files could not be read and are left out: {left}")
@@ -203,8 +204,8 @@ def _read(
         others: Sequence[str | None] = predicted or [None] * len(truths)
         pairs = [reading.ReadPair(run.data, a, b) for a, b in zip(truths, others, strict=True)]
         named = [job.truth if job.predictions is None else f"{job.truth} with {job.predictions}" for job in pairs]
-        summaries = [state for state in run.every("read", reading.read_pair, pairs, named) if state is not None]
-        apart = sum(state.strays for state in summaries)
+        summaries = [one for one in run.every("read", reading.read_pair, pairs, named) if one is not None]
+        apart = sum(summary.strays for summary in summaries)
         if not apart or join == "pairs":
             return _some(summaries)
         run.bad = []
@@ -234,15 +235,15 @@ def _read(
     return _some(run.every("join", reading.join_bucket, joins))
 
 
-def _some(states: Sequence[reading.Summary]) -> list[reading.Summary]:
-    filled = [state for state in states if len(state.keys)]
+def _some(summaries: Sequence[reading.Summary]) -> list[reading.Summary]:
+    filled = [summary for summary in summaries if len(summary.keys)]
     if not filled:
         raise EmptyInput("no shard holds a unit", remedy="The truth needs at least one.")
     return filled
 
 
-def _states(summaries: Sequence[reading.Summary], measuring: jobs.Measuring, run: _Run) -> list[jobs.State]:
-    """The states to measure, each unit in one of them: the first that has it. Copies that differ are an error."""
+def _each_unit_once(summaries: Sequence[reading.Summary], measuring: jobs.Measuring, run: _Run) -> list[jobs.Shard]:
+    """The shards to measure, each unit in the first of them that has it. Copies that differ are an error."""
     keys = np.concatenate([summary.keys for summary in summaries])
     shard = np.repeat(np.arange(len(summaries)), [len(summary.keys) for summary in summaries])
     order = np.argsort(keys, kind="stable")
@@ -260,17 +261,17 @@ def _states(summaries: Sequence[reading.Summary], measuring: jobs.Measuring, run
                 drop.setdefault(index, []).append(unit)
                 again.add(unit)
     run.repeated = len(again) + sum(summary.repeated for summary in summaries)
-    return [jobs.State(measuring, one.name, tuple(sorted(drop.get(i, ())))) for i, one in enumerate(summaries)]
+    return [jobs.Shard(measuring, one.name, tuple(sorted(drop.get(i, ())))) for i, one in enumerate(summaries)]
 
 
 def _gathered(
     run: _Run,
-    states: Sequence[jobs.State],
+    shards: Sequence[jobs.Shard],
     metrics: Sequence[Metric],
     sources: tuple[str, str],
 ) -> Report:
     """What needs all rows in one place: they are brought together here."""
-    whole = gathered(states)
+    whole = gathered(shards)
     rows = whole.gathered()
     report = whole.report(list(metrics))
     sides = [
