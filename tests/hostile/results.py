@@ -105,7 +105,7 @@ ROWS: list[Row] = [
     *both("a slice by a text", spoiled("body.slices", [{"by": "food", "value": "x", "scores": {}}]), "slices[0].by"),
     row("report: not there", "report nowhere.json", "nowhere.json", "no such file"),
     row("report: a folder", "report d", "d:", "is a folder", files={"d/x": ""}),
-    row("report: JSON again", "report r.json -o out.json", "JSON again", files={"r.json": GOOD}),
+    row("report: JSON again", "report r.json -o out.json", "[E-cannot-write]", files={"r.json": GOOD}),
     row("report: unknown ending", "report r.json -o out.pdf", "out.pdf", ".html", files={"r.json": GOOD}),
     row("report: a folder that cannot be", "report r.json -o r.json/out.html", "r.json/out.html", "cannot be written", files={"r.json": GOOD}),
     row("report: the page is a folder", "report r.json -o d.html", "d.html", files={"r.json": GOOD, "d.html/x": ""}),

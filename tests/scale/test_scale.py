@@ -412,4 +412,4 @@ def test_the_command_writes_units_tables_and_draws_of_shards(tmp_path: Path) -> 
     assert (tmp_path / "tables" / "confusion.csv").exists()
     assert len(sy.load(tmp_path / "out.json")["accuracy"].draws) == 100
     refused = CliRunner().invoke(cli, ["evaluate", "labels", *named, "--explain", "scikit-learn"])
-    assert str(refused.exception) == "--explain needs all data in one place. Evaluate one file."
+    assert str(refused.exception) == "`explain` needs all data in one place. Evaluate one file."
