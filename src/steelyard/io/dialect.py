@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 
 from steelyard.core.deprecated import warn_renamed
-from steelyard.core.errors import InvalidSetting
+from steelyard.core.errors import InvalidSetting, InvalidValue
 from steelyard.core.frozen import frozen
 
 NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}
@@ -46,6 +46,9 @@ def csv_dialect(delimiter: str | None, decimal: str | None) -> Iterator[None]:
     if delimiter is None and decimal is None:
         yield
         return
+    for name, value in (("delimiter", delimiter), ("decimal", decimal)):
+        if value is not None and not isinstance(value, str):
+            raise InvalidValue(f"{name} is {value!r}", remedy="Give a string.")
     if delimiter is not None:
         delimiter = NAMES.get(delimiter, delimiter)
         if len(delimiter) != 1 or delimiter in '"\r\n' or delimiter.isalnum():
