@@ -143,7 +143,7 @@ def test_threads_change_nothing() -> None:
 
 def test_parse_says_that_the_original_reads_no_relation(steelyard: Callable[..., Any]) -> None:
     """The first thing that a reader tries is the documents' sentence, whose relation the original's rules do not read."""
-    said = "By the rules of the original SPICE this caption has no relation; --graph described reads one.\n"
+    said = "By the rules of the original SPICE this caption has no relation; --graph described finds one.\n"
     sentence = "A red car is parked beside a white house"
     original = steelyard("parse", sentence)
     assert (original.returncode, original.stdout, original.stderr) == (0, "car (red)\nhouse (white)\n", said)
