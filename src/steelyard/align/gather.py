@@ -155,11 +155,11 @@ def gather(
     code = [next(place) if len(ids) else np.zeros(0, np.int64) for ids in named]
     entries = [side.entries(code[i], code[i + 2], len(batches)) for i, side in enumerate(sides)]
     chosen, repeated, differ = _choose(entries, units, len(batches), unit, on_conflict, sides)
-    kept = np.ones(len(units), dtype=bool)
+    wanted = np.ones(len(units), dtype=bool)
     if drop:
-        kept = np.array([str(one) not in drop for one in units.tolist()], dtype=bool)
+        wanted = np.array([str(one) not in drop for one in units.tolist()], dtype=bool)
         for of_side in chosen:
-            of_side[~kept] = -1
+            of_side[~wanted] = -1
     joined = [side.taken(code[i], chosen[i], units) for i, side in enumerate(sides)]
     if ranked:
         joined = [ranked_again(records, key) for records in joined]
@@ -168,7 +168,7 @@ def gather(
         mine = chosen[i][entry.code] == entry.batch
         digests[entry.code[mine], i] = entry.digest[mine]
         rows[:, i] = np.bincount(code[i][chosen[i][code[i]] == sides[i].batch], minlength=len(units))
-    seen = SeenUnits(units, digests, rows).take(kept)
+    seen = SeenUnits(units, digests, rows).take(wanted)
     return Gathered(joined[0], joined[1], units[repeated], units[differ], seen)
 
 
@@ -375,5 +375,5 @@ def cut(records: Records, key: tuple[str, ...], part: Callable[[Array], Array], 
 
 
 def nothing_of(records: Records, key: tuple[str, ...]) -> Records:
-    """The same records without any unit."""
+    """Return the records without any unit."""
     return cut(records, key, lambda ids: np.ones(len(ids), dtype=np.int64), 1)[0]

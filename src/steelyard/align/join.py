@@ -104,7 +104,7 @@ def join_rows(truth: Records, prediction: Records, key: tuple[str, ...], policy:
 
 
 def _weighted(pairs: Pairs, column: str) -> Pairs:
-    """The same pairs with the weights of units that a column of the truth gives."""
+    """Return the pairs with the unit weights that a column of the truth gives."""
     if column not in pairs.truth:
         return pairs
     own = constant_in_unit(pairs.truth, column, pairs.owner, pairs.truth_row, len(pairs.units))

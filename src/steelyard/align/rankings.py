@@ -148,7 +148,7 @@ def _packed(column: Array) -> Ids:
 
 
 def unfolded(side: Rankings) -> Rankings:
-    """The same side with its rows held as columns."""
+    """Return the side with its rows held as columns."""
     return side if side.nested is None else _unfold(side)
 
 

@@ -43,11 +43,11 @@ class Block(ABC):
         return reading.read(self, weights, facts)
 
     def move(self, codes: Mapping[str, Codes], old: Metadata, new: Metadata) -> Self:
-        """The same block with the codes of another list of classes."""
+        """Return the block with the codes of another list of classes."""
         return self
 
     def merged(self) -> Self:
-        """The same block as one of all units, once all parts are in it."""
+        """Return the block as one of all units, once all parts are in it."""
         return self
 
     @abstractmethod

@@ -100,7 +100,7 @@ class BootstrapDraws(Weights):
         return iter(self._counts)
 
     def pieces(self) -> Iterator[BootstrapDraws]:
-        """The same draws a block at a time."""
+        """Iterate over the draws one block at a time."""
         for start, count in self._ranges(self._rows_a_block()):
             yield BootstrapDraws(self.keys, self.base, self.seed, count, self.copies, first=start)
 

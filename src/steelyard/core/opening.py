@@ -243,7 +243,7 @@ class Unpacked(io.RawIOBase):
             raise too_much(self.size, self.source, " if it is whole")
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:

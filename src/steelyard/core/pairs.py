@@ -89,7 +89,7 @@ class Countable:
         return self
 
     def part_of(self, facts: Metadata, rows: int) -> Self:
-        """The same pairs as a part of data with these facts and so many rows in all."""
+        """Return the pairs as a part of data with these facts and this many rows in all."""
         return self
 
 

@@ -80,7 +80,7 @@ def left_out_rows(units: Units) -> Array:
 
 
 def _in_strata(rows: Weights, units: Units) -> Weights:
-    """The same rows, with the total of every stratum kept."""
+    """Return the rows with the total of every stratum preserved."""
     return rows if units.stratum is None else InStrata(rows, units.own, units.strata[1])
 
 

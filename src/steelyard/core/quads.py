@@ -111,7 +111,7 @@ def from_convention(rectangles: Floats, name: str) -> Floats:
 
 
 def to_convention(rectangles: Floats, name: str) -> Floats:
-    """The same rectangles as a convention writes them: angles in its unit and range, edges exchanged if need be."""
+    """Write rectangles in a convention: angles in its unit and range, edges swapped if needed."""
     convention, out = CONVENTIONS[name], np.array(rectangles, dtype=np.float64)
     if convention.y_to_x:
         out[:, 4] = -out[:, 4]

@@ -166,7 +166,7 @@ class MapRecords(Records):
 
 
 def with_similarity(records: Records, columns: Mapping[str, Array], similarity: Any) -> BoxRecords:
-    """The same records with other columns, and how their objects are compared."""
+    """Return the records with other columns, and how their objects are compared."""
     if isinstance(records, BoxRecords):
         return replace(records, columns=columns, similarity=similarity)
     return BoxRecords(records.source, columns, records.other, records.place, records.names, similarity=similarity)

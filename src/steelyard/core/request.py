@@ -102,13 +102,13 @@ class RunDesign:
                     remedy="Use it with runs='readers', without df and cov.",
                 )
             pair_runs, cov = True, LIKE[like]
-        given = {
+        limited = {
             "runs": (runs, FACTORS),
             "fixed": (fixed, FIXED),
             "df": (df, ("satterthwaite", "hillis")),
             "cov": (cov, ("jackknife", "delong")),
         }
-        for name, (value, choices) in given.items():
+        for name, (value, choices) in limited.items():
             if value is not None and value not in choices:
                 raise InvalidSetting(
                     f"{name}={value!r} is not a valid choice", remedy=f"Choose {' or '.join(choices)}."
@@ -180,36 +180,36 @@ class Request:
     @classmethod
     def of(cls, task: str, metrics: Metrics = None, settings: Settings | None = None) -> Request:
         """Check what was given. An unknown setting is an error that names the nearest."""
-        given: dict[str, Any] = dict(settings or {})
+        values: dict[str, Any] = dict(settings or {})
         own = ("task", "metrics", "proxy", "judge_correction", "label_probability", "runs")
-        known = [one.name for one in fields(cls) if one.name not in own]
-        for name in given:
-            if name not in known:
-                raise TypeError(f"there is no setting '{name}'. {nearest(name, known)}")
+        setting_names = [one.name for one in fields(cls) if one.name not in own]
+        for name in values:
+            if name not in setting_names:
+                raise TypeError(f"there is no setting '{name}'. {nearest(name, setting_names)}")
         request = cls(
             task,
             _listed(metrics),
-            tuple(crossed_columns(columns) for columns in _several(given.pop("by", ()), "by")),
-            columns=_mapping(given.pop("columns", None), "columns", "{'weight': 'grams'}"),
-            options=_mapping(given.pop("options", None), "options", "{'angle': 'radians'}"),
-            explain=_tools(given.pop("explain", ())),
-            tags=_mapping(given.pop("tags", None), "tags", "{'model': 'small'}"),
+            tuple(crossed_columns(columns) for columns in _several(values.pop("by", ()), "by")),
+            columns=_mapping(values.pop("columns", None), "columns", "{'weight': 'grams'}"),
+            options=_mapping(values.pop("options", None), "options", "{'angle': 'radians'}"),
+            explain=_tools(values.pop("explain", ())),
+            tags=_mapping(values.pop("tags", None), "tags", "{'model': 'small'}"),
             margin={
-                str(k): str(v) for k, v in _mapping(given.pop("margin", None), "margins", "{'map': 0.005}").items()
+                str(k): str(v) for k, v in _mapping(values.pop("margin", None), "margins", "{'map': 0.005}").items()
             },
         )
-        request = replace(request, **given)
+        request = replace(request, **values)
         request.check()
         return request
 
     def with_runs(
         self, runs: str | None, pair_runs: bool, fixed: str | None, df: str | None, cov: str | None, like: str | None
     ) -> Request:
-        """The same with several runs, where `runs` says what they are."""
+        """Return the request with several runs; `runs` names their kind."""
         if runs is not None:
             return replace(self, runs=RunDesign.of(runs, pair_runs, fixed, df, cov, like))
-        given = {"pair_runs": pair_runs or None, "fixed": fixed, "df": df, "cov": cov, "like": like}
-        for name, value in given.items():
+        run_settings = {"pair_runs": pair_runs or None, "fixed": fixed, "df": df, "cov": cov, "like": like}
+        for name, value in run_settings.items():
             if value is not None:
                 raise Conflict(
                     f"`{name}` is only for several runs", remedy="Say what they are, such as `runs='seeds'`."
@@ -224,8 +224,8 @@ class Request:
             ("seed", self.seed, Integral),
         ):
             if (value is not None or name != "confidence") and not isinstance(value, kind):
-                said = "a number" if kind is Real else "a whole number"
-                raise InvalidSetting(f"{name} is {value!r}", remedy=f"It must be {said}.")
+                expected = "a number" if kind is Real else "a whole number"
+                raise InvalidSetting(f"{name} is {value!r}", remedy=f"It must be {expected}.")
         for name in ("missing", "extra", "adjust", "sequence", "judge_correction"):
             if getattr(self, name) is not None and not isinstance(getattr(self, name), str):
                 raise InvalidSetting(f"{name} is {getattr(self, name)!r}", remedy="Give a text.")
@@ -383,29 +383,29 @@ def crossed_columns(given: Any) -> tuple[str, ...]:
     return columns
 
 
-def _mapping(given: Any, name: str, example: str) -> dict[str, Any]:
-    if given is not None and not isinstance(given, Mapping):
-        raise InvalidSetting(f"{name} are {given!r}", remedy=f"Give a mapping: {example}.")
-    return dict(given or {})
+def _mapping(value: Any, name: str, example: str) -> dict[str, Any]:
+    if value is not None and not isinstance(value, Mapping):
+        raise InvalidSetting(f"{name} are {value!r}", remedy=f"Give a mapping: {example}.")
+    return dict(value or {})
 
 
-def _several(given: Any, name: str) -> tuple[Any, ...]:
+def _several(value: Any, name: str) -> tuple[Any, ...]:
     """What is given alone or several times; None is none."""
-    if given is None or isinstance(given, str):
-        return () if given is None else (given,)
-    if not isinstance(given, Iterable) or isinstance(given, type):
-        raise InvalidSetting(f"{name} is {given!r}", remedy="Give a text, or a list of texts.")
-    return tuple(given)
+    if value is None or isinstance(value, str):
+        return () if value is None else (value,)
+    if not isinstance(value, Iterable) or isinstance(value, type):
+        raise InvalidSetting(f"{name} is {value!r}", remedy="Give a text, or a list of texts.")
+    return tuple(value)
 
 
 def _tools(names: Sequence[str] | str) -> tuple[str, ...]:
     """Names of tools, also several in one text with commas between them; a text without a name stays as it is."""
-    given = _several(names, "explain")
-    for name in given:
+    tools = _several(names, "explain")
+    for name in tools:
         if not isinstance(name, str):
             raise InvalidSetting(f"{name!r} names no tool to explain", remedy="Give its name as a text.")
-    parts = [part.strip() for name in given for part in name.split(",")]
-    return tuple(dict.fromkeys(part for part in parts if part)) or given
+    parts = [part.strip() for name in tools for part in name.split(",")]
+    return tuple(dict.fromkeys(part for part in parts if part)) or tools
 
 
 def takes_settings(*left_out: str) -> Callable[[F], F]:

@@ -85,7 +85,7 @@ class Totals:
                 self._made[statistic] = part.reshape((self.rows, *shape))
 
     def only(self, declared: Iterable[Requirement]) -> TotalsView:
-        """The same totals, of what a metric declared and nothing else."""
+        """The totals restricted to the statistics that a metric declared."""
         return TotalsView(self, frozenset(declared))
 
     def of(self, metric: Reducible) -> Floats:
@@ -154,7 +154,7 @@ class State:
         return State(Units(pairs.units, pairs.weight) if distinct is None else distinct, pairs.facts, blocks)
 
     def grouped_like(self, whole: State) -> State:
-        """The same state with the clusters and strata of another of the same units, where both list them."""
+        """Return the state with the clusters and strata of another state of the same units, if both list them."""
         mine, theirs = self.units, whole.units
         if mine.deduplicated or theirs.deduplicated or len(mine) != len(theirs):
             return self
@@ -203,7 +203,7 @@ class State:
 
     @staticmethod
     def unified(parts: Sequence[State]) -> list[State]:
-        """The same states with one list of classes."""
+        """Return the states with one shared list of classes."""
         if all(part.facts == parts[0].facts for part in parts):
             return list(parts)
         facts, codes = Metadata.merge([part.facts for part in parts])

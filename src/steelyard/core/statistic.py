@@ -167,7 +167,7 @@ class Rows(Statistic):
         """The values of all units of a RowTable."""
 
     def bare(self, rows: Any) -> Any:
-        """The same units as a slice sees them that has none of their rows."""
+        """The units as seen by a slice that has none of their rows."""
         return rows.take(np.arange(len(rows.ids)))
 
 
@@ -178,7 +178,7 @@ class RankingReader(BlockReader):
     ranking: Statistic
 
     def read_from(self, readings: Mapping[Any, Any], role: Role, facts: Metadata) -> Any:
-        """The same out of what other curves have read under these weights; None where it must be read itself."""
+        """Take the value from other readings under these weights; None if it must be read itself."""
         return None
 
     def __str__(self) -> str:

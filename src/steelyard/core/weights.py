@@ -88,7 +88,7 @@ class Weights(ABC):
         """The weights themselves, as blocks (some rows, units) that are never all held at once."""
 
     def counts(self) -> Iterator[Counts] | None:
-        """The same as blocks of counts, (groups, units, 32 rows side by side); None where they are none.
+        """The rows as blocks of counts, (groups, units, 32 rows side by side); None if they are not counts.
 
         Only draws give them. They say that nobody reads the last digits of a value: a metric may make it in single
         precision.
@@ -103,11 +103,11 @@ class Weights(ABC):
         return None
 
     def parts(self, most: int) -> Iterator[Weights]:
-        """The same rows in parts of about `most`, where their totals would be too large to hold at once."""
+        """Split the rows into parts of about `most`, if their totals would be too large to hold at once."""
         yield self
 
     def present(self) -> Weights:
-        """The same rows with 1 for every weight above 0 that a user gave: whole numbers, whose sums are exact."""
+        """Return the rows with 1 for every positive user weight: integers, whose sums are exact."""
         return self
 
     def _rows_a_block(self) -> int:

@@ -25,7 +25,7 @@ Measure = Callable[..., Any]  # joins and measures records
 
 
 def on_common_units(task: Task, request: Request, models: Sequence[Any], measure: Measure) -> list[Any]:
-    """The same models, each measured on the rows (or the units, where those are joined) that all of them have."""
+    """Measure every model again on the rows (or units, if those are joined) that all models have."""
     names = _key(task, models[0].pairs)
     common = set.intersection(*(_joined(model.pairs, names) for model in models))
     sources = [model.prediction.source for model in models]

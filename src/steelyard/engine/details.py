@@ -92,8 +92,10 @@ class LazyDetails(Details):
 
     def figure(self, name: str) -> Figure:
         """A figure by name; bars by class carry their intervals."""
-        made = self._figure_makers[name]()
-        return with_intervals(made, self._class_scores) if made.chart == "bars" and name.endswith("_class") else made
+        figure = self._figure_makers[name]()
+        return (
+            with_intervals(figure, self._class_scores) if figure.chart == "bars" and name.endswith("_class") else figure
+        )
 
     def units(self) -> UnitTable:
         return unit_table(self.task, per_unit_state(self.pairs, self.state, self.metrics), self.metrics)
@@ -108,19 +110,19 @@ class LazyDetails(Details):
 
 def class_figure(scores: Mapping[str, Score], classes: int) -> Figure:
     """The scores by class, the worst first; `classes` is how many there are in all."""
-    known = [(name, score) for name, score in scores.items() if score.defined]
-    known.sort(key=lambda pair: -pair[1].value if pair[1].better == "lower" else pair[1].value)
-    kept, more = worst_and_best(range(len(known)))
-    shown = [known[k] for k in kept]
+    defined = [(name, score) for name, score in scores.items() if score.defined]
+    defined.sort(key=lambda pair: -pair[1].value if pair[1].better == "lower" else pair[1].value)
+    places, more = worst_and_best(range(len(defined)))
+    shown = [defined[k] for k in places]
     label = next((_without(score.label, name) for name, score in shown), "score")
     columns = {"name": [name for name, _ in shown], "value": [score.value for _, score in shown]}
     nan = (math.nan, math.nan)
-    cells = np.array([[score.value, *(score.interval or nan)] for _, score in known], float).reshape(len(known), 3)
-    names = tuple(name for name, _ in known)
+    cells = np.array([[score.value, *(score.interval or nan)] for _, score in defined], float).reshape(len(defined), 3)
+    names = tuple(name for name, _ in defined)
     table = Table("by_class", f"{label} by class", "class", names, (label, "low", "high"), cells)
     of_all = f"The {len(scores)} of {classes:,} classes with the most data. " if classes > len(scores) else ""
-    said = f"{of_all}The worst first.{more}"
-    return Figure("by_class", "bars", f"{label} by class", columns, {"x": label}, said, table)
+    caption = f"{of_all}The worst first.{more}"
+    return Figure("by_class", "bars", f"{label} by class", columns, {"x": label}, caption, table)
 
 
 def _without(label: str, name: str) -> str:
@@ -133,9 +135,9 @@ def with_intervals(figure: Figure, scores: Mapping[str, Score]) -> Figure:
     """Bars by class with the intervals of those whose score is known and is what the bar shows."""
     ends = []
     for name, value in zip(figure.columns["name"], np.asarray(figure.columns["value"], float).tolist(), strict=True):
-        known = scores.get(str(name))
-        same = known is not None and math.isclose(known.value, value, rel_tol=1e-9, abs_tol=1e-12)
-        ends.append(known.interval if known is not None and same and known.interval is not None else (math.nan,) * 2)
+        score = scores.get(str(name))
+        same = score is not None and math.isclose(score.value, value, rel_tol=1e-9, abs_tol=1e-12)
+        ends.append(score.interval if score is not None and same and score.interval is not None else (math.nan,) * 2)
     if all(math.isnan(low) for low, _ in ends):
         return figure
     columns = {**figure.columns, "low": [low for low, _ in ends], "high": [high for _, high in ends]}

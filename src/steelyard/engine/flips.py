@@ -108,7 +108,7 @@ class Influence:
         return Influence(self.coins, psi, sums, max(self.lost, other.lost))
 
     def scaled(self, factor: float) -> Influence:
-        """The same influences times a factor."""
+        """Return the influences times a factor."""
         if factor == 1:
             return self
         return Influence(self.coins, factor * self.psi, factor * self.sums, self.lost)
@@ -238,7 +238,7 @@ def _bounded(
     difference: float, second: float, n: int, slack: float, alpha: float, p: float, method: str,
     ends: tuple[float, float],
 ) -> tuple[float, str, tuple[float, float]]:  # fmt: skip
-    """The same with the bound of the tail, where that is smaller: few worlds cannot show a small p."""
+    """Return the p, or the bound of its tail if that is smaller: few worlds cannot show a small p."""
     size = max(abs(difference) - slack, 0.0)
     bound = tail_bound(size * n / math.sqrt(second + n * size**2)) if size > 0 else 1.0
     if bound < p:

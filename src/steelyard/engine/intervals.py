@@ -183,12 +183,12 @@ def by_parts(
     scale = (bounds[1] - bounds[0]) / len(parts.share)
     below, above = parts.share - low, high - parts.share
     reach = [math.sqrt(max(parts.spread(side), 0.0)) * scale for side in (below, above)]
-    kept = draws[~np.isnan(draws)]
+    defined = draws[~np.isnan(draws)]
     se_left, df = (math.nan, math.inf) if leave_one_out is None else jackknife(leave_one_out, sample.copies)
-    se = se_left if se_left > 0 else float(kept.std(ddof=1)) if len(kept) > 1 else math.nan
+    se = se_left if se_left > 0 else float(defined.std(ddof=1)) if len(defined) > 1 else math.nan
     df = min(max(df, LEAST_DF), max(sample.units - 1, 1))
     interval = max(value - reach[0], bounds[0]), min(value + reach[1], bounds[1])
-    return Estimate(interval, se, df, notes=_undefined(draws, kept))
+    return Estimate(interval, se, df, notes=_undefined(draws, defined))
 
 
 @frozen
@@ -333,10 +333,10 @@ def by_signed(
     Student's t times the larger standard error of the draws and the jackknife, cut to the range. No scale of the range
     is taken: near 0 a calibrated model's value lies on either side.
     """
-    kept = draws[~np.isnan(draws)]
-    if len(kept) < 2:
+    defined = draws[~np.isnan(draws)]
+    if len(defined) < 2:
         return Estimate(undefined_reason="fewer than two draws have a value")
-    se = float(kept.std(ddof=1))
+    se = float(defined.std(ddof=1))
     if leave_one_out is not None:
         se = max(se, jackknife(leave_one_out, sample.copies)[0])
     df = max(sample.units - 1, 1)
@@ -345,7 +345,7 @@ def by_signed(
     shown = max(value, 0.0) ** (1 / power)
     if power > 1:
         se = se / (power * shown ** (power - 1)) if shown > 0 else math.nan
-    return Estimate((ends[0], ends[1]), se, df, notes=_undefined(draws, kept))
+    return Estimate((ends[0], ends[1]), se, df, notes=_undefined(draws, defined))
 
 
 def of_distances(gap: float, total: float, of_gap: Estimate, of_total: Estimate) -> Estimate:
@@ -367,15 +367,15 @@ def of_distances(gap: float, total: float, of_gap: Estimate, of_total: Estimate)
 
 def percentile_interval(draws: Floats, confidence: float) -> Interval | None:
     """The middle part of the draws. Draws in which the metric is undefined say nothing and are left out."""
-    kept = draws[~np.isnan(draws)]
-    if len(kept) < 2:
+    defined = draws[~np.isnan(draws)]
+    if len(defined) < 2:
         return None
-    low, high = np.quantile(kept, [(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)
 
 
 def _of_enough(estimate: Estimate, bounds: Bounds, sample: UnitSample) -> Estimate:
-    """The same without an interval where it has no end and the units are two: it would be a dozen standard errors."""
+    """Drop an open-ended interval that rests on two units: it would span a dozen standard errors."""
     endless = math.isinf(bounds[0]) or math.isinf(bounds[1])
     if estimate.interval is None or not endless or sample.units >= LEAST_ENDLESS:
         return estimate
@@ -394,28 +394,28 @@ def _on_line(
     classes: ByClass | None,
 ) -> Estimate:
     lo, hi = bounds
-    kept = draws[~np.isnan(draws)]
-    if len(kept) < 2:
+    defined = draws[~np.isnan(draws)]
+    if len(defined) < 2:
         return Estimate(undefined_reason="fewer than two draws have a value")
     se_left, df = (math.nan, math.inf) if leave_one_out is None else jackknife(leave_one_out, sample.copies)
-    spread = float(kept.std(ddof=1))
-    scale = max(abs(value), float(np.abs(kept).max()))
+    spread = float(defined.std(ddof=1))
+    scale = max(abs(value), float(np.abs(defined).max()))
     varies = spread > SAME * scale or se_left > 0
     at_end = _near(value, lo) or _near(value, hi) or not lo < value < hi
-    notes = (*_undefined(draws, kept), *(() if classes is None else classes.notes))
+    notes = (*_undefined(draws, defined), *(() if classes is None else classes.notes))
     if not varies or at_end:
         resting = sample if agreeing is None else agreeing()
         if classes is not None:
             resting = UnitSample(max(classes.fewest, 1))
             if at_end and classes.chance is not None:
                 bounds = (classes.chance, hi) if value > classes.chance else (lo, classes.chance)
-        return _no_spread(value, kept if varies else kept[:0], bounds, resting, confidence, notes)
+        return _no_spread(value, defined if varies else defined[:0], bounds, resting, confidence, notes)
     slope = _slope(value, bounds)
-    on_end = (kept <= lo) | (kept >= hi)
+    on_end = (defined <= lo) | (defined >= hi)
     if on_end.mean() > ON_END or np.count_nonzero(~on_end) < 2:
         se = spread * slope
     else:
-        se = float(to_line(kept[~on_end], bounds).std(ddof=1))
+        se = float(to_line(defined[~on_end], bounds).std(ddof=1))
     if leave_one_out is not None:
         most = CAP * se if se > 0 and classes is None else math.inf
         se = min(max(se, se_left * slope), most)
@@ -471,8 +471,8 @@ def _no_spread(
     return Estimate((max(low, bounds[0]), min(high, bounds[1])), se, df, notes=notes)
 
 
-def _undefined(draws: Floats, kept: Floats) -> tuple[str, ...]:
-    lost = len(draws) - len(kept)
+def _undefined(draws: Floats, defined: Floats) -> tuple[str, ...]:
+    lost = len(draws) - len(defined)
     if lost <= UNDEFINED_SHARE * len(draws):
         return ()
     return (f"has no value in {lost:,} of {len(draws):,} draws, which the interval leaves out",)

@@ -113,7 +113,7 @@ def measure_compared(
 def _sources(task: Task, request: Request, truth: Any, proxy: Any) -> tuple[Any, Any]:
     """The truth of the labelled units and the proxy of all, as they are read; refuse what a proxy cannot have."""
     rates = request.judge_correction == "rates"
-    for setting, given, reason in (
+    for setting, value, reason in (
         ("strata", request.strata, "labelled units must be a random part of all, not of each stratum"),
         ("explain", request.explain, "other tools score truth alone"),
         ("save_draws", request.save_draws, "its interval does not rest on draws alone"),
@@ -121,7 +121,7 @@ def _sources(task: Task, request: Request, truth: Any, proxy: Any) -> tuple[Any,
         ("superiority", request.superiority, "it compares unit by unit"),
         ("runs", request.runs, "each run would trust the proxy otherwise"),
     ):
-        if given:
+        if value:
             raise Conflict(f"`proxy` cannot be combined with `{setting}`: {reason}", remedy="Leave one of them out.")
     for setting, asked, reason in (
         ("cluster", request.cluster, "they count single units"),
@@ -195,7 +195,7 @@ def report_of_judged(task: Task, request: Request, data: Judged, notes: tuple[st
     for names in request.by:
         sliced[slice_key(names)], without = _sliced(task, request, data, metrics, names)
         unlabelled += unlabelled_notes(task, names, without)
-    said = proxy_notes(task, request, first, len(others))
+    proxy_remarks = proxy_notes(task, request, first, len(others))
     report = Report(
         request=applied(task, request, metrics, data.labelled.options.given),
         task_facts=task_facts(task),
@@ -203,7 +203,7 @@ def report_of_judged(task: Task, request: Request, data: Judged, notes: tuple[st
         slices=sliced,
         coverage=data.every.coverage,
         sources=proxy_sources(data),
-        notes=(*notes, *said, *unlabelled),
+        notes=(*notes, *proxy_remarks, *unlabelled),
     )
     return replace(report, details=LazyDetails(task, data.labelled.pairs, data.labelled.state, tuple(metrics)))
 
@@ -231,23 +231,25 @@ def proxy_notes(task: Task, request: Request, labelled: State, others: int) -> l
     units = labelled.units.count
     on_some = f"Truth on {count_text(units, task.unit)}"
     if request.label_probability is not None:
-        said = [
+        notes = [
             f"{on_some}, each chosen with its own probability ({request.label_probability}), and a proxy "
             f"({request.proxy}) on these and {others:,} more."
         ]
     elif request.judge_correction == "difference":
-        said = [
+        notes = [
             f"{on_some}, and a proxy ({request.proxy}) on these and {others:,} more: the units with truth must be a "
             "random part of all of them."
         ]
     else:
-        said = [
+        notes = [
             f"{on_some} says how often the judge ({request.proxy}) errs on {others:,} more: it must err as often on "
             "those."
         ]
     if request.confidence is not None and units < FEW_UNITS:
-        said.append(f"Only {count_text(units, task.unit)} with truth: an interval is rough and tends to be too narrow.")
-    return [*said, *plan_notes(task, labelled, request)]
+        notes.append(
+            f"Only {count_text(units, task.unit)} with truth: an interval is rough and tends to be too narrow."
+        )
+    return [*notes, *plan_notes(task, labelled, request)]
 
 
 def unlabelled_notes(task: Task, by: tuple[str, ...], without: Sequence[Slice]) -> list[str]:

@@ -192,8 +192,10 @@ def _in_slices(
             side[value] = compare(first, other, chosen, request)
     sides: list[Differences] = [{value: {} for value in side} for side in raw]
     for spec in map(str, chosen):
-        family = {(i, value): {spec: one[spec]} for i, side in enumerate(raw) for value, one in side.items()}
+        family = {
+            (i, value): {spec: differences[spec]} for i, side in enumerate(raw) for value, differences in side.items()
+        }
         judged = judged_together(family, confidence, request.adjust)
-        for (i, where), one in judged.items():
-            sides[i][where][spec] = one[spec]
+        for (i, where), differences in judged.items():
+            sides[i][where][spec] = differences[spec]
     return sides

@@ -35,7 +35,7 @@ def measured(pairs: Any, metrics: Sequence[Metric], cache: SharedCache | None = 
 
 
 def per_unit_state(pairs: Any, state: State, metrics: Sequence[Metric]) -> State:
-    """The same state with every unit a row of its own: measured again where units were counted."""
+    """Return the state with one row per unit; aggregated units are measured again."""
     return measured(pairs.per_unit(), metrics) if state.units.deduplicated and isinstance(pairs, Countable) else state
 
 

@@ -316,9 +316,9 @@ class CrossedPair(Pair):
         every = np.concatenate([model.values(self.metric) for model in self.models])
         if no_spread(parts, every, self.design):
             sides = sides_of([model.sides[0].state for model in self.models], [self.metric], self.request)
-            one = pair_of(self.metric, sides[0], sides[1], sample_of(sides[0].state.units), self.confidence)
-            one.a, one.b = self.a, self.b
-            return one.signed(times, shift)
+            pair = pair_of(self.metric, sides[0], sides[1], sample_of(sides[0].state.units), self.confidence)
+            pair.a, pair.b = self.a, self.b
+            return pair.signed(times, shift)
         far = (1 + abs(times)) / 2 * self.width
         lost = max(model.lost(self.metric) for model in self.models)
         estimate = estimate_of(difference, parts, self.design, (-far - shift, far - shift), self.confidence, lost)
@@ -425,12 +425,12 @@ def measure_runs(
     assert design is not None
     by_truth = design.factor == "annotators"
     word, what = WORDS[design.factor], "truths" if by_truth else "predictions"
-    given = truth if by_truth else predictions
-    if not isinstance(given, list | tuple | Mapping):
+    runs = truth if by_truth else predictions
+    if not isinstance(runs, list | tuple | Mapping):
         raise InvalidSetting(
             f"runs='{design.factor}' needs {what} of several {design.factor}", remedy=f"Give a list of {what}."
         )
-    each, names = named_models(given)
+    each, names = named_models(runs)
     if len(each) < 2:
         raise InvalidSetting(
             f"runs='{design.factor}' needs at least 2 {design.factor}, and there is {len(each)}",
@@ -439,22 +439,22 @@ def measure_runs(
     columns = request.columns if models == 1 else model_columns(request.columns, place, models)
     own = replace(request, columns=columns)
     data: list[Measured] = []
-    said: list[str] = []
+    notes: list[str] = []
     with truth_read_once():
-        for i, one in enumerate(each):
+        for i, run in enumerate(each):
             called = f"{word} {i + 1}" if names is None else f"{word} '{names[i]}'"
             called += "" if models == 1 else f" of {'AB'[place]}"
             try:
-                data.append(measure_sides(task, own, *((one, predictions) if by_truth else (truth, one))))
+                data.append(measure_sides(task, own, *((run, predictions) if by_truth else (truth, run))))
             except InputError as error:
                 raise type(error)(f"{called}: {error.what}", where=error.where, remedy=error.remedy) from None
-            said += findings(data[-1], task.name)
+            notes += findings(data[-1], task.name)
     if names is None:
-        sources = [(one.truth if by_truth else one.prediction).source for one in data]
+        sources = [(run.truth if by_truth else run.prediction).source for run in data]
         stems = [stem(source) for source in sources]
         in_memory = set(sources) <= {IN_MEMORY, "truth"}
         names = [f"{word} {i + 1}" for i in range(len(data))] if in_memory else unique(stems, sources)
-    return RunData(tuple(data), tuple(names)), tuple(dict.fromkeys(said))
+    return RunData(tuple(data), tuple(names)), tuple(dict.fromkeys(notes))
 
 
 def check_same(task: Task, request: Request, runs: Sequence[tuple[str, Measured]]) -> None:
@@ -462,27 +462,27 @@ def check_same(task: Task, request: Request, runs: Sequence[tuple[str, Measured]
     design = request.runs
     assert design is not None
     first_name, first = runs[0]
-    for name, one in runs:
-        if design.factor == "readers" and one.coverage.missing:
+    for name, run in runs:
+        if design.factor == "readers" and run.coverage.missing:
             raise Unmatched(
-                f"reader '{name}' lacks a reading of {count_text(one.coverage.missing, task.item)}",
-                where=one.prediction.source,
+                f"reader '{name}' lacks a reading of {count_text(run.coverage.missing, task.item)}",
+                where=run.prediction.source,
                 remedy="Every reader must read every case.",
             )
-    sets: list[set[tuple[str, ...]]] = [{(str(unit),) for unit in one.pairs.units.tolist()} for _, one in runs]
-    word, lacks = task.unit, any(one.coverage.missing for _, one in runs)
+    sets: list[set[tuple[str, ...]]] = [{(str(unit),) for unit in run.pairs.units.tolist()} for _, run in runs]
+    word, lacks = task.unit, any(run.coverage.missing for _, run in runs)
     if lacks and design.factor != "annotators" and request.policy(task).missing == "skip":
-        sets, word = [joined_rows(task, one.pairs) for _, one in runs], task.item
-    for (name, one), keys in zip(runs[1:], sets[1:], strict=True):
+        sets, word = [joined_rows(task, run.pairs) for _, run in runs], task.item
+    for (name, run), keys in zip(runs[1:], sets[1:], strict=True):
         for lacking, (poor, rich) in ((sets[0] - keys, (name, first_name)), (keys - sets[0], (first_name, name))):
             if lacking:
                 shown = first_few(sorted("/".join(key) for key in lacking))
                 raise Unmatched(
                     f"run '{poor}' lacks {count_text(len(lacking), word)} of run '{rich}': {shown}",
-                    where=(one if poor == name else first).prediction.source,
+                    where=(run if poor == name else first).prediction.source,
                     remedy=f"All runs must be scored on the same {count_text(2, word).partition(' ')[2]}.",
                 )
-        mine, theirs = one.state.units, first.state.units
+        mine, theirs = run.state.units, first.state.units
         if not mine.deduplicated and not theirs.deduplicated and (mine.own != theirs.own).any():
             raise Incompatible(
                 f"run '{name}' has other weights of units than run '{first_name}'", remedy="Give both the same weights."
@@ -566,7 +566,7 @@ def evaluate_runs(request: Request, truth: Any, predictions: Any, findings: Find
     assert design is not None
     _check_request(request)
     chosen = metrics_of(task, request.metrics)
-    model, said = measure_runs(task, request, truth, predictions, findings)
+    model, remarks = measure_runs(task, request, truth, predictions, findings)
     check_same(task, request, list(zip(model.names, model.data, strict=True)))
     pairs, metrics = _states(task, request, [model], chosen)
     whole = _grouped([state for _, state in pairs], [model], metrics, request)[0]
@@ -586,7 +586,7 @@ def evaluate_runs(request: Request, truth: Any, predictions: Any, findings: Find
             dict.fromkeys(
                 (
                     *getattr(first.truth, "notes", ()),
-                    *said,
+                    *remarks,
                     *notes_of(task, pairs[0][1], request),
                     *_notes(design, [len(model.data)]),
                 )
@@ -611,9 +611,9 @@ def compare_runs(request: Request, truth: Any, runs_a: Any, runs_b: Any, finding
         read = [measure_runs(task, request, truth, runs, findings, i, 2) for i, runs in enumerate((runs_a, runs_b))]
     models = [model for model, _ in read]
     named = [
-        (f"{letter}: {name}", one)
+        (f"{letter}: {name}", run)
         for letter, model in zip("AB", models, strict=True)
-        for name, one in zip(model.names, model.data, strict=True)
+        for name, run in zip(model.names, model.data, strict=True)
     ]
     check_same(task, request, named)
     pairs, metrics = _states(task, request, models, chosen)
@@ -626,9 +626,9 @@ def compare_runs(request: Request, truth: Any, runs_a: Any, runs_b: Any, finding
         raw = {value: compare_crossed(a, b, metrics, request) for value, (a, b) in parts.items()}
         slices[by] = {value: {} for value in raw}
         for spec in map(str, metrics):
-            family = {value: {spec: one[spec]} for value, one in raw.items()}
-            for value, one in judged_together(family, confidence, request.adjust).items():
-                slices[by][value].update(_verdicts(one, design))
+            family = {value: {spec: run[spec]} for value, run in raw.items()}
+            for value, run in judged_together(family, confidence, request.adjust).items():
+                slices[by][value].update(_verdicts(run, design))
     shared = dict.fromkeys(
         (
             *getattr(models[0].data[0].truth, "notes", ()),

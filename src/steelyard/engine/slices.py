@@ -95,7 +95,7 @@ def paired_slices(
     measure: Callable[[Any], State],
     task: Task | None = None,
 ) -> dict[Values, list[State]]:
-    """The same for several models on the same truth: a slice holds the units that are in it for any of them.
+    """Slice several models on the same truth: a slice holds the units that are in it for any of them.
 
     `measure` lists units one by one.
     """

@@ -59,7 +59,7 @@ def _columns(path: str | PathLike[str], side: str, threads: int, what: str, trut
 def parse_coco(
     text: bytes, side: str, source: str = "text", threads: int = 0, what: str = "boxes", truth: Records | None = None
 ) -> BoxRecords:
-    """The same from bytes in memory."""
+    """Read a COCO file from bytes in memory."""
     return _records(_parsed(text, source, side, threads, what, truth), source, side == "truth", what)
 
 

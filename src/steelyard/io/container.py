@@ -58,7 +58,7 @@ def write_container(
 
 
 def container_bytes(kind: str, facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
-    """The same in memory: what is sent to another process."""
+    """Pack into bytes, to send to another process."""
     return b"".join(_chunks(kind, facts, arrays, kind))
 
 

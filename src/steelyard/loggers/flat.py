@@ -105,7 +105,7 @@ def _slice(by: Slice, value: Slice) -> str:
 
 
 def renamed(values: Mapping[str, float], forbidden: str) -> dict[str, float]:
-    """The same with names that a store takes: runs of what it forbids become `_`; no two names fall together."""
+    """Replace runs of forbidden characters in names by `_`, keeping names distinct."""
     clean_values: dict[str, float] = {}
     for name, value in values.items():
         clean = re.sub(r"_+", "_", re.sub(forbidden, "_", name)).strip("_") or "score"

@@ -221,7 +221,7 @@ def _check_planes(levels: list[tuple[Any, ...]], anchors: int) -> None:
 
 
 def _apart(levels: list[tuple[Any, ...]], anchors: int | None) -> list[tuple[Any, ...]]:
-    """The same arrays with an axis for the anchors of a cell, and the numbers of an anchor last."""
+    """Reshape arrays to have an axis for the anchors of a cell, and the numbers of an anchor last."""
     if anchors is None:
         return levels
     _check_planes(levels, anchors)

@@ -1,4 +1,4 @@
-"""The same work for each of many maps, in threads: the native core and the inflater let go of the interpreter."""
+"""Apply a function to many maps in threads: the native core and the inflater release the GIL."""
 
 from __future__ import annotations
 

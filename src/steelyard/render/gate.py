@@ -46,7 +46,7 @@ def _block(verdict: Verdict, width: int) -> str:
 
 
 def gate_markdown(gate: Gate) -> str:
-    """The same for a pull request or the summary of a job."""
+    """The outcome as Markdown, for a pull request or a job summary."""
     head = f"### {MARKS[gate.outcome]}: {gate.task}, {count_text(gate.units, gate.unit)}"
     against = f"`{code(gate.result)}`" + ("" if gate.baseline is None else f" against `{code(gate.baseline)}`")
     against += "" if gate.ledger is None else f", looks counted in `{code(gate.ledger)}`"

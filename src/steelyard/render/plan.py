@@ -26,7 +26,7 @@ def plan_text(plan: StudyPlan, width: int = 80) -> str:
 
 
 def plan_markdown(plan: StudyPlan) -> str:
-    """The same for a pull request."""
+    """The plan as Markdown, for a pull request."""
     header, rows = _table(plan)
     parts = [plain(f"{pilot_line(plan)} {quantity_line(plan)}"), _markdown(header, rows)]
     parts.append("\n".join(f"- {plain(line)}" for line in needs(plan)))

@@ -27,7 +27,7 @@ def report_runs(report: Report) -> TableRows | None:
 
 
 def comparison_runs(comparison: Comparison, names: Sequence[str]) -> TableRows | None:
-    """The same for two models; the shares are of the variance of the difference."""
+    """The spread over runs for two models; shares are of the variance of the difference."""
     design = comparison.a.request.runs
     if design is None:
         return None
@@ -83,7 +83,7 @@ def report_remarks(report: Report) -> list[str]:
 
 
 def comparison_remarks(comparison: Comparison) -> list[str]:
-    """The same of two models, and what p tests."""
+    """Remarks on the runs of two models, and what p tests."""
     if comparison.a.request.runs is None:
         return []
     differences = list(comparison.differences.values())

@@ -23,7 +23,7 @@ def pool_text(pool: Pool, width: int = 80) -> str:
 
 
 def pool_markdown(pool: Pool) -> str:
-    """The same for a pull request."""
+    """The pool as Markdown, for a pull request."""
     return _markdown(pool_line(pool), pool_tables(pool), pool_remarks(pool))
 
 
@@ -34,7 +34,7 @@ def drift_text(drift: Drift, width: int = 80) -> str:
 
 
 def drift_markdown(drift: Drift) -> str:
-    """The same for a pull request."""
+    """The drift as Markdown, for a pull request."""
     return _markdown(drift_line(drift), drift_tables(drift), drift_remarks(drift))
 
 

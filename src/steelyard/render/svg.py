@@ -214,10 +214,10 @@ def _outline(shape: PolygonShape, points: list[tuple[float, float]]) -> str:
     x, y = (x1 + x2) / 2, (y1 + y2) / 2
     cx, cy = (sum(v) / len(points) for v in zip(*points, strict=True))
     far = math.hypot(x - cx, y - cy) or 1.0
-    said = f"<title>{escape(shape.facts)}</title>" if shape.facts else ""
+    tooltip = f"<title>{escape(shape.facts)}</title>" if shape.facts else ""
     return (
         f'<polygon class="{shape.role}" points="{listed}" fill="{fill}" fill-opacity="0.14" stroke="{colour}" '
-        f'stroke-width="2"{dash} pointer-events="all">{said}</polygon>'
+        f'stroke-width="2"{dash} pointer-events="all">{tooltip}</polygon>'
         f'<line x1="{number(x)}" y1="{number(y)}" '
         f'x2="{number(x + 7 * (x - cx) / far)}" y2="{number(y + 7 * (y - cy) / far)}" '
         f'stroke="{colour}" stroke-width="2"/>'

@@ -274,7 +274,7 @@ def _bullet(text: str, width: int) -> str:
 
 
 def score_markdown(score: VlmScore) -> str:
-    """The same tables in Markdown."""
+    """The tables in Markdown."""
     parts = []
     for model in dict.fromkeys(row.model for row in score.rows):
         rows = [row for row in score.rows if row.model == model]

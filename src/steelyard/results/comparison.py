@@ -137,11 +137,11 @@ class Lineup(Result):
         """What no run can have given, by field."""
         if not self.comparisons:
             return {"comparisons": "is empty"}
-        for key, one in self.standings.items():
-            if one.spec != key or key not in self.comparisons[0].differences:
+        for key, standing in self.standings.items():
+            if standing.spec != key or key not in self.comparisons[0].differences:
                 return {"standings": f"holds another metric under '{key}'"}
-            if len(one.ranks) != len(self.comparisons) + 1:
-                return {"standings": f"has {len(one.ranks)} ranks for {len(self.comparisons) + 1} models"}
-            if one.letters and len(one.letters) != len(one.ranks):
-                return {"standings": f"has {len(one.letters)} groups of letters for {len(one.ranks)} models"}
+            if len(standing.ranks) != len(self.comparisons) + 1:
+                return {"standings": f"has {len(standing.ranks)} ranks for {len(self.comparisons) + 1} models"}
+            if standing.letters and len(standing.letters) != len(standing.ranks):
+                return {"standings": f"has {len(standing.letters)} groups of letters for {len(standing.ranks)} models"}
         return {}

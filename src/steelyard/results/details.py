@@ -129,7 +129,7 @@ class Details:
         return None
 
     def units_b(self) -> UnitTable | None:
-        """The same of a comparison's B."""
+        """Every metric for each unit alone, of a comparison's B."""
         return None
 
     def listing(self) -> Listing | None:
@@ -204,9 +204,9 @@ class StoredDetails(Details):
         return self.kept.examples
 
 
-def named(name: str, known: tuple[str, ...], what: str) -> str:
+def named(name: str, names: tuple[str, ...], what: str) -> str:
     """The name, where it is known; else a KeyError that says the nearest, or what to do where there is none."""
-    if name not in known:
-        remedy = nearest(name, known) if known else f"{LACKING.format(f'no {what}s')}, where the task has them."
+    if name not in names:
+        remedy = nearest(name, names) if names else f"{LACKING.format(f'no {what}s')}, where the task has them."
         raise KeyError(f"'{name}' is not a {what} of this result. {remedy}")
     return name

@@ -305,13 +305,13 @@ class _Data(Form):
     Slices and influences, which may be long, stand last: a list of many files reads the heads alone.
     """
 
-    def __init__(self, made: type) -> None:
-        self.made = made
-        hints = {**get_type_hints(made), **PLAINER.get(made, {})}
-        self.fields = {f.name: f for f in dataclasses.fields(made) if f.name != "details"}
+    def __init__(self, cls: type) -> None:
+        self.made = cls
+        hints = {**get_type_hints(cls), **PLAINER.get(cls, {})}
+        self.fields = {f.name: f for f in dataclasses.fields(cls) if f.name != "details"}
         self.hints = {name: hints[name] for name in self.fields}
-        self.shown = WRITTEN.get(made, {})
-        self.saved = {name: FIELD_NAMES.get(made, {}).get(name, name) for name in (*self.hints, *self.shown)}
+        self.shown = WRITTEN.get(cls, {})
+        self.saved = {name: FIELD_NAMES.get(cls, {}).get(name, name) for name in (*self.hints, *self.shown)}
 
     def encode(self, value: Any) -> dict[str, Any]:
         hints = {**self.shown, **self.hints}
@@ -330,22 +330,22 @@ class _Data(Form):
     def decode(self, value: Any, at: At) -> Any:
         if not isinstance(value, Mapping):
             raise at.wrong(value, "an object")
-        given = {}
+        values = {}
         for name, field in self.fields.items():
             key = self.saved[name]
             if key in value:
-                given[name] = form_of(self.hints[name]).decode(value[key], at.key(key))
+                values[name] = form_of(self.hints[name]).decode(value[key], at.key(key))
             elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
                 raise at.error(f"'{at.key(key).way}' is missing")
-        made = self.made(**given)
-        if isinstance(made, Request):
+        instance = self.made(**values)
+        if isinstance(instance, Request):
             try:
-                made.check()
+                instance.check()
             except InputError as error:
                 raise at.error(f"'{at.way}' is broken: {error.what}") from None
-        for name, what in made.faults().items() if hasattr(made, "faults") else ():
+        for name, what in instance.faults().items() if hasattr(instance, "faults") else ():
             raise at.error(f"'{at.way}.{self.saved.get(name, name)}' {what}")
-        return made
+        return instance
 
     def schema(self, names: dict[str, Any]) -> dict[str, Any]:
         name = SCHEMA_NAMES.get(self.made, self.made.__name__)

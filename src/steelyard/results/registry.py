@@ -74,10 +74,10 @@ def renderer(kind: str, form: str) -> Callable[..., Any]:
     if name in RENDERERS or form in EVERY:
         return load(RENDERERS.get(name) or EVERY[form])
     if name in registry.plugins(GROUP):
-        made: Any = registry.load(GROUP, name, object, "form")
-        return made  # type: ignore[no-any-return]
-    known = [one.partition(".") for one in (*RENDERERS, *registry.plugins(GROUP))]
-    forms = [name for owner, _, name in known if owner == kind and name not in ("figures", "frame", "sheets")]
+        render: Any = registry.load(GROUP, name, object, "form")
+        return render  # type: ignore[no-any-return]
+    names = [one.partition(".") for one in (*RENDERERS, *registry.plugins(GROUP))]
+    forms = [name for owner, _, name in names if owner == kind and name not in ("figures", "frame", "sheets")]
     raise Unsupported(f"a {kind} has no form '{form}'", remedy=f"It has: {', '.join([*forms, 'json'])}.")
 
 
@@ -89,5 +89,5 @@ def has_form(kind: str, form: str) -> bool:
 def load(place: str) -> Callable[..., Any]:
     """The function that `module:function` names."""
     module, _, name = place.partition(":")
-    made: Callable[..., Any] = getattr(import_module(module), name)
-    return made
+    function: Callable[..., Any] = getattr(import_module(module), name)
+    return function

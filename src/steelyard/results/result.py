@@ -82,7 +82,7 @@ class Result(metaclass=RenamedKeywords):
         return self.render("json", path, details=details)
 
     def to_dict(self, *, details: bool = False) -> dict[str, Any]:
-        """The same as plain values, as the JSON schema describes them."""
+        """The result as plain values, as the JSON schema describes them."""
         data: dict[str, Any] = renderer(self.kind, "dict")(self, details=details)
         return data
 

@@ -1,4 +1,4 @@
-"""The same evaluation over shards, on the cores of this machine or on a cluster: same report, to the bit."""
+"""Evaluation over shards, on the cores of this machine or on a cluster, with a bit-identical report."""
 
 from steelyard.scale.run import evaluate_shards
 

@@ -61,8 +61,8 @@ class ShardJobs:
 
     def reading(self) -> list[object]:
         """What reading depends on beside the files: columns, and the reader's options with the contents they name."""
-        said = [(name, str(value), _contents(value)) for name, value in sorted(self.request.options.items())]
-        return [self.task, dict(self.columns), said]
+        options = [(name, str(value), _contents(value)) for name, value in sorted(self.request.options.items())]
+        return [self.task, dict(self.columns), options]
 
     @property
     def definition(self) -> Task:
@@ -105,9 +105,9 @@ def read_pair(job: ReadPair) -> Summary:
         if there(path):
             return replace(_summary(read_container(path), name, path), new=False)
         task, options = job.data.definition, resolve_options(job.data.definition, job.data.request.options)
-        with reading_notes() as said:
+        with reading_notes() as file_notes:
             sides = read_sides(task, truth, predictions, job.data.columns, options)
-        notes = (*getattr(sides[0], "notes", ()), *(f"In some files {note.partition(': ')[2]}" for note in said))
+        notes = (*getattr(sides[0], "notes", ()), *(f"In some files {note.partition(': ')[2]}" for note in file_notes))
         return _kept(gather([sides], task.truth.key), path, name, notes)
 
 
@@ -129,10 +129,10 @@ def split(job: Split) -> str:
         target = state_path(job.data.work, "split", name)
         if there(target):
             return name
-        with reading_notes() as said:
+        with reading_notes() as file_notes:
             records = read_side(job.data.definition, path, job.data.columns, job.side)
-        if said:  # which a report of buckets could not say
-            raise Unsupported(said[0], remedy="Write commas and decimal points, or choose `join='pairs'`.")
+        if file_notes:  # which a report of buckets could not say
+            raise Unsupported(file_notes[0], remedy="Write commas and decimal points, or choose `join='pairs'`.")
     cuts = cut(records, job.data.definition.truth.key, bucket_of(job.buckets), job.buckets)
     parts = [container_bytes("part", *_packed_side(part, job.side)) for part in cuts]
     index = np.cumsum([0] + [len(part) for part in parts])

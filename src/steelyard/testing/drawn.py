@@ -36,7 +36,7 @@ class Drawn:
 
 
 def shuffled(columns: Columns, rng: np.random.Generator) -> Columns:
-    """The same rows in another order."""
+    """Return the rows in another order."""
     return taken(columns, rng.permutation(_rows(columns)))
 
 

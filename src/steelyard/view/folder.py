@@ -135,7 +135,7 @@ class Folder:
         return (name for name, _ in self.entries(ending))
 
     def entries(self, ending: str) -> Iterator[tuple[str, os.stat_result]]:
-        """The same, each with what the file system says of it."""
+        """The files, each with its file system status."""
         seen = 0
         waiting: list[tuple[str, ...]] = [()]
         while waiting:

@@ -277,13 +277,11 @@ def _listed(title: str, name: str, values: Iterable[str], chosen: str) -> str:
 def _picked(picked: Sequence[Entry], page: Sequence[Entry]) -> str:
     """Runs that are picked and not in sight stay picked."""
     away = [run for run in picked if run not in page]
-    kept = "".join(f'<input type="hidden" name="run" value="{run.id}">' for run in away)
+    hidden_fields = "".join(f'<input type="hidden" name="run" value="{run.id}">' for run in away)
     if not picked:
         return ""
     names = ", ".join(escape(run.name) for run in picked[:MOST_COMPARED])
-    return (
-        f'{kept}<p class="note">Picked: {names}. Only runs of the same task and the same truth are offered beside.</p>'
-    )
+    return f'{hidden_fields}<p class="note">Picked: {names}. Only runs of the same task and truth are offered.</p>'
 
 
 # --- the table

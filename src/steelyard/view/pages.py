@@ -235,9 +235,9 @@ def changes(a: RereadRun, b: RereadRun) -> tuple[str, list[tuple[int, float]]]:
     shared = [spec for spec in a.specs if spec in b.specs] if same else []
     for spec in shared:
         moved = b.values(spec) - a.values(spec)
-        known = np.flatnonzero(np.isfinite(moved))
-        if len(known):
-            order = known[np.argsort(-np.abs(moved[known]), kind="stable")]
+        finite = np.flatnonzero(np.isfinite(moved))
+        if len(finite):
+            order = finite[np.argsort(-np.abs(moved[finite]), kind="stable")]
             return spec, [(int(i), float(moved[i])) for i in order]
     return "", []
 
@@ -269,10 +269,10 @@ def both_unit_page(
     """One unit under two models, side by side; both show one step."""
     here = site.both(a, b, "unit", unit)
     parts = ""
-    for letter, run, one in (("A", a, data[0]), ("B", b, data[1])):
+    for letter, run, run_data in (("A", a, data[0]), ("B", b, data[1])):
         parts += (
             f'<section><h2>{letter}: <a href="{escape(site.run(run, "unit", unit))}">{escape(run.name)}</a></h2>'
-            f"{_shown(site, run, one, unit, step, here)}{_unit_scores(one, unit)}</section>"
+            f"{_shown(site, run, run_data, unit, step, here)}{_unit_scores(run_data, unit)}</section>"
         )
     order = [i for i, _ in changes(*data)[1]]
     turn = ""

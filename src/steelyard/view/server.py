@@ -47,7 +47,7 @@ def board_page(site: Site, runs: Sequence[StoredRun], lineup: Lineup) -> str:
         f"<li>{escape(note)}</li>" for note in dict.fromkeys(n for c in lineup.comparisons for n in c.notes)
     )
     family = max((d.family for one in lineup.comparisons for d in one.differences.values()), default=0)
-    said = (
+    hint = (
         f"<li>An interval is that of its own difference. Verdicts hold for all {family:,} differences together (Holm), "
         "so that one may be called not shown whose own interval lies on one side of zero.</li>"
     )
@@ -57,7 +57,7 @@ def board_page(site: Site, runs: Sequence[StoredRun], lineup: Lineup) -> str:
         for run in runs[1:]
     )
     body = (
-        f"{_base(site, runs)}{blocks}<h2>How these were computed</h2><ul>{notes}{said}</ul>"
+        f"{_base(site, runs)}{blocks}<h2>How these were computed</h2><ul>{notes}{hint}</ul>"
         f"<h2>Two by two</h2><ul>{pairs}</ul>"
     )
     truth = first.a.sources.truth.source
@@ -88,13 +88,15 @@ def _shown(score: Score) -> Shown:
 def _block(runs: Sequence[StoredRun], lineup: Lineup, spec: str) -> str:
     """One metric: a row per run that has it."""
     rows: list[tuple[StoredRun, Score, Difference | None]] = []
-    for run, one in zip(runs[1:], lineup.comparisons, strict=True):
-        if spec in one.differences:
-            rows.append((run, one.differences[spec].b, one.differences[spec]))
-    score = next(one.differences[spec].a for one in lineup.comparisons if spec in one.differences)
+    for run, comparison in zip(runs[1:], lineup.comparisons, strict=True):
+        if spec in comparison.differences:
+            rows.append((run, comparison.differences[spec].b, comparison.differences[spec]))
+    score = next(comparison.differences[spec].a for comparison in lineup.comparisons if spec in comparison.differences)
     rows.insert(0, (runs[0], score, None))
-    scale = shared_scale(_shown(one) for _, one, _ in rows)
-    lines = "".join(_line(run, one, difference, strip(_shown(one), scale)) for run, one, difference in rows)
+    scale = shared_scale(_shown(comparison) for _, comparison, _ in rows)
+    lines = "".join(
+        _line(run, comparison, difference, strip(_shown(comparison), scale)) for run, comparison, difference in rows
+    )
     unit = f", {score.measured_in}" if score.measured_in else ""
     head = "".join(
         f'<th scope="col"{kind}>{name}</th>'
@@ -192,9 +194,9 @@ class Guard:
 def _sealed(send: Send) -> Send:
     async def sealed(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            given = {name.lower() for name, _ in message["headers"]}
-            more = HEADERS if b"content-security-policy" in given else {**HEADERS, "content-security-policy": CLOSED}
-            added = [(name.encode(), value.encode()) for name, value in more.items() if name.encode() not in given]
+            present = {name.lower() for name, _ in message["headers"]}
+            more = HEADERS if b"content-security-policy" in present else {**HEADERS, "content-security-policy": CLOSED}
+            added = [(name.encode(), value.encode()) for name, value in more.items() if name.encode() not in present]
             message = {**message, "headers": [*message["headers"], *added]}
         await send(message)
 
@@ -217,8 +219,8 @@ def make_app(folder: Folder, token: str, port: int) -> Guard:
                 return endpoint(request)
 
         async def answer(request: Request) -> Response:
-            made: Response = await workers.run(lambda: confined_answer(request))
-            return made
+            response: Response = await workers.run(lambda: confined_answer(request))
+            return response
 
         return Route(path, answer)
 
@@ -249,9 +251,11 @@ class _View:
 
     def listing(self, request: Request) -> Response:
         """Every run that the address asks for."""
-        query, known = parse_query(request.url.query)
+        query, canonical = parse_query(request.url.query)
         text = query.text()
-        if known and sorted(request.url.query.split("&")) != sorted(text.split("&")):  # a form sends empty fields too
+        if canonical and sorted(request.url.query.split("&")) != sorted(
+            text.split("&")
+        ):  # a form sends empty fields too
             return Response(status_code=303, headers={"location": f"{self.site.base}/" + (f"?{text}" if text else "")})
         return _page(list_page(self.site, self.runs.index.entries(), self.runs.folder.root, query))
 

@@ -63,13 +63,13 @@ class Picture:
         return image
 
     def png(self, max_side: int = MAX_SIDE) -> bytes:
-        """The same as a PNG file: what is sent is what was measured, without loss."""
+        """The image as a PNG file: lossless, so that the model sees what was measured."""
         buffer = io.BytesIO()
         self.load(max_side).save(buffer, format="PNG", compress_level=3)
         return buffer.getvalue()
 
     def jpeg(self, max_side: int = MAX_SIDE) -> bytes:
-        """The same as a JPEG file: its own bytes where it is one that can be shown as it is, else one of quality 95."""
+        """The image as a JPEG file: the original bytes if usable as they are, otherwise quality 95."""
         if self.path is not None and max(self.width, self.height) <= max_side:
             data = _checked(self.path, self.digest)
             image = _open(data, str(self.path))

@@ -57,10 +57,10 @@ class BoxForm:
     def truth(self, cell: str) -> str | None:
         """True boxes in one spelling: in pixels, in the target's order; None where they are none."""
         try:
-            outcome, said = self._boxes(read_json(cell), self.target_order, (1.0, 1.0))
+            outcome, boxes = self._boxes(read_json(cell), self.target_order, (1.0, 1.0))
         except ValueError:
             return None
-        return said if outcome == "ok" else None
+        return boxes if outcome == "ok" else None
 
     def _factors(self) -> tuple[float, float]:
         """What a number of a reply is in pixels, across and down."""
@@ -76,18 +76,18 @@ class BoxForm:
         if not isinstance(value, list) or len(value) > MOST:
             return "schema", ""
         boxes = []
-        for one in value:
-            outcome, box = self._box(one, order, factors)
+        for entry in value:
+            outcome, box = self._box(entry, order, factors)
             if outcome != "ok":
                 return outcome, ""
             boxes.append(box)
         return "ok", spelled(boxes)
 
-    def _box(self, one: Any, order: str, factors: tuple[float, float]) -> tuple[str, dict[str, Any]]:
-        keys = [key for key in BOX_KEYS if isinstance(one, dict) and key in one]
-        if len(keys) != 1 or not set(one) <= {keys[0], "label", "score"}:
+    def _box(self, entry: Any, order: str, factors: tuple[float, float]) -> tuple[str, dict[str, Any]]:
+        keys = [key for key in BOX_KEYS if isinstance(entry, dict) and key in entry]
+        if len(keys) != 1 or not set(entry) <= {keys[0], "label", "score"}:
             return "schema", {}
-        numbers, label, score = one[keys[0]], one.get("label"), one.get("score", 1)
+        numbers, label, score = entry[keys[0]], entry.get("label"), entry.get("score", 1)
         if not isinstance(numbers, list) or len(numbers) != 4 or not all(map(TYPES["number"], numbers)):
             return "schema", {}
         if not TYPES["number"](score) or not 0 <= score <= 1 or not isinstance(label, str) or not label.strip():
@@ -271,13 +271,13 @@ def _in_range(kind: Kind, match: re.Match[str]) -> Answer:
         return Answer("ambiguous_separator")
     if whole.startswith("0") and len(whole) > 1:
         return Answer("implausible")
-    said = match["sign"].replace("+", "") + whole.replace(",", "") + (match["part"] or match["fraction"] or "")
-    value = float(said + power)
+    digits = match["sign"].replace("+", "") + whole.replace(",", "") + (match["part"] or match["fraction"] or "")
+    value = float(digits + power)
     if power:
-        said = f"{value:.17g}"
+        digits = f"{value:.17g}"
     if not math.isfinite(value):
         return Answer("nonfinite")
-    return Answer("ok", said=said) if kind.least <= value <= kind.most else Answer("implausible")
+    return Answer("ok", said=digits) if kind.least <= value <= kind.most else Answer("implausible")
 
 
 def _integer(kind: Kind, text: str) -> Answer:
@@ -336,8 +336,8 @@ def _json(kind: Kind, text: str) -> Answer:
 
 
 def _boxes(kind: Kind, text: str) -> Answer:
-    outcome, said = kind.boxes.read(text)
-    return Answer("refusal" if outcome == "bad_json" and declines(text) else outcome, said=said)
+    outcome, boxes = kind.boxes.read(text)
+    return Answer("refusal" if outcome == "bad_json" and declines(text) else outcome, said=boxes)
 
 
 _READERS: dict[str, Callable[[Kind, str], Answer]] = {

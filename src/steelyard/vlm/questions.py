@@ -76,16 +76,16 @@ def kind_of(spec: Mapping[str, Any], refuse: Callable[[str, str], InputError]) -
 
 def kind_spec(kind: Kind) -> dict[str, Any]:
     """What a file says of a kind beside its name."""
-    given: dict[str, Any] = {"unit": list(kind.units)} if kind.units else {}
-    given |= {"options": dict(kind.options)} if kind.options else {}
-    given |= {"min": kind.least} if kind.least > -math.inf else {}
-    given |= {"max": kind.most} if kind.most < math.inf else {}
-    given |= {"schema": json.loads(kind.schema)} if kind.schema else {}
+    spec: dict[str, Any] = {"unit": list(kind.units)} if kind.units else {}
+    spec |= {"options": dict(kind.options)} if kind.options else {}
+    spec |= {"min": kind.least} if kind.least > -math.inf else {}
+    spec |= {"max": kind.most} if kind.most < math.inf else {}
+    spec |= {"schema": json.loads(kind.schema)} if kind.schema else {}
     form = kind.boxes
     if kind.name == "boxes":
-        given |= {"format": form.order, "scale": form.scale, "target_format": form.target_order}
-        given |= {"labels": list(form.labels)} if form.labels else {}
-    return given
+        spec |= {"format": form.order, "scale": form.scale, "target_format": form.target_order}
+        spec |= {"labels": list(form.labels)} if form.labels else {}
+    return spec
 
 
 def _schema(spec: Mapping[str, Any], refuse: Callable[[str, str], InputError]) -> str:
@@ -167,13 +167,13 @@ def options_of(cell: str) -> tuple[tuple[str, str], ...]:
         return InvalidValue(f"'{cell[:40]}' {what}", remedy=remedy)
 
     try:
-        given = read_json(cell)
+        options = read_json(cell)
     except ValueError:
-        given = None
-    if not isinstance(given, list | dict):
+        options = None
+    if not isinstance(options, list | dict):
         raise InvalidValue(f"'{cell[:40]}' holds no options")
     try:
-        return _options({"options": given}, refuse)
+        return _options({"options": options}, refuse)
     except InputError as error:
         raise InvalidValue(str(error).partition(". ")[0]) from None
 
@@ -289,11 +289,11 @@ class Prompt:
         """The question as its file says it, without the text; empty for a plain prompt that asks for the weight."""
         if self == Prompt(self.name, self.text):
             return {}
-        given: dict[str, Any] = {"target": self.target, "answer": self.kind.name, **kind_spec(self.kind)}
-        given |= {"options_column": self.options_column} if self.options_column else {}
-        given |= {"images": list(self.images)} if self.images != (IMAGE,) else {}
-        given |= {"frames": self.frames} if self.frames else {}
-        return given | ({"follow_up": self.follow_up} if self.follow_up else {})
+        spec: dict[str, Any] = {"target": self.target, "answer": self.kind.name, **kind_spec(self.kind)}
+        spec |= {"options_column": self.options_column} if self.options_column else {}
+        spec |= {"images": list(self.images)} if self.images != (IMAGE,) else {}
+        spec |= {"frames": self.frames} if self.frames else {}
+        return spec | ({"follow_up": self.follow_up} if self.follow_up else {})
 
 
 def read_questions(path: Path) -> dict[str, Prompt]:
@@ -330,14 +330,14 @@ def question(name: str, spec: object, where: str, follow_up: str = "") -> Prompt
         if not isinstance(value, str):
             raise refuse(f"has the {key} '{str(value)[:40]}', which is not text", f"Write {what} as text.")
         if not value.strip():
-            known = f" Known: {', '.join(KINDS)}." if key == "answer" else ""
-            raise refuse(f"has no {key}", f"Say {what}: '{key}: ...'.{known}")
+            hint = f" Known: {', '.join(KINDS)}." if key == "answer" else ""
+            raise refuse(f"has no {key}", f"Say {what}: '{key}: ...'.{hint}")
     own = spec.get("follow_up", follow_up)
     if not isinstance(own, str):
         raise refuse("has a follow_up that is not text", "Write the text to be asked.")
     kind = kind_of(spec, refuse)
     column = spec.get("options_column", "")
-    made = Prompt(
+    prompt = Prompt(
         name,
         spec["prompt"].strip(),
         spec["target"].strip(),
@@ -347,12 +347,12 @@ def question(name: str, spec: object, where: str, follow_up: str = "") -> Prompt
         column.strip(),
         *_pictures(spec, refuse),
     )
-    alone = next((m[0] for m in _PLACE.finditer(made.text) if m[0] in "{}"), None)
+    alone = next((m[0] for m in _PLACE.finditer(prompt.text) if m[0] in "{}"), None)
     if alone:
         raise refuse(f"has a '{alone}' that belongs to no placeholder", f"For a brace in the text write '{alone * 2}'.")
-    if made.target in made.columns:
-        raise refuse(f"gives its own target '{made.target}' in the prompt", "Take the placeholder out.")
-    return made
+    if prompt.target in prompt.columns:
+        raise refuse(f"gives its own target '{prompt.target}' in the prompt", "Take the placeholder out.")
+    return prompt
 
 
 def _pictures(spec: Mapping[str, Any], refuse: Callable[[str, str], InputError]) -> tuple[tuple[str, ...], int]:
@@ -399,7 +399,7 @@ def check_table(prompts: Sequence[Prompt], table: Table, where: str) -> None:
 
 
 def _check_truth(prompt: Prompt, table: Table, where: str) -> None:
-    known = 0
+    with_truth = 0
     for row, value in enumerate(table.columns[prompt.target].tolist()):
         try:
             asked = prompt.about(lambda name, row=row: cell_text(table.columns[name][row]))  # type: ignore[misc]
@@ -419,8 +419,8 @@ def _check_truth(prompt: Prompt, table: Table, where: str) -> None:
                 where=f"{table.place(row)}, column '{prompt.target}'",
                 remedy="Correct it, leave it empty where it is not known, or give the question another kind.",
             )
-        known += bool(truth)
-    if not known and len(table):
+        with_truth += bool(truth)
+    if not with_truth and len(table):
         raise EmptyInput(
             f"question '{prompt.name}' has the target '{prompt.target}', which is empty in every row of {table.source}",
             where=where,

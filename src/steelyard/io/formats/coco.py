@@ -170,8 +170,8 @@ def render_lvis(dataset: Dataset) -> str:
     images = []
     for i, (p, kinds) in enumerate(zip(dataset.pictures, present, strict=True)):
         absent = [categories[k] for k in range(len(categories)) if k not in kinds]
-        known = {"neg_category_ids": absent, "not_exhaustive_category_ids": [], "coco_url": p.file or p.stem}
-        image = {"id": pictures[i], **_given(width=p.width, height=p.height), **known, **p.extra}
+        lvis_keys = {"neg_category_ids": absent, "not_exhaustive_category_ids": [], "coco_url": p.file or p.stem}
+        image = {"id": pictures[i], **_given(width=p.width, height=p.height), **lvis_keys, **p.extra}
         if p.file and image["coco_url"] != p.file and not str(image["coco_url"]).endswith(p.file):
             image["file_name"] = p.file
         images.append(image)
@@ -179,9 +179,9 @@ def render_lvis(dataset: Dataset) -> str:
     for k, c in enumerate(dataset.categories):
         count = in_images[k]
         letter = next((letter for most, letter in EPOCHS if count <= most), "f")
-        made = {"synset": c.shown, "synonyms": [c.shown], "def": "", "frequency": letter}
+        category = {"synset": c.shown, "synonyms": [c.shown], "def": "", "frequency": letter}
         numbers = {"image_count": count, "instance_count": in_boxes[k]}
-        kinds_of.append({"id": categories[k], "name": c.shown, **made, **numbers, **c.extra})
+        kinds_of.append({"id": categories[k], "name": c.shown, **category, **numbers, **c.extra})
     annotations = _annotations(dataset, pictures, categories)
     for annotation, box in zip(annotations, dataset.box.tolist(), strict=True):
         annotation.pop("iscrowd", None)

@@ -103,8 +103,8 @@ class Dataset:
         if self.score is not None:
             columns["score"] = self.score
             return BoxRecords(self.source, columns, {}, self.place)
-        given = np.full(len(self), np.nan) if self.area is None else self.area
-        columns["area"] = np.where(np.isnan(given), self.box[:, 2] * self.box[:, 3], given)
+        area = np.full(len(self), np.nan) if self.area is None else self.area
+        columns["area"] = np.where(np.isnan(area), self.box[:, 2] * self.box[:, 3], area)
         if self.crowd is not None:
             columns["crowd"] = self.crowd
         if self.difficult is not None and self.difficult.any():
@@ -175,17 +175,17 @@ class Gatherer:
 
 def one_side(scores: list[float | None], places: list[str], source: str, side: str) -> Array | None:
     """The scores of predictions, None for truth; `side` is "truth", "prediction", or empty where the file decides."""
-    given = [score is not None for score in scores]
-    if side == "prediction" or (not side and any(given)):
-        if not all(given):
+    has_score = [score is not None for score in scores]
+    if side == "prediction" or (not side and any(has_score)):
+        if not all(has_score):
             raise MissingKey(
-                "a prediction without a score", where=places[given.index(False)], remedy="Give every box a score."
+                "a prediction without a score", where=places[has_score.index(False)], remedy="Give every box a score."
             )
         return np.array(scores, dtype=np.float64)
-    if side == "truth" and any(given):
+    if side == "truth" and any(has_score):
         raise InvalidFile(
             "a score where truth is expected",
-            where=places[given.index(True)],
+            where=places[has_score.index(True)],
             remedy="Truth comes first, then predictions.",
         )
     return None

@@ -135,23 +135,23 @@ def _whole_images(truth: BoxRecords, picture: Array) -> Array:
     return masks
 
 
-def _listed(given: Any, labels: Array) -> Array | None:
+def _listed(lists: Any, labels: Array) -> Array | None:
     """Cells of images and the classes that they list; None where an image has no list, or an unknown class."""
-    if given is None or (given[1] < 0).any():
+    if lists is None or (lists[1] < 0).any():
         return None
-    category = _places(labels, given[0])
+    category = _places(labels, lists[0])
     if (category < 0).any():
         return None
-    return np.asarray(np.repeat(np.arange(len(given[1])), given[1]) * len(labels) + category)
+    return np.asarray(np.repeat(np.arange(len(lists[1])), lists[1]) * len(labels) + category)
 
 
-def _places(known: Array, column: Array) -> Array:
+def _places(labels: Array, column: Array) -> Array:
     """The place of each id among the known ones; -1 where it is not there."""
-    given = np.ascontiguousarray(column)
-    if (known[1:] > known[:-1]).all():
-        return np.asarray(_native.places(known, given).astype(np.int64))
-    order = np.argsort(known, kind="stable")
-    at = _native.places(known[order], given)
+    values = np.ascontiguousarray(column)
+    if (labels[1:] > labels[:-1]).all():
+        return np.asarray(_native.places(labels, values).astype(np.int64))
+    order = np.argsort(labels, kind="stable")
+    at = _native.places(labels[order], values)
     return np.where(at >= 0, order[at], -1)
 
 
@@ -163,8 +163,8 @@ def _ruled(truth: Federation, results: Results, width: int) -> tuple[BoxRecords,
     cell = np.where(listed, results.picture * width + results.category, 0)
     masks = "mask" in second
     sized = _native.mask_area(second["mask"].tolist()) > 0 if masks else second["w"] * second["h"] > 0
-    known = _among(cell, truth.looked, here) | ~listed
-    kept = np.flatnonzero(known & sized & _best(second["score"], results.picture))
+    checked = _among(cell, truth.looked, here) | ~listed
+    kept = np.flatnonzero(checked & sized & _best(second["score"], results.picture))
     rest = np.sort(truth.unsure)
     rest = rest[np.append(True, rest[1:] != rest[:-1])[: len(rest)] & _among(rest, cell[kept][listed[kept]])]
     columns = {name: column[rows] for name, column in first.columns.items()}

@@ -16,7 +16,7 @@ from steelyard.io.formats.dataset import Category, Dataset, Picture
 
 
 def fit(dataset: Dataset, like: Dataset) -> Dataset:
-    """The same boxes with the images and classes of `like`; what that does not know is put behind them."""
+    """Return the boxes with the images and classes of `like`; unknown ones are appended."""
     pictures, image = _pictures(dataset, like)
     categories, label = _categories(dataset, like)
     return replace(

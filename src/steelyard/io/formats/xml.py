@@ -50,7 +50,7 @@ def read_xml(path: Path, source: str) -> Node:
 
 
 def parse_xml(text: bytes, source: str) -> Node:
-    """The same from bytes in memory."""
+    """Parse XML from bytes in memory."""
     builder = _Builder(source)
     builder.feed(text)
     return builder.root

@@ -55,7 +55,7 @@ def axis_x(title: str, width: float, field: str = "x:Q", **kwargs: Any) -> Any:
 
 
 def axis_y(title: str, field: str = "y:Q", **kwargs: Any) -> Any:
-    """The same, upward."""
+    """The vertical axis of a chart."""
     alt = altair()
     scale = kwargs.pop("scale", alt.Scale(zero=False, nice=True))
     title_lines = _folded(clean(title), HEIGHT - 50)

@@ -70,16 +70,18 @@ def score_figures(comparisons: Sequence[Comparison]) -> list[Figure]:
     for place, spec in enumerate(list(comparisons[0].differences)[:MOST_SCORES], start=1):
         d = comparisons[0].differences[spec]
         scores = [d.a, *(one.differences[spec].b for one in comparisons)]
-        known = [(name, score) for name, score in zip(names, scores, strict=True) if score.defined]
-        if len(known) < 2:
+        defined = [(name, score) for name, score in zip(names, scores, strict=True) if score.defined]
+        if len(defined) < 2:
             continue
-        ends = [score.interval or (score.value, score.value) for _, score in known]
-        columns = {"name": [name for name, _ in known], "value": [score.value for _, score in known]}
+        ends = [score.interval or (score.value, score.value) for _, score in defined]
+        columns = {"name": [name for name, _ in defined], "value": [score.value for _, score in defined]}
         columns |= {"low": [low for low, _ in ends], "high": [high for _, high in ends]}
         axis = f"{d.label}{', ' + d.measured_in if d.measured_in else ''}"
-        said = f"The line through each point is its interval. {BETTER[d.better].capitalize()}".strip()
+        caption = f"The line through each point is its interval. {BETTER[d.better].capitalize()}".strip()
         figures.append(
-            Figure(f"scores_{place}", "intervals", f"{d.label} by model", columns, {"x": axis, "at": None}, f"{said}.")
+            Figure(
+                f"scores_{place}", "intervals", f"{d.label} by model", columns, {"x": axis, "at": None}, f"{caption}."
+            )
         )
     return figures
 
@@ -173,8 +175,8 @@ def unit_figures(comparisons: Sequence[Comparison]) -> list[Figure]:
         a, b = comparison.units()
         spec = next(iter(a.values))
         x, y = np.asarray(a.values[spec], dtype=float), np.asarray(b.values[spec], dtype=float)
-        known = np.isfinite(x) & np.isfinite(y)
-        if known.sum() < 2:
+        finite = np.isfinite(x) & np.isfinite(y)
+        if finite.sum() < 2:
             continue
         label = comparison.differences[spec].label
         figures.append(
@@ -182,7 +184,7 @@ def unit_figures(comparisons: Sequence[Comparison]) -> list[Figure]:
                 f"units_{letter_of(place)}",
                 "agreement",
                 f"{label}, {comparison.unit} by {comparison.unit}: {name} against {first}",
-                points_or_cells(x[known], y[known]),
+                points_or_cells(x[finite], y[finite]),
                 {"x": f"{first}: {label}", "y": f"{name}: {label}"},
                 f"Each point is one {comparison.unit}. On the line both models score alike.",
             )
@@ -210,8 +212,8 @@ def board(lineup: Lineup, about: Mapping[str, Description]) -> str:
     names = names_of(lineup.comparisons)
     heads: Sequence[str] = ["metric", *names]
     legend = escape(f"Better and worse say that a model surely differs from {names[0]}. {scales_text(scales)}")
-    said = bullets(rank_remarks(lineup)) if lineup.standings else ""
-    return f'{table("All models", heads, rows, kind="board")}<p class="legend">{legend}</p>{said}'
+    remarks = bullets(rank_remarks(lineup)) if lineup.standings else ""
+    return f'{table("All models", heads, rows, kind="board")}<p class="legend">{legend}</p>{remarks}'
 
 
 def _cell(score: Score, place: int, standing: Standing | None, scale: Interval | None, verdict: str = "") -> Cell:
@@ -404,9 +406,9 @@ def _units(comparisons: Sequence[Comparison]) -> str:
         gain = change if d.better in ("higher", "none") else -change
         if best is not None:
             gain = np.abs(before - best) - np.abs(after - best)
-        known = np.isfinite(change)
-        better, worse = int((gain[known] > 0).sum()), int((gain[known] < 0).sum())
-        order = [i for i in np.argsort(-np.abs(np.where(known, change, 0)), kind="stable") if known[i] and change[i]]
+        finite = np.isfinite(change)
+        better, worse = int((gain[finite] > 0).sum()), int((gain[finite] < 0).sum())
+        order = [i for i in np.argsort(-np.abs(np.where(finite, change, 0)), kind="stable") if finite[i] and change[i]]
         rows = [
             [
                 head_cell(str(a.units[i])),
@@ -418,11 +420,11 @@ def _units(comparisons: Sequence[Comparison]) -> str:
             for i in order[:CHANGED]
         ]
         heads = [comparison.unit, first, name, f"{name} − {first}", ""]
-        said = (
+        summary = (
             f"By {d.label} {name} is better on {count_text(better, comparison.unit)}, worse on {worse:,}, equal on "
-            f"{int(known.sum()) - better - worse:,}."
+            f"{int(finite.sum()) - better - worse:,}."
         )
-        parts.append(f"<p>{escape(said)}</p>")
+        parts.append(f"<p>{escape(summary)}</p>")
         parts.append(table(f"{comparison.unit} that changed most, {name} against {first}", heads, rows))
     return "".join(parts)
 

@@ -63,15 +63,15 @@ def _rows(figure: Figure) -> str:
     """Bars, or points, by name; lines are intervals, and a dashed one stands at what the figure compares with."""
     at = figure.facts.get("at")
     values = _numbers(figure, "value")
-    kept = [i for i in range(len(figure)) if np.isfinite(values[i])][:MOST_BARS]
+    places = [i for i in range(len(figure)) if np.isfinite(values[i])][:MOST_BARS]
     low = _numbers(figure, "low") if "low" in figure.columns else values
     high = _numbers(figure, "high") if "high" in figure.columns else values
-    every = np.concatenate([values[kept], low[kept], high[kept], [0.0] if figure.chart == "bars" else []])
+    every = np.concatenate([values[places], low[places], high[places], [0.0] if figure.chart == "bars" else []])
     every = every if at is None else np.append(every, float(at))
     least, most = _range(every)
-    names = fitting([str(figure.columns["name"][i]) for i in kept], 0.38 * WIDE)
+    names = fitting([str(figure.columns["name"][i]) for i in places], 0.38 * WIDE)
     side = max(map(text_width, names), default=0.0) + 10
-    texts = [f"{values[i]:.3g}".replace("-", "−") for i in kept]
+    texts = [f"{values[i]:.3g}".replace("-", "−") for i in places]
     room = WIDE - side - max(map(text_width, texts), default=0.0) - 8
 
     def x(value: float) -> float:
@@ -79,8 +79,8 @@ def _rows(figure: Figure) -> str:
 
     body = []
     if at is not None:
-        body.append(_line("s-ink", (x(float(at)), 0.0), (x(float(at)), ROW * len(kept)), DASHED))
-    for row, (i, name, text) in enumerate(zip(kept, names, texts, strict=True)):
+        body.append(_line("s-ink", (x(float(at)), 0.0), (x(float(at)), ROW * len(places)), DASHED))
+    for row, (i, name, text) in enumerate(zip(places, names, texts, strict=True)):
         y = ROW * row + ROW / 2
         body.append(_text(side - 6, y + 4, name, "end"))
         if figure.chart == "bars":
@@ -94,14 +94,14 @@ def _rows(figure: Figure) -> str:
         if figure.chart != "bars":
             body.append(f'<circle class="f-c1" cx="{x(values[i]):.1f}" cy="{y:.1f}" r="3.5"/>')
         body.append(_text(WIDE, y + 4, text, "end", "f-ink"))
-    return _svg(figure, ROW * len(kept) + 4, body)
+    return _svg(figure, ROW * len(places) + 4, body)
 
 
 def _range(values: Array) -> tuple[float, float]:
-    known = values[np.isfinite(values)]
-    if not len(known):
+    finite = values[np.isfinite(values)]
+    if not len(finite):
         return 0.0, 1.0
-    least, most = float(known.min()), float(known.max())
+    least, most = float(finite.min()), float(finite.max())
     return (least, most) if most > least else (least - 0.5, most + 0.5)
 
 
@@ -138,12 +138,12 @@ def _points(figure: Figure) -> str:
     xs, ys = _numbers(figure, "x"), _numbers(figure, "y")
     if "count" in figure.columns and "x2" in figure.columns:
         return _cells(figure, xs, ys)
-    known = np.flatnonzero(np.isfinite(xs) & np.isfinite(ys))
+    finite = np.flatnonzero(np.isfinite(xs) & np.isfinite(ys))
     plane = _Plane(figure, xs, ys)
-    step = max(1, -(-len(known) // MOST_POINTS))
+    step = max(1, -(-len(finite) // MOST_POINTS))
     dots = [
         f'<circle class="f-c1" fill-opacity="0.5" cx="{plane.x(xs[i]):.1f}" cy="{plane.y(ys[i]):.1f}" r="2.5"/>'
-        for i in known[::step].tolist()
+        for i in finite[::step].tolist()
     ]
     return _svg(figure, HIGH, [*plane.body, *_rules(figure, plane), *dots])
 

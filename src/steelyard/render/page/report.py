@@ -68,11 +68,11 @@ def worst_table(report: Report, units: UnitTable, listing: Listing | None) -> st
 
 def even(values: Sequence[float]) -> list[str]:
     """Numbers of one column with equal digits behind the point."""
-    known = [value for value in values if math.isfinite(value)]
-    if all(value == round(value) for value in known):
+    finite = [value for value in values if math.isfinite(value)]
+    if all(value == round(value) for value in finite):
         decimals = 0
     else:
-        decimals = max(0, min(6, 3 - math.floor(math.log10(max(map(abs, known))))))
+        decimals = max(0, min(6, 3 - math.floor(math.log10(max(map(abs, finite))))))
     return [number(value, decimals) for value in values]
 
 

@@ -224,11 +224,11 @@ def _texts_of(text: str, where: str) -> list[str]:
     if not isinstance(listed, list):
         raise problem
     texts = []
-    for one in listed:
-        given: Any = one.get("answer") if isinstance(one, Mapping) else one  # as VQA's own files have them
-        if isinstance(given, bool) or not isinstance(given, str | int | float):
+    for item in listed:
+        answer: Any = item.get("answer") if isinstance(item, Mapping) else item  # as VQA's own files have them
+        if isinstance(answer, bool) or not isinstance(answer, str | int | float):
             raise problem
-        texts.append(str(given))
+        texts.append(str(answer))
     return texts
 
 
@@ -237,13 +237,13 @@ def choices_of(text: str, where: str) -> dict[str, str]:
     remedy = 'Write JSON: ["a cat", "a dog"].'
     problem = InvalidValue(f"'{text[:40]}' is not a list of options", where=where, remedy=remedy)
     try:
-        given = json.loads(text)
+        options = json.loads(text)
     except (ValueError, RecursionError):
         raise problem from None
-    if isinstance(given, list) and 0 < len(given) <= len(LETTERS):
-        return {LETTERS[i]: str(option).strip() for i, option in enumerate(given)}
-    if isinstance(given, dict) and given and all(len(key) == 1 and key.isalpha() for key in given):
-        return {key.upper(): str(option).strip() for key, option in given.items()}
+    if isinstance(options, list) and 0 < len(options) <= len(LETTERS):
+        return {LETTERS[i]: str(option).strip() for i, option in enumerate(options)}
+    if isinstance(options, dict) and options and all(len(key) == 1 and key.isalpha() for key in options):
+        return {key.upper(): str(option).strip() for key, option in options.items()}
     raise problem
 
 

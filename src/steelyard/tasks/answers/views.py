@@ -369,7 +369,7 @@ def confusions(pairs: AnswerPairs) -> Table:
 
 
 def confusions_figure(pairs: AnswerPairs) -> Figure:
-    """The same as bars."""
+    """The table as a bar chart."""
     counted = _counted(pairs)
     return Figure(
         "confusions",

@@ -89,16 +89,16 @@ class ScoreBins(Sum):
         levels, places = on_grid(self.iou)
         m = matches(pairs, cache, thresholds(levels), STANDARD_AREAS, MOST)[0]
         hit, ignored = m.bit(places[0])
-        kept = np.flatnonzero(m.places() & (m.rank < self.max_dets) & ~ignored)
-        score = m.score[kept]
+        used = np.flatnonzero(m.places() & (m.rank < self.max_dets) & ~ignored)
+        score = m.score[used]
         code = bin_codes(score, self.bins, self.edges)
-        cell, cells = m.image[kept] * np.int64(self.bins) + code, len(pairs.units) * self.bins
-        columns = [np.bincount(cell, weights=w, minlength=cells) for w in (None, score, hit[kept].astype(np.float64))]
+        cell, cells = m.image[used] * np.int64(self.bins) + code, len(pairs.units) * self.bins
+        columns = [np.bincount(cell, weights=w, minlength=cells) for w in (None, score, hit[used].astype(np.float64))]
         return SumBlock(np.stack(columns, axis=1).reshape(len(pairs.units), -1).astype(np.float64))
 
-    def earlier(self, kept: Iterable[Statistic]) -> tuple[Statistic, str] | None:
+    def earlier(self, stored: Iterable[Statistic]) -> tuple[Statistic, str] | None:
         """Versions before 0.3 kept it with a cap."""
-        return with_cap(self, kept)
+        return with_cap(self, stored)
 
 
 @frozen
@@ -148,7 +148,7 @@ class DetectionCalibrationError(CalibrationError):
 
 @frozen
 class LocatedShares(Located):
-    """The same, of scores that are shares. With `tau=0`, even an object that is not touched is taken."""
+    """The matches of `Located`, for scores from 0 to 1. With `tau=0`, even an object that is not touched is taken."""
 
     name = "boxes.located_shares"
 
@@ -208,11 +208,11 @@ class LocalisationGaps(GroupCurve):
         gap = np.where(walk.hit, columns["overlap"][walk.rows], 0.0) - score
         code = bin_codes(score, self.bins, self.edges)
         starts = np.flatnonzero(np.append(True, code[1:] != code[:-1])) if len(code) else np.zeros(0, np.int64)
-        made = [np.zeros((0, 1))]
+        values = [np.zeros((0, 1))]
         for w, _, objects in walk.steps(weights):
             gaps = np.abs(np.add.reduceat(w * gap, starts, axis=1)).sum(axis=1)
-            made.append(np.where(objects > 0, ratio(gaps, w.sum(axis=1)), np.nan)[:, None])
-        return (np.concatenate(made),)
+            values.append(np.where(objects > 0, ratio(gaps, w.sum(axis=1)), np.nan)[:, None])
+        return (np.concatenate(values),)
 
     def join(self, parts: Iterator[Arrays]) -> Floats:
         """The mean over the classes."""

@@ -35,10 +35,12 @@ def look(pairs: Any, readings: tuple[str, ...] | None = AXES, *, fit: bool = Tru
     held = np.zeros(len(pairs.units), dtype=bool)
     held[pairs.truth_image] = True
     images = np.flatnonzero(held)
-    kept = np.zeros(len(pairs.units), dtype=bool)
-    kept[images[np.linspace(0, len(images) - 1, IMAGES).astype(np.int64)]] = True
-    truth = _part(pairs.truth, "truth", np.flatnonzero(kept[pairs.truth_image]), pairs.truth_image)
-    side = _part(pairs.prediction, "predictions", np.flatnonzero(kept[pairs.prediction_image]), pairs.prediction_image)
+    sampled = np.zeros(len(pairs.units), dtype=bool)
+    sampled[images[np.linspace(0, len(images) - 1, IMAGES).astype(np.int64)]] = True
+    truth = _part(pairs.truth, "truth", np.flatnonzero(sampled[pairs.truth_image]), pairs.truth_image)
+    side = _part(
+        pairs.prediction, "predictions", np.flatnonzero(sampled[pairs.prediction_image]), pairs.prediction_image
+    )
     if len(truth) < FEW or len(side) < FEW or side.score is None:
         return findings
     truth.labels = pairs.labels if pairs.labels.dtype.kind in "iu" else None
@@ -98,9 +100,9 @@ def repeated_truth(pairs: Any) -> list[Finding]:
     """Objects that appear twice in an image, equal in class, box and shape; in at most 1,000 images."""
     rows = np.arange(len(pairs.truth))
     if len(pairs.units) > 1000:
-        kept = np.zeros(len(pairs.units), dtype=bool)
-        kept[np.linspace(0, len(pairs.units) - 1, 1000).astype(np.int64)] = True
-        rows = np.flatnonzero(kept[pairs.truth_image])
+        sampled = np.zeros(len(pairs.units), dtype=bool)
+        sampled[np.linspace(0, len(pairs.units) - 1, 1000).astype(np.int64)] = True
+        rows = np.flatnonzero(sampled[pairs.truth_image])
     if len(rows) < 2:
         return []
     key = pairs.truth_image[rows].astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
@@ -121,7 +123,7 @@ def repeated_truth(pairs: Any) -> list[Finding]:
     ]
     if not again:
         return []
-    one = "1 object of the truth appears" if len(again) == 1 else f"{len(again)} objects of the truth appear"
-    what = f"{one} twice, equal in all: the second of two is a sure miss."
+    subject = "1 object of the truth appears" if len(again) == 1 else f"{len(again)} objects of the truth appear"
+    what = f"{subject} twice, equal in all: the second of two is a sure miss."
     examples = tuple(pairs.truth.place(row) for row in again[:3])
     return [Finding("near-duplicates", "warning", "truth", what, len(again), len(rows), examples, "Remove the copies.")]

@@ -146,11 +146,11 @@ def _image(s: Objects, truths: Array, d: Array, iou: float) -> Array:
     t_inside = _inside(truths_as_detections, t, regions, iou)
     columns = np.zeros((2, len(SCORES)))
     for place, least in enumerate(SCORES):
-        kept = s.d_score[d] > least
-        rows, taken = largest_matching(overlap[kept], iou)
-        d_left, t_left = d_inside[kept].copy(), t_inside.copy()
+        confident = s.d_score[d] > least
+        rows, taken = largest_matching(overlap[confident], iou)
+        d_left, t_left = d_inside[confident].copy(), t_inside.copy()
         d_left[rows], t_left[taken] = False, False
-        objects, detections = len(t) - np.count_nonzero(t_left), np.count_nonzero(kept) - np.count_nonzero(d_left)
+        objects, detections = len(t) - np.count_nonzero(t_left), np.count_nonzero(confident) - np.count_nonzero(d_left)
         if objects or detections:
             columns[:, place] = len(rows) / (objects + detections - len(rows) + SMALL), 1
     return columns

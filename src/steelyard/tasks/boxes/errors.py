@@ -161,20 +161,20 @@ class Repaired(Ranking):
         b, s = breakdown(pairs, cache, self.iou, self.background), objects_of(pairs, cache)
         counted = (s.flags & UNCOUNTED) == 0
         label, score, hit = s.d_label[b.row].astype(np.int64), s.d_score[b.row].copy(), b.kind == HIT
-        kept = ~b.ignored | hit
+        used = ~b.ignored | hit
         if self.error in _CODES:
             mine = b.kind == _CODES[self.error]
             right = mine & (b.repaired >= 0)
             label = np.where(right, b.repaired, label)
             hit = hit | right
-            kept = (kept & ~mine) | right
+            used = (used & ~mine) | right
         elif self.error == "miss":
             counted = counted & ~b.missed
         elif self.error == "fn":
             counted = counted & b.matched
         elif self.error == "fp":
             score = hit.astype(np.float64)
-        rows, label, score, hit = b.row[kept], label[kept], score[kept], hit[kept]
+        rows, label, score, hit = b.row[used], label[used], score[used], hit[used]
         rank = np.zeros(len(rows), np.uint16)
         if not self.error:
             rows = np.concatenate([rows, b.beyond])
@@ -275,8 +275,8 @@ class ErrorCost(Metric):
         count = int(totals[self.summary][3].sum())
         if not count:
             return ()
-        said = "1 detection is left out" if count == 1 else f"{count:,} detections are left out"
-        return (f"{said} of dap: at most {_MOST} per image count, as in TIDE.",)
+        subject = "1 detection is left out" if count == 1 else f"{count:,} detections are left out"
+        return (f"{subject} of dap: at most {_MOST} per image count, as in TIDE.",)
 
     def reduce(self, totals: TotalsView) -> Floats:
         """AP with the errors repaired less AP as it is."""

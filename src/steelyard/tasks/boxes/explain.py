@@ -193,8 +193,8 @@ def _values(objects: Objects, conventions: BoxConventions) -> dict[str, float]:
     most = 100 if conventions.limit == OURS.limit else MOST
     if conventions.curve != OURS.curve and conventions.numbers != OURS.numbers and conventions.crowd == "left out":
         hit, rows = hits_in_single(data)
-        made = straight_lines(data, rows, hit, np.zeros(len(hit), dtype=np.uint32), conventions)
-        return {**dict.fromkeys(NAMES, float("nan")), **made}
+        lines = straight_lines(data, rows, hit, np.zeros(len(hit), dtype=np.uint32), conventions)
+        return {**dict.fromkeys(NAMES, float("nan")), **lines}
     values = {}
     every = match_objects(data, ious, STANDARD_AREAS, most, lost=conventions.zero_id != OURS.zero_id)
     for name, m in zip(AREAS, every, strict=True):
@@ -219,23 +219,23 @@ def mean_of(values: Array) -> float:
 
 
 def _prepared(s: Objects, conventions: BoxConventions) -> Objects:
-    """The same boxes, as the way takes them."""
+    """Return the boxes as the tool's conventions read them."""
     if conventions.numbers != OURS.numbers:
         score = s.d_score.astype(np.float32).astype(np.float64)
         s = replace(s, box=_rounded(s.box), d_box=_rounded(s.d_box), d_score=score)
     if conventions.area != OURS.area:
         s = replace(s, area=s.box[:, 2] * s.box[:, 3])
-    truths, kept = np.ones(len(s.image), dtype=bool), np.ones(len(s.d_image), dtype=bool)
+    truths, detections = np.ones(len(s.image), dtype=bool), np.ones(len(s.d_image), dtype=bool)
     if conventions.crowd != OURS.crowd:
         crowd = (s.flags & ~np.uint8(LOST)) != 0
         truths = ~crowd if conventions.crowd == "left out" else truths
         s = replace(s, flags=s.flags & np.uint8(LOST))
     if conventions.least != OURS.least:
-        kept = s.d_score > LEAST
+        detections = s.d_score > LEAST
     if conventions.limit != OURS.limit:
-        kept = kept & (rank_in_image(s, kept) < KEPT)
+        detections = detections & (rank_in_image(s, detections) < KEPT)
     rows = np.flatnonzero(truths)
-    return s.part(rows[::-1].copy() if conventions.first != OURS.first else rows, np.flatnonzero(kept))
+    return s.part(rows[::-1].copy() if conventions.first != OURS.first else rows, np.flatnonzero(detections))
 
 
 def _rounded(box: Array) -> Array:
@@ -243,10 +243,10 @@ def _rounded(box: Array) -> Array:
     return np.column_stack([low, high - low]).astype(np.float64)
 
 
-def rank_in_image(s: Objects, kept: Array) -> Array:
+def rank_in_image(s: Objects, used: Array) -> Array:
     """The rank by falling score among the kept detections of an image, over all classes."""
     rank = np.zeros_like(s.d_image)
-    rows = np.flatnonzero(kept)
+    rows = np.flatnonzero(used)
     order = rows[np.lexsort((-s.d_score[rows], s.d_image[rows]))]
     starts = np.flatnonzero(np.diff(s.d_image[order], prepend=-1))
     rank[order] = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
@@ -258,10 +258,10 @@ def hits_by_image(data: Objects, m: Matches) -> tuple[Array, Array, Array]:
     rows = m.order[m.order >= 0]
     hit = np.zeros(len(m.order), dtype=np.uint32)
     ignored = np.zeros(len(m.order), dtype=np.uint32)
-    kept = np.zeros(len(m.order), dtype=bool)
-    hit[rows], ignored[rows], kept[rows] = m.hit[m.order >= 0], m.ignored[m.order >= 0], True
+    matched = np.zeros(len(m.order), dtype=bool)
+    hit[rows], ignored[rows], matched[rows] = m.hit[m.order >= 0], m.ignored[m.order >= 0], True
     order = by_image(data)
-    order = order[kept[order]]
+    order = order[matched[order]]
     return order, hit[order], ignored[order]
 
 
@@ -312,7 +312,7 @@ def _trapezoids(right: Array, seen: Array, count: int) -> float:
 
 
 def _untied(data: Objects, m: Matches) -> Matches:
-    """The same matches with the detections of each class in the order of an unstable sort."""
+    """Return the matches with the detections of each class in the order of an unstable sort."""
     place = np.empty_like(m.order)
     turn = np.argsort(-data.d_score[by_image(data)])
     place[by_image(data)[turn]] = np.arange(len(m.order))

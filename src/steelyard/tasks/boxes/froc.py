@@ -55,9 +55,9 @@ class FirstHits(Ranking):
         events = Grouped(block.events.begin, block.events.unit, {**block.events.columns, "ignored0": ignored})
         return RankingBlock(block.axis, events, block.positives)
 
-    def earlier(self, kept: Iterable[Statistic]) -> tuple[Statistic, str] | None:
+    def earlier(self, stored: Iterable[Statistic]) -> tuple[Statistic, str] | None:
         """Versions before 0.3 kept it with a cap."""
-        return with_cap(self, kept)
+        return with_cap(self, stored)
 
 
 def repeated(s: Objects, m: Matches, iou: float) -> Array:
@@ -91,8 +91,8 @@ class FrocCurve(GroupCurve):
     def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
         """Of one class: the share at each rate, for each row of weights."""
         walk = Walk.of(block, self.ranking.max_dets)
-        made = [self._shares(walk, *step) for step in walk.steps(weights)]
-        return (np.concatenate([np.zeros((0, len(self.rates))), *made]),)
+        shares = [self._shares(walk, *step) for step in walk.steps(weights)]
+        return (np.concatenate([np.zeros((0, len(self.rates))), *shares]),)
 
     def _shares(self, walk: Walk, w: Floats, images: Floats, objects: Floats) -> Floats:
         tp, fp = (from_zero(np.cumsum(w * flag, axis=1)[:, walk.ends]) for flag in (walk.hit, ~walk.hit))

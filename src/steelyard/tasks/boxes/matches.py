@@ -152,7 +152,7 @@ def match_objects(
     *,
     lost: bool = False,
 ) -> list[Matches]:
-    """The same for objects at hand. `lost` repeats the reference's fate of an annotation with id 0."""
+    """Match objects that are already loaded. `lost` repeats the reference's fate of an annotation with id 0."""
     if rule.startswith("openimages"):
         return match_groups(s, ious, areas, most, counted=rule == "openimages")
     if rule in ("dota", "caltech"):  # more than the threshold, not as much
@@ -183,14 +183,14 @@ def match_groups(
     """
     group = (s.flags & GROUP) != 0
     apart = replace(s, box=np.where(group[:, None], 0.0, s.box))  # no detection overlaps a box without an area
-    made = match_objects(apart, ious, areas, most, "voc")
+    matches = match_objects(apart, ious, areas, most, "voc")
     if not group.any():
-        return made
+        return matches
     classes = max(s.classes, 1)
     truths = np.flatnonzero(group)
     truths = truths[np.argsort(s.image[truths].astype(np.int64) * classes + s.label[truths], kind="stable")]
     cell = s.image[truths].astype(np.int64) * classes + s.label[truths]
-    first = made[0]
+    first = matches[0]
     places = np.flatnonzero(first.places())
     d_cell = first.image[places].astype(np.int64) * classes + first.label[places]
     places = places[np.isin(d_cell, cell)]
@@ -198,12 +198,14 @@ def match_groups(
     order = np.argsort(d_cell, kind="stable")  # of one image and class, by falling score
     places, d_cell = places[order], d_cell[order]
     share, owner = np.zeros(len(places)), np.zeros(len(places), dtype=np.int64)
-    for one in np.unique(d_cell).tolist():
-        mine = slice(*np.searchsorted(d_cell, [one, one + 1]).tolist())
-        others = truths[slice(*np.searchsorted(cell, [one, one + 1]).tolist())]
+    for cell_id in np.unique(d_cell).tolist():
+        mine = slice(*np.searchsorted(d_cell, [cell_id, cell_id + 1]).tolist())
+        others = truths[slice(*np.searchsorted(cell, [cell_id, cell_id + 1]).tolist())]
         held = overlaps(s, first.order[places[mine]], others, crowd=True)
         share[mine], owner[mine] = held.max(axis=1), others[held.argmax(axis=1)]
-    return [_with_groups(m, s, ends, ious, places, share, owner, counted) for m, ends in zip(made, areas, strict=True)]
+    return [
+        _with_groups(m, s, ends, ious, places, share, owner, counted) for m, ends in zip(matches, areas, strict=True)
+    ]
 
 
 def _with_groups(

@@ -156,6 +156,6 @@ class Objects:
         return replace(self, **{name: column[rows[name]] for name, column in columns.items() if column is not None})
 
     def of_one_class(self) -> Objects:
-        """The same with all objects of one class."""
+        """Return the objects with all of them in one class."""
         label, d_label = np.zeros(len(self.label), np.int32), np.zeros(len(self.d_label), np.int32)
         return replace(self, classes=1, label=label, d_label=d_label)

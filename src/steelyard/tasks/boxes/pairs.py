@@ -116,11 +116,11 @@ class BoxPairs:
             return shown[codes], np.concatenate([self.truth_image, self.prediction_image])
         values = self.truth.find(name)
         if values is None or name in TRUTH.names:
-            known = ["label", *self.truth.other, *self.image_fields]
+            columns = ["label", *self.truth.other, *self.image_fields]
             raise MissingColumn(
                 f"there is no column '{name}' to slice by",
                 where=self.truth.source,
-                remedy=f"{nearest(name, known)} For a column of another file, which has the ids of the images, write "
+                remedy=f"{nearest(name, columns)} For a column of another file, which has the ids of the images, write "
                 f"{name}@FILE.",
             )
         codes = factorize(values)[1][0]
@@ -168,8 +168,8 @@ def pair(truth: Records, prediction: Records, policy: Policy) -> BoxPairs:
         prediction_image, prediction_label = prediction_image[rows], prediction_label[rows]
     shown: tuple[str, ...] = ()
     if labels is not None and isinstance(truth, BoxRecords) and any(truth.label_names):
-        given = dict(zip(map(str, labels.tolist()), truth.label_names, strict=True))
-        shown = tuple(given[str(v)] or str(v) for v in names.tolist())
+        names_by_label = dict(zip(map(str, labels.tolist()), truth.label_names, strict=True))
+        shown = tuple(names_by_label[str(v)] or str(v) for v in names.tolist())
     count = len(truth)
     return BoxPairs(
         truth, prediction, units, names, shown, truth_image, truth_label, prediction_image, prediction_label,
@@ -194,20 +194,20 @@ def _weights(truth: Records, truth_image: Array, units: Array) -> Array | None:
     return own
 
 
-def _codes(known: Array | None, truth: Array, prediction: Array, *, union: bool) -> tuple[Array, list[Array]]:
+def _codes(listed: Array | None, truth: Array, prediction: Array, *, union: bool) -> tuple[Array, list[Array]]:
     """Sorted distinct ids, and both columns as places among them; -1 where an id is not among the known."""
-    columns = [truth, prediction] if known is None else [known, truth, prediction]
+    columns = [truth, prediction] if listed is None else [listed, truth, prediction]
     columns = [column for column in columns if len(column)] or [truth]
     if not all(column.dtype.kind in "iu" for column in columns):
         places: dict[str, int] = {}
-        base = known if known is not None else truth
+        base = listed if listed is not None else truth
         named = {str(v) for v in base.tolist()} | ({str(v) for v in prediction.tolist()} if union else set())
         distinct: Array = np.array(sorted(named), dtype=object)
         places = {name: i for i, name in enumerate(distinct.tolist())}
         codes = [np.array([places.get(str(v), -1) for v in c.tolist()], dtype=np.int32) for c in (truth, prediction)]
         return distinct, codes
-    if known is not None:
-        distinct = np.sort(known.astype(np.int64, copy=False))
+    if listed is not None:
+        distinct = np.sort(listed.astype(np.int64, copy=False))
     else:
         distinct = np.unique(np.concatenate([truth, prediction]) if union else truth).astype(np.int64, copy=False)
     return distinct, [

@@ -112,10 +112,10 @@ class _Averaged(Metric):
 
     def check(self) -> None:
         """Check that `ties` fits `kind`."""
-        given = self.settings
-        if given.ties == "order" and given.kind not in ("step", "loop"):
+        settings = self.settings
+        if settings.ties == "order" and settings.kind not in ("step", "loop"):
             raise InvalidSpec(
-                f"metric '{self.name}': ties cannot be order with kind={given.kind}",
+                f"metric '{self.name}': ties cannot be order with kind={settings.kind}",
                 remedy="The kinds coco, voc and voc11 always take equal scores in order: leave ties out.",
             )
 
@@ -127,9 +127,9 @@ class _Averaged(Metric):
     @property
     def most(self) -> int:
         """How many detections of a class count in an image."""
-        given = self.settings
-        coco = given.kind == "coco" and getattr(self, "rule", "coco") == "coco"
-        return int(given.max_dets) if given.max_dets is not None else self.cap if coco else MOST
+        settings = self.settings
+        coco = settings.kind == "coco" and getattr(self, "rule", "coco") == "coco"
+        return int(settings.max_dets) if settings.max_dets is not None else self.cap if coco else MOST
 
     @property
     def summary(self) -> RankingSummary:
@@ -285,13 +285,13 @@ class MeanAveragePrecision(_Averaged):
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """Also false positives in classes without truth, which no AP sees; and equal scores."""
-        said = super().notes(totals)
+        remarks = super().notes(totals)
         if self.area != "all":
-            return said
+            return remarks
         every, has_truth, equal = totals[self.summary][:3]
         in_order = self.ties == "order" or self.kind not in ("step", "loop")
         ties = _ties(int(equal.sum())) if in_order else ""
-        return (*said, *filter(None, (_hidden(every[has_truth == 0]), ties)))
+        return (*remarks, *filter(None, (_hidden(every[has_truth == 0]), ties)))
 
 
 def _hidden(sizes: Array) -> str:

@@ -36,7 +36,7 @@ POINTS = 101
 
 
 def counted(
-    block: RankingBlock, hit: Array, ignored: Array, kept: Array, objects: Array, levels: int, bins: int
+    block: RankingBlock, hit: Array, ignored: Array, within_cap: Array, objects: Array, levels: int, bins: int
 ) -> dict[str, Array]:
     """Hits and others by class, IoU and bin, and objects by class. They add up over parts of the images."""
     classes = block.groups
@@ -44,18 +44,18 @@ def counted(
     counts = np.zeros((classes, levels, bins, 2), dtype=np.int64)
     for t in range(levels):
         right = (hit >> t & 1).astype(bool)
-        other = kept & ~right & ((ignored >> t & 1) == 0)
-        for side, rows in ((0, kept & right), (1, other)):
+        other = within_cap & ~right & ((ignored >> t & 1) == 0)
+        for side, rows in ((0, within_cap & right), (1, other)):
             counts[:, t, :, side] = np.bincount(place[rows], minlength=classes * bins).reshape(classes, bins)
     total = np.bincount(block.positives.group, weights=objects, minlength=classes)
     return {"counts": counts, "objects": total.astype(np.int64)}
 
 
 def bounds(
-    given: Mapping[str, Array], figure: str, by_recall: bool, only: int | None, upper: bool
+    histogram: Mapping[str, Array], figure: str, by_recall: bool, only: int | None, upper: bool
 ) -> tuple[Array, Array]:
     """One end of a figure, or of precision on the grid where it is read `by_recall`; and the recall, which is exact."""
-    objects, counts = given["objects"], given["counts"]
+    objects, counts = histogram["objects"], histogram["counts"]
     classes, levels = counts.shape[:2]
     chosen = [k for k in range(classes) if objects[k] > 0 and only in (None, k)]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -135,9 +135,9 @@ class Detections(Ranking):
         """The matches by class."""
         return ranking_of(matches(pairs, cache, thresholds(self.iou), self.areas, self.max_dets, self.rule))
 
-    def earlier(self, kept: Iterable[Statistic]) -> tuple[Statistic, str] | None:
+    def earlier(self, stored: Iterable[Statistic]) -> tuple[Statistic, str] | None:
         """Versions before 0.3 ranked 100 detections of a class in an image, or as many as a metric asked for."""
-        return with_cap(self, kept)
+        return with_cap(self, stored)
 
 
 def ranking_columns(areas: int) -> tuple[Mapping[str, str], Mapping[str, str]]:
@@ -255,11 +255,11 @@ class RankingFigure(GroupCurve):
             return self.join(self.read_group(block.one(k), weights) for k in range(block.groups))
         return FigureValues(*self._read(block, weights))
 
-    def read_from(self, made: Mapping[Any, Any], role: Role, facts: Metadata) -> FigureValues | None:
+    def read_from(self, readings: Mapping[Any, Any], role: Role, facts: Metadata) -> FigureValues | None:
         """The curves of some classes, where those of all are there."""
         if self.group is None or not self._by_recall(role):
             return None
-        every: FigureValues | None = made.get(replace(self, group=None))
+        every: FigureValues | None = readings.get(replace(self, group=None))
         return None if every is None else every.of_classes(class_codes(facts, self.group))
 
     def _read(self, block: RankingBlock, weights: Weights) -> tuple[Array, Array]:
@@ -275,16 +275,16 @@ class RankingFigure(GroupCurve):
             value, recall = ranked.left_out(groups, weights.rows, figure, self.grid)
             return (value - self._first_steps(block, weights) if self.figure == "loop" else value), recall
         counts = weights.counts() if self.figure in COUNTED else None
-        made: list[tuple[Floats, Floats]] = []
+        parts: list[tuple[Floats, Floats]] = []
         if counts is None:
             for rows in weights.blocks():
-                made.append(ranked.figures(np.ascontiguousarray(rows), figure, self.grid))
+                parts.append(ranked.figures(np.ascontiguousarray(rows), figure, self.grid))
         else:
             for some in counts:
                 rows_here = min(left, 32 * len(some))
-                made.append(ranked.draws(some, rows_here, figure, self.grid))
+                parts.append(ranked.draws(some, rows_here, figure, self.grid))
                 left -= rows_here
-        value, recall = (np.concatenate([one[i] for one in made]) for i in (0, 1))
+        value, recall = (np.concatenate([one[i] for one in parts]) for i in (0, 1))
         if self.figure == "loop":
             value = value - self._first_steps(block, weights)
         return value, recall
@@ -294,7 +294,7 @@ class RankingFigure(GroupCurve):
         e, p = block.events, block.positives
         counted = p.columns[f"counted{self.area}"].astype(np.float64)
         hit, ignored = self.bits(e.columns)
-        made = [np.zeros((0, self.levels))]
+        parts = [np.zeros((0, self.levels))]
         for rows in weights.blocks():
             added = np.zeros((len(rows), self.levels))
             objects = np.asarray(rows, dtype=np.float64)[:, p.unit] @ counted
@@ -305,8 +305,8 @@ class RankingFigure(GroupCurve):
                 right, every = first_steps(rows, e.unit[seen], (hit[seen] >> t) & 1, ends)
                 with np.errstate(invalid="ignore", divide="ignore"):
                     added[:, t] = np.where(every > 0, right / every * right / objects, 0.0)
-            made.append(added)
-        return np.concatenate(made)
+            parts.append(added)
+        return np.concatenate(parts)
 
     def _scores(self, score: Array) -> Array:
         """The scores, or numbers that fall in their order, where equal ones are taken one after the other."""
@@ -318,13 +318,13 @@ class RankingFigure(GroupCurve):
 
     def _each_image(self, block: RankingBlock, weights: EachUnit) -> tuple[Array, Array]:
         """Every image alone, a few at a time: a walk then meets only what those images hold."""
-        made = [(np.zeros((0, self.levels)),) * 2]
+        parts = [(np.zeros((0, self.levels)),) * 2]
         start = weights.start
         for part in block.runs(start, weights.stop, FEW_IMAGES):
             count = min(FEW_IMAGES, weights.stop - start)
-            made.append(self._read(part, EachUnit(count)))
+            parts.append(self._read(part, EachUnit(count)))
             start += count
-        return np.concatenate([one[0] for one in made]), np.concatenate([one[1] for one in made])
+        return np.concatenate([one[0] for one in parts]), np.concatenate([one[1] for one in parts])
 
     def bits(self, columns: Mapping[str, Array]) -> tuple[Array, Array]:
         """Hits and ignored, a bit for each IoU that is read."""
@@ -366,10 +366,10 @@ class RankingFigure(GroupCurve):
                 every.append(part)
                 continue
             if not total:
-                total, count = [np.zeros_like(one) for one in part], np.zeros(len(part[0]))
+                total, count = [np.zeros_like(values) for values in part], np.zeros(len(part[0]))
             defined = ~np.isnan(part[0][:, 0])
-            for sums, one in zip(total, part, strict=True):
-                sums[defined] += one[defined]
+            for sums, values in zip(total, part, strict=True):
+                sums[defined] += values[defined]
             count += defined
         if every:
             return FigureValues(*(np.concatenate([part[i] for part in every], axis=-1) for i in (0, 1)))
@@ -395,9 +395,9 @@ class RankingFigure(GroupCurve):
         if not self.approximate:
             raise no_approximation("what is sought along a ranking (a miss rate, a best F1, single detections)")
         hit, ignored = self.bits(block.events.columns)
-        kept = block.events.columns["rank"] < self.max_dets
+        within_cap = block.events.columns["rank"] < self.max_dets
         objects = block.positives.columns[f"counted{self.area}"]
-        return counted(block, hit, ignored, kept, objects, self.levels, bins)
+        return counted(block, hit, ignored, within_cap, objects, self.levels, bins)
 
     def bounded(self, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> FigureValues:
         """The ends of precision on the grid, and of average precision; recall is exact."""
@@ -425,21 +425,21 @@ class _Walk:
         self.walk.feed(score, part["rank"], hit, ignored)
         self.fed += len(score)
 
-    def _look_for_first(self, score: Array, kept: Array, hit: Array, ignored: Array) -> None:
+    def _look_for_first(self, score: Array, within_cap: Array, hit: Array, ignored: Array) -> None:
         for t in np.flatnonzero(np.isnan(self.first)).tolist():
-            seen = kept & ((ignored >> t) & 1 == 0)
+            seen = within_cap & ((ignored >> t) & 1 == 0)
             if seen.any() and self.objects:
                 step = seen & (score == score[seen.argmax()])
                 right = int(((hit[step] >> t) & 1).sum())
                 self.first[t] = right / int(step.sum()) * right / self.objects
 
     def result(self) -> Arrays:
-        made: Arrays = self.walk.result()
+        result: Arrays = self.walk.result()
         if self.curves:
-            return made[0][..., np.newaxis], made[1][..., np.newaxis]
+            return result[0][..., np.newaxis], result[1][..., np.newaxis]
         if self.curve.figure == "loop":
-            made = made[0] - np.nan_to_num(self.first), made[1]
-        return tuple(one[np.newaxis] for one in made)
+            result = result[0] - np.nan_to_num(self.first), result[1]
+        return tuple(one[np.newaxis] for one in result)
 
 
 @frozen
@@ -545,9 +545,9 @@ class RankingSummary(GroupCurve):
         count = int(beyond.sum())
         if not count:
             return ()
-        said = "1 detection is left out" if count == 1 else f"{count:,} detections are left out"
+        subject = "1 detection is left out" if count == 1 else f"{count:,} detections are left out"
         cap = f"at most {self.max_dets} per image and class count"
-        return (f"{said}: {cap}. max_dets={int(deepest.max())} counts all of them.",)
+        return (f"{subject}: {cap}. max_dets={int(deepest.max())} counts all of them.",)
 
     def join(self, parts: Iterator[Arrays]) -> Arrays:
         """Classes side by side."""

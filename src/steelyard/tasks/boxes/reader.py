@@ -83,8 +83,8 @@ def reading_of(options: Options | None, side: str) -> ReadOptions:
     if options is None or not options.declared:
         return ReadOptions()
     names = ("format", "images", "names", "pixels", "verified", "hierarchy")
-    known = [option.name for option in options.declared]
-    return ReadOptions(**{name: options.of(name, side) for name in names if name in known})
+    declared = [option.name for option in options.declared]
+    return ReadOptions(**{name: options.of(name, side) for name in names if name in declared})
 
 
 def _has_own_ids(data: Any, reading: ReadOptions) -> bool:
@@ -103,9 +103,9 @@ def _fitted(
     if readings[0].format == "lvis" and not columns and _plain_json(truth, readings[0]):
         from steelyard.io.formats.federated import read_lvis
 
-        made = read_lvis(str(truth), str(predictions)) if _plain_json(predictions, readings[1]) else None
-        if made is not None:
-            return made
+        fitted = read_lvis(str(truth), str(predictions)) if _plain_json(predictions, readings[1]) else None
+        if fitted is not None:
+            return fitted
     from steelyard.io.formats.fit import fit  # few evaluations need the other formats
 
     first = of_truth(_dataset, truth, readings[0], "truth", task.truth, columns, None)
@@ -198,7 +198,7 @@ def _unmasked(values: Any, where: str) -> Array:
 
 
 def _with_images(records: Records, named: Sequence[Array]) -> BoxRecords:
-    """The same records, with all images that are named."""
+    """Return the records with every image that is named."""
     if all(ids.dtype.kind in "iu" for ids in named):
         images = np.unique(np.concatenate(named))
     else:
@@ -238,10 +238,10 @@ def _without_empty(table: Table, columns: Mapping[str, str], side: str) -> tuple
         return table, np.zeros(0, np.int64)
     rows = np.flatnonzero(~empty)
     lines = np.arange(len(table)) if table.lines is None else table.lines
-    kept = replace(table, columns={name: column[rows] for name, column in table.columns.items()}, lines=lines[rows])
+    objects = replace(table, columns={name: column[rows] for name, column in table.columns.items()}, lines=lines[rows])
     ids = table.columns[image][empty]
     ids = ids.astype(np.int64) if ids.dtype.kind in "iu" else as_object([str(v).strip() for v in ids.tolist()])
-    return kept, ids
+    return objects, ids
 
 
 def _from_images(data: Sequence[Any], schema: Schema, columns: Mapping[str, str], side: str, source: str) -> Records:

@@ -99,14 +99,14 @@ def class_code(facts: Metadata, label: str | int) -> int:
     return code
 
 
-def with_cap(statistic: Any, kept: Iterable[Statistic]) -> tuple[Statistic, str] | None:
+def with_cap(statistic: Any, stored: Iterable[Statistic]) -> tuple[Statistic, str] | None:
     """The statistic as versions before 0.3 kept it, when every metric had a cap by default, and a remark about that."""
-    capped: list[Any] = [one for one in kept if type(one) is type(statistic) and _uncapped(one) == statistic]
+    capped: list[Any] = [one for one in stored if type(one) is type(statistic) and _uncapped(one) == statistic]
     if not capped:
         return None
     widest = max(capped, key=lambda one: int(one.max_dets))
-    said = f"at most {widest.max_dets} detections per image and class count, for every metric"
-    return widest, f"The state was saved before version 0.3: {said}."
+    rule = f"at most {widest.max_dets} detections per image and class count, for every metric"
+    return widest, f"The state was saved before version 0.3: {rule}."
 
 
 def _uncapped(statistic: Any) -> Any:

@@ -46,31 +46,31 @@ class WorkingCounts(Sum):
         levels, places = on_grid(self.iou)
         m = matches(pairs, cache, thresholds(levels), STANDARD_AREAS, MOST)[0]
         units = len(pairs.units)
-        kept = m.places() & (m.rank < self.max_dets)
+        detections = m.places() & (m.rank < self.max_dets)
         if self.score is not None:
-            kept &= m.score >= self.score
+            detections &= m.score >= self.score
         objects = m.counts.astype(bool)
         if self.label is not None:
-            kept, objects = _of_class(m, kept, objects, pairs.facts.axes[CLASS].find(self.label))
+            detections, objects = _of_class(m, detections, objects, pairs.facts.axes[CLASS].find(self.label))
         columns = np.zeros((units, 3, len(places)))
         for column, t in enumerate(places):
             hit, ignored = m.bit(t)
-            columns[:, 0, column] = np.bincount(m.image[kept & hit], minlength=units)
-            columns[:, 1, column] = np.bincount(m.image[kept & ~hit & ~ignored], minlength=units)
+            columns[:, 0, column] = np.bincount(m.image[detections & hit], minlength=units)
+            columns[:, 1, column] = np.bincount(m.image[detections & ~hit & ~ignored], minlength=units)
             columns[:, 2, column] = np.bincount(m.truth_image[objects], minlength=units)
         return SumBlock(columns.reshape(units, -1))
 
-    def earlier(self, kept: Iterable[Statistic]) -> tuple[Statistic, str] | None:
+    def earlier(self, stored: Iterable[Statistic]) -> tuple[Statistic, str] | None:
         """Versions before 0.3 kept it with a cap."""
-        return with_cap(self, kept)
+        return with_cap(self, stored)
 
 
-def _of_class(m: Matches, kept: Array, objects: Array, code: int) -> tuple[Array, Array]:
-    mine, true = np.zeros(len(kept), dtype=bool), np.zeros(len(objects), dtype=bool)
+def _of_class(m: Matches, detections: Array, objects: Array, code: int) -> tuple[Array, Array]:
+    mine, true = np.zeros(len(detections), dtype=bool), np.zeros(len(objects), dtype=bool)
     if code >= 0:
         mine[m.begin[code] : m.end[code]] = True
         true[m.truth_begin[code] : m.truth_begin[code + 1]] = True
-    return kept & mine, objects & true
+    return detections & mine, objects & true
 
 
 @frozen
@@ -86,14 +86,14 @@ class MatchedOverlap(Sum):
     def measure(self, pairs: BoxPairs, cache: SharedCache) -> SumBlock:
         """Two columns."""
         m = matches(pairs, cache, (float(self.iou),), (AREAS["all"],), MOST)[0]
-        kept = m.places() & (m.score >= self.score) & (m.rank < self.max_dets) & m.bit(0)[0]
+        used = m.places() & (m.score >= self.score) & (m.rank < self.max_dets) & m.bit(0)[0]
         units = len(pairs.units)
-        overlap = np.bincount(m.image[kept], weights=m.overlap[kept], minlength=units)
-        return SumBlock(np.stack([overlap, np.bincount(m.image[kept], minlength=units)], axis=1))
+        overlap = np.bincount(m.image[used], weights=m.overlap[used], minlength=units)
+        return SumBlock(np.stack([overlap, np.bincount(m.image[used], minlength=units)], axis=1))
 
-    def earlier(self, kept: Iterable[Statistic]) -> tuple[Statistic, str] | None:
+    def earlier(self, stored: Iterable[Statistic]) -> tuple[Statistic, str] | None:
         """Versions before 0.3 kept it with a cap."""
-        return with_cap(self, kept)
+        return with_cap(self, stored)
 
 
 @frozen
@@ -109,8 +109,8 @@ class ClassesSeen(Sum):
         s = objects_of(pairs, cache)
         classes = max(s.classes, 1)
         present = np.unique(s.image.astype(np.int64) * classes + s.label)
-        kept = s.d_score >= self.score
-        detected = np.unique(s.d_image[kept].astype(np.int64) * classes + s.d_label[kept])
+        confident = s.d_score >= self.score
+        detected = np.unique(s.d_image[confident].astype(np.int64) * classes + s.d_label[confident])
         wrong = np.setdiff1d(detected, present)
         columns = [np.bincount(codes // classes, minlength=s.units) for codes in (present, wrong)]
         return SumBlock(np.stack(columns, axis=1))

@@ -106,12 +106,12 @@ def pr_curves(pairs: BoxPairs, cache: SharedCache, most: int) -> Table:
     """COCO's precision at 101 recalls, of every class that has truth and every IoU."""
     precision = curves(pairs, cache, most)[0].figure
     levels, points, _ = precision.shape
-    known = np.flatnonzero(~np.isnan(precision).any(axis=(0, 1)))
-    shape = (len(known), levels, points)
+    defined = np.flatnonzero(~np.isnan(precision).any(axis=(0, 1)))
+    shape = (len(defined), levels, points)
     label, level, point = (place.ravel() for place in np.indices(shape))
     columns = {
-        "class": _texts(known[label], class_names(pairs.facts)), "iou": np.array(IOUS)[level],
-        "recall": np.linspace(0, 1, points)[point], "precision": precision[level, point, known[label]],
+        "class": _texts(defined[label], class_names(pairs.facts)), "iou": np.array(IOUS)[level],
+        "recall": np.linspace(0, 1, points)[point], "precision": precision[level, point, defined[label]],
     }  # fmt: skip
     return _long("pr_curves", "Precision at 101 recalls", "point", point + 1, columns)
 
@@ -175,9 +175,9 @@ def operating(pairs: BoxPairs, cache: SharedCache) -> Table:
     searches = [PrecisionAt(), RecallAt()]
     values = np.full((len(names), 6), np.nan)
     for code in range(len(names)):
-        one = block.one(code)
-        walk = Walk.of(one, MOST)
-        objects = float(one.positives.columns["counted0"].sum())
+        single = block.one(code)
+        walk = Walk.of(single, MOST)
+        objects = float(single.positives.columns["counted0"].sum())
         if not objects:
             continue
         values[code, :4] = 0, np.nan, np.nan, 0
@@ -186,10 +186,10 @@ def operating(pairs: BoxPairs, cache: SharedCache) -> Table:
             with np.errstate(invalid="ignore"):
                 f1 = np.nan_to_num(2 * precision * recall / (precision + recall))
             best = int(f1.argmax())
-            score = one.events.columns["score"][walk.rows[walk.ends[best]]]
+            score = single.events.columns["score"][walk.rows[walk.ends[best]]]
             values[code, :4] = f1[best], score, precision[best], recall[best]
         for column, metric in enumerate(searches, start=4):
-            (reached,) = metric.search.read_group(one, GivenRows(np.ones((1, len(pairs.units))), Role.POINT))
+            (reached,) = metric.search.read_group(single, GivenRows(np.ones((1, len(pairs.units))), Role.POINT))
             values[code, column] = reached[0, 0]
     heads = ("f1", "score", "precision", "recall", *(f"{m.seeks} at {m.given} {m.least:g}" for m in searches))
     return Table("operating", "Working points by class, IoU 0.5", "class", names, heads, values)
@@ -253,16 +253,16 @@ def scene(pairs: BoxPairs, unit: int, metric: Metric, draw: Drawer = upright) ->
     most = int(getattr(metric, "most", getattr(metric, "max_dets", MOST)))
     matched = matches(alone, work, (iou,), (AREAS["all"],), MOST)[0]
     both, names = objects_of(alone, work), class_names(pairs.facts)
-    kept = np.flatnonzero(matched.places() & (matched.score >= least) & (matched.rank < most))
+    places = np.flatnonzero(matched.places() & (matched.score >= least) & (matched.rank < most))
     hit, ignored = matched.bit(0)
-    right = kept[hit[kept]]
+    right = places[hit[places]]
     taken = dict(zip(matched.partner[right].tolist(), matched.order[right].tolist(), strict=True))
     shapes: list[BoxShape | PolygonShape] = []
     for i in range(len(both.box)):
         crowd = bool(both.flags[i] & 1)
         name = f"{names[both.label[i]]} (crowd)" if crowd else names[both.label[i]]
         shapes.append(draw(both, "truth", i, name, crowd or i in taken, taken.get(i, -1)))
-    for place in kept.tolist():
+    for place in places.tolist():
         row = int(matched.order[place])
         label = f"{names[both.d_label[row]]} {both.d_score[row]:.2f}"
         partner = int(matched.partner[place]) if hit[place] else -1
@@ -272,8 +272,8 @@ def scene(pairs: BoxPairs, unit: int, metric: Metric, draw: Drawer = upright) ->
     value_text = "undefined" if np.isnan(value) else f"{value:.4f}"
     return Scene(
         title=f"Image {pairs.units[unit]}: {metric.label} = {value_text}",
-        summary=f"{len(both.box)} true, {len(kept)} detected with a score from {least:g}, "
-        f"{int(np.count_nonzero(hit[kept]))} pairs at IoU {iou:g}",
+        summary=f"{len(both.box)} true, {len(places)} detected with a score from {least:g}, "
+        f"{int(np.count_nonzero(hit[places]))} pairs at IoU {iou:g}",
         shapes=tuple(shapes),
     )
 
@@ -305,11 +305,11 @@ def figures(
 def pr_by_iou(pairs: BoxPairs, cache: SharedCache, most: int) -> Figure:
     """Precision against recall, the mean over classes, at several IoU thresholds."""
     precision = curves(pairs, cache, most)[0].figure
-    known = ~np.isnan(precision[0]).all(axis=0)
+    defined = ~np.isnan(precision[0]).all(axis=0)
     recall = np.linspace(0, 1, precision.shape[1])
     columns: dict[str, list[Any]] = {"series": [], "x": [], "y": []}
     for iou in SHOWN_IOUS:
-        mean = precision[int(np.argmin(np.abs(np.array(IOUS) - iou)))][:, known].mean(axis=1)
+        mean = precision[int(np.argmin(np.abs(np.array(IOUS) - iou)))][:, defined].mean(axis=1)
         columns["series"] += [f"IoU {iou:g}"] * len(recall)
         columns["x"] += recall.tolist()
         columns["y"] += mean.tolist()
@@ -330,10 +330,10 @@ def pr_by_class(pairs: BoxPairs, cache: SharedCache, most: int) -> Figure:
         columns["series"] += [table.rows[k]] * len(recall)
         columns["x"] += recall.tolist()
         columns["y"] += precision[:, k].tolist()
-    said = "All classes" if len(shown) == len(table.rows) else f"The {len(shown)} classes with the most objects"
+    which = "All classes" if len(shown) == len(table.rows) else f"The {len(shown)} classes with the most objects"
     return Figure(
         "pr_class", "curves", "Precision and recall by class, IoU 0.5", columns,
-        {"x": "recall", "y": "precision", "unit": True}, f"{said}.",
+        {"x": "recall", "y": "precision", "unit": True}, f"{which}.",
     )  # fmt: skip
 
 
@@ -342,12 +342,12 @@ def ap_by_class(pairs: BoxPairs, cache: SharedCache, most: int) -> Figure:
     table = classes(pairs, cache, most)
     ap = table.values[:, 2]
     order = [int(k) for k in np.argsort(np.where(np.isnan(ap), np.inf, ap), kind="stable") if not np.isnan(ap[k])]
-    kept, more = worst_and_best(order)
+    places, more = worst_and_best(order)
     return Figure(
         "ap_class",
         "bars",
         "AP by class",
-        {"name": [table.rows[k] for k in kept], "value": ap[kept], "objects": table.values[kept, 0]},
+        {"name": [table.rows[k] for k in places], "value": ap[places], "objects": table.values[places, 0]},
         {"x": "AP, IoU 0.5:0.95"},
         f"The worst first.{more}",
         table,
@@ -357,14 +357,14 @@ def ap_by_class(pairs: BoxPairs, cache: SharedCache, most: int) -> Figure:
 def errors(pairs: BoxPairs, cache: SharedCache) -> Figure:
     """What each kind of error costs."""
     detections, units = objects_of(pairs, cache).d_image, len(pairs.units)
-    said = ""
+    remark = ""
     if len(detections) > MOST_LOOKED_AT:
         step = int(np.ceil(len(detections) / MOST_LOOKED_AT))
         pairs, cache = (
             pairs.select(np.concatenate([pairs.truth_image, pairs.prediction_image]) % step == 0),
             SharedCache(),
         )
-        said = f" From every {step}th image: {-(-units // step):,} of {units:,}."
+        remark = f" From every {step}th image: {-(-units // step):,} of {units:,}."
     kinds = [kind for kind in KINDS if kind not in ("fp", "fn")]
     costs_of = [ErrorCost(error=kind) for kind in kinds]  # type: ignore[arg-type]
     needs = dict.fromkeys(curve.ranking for metric in costs_of for curve in metric.curves)
@@ -377,7 +377,7 @@ def errors(pairs: BoxPairs, cache: SharedCache) -> Figure:
         "What errors cost",
         {"name": [TITLES[kinds[i]] for i in order], "value": [costs[i] for i in order]},
         {"x": "AP at IoU 0.5 that a repair would give"},
-        f"How much AP would rise if all errors of a kind were repaired, each kind alone (TIDE).{said}",
+        f"How much AP would rise if all errors of a kind were repaired, each kind alone (TIDE).{remark}",
     )
 
 
@@ -405,15 +405,15 @@ def scores(pairs: BoxPairs, cache: SharedCache) -> Figure:
 def confusion_figure(pairs: BoxPairs, cache: SharedCache) -> Figure:
     """The confusion matrix with background; of many classes, those that are confused most."""
     table = confusion(pairs, cache)
-    counts, said = table.values, ""
-    kept = np.arange(len(table.rows))
+    counts, remark = table.values, ""
+    places = np.arange(len(table.rows))
     if len(table.rows) > MOST_CLASSES + 1:
         off = counts[:-1, :-1] - np.diag(np.diag(counts[:-1, :-1]))
         weight = off.sum(axis=0) + off.sum(axis=1)
-        kept = np.append(np.sort(np.argsort(-weight, kind="stable")[:MOST_CLASSES]), len(counts) - 1)
-        said = f" The {MOST_CLASSES} of {len(counts) - 1} classes that are confused most."
-    names = tuple(table.rows[k] for k in kept)
-    counts = counts[np.ix_(kept, kept)]
+        places = np.append(np.sort(np.argsort(-weight, kind="stable")[:MOST_CLASSES]), len(counts) - 1)
+        remark = f" The {MOST_CLASSES} of {len(counts) - 1} classes that are confused most."
+    names = tuple(table.rows[k] for k in places)
+    counts = counts[np.ix_(places, places)]
     share = np.nan_to_num(ratio(counts, counts.sum(axis=1, keepdims=True)))
     i, j = (place.ravel() for place in np.indices(counts.shape))
     return Figure(
@@ -429,7 +429,7 @@ def confusion_figure(pairs: BoxPairs, cache: SharedCache) -> Figure:
         },
         {"x": "predicted", "y": "true"},
         f"At IoU 0.5 and score 0.5. The last column are objects that were missed, the last row {BACKGROUND} are "
-        f"detections on nothing; shade is the share of the row.{said}",
+        f"detections on nothing; shade is the share of the row.{remark}",
         Table("confusion", table.title, table.corner, names, names, counts),
     )
 
@@ -439,8 +439,8 @@ def class_metrics(state: State, most: int = STANDARD_MOST) -> Mapping[str, Metri
     axis, cap = state.facts.axes[CLASS], None if most == STANDARD_MOST else most
     rankings = [block for block in state.blocks.values() if isinstance(block, RankingBlock)]
     objects = np.diff(rankings[0].positives.begin) if rankings else np.ones(len(axis))
-    kept = [k for k in np.argsort(-objects, kind="stable")[:MOST_CLASSES].tolist() if objects[k]]
-    return {axis.shown[k]: AveragePrecision(iou=STANDARD, max_dets=cap, only=axis.ids[k]) for k in sorted(kept)}
+    largest = [k for k in np.argsort(-objects, kind="stable")[:MOST_CLASSES].tolist() if objects[k]]
+    return {axis.shown[k]: AveragePrecision(iou=STANDARD, max_dets=cap, only=axis.ids[k]) for k in sorted(largest)}
 
 
 def listing(pairs: BoxPairs, state: State) -> Listing:

@@ -134,7 +134,7 @@ class _Marks:
         """For normal images and for all: the diseased images and the squares of their placements around the area, then
         the same of the normal images. A diseased image among all is also one of those that lesions are compared
         with."""
-        made = np.zeros((2, 4))
+        moments = np.zeros((2, 4))
         m = len(self.diseased)
         step = np.searchsorted(self.ends, np.arange(len(self.unit)))  # the step of each mark
         for column, (false, others) in enumerate(self.among(units)):
@@ -155,8 +155,8 @@ class _Marks:
             if column == EVERY:
                 moved = moved + m / images * (image[self.diseased] - area)
             normal = np.setdiff1d(np.arange(units), self.diseased, assume_unique=True)
-            made[column] = m, float((moved**2).sum()), len(normal), float(((image[normal] - area) ** 2).sum())
-        return made.reshape(1, -1)
+            moments[column] = m, float((moved**2).sum()), len(normal), float(((image[normal] - area) ** 2).sum())
+        return moments.reshape(1, -1)
 
 
 @frozen
@@ -174,12 +174,12 @@ class MarkCurve(GroupCurve):
         """The two areas of one class for each row of weights."""
         marks = _Marks.of(block)
         step = max(1, MOST_CELLS // max(1, len(marks.unit)))
-        made = [
+        parts = [
             marks.areas(np.asarray(rows[start : start + step], dtype=np.float64))
             for rows in weights.blocks()
             for start in range(0, len(rows), step)
         ]
-        return (np.concatenate([np.zeros((0, 2)), *made]),)
+        return (np.concatenate([np.zeros((0, 2)), *parts]),)
 
     def join(self, parts: Iterator[Arrays]) -> Floats:
         """Means over the classes where each is defined, and the number of those classes."""

@@ -69,7 +69,7 @@ class PointSearch(GroupCurve):
 
 @frozen
 class PooledPointSearch(PointSearch):
-    """The same with all classes together, at one score threshold."""
+    """The working point of all classes together, at one score threshold."""
 
     pooled = True
 

@@ -176,9 +176,9 @@ def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Rule
 
 def coded_column(records: Records, name: str) -> tuple[Array, Array]:
     """A column of texts as its distinct values and each row's place among them, as the reader has it or made here."""
-    known = getattr(records, "codes", {}).get(name)
-    if known is not None:
-        return known  # type: ignore[no-any-return]
+    coded = getattr(records, "codes", {}).get(name)
+    if coded is not None:
+        return coded  # type: ignore[no-any-return]
     values, (code,) = factorize(records[name])
     return values, code
 
@@ -197,30 +197,30 @@ def _classes(rules: str, asked: tuple[str, ...], seen: list[set[str]]) -> tuple[
 
 
 def _side(rules: Rules, records: Records, labels: list[str], code: Array, side: str, chosen: bool) -> Prepared:
-    place = {one.lower(): k for k, one in enumerate(rules.classes)} if rules.name == "kitti" else {}
-    place = place or {one: k for k, one in enumerate(rules.classes)}
-    named = [one.lower() if rules.name == "kitti" else one for one in labels]
+    place = {name.lower(): k for k, name in enumerate(rules.classes)} if rules.name == "kitti" else {}
+    place = place or {name: k for k, name in enumerate(rules.classes)}
+    named = [name.lower() if rules.name == "kitti" else name for name in labels]
     group, own = [], []
-    for one in named:
-        beside = NEIGHBOURS.get(one, "") if rules.name == "kitti" and side == "truth" and one not in place else ""
-        group.append(place.get(beside.lower() if beside else one, -1))
+    for name in named:
+        beside = NEIGHBOURS.get(name, "") if rules.name == "kitti" and side == "truth" and name not in place else ""
+        group.append(place.get(beside.lower() if beside else name, -1))
         own.append(not beside)
     present = there(records)
     if rules.name == "nuscenes" and not chosen:
         _refuse_labels(records, labels, code, side, present)
     of_row = np.array(group or [-1], dtype=np.int32)[code]
-    region = np.array([one == REGION and rules.name == "kitti" for one in named] or [False])[code] & present
+    region = np.array([name == REGION and rules.name == "kitti" for name in named] or [False])[code] & present
     of_row[~present] = -1
     _check(records, present & ~region, side, rules.name)
-    kept = present & ~region
+    counts_row = present & ~region
     if rules.name != "kitti":
-        kept &= of_row >= 0
-    return Prepared(records, of_row, kept, region, np.array(own or [True])[code], {})
+        counts_row &= of_row >= 0
+    return Prepared(records, of_row, counts_row, region, np.array(own or [True])[code], {})
 
 
 def _refuse_labels(records: Records, labels: list[str], code: Array, side: str, present: Array) -> None:
-    known = {*NUSCENES, RACK} if side == "truth" else set(NUSCENES)
-    wrong = np.array([one not in known for one in labels] or [False])[code] & present
+    allowed = {*NUSCENES, RACK} if side == "truth" else set(NUSCENES)
+    wrong = np.array([one not in allowed for one in labels] or [False])[code] & present
     if wrong.any():
         row = int(np.argmax(wrong))
         raise UnknownName(
@@ -294,11 +294,15 @@ def _refuse_attributes(records: Records, rows: Array) -> None:
         wrong = rows & (label == k) & bad[code]
         if wrong.any():
             row = int(np.argmax(wrong))
-            known = [one for some in ATTRIBUTES.values() for one in some]
-            given = names[code[row]]
-            what = f"attribute '{given}' is not one of {text}" if given in known else f"'{given}' is not an attribute"
+            all_attributes = [one for some in ATTRIBUTES.values() for one in some]
+            attribute = names[code[row]]
+            what = (
+                f"attribute '{attribute}' is not one of {text}"
+                if attribute in all_attributes
+                else f"'{attribute}' is not an attribute"
+            )
             raise UnknownName(
                 what,
                 where=records.where(row, "attribute"),
-                remedy=nearest(given, allowed) if allowed else f"A {text} has none: leave it empty.",
+                remedy=nearest(attribute, allowed) if allowed else f"A {text} has none: leave it empty.",
             )

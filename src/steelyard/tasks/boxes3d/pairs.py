@@ -318,7 +318,7 @@ def _value(truth: Records, prediction: Records) -> str:
 
 
 def _only(joined: SetPairs, names: set[str]) -> SetPairs:
-    """The same without the frames that are not named."""
+    """Return the pairs with only the named frames."""
     wanted = np.array([str(one) in names for one in joined.units.tolist()], dtype=bool)
     place = np.cumsum(wanted) - 1
     mine, theirs = wanted[joined.truth_owner], wanted[joined.prediction_owner]

@@ -205,7 +205,7 @@ def _by_class(pairs: SolidPairs, metrics: Sequence[Metric], name: str, title: st
 
 
 def _of(metric: Metric, label: str) -> Metric:
-    """The same metric of one class."""
+    """Return the metric for one class."""
     return replace(metric, only=label)  # type: ignore[call-arg]
 
 

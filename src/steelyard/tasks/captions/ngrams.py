@@ -158,7 +158,7 @@ class CiderRows(Rows):
 
 @frozen
 class SpiderRows(Rows):
-    """The same, with the SPICE of each image beside its candidate."""
+    """The caption columns, with the SPICE of each image beside its candidate."""
 
     name = "captions.spider"
     columns: ClassVar[Mapping[str, str]] = {"text": "text", "spice": "f"}

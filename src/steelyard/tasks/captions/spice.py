@@ -141,11 +141,11 @@ class KnownWords(Sum):
     drawn = False
 
     def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
-        known: dict[str, bool] = {}
+        word_cache: dict[str, bool] = {}
         candidates, references = tokenised(pairs, cache)
         starts = captions(pairs, cache).starts.tolist()
         counts = [
-            count_known([text, *references[starts[i] : starts[i + 1]]], known) for i, text in enumerate(candidates)
+            count_known([text, *references[starts[i] : starts[i + 1]]], word_cache) for i, text in enumerate(candidates)
         ]
         return SumBlock(np.array(counts, dtype=np.float64).reshape(-1, 2))
 
@@ -263,17 +263,17 @@ class Spice(Metric):
         """Warn of captions that are not English, and of references that say nothing."""
         if self.category != "all":
             return ()
-        said = []
-        words, known = totals[KnownWords()][0].tolist()
-        if words and known / words < ENGLISH:
-            share = f"{100 * known / words:.0f} %"
-            said.append(
+        remarks = []
+        words, known_words = totals[KnownWords()][0].tolist()
+        if words and known_words / words < ENGLISH:
+            share = f"{100 * known_words / words:.0f} %"
+            remarks.append(
                 f"Only {share} of the words are known: the parser reads English, and SPICE means little elsewhere."
             )
         silent = float(totals[self._silent][0])
         if silent:
-            said.append(f"{silent:g} images have references without any object; they score 0, as in the original.")
-        return tuple(said)
+            remarks.append(f"{silent:g} images have references without any object; they score 0, as in the original.")
+        return tuple(remarks)
 
 
 _CATEGORY = r"""SPICE of {topic}.

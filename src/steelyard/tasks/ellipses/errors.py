@@ -49,8 +49,8 @@ class _OfPairs(Metric):
     @property
     def _pairs(self) -> tuple[str, str, tuple[float, ...], float | None]:
         """How pairs are made, and which of them count."""
-        made: Pairing = pairing(self.distance, self.matching, self.weights, self.normalise)
-        return (*made, None if self.within is None else float(self.within))
+        pairs: Pairing = pairing(self.distance, self.matching, self.weights, self.normalise)
+        return (*pairs, None if self.within is None else float(self.within))
 
     @property
     @abstractmethod

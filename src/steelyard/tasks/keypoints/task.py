@@ -113,15 +113,15 @@ def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Reco
     return _measured(truth, sigmas, True), _measured(prediction, sigmas, False)
 
 
-def _sigmas(given: Any, points: int) -> tuple[float, ...]:
-    if given is None:
+def _sigmas(option: Any, points: int) -> tuple[float, ...]:
+    if option is None:
         if points not in (0, len(BODY)):
             raise ShapeMismatch(
                 f"there are {points} keypoints, and sigmas are known for COCO's {len(BODY)} only",
                 remedy="Give the option sigmas: one number for all (0.05), or one for each.",
             )
         return BODY
-    sigmas = tuple(given) * (max(1, points) if len(given) == 1 else 1)
+    sigmas = tuple(option) * (max(1, points) if len(option) == 1 else 1)
     wrong = [sigma for sigma in sigmas if not 1e-6 <= sigma <= 1e6]
     if wrong:
         raise OutOfRange(f"a sigma of {wrong[0]:g} is out of range", remedy="It must be from 1e-6 to 1e6.")
@@ -150,14 +150,14 @@ def _measured(records: Records, sigmas: tuple[float, ...], truth: bool) -> BoxRe
     return with_similarity(records, columns, KeypointSimilarity(sigmas))
 
 
-def _extent(points: Array, kept: Array) -> dict[str, Array]:
+def _extent(points: Array, labelled: Array) -> dict[str, Array]:
     """The box around the points that are kept; at 0 where there is none."""
     edges = {}
     for axis, (place, size) in enumerate((("x", "w"), ("y", "h"))):
         values = points[:, axis::3]
-        low = np.where(kept, values, np.inf).min(axis=1, initial=np.inf)
-        high = np.where(kept, values, -np.inf).max(axis=1, initial=-np.inf)
-        there = kept.any(axis=1)
+        low = np.where(labelled, values, np.inf).min(axis=1, initial=np.inf)
+        high = np.where(labelled, values, -np.inf).max(axis=1, initial=-np.inf)
+        there = labelled.any(axis=1)
         edges[place] = np.where(there, low, 0.0)
         with np.errstate(invalid="ignore"):
             edges[size] = np.where(there, high - low, 0.0)

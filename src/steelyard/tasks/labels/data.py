@@ -117,18 +117,18 @@ def code_single(pairs: LabelPairs) -> Coded:
     """Codes of one label per row; a missing prediction is -1."""
     hard = pairs.prediction.find("label")
     columns = [pairs.truth["label"]] + ([] if hard is None else [hard])
-    labels, given = codes(*columns)
+    labels, side_codes = codes(*columns)
     sides = [pairs.truth, pairs.prediction]
     names = [str(name).strip() for name in labels.tolist()]
-    for side, code in zip(sides, given, strict=False):
+    for side, code in zip(sides, side_codes, strict=False):
         _refuse_empty(side, names, code)
     classes = pairs.declared or declared_by_columns(pairs) or _all_classes(pairs, names)
     place = {name: i for i, name in enumerate(classes)}
     recode = np.array([place.get(name, -1) for name in names], dtype=np.int64)
-    for side, code in zip(sides, given, strict=False):
+    for side, code in zip(sides, side_codes, strict=False):
         _refuse_undeclared(side, names, recode, code, classes)
     straight = len(recode) == len(classes) and (recode == np.arange(len(recode))).all()
-    coded = [code if straight else recode[code] for code in given]
+    coded = [code if straight else recode[code] for code in side_codes]
     truth = coded[0] if pairs.truth_row is None else coded[0][pairs.rows]
     predicted = None
     if hard is not None and pairs.prediction_row is None:
@@ -141,12 +141,12 @@ def code_single(pairs: LabelPairs) -> Coded:
 
 def _all_classes(pairs: LabelPairs, names: Sequence[str]) -> tuple[str, ...]:
     """The labels that occur; with a column for one class of two, that one and 0 and 1 for labels that are 0 or 1."""
-    known = set(names)
+    classes = set(names)
     for kind in ("score", "probability"):
-        if kind in pairs.prediction and known <= {"0", "1"}:
-            known |= {"0", "1"}
-        known |= set(class_columns(pairs.prediction, kind))
-    return ordered(list(known))
+        if kind in pairs.prediction and classes <= {"0", "1"}:
+            classes |= {"0", "1"}
+        classes |= set(class_columns(pairs.prediction, kind))
+    return ordered(list(classes))
 
 
 def _refuse_empty(side: Records, names: Sequence[str], code: Array) -> None:
@@ -175,20 +175,20 @@ def _refuse_undeclared(
 
 def code_several(pairs: LabelPairs) -> Coded:
     """0 and 1 by row and class, where a row may have several labels."""
-    known = pairs.declared or declared_by_columns(pairs)
-    if known is None:
+    classes = pairs.declared or declared_by_columns(pairs)
+    if classes is None:
         sides = [side["labels"] for side in (pairs.truth, pairs.prediction) if "labels" in side]
-        known = ordered(list({name for side in sides for labels in side.tolist() for name in labels}))
-    truth = _indicators(pairs.truth, known)
-    predicted = _indicators(pairs.prediction, known)
+        classes = ordered(list({name for side in sides for labels in side.tolist() for name in labels}))
+    truth = _indicators(pairs.truth, classes)
+    predicted = _indicators(pairs.prediction, classes)
     if truth is None:  # cannot be: the truth was checked to hold labels
         raise EmptyInput("there are no labels", where=pairs.truth.source)
     if predicted is not None:
         rows = pairs.prediction_rows
         missing = rows < 0
-        taken = predicted[rows] if len(predicted) else np.zeros((len(rows), len(known)), np.uint8)
+        taken = predicted[rows] if len(predicted) else np.zeros((len(rows), len(classes)), np.uint8)
         predicted = np.where(missing[:, np.newaxis], 1 - truth[pairs.rows], taken).astype(np.uint8)
-    return Coded(known, truth[pairs.rows], predicted)
+    return Coded(classes, truth[pairs.rows], predicted)
 
 
 def _indicators(side: Records, classes: tuple[str, ...]) -> Array | None:
@@ -541,18 +541,18 @@ class LabelPairs(Countable):
         classes, holds = self.classes, set()
         if self.aggregated is not None or self.predicted is not None:
             holds.add("labels")
-        for kind, given in (("score", self.scores), ("probability", self.probabilities)):
-            if given is None:
+        for kind, table in (("score", self.scores), ("probability", self.probabilities)):
+            if table is None:
                 continue
-            alone = len(given.classes) == 1
-            of = f"{classes[given.classes[0]]}:{len(classes)}" if alone else "all"
+            alone = len(table.classes) == 1
+            of = f"{classes[table.classes[0]]}:{len(classes)}" if alone else "all"
             if kind == "probability":
                 holds.add(f"probability:{of}")
             if kind == "score" or self.scores is None:
                 holds.add(f"ranked:{kind}:{of}")
             if alone:
                 holds = {hold for hold in holds if not hold.startswith("positive:")}
-                holds.add(f"positive:{classes[given.classes[0]]}")
+                holds.add(f"positive:{classes[table.classes[0]]}")
         return Metadata({"class": Axis(classes, whole=True)}, {"several labels": self.several}, frozenset(holds))
 
     @property
@@ -567,16 +567,16 @@ class LabelPairs(Countable):
         """
         if self.coded.predicted is not None:
             return self.coded.predicted
-        for kind, given in (("probability", self.probabilities), ("score", self.scores)):
-            if given is None:
+        for kind, table in (("probability", self.probabilities), ("score", self.scores)):
+            if table is None:
                 continue
             if self.several:
-                return np.asarray(given.values >= 0.5, dtype=np.uint8) if kind == "probability" else None
-            if len(given.classes) > 1:
-                return np.asarray(np.array(given.classes)[np.argmax(given.values, axis=1)], dtype=np.int64)
+                return np.asarray(table.values >= 0.5, dtype=np.uint8) if kind == "probability" else None
+            if len(table.classes) > 1:
+                return np.asarray(np.array(table.classes)[np.argmax(table.values, axis=1)], dtype=np.int64)
             if kind == "probability" and len(self.classes) == 2:
-                place = given.classes[0]
-                return np.asarray(np.where(given.values[:, 0] >= 0.5, place, 1 - place))
+                place = table.classes[0]
+                return np.asarray(np.where(table.values[:, 0] >= 0.5, place, 1 - place))
         return None
 
     @cached_property
@@ -637,9 +637,9 @@ def _counted_pairs(truth: CountedRecords, prediction: Records, policy: Policy) -
 
 def _require_labels(truth: Records, prediction: Records) -> None:
     for records, kinds in ((truth, ("label", "labels")), (prediction, ("label", "labels", "score", "probability"))):
-        given = [k for k in kinds if k in records or class_columns(records, k)]
+        present = [k for k in kinds if k in records or class_columns(records, k)]
         has = ", ".join(f"'{c}'" for c in (*records.names.values(), *records.other)) or "none"
-        if not given:
+        if not present:
             raise MissingColumn(
                 f"there is no column of {' or '.join(kinds)}; the columns are {has}",
                 where=records.source,

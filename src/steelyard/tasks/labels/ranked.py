@@ -89,8 +89,8 @@ class RankedMetric(PerClass):
         return _units_with(block, state.units, True) if isinstance(block, RankingBlock) else None
 
     def class_truth(self, state: State) -> Array | None:
-        known = class_truth(state)
-        units = RankedMetric.class_units(self, state) if known is None else known
+        truth = class_truth(state)
+        units = RankedMetric.class_units(self, state) if truth is None else truth
         return None if units is None else units > 0
 
     def of(self, totals: TotalsView, place: int) -> Floats:

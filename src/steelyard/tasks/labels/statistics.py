@@ -96,19 +96,19 @@ class LabelRows:
 
         A class that these rows do not know has the lowest there is.
         """
-        given = self.pairs.scores if kind == "score" else self.pairs.probabilities
+        table = self.pairs.scores if kind == "score" else self.pairs.probabilities
         if place < 0:
             return np.full(len(self.truth), -np.inf if kind == "score" else 0.0)
-        if place in given.classes:
-            return np.ascontiguousarray(given.values[:, given.classes.index(place)])
-        complement: Array = -given.values[:, 0] if kind == "score" else 1 - given.values[:, 0]
+        if place in table.classes:
+            return np.ascontiguousarray(table.values[:, table.classes.index(place)])
+        complement: Array = -table.values[:, 0] if kind == "score" else 1 - table.values[:, 0]
         return complement
 
     def matrix(self, kind: str) -> Array:
         """Scores of all classes: (rows, classes)."""
-        given = self.pairs.scores if kind == "score" else self.pairs.probabilities
-        if given.classes == tuple(range(self.classes)):
-            values: Array = given.values
+        table = self.pairs.scores if kind == "score" else self.pairs.probabilities
+        if table.classes == tuple(range(self.classes)):
+            values: Array = table.values
             return values
         columns = [self.scores(place, kind) for place in range(self.classes)]
         return np.stack(columns, axis=1) if columns else np.zeros((len(self.truth), 0))
@@ -125,11 +125,11 @@ class LabelRows:
 
         Of two classes with one column, a row that does not reach it is of the other class.
         """
-        given = self.pairs.scores if self.ranked_by == "score" else self.pairs.probabilities
-        if place in given.classes:
-            reached = given.values[:, given.classes.index(place)] >= threshold
+        table = self.pairs.scores if self.ranked_by == "score" else self.pairs.probabilities
+        if place in table.classes:
+            reached = table.values[:, table.classes.index(place)] >= threshold
         else:
-            reached = given.values[:, 0] < threshold
+            reached = table.values[:, 0] < threshold
         return np.ascontiguousarray(reached, dtype=np.uint8)
 
     def sums(self, values: Array) -> SumBlock:
@@ -248,7 +248,7 @@ class ProbabilitySum(Sum):
 
 @frozen
 class ClassProbabilitySum(Sum):
-    """The same of every class against the others."""
+    """The ranking of every class against the others."""
 
     name = "labels.probability_by_class"
 
@@ -430,7 +430,7 @@ class ConfidenceBins(Cells):
 
 @frozen
 class ClassBins(Cells):
-    """The same for every class's own probability."""
+    """The sums by bin for every class's own probability."""
 
     name = "labels.bins_by_class"
 
@@ -459,7 +459,7 @@ class SquaredGaps(Cells):
 
 @frozen
 class ClassSquaredGaps(Cells):
-    """The same for every class's own probability."""
+    """The squared gaps by bin for every class's own probability."""
 
     name = "labels.squared_gaps_by_class"
 
@@ -490,22 +490,22 @@ def _of_class(rows: LabelRows, place: int) -> tuple[Array, Array]:
     return rows.scores(place, "probability"), rows.is_class(place).astype(np.float64)
 
 
-def _bin_entries(rows: LabelRows, given: list[tuple[Array, Array]], bins: int, groups: int = 1) -> Entries:
+def _bin_entries(rows: LabelRows, pairs: list[tuple[Array, Array]], bins: int, groups: int = 1) -> Entries:
     """Three entries for each row and each pair of confidence and whether it is right."""
     each = np.ones(len(rows.owner)) if rows.weight is None else rows.weight
     codes, values = [], []
-    for group, (confidence, right) in enumerate(given):
+    for group, (confidence, right) in enumerate(pairs):
         code = _bin_of(confidence, bins) + 3 * bins * group
         codes += [code, code + bins, code + 2 * bins]
         values += [right * each, confidence * each, each]
     return _stacked(rows, codes, values, 3 * bins * groups)
 
 
-def _gap_entries(rows: LabelRows, given: list[tuple[Array, Array]], bins: int, groups: int = 1) -> Entries:
+def _gap_entries(rows: LabelRows, pairs: list[tuple[Array, Array]], bins: int, groups: int = 1) -> Entries:
     """One entry for each row and each pair of confidence and whether it is right."""
     each = np.ones(len(rows.owner)) if rows.weight is None else rows.weight
-    codes = [_bin_of(confidence, bins) + bins * group for group, (confidence, _) in enumerate(given)]
-    return _stacked(rows, codes, [(right - confidence) ** 2 * each for confidence, right in given], bins * groups)
+    codes = [_bin_of(confidence, bins) + bins * group for group, (confidence, _) in enumerate(pairs)]
+    return _stacked(rows, codes, [(right - confidence) ** 2 * each for confidence, right in pairs], bins * groups)
 
 
 def _bin_of(confidence: Array, bins: int) -> Array:

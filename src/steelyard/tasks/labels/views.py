@@ -42,14 +42,14 @@ _TITLES = {
 def tables(pairs: LabelPairs, state: State) -> Mapping[str, Callable[[], Table]]:
     """The tables that the data allow, by name; each is made when it is asked for."""
     facts = state.facts
-    made: dict[str, Callable[[], Table]] = {}
+    makers: dict[str, Callable[[], Table]] = {}
     if holds(facts, "labels"):
         if not several(facts):
-            made |= {name: _maker(pairs, name) for name in _TITLES}
-        made["classes"] = lambda: class_table(pairs)
+            makers |= {name: _maker(pairs, name) for name in _TITLES}
+        makers["classes"] = lambda: class_table(pairs)
     if holds(facts, "probability") and not several(facts):
-        made["reliability"] = lambda: reliability(pairs)
-    return made
+        makers["reliability"] = lambda: reliability(pairs)
+    return makers
 
 
 def _maker(pairs: LabelPairs, name: str) -> Callable[[], Table]:
@@ -96,9 +96,9 @@ def confused(pairs: LabelPairs) -> tuple[Array, Array]:
     state = State.of(pairs, [Confusion()])
     block: Any = state.blocks[Confusion()]
     each, code = block.entries.times(state.units.plain), block.entries.code.astype(np.int64)
-    kept = code < block.entries.size // 2
-    cells, place = np.unique(code[kept], return_inverse=True)
-    return cells, np.bincount(place, weights=each[kept], minlength=len(cells))
+    wrong = code < block.entries.size // 2
+    cells, place = np.unique(code[wrong], return_inverse=True)
+    return cells, np.bincount(place, weights=each[wrong], minlength=len(cells))
 
 
 def class_table(pairs: LabelPairs) -> Table:
@@ -151,19 +151,19 @@ CONFIDENCE_BINS = 20
 def figures(pairs: LabelPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """The figures that the data allow."""
     facts = state.facts
-    made: dict[str, Callable[[], Figure]] = {}
+    makers: dict[str, Callable[[], Figure]] = {}
     if holds(facts, "labels") and not several(facts):
         few = facts.size("class") <= MOST_DRAWN_CLASSES
-        made["confusion"] = lambda: confusion_figure(pairs) if few else confused_figure(pairs)
+        makers["confusion"] = lambda: confusion_figure(pairs) if few else confused_figure(pairs)
         if not few:
-            made["confusion_near"] = lambda: near_figure(pairs)
+            makers["confusion_near"] = lambda: near_figure(pairs)
     if holds(facts, "ranked"):
-        made["precision_recall"] = lambda: precision_recall(pairs)
-        made["roc"] = lambda: roc(pairs)
+        makers["precision_recall"] = lambda: precision_recall(pairs)
+        makers["roc"] = lambda: roc(pairs)
     if holds(facts, "probability") and not several(facts):
-        made["reliability"] = lambda: reliability_figure(pairs)
-        made["confidence"] = lambda: confidence_figure(pairs)
-    return made
+        makers["reliability"] = lambda: reliability_figure(pairs)
+        makers["confidence"] = lambda: confidence_figure(pairs)
+    return makers
 
 
 def confusion_figure(pairs: LabelPairs) -> Figure:
@@ -221,18 +221,17 @@ def near_figure(pairs: LabelPairs) -> Figure:
     i, j = np.divmod(cells, len(classes))
     order = np.argsort(np.where(i == j, 0.0, -counts), kind="stable")
     near = dict.fromkeys(k for at in order[: 4 * MOST_NEAR].tolist() for k in (int(i[at]), int(j[at])))
-    kept = np.sort(list(near)[:MOST_NEAR])
-    place = {int(k): at for at, k in enumerate(kept)}
-    values = np.zeros((len(kept), len(kept)))
-    for at in np.flatnonzero(np.isin(i, kept) & np.isin(j, kept)).tolist():
+    chosen = np.sort(list(near)[:MOST_NEAR])
+    place = {int(k): at for at, k in enumerate(chosen)}
+    values = np.zeros((len(chosen), len(chosen)))
+    for at in np.flatnonzero(np.isin(i, chosen) & np.isin(j, chosen)).tolist():
         values[place[int(i[at])], place[int(j[at])]] = counts[at]
-    names = tuple(classes[k] for k in kept.tolist())
+    names = tuple(classes[k] for k in chosen.tolist())
     table = Table("confusion_near", "Confusion of the classes that are confused most", "true", names, names, values)
-    said = (
-        f"The {len(kept)} of {len(classes):,} classes with the most confused pairs; shade is the share of the row here."
-    )
-    made = matrix_figure(table, "The most confused classes", said)
-    return replace(made, name="confusion_near")
+    many = f"The {len(chosen)} of {len(classes):,} classes"
+    caption = f"{many} with the most confused pairs; shade is the share of the row here."
+    figure = matrix_figure(table, "The most confused classes", caption)
+    return replace(figure, name="confusion_near")
 
 
 def _shown(pairs: LabelPairs) -> list[int]:
@@ -242,8 +241,8 @@ def _shown(pairs: LabelPairs) -> list[int]:
         return [positive(pairs.facts)]
     truth = pairs.coded.truth
     support = truth.sum(axis=0, dtype=np.int64) if pairs.several else np.bincount(truth, minlength=classes)
-    given = pairs.scores if pairs.scores is not None else pairs.probabilities
-    scored = [] if given is None else [place for place in range(classes) if place in given.classes]
+    table = pairs.scores if pairs.scores is not None else pairs.probabilities
+    scored = [] if table is None else [place for place in range(classes) if place in table.classes]
     return sorted(sorted(scored, key=lambda p: -support[p])[:MOST_CURVES])
 
 
@@ -261,8 +260,8 @@ def _steps(pairs: LabelPairs, place: int) -> tuple[Array, Array, float, float]:
 
 def _thinned(*columns: Array) -> list[Array]:
     """Points of a curve, evenly taken; the ends stay."""
-    kept = np.unique(np.linspace(0, len(columns[0]) - 1, min(POINTS, len(columns[0]))).round().astype(int))
-    return [column[kept] for column in columns]
+    places = np.unique(np.linspace(0, len(columns[0]) - 1, min(POINTS, len(columns[0]))).round().astype(int))
+    return [column[places] for column in columns]
 
 
 def _curves(pairs: LabelPairs, name: str, title: str, x: str, y: str, caption: str, *, roc_kind: bool) -> Figure:
@@ -343,8 +342,8 @@ def class_metrics(state: State) -> Mapping[str, Metric]:
         return {}
     names, counted = classes_of(state.facts), ClassCounts()
     rows = state.totals(POINT)[counted][0, :2].sum(axis=0) if counted in state.blocks else np.ones(len(names))
-    kept = np.sort(np.argsort(-rows, kind="stable")[:MOST_DRAWN_CLASSES])
-    return {names[k]: F1(only=as_spec(names[k])) for k in kept.tolist()}
+    largest = np.sort(np.argsort(-rows, kind="stable")[:MOST_DRAWN_CLASSES])
+    return {names[k]: F1(only=as_spec(names[k])) for k in largest.tolist()}
 
 
 def listing(pairs: LabelPairs, state: State) -> Listing:

@@ -170,7 +170,7 @@ class Ranked:
         return _product(hits, every, positives)
 
     def first_step_alone(self, start: int, stop: int) -> Floats:
-        """The same for each unit from `start` to `stop`, which is alone."""
+        """Read each unit from `start` to `stop` on its own."""
         order, starts, last = self._by_unit(start, stop)
         value = (self.value if len(self.value) else np.ones(len(self.unit)))[order]
         hits, every = (np.concatenate([[0.0], np.cumsum(one)]) for one in (value * self.positive[order], value))
@@ -226,7 +226,7 @@ def walked(rankings: Sequence[Ranked], weights: Weights, reading: int, limit: fl
 
 
 def _counted(rankings: Sequence[Ranked], weights: Weights, reading: int) -> Floats | None:
-    """The same where every unit counts a whole number of times, as draws have it, or all but one group count once."""
+    """Walk with integer weights: bootstrap draws, or one group left out."""
     groups = weights.groups()
     counts = None if groups is not None else weights.counts()
     if groups is None and counts is None:
@@ -322,7 +322,7 @@ class Walk(GroupCurve):
 
 @frozen
 class NotedWalk(Walk):
-    """The same for a note, which no draw reads."""
+    """A ranking that only a note reads, never a draw."""
 
     drawn = False
 
@@ -384,8 +384,8 @@ class PairWalk(GroupCurve):
         others = np.unique(columns["code"][columns["positive"] == 0]) if "code" in columns else np.zeros(0, np.int64)
         rankings = []
         for code in others.tolist():
-            kept = np.flatnonzero((columns["positive"] > 0) | (columns["code"] == code))
-            rankings.append(Ranked(unit[kept], {name: column[kept] for name, column in columns.items()}))
+            rows = np.flatnonzero((columns["positive"] > 0) | (columns["code"] == code))
+            rankings.append(Ranked(unit[rows], {name: column[rows] for name, column in columns.items()}))
         values = np.full((weights.rows, int(others.max(initial=-1)) + 1), np.nan)
         values[:, others] = walked(rankings, weights, READINGS[self.reading], self.limit)
         return (values,)

@@ -101,20 +101,20 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     """As boxes are joined; all masks of an image must be of one size."""
     pairs = pair(*prepare(truth, prediction, options), policy)
     sides = ((pairs.truth, pairs.truth_image), (pairs.prediction, pairs.prediction_image))
-    known = np.full((len(pairs.units), 2), -1, dtype=np.int64)
+    image_sizes = np.full((len(pairs.units), 2), -1, dtype=np.int64)
     sizes = [_native.mask_sizes(records["shape"].tolist()) for records, _ in sides]
     for (_, image), size in reversed(list(zip(sides, sizes, strict=True))):
-        known[image[::-1]] = size[::-1]
+        image_sizes[image[::-1]] = size[::-1]
     for (records, image), size in zip(sides, sizes, strict=True):
-        _refuse_other_size(records, image, size, known)
+        _refuse_other_size(records, image, size, image_sizes)
     return pairs
 
 
-def _refuse_other_size(records: Records, image: Array, size: Array, known: Array) -> None:
-    odd = np.flatnonzero((known[image] != size).any(axis=1))
+def _refuse_other_size(records: Records, image: Array, size: Array, image_sizes: Array) -> None:
+    odd = np.flatnonzero((image_sizes[image] != size).any(axis=1))
     if len(odd):
         row = int(odd[0])
-        (h, w), (a, b) = size[row].tolist(), known[image[row]].tolist()
+        (h, w), (a, b) = size[row].tolist(), image_sizes[image[row]].tolist()
         raise ShapeMismatch(
             f"the mask is {h} × {w} and another one of its image {a} × {b}",
             where=records.where(row, "mask"),

@@ -78,13 +78,13 @@ def corners_order(side: str, data: CheckData) -> Problem | None:
         return None
     exchanged = np.ascontiguousarray(quads[rows][:, [0, 1, 2, 3, 6, 7, 4, 5]])
     good = int(np.count_nonzero(_native.quad_shapes(exchanged) < 2))
-    said = (
+    hint = (
         " With the third and fourth exchanged they do not: they are listed row by row."
         if good > 0.9 * len(rows)
         else ""
     )
     return Problem(
-        f"Corners are listed in an order that crosses.{said}", len(rows), len(records), some_rows(records, rows)
+        f"Corners are listed in an order that crosses.{hint}", len(rows), len(records), some_rows(records, rows)
     )
 
 
@@ -144,17 +144,17 @@ def near(data: CheckData) -> Near | None:
     """Boxes that belong together by place and size alone."""
     if "near" not in data.read:
         data.read["near"] = _near(data)
-    made: Near | None = data.read["near"]
-    return made
+    pairs: Near | None = data.read["near"]
+    return pairs
 
 
 def _near(data: CheckData) -> Near | None:
     pairs = data.pairs
     if pairs is None or not len(pairs.truth) or not len(pairs.prediction) or "quad" not in pairs.truth:
         return None
-    kept = np.zeros(len(pairs.units), dtype=bool)
-    kept[evenly(len(pairs.units), 40 if data.quick else 1000)] = True
-    truths, predicted = np.flatnonzero(kept[pairs.truth_image]), np.flatnonzero(kept[pairs.prediction_image])
+    sampled = np.zeros(len(pairs.units), dtype=bool)
+    sampled[evenly(len(pairs.units), 40 if data.quick else 1000)] = True
+    truths, predicted = np.flatnonzero(sampled[pairs.truth_image]), np.flatnonzero(sampled[pairs.prediction_image])
     truths = truths[evenly(len(truths), 300 if data.quick else 3000)]
     true, boxes = (
         smallest_rectangles(side["quad"][rows]) for side, rows in ((pairs.truth, truths), (pairs.prediction, predicted))

@@ -134,20 +134,20 @@ def values(s: Objects, names: tuple[str, ...], conventions: OrientedConventions)
 
 
 def _prepared(s: Objects, conventions: OrientedConventions) -> Objects:
-    """The same objects, as the way takes them."""
-    truths, kept = np.ones(len(s.image), dtype=bool), np.ones(len(s.d_image), dtype=bool)
+    """Return the objects as the tool's conventions read them."""
+    truths, detections = np.ones(len(s.image), dtype=bool), np.ones(len(s.d_image), dtype=bool)
     if conventions.small != OURS.small:
         truths &= _rectangles(s.shape)[:, 2:4].min(axis=1, initial=np.inf) >= 2
     if conventions.difficult != OURS.difficult:
         truths &= (s.flags & DIFFICULT) == 0
     if conventions.limit.startswith("300"):
-        kept = rank_in_image(s, kept) < 300
+        detections = rank_in_image(s, detections) < 300
     if conventions.overlap == "probIoU":
         s = replace(s, similarity=ProbIou(), shape=_rectangles(s.shape), d_shape=_rectangles(s.d_shape))
     elif conventions.overlap != OURS.overlap:
         shape, d_shape = (corners_of(_rectangles(shape)) for shape in (s.shape, s.d_shape))
         s = replace(s, similarity=QuadIou(), shape=shape, d_shape=d_shape)
-    return s.part(np.flatnonzero(truths), np.flatnonzero(kept))
+    return s.part(np.flatnonzero(truths), np.flatnonzero(detections))
 
 
 def _rectangles(shape: Array) -> Array:
@@ -179,8 +179,8 @@ def class_metrics(state: State) -> Mapping[str, Metric]:
 
 def figures(pairs: BoxPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """Those of boxes, and how far the angles of what was found are off."""
-    made = dict(boxes.figures(pairs, state, metrics, MOST))
-    return {**made, "angles": lambda: angles(pairs, SharedCache())} if made else {}
+    makers = dict(boxes.figures(pairs, state, metrics, MOST))
+    return {**makers, "angles": lambda: angles(pairs, SharedCache())} if makers else {}
 
 
 def rectangles_of(shape: Array) -> Array:
@@ -203,16 +203,16 @@ def angles(pairs: BoxPairs, cache: SharedCache) -> Figure:
     s, m = objects_of(pairs, cache), matches(pairs, cache, (0.5,), (AREAS["all"],), MOST)[0]
     places = np.flatnonzero(m.places() & m.bit(0)[0])
     errors = angle_errors(rectangles_of(s.d_shape[m.order[places]]), rectangles_of(s.shape[m.partner[places]]))
-    known = errors[~np.isnan(errors)]
-    edge = max(5.0, float(np.ceil(np.abs(known).max() / 5) * 5)) if len(known) else 5.0
+    defined = errors[~np.isnan(errors)]
+    edge = max(5.0, float(np.ceil(np.abs(defined).max() / 5) * 5)) if len(defined) else 5.0
     edges = np.linspace(-edge, edge, BINS + 1)
-    square = len(errors) - len(known)
-    said = f" {square} boxes are nearly square and have none." if square else ""
+    square = len(errors) - len(defined)
+    remark = f" {square} boxes are nearly square and have none." if square else ""
     return Figure(
         "angles", "histogram", "Errors of the angle",
-        {"low": edges[:-1].tolist(), "high": edges[1:].tolist(), "count": np.histogram(known, edges)[0].tolist()},
+        {"low": edges[:-1].tolist(), "high": edges[1:].tolist(), "count": np.histogram(defined, edges)[0].tolist()},
         {"x": "degrees from the true long edge, x towards y", "y": "matched detections"},
-        f"Of what is matched at IoU 0.5, by the long edges. A centre beside 0 is a convention that differs.{said}",
+        f"Of what is matched at IoU 0.5, by the long edges. A centre beside 0 is a convention that differs.{remark}",
     )  # fmt: skip
 
 

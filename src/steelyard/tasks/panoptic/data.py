@@ -79,10 +79,10 @@ class PanopticPairs(Pairs):
         first, second = (side.kinds for side in self.segments)
         kinds: dict[int, tuple[str, bool]] = {}
         for category in sorted({**first, **second}):
-            said, other = first.get(category, UNSAID), second.get(category, UNSAID)
-            kind = joined_kind(said, other)
+            mine, other = first.get(category, UNSAID), second.get(category, UNSAID)
+            kind = joined_kind(mine, other)
             if kind is None:
-                raise two_kinds(category, other, said, self.prediction.source)
+                raise two_kinds(category, other, mine, self.prediction.source)
             name, thing = kind
             if thing is None:
                 raise MissingKey(

@@ -86,10 +86,10 @@ class Quality(Metric):
 
     @property
     def label(self) -> str:
-        said = {"things": " of things", "stuff": " of stuff"}.get(self.of, "")
-        said += f": {self.only}" if self.only is not None else ""
-        said += f", IoU {self.iou:g}" if self.iou != 0.5 else ""
-        return f"{self.title}{said}" + (", boundary" if self.overlap == "boundary" else "")
+        suffix = {"things": " of things", "stuff": " of stuff"}.get(self.of, "")
+        suffix += f": {self.only}" if self.only is not None else ""
+        suffix += f", IoU {self.iou:g}" if self.iou != 0.5 else ""
+        return f"{self.title}{suffix}" + (", boundary" if self.overlap == "boundary" else "")
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
@@ -123,11 +123,11 @@ class Quality(Metric):
 
     def reduce(self, totals: Any) -> Floats:
         cells = totals[self.statistic()]
-        values, kept = self.each(cells), self._kept(cells)
+        values, included = self.each(cells), self._kept(cells)
         if self.only is not None:
             place = totals.facts.axes["class"].find(self.only)
-            return np.where(kept[:, place], values[:, place], np.nan) if place >= 0 else totals.undefined()
-        return mean_defined(values, kept)
+            return np.where(included[:, place], values[:, place], np.nan) if place >= 0 else totals.undefined()
+        return mean_defined(values, included)
 
     def class_scores(self, totals: Any) -> Floats | None:
         cells = totals[self.statistic()]
@@ -294,8 +294,8 @@ class PanopticQualityDagger(Metric):
         cells, stuff = totals[SegmentCounts()], totals[StuffOverlaps()]
         things = ratio(cells[:, :, OVERLAP], cells[:, :, TP] + 0.5 * cells[:, :, FP] + 0.5 * cells[:, :, FN])
         values = np.where(stuff[:, :, 1] > 0, ratio(stuff[:, :, 0], stuff[:, :, 1]), things)
-        kept = (stuff[:, :, 1] > 0) | (cells[:, :, THING] > 0)
-        return np.where(kept | self._made_up(totals) if self.classes == "union" else kept, values, np.nan)
+        included = (stuff[:, :, 1] > 0) | (cells[:, :, THING] > 0)
+        return np.where(included | self._made_up(totals) if self.classes == "union" else included, values, np.nan)
 
     def class_truth(self, state: State) -> Array | None:
         return segments_true(state, SegmentCounts())

@@ -111,7 +111,7 @@ def _whole(values: list[Any]) -> Array:
 
 
 def _each(records: Records, rows: list[int]) -> tuple[Columns, Kinds]:
-    """The same row by row, each with its place for a message."""
+    """Build the columns row by row, so that messages can name the row."""
     kinds: Kinds = {}
     lengths: list[int] = []
     table: list[tuple[int, int, bool, int]] = []
@@ -119,21 +119,21 @@ def _each(records: Records, rows: list[int]) -> tuple[Columns, Kinds]:
         segments = row_segments(records, row)
         lengths.append(len(segments))
         for number, segment in segments.items():
-            known = kinds.get(segment.category, UNSAID)
-            kind = joined_kind(known, (segment.name, segment.thing))
+            earlier = kinds.get(segment.category, UNSAID)
+            kind = joined_kind(earlier, (segment.name, segment.thing))
             if kind is None:
-                raise two_kinds(segment.category, (segment.name, segment.thing), known, records.place(row))
+                raise two_kinds(segment.category, (segment.name, segment.thing), earlier, records.place(row))
             kinds[segment.category] = kind
             table.append((number, segment.category, segment.crowd, segment.area))
     columns = np.array(table, dtype=np.int64).reshape(-1, 4)
     return (lengths, columns[:, 0], columns[:, 1], columns[:, 2], columns[:, 3]), kinds
 
 
-def joined_kind(one: Kind, other: Kind) -> Kind | None:
+def joined_kind(first: Kind, other: Kind) -> Kind | None:
     """What two segments of a category say together; None where they contradict each other."""
-    if any(a is not None and b is not None and a != b for a, b in zip(one, other, strict=True)):
+    if any(a is not None and b is not None and a != b for a, b in zip(first, other, strict=True)):
         return None
-    return other[0] if one[0] is None else one[0], other[1] if one[1] is None else one[1]
+    return other[0] if first[0] is None else first[0], other[1] if first[1] is None else first[1]
 
 
 def two_kinds(category: int, kind: Kind, other: Kind, where: str) -> InputError:
@@ -159,17 +159,17 @@ def row_segments(records: Records, row: int) -> dict[int, Segment]:
             where=where,
             remedy='Example: [{"id": 7, "category_id": 1, "name": "car", "isthing": 1}].',
         )
-    for one in listed:
-        number, category = (json_whole(json_field(one, key, where), key, where) for key in ("id", "category_id"))
+    for entry in listed:
+        number, category = (json_whole(json_field(entry, key, where), key, where) for key in ("id", "category_id"))
         remedy = "Give each segment an id of its own."
         if number in segments:
             raise DuplicateKey(f"segment {number} is listed twice", where=where, remedy=remedy)
         if not 0 < number < 1 << BITS:
             raise OutOfRange(f"segment {number} is not an id from 1 to 2²⁴ - 1", where=where, remedy=remedy)
-        name, thing = one.get("name"), one.get("isthing")
+        name, thing = entry.get("name"), entry.get("isthing")
         if thing not in (0, 1, None):
             raise InvalidValue(f"'isthing' is {thing!r}", where=where, remedy="It must be 1 for a thing, 0 for stuff.")
-        area, crowd = (json_whole(one.get(key, none), key, where) for key, none in (("area", -1), ("iscrowd", 0)))
+        area, crowd = (json_whole(entry.get(key, none), key, where) for key, none in (("area", -1), ("iscrowd", 0)))
         if max(abs(category), abs(area)) >= LARGEST:
             raise OutOfRange(
                 f"segment {number} has a category or an area that is too large",

@@ -131,23 +131,24 @@ class _Parts:
     def _ids(self, part: str) -> Array:
         sizes = {side.source: len(side[n]) for side in self.sides for n in side.columns if n.split("_")[0] == part}
         if len(set(sizes.values())) > 1:
-            said = " and ".join(f"{size} in {source}" for source, size in sizes.items())
+            sizes_text = " and ".join(f"{size} in {source}" for source, size in sizes.items())
             raise Incompatible(
-                f"the sides differ in the number of {part} vectors: {said}", remedy="Give the same ones."
+                f"the sides differ in the number of {part} vectors: {sizes_text}", remedy="Give the same ones."
             )
         if not sizes:
             raise MissingKey(f"there is no '{part}'", where=self.sides[0].source, remedy="Give it on both sides.")
-        given = [side for side in self.sides if f"{part}_id" in side]
-        if not given:
+        with_ids = [side for side in self.sides if f"{part}_id" in side]
+        if not with_ids:
             return np.arange(next(iter(sizes.values())))
-        ids = given[0][f"{part}_id"]
-        if len(given) > 1 and [str(x) for x in ids.tolist()] != [str(x) for x in given[1][f"{part}_id"].tolist()]:
+        ids = with_ids[0][f"{part}_id"]
+        if len(with_ids) > 1 and [str(x) for x in ids.tolist()] != [str(x) for x in with_ids[1][f"{part}_id"].tolist()]:
             raise Incompatible(
-                f"'{part}_id' differs between {given[0].source} and {given[1].source}", remedy="Give it on one side."
+                f"'{part}_id' differs between {with_ids[0].source} and {with_ids[1].source}",
+                remedy="Give it on one side.",
             )
         if len(set(ids.tolist())) < len(ids):
             raise DuplicateKey(
-                f"'{part}_id' names a vector twice", where=given[0].source, remedy="Ids appear only once."
+                f"'{part}_id' names a vector twice", where=with_ids[0].source, remedy="Ids appear only once."
             )
         return ids
 
@@ -194,8 +195,8 @@ def _alike_rows(truth: Embeddings, parts: _Parts) -> tuple[Array, Array]:
         )
     owner = np.repeat(np.arange(len(query)), count)
     row = by_label[np.arange(len(owner)) - np.repeat(np.cumsum(count) - count - first, count)]
-    kept = row != parts.itself[owner]
-    return owner[kept], row[kept]
+    others = row != parts.itself[owner]
+    return owner[others], row[others]
 
 
 def _near(prediction: Embeddings, parts: _Parts, depth: int, distance: str) -> Rankings:

@@ -68,7 +68,7 @@ class ClassPixels(Cells):
 
 
 class GroupPixels(Cells):
-    """The same of groups of classes: what is taken for another class of its group is right."""
+    """Pixel counts by group of classes: a pixel labelled as another class of its group is right."""
 
     name: ClassVar[str] = "segmentation.groups"
 

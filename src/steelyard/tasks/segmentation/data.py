@@ -108,7 +108,7 @@ class MapPairs(Pairs):
 
     @cached_property
     def pixels(self) -> Coded:
-        """The same by class."""
+        """Pixel counts by class."""
         return coded(self, self.scan)
 
     def maps(self, pair: int) -> tuple[Array, Array | None]:
@@ -197,7 +197,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
 
 
 def _arranged(scan: Scan, pairs: MapPairs) -> Scan:
-    """The same counts with images in the order of the pairs' units."""
+    """Return the counts with images in the order of the pairs' units."""
     place = np.empty(len(pairs.owner), dtype=np.int64)
     place[pairs.truth_row] = pairs.owner
     owner = place[scan.owner]

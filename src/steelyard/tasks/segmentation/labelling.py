@@ -113,9 +113,9 @@ def labelling_of(options: Options) -> Labelling:
     if len(set(names)) < len(names):
         raise DuplicateKey("two classes have one name", where="option names", remedy="Name each otherwise.")
     for side, name in enumerate(SIDES):
-        given = options.of("relabel", name)
-        if given is not None:
-            tables[side] = _relabelled(_listed(given), ids, names, side)
+        relabel = options.of("relabel", name)
+        if relabel is not None:
+            tables[side] = _relabelled(_listed(relabel), ids, names, side)
     if ids is None and any(table is not None for table in tables):
         ids = tuple(sorted({label for table in tables if table for label in table.values() if label >= 0}))
     ignore = {_whole(value, "ignore") for value in options.of("ignore") or ()} | preset.ignore
@@ -134,15 +134,15 @@ def score_rules(options: Options) -> ScoreRules:
 
     More are allowed where the options say what other values mean.
     """
-    known, threshold = labelling_of(options), options.of("threshold")
-    if known.colours[1] or known.ids is None:
-        return ScoreRules(threshold=threshold, colours=known.colours[1])
-    table = known.tables[1]
+    labelling, threshold = labelling_of(options), options.of("threshold")
+    if labelling.colours[1] or labelling.ids is None:
+        return ScoreRules(threshold=threshold, colours=labelling.colours[1])
+    table = labelling.tables[1]
     if table is None:
-        least = most = max(known.ids, default=-1) - known.shift[1] + 1
+        least = most = max(labelling.ids, default=-1) - labelling.shift[1] + 1
     else:
         least, most = (1 + max(values, default=-1) for values in ((v for v in table if table[v] >= 0), table))
-    return ScoreRules(least, None if known.unknown == "wrong" else most, threshold)
+    return ScoreRules(least, None if labelling.unknown == "wrong" else most, threshold)
 
 
 def _preset(name: str) -> Labelling:
@@ -246,9 +246,9 @@ def _relabelled(
         elif is_whole(label) and (ids is None or int(label) in ids):
             meant = int(label)
         else:
-            known = [*names, "ignore"] if names else [*map(str, ids or ()), "ignore"]
+            targets = [*names, "ignore"] if names else [*map(str, ids or ()), "ignore"]
             raise UnknownName(
-                f"'{line}': there is no class '{label}'", where="option relabel", remedy=nearest(label, known)
+                f"'{line}': there is no class '{label}'", where="option relabel", remedy=nearest(label, targets)
             )
         if table.setdefault(int(value), meant) != meant:
             raise DuplicateKey(

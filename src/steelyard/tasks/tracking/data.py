@@ -134,8 +134,8 @@ def rows_there(records: Records) -> Array:
     return there
 
 
-def _labels_of(given: Records | None) -> frozenset[str]:
-    return frozenset() if given is None else frozenset(map(str, given["label"].tolist()))
+def _labels_of(records: Records | None) -> frozenset[str]:
+    return frozenset() if records is None else frozenset(map(str, records["label"].tolist()))
 
 
 Groups = tuple[tuple[str, ...], Array, Array]
@@ -236,11 +236,11 @@ def _kitti_roles(records: Records, side: str, texts: tuple[str, ...], codes: Arr
     small = [text.lower() for text in texts]
     groups = tuple(KITTI.get(text, "") for text in small)
     scored = np.array([text in ("car", "pedestrian") for text in small], dtype=bool)[codes]
-    known = np.array([text in KITTI for text in small], dtype=bool)[codes]
+    is_known = np.array([text in KITTI for text in small], dtype=bool)[codes]
     if side == "prediction":
         role[(role == SCORED) & ~scored] = OUT
         return groups, codes, role
-    role[(role == SCORED) & ~known] = OUT
+    role[(role == SCORED) & ~is_known] = OUT
     hidden = ~scored
     for name, most in (("occluded", 2), ("truncated", 0)):
         if name in records:

@@ -179,7 +179,7 @@ def _box_overlaps(truth: TrackSide, prediction: TrackSide, frames: tuple[Array, 
 
 
 def _pieces(frame: Array, ends: Array, other_frame: Array, other_ends: Array) -> tuple[Array, Array, Array, Array]:
-    """The same rows with long runs cut between frames: of both sides, where the pieces end."""
+    """Cut long runs between frames; return where the pieces of both sides end."""
     cuts, other_cuts = [ends], [other_ends]
     for run in np.flatnonzero(np.diff(ends + other_ends, prepend=0) > MOST_BOXES).tolist():
         start, other_start = (int(of[run - 1]) if run else 0 for of in (ends, other_ends))

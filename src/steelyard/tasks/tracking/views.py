@@ -148,15 +148,15 @@ def steps(pairs: TrackPairs, unit: int) -> Steps:
 
 def scene(pairs: TrackPairs, unit: int, metric: Metric, step: int | None = None) -> Scene:
     """One frame of a sequence, by its number; without one, the frame to look at first."""
-    known = steps(pairs, unit)
+    all_steps = steps(pairs, unit)
     name = str(pairs.units[unit])
-    if not known.numbers:
+    if not all_steps.numbers:
         return Scene(f"Sequence {name}", "nothing is there", ())
-    frame = known.start if step is None else step
-    if frame not in known.numbers:
+    frame = all_steps.start if step is None else step
+    if frame not in all_steps.numbers:
         raise UnknownName(
             f"sequence '{name}' has no box in frame {frame}",
-            remedy=f"Its frames with boxes are {known.numbers[0]} to {known.numbers[-1]}.",
+            remedy=f"Its frames with boxes are {all_steps.numbers[0]} to {all_steps.numbers[-1]}.",
         )
     work = SharedCache()
     rows, clear = kept(pairs, work), tracked(pairs, work)
@@ -176,8 +176,8 @@ def scene(pairs: TrackPairs, unit: int, metric: Metric, step: int | None = None)
     for place, box in others.items():
         label = f"P{pairs.prediction['track'][rows.prediction.row[place]]}"
         shapes.append(_shape("prediction", box, label, place in matched))
-    at = known.numbers.index(frame)
-    happens = ", ".join(f"{what} {counts[at]}" for what, counts in known.counts.items())
+    at = all_steps.numbers.index(frame)
+    happens = ", ".join(f"{what} {counts[at]}" for what, counts in all_steps.counts.items())
     return Scene(
         title=f"Sequence {name}, frame {frame}",
         summary=f"matched {int((partner >= 0).sum())}, {happens}",

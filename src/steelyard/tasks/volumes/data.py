@@ -344,8 +344,8 @@ def regions_of(text: str | None) -> dict[str, tuple[int, ...]]:
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> VolumePairs:
     """Join the volumes by case."""
     pairs = kept_units(join_rows(truth, prediction, ("case",), policy, "sample_weight"))
-    given = tuple(options.of("spacing") or ())
-    if any(size <= 0 for size in given):
-        raise OutOfRange(f"option spacing: {sizes_text(given)}", remedy="Every size is above zero.")
+    spacing = tuple(options.of("spacing") or ())
+    if any(size <= 0 for size in spacing):
+        raise OutOfRange(f"option spacing: {sizes_text(spacing)}", remedy="Every size is above zero.")
     axes = (options.of("axes", "truth"), options.of("axes", "prediction"))
-    return VolumePairs(**pairs, regions=regions_of(options.of("regions")), given=given, axes=axes)
+    return VolumePairs(**pairs, regions=regions_of(options.of("regions")), given=spacing, axes=axes)

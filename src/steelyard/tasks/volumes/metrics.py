@@ -56,8 +56,8 @@ class CaseMetric(Metric):
 
     @property
     def label(self) -> str:
-        said = f": {self.only}" if self.only is not None else ""
-        return f"{self.title}{said}" + (", mean of cases" if self.average == "case" else "")
+        suffix = f": {self.only}" if self.only is not None else ""
+        return f"{self.title}{suffix}" + (", mean of cases" if self.average == "case" else "")
 
     def expand(self, facts: Metadata) -> tuple[Metric, ...]:
         """One metric for each structure where that is asked for."""
