@@ -100,7 +100,6 @@ class ShardDetails(Details):
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """Names of the tables."""
         definition = self.task
         if definition.tables is None or not self.fits:
             return ()
@@ -109,28 +108,22 @@ class ShardDetails(Details):
 
     @property
     def long_tables(self) -> tuple[str, ...]:
-        """Names of the long tables."""
         return self.whole.long_tables if self.fits else ()
 
     def table(self, name: str) -> Table:
-        """A table by name."""
         return self.whole.table(name)
 
     @property
     def figures(self) -> tuple[str, ...]:
-        """Names of the figures."""
         return self.whole.figures if self.fits else ()
 
     def figure(self, name: str) -> Figure:
-        """A figure by name."""
         return self.whole.figure(name)
 
     def listing(self) -> Listing | None:
-        """The rows that a reader may look through."""
         return self.whole.listing() if self.fits else None
 
     def units(self) -> UnitTable:
-        """Every metric for each unit alone."""
         pairs = jobs.joined(self.shards[0])[0]
         by_kind = isinstance(pairs, Countable) and pairs.distinct_units is not None
         if not by_kind and not self.by_shard:
@@ -143,7 +136,6 @@ class ShardDetails(Details):
         return _side_by_side(self.report.unit, parts, self.chosen)
 
     def definitions(self) -> dict[str, Description]:
-        """What the metrics mean."""
         return definitions_of(self.chosen)
 
 

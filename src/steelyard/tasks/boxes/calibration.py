@@ -84,7 +84,6 @@ class ScoreBins(Sum):
     max_dets: int
 
     def measure(self, pairs: BoxPairs, cache: SharedCache) -> SumBlock:
-        """Three columns per bin."""
         check_shares(pairs, "calibration compares it with a share")
         levels, places = on_grid(self.iou)
         m = matches(pairs, cache, thresholds(levels), STANDARD_AREAS, MOST)[0]
@@ -127,7 +126,6 @@ class DetectionCalibrationError(CalibrationError):
     iou: float = 0.5
 
     def check(self) -> None:
-        """Check every setting."""
         super().check()
         check_ious(self, self.iou)
 
@@ -137,11 +135,9 @@ class DetectionCalibrationError(CalibrationError):
         return ScoreBins(float(self.iou), self.bins, self.edges, self.max_dets)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Detections, scores and hits by bin."""
         return (self.counts,)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Gaps, each counted by its detections."""
         count, score, hit = np.moveaxis(totals[self.counts].reshape(-1, self.bins, 3), 2, 0)
         return ratio(np.abs(hit - score).sum(axis=1), count.sum(axis=1))
 
@@ -153,7 +149,6 @@ class LocatedShares(Located):
     name = "boxes.located_shares"
 
     def measure(self, pairs: BoxPairs, cache: SharedCache) -> RankingBlock:
-        """The matches by class, with their overlaps."""
         check_shares(pairs, "calibration compares it with a share")
         if self.tau > 0:
             return super().measure(pairs, cache)
@@ -198,7 +193,6 @@ class LocalisationGaps(GroupCurve):
     edges: str
 
     def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
-        """All classes."""
         return self.join(self.read_group(block.one(k), weights) for k in range(block.groups))
 
     def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
@@ -215,7 +209,6 @@ class LocalisationGaps(GroupCurve):
         return (np.concatenate(values),)
 
     def join(self, parts: Iterator[Arrays]) -> Floats:
-        """The mean over the classes."""
         return class_means(parts, 1)
 
 
@@ -261,14 +254,11 @@ class LocalisationCalibrationError(CalibrationError):
         return RankingSummary(self.curve.ranking, self.max_dets)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """The ranking with overlaps."""
         return self.curve, self.summary
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        """How many detections the cap leaves out."""
         return self.summary.remarks(totals[self.summary])
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """The error under each row of weights."""
         values: Floats = totals[self.curve][:, 0]
         return values

@@ -39,11 +39,9 @@ class FirstMisses(GroupCurve):
     max_dets: int
 
     def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
-        """All classes."""
         return self.join(self.read_group(block.one(k), weights) for k in range(block.groups))
 
     def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
-        """Of one class, for each row of weights."""
         walk = Walk.of(block, self.max_dets)
         return (np.concatenate([np.zeros((0, 1)), *(self._mean(walk, *step) for step in walk.steps(weights))]),)
 
@@ -60,7 +58,6 @@ class FirstMisses(GroupCurve):
             return np.where(objects > 0, np.exp(logs / len(RATES)), np.nan)[:, None]
 
     def join(self, parts: Iterator[Arrays]) -> Floats:
-        """The mean over the classes that have truth."""
         return class_means(parts, 1)
 
 
@@ -95,7 +92,6 @@ class CrowdMissRate(Metric):
     max_dets: Most = MOST
 
     def check(self) -> None:
-        """Check every setting."""
         check_ious(self, self.iou)
 
     @property
@@ -104,11 +100,9 @@ class CrowdMissRate(Metric):
         return FirstMisses(Detections(float(self.iou), AREAS["all"], MOST, "caltech"), self.max_dets)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """The ranking of all detections."""
         return (self.curve,)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """The rate under each row of weights."""
         rates: Floats = totals[self.curve][:, 0]
         return rates
 
@@ -122,7 +116,6 @@ class JaccardParts(Sum):
     iou: float
 
     def measure(self, pairs: BoxPairs, cache: SharedCache) -> SumBlock:
-        """Two columns per score."""
         check_shares(pairs, "thresholds go from 0 to 0.9")
         s = objects_of(pairs, cache)
         t_order, d_order = np.argsort(s.image, kind="stable"), np.argsort(s.d_image, kind="stable")
@@ -206,7 +199,6 @@ class JaccardIndex(Metric):
     iou: float = 0.5
 
     def check(self) -> None:
-        """Check the threshold."""
         check_ious(self, self.iou)
 
     @property
@@ -215,7 +207,6 @@ class JaccardIndex(Metric):
         return JaccardParts(float(self.iou))
 
     def needs(self) -> tuple[Requirement, ...]:
-        """Ratios by image and score."""
         return (self.counts,)
 
     def values(self, totals: TotalsView) -> Floats:
@@ -224,13 +215,11 @@ class JaccardIndex(Metric):
         return ratio(sums[:, 0], sums[:, 1])
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """The best of the ten."""
         values = self.values(totals)
         best = np.where(np.isnan(values), -1.0, values).max(axis=1)
         return np.where(best < 0, np.nan, best)
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        """The threshold."""
         values = self.values(totals)[0]
         if np.isnan(values).all():
             return ()

@@ -153,7 +153,6 @@ class Repaired(Ranking):
 
     @property
     def columns(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """As those of the detections, of one area."""
         return ranking_columns(1)
 
     def measure(self, pairs: BoxPairs, cache: SharedCache) -> RankingBlock:
@@ -240,16 +239,13 @@ class ErrorCost(Metric):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """One of each kind."""
         return tuple(cls(error=kind) for kind in KINDS)  # type: ignore[arg-type]
 
     def check(self) -> None:
-        """Check every setting."""
         check_ious(self, self.iou)
 
     @property
     def label(self) -> str:
-        """Name the kind."""
         return f"AP lost: {TITLES[self.error]}"
 
     def curve(self, error: str) -> RankingFigure:
@@ -267,7 +263,6 @@ class ErrorCost(Metric):
         return RankingSummary(self.curve("").ranking, _MOST)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """The detections with the errors repaired, and as they are."""
         return *self.curves, self.summary
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
@@ -279,7 +274,6 @@ class ErrorCost(Metric):
         return (f"{subject} of dap: at most {_MOST} per image count, as in TIDE.",)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """AP with the errors repaired less AP as it is."""
         repaired, plain = (totals[curve].figure[:, 0] for curve in self.curves)
         gain = repaired - plain
         return np.where(np.isnan(gain), np.nan, np.maximum(gain, 0.0))

@@ -41,11 +41,9 @@ class FirstHits(Ranking):
 
     @property
     def columns(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Score, rank, bits of one threshold."""
         return ranking_columns(1)
 
     def measure(self, pairs: BoxPairs, cache: SharedCache) -> RankingBlock:
-        """The matches by class."""
         every = matches(pairs, cache, (self.iou,), (AREAS["all"],), MOST)
         block, m = ranking_of(every), every[0]
         if self.repeats == "wrong":
@@ -85,11 +83,9 @@ class FrocCurve(GroupCurve):
     rates: tuple[float, ...]
 
     def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
-        """All classes."""
         return self.join(self.read_group(block.one(k), weights) for k in range(block.groups))
 
     def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
-        """Of one class: the share at each rate, for each row of weights."""
         walk = Walk.of(block, self.ranking.max_dets)
         shares = [self._shares(walk, *step) for step in walk.steps(weights)]
         return (np.concatenate([np.zeros((0, len(self.rates))), *shares]),)
@@ -109,7 +105,6 @@ class FrocCurve(GroupCurve):
             return np.where(objects[:, None] > 0, values / objects[:, None], np.nan)
 
     def join(self, parts: Iterator[Arrays]) -> Floats:
-        """Means over the classes that have truth."""
         return class_means(parts, len(self.rates))
 
 
@@ -125,7 +120,6 @@ class _AlongFroc(Metric):
     max_dets: Most = MOST
 
     def check(self) -> None:
-        """Check every setting."""
         check_ious(self, self.iou)
 
     @property
@@ -143,7 +137,6 @@ class _AlongFroc(Metric):
         return (self.curve,)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """The mean over the rates, for each row of weights."""
         values: Floats = totals[self.curve].mean(axis=1)
         return values
 
@@ -176,12 +169,10 @@ class Sensitivity(_AlongFroc):
 
     @property
     def label(self) -> str:
-        """Name the working point."""
         return f"Sensitivity at {self.fppi:g} false positives per image"
 
     @property
     def rates(self) -> tuple[float, ...]:
-        """The one."""
         return (float(self.fppi),)
 
 

@@ -47,11 +47,9 @@ class BoxIou(Similarity):
     name = "boxes"
 
     def match(self, s: Objects, rules: MatchRules) -> dict[str, Any]:
-        """Match boxes."""
         return _native.boxes_match(s, rules)
 
     def overlaps(self, s: Objects, detections: Array, truths: Array, crowd: Array) -> Array:
-        """Compare boxes."""
         return _native.boxes_iou(s.d_box[detections], s.box[truths], crowd)
 
 
@@ -64,11 +62,9 @@ class MaskIou(Similarity):
     boundary: float
 
     def match(self, s: Objects, rules: MatchRules) -> dict[str, Any]:
-        """Match masks."""
         return _native.masks_match(s, rules, self.boundary)
 
     def overlaps(self, s: Objects, detections: Array, truths: Array, crowd: Array) -> Array:
-        """Compare masks."""
         return _native.mask_iou(s.d_shape[detections].tolist(), s.shape[truths].tolist(), crowd, self.boundary)
 
 
@@ -81,11 +77,9 @@ class KeypointSimilarity(Similarity):
     sigmas: tuple[float, ...]
 
     def match(self, s: Objects, rules: MatchRules) -> dict[str, Any]:
-        """Match keypoints."""
         return _native.keypoints_match(s, rules, np.array(self.sigmas))
 
     def overlaps(self, s: Objects, detections: Array, truths: Array, crowd: Array) -> Array:
-        """Compare keypoints."""
         sigmas = np.array(self.sigmas)
         return _native.oks(s.d_shape[detections], s.shape[truths], s.box[truths], s.area[truths], sigmas)
 
@@ -97,11 +91,9 @@ class QuadIou(Similarity):
     name = "quads"
 
     def match(self, s: Objects, rules: MatchRules) -> dict[str, Any]:
-        """Match quadrilaterals."""
         return _native.quads_match(s, rules)
 
     def overlaps(self, s: Objects, detections: Array, truths: Array, crowd: Array) -> Array:
-        """Compare quadrilaterals."""
         return _native.quads_iou(s.d_shape[detections], s.shape[truths], crowd)
 
 
@@ -112,11 +104,9 @@ class ProbIou(Similarity):
     name = "probiou"
 
     def match(self, s: Objects, rules: MatchRules) -> dict[str, Any]:
-        """Match rectangles."""
         return _native.probiou_match(s, rules)
 
     def overlaps(self, s: Objects, detections: Array, truths: Array, crowd: Array) -> Array:
-        """Compare rectangles."""
         return _native.rectangles_probiou(s.d_shape[detections], s.shape[truths])
 
 

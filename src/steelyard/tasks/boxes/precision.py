@@ -144,7 +144,6 @@ class _Averaged(Metric):
         return ClassesWithTruth(figure=curve, ranking=curve.ranking)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """The ranking of all detections, and what it holds, which notes tell of."""
         summed = (self.classes_with_truth,) if self.settings.reduction == "sum" else ()
         return self.figure[0], self.summary, *summed
 
@@ -156,7 +155,6 @@ class _Averaged(Metric):
         return mean * totals[self.classes_with_truth] if self.settings.reduction == "sum" else mean
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        """How many detections the cap leaves out."""
         return self.summary.remarks(totals[self.summary], self.figure[0].groups(totals.facts))
 
 
@@ -209,18 +207,15 @@ class AveragePrecision(_Averaged):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """One of each kind."""
         return (cls(), cls(kind="voc"), cls(kind="voc11"), cls(kind="step"), cls(kind="voc11", rule="voc"))
 
     def check(self) -> None:
-        """Check every setting."""
         super().check()
         check_ious(self, self.iou)
         check_area(self, self.area)
 
     @property
     def figure(self) -> Read:
-        """The area of its kind."""
         return _figure(self.kind, self.iou, self.area, self.most, self.rule, self.only, ties=self.ties)
 
 
@@ -263,11 +258,9 @@ class MeanAveragePrecision(_Averaged):
 
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
-        """The whole, and by area."""
         return (cls(), cls(area="small"), cls(area="medium"), cls(area="large"))
 
     def check(self) -> None:
-        """Check every setting."""
         super().check()
         check_ious(self, self.iou)
         check_area(self, self.area)
@@ -275,12 +268,10 @@ class MeanAveragePrecision(_Averaged):
 
     @property
     def label(self) -> str:
-        """Name the thresholds, the area and the classes."""
         return titled(_sized(f"mAP, IoU {render_value(self.iou)}", self.area), self)
 
     @property
     def figure(self) -> Read:
-        """The area of its kind."""
         return _figure(self.kind, self.iou, self.area, self.most, group=class_group(self), ties=self.ties)
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
@@ -324,19 +315,16 @@ class _AtThreshold(_Averaged):
     reduction: Reduction = "mean"
 
     def check(self) -> None:
-        """Check every setting."""
         super().check()
         check_area(self, self.area)
         check_group(self)
 
     @property
     def label(self) -> str:
-        """Name the area and the classes."""
         return titled(_sized(self.title, self.area), self)
 
     @property
     def figure(self) -> Read:
-        """The area of its kind."""
         return _figure(self.kind, self.iou, self.area, self.most, group=class_group(self), ties=self.ties)
 
 
@@ -412,13 +400,11 @@ class AverageRecall(Metric):
         return (cls(10), cls(100), *sizes)
 
     def check(self) -> None:
-        """Check every setting."""
         check_ious(self, self.iou)
         check_area(self, self.area)
 
     @property
     def label(self) -> str:
-        """Name the number of detections and the area."""
         return _sized(f"Average recall, {self.max_dets} detections", self.area)
 
     @property
@@ -428,11 +414,9 @@ class AverageRecall(Metric):
         return _figure(kind, self.iou, self.area, self.max_dets)
 
     def needs(self) -> tuple[Requirement, ...]:
-        """The ranking of all detections."""
         return (self.figure[0],)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """Mean over classes and thresholds."""
         curve, places = self.figure
         values: FigureValues = totals[curve]
         return values.mean_recall(places)

@@ -128,11 +128,9 @@ class Detections(Ranking):
 
     @property
     def columns(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Score and rank, and bits and flags of each area."""
         return ranking_columns(len(self.areas))
 
     def measure(self, pairs: BoxPairs, cache: SharedCache) -> RankingBlock:
-        """The matches by class."""
         return ranking_of(matches(pairs, cache, thresholds(self.iou), self.areas, self.max_dets, self.rule))
 
     def earlier(self, stored: Iterable[Statistic]) -> tuple[Statistic, str] | None:
@@ -246,7 +244,6 @@ class RankingFigure(GroupCurve):
         return GRIDS.get(self.figure, ENDS)
 
     def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> FigureValues:
-        """All classes, the one, or some."""
         if self.label is not None:
             block = block.one(class_code(facts, self.label))
         elif self.group is not None:
@@ -343,7 +340,6 @@ class RankingFigure(GroupCurve):
         )  # fmt: skip
 
     def groups(self, facts: Metadata) -> Sequence[int] | None:
-        """The one class, some, or all."""
         if self.group is not None:
             return class_codes(facts, self.group)
         return None if self.label is None else [class_code(facts, self.label)]
@@ -377,7 +373,6 @@ class RankingFigure(GroupCurve):
             return FigureValues(*(np.where(count[:, None] > 0, sums / count[:, None], np.nan) for sums in total))
 
     def stream(self, sizes: GroupSizes, units: int) -> Stream:
-        """One class in parts."""
         objects = sizes.sum("positive", f"counted{self.area}")
         if self._by_recall(Role.POINT):
             walk = _native.BoxStream(self.levels, self.max_dets, BoxFigure.curves, GRIDS["coco"], objects, units)
@@ -387,7 +382,6 @@ class RankingFigure(GroupCurve):
 
     @property
     def approximate(self) -> bool:
-        """Whether histograms bound it."""
         return self.figure in ("coco", "voc", "voc11", "step", "recall") and self.ties == "step"
 
     def histogram(self, block: RankingBlock, bins: int) -> dict[str, Array]:
@@ -450,11 +444,9 @@ class ClassesWithTruth(GroupCurve):
     ranking: Any
 
     def groups(self, facts: Metadata) -> Sequence[int] | None:
-        """The classes of the figure."""
         return self.figure.groups(facts)
 
     def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
-        """All of them."""
         groups = self.groups(facts)
         chosen = range(block.groups) if groups is None else groups
         return self.join(self.read_group(block.one(k), weights) for k in chosen)
@@ -466,12 +458,10 @@ class ClassesWithTruth(GroupCurve):
         return (np.concatenate([(np.asarray(rows)[:, units] > 0).any(axis=1) for rows in weights.blocks()]),)
 
     def join(self, parts: Iterator[Arrays]) -> Floats:
-        """Add up the classes."""
         every = [part[0].astype(np.float64) for part in parts]
         return np.sum(every, axis=0) if every else np.zeros(1)
 
     def stream(self, sizes: GroupSizes, units: int) -> Stream:
-        """One class in parts."""
         return _Present(sizes.sum("positive", f"counted{self.figure.area}") > 0)
 
 
@@ -497,11 +487,9 @@ class BestF1Search(RankingFigure):
     pooled = True
 
     def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Any:
-        """All classes as one."""
         return self._read(block.pooled, weights)
 
     def join(self, parts: Iterator[Arrays]) -> Any:
-        """The one answer."""
         best, at = next(parts)
         return best, at
 
@@ -524,7 +512,6 @@ class RankingSummary(GroupCurve):
         return self.read_group(block, weights)
 
     def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
-        """The same."""
         rank = block.events.columns["rank"]
         rows = np.flatnonzero(rank < self.max_dets)
         begin, score = np.searchsorted(rows, block.events.begin), block.events.columns["score"][rows]
@@ -550,12 +537,10 @@ class RankingSummary(GroupCurve):
         return (f"{subject}: {cap}. max_dets={int(deepest.max())} counts all of them.",)
 
     def join(self, parts: Iterator[Arrays]) -> Arrays:
-        """Classes side by side."""
         every = list(parts)
         return tuple(np.concatenate([part[i] for part in every]) for i in range(5))
 
     def stream(self, sizes: GroupSizes, units: int) -> Stream:
-        """One class in parts."""
         return _Counter(sizes.sum("positive", "counted0") > 0, self.max_dets)
 
     def histogram(self, block: RankingBlock, bins: int) -> dict[str, Array]:
@@ -563,7 +548,6 @@ class RankingSummary(GroupCurve):
         return {}
 
     def bounded(self, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> Arrays:
-        """Nothing to say."""
         nothing = np.zeros(1)
         return nothing, nothing + 1, nothing, nothing, nothing
 

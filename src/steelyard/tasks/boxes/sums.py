@@ -23,7 +23,6 @@ class ImageCount(Sum):
     name = "boxes.images"
 
     def measure(self, pairs: BoxPairs, cache: SharedCache) -> SumBlock:
-        """Ones."""
         return SumBlock(np.ones(len(pairs.units)))
 
 
@@ -84,7 +83,6 @@ class MatchedOverlap(Sum):
     max_dets: int
 
     def measure(self, pairs: BoxPairs, cache: SharedCache) -> SumBlock:
-        """Two columns."""
         m = matches(pairs, cache, (float(self.iou),), (AREAS["all"],), MOST)[0]
         used = m.places() & (m.score >= self.score) & (m.rank < self.max_dets) & m.bit(0)[0]
         units = len(pairs.units)
@@ -105,7 +103,6 @@ class ClassesSeen(Sum):
     score: float
 
     def measure(self, pairs: BoxPairs, cache: SharedCache) -> SumBlock:
-        """Two columns."""
         s = objects_of(pairs, cache)
         classes = max(s.classes, 1)
         present = np.unique(s.image.astype(np.int64) * classes + s.label)

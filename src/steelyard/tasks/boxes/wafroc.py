@@ -44,7 +44,6 @@ class LesionMarks(Ranking):
 
     @property
     def columns(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Score, whether a lesion is hit, and its share."""
         return {"score": "f", "hit": "u", "share": "f"}, {}
 
     def measure(self, pairs: BoxPairs, cache: SharedCache) -> RankingBlock:
@@ -167,11 +166,9 @@ class MarkCurve(GroupCurve):
     ranking: LesionMarks
 
     def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
-        """All classes."""
         return self.join(self.read_group(block.one(k), weights) for k in range(block.groups))
 
     def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
-        """The two areas of one class for each row of weights."""
         marks = _Marks.of(block)
         step = max(1, MOST_CELLS // max(1, len(marks.unit)))
         parts = [
@@ -200,7 +197,6 @@ class MarkPlacements(GroupCurve):
     drawn = False
 
     def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats | None:
-        """All classes."""
         return self.join(self.read_group(block.one(k), weights) for k in range(block.groups))
 
     def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
@@ -208,7 +204,6 @@ class MarkPlacements(GroupCurve):
         return (_Marks.of(block).placements(weights.units),)
 
     def join(self, parts: Iterator[Arrays]) -> Floats | None:
-        """Those of the one class with lesions."""
         placed: list[Floats] = [part.reshape(2, 4) for (part,) in parts if part[0, 4 * EVERY] > 0]
         return placed[0] if len(placed) == 1 else None
 
@@ -247,7 +242,6 @@ class WeightedAfroc(Metric):
     iou: float = 0.5
 
     def check(self) -> None:
-        """Check the threshold: one number."""
         check_ious(self, self.iou)
 
     @property
@@ -256,11 +250,9 @@ class WeightedAfroc(Metric):
         return MarkCurve(LesionMarks(float(self.iou)))
 
     def needs(self) -> tuple[Requirement, ...]:
-        """The areas, and the placements behind them."""
         return self.curve, MarkPlacements(self.curve.ranking)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        """The mean over classes, for each row of weights."""
         values: Floats = totals[self.curve][:, self.column]
         return values
 
@@ -282,7 +274,6 @@ class WeightedAfroc(Metric):
         return "no class has lesions"
 
     def excluded(self, totals: TotalsView) -> tuple[float, str]:
-        """Classes whose lesions are in every image."""
         counts = totals[self.curve][0, 2:]
         return float(counts[EVERY] - counts[self.column]), "classes with lesions in every image"
 
