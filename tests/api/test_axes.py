@@ -16,6 +16,7 @@ from support.drawn import DRAW
 from support.tiers import slow_except
 
 import steelyard as sy
+from steelyard import losses
 from steelyard.core.errors import InputError
 
 Values = dict[str, float]
@@ -239,7 +240,7 @@ def test_losses_with_another_axis() -> None:
     logits, boxes = RNG.normal(size=(4, 3)), RNG.normal(size=(4, 4))
     for _, array in forms(np.ones((4, 3))):
         with pytest.raises((InputError, ValueError, TypeError)):
-            sy.losses.focal_loss(logits, array)
+            losses.focal_loss(logits, array)
     for _, array in forms(np.ones((4, 4))):
         with pytest.raises((InputError, ValueError, TypeError)):
-            sy.losses.smooth_l1_loss(boxes, array)
+            losses.smooth_l1_loss(boxes, array)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from support.tiers import slow_except
 
 import steelyard as sy
 from steelyard.core.errors import InputError
@@ -100,7 +101,7 @@ def test_many_codes_share_the_last_colour() -> None:
     assert set(shown[256:]) == {f"{255:06x}"}
 
 
-@pytest.mark.parametrize("task", ["segmentation", "panoptic", "volumes"])
+@pytest.mark.parametrize("task", slow_except(["segmentation", "panoptic", "volumes"], "panoptic"))
 def test_pages_show_the_worst_units(task: str) -> None:
     sample = Path(sy.__file__).parent / "samples" / task
     ending = ".json" if task == "panoptic" else ""

@@ -20,6 +20,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.lazy import lazy
+from support.tiers import slow_except
 from support.viewer import Server, run_id
 from typing_extensions import TypeAliasType
 
@@ -214,7 +215,7 @@ def kinds() -> dict[str, Any]:
     return {"report": made, "comparison": compared[0], "lineup": compared, "vlm-score": scored}
 
 
-@pytest.mark.parametrize("kind", ["report", "comparison", "lineup", "vlm-score"])
+@pytest.mark.parametrize("kind", slow_except(["report", "comparison", "lineup", "vlm-score"], "report", "comparison"))
 def test_details_come_back(kind: str) -> None:
     result = kinds()[kind]
     data = json.loads(result.to_json(details=True))

@@ -32,7 +32,7 @@ from support.paths_help import (
     table_cut,
     write_parts,
 )
-from support.tiers import slow_rows_except
+from support.tiers import slow_except, slow_rows_except
 
 import steelyard as sy
 from steelyard.core import catalogue
@@ -182,7 +182,7 @@ def test_every_path_gives_an_equal_report(name: str, path: str, tmp_path: Path) 
     assert_equal(make(case, tmp_path), name, repeats)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", slow_except(CASES, *EVERY_PATH, "boxes", "segmentation"))
 def test_pickled_and_read_back_reports_are_equal(name: str, tmp_path: Path) -> None:
     report = expected(name)
     assert pickle.loads(pickle.dumps(report)) == report

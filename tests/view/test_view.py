@@ -24,6 +24,7 @@ import pytest
 from browser import HOW, find
 from PIL import Image
 from support.lazy import lazy
+from support.tiers import slow_except
 from support.viewer import SAMPLES, SECRET, TOKEN, Looked, Server, evaluate, run_id
 
 import steelyard as sy
@@ -121,7 +122,13 @@ def test_the_list_of_runs(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["boxes/a.json", "weights/b.json", "ellipses/a.json", "frames/r.json", "captions/a.json", "comparison.json"]
+    "name",
+    slow_except(
+        ["boxes/a.json", "weights/b.json", "ellipses/a.json", "frames/r.json", "captions/a.json", "comparison.json"],
+        "ellipses/a.json",
+        "frames/r.json",
+        "comparison.json",
+    ),
 )
 def test_reports(name: str, server: Server, folder: Path) -> None:
     page = server.get(f"/run/{run_id(name)}")

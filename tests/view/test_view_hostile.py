@@ -73,18 +73,18 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
-def test_one_file_blinds_no_other(place: Path, server: Server, kind: str) -> None:
-    make, why = HOSTILE[kind]
-    (place / "bad.json").write_bytes(make(place).encode("utf-8", "surrogateescape"))
+def test_one_file_blinds_no_other(place: Path, server: Server) -> None:
+    for number, (make, _) in enumerate(HOSTILE.values()):
+        (place / f"bad{number}.json").write_bytes(make(place).encode("utf-8", "surrogateescape"))
     page = server.get("/")
     assert page.status == 200
     assert "good.json" in page.text
     assert "22.5" in page.text
-    row = next(part for part in page.text.split("<tr>") if "bad.json" in part)
-    assert why in row
+    for number, (kind, (_, why)) in enumerate(HOSTILE.items()):
+        row = next(part for part in page.text.split("<tr>") if f"bad{number}.json" in part)
+        assert why in row, kind
+        assert server.get(f"/run/{run_id(f'bad{number}.json')}").status == 422, kind
     assert server.get(f"/run/{run_id('good.json')}").status == 200
-    assert server.get(f"/run/{run_id('bad.json')}").status == 422
 
 
 def test_a_file_that_is_too_large_is_listed(place: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
