@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import copy
-import gc
-import json
 import os
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
 from steelyard.compat.pycocotools import mask as masks
-from steelyard.core.errors import InputError, InvalidFile, Unsupported, first_few
+from steelyard.compat.pycocotools.files import HeldFile, many_objects, read_json
+from steelyard.compat.pycocotools.sides import Columns
+from steelyard.core.errors import InputError, Unsupported, first_few
 
 Ann = dict[str, Any]
 
@@ -31,67 +31,136 @@ def _listed(ids: Any) -> Sequence[Any]:
     return ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
 
 
-@contextmanager
-def many_objects() -> Iterator[None]:
-    """Put off the collector of cycles while many objects are made that all stay: it would walk them again and again."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
+_READERS = ("createIndex", "getAnnIds", "getCatIds", "getImgIds", "loadAnns")
 
 
-def _read_json(path: Any) -> Any:
-    try:
-        with open(path, encoding="utf-8") as file, many_objects():
-            return json.load(file)
-    except ValueError as error:
-        raise InvalidFile(f"not valid JSON: {error}", where=os.fspath(path)) from None
+def _part(name: str) -> Any:
+    """A part of the data set. At the first look at any of them, the dicts of a file are made."""
+
+    def fget(self: COCO) -> Any:
+        self._see()
+        return self._parts[name]
+
+    def fset(self: COCO, value: Any) -> None:
+        self._see()
+        self._parts[name] = value
+
+    return property(fget, fset)
+
+
+def _data_set(data: Any, path: Any) -> dict[str, Any]:
+    if type(data) is not dict:
+        raise ResultsError(
+            f"{type(data).__name__} where an object is expected",
+            where=os.fspath(path),
+            remedy="A data set is an object with images, annotations and categories.",
+        )
+    return data
+
+
+def _index_of(data: dict[str, Any]) -> dict[str, Any]:
+    anns: dict[Any, Ann] = {}
+    by_image: dict[Any, list[Ann]] = defaultdict(list)
+    by_category: dict[Any, list[Any]] = defaultdict(list)
+    for ann in data.get("annotations", ()):
+        by_image[ann["image_id"]].append(ann)
+        anns[ann["id"]] = ann
+    if "annotations" in data and "categories" in data:
+        for ann in data["annotations"]:
+            by_category[ann["category_id"]].append(ann["image_id"])
+    images = {image["id"]: image for image in data.get("images", ())}
+    categories = {category["id"]: category for category in data.get("categories", ())}
+    return {"anns": anns, "imgs": images, "cats": categories, "imgToAnns": by_image, "catToImgs": by_category}
 
 
 class COCO:
-    """A data set with its index: `anns`, `imgs`, `cats` by id, `imgToAnns`, `catToImgs`, and `dataset` itself."""
+    """A data set with its index: `anns`, `imgs`, `cats` by id, `imgToAnns`, `catToImgs`, and `dataset` itself.
+
+    A file of boxes is read into columns. Its dicts are made when somebody looks at one of these attributes, and count
+    from then on.
+    """
+
+    dataset = _part("dataset")
+    anns = _part("anns")
+    cats = _part("cats")
+    imgs = _part("imgs")
+    imgToAnns = _part("imgToAnns")
+    catToImgs = _part("catToImgs")
 
     def __init__(self, annotation_file: Any = None) -> None:
-        self.dataset: dict[str, Any] = {}
-        self.anns: dict[Any, Ann] = {}
-        self.cats: dict[Any, dict[str, Any]] = {}
-        self.imgs: dict[Any, dict[str, Any]] = {}
-        self.imgToAnns: dict[Any, list[Ann]] = defaultdict(list)
-        self.catToImgs: dict[Any, list[Any]] = defaultdict(list)
+        self._held: HeldFile | None = None  # what the dicts will be made of
+        self._of: COCO | None = None  # the data set that results belong to
+        self._head: dict[str, Any] | None = None  # what results take over from it
+        self._unseen: WeakSet[COCO] = WeakSet()  # results that have not taken it over yet
+        self._when_seen: list[Callable[[], None]] = []
+        self._parts: dict[str, Any] = {"dataset": {}, **_index_of({})}
         if annotation_file is not None:
             print("loading annotations into memory...")
             start = time.time()
-            dataset = _read_json(annotation_file)
-            if type(dataset) is not dict:
-                raise ResultsError(
-                    f"{type(dataset).__name__} where an object is expected",
-                    where=os.fspath(annotation_file),
-                    remedy="A data set is an object with images, annotations and categories.",
-                )
+            self._held = HeldFile.of(annotation_file, truth=True) if self._is_plain() else None
+            if self._held is None:
+                self.dataset = _data_set(read_json(annotation_file), annotation_file)
             print(f"Done (t={time.time() - start:0.2f}s)")
-            self.dataset = dataset
+            self._index()
+
+    def _is_plain(self) -> bool:
+        """Whether no method that reads annotations is overridden."""
+        return all(getattr(getattr(self, name), "__func__", None) is getattr(COCO, name) for name in _READERS)
+
+    def _index(self) -> None:
+        if self._held is None:
             self.createIndex()
+        else:
+            print("creating index...\nindex created!")
 
     def createIndex(self) -> None:
         """Build the index from `dataset`; call it again after adding or removing entries."""
         print("creating index...")
-        data = self.dataset
-        anns: dict[Any, Ann] = {}
-        by_image: dict[Any, list[Ann]] = defaultdict(list)
-        by_category: dict[Any, list[Any]] = defaultdict(list)
-        for ann in data.get("annotations", ()):
-            by_image[ann["image_id"]].append(ann)
-            anns[ann["id"]] = ann
-        if "annotations" in data and "categories" in data:
-            for ann in data["annotations"]:
-                by_category[ann["category_id"]].append(ann["image_id"])
-        self.imgs = {image["id"]: image for image in data.get("images", ())}
-        self.cats = {category["id"]: category for category in data.get("categories", ())}
-        self.anns, self.imgToAnns, self.catToImgs = anns, by_image, by_category
+        self._parts |= _index_of(self.dataset)
         print("index created!")
+
+    def unseen_columns(self, p: Any) -> Columns | None:
+        """The columns of a file whose dicts nobody has looked at, where they suffice for an evaluation."""
+        whole = all(len(ids) and np.asarray(ids).dtype.kind in "iu" for ids in (p.imgIds, p.catIds))
+        if self._held is None or p.iouType != "bbox" or not whole or not self._is_plain():
+            return None
+        return self._held.columns
+
+    def _truth_columns(self) -> Columns | None:
+        return self._held.columns if self._held is not None and self._of is None else None
+
+    def when_seen(self, action: Callable[[], None]) -> None:
+        """Do something once the dicts are made."""
+        self._when_seen.append(action)
+
+    def _see(self) -> None:
+        """Make the dicts of a file, once."""
+        if self._held is None:
+            return
+        if self._of is None:
+            dataset = _data_set(self._held.parse(), "data set")
+        else:
+            self._of._see()
+            anns = self._held.parse()
+            self._of._complete(anns)
+            dataset = {**(self._head or {}), "annotations": anns}
+            for number, ann in enumerate(anns, 1):
+                ann["id"] = number
+        self._parts = {"dataset": dataset, **_index_of(dataset)}
+        self._held = None
+        for result in self._unseen:
+            result._head = self._head_of_results()
+        self._unseen.clear()
+        for action in self._when_seen:
+            action()
+        self._when_seen.clear()
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._see()
+        return {name: value for name, value in self.__dict__.items() if name not in ("_unseen", "_of", "_head")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _unseen=WeakSet(), _of=None, _head=None)
 
     def info(self) -> None:
         """Print what the data set says about itself."""
@@ -113,6 +182,12 @@ class COCO:
 
     def getCatIds(self, catNms: Any = (), supNms: Any = (), catIds: Any = ()) -> list[Any]:
         """Ids of categories by name, supercategory and id; an empty filter lets all pass."""
+        if (
+            self._held is not None
+            and self._of is None
+            and not any(len(_listed(ids)) for ids in (catNms, supNms, catIds))
+        ):
+            return list(self._held.columns.categories.tolist())
         cats = self.dataset["categories"]
         for key, wanted in (("name", _listed(catNms)), ("supercategory", _listed(supNms)), ("id", _listed(catIds))):
             cats = [cat for cat in cats if cat[key] in wanted] if len(wanted) else cats
@@ -122,7 +197,9 @@ class COCO:
         """Ids of the images that hold all of the given categories; an empty filter lets all pass."""
         images, categories = _listed(imgIds), _listed(catIds)
         if not len(images) and not len(categories):
-            return list(self.imgs)
+            return (
+                self._held.columns.images.tolist() if self._held is not None and self._of is None else list(self.imgs)
+            )
         ids = set(images)
         for place, category in enumerate(categories):
             holding = set(self.catToImgs[category])
@@ -147,12 +224,12 @@ class COCO:
         As in the reference, the dicts of a list are taken as they are and completed in place.
         """
         result = COCO()
-        result.dataset["info"] = copy.deepcopy(self.dataset.get("info", {}))
-        result.dataset["images"] = list(self.dataset["images"])
         print("Loading and preparing results...")
         start = time.time()
+        held: HeldFile | None = None
         if isinstance(resFile, str | os.PathLike):
-            anns = _read_json(resFile)
+            held = HeldFile.of(resFile, truth=False) if self._is_plain() else None
+            anns = read_json(resFile) if held is None else []
         elif isinstance(resFile, np.ndarray):
             anns = self.loadNumpyAnnotations(resFile)
         else:
@@ -161,27 +238,41 @@ class COCO:
             raise ResultsError(
                 f"{type(anns).__name__} where a list of results is expected", remedy="Give a list of dicts, or a path."
             )
-        unknown = {ann["image_id"] for ann in anns} - set(self.getImgIds())
+        named = {ann["image_id"] for ann in anns} if held is None else set(np.unique(held.columns.image).tolist())
+        unknown = named - set(self.getImgIds())
         if unknown:
             raise ResultsError(
                 f"Results do not correspond to current coco set: {len(unknown)} images are unknown, "
                 f"{first_few(unknown)}",
                 remedy="Every image_id must be one of the data set's images.",
             )
+        if held is not None:
+            result._held, result._of = held, self
+            if self._held is None:
+                result._head = self._head_of_results()
+            else:
+                self._unseen.add(result)
+            print(f"DONE (t={time.time() - start:0.2f}s)")
+            result._index()
+            return result
+        head = self._head_of_results()
         if anns and "caption" in anns[0]:
-            named = {ann["image_id"] for ann in anns}
-            result.dataset["images"] = [img for img in result.dataset["images"] if img["id"] in named]
+            head = {"info": head["info"], "images": [img for img in head["images"] if img["id"] in named]}
         else:
-            if "categories" in self.dataset:
-                result.dataset["categories"] = copy.deepcopy(self.dataset["categories"])
             with many_objects():
                 self._complete(anns)
         for number, ann in enumerate(anns, 1):
             ann["id"] = number
         print(f"DONE (t={time.time() - start:0.2f}s)")
-        result.dataset["annotations"] = anns
+        result.dataset = {**head, "annotations": anns}
         result.createIndex()
         return result
+
+    def _head_of_results(self) -> dict[str, Any]:
+        """What results take over from the data set that they belong to."""
+        data = self.dataset
+        head = {"info": copy.deepcopy(data.get("info", {})), "images": list(data["images"])}
+        return head | ({"categories": copy.deepcopy(data["categories"])} if "categories" in data else {})
 
     def _complete(self, anns: list[Ann]) -> None:
         """Give every result an area, a box and what else its kind needs. The first one says of which kind all are."""

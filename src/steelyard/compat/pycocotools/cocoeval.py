@@ -1,8 +1,9 @@
 """`pycocotools.cocoeval`: COCO's evaluator with the reference's steps, names, layout and numbers.
 
-Where none of the steps is overridden, all images and categories are matched at once in the native core, and `evalImgs`
-and `ious` are made when they are read. Where a subclass has its own `computeIoU`, `computeOks` or `evaluateImg`, every
-step is called for every image and category, as the reference does.
+Where none of the steps is overridden, all images and categories are matched at once in the native core, from the
+columns of the files where nobody has looked at their dicts, and `evalImgs` and `ious` are made when they are read.
+Where a subclass has its own `computeIoU`, `computeOks` or `evaluateImg`, every step is called for every image and
+category, as the reference does.
 """
 
 from __future__ import annotations
@@ -13,33 +14,44 @@ import datetime
 import io
 import time
 from collections import defaultdict
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from steelyard import _native
 from steelyard.compat.pycocotools import mask as masks
-from steelyard.compat.pycocotools.cells import (
-    Cells,
+from steelyard.compat.pycocotools.coco import COCO
+from steelyard.compat.pycocotools.extended import extended_metrics, stats_as_dict
+from steelyard.compat.pycocotools.files import many_objects
+from steelyard.compat.pycocotools.matching import (
+    Layout,
+    Listed,
     above_zero,
     curves,
-    id_column,
+    iou_table,
+    lay_out,
+    listed,
     match,
     named,
     not_zero,
-    table_column,
 )
-from steelyard.compat.pycocotools.coco import COCO, many_objects
-from steelyard.compat.pycocotools.extended import extended_metrics, stats_as_dict
-from steelyard.compat.pycocotools.matching import iou_table, listed, match_all, truth_areas
 from steelyard.compat.pycocotools.oks import oks_table
 from steelyard.compat.pycocotools.params import Params
-from steelyard.compat.pycocotools.rows import CellRows, Listed
+from steelyard.compat.pycocotools.sides import (
+    POINTS,
+    ColumnSide,
+    DictSide,
+    Side,
+    id_column,
+    table_column,
+    truth_areas,
+)
 from steelyard.core.errors import InvalidValue, MissingData, Unsupported
 
 __all__ = ["COCOeval", "Params"]
 
-_POINTS = ("keypoints", "keypoints_crowd")
 _STEPS = ("computeIoU", "computeOks", "evaluateImg")
 
 
@@ -54,11 +66,11 @@ class COCOeval:
             print("iouType not specified. use default iouType segm")
         self.cocoGt, self.cocoDt = cocoGt, cocoDt
         self.params = Params(iouType or "segm", kpt_oks_sigmas, use_area)
-        self._cells: Cells | None = None
+        self._layout: Layout | None = None
         self._eval_imgs: Any = defaultdict(list)
         self._ious: Any = {}
-        self._gts: Any = defaultdict(list)
-        self._dts: Any = defaultdict(list)
+        self._truths: Any = defaultdict(list)
+        self._detections: Any = defaultdict(list)
         self.eval: dict[str, Any] = {}
         self._paramsEval: Any = {}
         self.stats: Any = []
@@ -70,7 +82,7 @@ class COCOeval:
     def evalImgs(self) -> Any:
         """What was found for each category, area range and image, in this order: dicts, or None for an empty cell."""
         if self._eval_imgs is None:
-            self._eval_imgs = [] if self._cells is None else listed(self._cells, self._paramsEval)
+            self._eval_imgs = [] if self._layout is None else listed(self._layout, self._paramsEval)
         return self._eval_imgs
 
     @evalImgs.setter
@@ -81,7 +93,7 @@ class COCOeval:
     def ious(self) -> Any:
         """IoU, detections by truths, by (image id, category id); an empty list where there is no pair."""
         if self._ious is None:
-            self._ious = {} if self._cells is None else iou_table(self._cells, self._paramsEval)
+            self._ious = {} if self._layout is None else iou_table(self._layout, self._paramsEval)
         return self._ious
 
     @ious.setter
@@ -89,27 +101,46 @@ class COCOeval:
         self._ious = value
 
     def _prepare(self) -> None:
-        p = self.params
-        chosen = {"imgIds": p.imgIds, **({"catIds": p.catIds} if p.useCats else {})}
-        gts, dts = (coco.loadAnns(coco.getAnnIds(**chosen)) for coco in (self.cocoGt, self.cocoDt))
-        if p.iouType in ("segm", "boundary"):
-            for coco, anns in ((self.cocoGt, gts), (self.cocoDt, dts)):
-                own = getattr(coco.annToRLE, "__func__", None) is COCO.annToRLE
-                for ann in anns:
-                    if not own or not _is_compressed(ann["segmentation"]):
-                        ann["segmentation"] = coco.annToRLE(ann)
-        self._gts, self._dts = defaultdict(list), defaultdict(list)
-        if "annotations" not in self.cocoGt.dataset:
-            print("The data set has no 'annotations': every number is -1.")
-        for gt in gts:
-            gt["ignore"] = "iscrowd" in gt and gt["iscrowd"]
-            if p.iouType in _POINTS:
-                gt["ignore"] = gt["num_keypoints"] == 0 or gt["ignore"]
-            self._gts[gt["image_id"], gt["category_id"]].append(gt)
-        for dt in dts:
-            self._dts[dt["image_id"], dt["category_id"]].append(dt)
+        self._gts = _by_cell(self.params, self.cocoGt, truth=True)
+        self._dts = _by_cell(self.params, self.cocoDt, truth=False)
         self.evalImgs = defaultdict(list)
         self.eval = {}
+
+    @property
+    def _gts(self) -> Any:
+        """The truths by image and category."""
+        if self._truths is None:
+            self._truths = _by_cell(self._paramsEval, self.cocoGt, truth=True)
+        return self._truths
+
+    @_gts.setter
+    def _gts(self, value: Any) -> None:
+        self._truths = value
+
+    @property
+    def _dts(self) -> Any:
+        """The detections by image and category."""
+        if self._detections is None:
+            self._detections = _by_cell(self._paramsEval, self.cocoDt, truth=False)
+        return self._detections
+
+    @_dts.setter
+    def _dts(self, value: Any) -> None:
+        self._detections = value
+
+    def _side(self, coco: Any, truth: bool) -> Side:
+        """One side as columns: of the file where it was read and nobody has looked at it, else of its dicts."""
+        columns = coco.unseen_columns(self.params) if isinstance(coco, COCO) else None
+        if columns is None:
+            table = _by_cell(self.params, coco, truth)
+            if truth:
+                self._gts = table
+            else:
+                self._dts = table
+            return DictSide(self.params, table, truth)
+        if truth:
+            coco.when_seen(partial(_mark, copy.deepcopy(self.params), coco))
+        return ColumnSide(self.params, columns)
 
     def evaluate(self) -> None:
         """Match every image and category."""
@@ -124,25 +155,37 @@ class COCOeval:
         if p.useCats:
             p.catIds = list(np.unique(p.catIds))
         p.maxDets = sorted(p.maxDets)
+        self._layout = None
         with many_objects():
-            self._prepare()
-        self._cells = None
-        if self._overridden() or (p.iouType in _POINTS and not p.useCats):
-            self._step_by_step()
-        else:
-            with many_objects():
-                self._cells = match_all(p, self._gts, self._dts)
-            self._eval_imgs, self._ious = None, None
+            if self._overridden() or (p.iouType in POINTS and not p.useCats):
+                self._prepare()
+                self._step_by_step()
+            else:
+                self._match_all()
         self._paramsEval = copy.deepcopy(p)
         print(f"DONE (t={time.time() - start:0.2f}s).")
 
+    def _match_all(self) -> None:
+        p = self.params
+        if self._is_own("_prepare"):
+            self._gts, self._dts, self.eval = None, None, {}
+            truth, detected = self._side(self.cocoGt, True), self._side(self.cocoDt, False)
+        else:
+            self._prepare()
+            truth, detected = DictSide(p, self._gts, True), DictSide(p, self._dts, False)
+        self._layout = lay_out(p, truth, detected)
+        self._eval_imgs, self._ious = None, None
+
+    def _is_own(self, name: str) -> bool:
+        return getattr(getattr(self, name), "__func__", None) is _OWN[name]
+
     def _overridden(self) -> bool:
-        return any(getattr(getattr(self, name), "__func__", None) is not _OWN[name] for name in _STEPS)
+        return not all(map(self._is_own, _STEPS))
 
     def _step_by_step(self) -> None:
         p = self.params
         categories = p.catIds if p.useCats else [-1]
-        compute = self.computeOks if p.iouType in _POINTS else self.computeIoU
+        compute = self.computeOks if p.iouType in POINTS else self.computeIoU
         self.ious = {(image, cat): compute(image, cat) for image in p.imgIds for cat in categories}
         most = p.maxDets[-1]
         self.evalImgs = [
@@ -166,7 +209,7 @@ class COCOeval:
         if not gts and not dts:
             return []
         dts = self._ranked(dts, p.maxDets[-1])
-        if p.iouType in _POINTS:
+        if p.iouType in POINTS:
             raise Unsupported("keypoints have no IoU", remedy="computeOks gives their similarity.")
         key = "bbox" if p.iouType == "bbox" else "segmentation"
         detected, truth = [dt[key] for dt in dts], [gt[key] for gt in gts]
@@ -202,7 +245,7 @@ class COCOeval:
         order = np.argsort([gt["_ignore"] for gt in gts], kind="stable")
         gts, dts = [gts[i] for i in order], self._ranked(dts, maxDet)
         ious = self.ious[imgId, catId]
-        d_ids, t_ids = id_column(dts), id_column(gts)
+        d_ids, t_ids = (id_column([ann["id"] for ann in side]) for side in (dts, gts))
         ignored = np.array([gt["_ignore"] for gt in gts], dtype=np.int64)
         T = len(self.params.iouThrs)
         d_rows, t_rows = (np.full((T, len(side)), -1) for side in (dts, gts))
@@ -233,15 +276,13 @@ class COCOeval:
         """Precision, recall and scores over all images: `eval`."""
         print("Accumulating evaluation results...")
         start = time.time()
-        fast = self._eval_imgs is None and self._cells is not None
+        fast = self._eval_imgs is None and self._layout is not None
         if not fast and not self.evalImgs:
             print("Please run evaluate() first")
         p = self.params if p is None else p
         p.catIds = p.catIds if p.useCats == 1 else [-1]
         shape = len(p.iouThrs), len(p.recThrs), len(p.catIds) if p.useCats else 1, len(p.areaRng), len(p.maxDets)
         T, R, K, A, M = shape
-        precision, scores = -np.ones(shape), -np.ones(shape)
-        recall = -np.ones((T, K, A, M))
         done = self._paramsEval
         evaluated = set(done.catIds if done.useCats else [-1])
         areas, limits, images = set(map(tuple, done.areaRng)), set(done.maxDets), set(done.imgIds)
@@ -254,20 +295,19 @@ class COCOeval:
             and len(i_list) == len(done.imgIds)
             and list(map(tuple, p.areaRng)) == list(map(tuple, done.areaRng))
         )
-        rows: CellRows | Listed
-        if fast and same and self._cells is not None:
-            rows = CellRows(self._cells)
+        if fast and same and self._layout is not None:
+            arrays = self._layout.accumulate(m_list, p.recThrs, len(k_list))
+            sizes = shape, (T, K, A, M), shape
+            precision, recall, scores = (_fitted(part, size) for part, size in zip(arrays, sizes, strict=True))
         else:
-            rows = Listed(self.evalImgs, done, i_list)
-        for k, k0 in enumerate(k_list):
-            for a, a0 in enumerate(a_list):
-                for m, most in enumerate(m_list):
-                    part = rows.part(k0, a0, most)
-                    if part is None:
-                        continue
-                    arrays = curves(*part, p.recThrs)
-                    t = min(T, len(arrays[0]))
-                    precision[:t, :, k, a, m], recall[:t, k, a, m], scores[:t, :, k, a, m] = (x[:t] for x in arrays)
+            precision, recall, scores = -np.ones(shape), -np.ones((T, K, A, M)), -np.ones(shape)
+            listed_rows = Listed(self.evalImgs, done, i_list)
+            for (k, k0), (a, a0), (m, most) in product(*map(enumerate, (k_list, a_list, m_list))):
+                rows = listed_rows.part(k0, a0, most)
+                if rows is not None:
+                    parts = curves(*rows, p.recThrs)
+                    t = min(T, len(parts[0]))
+                    precision[:t, :, k, a, m], recall[:t, k, a, m], scores[:t, :, k, a, m] = (x[:t] for x in parts)
         self.eval = {
             "params": p,
             "counts": [T, R, K, A, M],
@@ -361,11 +401,50 @@ class COCOeval:
         return ""
 
 
+def _fitted(part: Any, shape: tuple[int, ...]) -> Any:
+    """An array of this shape with as much of `part` as it has room for, -1 elsewhere."""
+    if part.shape == shape:
+        return part
+    whole = -np.ones(shape)
+    corner = tuple(slice(0, min(sizes)) for sizes in zip(shape, part.shape, strict=True))
+    whole[corner] = part[corner]
+    return whole
+
+
+def _by_cell(p: Any, coco: Any, truth: bool) -> Any:
+    """The annotations that take part, by image and category, with what the reference notes in their dicts."""
+    chosen = {"imgIds": p.imgIds, **({"catIds": p.catIds} if p.useCats else {})}
+    anns = coco.loadAnns(coco.getAnnIds(**chosen))
+    if p.iouType in ("segm", "boundary"):
+        own = getattr(coco.annToRLE, "__func__", None) is COCO.annToRLE
+        for ann in anns:
+            if not own or not _is_compressed(ann["segmentation"]):
+                ann["segmentation"] = coco.annToRLE(ann)
+    if truth and "annotations" not in coco.dataset:
+        print("The data set has no 'annotations': every number is -1.")
+    table: Any = defaultdict(list)
+    for ann in anns:
+        if truth:
+            ann["ignore"] = "iscrowd" in ann and ann["iscrowd"]
+            if p.iouType in POINTS:
+                ann["ignore"] = ann["num_keypoints"] == 0 or ann["ignore"]
+        table[ann["image_id"], ann["category_id"]].append(ann)
+    return table
+
+
+def _mark(p: Any, coco: Any) -> None:
+    """Note in the truths what an evaluation of their columns would have noted in their dicts."""
+    side = DictSide(p, _by_cell(p, coco, truth=True), truth=True)
+    if len(p.areaRng):
+        area, (low, high) = side.area(), p.areaRng[-1][:2]
+        side.mark(side.ignored() | (area < low) | (area > high))
+
+
 def _is_compressed(segmentation: Any) -> bool:
     return type(segmentation) is dict and isinstance(segmentation.get("counts"), str | bytes)
 
 
-_OWN = {name: getattr(COCOeval, name) for name in _STEPS}
+_OWN = {name: getattr(COCOeval, name) for name in (*_STEPS, "_prepare")}
 _KEYPOINT_ROWS: tuple[tuple[float | None, str], ...] = (
     (None, "all"), (0.5, "all"), (0.75, "all"), (None, "medium"), (None, "large"),
 )  # fmt: skip

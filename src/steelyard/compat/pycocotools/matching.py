@@ -1,91 +1,198 @@
-"""All images and categories of an evaluation matched at once, and the reference's lists made of that."""
+"""All images and categories of an evaluation matched at once, and the reference's lists made of that.
+
+Cells (an image and a category) are ordered by category and then by image. Their detections are sorted by score and cut
+at the highest limit. `lay_out` brings both sides into this order and computes the IoUs; the native core matches and
+accumulates them in one go. The lists that code written for pycocotools may look at (`evalImgs`, `ious`) are made of the
+same IoUs when somebody asks for them.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from steelyard import _native
-from steelyard.compat.pycocotools.cells import Cells, above_zero, entry, id_column, match, number_column, table_column
 from steelyard.compat.pycocotools.oks import oks_table
+from steelyard.compat.pycocotools.sides import POINTS, Array, DictSide, Side, id_column, table_column
 from steelyard.core.errors import InvalidValue, OutOfRange
 
 
-def match_all(p: Any, truths: Any, detections: Any) -> Cells:
-    """Match what `_prepare` laid out by image and category."""
-    most = p.maxDets[-1]
-    places = {image: i for i, image in enumerate(p.imgIds)}
-    if p.useCats:
-        codes = {cat: k for k, cat in enumerate(p.catIds)}
-    else:
-        codes = dict.fromkeys(p.catIds, 0)
-    sides = []
-    for table in (truths, detections):
-        by_cell: dict[tuple[int, int], list[Any]] = defaultdict(list)
-        keys = list(table)
-        if not p.useCats:  # in one cell, annotations go by category as the parameters list them
-            turn = {cat: k for k, cat in enumerate(p.catIds)}
-            keys.sort(key=lambda key: turn.get(key[1], 0))
-        for image, cat in keys:
-            if cat in codes and image in places:
-                by_cell[codes[cat], places[image]] += table[image, cat]
-        sides.append(by_cell)
-    occupied = sorted({key for by_cell in sides for key, anns in by_cell.items() if anns})
-    gts = [gt for key in occupied for gt in sides[0].get(key, ())]
-    dts = [dt for key in occupied for dt in sides[1].get(key, ())]
-    t_begin = np.concatenate([[0], np.cumsum([len(sides[0].get(key, ())) for key in occupied])]).astype(np.int64)
-    sizes = np.array([len(sides[1].get(key, ())) for key in occupied], dtype=np.int64)
-    cell = np.repeat(np.arange(len(occupied)), sizes)
-    score = number_column(dts, "score")
-    order = np.lexsort((-score, cell))
-    starts = np.cumsum(sizes) - sizes
-    rank = np.arange(len(dts)) - np.repeat(starts, sizes)  # of each place once sorted
-    within_cap = rank < most
-    order, rank = order[within_cap], rank[within_cap]
-    dts, score = [dts[i] for i in order.tolist()], score[order]
-    d_begin = np.concatenate([[0], np.cumsum(np.minimum(sizes, most))]).astype(np.int64)
-    crowd = np.array([int(gt.get("iscrowd", 0)) for gt in gts], dtype=np.uint8)
-    ious = _all_ious(p, dts, gts, d_begin, t_begin, crowd)
-    d_ids, t_ids = id_column(dts), id_column(gts)
-    d_area, t_area = number_column(dts, "area"), truth_areas(p, gts)
-    ranges = np.array([[float(v) for v in area[:2]] for area in p.areaRng]).reshape(-1, 2)
-    low, high = ranges[:, :1], ranges[:, 1:]
-    always = np.array([bool(gt["ignore"]) for gt in gts], dtype=bool)
-    ignored = always | (t_area < low) | (t_area > high)
-    for gt, flag in zip(gts, ignored[-1].tolist() if len(ranges) else (), strict=False):
-        gt["_ignore"] = int(flag)
-    d_match, t_match = match(ious, d_begin, t_begin, ignored, crowd, above_zero(d_ids), p.iouThrs)
-    keys_of = np.array(occupied, dtype=np.int64).reshape(-1, 2)
-    return Cells(
-        keys_of[:, 0], keys_of[:, 1], d_begin, t_begin, d_ids, t_ids, [dt["id"] for dt in dts],
-        [gt["id"] for gt in gts], [dt["score"] for dt in dts], score, rank, ious,
-        (d_area < low) | (d_area > high), ignored, d_match, t_match,
+def above_zero(ids: Array) -> Array:
+    """Which ids count as an id: the reference asks whether a number is above 0."""
+    return ids > 0 if ids.dtype != object else np.array([bool(v) for v in ids.tolist()], dtype=bool)
+
+
+def not_zero(ids: Array) -> Array:
+    """Which ids count as a match: the reference takes id 0 for none."""
+    return ids != 0 if ids.dtype != object else np.array([bool(v) for v in ids.tolist()], dtype=bool)
+
+
+def named(rows: Array, ids: Array) -> Array:
+    """Rows as ids, 0 where there is none."""
+    if not len(ids):
+        return np.zeros(rows.shape)
+    return np.where(rows >= 0, ids[rows], 0 if ids.dtype == object else 0.0)
+
+
+def match(
+    ious: Array, d_begin: Array, t_begin: Array, ignored: Array, crowd: Array, takes: Array, thresholds: Any
+) -> tuple[Array, Array]:
+    """Rows of the matched truths and detections; see native/kernels/boxes/coco_eval.cpp."""
+    matches: tuple[Array, Array] = _native.match_cells(
+        d_begin, t_begin, ious, np.ascontiguousarray(ignored, dtype=np.uint8), crowd.astype(np.uint8),
+        takes.astype(np.uint8), np.asarray(thresholds, dtype=np.float64),
+    )  # fmt: skip
+    return matches
+
+
+@dataclass
+class Layout:
+    """All cells that hold anything. `category` and `image` are places in the parameters' lists."""
+
+    category: Array
+    image: Array
+    d_begin: Array
+    t_begin: Array
+    d_ids: list[Any] | Array
+    t_ids: list[Any] | Array
+    scores: list[Any] | Array
+    score: Array
+    ious: Array  # of all pairs of each cell
+    iou_begin: Array
+    crowd: Array
+    d_outside: Array  # (areas, detections): outside of the range
+    t_ignored: Array  # (areas, truths)
+    thresholds: Array
+
+    def _cells(self) -> tuple[Array, ...]:
+        """What the native core matches."""
+        takes = above_zero(id_column(self.d_ids)).view(np.uint8)
+        ignored = self.t_ignored.view(np.uint8)
+        return self.d_begin, self.t_begin, self.ious, ignored, self.crowd, takes, self.thresholds
+
+    def match(self) -> tuple[Array, Array]:
+        """Rows of truths (areas, thresholds, detections) and rows of detections (areas, thresholds, truths)."""
+        matches: tuple[Array, Array] = _native.match_cells(*self._cells())
+        return matches
+
+    def accumulate(self, limits: list[int], recalls: Any, categories: int) -> tuple[Array, Array, Array]:
+        """Precision and scores (thresholds, recalls, categories, areas, limits), and between them the last recall."""
+        counts = not_zero(id_column(self.t_ids)).view(np.uint8)
+        arrays: tuple[Array, Array, Array] = _native.score_cells(
+            *self._cells(), self.category, self.score, self.d_outside.view(np.uint8), counts,
+            np.array(limits, dtype=np.int64), np.asarray(recalls, dtype=np.float64), categories,
+        )  # fmt: skip
+        return arrays
+
+    def ignored_detections(self, d_match: Array) -> Array:
+        """Which detections are ignored: (areas, thresholds, detections)."""
+        some = d_match >= 0
+        matched, ignored = some, some
+        if len(self.crowd):
+            matched = some & not_zero(id_column(self.t_ids))[d_match]
+            ignored = some & np.stack([flags[rows] for flags, rows in zip(self.t_ignored, d_match, strict=True)])
+        outside: Array = ~matched & self.d_outside[:, None]
+        return ignored | outside
+
+
+def lay_out(p: Any, truth: Side, detected: Side) -> Layout:
+    """Both sides by cells, with their IoUs."""
+    images, most = len(p.imgIds), p.maxDets[-1]
+    t_order, d_order = (
+        _native.order_cells(side.category, side.image, side.score, len(p.catIds), images, bool(p.useCats))
+        for side in (truth, detected)
+    )
+    t_cell, d_cell = (
+        ((side.category.astype(np.int64) if p.useCats else 0) * images + side.image)[order]
+        for side, order in ((truth, t_order), (detected, d_order))
+    )
+    occupied = np.union1d(_runs(t_cell), _runs(d_cell))
+    t_begin = np.append(np.searchsorted(t_cell, occupied), len(t_cell))
+    begin = np.append(np.searchsorted(d_cell, occupied), len(d_cell))
+    sizes = np.diff(begin)
+    if (sizes > most).any():
+        d_order = d_order[np.arange(len(d_order)) - np.repeat(begin[:-1], sizes) < most]
+    d_begin = np.concatenate([[0], np.cumsum(np.minimum(sizes, most))])
+    truth.take(t_order)
+    detected.take(d_order)
+    crowd, t_area, d_area = truth.crowd(), truth.area(), detected.area()
+    ranges = [[float(v) for v in area[:2]] for area in p.areaRng]
+    never = truth.ignored()
+    ignored = _stacked([never | (t_area < low) | (t_area > high) for low, high in ranges], len(t_order))
+    outside = _stacked([(d_area < low) | (d_area > high) for low, high in ranges], len(d_order))
+    if ranges:
+        truth.mark(ignored[-1])
+    pairs = np.diff(d_begin) * np.diff(t_begin)
+    return Layout(
+        occupied // images, occupied % images, d_begin, t_begin, detected.ids(), truth.ids(), detected.scores(),
+        detected.score, _all_ious(p, detected, truth, d_begin, t_begin, crowd, t_area),
+        np.concatenate([[0], np.cumsum(pairs)]), crowd, outside, ignored, np.array(p.iouThrs, dtype=np.float64),
     )  # fmt: skip
 
 
-def truth_areas(p: Any, gts: list[Any]) -> Any:
-    """The areas of truths; of keypoints without an area of their own, 0.53 times that of the box."""
-    if p.iouType not in ("keypoints", "keypoints_crowd") or getattr(p, "use_area", True):
-        return number_column(gts, "area")
-    box = table_column(gts, "bbox", 4)
-    return box[:, 3] * box[:, 2] * 0.53
+def _stacked(rows: list[Array], columns: int) -> Array:
+    return np.stack(rows) if rows else np.zeros((0, columns), dtype=bool)
 
 
-def _all_ious(p: Any, dts: list[Any], gts: list[Any], d_begin: Any, t_begin: Any, crowd: Any) -> Any:
+def _runs(ordered: Array) -> Array:
+    """The values of a column that never falls, once each."""
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
+
+
+class Listed:
+    """Detections of a category from a list as `evalImgs` is, whoever made it."""
+
+    def __init__(self, listed: Any, done: Any, images: list[int]) -> None:
+        self.listed, self.images = listed, images
+        self.areas, self.stride = len(done.areaRng), len(done.imgIds)
+
+    def part(self, k: int, a: int, most: int) -> tuple[Array, Array, Array, Array, int] | None:
+        """Scores, their order, hits and ignored of the detections, and how many truths count; None where none does."""
+        begin = (k * self.areas + a) * self.stride
+        entries = [e for e in (self.listed[begin + i] for i in self.images) if e is not None]
+        if not entries:
+            return None
+        ignored_truth = np.concatenate([np.asarray(e["gtIgnore"]) for e in entries])
+        positives = int(np.count_nonzero(ignored_truth == 0))
+        if not positives:
+            return None
+        score = np.concatenate([np.asarray(e["dtScores"][:most], dtype=np.float64) for e in entries])
+        matched = np.concatenate([np.asarray(e["dtMatches"])[:, :most] for e in entries], axis=1)
+        ignored = np.concatenate([np.asarray(e["dtIgnore"])[:, :most] for e in entries], axis=1).astype(bool)
+        return score, np.argsort(-score, kind="stable"), matched.astype(bool), ignored, positives
+
+
+def curves(score: Array, order: Array, hit: Array, ignored: Array, positives: int, recalls: Any) -> tuple[Any, ...]:
+    """Precision (thresholds, recalls), the last recall and the scores at the recalls."""
+    arrays: tuple[Any, ...] = _native.reference_curves(
+        order.astype(np.int64, copy=False), np.ascontiguousarray(score, dtype=np.float64),
+        np.ascontiguousarray(hit).view(np.uint8), np.ascontiguousarray(ignored).view(np.uint8), float(positives),
+        np.asarray(recalls, dtype=np.float64),
+    )  # fmt: skip
+    return arrays
+
+
+def _all_ious(
+    p: Any, detected: Side, truth: Side, d_begin: Array, t_begin: Array, crowd: Array, t_area: Array
+) -> Array:
+    ious: Array
     if p.iouType == "bbox":
-        boxes = table_column(dts, "bbox", 4), table_column(gts, "bbox", 4)
-        return _native.cell_box_ious(d_begin, t_begin, *boxes, crowd)
-    if p.iouType in ("keypoints", "keypoints_crowd"):
+        (d_box, d_rows), (t_box, t_rows) = detected.boxes(), truth.boxes()
+        ious = _native.cell_box_ious(d_begin, t_begin, d_rows, t_rows, d_box, t_box, crowd)
+        return ious
+    assert isinstance(detected, DictSide)
+    assert isinstance(truth, DictSide)
+    dts, gts = detected.anns, truth.anns
+    if p.iouType in POINTS:
         sigmas = np.asarray(p.kpt_oks_sigmas, dtype=np.float64)
         parts = []
         pairs = np.flatnonzero((np.diff(d_begin) > 0) & (np.diff(t_begin) > 0))  # elsewhere nobody looks at the points
         for cell in pairs.tolist():
-            mine, theirs = dts[d_begin[cell] : d_begin[cell + 1]], gts[t_begin[cell] : t_begin[cell + 1]]
-            detected, truth = (table_column(side, "keypoints", 3 * len(sigmas)) for side in (mine, theirs))
-            box, area = table_column(theirs, "bbox", 4), truth_areas(p, theirs)
-            parts.append(oks_table(detected, truth, box, area, sigmas).ravel())
+            d, t = slice(d_begin[cell], d_begin[cell + 1]), slice(t_begin[cell], t_begin[cell + 1])
+            found, points = (table_column(side, "keypoints", 3 * len(sigmas)) for side in (dts[d], gts[t]))
+            parts.append(oks_table(found, points, table_column(gts[t], "bbox", 4), t_area[t], sigmas).ravel())
         return np.concatenate(parts) if parts else np.zeros(0)
     ratio = float(p.dilation_ratio) if p.iouType == "boundary" else 0.0
     if not 0 <= ratio <= 1:
@@ -93,13 +200,14 @@ def _all_ious(p: Any, dts: list[Any], gts: list[Any], d_begin: Any, t_begin: Any
             "the boundary's share of the diagonal is from 0 to 1", where=f"params.dilation_ratio, {ratio:g}",
             remedy="The usual one is 0.02.",
         )  # fmt: skip
-    lists = [dt["segmentation"] for dt in dts], [gt["segmentation"] for gt in gts]
+    masks = [ann["segmentation"] for ann in dts], [ann["segmentation"] for ann in gts]
     try:
-        return _native.cell_mask_ious(d_begin, t_begin, *lists, crowd, ratio)
+        ious = _native.cell_mask_ious(d_begin, t_begin, *masks, crowd, ratio)
     except ValueError:
         for ann in (*dts, *gts):  # say which
             _check_mask(ann)
         raise
+    return ious
 
 
 def _check_mask(ann: Any) -> None:
@@ -110,28 +218,46 @@ def _check_mask(ann: Any) -> None:
         raise InvalidValue(str(error), where=where) from None
 
 
-def listed(cells: Cells, p: Any) -> list[Any]:
+def listed(layout: Layout, p: Any) -> list[Any]:
     """What the reference keeps in `evalImgs`."""
     images, areas = len(p.imgIds), len(p.areaRng)
     categories = p.catIds if p.useCats else [-1]
     entries: list[Any] = [None] * (len(categories) * areas * images)
-    for a, area in enumerate(p.areaRng):
-        hits = cells.hits(a)
-        for c, (k, i) in enumerate(zip(cells.category.tolist(), cells.image.tolist(), strict=True)):
-            head = {
-                "image_id": p.imgIds[i], "category_id": categories[k], "aRng": area, "maxDet": p.maxDets[-1]
-            }  # fmt: skip
-            entries[(k * areas + a) * images + i] = entry(cells, c, a, hits, head)
+    d_match, t_match = layout.match()
+    ignored = layout.ignored_detections(d_match)
+    d_list, t_list, scores = (list(_plain(column)) for column in (layout.d_ids, layout.t_ids, layout.scores))
+    d_ids, t_ids = id_column(layout.d_ids), id_column(layout.t_ids)
+    for c, (k, i) in enumerate(zip(layout.category.tolist(), layout.image.tolist(), strict=True)):
+        d, t = (slice(int(begin[c]), int(begin[c + 1])) for begin in (layout.d_begin, layout.t_begin))
+        for a, area in enumerate(p.areaRng):
+            flags = layout.t_ignored[a, t]
+            order = np.argsort(flags, kind="stable")  # the truths that count first
+            entries[(k * areas + a) * images + i] = {
+                "image_id": p.imgIds[i],
+                "category_id": categories[k],
+                "aRng": area,
+                "maxDet": p.maxDets[-1],
+                "dtIds": d_list[d],
+                "gtIds": [t_list[t.start + place] for place in order],
+                "dtMatches": named(d_match[a][:, d], t_ids),
+                "gtMatches": named(t_match[a][:, t][:, order], d_ids),
+                "dtScores": scores[d],
+                "gtIgnore": flags[order].astype(np.int64),
+                "dtIgnore": ignored[a][:, d],
+            }
     return entries
 
 
-def iou_table(cells: Cells, p: Any) -> dict[Any, Any]:
+def _plain(column: list[Any] | Array) -> list[Any]:
+    return column.tolist() if isinstance(column, np.ndarray) else column
+
+
+def iou_table(layout: Layout, p: Any) -> dict[Any, Any]:
     """What the reference keeps in `ious`."""
     categories = p.catIds if p.useCats else [-1]
     table: dict[Any, Any] = {(image, cat): [] for image in p.imgIds for cat in categories}
-    starts = cells.iou_starts()
-    shapes = np.stack([np.diff(cells.d_begin), np.diff(cells.t_begin)], axis=1)
+    shapes = np.stack([np.diff(layout.d_begin), np.diff(layout.t_begin)], axis=1)
     for c in np.flatnonzero(shapes.all(axis=1)).tolist():
-        key = p.imgIds[cells.image[c]], categories[cells.category[c]]
-        table[key] = cells.ious[starts[c] : starts[c + 1]].reshape(shapes[c])
+        key = p.imgIds[layout.image[c]], categories[layout.category[c]]
+        table[key] = layout.ious[layout.iou_begin[c] : layout.iou_begin[c + 1]].reshape(shapes[c])
     return table
