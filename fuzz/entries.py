@@ -5,7 +5,7 @@ from __future__ import annotations
 REACHED_BY: dict[str, tuple[str, ...]] = {
     "boxes.files": ("coco_parse", "coco_read"),
     "boxes.kernels": ("BoxFigure", "Ranked", "boxes_match"),
-    "boxes.cells": ("boxes_iou", "cell_box_ious", "match_cells", "reference_curves"),
+    "boxes.cells": ("boxes_iou", "cell_box_ious", "match_cells", "order_cells", "reference_curves", "score_cells"),
     "streams.parts": ("BoxStream", "LabelStream"),
     "masks.kernels": (
         "cell_mask_ious", "mask_area", "mask_boundary", "mask_box", "mask_boxes", "mask_copy", "mask_decode",

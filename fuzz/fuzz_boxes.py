@@ -185,12 +185,34 @@ def fuzz_cells(rng: random.Random) -> None:
     d_begin, t_begin = draw.offsets(cells, d), draw.offsets(cells, t)
     d_box, t_box, crowd = draw.real(d, 4), draw.real(t, 4), draw.flags(t)
     draw.call(_native.boxes_iou, d_box, t_box, crowd)
-    draw.call(_native.cell_box_ious, d_begin, t_begin, d_box, t_box, crowd)
+    rows = [draw.whole(n, n).astype(np.int32) for n in (d, t)]
+    draw.call(_native.cell_box_ious, d_begin, t_begin, *rows, d_box, t_box, crowd)
     pairs = int(np.sum(np.diff(d_begin) * np.diff(t_begin)))
     thresholds = draw.few(draw.size(3))
     draw.call(
         _native.match_cells, d_begin, t_begin, draw.few(pairs), draw.flags(2, t), crowd, draw.flags(d), thresholds, 2
     )
+    category = np.sort(draw.whole(3, len(d_begin) - 1))
+    draw.call(
+        _native.score_cells,
+        d_begin,
+        t_begin,
+        draw.few(pairs),
+        draw.flags(2, t),
+        crowd,
+        draw.flags(d),
+        thresholds,
+        category,
+        draw.few(d),
+        draw.flags(2, d),
+        draw.flags(t),
+        draw.whole(5, 2),
+        draw.few(4),
+        3,
+        2,
+    )
+    places = [draw.whole(4, d).astype(np.int32) for _ in range(2)]
+    draw.call(_native.order_cells, *places, draw.few(d), 4, 4, bool(d % 2))
     hit, ignored, recalls = draw.flags(3, d), draw.flags(3, d), np.linspace(0, 1, 5)
     order = draw.whole(d, draw.size() if d else 0)
     draw.call(_native.reference_curves, order, draw.few(d), hit, ignored, float(t), recalls, 2)

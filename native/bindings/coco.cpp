@@ -138,8 +138,12 @@ read(const Source& source, bool truth, long threads, What what, const ImageSizes
     out["canvas"] = joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.shapes.sizes; }, 2);
   out["categories"] = joined_ids(parts, [](Part& p) -> Ids& { return p.categories; });
   out["names"] = words(parts, [](Part& p) -> auto& { return p.names; }, [](Part& p) -> auto& { return p.name_ends; });
-  bool federated = false;
-  for (const Part& part : parts) federated |= part.federated;
+  bool federated = false, lacks_area = false;
+  for (const Part& part : parts) {
+    federated |= part.federated;
+    lacks_area |= part.lacks_area;
+  }
+  out["lacks_area"] = lacks_area;
   out["federated"] = federated;
   if (federated) {
     out["vain"] = nb::make_tuple(joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.vain; }),

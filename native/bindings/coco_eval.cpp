@@ -63,9 +63,6 @@ Tuple<Out<double>, Out<double>, Out<double>> score_cell_arrays(
   auto precision = make_raw<double>({T, R, categories, A, M}, p);
   auto scores = make_raw<double>({T, R, categories, A, M}, s);
   auto recall = make_raw<double>({T, categories, A, M}, r);
-  std::fill_n(p, categories * A * M * T * R, -1.0);
-  std::fill_n(s, categories * A * M * T * R, -1.0);
-  std::fill_n(r, categories * A * M * T, -1.0);
   {
     nb::gil_scoped_release release;
     score_cells(in, threads, p, s, r);

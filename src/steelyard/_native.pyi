@@ -94,7 +94,15 @@ def match_cells(d_begin: NDArray[numpy.int64], t_begin: NDArray[numpy.int64], io
     Rows of the matched truths (areas, thresholds, detections) and detections (areas, thresholds, truths); -1: none.
     """
 
-def cell_box_ious(d_begin: NDArray[numpy.int64], t_begin: NDArray[numpy.int64], d_box: NDArray[numpy.float64], t_box: NDArray[numpy.float64], crowd: NDArray[numpy.uint8]) -> NDArray[numpy.float64]:
+def score_cells(d_begin: NDArray[numpy.int64], t_begin: NDArray[numpy.int64], ious: NDArray[numpy.float64], t_ignored: NDArray[numpy.uint8], crowd: NDArray[numpy.uint8], takes: NDArray[numpy.uint8], thresholds: NDArray[numpy.float64], category: NDArray[numpy.int64], score: NDArray[numpy.float64], d_outside: NDArray[numpy.uint8], t_counts: NDArray[numpy.uint8], limits: NDArray[numpy.int64], recalls: NDArray[numpy.float64], categories: int, threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]:
+    """
+    Precision (thresholds, recalls, categories, areas, limits), last recall and scores as pycocotools accumulates them; -1 where no truth counts.
+    """
+
+def order_cells(category: NDArray[numpy.int32], image: NDArray[numpy.int32], score: NDArray[numpy.float64], categories: int, images: int, by_category: bool) -> NDArray[numpy.int32]:
+    """Rows by cell, and in a cell by falling score."""
+
+def cell_box_ious(d_begin: NDArray[numpy.int64], t_begin: NDArray[numpy.int64], d_rows: NDArray[numpy.int32], t_rows: NDArray[numpy.int32], d_box: NDArray[numpy.float64], t_box: NDArray[numpy.float64], crowd: NDArray[numpy.uint8]) -> NDArray[numpy.float64]:
     """IoU of all pairs in each cell, flat."""
 
 def reference_curves(order: NDArray[numpy.int64], score: NDArray[numpy.float64], hit: NDArray[numpy.uint8], ignored: NDArray[numpy.uint8], positives: float, recalls: NDArray[numpy.float64], threads: int = 0) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]:

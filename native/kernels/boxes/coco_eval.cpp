@@ -9,6 +9,7 @@
 #include "boxes/coco_eval.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -190,127 +191,179 @@ void check_scored(const ScoredCells& in) {
 
 namespace {
 
-enum Flag : std::uint8_t { kWrong, kFound, kLeftOut };
+using Mask = std::uint64_t;  // a bit for each of up to 64 thresholds
+constexpr std::size_t kBits = 64;
 
-// The curve of one ranking: precision only has to be known where a truth is found, since it falls in between.
-class Curve {
+// What became of the detections of a category in one range of areas, and of those at up to 64 thresholds.
+struct Fates {
+  std::vector<Mask> found, left_out;  // of each detection; what is neither is wrong
+  Mask all = 0;
+};
+
+// The curves of a ranking, one per threshold. Precision has to be known only where a truth is found: it falls in
+// between.
+class Curves {
  public:
-  void read(const std::vector<std::int32_t>& order, const std::uint8_t* flags, double positives) {
-    found_.clear();
-    precision_.clear();
-    double tp = 0, fp = 0;
+  explicit Curves(std::size_t thresholds) : places_(thresholds), precision_(thresholds), left_out_(thresholds) {}
+
+  void read(const std::vector<std::int32_t>& order, const Fates& fates) {
+    for (std::size_t t = 0; t < places_.size(); ++t) {
+      places_[t].clear();
+      precision_[t].clear();
+      left_out_[t] = 0;
+    }
+    std::size_t always_left_out = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
-      const std::uint8_t flag = flags[order[i]];
-      if (flag == kFound) {
-        tp += 1;
-        found_.push_back(i);
-        precision_.push_back(tp / (fp + tp + kTiny));
-      } else if (flag == kWrong) {
-        fp += 1;
+      const auto d = static_cast<std::size_t>(order[i]);
+      const Mask found = fates.found[d], left_out = fates.left_out[d];
+      if (left_out == fates.all) {
+        ++always_left_out;
+        continue;
+      }
+      for (Mask rest = left_out; rest != 0; rest &= rest - 1)
+        ++left_out_[static_cast<std::size_t>(std::countr_zero(rest))];
+      for (Mask rest = found; rest != 0; rest &= rest - 1) {
+        const auto t = static_cast<std::size_t>(std::countr_zero(rest));
+        const double fp = static_cast<double>(i - always_left_out - left_out_[t] - places_[t].size());
+        places_[t].push_back(i);
+        const double tp = static_cast<double>(places_[t].size());
+        precision_[t].push_back(tp / (fp + tp + kTiny));
       }
     }
-    for (std::size_t k = precision_.size(); k-- > 1;) precision_[k - 1] = std::max(precision_[k - 1], precision_[k]);
-    positives_ = positives;
+    for (std::vector<double>& values : precision_)
+      for (std::size_t k = values.size(); k-- > 1;) values[k - 1] = std::max(values[k - 1], values[k]);
   }
 
-  // Precision and the place in the ranking where a recall is reached; false where it is not.
-  bool at(double recall, std::size_t count, double& precision, std::size_t& place) const {
-    const bool first_found = !found_.empty() && found_[0] == 0;
-    if (count > 0 && !((first_found ? 1 / positives_ : 0.0) < recall)) {
-      place = 0;
-      precision = precision_.empty() ? 0.0 : precision_[0];
-      return true;
-    }
-    std::size_t low = 0, high = found_.size();
-    while (low < high) {
-      const std::size_t middle = (low + high) / 2;
-      if (static_cast<double>(middle + 1) / positives_ < recall) {
-        low = middle + 1;
-      } else {
-        high = middle;
+  // Calls reached(number, precision, place) for one recall after the other, up to the first that a ranking of so many
+  // does not reach: there the reference stops.
+  template <typename Reached>
+  void walk(std::size_t t, View<double> recalls, double positives, std::size_t count, Reached reached) const {
+    const std::vector<std::size_t>& places = places_[t];
+    const bool first_found = !places.empty() && places[0] == 0;
+    const double start = first_found ? 1 / positives : 0.0;
+    const auto below = [&](std::size_t k, double recall) { return static_cast<double>(k + 1) / positives < recall; };
+    std::size_t k = 0;
+    for (std::size_t r = 0; r < recalls.size(); ++r) {
+      if (count > 0 && !(start < recalls[r])) {
+        reached(r, places.empty() ? 0.0 : precision_[t][0], std::size_t{0});
+        continue;
       }
+      while (k > 0 && !below(k - 1, recalls[r])) --k;  // recalls need not rise
+      while (k < places.size() && below(k, recalls[r])) ++k;
+      if (k == places.size()) return;
+      reached(r, precision_[t][k], places[k]);
     }
-    if (low == found_.size()) return false;
-    place = found_[low];
-    precision = precision_[low];
-    return true;
   }
 
-  double recall() const { return static_cast<double>(found_.size()) / positives_; }
+  double recall(std::size_t t, double positives) const { return static_cast<double>(places_[t].size()) / positives; }
 
  private:
-  std::vector<std::size_t> found_;
-  std::vector<double> precision_;
-  double positives_ = 1;
+  std::vector<std::vector<std::size_t>> places_;
+  std::vector<std::vector<double>> precision_;
+  std::vector<std::size_t> left_out_;
 };
+
+// One category: its detections as they rank, and how many truths count in each range of areas.
+struct Category {
+  std::size_t index, first, last, d0, n;  // cells and detections
+  std::vector<std::size_t> positives;
+  std::vector<std::vector<std::int32_t>> orders;  // by limit
+};
+
+Category category_of(const ScoredCells& in, std::size_t k) {
+  const Cells& cells = in.cells;
+  const auto range = std::equal_range(in.category.begin(), in.category.end(), static_cast<std::int64_t>(k));
+  const auto first = static_cast<std::size_t>(range.first - in.category.begin());
+  const auto last = static_cast<std::size_t>(range.second - in.category.begin());
+  const auto d0 = static_cast<std::size_t>(cells.d_begin[first]);
+  Category out{k, first, last, d0, static_cast<std::size_t>(cells.d_begin[last]) - d0, {}, {}};
+  for (std::size_t a = 0; a < cells.t_ignored.rows; ++a) {
+    const std::uint8_t* ignored = cells.t_ignored.row(a);
+    out.positives.push_back(static_cast<std::size_t>(
+        std::count(ignored + cells.t_begin[first], ignored + cells.t_begin[last], std::uint8_t{0})));
+  }
+  std::vector<std::int32_t> rank(out.n), order(out.n);
+  for (std::size_t c = first; c < last; ++c) {
+    for (std::int64_t d = cells.d_begin[c]; d < cells.d_begin[c + 1]; ++d)
+      rank[static_cast<std::size_t>(d) - d0] = static_cast<std::int32_t>(d - cells.d_begin[c]);
+  }
+  for (std::size_t d = 0; d < out.n; ++d) order[d] = static_cast<std::int32_t>(d);
+  sort_falling(View<double>(in.score.data() + d0, out.n), order.data(), order.data() + out.n);
+  for (std::int64_t limit : in.limits) {
+    std::vector<std::int32_t>& kept = out.orders.emplace_back();
+    for (std::int32_t d : order)
+      if (rank[static_cast<std::size_t>(d)] < limit) kept.push_back(d);
+  }
+  return out;
+}
+
+std::vector<Fates> fates_of(const ScoredCells& in, const CellMatcher& matcher, const Category& category,
+                            std::size_t first_threshold, std::size_t thresholds) {
+  const Cells& cells = in.cells;
+  std::vector<Fates> out(cells.t_ignored.rows);
+  for (std::size_t a = 0; a < out.size(); ++a) {
+    out[a].all = thresholds == kBits ? ~Mask{0} : (Mask{1} << thresholds) - 1;
+    out[a].found.assign(category.n, 0);
+    out[a].left_out.assign(category.n, 0);
+    for (std::size_t d = 0; d < category.n; ++d)
+      if (in.d_outside.row(a)[category.d0 + d]) out[a].left_out[d] = out[a].all;
+  }
+  CellMatcher::Room room;
+  for (std::size_t c = category.first; c < category.last; ++c) {
+    matcher.match(c, room, [&](std::size_t a, std::size_t t, std::size_t d, std::size_t g) {
+      if (t < first_threshold || t >= first_threshold + thresholds) return;
+      const Mask bit = Mask{1} << (t - first_threshold);
+      const std::size_t row = d - category.d0;
+      if (cells.t_ignored.row(a)[g]) {
+        out[a].left_out[row] |= bit;
+      } else if (in.t_counts[g]) {
+        out[a].left_out[row] &= ~bit;
+        out[a].found[row] |= bit;
+      }
+    });
+  }
+  return out;
+}
 
 }  // namespace
 
 void score_cells(const ScoredCells& in, long threads, double* precision, double* scores, double* recall) {
-  const Cells& cells = in.cells;
-  const std::size_t K = in.categories, A = cells.t_ignored.rows, M = in.limits.size();
-  const std::size_t T = cells.thresholds.size(), R = in.recalls.size();
-  const CellMatcher matcher(cells);
+  const std::size_t K = in.categories, A = in.cells.t_ignored.rows, M = in.limits.size();
+  const std::size_t T = in.cells.thresholds.size(), R = in.recalls.size();
+  const CellMatcher matcher(in.cells);
   parallel_for(K, thread_count(threads), [&](std::size_t k) {
-    const auto key = static_cast<std::int64_t>(k);
-    const std::size_t first =
-        static_cast<std::size_t>(std::lower_bound(in.category.begin(), in.category.end(), key) - in.category.begin());
-    const std::size_t last =
-        static_cast<std::size_t>(std::upper_bound(in.category.begin(), in.category.end(), key) - in.category.begin());
-    const std::size_t d0 = static_cast<std::size_t>(cells.d_begin[first]);
-    const std::size_t n = static_cast<std::size_t>(cells.d_begin[last]) - d0;
-    std::vector<std::size_t> positives(A, 0);
-    for (std::size_t a = 0; a < A; ++a) {
-      for (std::int64_t g = cells.t_begin[first]; g < cells.t_begin[last]; ++g)
-        positives[a] += cells.t_ignored.row(a)[g] == 0;
-    }
-    std::vector<std::uint8_t> flags(A * T * n, kWrong);
-    for (std::size_t a = 0; a < A; ++a) {
-      for (std::size_t d = 0; d < n; ++d) {
-        if (!in.d_outside.row(a)[d0 + d]) continue;
-        for (std::size_t t = 0; t < T; ++t) flags[(a * T + t) * n + d] = kLeftOut;
-      }
-    }
-    CellMatcher::Room room;
-    for (std::size_t c = first; c < last; ++c) {
-      matcher.match(c, room, [&](std::size_t a, std::size_t t, std::size_t d, std::size_t g) {
-        std::uint8_t& flag = flags[(a * T + t) * n + d - d0];
-        if (cells.t_ignored.row(a)[g]) {
-          flag = kLeftOut;
-        } else if (in.t_counts[g]) {
-          flag = kFound;
-        }
-      });
-    }
-    std::vector<std::int64_t> rank(n);
-    std::vector<std::int32_t> whole(n), order;
-    for (std::size_t c = first; c < last; ++c) {
-      for (std::int64_t d = cells.d_begin[c]; d < cells.d_begin[c + 1]; ++d)
-        rank[static_cast<std::size_t>(d) - d0] = d - cells.d_begin[c];
-    }
-    for (std::size_t d = 0; d < n; ++d) whole[d] = static_cast<std::int32_t>(d);
-    const View<double> score(in.score.data() + d0, n);
-    sort_falling(score, whole.data(), whole.data() + n);
-    Curve curve;
-    for (std::size_t m = 0; m < M; ++m) {
-      order.clear();
-      for (std::int32_t d : whole)
-        if (rank[static_cast<std::size_t>(d)] < in.limits[m]) order.push_back(d);
+    const Category category = category_of(in, k);
+    const double* score = in.score.data() + category.d0;
+    for (std::size_t from = 0; from < T; from += kBits) {
+      const std::size_t count = std::min(kBits, T - from);
+      const std::vector<Fates> fates = fates_of(in, matcher, category, from, count);
+      Curves curves(count);
+      std::vector<double> p(count * R * A * M, -1.0), s(p);  // written in rows, since whole arrays are far apart
       for (std::size_t a = 0; a < A; ++a) {
-        if (positives[a] == 0) continue;
-        for (std::size_t t = 0; t < T; ++t) {
-          curve.read(order, flags.data() + (a * T + t) * n, static_cast<double>(positives[a]));
-          const auto place = [&](std::size_t row) { return ((row * K + k) * A + a) * M + m; };
-          recall[place(t)] = order.empty() ? 0.0 : curve.recall();
-          bool reached = true;
-          for (std::size_t r = 0; r < R; ++r) {  // the reference stops at the first point that is not reached
-            double value = 0;
-            std::size_t at = 0;
-            reached = reached && curve.at(in.recalls[r], order.size(), value, at);
-            precision[place(t * R + r)] = reached ? value : 0.0;
-            scores[place(t * R + r)] = reached ? score[static_cast<std::size_t>(order[at])] : 0.0;
+        const auto positives = static_cast<double>(category.positives[a]);
+        for (std::size_t m = 0; m < M; ++m) {
+          const auto recall_at = [&](std::size_t t) { return (((from + t) * K + k) * A + a) * M + m; };
+          if (category.positives[a] == 0) {
+            for (std::size_t t = 0; t < count; ++t) recall[recall_at(t)] = -1;
+            continue;
+          }
+          const std::vector<std::int32_t>& order = category.orders[m];
+          curves.read(order, fates[a]);
+          for (std::size_t t = 0; t < count; ++t) {
+            recall[recall_at(t)] = order.empty() ? 0.0 : curves.recall(t, positives);
+            const auto at = [&](std::size_t r) { return ((t * R + r) * A + a) * M + m; };
+            for (std::size_t r = 0; r < R; ++r) p[at(r)] = s[at(r)] = 0;
+            curves.walk(t, in.recalls, positives, order.size(), [&](std::size_t r, double value, std::size_t place) {
+              p[at(r)] = value;
+              s[at(r)] = score[order[place]];
+            });
           }
         }
+      }
+      for (std::size_t row = 0; row < count * R; ++row) {
+        const std::size_t to = ((from * R + row) * K + k) * A * M;
+        std::copy_n(p.data() + row * A * M, A * M, precision + to);
+        std::copy_n(s.data() + row * A * M, A * M, scores + to);
       }
     }
   });

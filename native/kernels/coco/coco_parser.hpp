@@ -354,6 +354,7 @@ class Parser {
         if (!(shape & kMask)) part.box.insert(part.box.end(), box, box + 4);
         if (section == kAnnotations) {
           part.id.push_back(seen & kId ? id : -1);
+          part.lacks_area |= !(seen & kArea);
           part.area.push_back(seen & kArea ? area : shape ? -1 : box[2] * box[3]);
           part.crowd.push_back(crowd);
           if (shape & kPoints) part.shapes.visible.push_back(seen & kVisible ? visible : -1);

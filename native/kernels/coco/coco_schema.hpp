@@ -50,6 +50,7 @@ struct Part {
   State before, after;
   bool ran = false;
   bool federated = false;
+  bool lacks_area = false;  // an annotation has none, and has that of its box or mask
   // LVIS: classes that were looked for in vain, and classes that are not annotated to the end, image by image; how many
   // there are of each, -1 where an image has no list of numbers. How often a class is seen: all words, and their ends.
   std::vector<std::int64_t> vain, vain_counts, unsure, unsure_counts;

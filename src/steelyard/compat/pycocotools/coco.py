@@ -238,8 +238,8 @@ class COCO:
             raise ResultsError(
                 f"{type(anns).__name__} where a list of results is expected", remedy="Give a list of dicts, or a path."
             )
-        named = {ann["image_id"] for ann in anns} if held is None else set(np.unique(held.columns.image).tolist())
-        unknown = named - set(self.getImgIds())
+        named = {ann["image_id"] for ann in anns}
+        unknown = named - set(self.getImgIds()) if held is None else held.columns.unknown_images(self.getImgIds())
         if unknown:
             raise ResultsError(
                 f"Results do not correspond to current coco set: {len(unknown)} images are unknown, "

@@ -30,6 +30,7 @@ from steelyard.compat.pycocotools.matching import (
     Listed,
     above_zero,
     curves,
+    distinct,
     iou_table,
     lay_out,
     listed,
@@ -151,9 +152,9 @@ class COCOeval:
             p.iouType = "segm" if p.useSegm == 1 else "bbox"
             print(f"useSegm (deprecated) is not None. Running {p.iouType} evaluation")
         print(f"Evaluate annotation type *{p.iouType}*")
-        p.imgIds = list(np.unique(p.imgIds))
+        p.imgIds = _unique(p.imgIds)
         if p.useCats:
-            p.catIds = list(np.unique(p.catIds))
+            p.catIds = _unique(p.catIds)
         p.maxDets = sorted(p.maxDets)
         self._layout = None
         with many_objects():
@@ -399,6 +400,12 @@ class COCOeval:
     def __str__(self) -> str:
         self.summarize()
         return ""
+
+
+def _unique(ids: Any) -> list[Any]:
+    """`list(np.unique(ids))`; of whole numbers without NumPy's, which imports its masked arrays."""
+    column = np.asarray(ids)
+    return list(distinct(np.sort(column)) if column.ndim == 1 and column.dtype.kind == "i" else np.unique(column))
 
 
 def _fitted(part: Any, shape: tuple[int, ...]) -> Any:

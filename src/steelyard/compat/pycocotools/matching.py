@@ -41,9 +41,14 @@ def match(
 ) -> tuple[Array, Array]:
     """Rows of the matched truths and detections; see native/kernels/boxes/coco_eval.cpp."""
     matches: tuple[Array, Array] = _native.match_cells(
-        d_begin, t_begin, ious, np.ascontiguousarray(ignored, dtype=np.uint8), crowd.astype(np.uint8),
-        takes.astype(np.uint8), np.asarray(thresholds, dtype=np.float64),
-    )  # fmt: skip
+        d_begin,
+        t_begin,
+        ious,
+        np.ascontiguousarray(ignored, dtype=np.uint8),
+        crowd.astype(np.uint8),
+        takes.astype(np.uint8),
+        np.asarray(thresholds, dtype=np.float64),
+    )
     return matches
 
 
@@ -66,24 +71,35 @@ class Layout:
     t_ignored: Array  # (areas, truths)
     thresholds: Array
 
-    def _cells(self) -> tuple[Array, ...]:
+    def _cells(self) -> dict[str, Any]:
         """What the native core matches."""
-        takes = above_zero(id_column(self.d_ids)).view(np.uint8)
-        ignored = self.t_ignored.view(np.uint8)
-        return self.d_begin, self.t_begin, self.ious, ignored, self.crowd, takes, self.thresholds
+        return {
+            "d_begin": self.d_begin,
+            "t_begin": self.t_begin,
+            "ious": self.ious,
+            "t_ignored": self.t_ignored.view(np.uint8),
+            "crowd": self.crowd,
+            "takes": above_zero(id_column(self.d_ids)).view(np.uint8),
+            "thresholds": self.thresholds,
+        }
 
     def match(self) -> tuple[Array, Array]:
         """Rows of truths (areas, thresholds, detections) and rows of detections (areas, thresholds, truths)."""
-        matches: tuple[Array, Array] = _native.match_cells(*self._cells())
+        matches: tuple[Array, Array] = _native.match_cells(**self._cells())
         return matches
 
     def accumulate(self, limits: list[int], recalls: Any, categories: int) -> tuple[Array, Array, Array]:
         """Precision and scores (thresholds, recalls, categories, areas, limits), and between them the last recall."""
-        counts = not_zero(id_column(self.t_ids)).view(np.uint8)
         arrays: tuple[Array, Array, Array] = _native.score_cells(
-            *self._cells(), self.category, self.score, self.d_outside.view(np.uint8), counts,
-            np.array(limits, dtype=np.int64), np.asarray(recalls, dtype=np.float64), categories,
-        )  # fmt: skip
+            **self._cells(),
+            category=self.category,
+            score=self.score,
+            d_outside=self.d_outside.view(np.uint8),
+            t_counts=not_zero(id_column(self.t_ids)).view(np.uint8),
+            limits=np.array(limits, dtype=np.int64),
+            recalls=np.asarray(recalls, dtype=np.float64),
+            categories=categories,
+        )
         return arrays
 
     def ignored_detections(self, d_match: Array) -> Array:
@@ -105,10 +121,10 @@ def lay_out(p: Any, truth: Side, detected: Side) -> Layout:
         for side in (truth, detected)
     )
     t_cell, d_cell = (
-        ((side.category.astype(np.int64) if p.useCats else 0) * images + side.image)[order]
+        ((side.category if p.useCats else 0) * np.int64(images) + side.image.astype(np.int64))[order]
         for side, order in ((truth, t_order), (detected, d_order))
     )
-    occupied = np.union1d(_runs(t_cell), _runs(d_cell))
+    occupied = distinct(np.sort(np.concatenate([distinct(t_cell), distinct(d_cell)]), kind="stable"))
     t_begin = np.append(np.searchsorted(t_cell, occupied), len(t_cell))
     begin = np.append(np.searchsorted(d_cell, occupied), len(d_cell))
     sizes = np.diff(begin)
@@ -126,18 +142,29 @@ def lay_out(p: Any, truth: Side, detected: Side) -> Layout:
         truth.mark(ignored[-1])
     pairs = np.diff(d_begin) * np.diff(t_begin)
     return Layout(
-        occupied // images, occupied % images, d_begin, t_begin, detected.ids(), truth.ids(), detected.scores(),
-        detected.score, _all_ious(p, detected, truth, d_begin, t_begin, crowd, t_area),
-        np.concatenate([[0], np.cumsum(pairs)]), crowd, outside, ignored, np.array(p.iouThrs, dtype=np.float64),
-    )  # fmt: skip
+        occupied // images,
+        occupied % images,
+        d_begin,
+        t_begin,
+        detected.ids(),
+        truth.ids(),
+        detected.scores(),
+        detected.score,
+        _all_ious(p, detected, truth, d_begin, t_begin, crowd, t_area),
+        np.concatenate([[0], np.cumsum(pairs)]),
+        crowd,
+        outside,
+        ignored,
+        np.array(p.iouThrs, dtype=np.float64),
+    )
 
 
 def _stacked(rows: list[Array], columns: int) -> Array:
     return np.stack(rows) if rows else np.zeros((0, columns), dtype=bool)
 
 
-def _runs(ordered: Array) -> Array:
-    """The values of a column that never falls, once each."""
+def distinct(ordered: Array) -> Array:
+    """The values of a sorted column, once each."""
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
@@ -167,10 +194,13 @@ class Listed:
 def curves(score: Array, order: Array, hit: Array, ignored: Array, positives: int, recalls: Any) -> tuple[Any, ...]:
     """Precision (thresholds, recalls), the last recall and the scores at the recalls."""
     arrays: tuple[Any, ...] = _native.reference_curves(
-        order.astype(np.int64, copy=False), np.ascontiguousarray(score, dtype=np.float64),
-        np.ascontiguousarray(hit).view(np.uint8), np.ascontiguousarray(ignored).view(np.uint8), float(positives),
+        order.astype(np.int64, copy=False),
+        np.ascontiguousarray(score, dtype=np.float64),
+        np.ascontiguousarray(hit).view(np.uint8),
+        np.ascontiguousarray(ignored).view(np.uint8),
+        float(positives),
         np.asarray(recalls, dtype=np.float64),
-    )  # fmt: skip
+    )
     return arrays
 
 
@@ -191,15 +221,16 @@ def _all_ious(
         pairs = np.flatnonzero((np.diff(d_begin) > 0) & (np.diff(t_begin) > 0))  # elsewhere nobody looks at the points
         for cell in pairs.tolist():
             d, t = slice(d_begin[cell], d_begin[cell + 1]), slice(t_begin[cell], t_begin[cell + 1])
-            found, points = (table_column(side, "keypoints", 3 * len(sigmas)) for side in (dts[d], gts[t]))
-            parts.append(oks_table(found, points, table_column(gts[t], "bbox", 4), t_area[t], sigmas).ravel())
+            d_points, t_points = (table_column(side, "keypoints", 3 * len(sigmas)) for side in (dts[d], gts[t]))
+            parts.append(oks_table(d_points, t_points, table_column(gts[t], "bbox", 4), t_area[t], sigmas).ravel())
         return np.concatenate(parts) if parts else np.zeros(0)
     ratio = float(p.dilation_ratio) if p.iouType == "boundary" else 0.0
     if not 0 <= ratio <= 1:
         raise OutOfRange(
-            "the boundary's share of the diagonal is from 0 to 1", where=f"params.dilation_ratio, {ratio:g}",
+            "the boundary's share of the diagonal is from 0 to 1",
+            where=f"params.dilation_ratio, {ratio:g}",
             remedy="The usual one is 0.02.",
-        )  # fmt: skip
+        )
     masks = [ann["segmentation"] for ann in dts], [ann["segmentation"] for ann in gts]
     try:
         ious = _native.cell_mask_ious(d_begin, t_begin, *masks, crowd, ratio)

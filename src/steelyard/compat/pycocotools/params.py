@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,14 @@ class Params:
         self.iouThrs = np.linspace(0.5, 0.95, 10)
         self.recThrs = np.linspace(0.0, 1.0, 101)
         self.useCats = 1
+
+    def __deepcopy__(self, memo: Any) -> Params:
+        """A copy. Ids cannot be changed, and there may be many of them: their lists are copied, not each id."""
+        twin = copy.copy(self)
+        for name, value in self.__dict__.items():
+            flat = name in ("imgIds", "catIds") and isinstance(value, list)
+            setattr(twin, name, list(value) if flat else copy.deepcopy(value, memo))
+        return twin
 
     def setDetParams(self) -> None:
         """The settings of boxes and masks."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,8 +28,8 @@ class Columns:
     ids: Array | None = None
     crowd: Array | None = None
     score: Array | None = None
-    images: Array | None = None
-    categories: Array | None = None
+    images: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    categories: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @classmethod
     def of_truth(cls, read: dict[str, Any]) -> Columns | None:
@@ -39,14 +39,20 @@ class Columns:
             read[name].dtype.kind == "i" for name in names
         ):
             return None
-        if (read["area"] < 0).any() or (read["id"] < 0).any():  # missing, or odd
+        if read["lacks_area"] or (read["id"] < 0).any():
             return None
         if any(_native.first_repeated(read[name]) >= 0 for name in ("id", "images", "categories")):
             return None
         return cls(
-            read["image"], read["label"], read["box"], read["area"], read["id"], crowd=read["crowd"],
-            images=read["images"], categories=read["categories"],
-        )  # fmt: skip
+            read["image"],
+            read["label"],
+            read["box"],
+            read["area"],
+            read["id"],
+            crowd=read["crowd"],
+            images=read["images"],
+            categories=read["categories"],
+        )
 
     @classmethod
     def of_results(cls, read: dict[str, Any]) -> Columns | None:
@@ -54,6 +60,12 @@ class Columns:
         if isinstance(read["image"], tuple) or isinstance(read["label"], tuple):
             return None
         return cls(read["image"], read["label"], read["box"], score=read["score"])
+
+    def unknown_images(self, known: Sequence[Any]) -> set[Any]:
+        """Images that are not among the known ones."""
+        if not len(known) or np.asarray(known).dtype.kind not in "iu":
+            return set(self.image.tolist()) - set(known)
+        return set(self.image[_places(self.image, known) < 0].tolist())
 
 
 class NumberError(InputError, TypeError):
@@ -83,9 +95,10 @@ def number_column(anns: Sequence[Ann], key: str) -> Array:
     if row is None:
         return np.array([float(value) for value in values])
     raise NumberError(
-        f"{values[row]!r} is not a number", where=f"annotation with id {anns[row].get('id')}, key '{key}'",
+        f"{values[row]!r} is not a number",
+        where=f"annotation with id {anns[row].get('id')}, key '{key}'",
         remedy="Write it as a number, without quotes.",
-    )  # fmt: skip
+    )
 
 
 def _is_number(value: Any) -> bool:
@@ -221,7 +234,7 @@ class ColumnSide:
 
     def ignored(self) -> Array:
         """Which truths never count."""
-        return self.crowd() != 0
+        return np.asarray(self.crowd() != 0)
 
     def mark(self, ignored: Array) -> None:
         """There are no dicts to mark."""
@@ -237,6 +250,11 @@ Side = DictSide | ColumnSide
 def _places(values: Array, wanted: Sequence[Any]) -> Array:
     """Where each value is in a list, -1 where it is not."""
     known = np.asarray(wanted)
+    low, high = int(known.min()), int(known.max())
+    if high - low <= 4 * (len(values) + len(known)) and abs(low) < 1 << 62:  # a table is the fastest way
+        table: Array = np.full(high - low + 3, -1, dtype=np.int32)
+        table[known - (low - 1)] = np.arange(len(known))
+        return np.asarray(table[np.clip(values, low - 1, high + 1) - (low - 1)])
     order = np.argsort(known, kind="stable")
     at = np.searchsorted(known[order], values, side="right") - 1  # -1 is the last, which is not equal
     return np.where(known[order][at] == values, order[at], -1).astype(np.int32)

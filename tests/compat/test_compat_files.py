@@ -1,0 +1,258 @@
+"""The drop-in for pycocotools on files, which it reads into columns until somebody looks at their dicts."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from support.coco_drawn import draw_coco, quiet
+from support.compat_probes import pycocotools_tools, same, same_numbers
+
+import steelyard as sy
+from steelyard.compat import pycocotools as ours
+
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+Change = Callable[[Any], None]
+
+
+def written(folder: Path, data: Any, results: Any) -> tuple[Path, Path]:
+    paths = folder / "truth.json", folder / "results.json"
+    for path, content in zip(paths, (data, results), strict=True):
+        path.write_text(json.dumps(content))
+    return paths
+
+
+def run(evaluator: Any) -> Any:
+    for step in (evaluator.evaluate, evaluator.accumulate, evaluator.summarize):
+        quiet(step)
+    return evaluator
+
+
+def from_files(tools: Any, paths: tuple[Path, Path], change: Change | None = None, kind: str = "bbox") -> Any:
+    truth = quiet(tools.COCO, str(paths[0]))
+    evaluator = quiet(tools.COCOeval, truth, quiet(truth.loadRes, str(paths[1])), kind)
+    if change is not None:
+        change(evaluator)
+    return run(evaluator)
+
+
+def both(paths: tuple[Path, Path], change: Change | None = None, kind: str = "bbox") -> tuple[Any, Any]:
+    return from_files(ours, paths, change, kind), from_files(pycocotools_tools(), paths, change, kind)
+
+
+def is_unseen(coco: Any) -> bool:
+    params = SimpleNamespace(iouType="bbox", imgIds=[1], catIds=[1])
+    return coco.unseen_columns(params) is not None
+
+
+def no_categories(e: Any) -> None:
+    e.params.useCats = 0
+
+
+def some_ids(e: Any) -> None:
+    e.params.imgIds, e.params.catIds = e.params.imgIds[1:], e.params.catIds[:1]
+
+
+def own_settings(e: Any) -> None:
+    e.params.areaRng, e.params.areaRngLbl = [[0, 500], [500, 1e9]], ["few", "many"]
+    e.params.iouThrs, e.params.recThrs = np.linspace(0.3, 0.9, 70), np.array([0.5, 0.0, 0.2, 1.0])
+    e.params.maxDets = [2, 5, 7]
+
+
+@pytest.mark.parametrize("change", [None, no_categories, some_ids, own_settings])
+def test_files_are_evaluated_as_pycocotools_evaluates_them(change: Change | None, tmp_path: Path) -> None:
+    """Every array, then every match and IoU, which are made when they are read, and the same from those lists."""
+    for seed in range(40, 60):
+        data, results = draw_coco(seed)
+        mine, theirs = both(written(tmp_path, data, results["bbox"]), change)
+        assert is_unseen(mine.cocoGt)
+        assert is_unseen(mine.cocoDt)
+        same_numbers(mine, theirs)
+        same(theirs.evalImgs, mine.evalImgs, "evalImgs")
+        ious = [{key: np.asarray(value) for key, value in e.ious.items()} for e in (theirs, mine)]
+        same(*ious, "ious")
+        quiet(mine.accumulate)
+        same_numbers(mine, theirs)
+
+
+@pytest.mark.parametrize("kind", ["segm", "keypoints"])
+def test_files_of_other_kinds(kind: str, tmp_path: Path) -> None:
+    for seed in range(60, 66):
+        data, results = draw_coco(seed)
+        same_numbers(*both(written(tmp_path, data, results[kind]), kind=kind))
+
+
+def test_the_dicts_are_those_of_pycocotools(tmp_path: Path) -> None:
+    """With all that loading results and evaluating leaves in them."""
+    for seed in range(66, 72):
+        data, results = draw_coco(seed)
+        mine, theirs = both(written(tmp_path, data, results["bbox"]))
+        for name in ("dataset", "anns", "imgs", "cats"):
+            same(getattr(theirs.cocoDt, name), getattr(mine.cocoDt, name), name)
+            same(getattr(theirs.cocoGt, name), getattr(mine.cocoGt, name), name)
+        for name in ("imgToAnns", "catToImgs"):
+            same(dict(getattr(theirs.cocoGt, name)), dict(getattr(mine.cocoGt, name)), name)
+        assert not is_unseen(mine.cocoGt)
+        assert mine.cocoDt.imgs[data["images"][0]["id"]] is mine.cocoGt.imgs[data["images"][0]["id"]]
+        quiet(mine.evaluate)
+        cells = [{key: anns for key, anns in e._gts.items() if anns} for e in (theirs, mine)]
+        same(*cells, "_gts")
+
+
+def edit_values(e: Any) -> None:
+    for ann in list(e.cocoGt.anns.values())[::2]:
+        ann["area"], ann["bbox"] = 900.0, [3.0, 4.0, 30.0, 30.0]
+    for ann in next(iter(e.cocoGt.imgToAnns.values())):
+        ann["iscrowd"] = 1 - ann["iscrowd"]
+    for ann in e.cocoDt.dataset["annotations"][::3]:
+        ann["score"] = 0.5
+
+
+def edit_entries(e: Any) -> None:
+    truths = e.cocoGt.dataset["annotations"]
+    del truths[::4]
+    truths.append({**truths[0], "id": 9999, "bbox": [1.0, 1.0, 9.0, 9.0], "area": 81.0})
+    quiet(e.cocoGt.createIndex)
+    del e.cocoDt.dataset["annotations"][-1]
+    quiet(e.cocoDt.createIndex)
+
+
+@pytest.mark.parametrize("edit", [edit_values, edit_entries])
+def test_what_is_changed_counts(edit: Change, tmp_path: Path) -> None:
+    """Changed before the evaluation, and after one."""
+    for seed in range(72, 78):
+        data, results = draw_coco(seed)
+        paths = written(tmp_path, data, results["bbox"])
+        same_numbers(*both(paths, edit))
+        pair = both(paths)
+        lists = copy.deepcopy(pair[1].evalImgs)
+        for e in pair:
+            edit(e)
+        same(lists, pair[0].evalImgs, "evalImgs before the change")
+        same_numbers(*map(run, pair))
+
+
+def test_the_truth_is_changed_after_the_results_are_loaded(tmp_path: Path) -> None:
+    data, results = draw_coco(80)
+    paths = written(tmp_path, data, results["bbox"])
+    loaded = []
+    for tools in (ours, pycocotools_tools()):
+        truth = quiet(tools.COCO, str(paths[0]))
+        loaded_results = quiet(truth.loadRes, str(paths[1]))
+        truth.dataset["info"]["description"] = "changed"
+        truth.dataset["images"].pop()
+        truth.dataset["categories"][0]["name"] = "changed"
+        loaded.append(loaded_results.dataset)
+    same(loaded[1], loaded[0], "dataset")
+
+
+def test_one_side_is_looked_at(tmp_path: Path) -> None:
+    for seed in range(82, 86):
+        data, results = draw_coco(seed)
+        paths = written(tmp_path, data, results["bbox"])
+        for side in ("cocoGt", "cocoDt"):
+            mine, theirs = both(paths, lambda e, side=side: len(getattr(e, side).anns))
+            same_numbers(mine, theirs)
+            other = {"cocoGt": "cocoDt", "cocoDt": "cocoGt"}[side]
+            assert is_unseen(getattr(mine, other)) == (side == "cocoGt")
+
+
+def test_results_can_be_deleted_and_truth_in_dicts(tmp_path: Path) -> None:
+    data, results = draw_coco(86)
+    paths = written(tmp_path, data, results["bbox"])
+    truth = quiet(ours.COCO)
+    truth.dataset = copy.deepcopy(data)
+    quiet(truth.createIndex)
+    loaded_results = quiet(truth.loadRes, str(paths[1]))
+    paths[1].unlink()
+    same_numbers(
+        run(quiet(ours.COCOeval, truth, loaded_results, "bbox")), both(written(tmp_path, data, results["bbox"]))[1]
+    )
+    assert [ann["score"] for ann in loaded_results.anns.values()] == [result["score"] for result in results["bbox"]]
+
+
+def test_a_file_that_was_changed_is_refused(tmp_path: Path) -> None:
+    data, results = draw_coco(87)
+    paths = written(tmp_path, data, results["bbox"])
+    truth = quiet(ours.COCO, str(paths[0]))
+    loaded_results = quiet(truth.loadRes, str(paths[1]))
+    paths[1].write_text("[]")
+    for _ in range(2):
+        with pytest.raises(sy.InputError) as caught:
+            loaded_results.anns  # noqa: B018
+        assert (caught.value.code, caught.value.where) == ("E-invalid-file", str(paths[1]))
+
+
+@pytest.mark.parametrize("twin", [lambda value: pickle.loads(pickle.dumps(value)), copy.deepcopy])
+def test_copies(twin: Callable[[Any], Any], tmp_path: Path) -> None:
+    data, results = draw_coco(88)
+    mine, theirs = both(written(tmp_path, data, results["bbox"]))
+    copied = twin(mine)
+    same(theirs.evalImgs, copied.evalImgs, "evalImgs")
+    same_numbers(run(copied), theirs)
+
+
+def without_area(data: Any) -> None:
+    del next(ann for ann in data["annotations"] if not ann["iscrowd"])["area"]
+
+
+def repeated_id(data: Any) -> None:
+    data["annotations"][0]["id"] = data["annotations"][1]["id"]
+
+
+def unknown_image(data: Any) -> None:
+    data["annotations"][0]["image_id"] = 123_456
+
+
+def zero_id(data: Any) -> None:
+    data["annotations"][0]["id"] = 0
+
+
+def without_crowd(data: Any) -> None:
+    data["annotations"][0]["iscrowd"] = True
+
+
+@pytest.mark.parametrize("change", [without_area, repeated_id, unknown_image, zero_id, without_crowd])
+def test_odd_files_are_taken_as_pycocotools_takes_them(change: Change, tmp_path: Path) -> None:
+    for seed in range(90, 96):
+        data, results = draw_coco(seed)
+        change(data)
+        paths = written(tmp_path, data, results["bbox"])
+        try:
+            theirs = from_files(pycocotools_tools(), paths)
+        except KeyError:
+            with pytest.raises(KeyError):
+                from_files(ours, paths)
+            continue
+        same_numbers(from_files(ours, paths), theirs)
+
+
+def test_results_of_unknown_images_are_refused(tmp_path: Path) -> None:
+    data, results = draw_coco(97)
+    results["bbox"][0]["image_id"] = 123_456
+    paths = written(tmp_path, data, results["bbox"])
+    truth = quiet(ours.COCO, str(paths[0]))
+    with pytest.raises(AssertionError) as caught:
+        quiet(truth.loadRes, str(paths[1]))
+    assert "123456" in str(caught.value)
+
+
+def test_a_class_that_reads_by_itself_is_asked(tmp_path: Path) -> None:
+    data, results = draw_coco(98)
+    paths = written(tmp_path, data, results["bbox"])
+    asked = []
+
+    class Own(ours.COCO):
+        def createIndex(self) -> None:
+            asked.append("createIndex")
+            super().createIndex()
+
+    same_numbers(from_files(SimpleNamespace(COCO=Own, COCOeval=ours.COCOeval), paths), both(paths)[1])
+    assert asked == ["createIndex"]
