@@ -111,7 +111,7 @@ def listed(text: str) -> dict[str, list[str]]:
     for line in text.splitlines():
         if line.endswith(":") and not line.startswith(" "):
             name = line.removesuffix(":")
-        elif flag := re.match(r"  (?:-\w, )?(--[\w-]+)", line):
+        elif name and (flag := re.match(r"  (?:-\w, )?(--[\w-]+)", line)):
             sections.setdefault(name, []).append(flag[1])
     return sections
 
