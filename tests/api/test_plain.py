@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.lazy import lazy
+from support.refusal import refuses
 
 import steelyard as sy
 
@@ -87,32 +88,31 @@ def test_a_lazy_frame() -> None:
 @pytest.mark.parametrize(
     ("truth", "predictions", "message"),
     [
-        ([1, 2], [1, 2, 3], "truth has 2 values and predictions have 3. Arrays without ids are joined by position"),
+        ([1, 2], [1, 2, 3], ("E-shape-mismatch", "2", "3")),
         (
             [1, 2],
             {"label": [1, 2]},
-            "truth: list has no names of columns, and predictions has. Give both sides in the same",
+            ("E-missing-key", "truth"),
         ),
-        ({"label": [1, 2]}, [1, 2], "predictions: list has no names of columns, and truth has"),
-        ([[1, 0], [0, 1]], [1, 2], "truth: truth has 2 columns. Several labels per row need names"),
-        ([1, 2], [[0.5, 0.5], [1.0]], "predictions: rows have different lengths"),
-        ([1, 2], [["a", "b"], ["c", "d"]], "predictions: a row holds values that are not numbers"),
-        ([1, 2], np.zeros((2, 2, 2)), "predictions: the array has 3 dimensions"),
+        ({"label": [1, 2]}, [1, 2], ("E-missing-key", "predictions")),
+        ([[1, 0], [0, 1]], [1, 2], ("E-shape-mismatch", "2")),
+        ([1, 2], [[0.5, 0.5], [1.0]], ("E-shape-mismatch", "predictions")),
+        ([1, 2], [["a", "b"], ["c", "d"]], ("E-invalid-number", "predictions")),
+        ([1, 2], np.zeros((2, 2, 2)), ("E-shape-mismatch", "3")),
     ],
 )
-def test_arrays_that_mean_nothing(truth: Any, predictions: Any, message: str) -> None:
-    with pytest.raises(sy.InputError) as caught:
+def test_arrays_that_mean_nothing(truth: Any, predictions: Any, message: tuple[str, ...]) -> None:
+    with refuses(*message):
         sy.evaluate("labels", truth, predictions)
-    assert message in str(caught.value)
 
 
 def test_weights_have_one_dimension() -> None:
-    with pytest.raises(sy.InputError, match="weights are one value per dish"):
+    with refuses("E-shape-mismatch", "weights"):
         sy.score("weights", [[1.0, 2.0]], [[1.0, 2.0]], "mae")
 
 
 def test_a_score_is_one_number() -> None:
-    with pytest.raises(sy.InputError, match=r"'per_class\(f1\)' is 3 numbers"):
+    with refuses("E-invalid-spec", "'per_class(f1)'", "3"):
         sy.score("labels", TRUE, PREDICTED, "per_class(f1)")
     assert np.isnan(sy.score("labels", [0, 0], [0, 0], "mcc"))
 
@@ -124,9 +124,9 @@ def test_a_report_knows_every_spelling(spelling: str) -> None:
     assert list(report.scores) == ["macro(f1)"]
     for other in ("macro(f1)", "macro( f1 )", "f1_macro"):
         assert report[other] == asked.scores["macro(f1)"]
-    with pytest.raises(KeyError, match="'f1_micro' is not in this report"):
+    with refuses(KeyError, "'f1_micro'"):
         report["f1_micro"]
-    with pytest.raises(KeyError, match="'no metric' is not in this report"):
+    with refuses(KeyError, "'no metric'"):
         report["no metric"]
 
 
@@ -136,7 +136,7 @@ def test_spellings_of_boxes_and_settings() -> None:
     assert list(report.scores) == ["map", "map50", "map(area=small)", "map(area=large)"]
     both = sy.evaluate("boxes", truth, model, ["APs(iou=0.5)", "map(iou=0.5, area=small)"], confidence=None)
     assert list(both.scores) == ["map(iou=0.5, area=small)"]
-    with pytest.raises(sy.InputError, match=r"'APs' is 'map\(area=small\)', which has that setting already"):
+    with refuses("E-duplicate-key", "'APs'", "'map(area=small)'"):
         sy.evaluate("boxes", truth, model, ["APs(area=large)"])
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.core import catalogue
@@ -159,13 +160,13 @@ def test_weights_that_are_none_are_refused(bad: Any) -> None:
 
 def test_an_image_without_an_object_has_no_weight() -> None:
     truth = {"image": ["a", "b"], "label": [1, None], **{name: [0, 0] for name in "xywh"}, "sample_weight": [3, 1]}
-    with pytest.raises(InputError, match="image 'b' has no object, so its weight is unknown"):
+    with refuses("E-missing-data", "'b'"):
         sy.evaluate("boxes", truth, {**{k: v[:1] for k, v in BOX.items()}, "score": [0.9]}, metrics="map50")
 
 
 def test_the_weight_of_an_image_is_one() -> None:
     truth = {name: [*values, values[-1]] for name, values in BOX.items()}
-    with pytest.raises(InputError, match="must be the same in all rows of a unit"):
+    with refuses("E-incompatible", "truth, row 2, column 'sample_weight'"):
         sy.evaluate("boxes", {**truth, "sample_weight": [1, 2, 3]}, {**BOX, "score": [1, 1]}, metrics="map50")
 
 

@@ -12,11 +12,11 @@ from typing import Any
 import click
 import pytest
 from support.paths import ROOT
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.cli.main import cli
 from steelyard.cli.say import flag, in_flags
-from steelyard.core.errors import Conflict
 from steelyard.core.request import Settings
 from steelyard.core.visible import visible
 
@@ -88,9 +88,8 @@ def test_settings_are_printed_as_flags(text: str) -> None:
 
 def test_an_error_names_a_setting_in_the_words_of_its_reader(steelyard, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("item,dish,weight\n1,a,5\n")
-    with pytest.raises(Conflict) as refused:
+    with refuses("E-conflict", "draws"):
         sy.evaluate("weights", tmp_path / "t.csv", tmp_path / "t.csv", confidence=None, save_draws=True)
-    assert refused.value.remedy == "Leave `confidence=None` out, or `save_draws`."
     done = steelyard("evaluate", "weights", "t.csv", "t.csv", "--ci", "none", "--save-draws")
     assert done.returncode == 2
     assert done.stderr.endswith("Leave --ci none out, or --save-draws. [E-conflict]\n")

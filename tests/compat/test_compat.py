@@ -21,6 +21,7 @@ from support import compat_probes
 from support.coco_drawn import draw_coco, evaluated, quiet, reference_eval
 from support.compat_probes import PROBES, pycocotools_tools, same, same_numbers
 from support.paths import ROOT
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.compat import pycocotools as ours
@@ -239,16 +240,16 @@ def test_showing_annotations_draws_them() -> None:
 
 BAD: dict[str, tuple[Any, list[str]]] = {
     "unknown image": (lambda c: c.loadRes([{"image_id": -5, "category_id": 1, "bbox": [0, 0, 1, 1], "score": 1}]),
-                      ["do not correspond", "'-5'"]),
-    "a dict of results": (lambda c: c.loadRes({}), ["dict where a list"]),
-    "an array of six columns": (lambda c: c.loadRes(np.zeros((2, 6))), ["(2, 6)", "n × 7"]),
-    "a score that is a text": (lambda c: _evaluate(c, score="high"), ["'high' is not a number", "'score'"]),
-    "a box of three": (lambda c: _evaluate(c, bbox=[0, 0, 1], area=1), ["4 numbers", "'bbox'"]),
-    "no such kind": (lambda c: ours.COCOeval(c, c, "points"), ["'points'", "keypoints"]),
-    "summary before evaluation": (lambda c: ours.COCOeval(c, c, "bbox").summarize(), ["accumulate"]),
-    "a mask that is too short": (lambda c: _masks(c, counts="01"), ["add up to", "segmentation"]),
+                      ["E-results-error", "'-5'"]),
+    "a dict of results": (lambda c: c.loadRes({}), ["E-results-error", "dict"]),
+    "an array of six columns": (lambda c: c.loadRes(np.zeros((2, 6))), ["E-results-error", "2", "6", "7"]),
+    "a score that is a text": (lambda c: _evaluate(c, score="high"), ["E-number-error", "'high'", "'score'"]),
+    "a box of three": (lambda c: _evaluate(c, bbox=[0, 0, 1], area=1), ["E-shape-mismatch", "4", "'bbox'"]),
+    "no such kind": (lambda c: ours.COCOeval(c, c, "points"), ["E-unsupported", "'points'"]),
+    "summary before evaluation": (lambda c: ours.COCOeval(c, c, "bbox").summarize(), ["E-missing-data", "accumulate"]),
+    "a mask that is too short": (lambda c: _masks(c, counts="01"), ["E-invalid-value", "annotation with id 1, image 179, key 'segmentation'"]),
     "a polygon of two points": (lambda c: c.annToRLE({"image_id": c.dataset["images"][0]["id"], "segmentation": [[1, 2, 3, 4, 5]]}),
-                                ["5 numbers"]),
+                                ["E-invalid-value", "5"]),
 }  # fmt: skip
 
 
@@ -274,7 +275,5 @@ def test_bad_input_is_named(case: str) -> None:
     coco.dataset = draw_coco(3)[0]
     quiet(coco.createIndex)
     act, parts = BAD[case]
-    with pytest.raises(sy.InputError) as error:
+    with refuses(*parts):
         quiet(act, coco)
-    for part in parts:
-        assert part in str(error.value)

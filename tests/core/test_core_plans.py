@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.refusal import refuses
 
 from steelyard.core import plan as module
 from steelyard.core.block import CellsBlock
 from steelyard.core.by_group import AnsweredBlock, GroupCurve
 from steelyard.core.counts import count_text
 from steelyard.core.distinct import DistinctCells, DistinctUnits
-from steelyard.core.errors import InputError
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.plan import COUNT, JACKKNIFE, POINT, UNITS, leave_groups_out
@@ -139,11 +139,8 @@ def test_what_a_curve_by_groups_can_do_unless_it_says_more() -> None:
     assert (curve.approximate, curve.groups(FACTS), curve.stream(None, 3)) == (False, None, None)  # type: ignore[arg-type]
     assert (curve.pooled, curve.drawn) == (False, True)
     for ask in (lambda: curve.histogram(None, 4), lambda: curve.bounded({}, FACTS, True)):  # type: ignore[arg-type]
-        with pytest.raises(InputError) as caught:
+        with refuses("E-unsupported", "'core.plans.given'"):
             ask()
-        assert str(caught.value) == (
-            "'core.plans.given' has no approximate form. Leave the metric out, or the approximate mode."
-        )
 
 
 def test_an_answered_ranking_gives_what_was_read() -> None:
@@ -158,9 +155,9 @@ def test_an_answered_ranking_gives_what_was_read() -> None:
         lambda: block.take(np.arange(1), 1), lambda: AnsweredBlock.stack([block], [2]), block.pack,
         lambda: AnsweredBlock.unpack({}, {}),
     ):  # fmt: skip
-        with pytest.raises(TypeError, match=r"^the ranking lies elsewhere$"):
+        with refuses(TypeError, "elsewhere"):
             ask()
-    with pytest.raises(TypeError, match=r"^a ranking is read by a curve$"):
+    with refuses(TypeError, "curve"):
         block.total(POINT.bind(units), FACTS)
 
 

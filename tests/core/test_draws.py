@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.lazy import lazy
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard import _native
@@ -74,19 +75,19 @@ def test_totals_are_the_product(totals, weights) -> None:
 
 def test_arguments_are_checked() -> None:
     x = np.ones((3000, 2))
-    with pytest.raises(ValueError, match="one row for each key"):
+    with refuses(ValueError, "each"):
         _native.poisson_totals(KEYS, x[:5], 0, 0, 10)
-    with pytest.raises(ValueError, match="multiple of 32"):
+    with refuses(ValueError, "32"):
         _native.poisson_totals(KEYS, x, 0, 7, 10)
-    with pytest.raises(ValueError, match="too many draws"):
+    with refuses(ValueError, "draws"):
         _native.poisson_weights(KEYS, 0, 0, 2**40)
     with pytest.raises(TypeError):
         _native.poisson_totals(KEYS, x.astype(np.float32), 0, 0, 10)
     with pytest.raises(TypeError):
         _native.poisson_totals(KEYS, np.asfortranarray(x), 0, 0, 10)
-    with pytest.raises(ValueError, match="ends of the ids"):
+    with refuses(ValueError, "ids"):
         _native.unit_keys(b"abc", np.array([2, 1], dtype=np.int64))
-    with pytest.raises(ValueError, match="ends of the ids"):
+    with refuses(ValueError, "ids"):
         _native.unit_keys(b"abc", np.array([9], dtype=np.int64))
 
 
@@ -114,5 +115,5 @@ def test_the_process_can_be_held_to_fewer_threads() -> None:
         assert _native.set_threads(1) == 1  # what the block had set
         assert (_native.poisson_totals(KEYS, x, 0, 0, 640) == expected).all()
     assert _native.set_threads(0) == 0
-    with pytest.raises(sy.InputError, match="0 threads"), sy.use_threads(0):
+    with refuses("E-out-of-range", "0"), sy.use_threads(0):
         pass

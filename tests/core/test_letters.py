@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.core.letters import ALPHABET, compact_letters
@@ -77,7 +78,7 @@ def test_letters_in_every_table() -> None:
     assert "share a letter" in tex
     assert "$^{*}$" not in tex
     assert "$^{*}$" in result.to_latex(interval="none")
-    with pytest.raises(sy.InputError, match="'stars' is not a way to mark differences"):
+    with refuses("E-invalid-setting", "'stars'"):
         result.to_latex(marks="stars")
 
 
@@ -94,5 +95,5 @@ def test_a_result_without_letters_is_read(tmp_path: Path) -> None:
     assert sy.load(tmp_path / "old.json").standings["mae"].letters == ()
     data["body"]["standings"]["mae"]["letters"] = ["a"]
     (tmp_path / "bad.json").write_text(json.dumps(data))
-    with pytest.raises(sy.InputError, match="1 groups of letters for 4 models"):
+    with refuses("E-invalid-result", "1", "letters", "4"):
         sy.load(tmp_path / "bad.json")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.cli import progress
@@ -44,7 +45,7 @@ def test_what_is_raised_ends_the_work() -> None:
         if stage == "draws":
             raise TimeoutError("enough")
 
-    with pytest.raises(TimeoutError, match="enough"), sy.use_progress(stop):
+    with refuses(TimeoutError, "enough"), sy.use_progress(stop):
         sy.evaluate("weights", TRUTH, A, "mae", draws=100)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.engine_states import state_of
-from support.refusal import refused
+from support.refusal import refuses
 
 from steelyard.core import catalogue
 from steelyard.core.draws import unit_keys
@@ -90,38 +90,25 @@ def test_rows_of_groups_are_found_by_their_group() -> None:
 
 def test_units_without_any_row_are_refused() -> None:
     lone = pairs_of(["a", "b"], [0], [0], None, video=["v"])
-    assert refused(clusters, lone) == (
-        "t.csv: dish 'b' has no row that says its 'video', which `cluster` names. Give every dish a row with one."
-    )
+    with refuses("E-unmatched", "t.csv", "'b'", "'video'"):
+        clusters(lone)
     many = pairs_of(["a", "b", "c"], [0], [1], ["b"], video=["v"])
-    assert refused(clusters, many, cluster="video") == (
-        "t.csv: dish 'a' has no row that says its 'video', which `cluster` names (2 are so: 'a', 'c'). Give every dish "
-        "a row with one."
-    )
+    with refuses("E-unmatched", "t.csv", "'a'", "'video'", "2", "'c'"):
+        clusters(many, cluster="video")
 
 
 def test_columns_that_are_missing_empty_or_torn() -> None:
     pairs = pairs_of(["a", "b"], [0, 1, 2], [0, 1, 1], ["a", "b", "b"], vidoe=list("vvw"), site=["n", "", None])
-    assert refused(clusters, pairs) == (
-        "t.csv: column 'video' is missing, which `cluster` names. Did you mean 'vidoe'?"
-    )
-    assert refused(clusters, pairs, cluster="dihs") == (
-        "t.csv: column 'dihs' is missing, which `cluster` names. Did you mean 'dish'?"
-    )
-    assert refused(clusters, pairs, cluster="vidoe", strata="site") == (
-        "t.csv: dish 'b' has both 'v' and 'w' in column 'vidoe', which `cluster` names. It must be the same in all rows "
-        "of a dish."
-    )
-    assert refused(clusters, pairs, cluster="dish", strata="site") == (
-        "t.csv: dish 'b' has no value in column 'site', which `strata` names. Give every dish one; a dish that stands "
-        "alone takes its own id."
-    )
-    assert refused(
-        clusters, pairs_of(["a", "b"], [0, 1], [0, 1], None, video=["v", "v"], site=["n", "s"]), strata="site"
-    ) == (
-        "video 'v' lies in two strata, 'n' and 's' of 'site'. A cluster must lie in one stratum: name a wider column as "
-        "strata, or leave `strata` out."
-    )
+    with refuses("E-missing-column", "t.csv", "'video'", "'vidoe'"):
+        clusters(pairs)
+    with refuses("E-missing-column", "t.csv", "'dihs'", "'dish'"):
+        clusters(pairs, cluster="dihs")
+    with refuses("E-conflict", "t.csv", "dish", "'b'", "'v'", "'w'", "'vidoe'"):
+        clusters(pairs, cluster="vidoe", strata="site")
+    with refuses("E-empty-cell", "t.csv", "dish", "'b'", "'site'"):
+        clusters(pairs, cluster="dish", strata="site")
+    with refuses("E-conflict", "video", "'v'", "strata", "'n'", "'s'", "'site'"):
+        clusters(pairs_of(["a", "b"], [0, 1], [0, 1], None, video=["v", "v"], site=["n", "s"]), strata="site")
 
 
 @pytest.mark.parametrize(

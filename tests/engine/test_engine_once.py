@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.engine_states import Count, High, Mean, state_of
-from support.refusal import refused_parts
+from support.refusal import refuses
 
 from steelyard.api import measure as measured
 from steelyard.core import catalogue
@@ -80,9 +80,8 @@ def test_sides_hand_their_totals_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(lone.drawn, KeptTotals)
     assert lone.drawn._values == {}
     for other in (state_of([1.0, 2, 4]), state_of([1.0, 2, 4, 8], weight=np.array([1.0, 1, 1, 2]))):
-        assert refused_parts(sides_of, [states[0], other], [Mean()], request) == (
-            "the two predictions were not scored on the same units", "", "Use the same truth for both.",
-        )  # fmt: skip
+        with refuses("E-incompatible", "scored"):
+            sides_of([states[0], other], [Mean()], request)  # fmt: skip
 
 
 def test_values_that_are_kept() -> None:
@@ -187,12 +186,10 @@ def test_units_without_a_row_of_their_own() -> None:
         "s",
         "s",
     ]
-    assert refused_parts(groups.unit_column, WEIGHTS, pairs(truth, ["a", "b", "c", "d"], [0, 1], "site"), "site", "strata") == (
-        "dish 'd' has no row that says its 'site', which `strata` names", "truth.csv", "Give every dish a row with one.",
-    )  # fmt: skip
-    assert refused_parts(groups.unit_column, WEIGHTS, pairs(truth, ["a", "d", "e"], [0], "site"), "site", "cluster")[
-        0
-    ] == ("dish 'd' has no row that says its 'site', which `cluster` names (2 are so: 'd', 'e')")
+    with refuses("E-unmatched", "dish", "'d'", "'site'", "truth.csv"):
+        groups.unit_column(WEIGHTS, pairs(truth, ["a", "b", "c", "d"], [0, 1], "site"), "site", "strata")  # fmt: skip
+    with refuses("E-unmatched", "dish", "'d'", "'site'", "2", "'e'"):
+        groups.unit_column(WEIGHTS, pairs(truth, ["a", "d", "e"], [0], "site"), "site", "cluster")
     grouped = {"group": ["a", "b", "c"], **truth}
     assert groups.unit_column(
         WEIGHTS, pairs(grouped, ["a", "b", "c"], [0], "site", grouped=True), "site", "cluster"

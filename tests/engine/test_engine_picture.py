@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.refusal import refused
+from support.refusal import refuses
 
 from steelyard.core import catalogue
 from steelyard.core.request import Request
@@ -66,19 +66,14 @@ def test_pictures_that_cannot_be_had() -> None:
     have = [name for name, task in catalogue.loaded()[0].items() if task.view("scene") is not None]
     assert {"boxes", "ellipses", "tracking"} <= set(have)
     assert "weights" not in have
-    assert refused(scene_of, weights, Request("weights"), {}, {}, 1, None) == (
-        f"task 'weights' has no pictures. Tasks that have: {', '.join(have)}."
-    )
+    with refuses("E-unsupported", "'weights'"):
+        scene_of(weights, Request("weights"), {}, {}, 1, None)
 
 
 def test_a_unit_that_there_is_not() -> None:
-    assert refused(scene_of, BOXES, Request("boxes"), TRUTH, FOUND, 12, 0) == (
-        "a unit of task 'boxes' has one picture. Leave the step out."
-    )
-    assert (
-        refused(scene_of, BOXES, Request("boxes"), TRUTH, FOUND, 8, None)
-        == "there is no image '8' in the truth. Known: 12, 7."
-    )
-    assert refused(scene_of, BOXES, Request("boxes"), TRUTH, FOUND, "13", None) == (
-        "there is no image '13' in the truth. Did you mean '12'?"
-    )
+    with refuses("E-unsupported", "'boxes'"):
+        scene_of(BOXES, Request("boxes"), TRUTH, FOUND, 12, 0)
+    with refuses("E-unknown-name", "'8'"):
+        scene_of(BOXES, Request("boxes"), TRUTH, FOUND, 8, None)
+    with refuses("E-unknown-name", "'13'", "'12'"):
+        scene_of(BOXES, Request("boxes"), TRUTH, FOUND, "13", None)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.refusal import refused
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.gating.pairing import compare_results
@@ -57,9 +57,8 @@ def test_models_of_one_file_are_compared(three: sy.Lineup, tmp_path: Path) -> No
     made = compare_stored([path], names[2], names[1])
     assert (made.a.name, made.b.name) == (names[1], names[2])
     assert made["mae"].difference == pytest.approx(0.5 - 4.0)  # errors 0, 1, 1, 0 and 2, 3, 5, 6
-    assert refused(lambda: compare_stored([path], names[0])) == (
-        f"{path}: the first model has none to beat. Name it with `baseline`."
-    )
+    with refuses("E-missing-data", str(path)):
+        compare_stored([path], names[0])
 
 
 def test_files_that_cannot_be_compared(tmp_path: Path) -> None:
@@ -67,9 +66,7 @@ def test_files_that_cannot_be_compared(tmp_path: Path) -> None:
     other = sy.evaluate("labels", labels, labels, ["accuracy"], draws=100)
     both = sy.compare("weights", TRUTH, A, B, ["mae"], draws=100)
     first, second, third, compared = stored(tmp_path, a=report(A), b=report(B), c=other, d=both)
-    assert refused(lambda: compare_stored([first, second, third])) == (
-        f"{third}: is of task 'labels', and {first} of 'weights'. Give results of one task."
-    )
-    assert refused(lambda: compare_stored([first, compared])) == (
-        f"{compared}: is a comparison, and two results of evaluate or vlm score are compared. Give a result."
-    )
+    with refuses("E-incompatible", str(third), "'labels'", str(first), "'weights'"):
+        compare_stored([first, second, third])
+    with refuses("E-invalid-result", str(compared)):
+        compare_stored([first, compared])

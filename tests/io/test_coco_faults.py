@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.refusal import refuses
 
 from steelyard import _native
 
@@ -186,9 +187,9 @@ def test_a_mask_and_its_image_must_agree() -> None:
     sizes = (np.array([1]), np.array([[3, 3]]))
     answer = _native.coco_parse(result(segmentation=mask()).encode(), False, 1, MASKS, *sizes)
     assert answer[1] == "the mask is 2 x 2 and its image 3 x 3"
-    with pytest.raises(ValueError, match="boxes, masks, keypoints or rotated boxes"):
+    with refuses(ValueError, "keypoints"):
         read("[]", what=4)
-    with pytest.raises(ValueError, match="one size for each image"):
+    with refuses(ValueError, "image"):
         _native.coco_parse(b"[]", False, 1, MASKS, np.array([1, 2]), sizes[1])
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.render.page.figures import slice_figures
@@ -58,7 +59,7 @@ def test_files_are_read_for_it(packed: bool, tmp_path: Path) -> None:
 def test_clusters_and_strata() -> None:
     report = sy.evaluate("boxes", TRUTH, RESULTS, "f1", cluster="video", draws=100)
     assert report["f1"].clusters == 3
-    with pytest.raises(sy.InputError, match="image '2' has no value in column 'rain', which `cluster` names"):
+    with refuses("E-empty-cell", "'2'", "'rain'"):
         sy.evaluate("boxes", TRUTH, RESULTS, "f1", cluster="rain", draws=100)
 
 
@@ -82,7 +83,7 @@ def test_an_unknown_column_names_the_way(tmp_path: Path) -> None:
     assert "there is no column 'lihgt' to slice by" in said
     assert "Did you mean 'light'" in said
     assert "lihgt@FILE" in said
-    with pytest.raises(sy.InputError, match="there is no column 'tags' to slice by"):  # a list is not a value
+    with refuses("E-missing-column", "'tags'"):  # a list is not a value
         sy.evaluate("boxes", TRUTH, RESULTS, "f1", by="tags", confidence=None)
 
 

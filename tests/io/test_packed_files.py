@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.io.text import ending, read_bytes
@@ -111,15 +112,15 @@ def test_a_result_is_read(tmp_path: Path) -> None:
 
 
 FOREIGN = {
-    "UTF-16": (TRUTH.encode("utf-16"), "is UTF-16 text. Save the file as UTF-8."),
-    "UTF-16 of the other order": (b"\xfe\xff" + TRUTH.encode("utf-16-be"), "is UTF-16 text. Save the file as UTF-8."),
-    "UTF-16 without a mark": (TRUTH.encode("utf-16-le"), "is UTF-16 text. Save the file as UTF-8."),
-    "packed UTF-16": (gzip.compress(TRUTH.encode("utf-16")), "is UTF-16 text. Save the file as UTF-8."),
-    "bzip2": (b"BZh91AY&SY", "is packed with bzip2. Unpack it, or pack it with gzip."),
-    "xz": (b"\xfd7zXZ\x00\x00\x04", "is packed with xz. Unpack it, or pack it with gzip."),
-    "zstd": (b"\x28\xb5\x2f\xfd\x00\x00", "is packed with zstd. Unpack it, or pack it with gzip."),
-    "cut off": (gzip.compress(TRUTH.encode())[:-12], "cannot be unpacked"),
-    "not packed": (b"\x1f\x8b\x08\x00rubbish-and-more", "cannot be unpacked"),
+    "UTF-16": (TRUTH.encode("utf-16"), ("E-invalid-text", "UTF-16")),
+    "UTF-16 of the other order": (b"\xfe\xff" + TRUTH.encode("utf-16-be"), ("E-invalid-text", "UTF-16")),
+    "UTF-16 without a mark": (TRUTH.encode("utf-16-le"), ("E-invalid-text", "UTF-16")),
+    "packed UTF-16": (gzip.compress(TRUTH.encode("utf-16")), ("E-invalid-text", "UTF-16")),
+    "bzip2": (b"BZh91AY&SY", ("E-invalid-file", "bzip2")),
+    "xz": (b"\xfd7zXZ\x00\x00\x04", ("E-invalid-file", "xz")),
+    "zstd": (b"\x28\xb5\x2f\xfd\x00\x00", ("E-invalid-file", "zstd")),
+    "cut off": (gzip.compress(TRUTH.encode())[:-12], ("E-unreadable-file",)),
+    "not packed": (b"\x1f\x8b\x08\x00rubbish-and-more", ("E-unreadable-file",)),
 }
 
 
@@ -130,10 +131,8 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, kind: str, task: str, suff
     data, said = FOREIGN[kind]
     path = tmp_path / f"t{suffix}"
     path.write_bytes(data)
-    with pytest.raises(sy.InputError) as caught:
+    with refuses(*said, str(path)):
         sy.load(path) if task == "a result" else sy.evaluate(task, path, path)
-    assert said in str(caught.value)
-    assert str(path) in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["t.zip", "t.json", "t.csv"])
@@ -141,7 +140,7 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, kind: str, task: str, suff
 def test_an_archive_is_named(tmp_path: Path, name: str, task: str) -> None:
     with zipfile.ZipFile(tmp_path / name, "w") as file:
         file.writestr("t.csv", TRUTH)
-    with pytest.raises(sy.InputError, match=r"is a ZIP archive\. Unpack it, and give the file inside"):
+    with refuses("E-invalid-file", "ZIP"):
         sy.evaluate(task, tmp_path / name, tmp_path / name)
 
 
@@ -149,22 +148,22 @@ def test_a_small_file_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("STEELYARD_UNPACK_LIMIT", "1MB")
     for name in ("t.csv.gz", "t.json.gz", "t.qrels.gz"):
         (tmp_path / name).write_bytes(gzip.compress(b" " * (4 << 20)))  # a thousandth of it
-        with pytest.raises(sy.InputError, match="far more than its size says"):
+        with refuses("E-too-large", "1 MB"):
             read_bytes(tmp_path / name, name)
     for task, name in (("weights", "t.csv.gz"), ("boxes", "t.json.gz"), ("rankings", "t.qrels.gz")):
-        with pytest.raises(sy.InputError, match="far more than its size says"):
+        with refuses("E-too-large", "1 MB"):
             sy.evaluate(task, tmp_path / name, tmp_path / name)
     (tmp_path / "fine.gz").write_bytes(gzip.compress(np.random.default_rng(0).bytes(2 << 20)))
     assert len(read_bytes(tmp_path / "fine.gz", "fine")) == 2 << 20
 
 
 DIALECTS = {
-    "semicolons and commas": ("dish;item,weight\nA;1,3.5\n", "the header has both commas and semicolons. Say which"),
-    "tabs": ("dish\titem\tweight\nA\t1\t3.5\n", "the fields are separated by tabs. Name the file .tsv"),
-    "bars": ("dish|item|weight\nA|1|3.5\n", "the fields are separated by '|'. Set `delimiter='|'`"),
-    "a decimal comma": ("dish,item,weight\nA,1,3,5\n", "Is '3,5' a number with a decimal comma? Write a point: 3.5."),
-    "a quoted one": ('dish,item,weight\nA,1,"3,5"\n', "'3,5' is not a number. It has a comma: write a decimal point"),
-    "one field too many": ("dish,item,weight\nA,1,x,y\n", "Quote fields that hold the separator."),
+    "semicolons and commas": ("dish;item,weight\nA;1,3.5\n", ("E-conflict", "t.csv, line 1")),
+    "tabs": ("dish\titem\tweight\nA\t1\t3.5\n", ("E-invalid-file", "t.csv, line 1", "tabs")),
+    "bars": ("dish|item|weight\nA|1|3.5\n", ("E-invalid-file", "'|'")),
+    "a decimal comma": ("dish,item,weight\nA,1,3,5\n", ("E-invalid-file", "t.csv, line 2", "'3,5'", "3.5")),
+    "a quoted one": ('dish,item,weight\nA,1,"3,5"\n', ("E-invalid-number", "'3,5'")),
+    "one field too many": ("dish,item,weight\nA,1,x,y\n", ("E-invalid-file", "t.csv, line 2")),
 }
 
 
@@ -173,10 +172,8 @@ def test_dialects_are_named(tmp_path: Path, kind: str) -> None:
     data, said = DIALECTS[kind]
     (tmp_path / "t.csv").write_text(data)
     (tmp_path / "p.csv").write_text(PRED)
-    with pytest.raises(sy.InputError) as caught:
+    with refuses(*said):
         mae(tmp_path / "t.csv", tmp_path / "p.csv")
-    assert said in str(caught.value)
-    assert "line" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -194,9 +191,9 @@ def test_a_number_of_5000_digits(tmp_path: Path, suffix: str) -> None:
     path.write_text(row if suffix == ".jsonl" else f"[{row}]")
     (tmp_path / "p.csv").write_text(PRED)
     for task in ("weights", "rankings", "labels"):
-        with pytest.raises(sy.InputError, match=r"a whole number of more than 4,300 digits"):
+        with refuses("E-too-large", "4,300"):
             sy.evaluate(task, path, tmp_path / "p.csv")
-    with pytest.raises(sy.InputError, match=r"a whole number of more than 4,300 digits"):
+    with refuses("E-too-large", "4,300"):
         sy.load(path)
 
 
@@ -205,10 +202,10 @@ def test_two_equal_columns() -> None:
     frame = pandas.DataFrame([["A", 1, 2.0, 3.0]], columns=["dish", "item", "weight", "weight"])
     table = pyarrow.table([["A"], [1], [2.0], [3.0]], names=["dish", "item", "weight", "weight"])
     for data in (frame, table):
-        with pytest.raises(sy.InputError, match=r"truth: column 'weight' appears twice\. Rename one of them\."):
+        with refuses("E-duplicate-key", "'weight'"):
             mae(data, data)
     frame.columns = ["query", "document", "relevance", "relevance"]
-    with pytest.raises(sy.InputError, match="column 'relevance' appears twice"):
+    with refuses("E-duplicate-key", "'relevance'"):
         sy.evaluate("rankings", frame, frame)
 
 

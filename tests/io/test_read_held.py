@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.refusal import refused
+from support.refusal import refuses
 
 from steelyard.io import excel, locks, parts, write
 
@@ -60,7 +60,8 @@ def test_a_lock_that_another_process_is_removing(tmp_path: Path, monkeypatch: py
         with locks.locked(tmp_path / "a", patience=0.0):
             raise AssertionError("it is held")
 
-    assert refused(held) == f"{tmp_path / 'a'}: another process has held its lock for 0 s. Try again later."
+    with refuses("E-cannot-write", str(tmp_path / "a"), "held", "0"):
+        held()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a lock that cannot be opened is being removed there")
@@ -74,7 +75,8 @@ def test_a_lock_that_may_not_be_opened(tmp_path: Path, monkeypatch: pytest.Monke
         with locks.locked(tmp_path / "a"):
             raise AssertionError("it is held")
 
-    assert refused(held) == f"{tmp_path / 'a'}: cannot be locked: {os.strerror(errno.EACCES)}"
+    with refuses("E-cannot-write", str(tmp_path / "a"), str(os.strerror(errno.EACCES))):
+        held()
 
 
 def test_writing_that_is_interrupted(tmp_path: Path) -> None:
@@ -95,7 +97,6 @@ def test_a_sheet_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(excel, "MOST_ROWS", 2)
     excel.write_workbook(tmp_path / "a.xlsx", {"scores": (["n"], [[1]])})
     assert (tmp_path / "a.xlsx").exists()
-    assert refused(lambda: excel.write_workbook(tmp_path / "b.xlsx", {"scores": (["n"], [[1], [2]])})) == (
-        "sheet 'scores' has more rows than a workbook holds. Write .csv instead."
-    )
+    with refuses("E-too-large", "'scores'"):
+        excel.write_workbook(tmp_path / "b.xlsx", {"scores": (["n"], [[1], [2]])})
     assert not (tmp_path / "b.xlsx").exists()

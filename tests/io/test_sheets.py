@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from support.lazy import lazy
+from support.refusal import refuses
 
 import steelyard as sy
-from steelyard.core.errors import InputError
 from steelyard.io.read import read_table
 
 openpyxl = lazy("openpyxl")
@@ -72,24 +72,23 @@ def _cells_swapped(text: str) -> str:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (_swapped, "row 4 follows row 5"),
-        (lambda text: text.replace('<row r="5"', '<row r="4"').replace('"A5"', '"A4"'), "row 4 follows row 4"),
-        (lambda text: text.replace('<row r="5"', '<row r="0"'), "row 0 follows row 4"),
-        (lambda text: text.replace('<row r="5"', '<row r="99999999999"'), "row 99999999999 follows row 4"),
-        (lambda text: text.replace('<row r="5"', '<row r="5.5"'), "row 5.5 follows row 4"),
-        (_cells_swapped, "cell B3 is out of order in row 3"),
-        (lambda text: text.replace('"B3"', '"A3"'), "cell A3 is out of order in row 3"),
-        (lambda text: text.replace('"B3"', '"B9"'), "cell B9 is out of order in row 3"),
-        (lambda text: text.replace('"C3"', '"ZZZ3"'), "cell ZZZ3 is out of order in row 3"),
-        (lambda text: text.replace('"C3"', '"7"'), "cell 7 is out of order in row 3"),
+        (_swapped, ("E-invalid-file", "row 4", "row 5")),
+        (lambda text: text.replace('<row r="5"', '<row r="4"').replace('"A5"', '"A4"'), ("E-invalid-file", "row 4")),
+        (lambda text: text.replace('<row r="5"', '<row r="0"'), ("E-invalid-file", "row 0", "row 4")),
+        (lambda text: text.replace('<row r="5"', '<row r="99999999999"'), ("E-invalid-file", "row 99999999999", "row 4")),
+        (lambda text: text.replace('<row r="5"', '<row r="5.5"'), ("E-invalid-file", "row 5.5", "row 4")),
+        (_cells_swapped, ("E-invalid-file", "B3", "row 3")),
+        (lambda text: text.replace('"B3"', '"A3"'), ("E-invalid-file", "A3", "row 3")),
+        (lambda text: text.replace('"B3"', '"B9"'), ("E-invalid-file", "B9", "row 3")),
+        (lambda text: text.replace('"C3"', '"ZZZ3"'), ("E-invalid-file", "ZZZ3", "row 3")),
+        (lambda text: text.replace('"C3"', '"7"'), ("E-invalid-file", "7", "row 3")),
     ],
 )  # fmt: skip
-def test_cells_out_of_order_are_refused(change: Callable[[str], str], says: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=says) as caught:
+def test_cells_out_of_order_are_refused(change: Callable[[str], str], says: tuple[str, ...], tmp_path: Path) -> None:
+    with refuses(*says):
         read_table(workbook(tmp_path / "t.xlsx", change), "t")
-    assert "save it again" in str(caught.value)
 
 
 def test_a_sheet_that_is_cut_off_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read"):
+    with refuses("E-invalid-file", "t.xlsx"):
         read_table(workbook(tmp_path / "t.xlsx", lambda text: text[: len(text) // 2]), "t")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
+from support.refusal import refuses
 
 from steelyard import _native
 from steelyard.language import tables
@@ -65,20 +66,20 @@ def test_synsets_by_hand() -> None:
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (b"SYWN0002" + bytes(8), "no WordNet table"),
-        (b"SYWN", "cut short"),
-        (wordnet(TWO[:3]), "cut short"),
-        (wordnet(TWO[:7]), "cut short"),
-        (wordnet(b"\x00\x03cat" + b"\xff\xff\xff\xff\xff"), "a number that is too long"),
-        (wordnet(b"\x01\x03cat\x00" + bytes(9)), "damaged"),
-        (wordnet(b"\x00\x03cat" + b"\x80\x80\x04" + bytes(9)), "damaged"),
-        (wordnet(TWO, counts=(1 << 30, 0)), "damaged"),
-        (wordnet(TWO, counts=(2, 1 << 30)), "damaged"),
+        (b"SYWN0002" + bytes(8), (ValueError,)),
+        (b"SYWN", (ValueError, "short")),
+        (wordnet(TWO[:3]), (ValueError, "short")),
+        (wordnet(TWO[:7]), (ValueError, "short")),
+        (wordnet(b"\x00\x03cat" + b"\xff\xff\xff\xff\xff"), (ValueError, "long")),
+        (wordnet(b"\x01\x03cat\x00" + bytes(9)), (ValueError, "damaged")),
+        (wordnet(b"\x00\x03cat" + b"\x80\x80\x04" + bytes(9)), (ValueError, "damaged")),
+        (wordnet(TWO, counts=(1 << 30, 0)), (ValueError, "damaged")),
+        (wordnet(TWO, counts=(2, 1 << 30)), (ValueError, "damaged")),
     ],
     ids=lambda value: value if isinstance(value, str) else "table",
 )
-def test_damaged_synsets(table: bytes, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_damaged_synsets(table: bytes, message: tuple[str, ...]) -> None:
+    with refuses(*message):
         _native.WordNet(table)
 
 
@@ -99,7 +100,7 @@ def test_lemmas_by_hand() -> None:
 
 @pytest.mark.parametrize("line", [b"x\ts\t1\t", b"n\ts\tone\t", b"n\ts\t999\t", b"n\t\t1\t", b"n\t\t0\ts"])
 def test_damaged_lemmas(line: bytes) -> None:
-    with pytest.raises(ValueError, match="table of lemmas is damaged"):
+    with refuses(ValueError, "damaged"):
         _native.Lemmas(line)
 
 
@@ -107,13 +108,13 @@ def test_a_parser_model_that_is_damaged() -> None:
     good = tables.data("parser.bin")
     names = struct.pack("<I", 2) + 2 * (struct.pack("<I", 1) + b"x")
     for table, message in (
-        (b"SYPN0000", "no parser model"),
-        (b"SYPN0001", "cut short"),
-        (b"SYPN0001" + struct.pack("<I", 256), "damaged"),
-        (b"SYPN0001" + struct.pack("<I", 1), "damaged"),
-        (b"SYPN0001" + struct.pack("<II", 2, 65), "damaged"),
-        (b"SYPN0001" + 2 * names + struct.pack("<II", 2, 3) + b"a\n\n", "damaged"),
-        (good + b"\0", "damaged"),
+        (b"SYPN0000", (ValueError,)),
+        (b"SYPN0001", (ValueError, "short")),
+        (b"SYPN0001" + struct.pack("<I", 256), (ValueError, "damaged")),
+        (b"SYPN0001" + struct.pack("<I", 1), (ValueError, "damaged")),
+        (b"SYPN0001" + struct.pack("<II", 2, 65), (ValueError, "damaged")),
+        (b"SYPN0001" + 2 * names + struct.pack("<II", 2, 3) + b"a\n\n", (ValueError, "damaged")),
+        (good + b"\0", (ValueError, "damaged")),
     ):
-        with pytest.raises(ValueError, match=message):
+        with refuses(*message):
             _native.ParserModel(table)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support.refusal import refused
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.loggers import flat, huggingface, tensorboard
@@ -34,12 +34,10 @@ def without_value(report: sy.Report) -> sy.Report:
 
 def test_cards_of_scores_that_are_undefined(report: sy.Report) -> None:
     bare = without_value(report)
-    assert refused(lambda: huggingface.model_index(bare, "m", **CARD)) == (
-        "no score of the result is defined. Evaluate data that have one."
-    )
-    assert refused(lambda: huggingface.model_index(bare, "m", metrics=["mae"], **CARD)) == (
-        "'mae' is undefined: nothing was weighed. Leave it out."
-    )
+    with refuses("E-missing-data", "defined"):
+        huggingface.model_index(bare, "m", **CARD)
+    with refuses("E-missing-data", "'mae'"):
+        huggingface.model_index(bare, "m", metrics=["mae"], **CARD)
 
 
 def test_a_card_of_a_score_without_an_interval(report: sy.Report) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.read_help import write
-from support.refusal import refused
+from support.refusal import refused, refuses
 
 import steelyard as sy
 from steelyard.core import catalogue
@@ -60,16 +60,16 @@ def test_interlaced_files_give_their_values(name: str) -> None:
 def test_png_files_that_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     deep = "a.png: has colours of 16 bits. Write a PNG of 8 bits per channel."
     for data, message in (
-        (png(1, 16, RGB, b"\0\0\1\0\2\0\3", 0), deep),
-        (png(1, 16, RGBA, b"\0\0\1\0\2\0\3\xff\xff", 0), deep),
-        (png(1, 8, RGBA, b"\0\1\2\3\x10"), "a.png: a pixel is transparent. Write it without transparency."),
-        (png(1, 8, GREY_ALPHA, b"\0\1\x10"), "a.png: a pixel is transparent. Write it without transparency."),
+        (png(1, 16, RGB, b"\0\0\1\0\2\0\3", 0), ("E-invalid-file", str(deep))),
+        (png(1, 16, RGBA, b"\0\0\1\0\2\0\3\xff\xff", 0), ("E-invalid-file", str(deep))),
+        (png(1, 8, RGBA, b"\0\1\2\3\x10"), ("E-invalid-file", "a.png")),
+        (png(1, 8, GREY_ALPHA, b"\0\1\x10"), ("E-invalid-file", "a.png")),
     ):
-        assert refused(lambda data=data: png_file(data, "a.png").map()) == message
+        with refuses(*message):
+            png_file(data, "a.png").map()
     monkeypatch.setitem(sys.modules, "PIL", None)
-    assert refused(lambda: png_file(INTERLACED["colours"][0], "a.png").map()) == (
-        "a.png: is interlaced. Install Pillow to read it, or write a plain PNG."
-    )
+    with refuses("E-not-installed", "a.png"):
+        png_file(INTERLACED["colours"][0], "a.png").map()
 
 
 def test_cells_of_an_interlaced_and_a_plain_file() -> None:
@@ -80,13 +80,12 @@ def test_cells_of_an_interlaced_and_a_plain_file() -> None:
 
 
 def test_maps_that_are_no_maps() -> None:
-    assert refused(lambda: open_map("a/b.jpg")) == "a/b.jpg: JPG changes labels. Write PNG."
-    assert refused(lambda: open_map("a/b.bmp")) == (
-        "a/b.bmp: '.bmp' is not a format of maps. Give .png, .npy, .npz, .tif, .tiff."
-    )
-    message = refused(lambda: open_map(b"no runs"))
-    assert message.startswith("a packed map: ")
-    assert message.endswith(". Make it again.")
+    with refuses("E-unknown-format", "a/b.jpg"):
+        open_map("a/b.jpg")
+    with refuses("E-unknown-format", "a/b.bmp", "'.bmp'"):
+        open_map("a/b.bmp")
+    with refuses("E-invalid-file", "a packed map"):
+        open_map(b"no runs")
     grid = as_grid(np.array([[True, False]]), "x")
     assert (grid.dtype, grid.tolist()) == (np.uint8, [[1, 0]])
 
@@ -113,9 +112,8 @@ def test_the_second_version_of_nifti() -> None:
     assert volume.spacing == (4.0, 3.0, 2.0)
     assert volume.affine is None
     assert nifti_volume(nifti2((1, 1, 1, 1, 2), bytes([3, 4])), "a.nii").grid.tolist() == [[[[3]]], [[[4]]]]
-    assert refused(lambda: nifti_volume(nifti2((1, 1, 1, 2, 2), bytes(4)), "a.nii")) == (
-        "a.nii: has 5 axes longer than 1. Give x, y, z and at most channels."
-    )
+    with refuses("E-shape-mismatch", "a.nii", "5", "1"):
+        nifti_volume(nifti2((1, 1, 1, 2, 2), bytes(4)), "a.nii")
     doubled = nifti_volume(nifti2((2, 1, 1), bytes([1, 2]), slope=2.0), "a.nii")
     assert doubled.grid.tolist() == [[[2.0, 4.0]]]
 
@@ -172,7 +170,8 @@ def test_other_arrays_beside_label_maps_are_refused(tmp_path: Path) -> None:
     """An .npz of labels may be the map that is meant."""
     write(tmp_path, {"a.png": ""})
     np.savez_compressed(tmp_path / "a.npz", labels=np.zeros((1, 1), np.uint8))
-    assert "'a' stands there as several files (.npz, .png)" in refused(lambda: ids(tmp_path))
+    with refuses("E-duplicate-key", "'a'", "npz", "png"):
+        ids(tmp_path)
 
 
 def test_a_suffix_in_other_letters(tmp_path: Path) -> None:
@@ -194,13 +193,13 @@ def test_a_suffix_in_other_letters(tmp_path: Path) -> None:
 def test_files_of_numpy_and_tables_without_maps(tmp_path: Path) -> None:
     task = catalogue.find_task("segmentation")
     write(tmp_path, {"a.npz": "no archive", "t.csv": "image,maps\na,b\n", "e.csv": "image,map\n"})
-    assert refused(lambda: ids(tmp_path / "a.npz")).startswith(f"{tmp_path / 'a.npz'}: cannot be unpacked: ")
+    with refuses("E-unreadable-file", str(tmp_path / "a.npz")):
+        ids(tmp_path / "a.npz")
     with zipfile.ZipFile(tmp_path / "b.npz", "w") as packed:
         packed.writestr("x.npy", b"")
         packed.writestr("w.npy", b"")
     assert ids(tmp_path / "b.npz") == ["w", "x"]
-    message = refused(lambda: read_side(task, tmp_path / "t.csv", {}, "truth"))
-    assert message.startswith(f"{tmp_path / 't.csv'}: column 'map' is missing")
-    assert refused(lambda: sy.evaluate("segmentation", tmp_path / "e.csv", {"image": ["a"], "map": [[[1]]]})) == (
-        f"{tmp_path / 'e.csv'}: there are no maps. The truth needs at least one."
-    )
+    with refuses("E-missing-column", str(tmp_path / "t.csv"), "'map'"):
+        read_side(task, tmp_path / "t.csv", {}, "truth")
+    with refuses("E-empty-input", str(tmp_path / "e.csv"), "maps"):
+        sy.evaluate("segmentation", tmp_path / "e.csv", {"image": ["a"], "map": [[[1]]]})

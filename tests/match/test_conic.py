@@ -8,6 +8,7 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.io.read import parse_points
@@ -67,7 +68,7 @@ def test_integer_contours_of_opencv() -> None:
     [[0, 0], [1, 0], [2, 0], [3, 0], [4, 0], [5, 0], [2, 1e-12]],
 ])  # fmt: skip
 def test_no_ellipse(points: list[list[float]]) -> None:
-    with pytest.raises(ValueError, match=r"points|line"):
+    with refuses(ValueError):
         fit_ellipse(np.array(points, dtype=float))
 
 
@@ -90,5 +91,7 @@ def refused(act: Callable[[], Any], message: str, kind: type[Exception] = sy.Inp
 
 def test_ellipses_that_no_points_have() -> None:
     line = np.column_stack([np.arange(9.0), 2 * np.arange(9.0)])
-    refused(lambda: fit_ellipse(line[:3]), "different points", ValueError)
-    refused(lambda: fit_ellipse(line), "lie on a line|no ellipse fits", ValueError)
+    with refuses(ValueError):
+        fit_ellipse(line[:3])
+    with refuses(ValueError):
+        fit_ellipse(line)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.refusal import refuses
 from test_native_refusals import NAN, i64, u8
 
 from steelyard import _native
@@ -58,7 +59,7 @@ def test_ids_one_after_the_other() -> None:
     assert _native.pack_objects(column("a", 7)) == _native.pack_runs(column("a", 7)) == 1
     assert _native.factor_texts(["a", 7]) is None
     for array in (np.array([1, 2]), column("a", "b").reshape(1, 2)):
-        with pytest.raises(ValueError, match="an array of objects with one dimension"):
+        with refuses(ValueError, "dimension"):
             _native.pack_objects(array)
     with pytest.raises((TypeError, BufferError)):
         _native.pack_objects(["a"])
@@ -79,22 +80,22 @@ def test_codes_of_tracks_far_apart() -> None:
 @pytest.mark.parametrize(
     ("kind", "cell", "message"),
     [
-        ("u", 1, "a text is expected"),
-        ("g", "a", "a number is expected"),
-        ("g", b"b", "a number is expected"),
-        ("l", "a", "a count of 64 bits is expected"),
-        ("l", 1 << 70, "a count of 64 bits is expected"),
+        ("u", 1, (TypeError, "text")),
+        ("g", "a", (TypeError, "number")),
+        ("g", b"b", (TypeError, "number")),
+        ("l", "a", (TypeError, "64")),
+        ("l", 1 << 70, (TypeError, "64")),
     ],
 )
-def test_cells_of_another_kind_are_refused(kind: str, cell: object, message: str) -> None:
-    with pytest.raises(TypeError, match=f"^{message}$"):
+def test_cells_of_another_kind_are_refused(kind: str, cell: object, message: tuple[str, ...]) -> None:
+    with refuses(*message):
         _native.arrow_stream(["a"], [kind], [[None, cell]])
 
 
 def test_names_and_kinds_are_texts() -> None:
     for names, kinds in (([1], ["g"]), (["a"], [1])):
-        with pytest.raises(TypeError, match=r"^a text is expected$"):
+        with refuses(TypeError, "expected"):
             _native.arrow_stream(names, kinds, [[1.0]])
     for names, kinds in ((["\ud800"], ["g"]), (["a"], ["\ud800"])):
-        with pytest.raises(UnicodeEncodeError, match="surrogates not allowed"):
+        with refuses(UnicodeEncodeError, "surrogates"):
             _native.arrow_stream(names, kinds, [[1.0]])

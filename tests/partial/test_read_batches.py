@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.lazy import lazy
-from support.refusal import refused
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.align.gather import as_rows
@@ -34,9 +34,8 @@ def gathered(*batches: Any, task: str = "boxes", **settings: Any) -> sy.Accumula
 def test_a_column_of_some_batches() -> None:
     second = {**BOX, "image": [2]}
     batches = [({**BOX, "area": [4.0]}, scored(BOX)), (second, scored(second))]
-    assert refused(lambda: gathered(*batches).report()) == (
-        "column 'area' is given in some batches only. Give it in all, or in none."
-    )
+    with refuses("E-missing-column", "'area'"):
+        gathered(*batches).report()
 
 
 def coco(image: int, name: str) -> dict[str, Any]:
@@ -46,9 +45,8 @@ def coco(image: int, name: str) -> dict[str, Any]:
 
 def test_a_class_of_two_names() -> None:
     batches = [(coco(k, name), scored({**BOX, "image": [k]})) for k, name in ((1, "cat"), (2, "dog"))]
-    assert refused(lambda: gathered(*batches).report()) == (
-        "class '1' is called 'cat' and 'dog'. Name each class alike."
-    )
+    with refuses("E-conflict", "'1'", "'cat'", "'dog'"):
+        gathered(*batches).report()
 
 
 def test_numbers_and_texts_are_one_kind_of_id() -> None:
@@ -77,14 +75,14 @@ ELLIPSE = {"image": ["a"], "xc": [5.0], "yc": [5.0], "a": [4.0], "b": [2.0], "th
 
 def test_groups_by_a_column_that_is_not_there() -> None:
     """The column is named, and where the source has others, the nearest of them."""
-    missing = "truth: column 'lights' is missing, which the slices are by. "
-    assert refused(lambda: sy.evaluate("rankings", {"q": {"d": 1.0}}, RUN, by=["lights"])) == (
-        f"{missing}A TREC file or a nested dict has no such columns."
-    )
+    with refuses("E-missing-column", "'lights'"):
+        sy.evaluate("rankings", {"q": {"d": 1.0}}, RUN, by=["lights"])
     truth = {**JUDGED, "light": ["day"]}
-    assert refused(lambda: sy.evaluate("rankings", truth, RUN, by=["lights"])) == f"{missing}Did you mean 'light'?"
+    with refuses("E-missing-column", "'lights'", "'light'"):
+        sy.evaluate("rankings", truth, RUN, by=["lights"])
     data = {**ELLIPSE, "light": ["day"]}
-    assert refused(lambda: sy.evaluate("ellipses", data, data, by=["lights"])) == f"{missing}Did you mean 'light'?"
+    with refuses("E-missing-column", "'lights'", "'light'"):
+        sy.evaluate("ellipses", data, data, by=["lights"])
 
 
 def test_rankings_from_plain_records() -> None:
@@ -93,9 +91,8 @@ def test_rankings_from_plain_records() -> None:
     made = as_rankings(numbers, ("query", "doc"))
     assert ([made.documents[row] for row in (0, 1)], made.queries.tolist()) == (["7", "8"], ["1"])
     empty = Records("x", {"query": np.array([1]), "doc": as_object([""]), "relevance": np.ones(1)}, {})
-    assert refused(lambda: as_rankings(empty, ("query", "doc"))) == (
-        "the id in row 0 is not text, or too long. Give every row a short id."
-    )
+    with refuses("E-too-large", "row 0"):
+        as_rankings(empty, ("query", "doc"))
     for _ in range(2):
         report = sy.evaluate("rankings", made, {"1": {"7": 0.5, "8": 0.9}}, "ap", confidence=None)
         assert [score.value for score in report.scores.values()] == [0.5]
@@ -135,20 +132,18 @@ def test_maps_that_a_device_does_not_count() -> None:
     grid = torch.zeros((1, 2, 2), dtype=torch.int64)
     named = {"image": ["a"], "map": grid}
     for truth, predictions, options, message in (
-        (named, {"map": grid}, {"classes": 2}, "batch 0, predictions: column 'image' is missing. Name each map's image."),
-        (named, {"image": ["a", "b"], "map": grid}, {"classes": 2}, "batch 0, predictions: names 2 images and has 1 maps"),
+        (named, {"map": grid}, {"classes": 2}, ("E-missing-column", "0", "'image'")),
+        (named, {"image": ["a", "b"], "map": grid}, {"classes": 2}, ("E-shape-mismatch", "0", "2", "1")),
         (
             named, {"image": ["a"], "map": ["x"]}, {"classes": 2},
-            "batch 0, predictions: holds values that are not numbers. A device counts classes that are whole numbers.",
+            ("E-invalid-number", "0"),
         ),
     ):  # fmt: skip
         state = sy.Accumulator("segmentation", options=options, device="cpu")
-        assert refused(lambda state=state, t=truth, p=predictions: state.update(t, p)) == message
-    assert refused(
-        lambda: sy.Accumulator("segmentation", options={"classes": 2, "ignore": 1 << 40}, device="cpu").update(
-            named, named
-        )
-    ) == ("a value of 1,099,511,627,776 is not counted on a device. Leave device out.")
+        with refuses(*message):
+            state.update(truth, predictions)
+    with refuses("E-unsupported", "1,099,511,627,776", "device"):
+        sy.Accumulator("segmentation", options={"classes": 2, "ignore": 1 << 40}, device="cpu").update(named, named)
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.int64])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -134,3 +135,18 @@ def test_system_packages_are_installed_only_where_they_are_asked_for() -> None:
     assert "tools/debian.py" in commands("SYSTEM_PACKAGES=1")
     ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert "make test SYSTEM_PACKAGES=1\nmake test-slow SYSTEM_PACKAGES=1\n" in ci
+
+
+# How many places of the tests compare words of an error's message. Errors are checked by code and by the data that they name
+# (`support.refusal.refuses`): lower the number when you convert some.
+PROSE = re.compile(
+    r"""match=[rf]*"[^"\n]*[a-z]{2,} [a-z]{2,}|\b(?:refused|refused_parts|refused_evaluation|refusal)\(|"""
+    r"""str\(\w+\.value\)(?: ==|\.(?:starts|ends)with)"""
+)
+MOST_PROSE = 399
+
+
+def test_errors_are_checked_by_code() -> None:
+    """The count only falls."""
+    found = {path: len(PROSE.findall(path.read_text(encoding="utf-8"))) for path in (ROOT / "tests").rglob("*.py")}
+    assert sum(found.values()) <= MOST_PROSE, {str(path): count for path, count in found.items() if count}

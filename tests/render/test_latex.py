@@ -7,6 +7,7 @@ from pathlib import Path
 
 import latex
 import pytest
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.render.latex import MARKS, escaped
@@ -46,7 +47,7 @@ def test_intervals_in_three_ways() -> None:
     assert table(result.to_latex())[1][1] == f"${value}_{{{low}}}^{{{high}}}$"
     assert table(result.to_latex(interval="brackets"))[1][1:] == [f"${value}$", f"$[{low}, {high}]$"]
     assert table(result.to_latex(interval="none"))[1][1] == f"${value}$"
-    with pytest.raises(sy.InputError, match="'both' is not an interval style"):
+    with refuses("E-invalid-setting", "'both'", "interval"):
         result.to_latex(interval="both")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.refusal import refused
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.gating.plan import plan
@@ -51,18 +51,15 @@ def test_slices_that_no_run_gives(report: sy.Report) -> None:
         data["body"]["slices"][i] |= entry
         return data
 
-    remedy = "Write one with 'steelyard evaluate' or Report.to_json."
     assert parse_result(report.to_dict(), "r.json") == report
-    assert refused(lambda: parse_result(changed(0, by=["hall", "day"]), "r.json")) == (
-        f'r.json: body.slices[0].value is ["x"] where a value for each of 2 columns is expected. {remedy}'
-    )
-    assert refused(lambda: parse_result(changed(1, value=["x"]), "r.json")) == (
-        f"r.json: 'body.slices[1]' gives a slice twice. {remedy}"
-    )
+    with refuses("E-invalid-result", "r.json", "body.slices[0].value", "2"):
+        parse_result(changed(0, by=["hall", "day"]), "r.json")
+    with refuses("E-invalid-result", "r.json", "'body.slices[1]'"):
+        parse_result(changed(1, value=["x"]), "r.json")
 
 
 def test_types_that_no_result_holds() -> None:
-    with pytest.raises(TypeError, match=r"^a result cannot hold <class 'bytes'>$"):
+    with refuses(TypeError, "'bytes'"):
         form_of(bytes)
 
 
@@ -76,7 +73,7 @@ def test_results_that_no_run_gives(both: sy.Comparison) -> None:
 
 def test_results_that_were_read_without_details(report: sy.Report, both: sy.Comparison) -> None:
     bare = parse_result(both.to_dict(), "c.json")
-    with pytest.raises(ValueError, match=r"^this result holds no units: it was read from a file"):
+    with refuses(ValueError, "result"):
         bare.units()
     alone = parse_result(report.to_dict(), "r.json")
     assert list(report_sheets(alone)) == ["scores"]

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from support.lazy import lazy
 from support.paths import ROOT
+from support.refusal import refuses
 
 import steelyard as sy
 
@@ -69,7 +70,7 @@ def test_digest_sees_every_value() -> None:
 
 def test_unknown_score_names_the_nearest() -> None:
     report = sy.evaluate("weights", TRUTH, A, confidence=None)
-    with pytest.raises(KeyError, match="Did you mean 'mae'"):
+    with refuses(KeyError, "'mae'"):
         report["maee"]
 
 
@@ -127,6 +128,6 @@ def test_files_are_whole_or_absent(tmp_path: Path) -> None:
     lines = (tmp_path / "u.csv").read_text().splitlines()
     assert lines[0].startswith("dish,mae,mape")
     assert len(lines) == 4
-    with pytest.raises(sy.InputError, match="cannot be written"):
+    with refuses("E-write-error", "r.json"):
         report.to_json(tmp_path / "u.csv" / "r.json")
     assert sorted(p.name for p in tmp_path.rglob("*")) == ["new", "r.json", "u.csv"]

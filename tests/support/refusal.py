@@ -1,13 +1,35 @@
-"""What a call is refused with."""
+"""How tests check errors: by their kind and the data that they must name, never by their sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 import steelyard as sy
+from steelyard.core.errors import SteelyardError
+
+
+@contextmanager
+def refuses(kind: str | type[Exception], *names: str) -> Iterator[pytest.ExceptionInfo[Exception]]:
+    """Expect an error of a code ("E-duplicate-key") or class whose message names each of the texts, as whole words."""
+    with pytest.raises(SteelyardError if isinstance(kind, str) else kind) as caught:
+        yield caught
+    error = caught.value
+    if isinstance(kind, str):
+        assert error.code == kind, f"{error.code}: {error}"
+    else:
+        assert type(error) is kind, f"{type(error).__name__}: {error}"
+    check_names(str(error), *names)
+
+
+def check_names(message: str, *names: str) -> None:
+    """Each of the texts is in a message and does not continue there as a longer word or number."""
+    for name in names:
+        assert re.search(rf"(?<!\w){re.escape(name)}(?!\w)", message), f"{name!r} is not named: {message}"
 
 
 def refused(act: Callable[..., Any], *arguments: Any, **named: Any) -> str:

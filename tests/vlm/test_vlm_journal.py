@@ -15,10 +15,9 @@ from typing import Any
 import pytest
 from support.forked import started
 from support.paths import TESTS
-from support.refusal import refused
+from support.refusal import refuses
 from support.vlm_help import Scripted, frames_csv, grey_of, picture
 
-from steelyard.core.errors import InputError
 from steelyard.vlm.backend import ModelOptions
 from steelyard.vlm.frames import Frame, read_frames
 from steelyard.vlm.images import Picture
@@ -41,7 +40,7 @@ def test_a_line_that_is_longer_than_any(tmp_path: Path) -> None:
     """It is not taken into memory: the file may have no end of a line at all."""
     (tmp_path / NAME).write_bytes(b'{"key":"' + bytes(65 << 20) + b"\n")
     for read in (read_journal, lambda folder: Journal(folder).__enter__()):
-        with pytest.raises(InputError, match=r"line 1: the line is damaged \(it is longer than 64 MB\)"):
+        with refuses("E-invalid-result", "line 1", "64"):
             read(tmp_path)
 
 
@@ -85,16 +84,16 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     path = tmp_path / NAME
     path.write_bytes(path.read_bytes() + b"garbage\n")
     for look in (read_journal, Journal):
-        with pytest.raises(InputError, match=r"line 3: the line is damaged"):
+        with refuses("E-invalid-result", "line 3"):
             look(tmp_path)
     path.write_bytes(path.read_bytes().replace(b"garbage", b'{"key":"' + b"0" * 32 + b'","state":"done"'))
-    with pytest.raises(InputError, match=r"line 3: the line is damaged"):
+    with refuses("E-invalid-result", "line 3"):
         read_journal(tmp_path)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the lock is POSIX")
 def test_one_run_at_a_time(tmp_path: Path) -> None:
-    with Journal(tmp_path), pytest.raises(InputError, match="another run"):
+    with Journal(tmp_path), refuses("E-cannot-write", "journal.jsonl"):
         Journal(tmp_path)
     with Journal(tmp_path):
         pass
@@ -246,10 +245,8 @@ def test_a_journal_is_read_by_keys_and_a_torn_line_is_dropped(tmp_path: Path) ->
     with (tmp_path / NAME).open("ab") as file:
         file.write(b"[7]\n")
     lines = kept.count(b"\n") + 1
-    assert refused(lambda: read_journal(tmp_path)) == (
-        f"{tmp_path / NAME}, line {lines}: the line is damaged (it begins like no reading). "
-        "Remove that line; its reading will be asked again."
-    )
+    with refuses("E-invalid-result", str(tmp_path / NAME), f"line {lines}"):
+        read_journal(tmp_path)
 
 
 def test_a_journal_of_one_torn_line_is_empty(tmp_path: Path) -> None:
@@ -261,9 +258,8 @@ def test_a_journal_of_one_torn_line_is_empty(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
 def test_a_journal_that_is_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / NAME)
-    assert refused(lambda: Journal(tmp_path)) == (
-        f"{tmp_path / NAME}: the journal is not a regular file. Give another folder."
-    )
+    with refuses("E-unreadable-file", str(tmp_path / NAME)):
+        Journal(tmp_path)
 
 
 TURN = {"reply": "7", "finish": "stop", "ask": "a", "latency": 1.0, "attempts": 1, "usage": {}}
@@ -277,31 +273,31 @@ def line(**changed: Any) -> str:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("tea\n", "it begins like no reading"),
-        ('{"key":"a\n', "Invalid control character"),
-        ('{"text":"a"}\n', "it holds no text"),
-        (line(model=7), "a name is not text"),
-        (line(model=None), "'model' is missing"),
-        (line(turns=7), "its turns are malformed"),
-        (line(turns=[7]), "its turns are malformed"),
-        (line(turns=[{**TURN, "reply": 7}]), "a turn holds values of another kind"),
-        (line(turns=[{**TURN, "latency": "long"}]), "a turn holds values of another kind"),
-        (line(turns=[{**TURN, "usage": []}]), "a turn holds values of another kind"),
+        ("tea\n", ("E-invalid-result", "journal.jsonl, line 2", "reading")),
+        ('{"key":"a\n', ("E-invalid-result", "journal.jsonl, line 2", "character")),
+        ('{"text":"a"}\n', ("E-invalid-result", "journal.jsonl, line 2")),
+        (line(model=7), ("E-invalid-result", "journal.jsonl, line 2", "name")),
+        (line(model=None), ("E-invalid-result", "'model'")),
+        (line(turns=7), ("E-invalid-result", "turns")),
+        (line(turns=[7]), ("E-invalid-result", "turns")),
+        (line(turns=[{**TURN, "reply": 7}]), ("E-invalid-result", "journal.jsonl, line 2", "turn")),
+        (line(turns=[{**TURN, "latency": "long"}]), ("E-invalid-result", "journal.jsonl, line 2", "turn")),
+        (line(turns=[{**TURN, "usage": []}]), ("E-invalid-result", "journal.jsonl, line 2", "turn")),
     ],
 )
-def test_damaged_lines(text: str, why: str, tmp_path: Path) -> None:
+def test_damaged_lines(text: str, why: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / NAME).write_text(line() + text)
-    with pytest.raises(InputError, match=f"line 2: the line is damaged .*{why}"):
+    with refuses(*why, "line 2"):
         read_journal(tmp_path)
 
 
 def test_journals_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no journal"):
+    with refuses("E-missing-file", "journal"):
         read_journal(tmp_path)
     (tmp_path / NAME).write_text("tea\n")
-    with pytest.raises(InputError, match="it begins like no reading"):
+    with refuses("E-invalid-result", "journal.jsonl, line 1"):
         Journal(tmp_path)
     (tmp_path / NAME).unlink()
     (tmp_path / NAME).mkdir()
-    with pytest.raises(InputError, match="the journal is not a regular file"):
+    with refuses("E-unreadable-file", "journal.jsonl"):
         read_journal(tmp_path)

@@ -115,7 +115,7 @@ def refuse_foreign(head: bytes, source: str) -> None:
     """Name what a file is by its first bytes, if it is not readable text."""
     for start, what, remedy in _FOREIGN:
         if head.startswith(start):
-            raise InvalidFile(what, where=source, remedy=remedy)
+            raise (InvalidText if "UTF" in what else InvalidFile)(what, where=source, remedy=remedy)
     if len(head) >= 4 and (head[1] == head[3] == 0 != head[0] or head[0] == head[2] == 0 != head[1]):
         raise InvalidText("is UTF-16 text", where=source, remedy="Save the file as UTF-8.")
 

@@ -17,11 +17,10 @@ from support.made import (
     labels,
     metric,
     pairs_of,
-    refusal,
-    refused,
     state_of,
     values,
 )
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.core.plan import POINT
@@ -116,8 +115,8 @@ def test_ranges(spec: str, field: str, taken: list[str], not_taken: list[str], r
 def test_lenient_is_true_or_false() -> None:
     for value in ("true", "false"):
         assert metric("answers", f"relaxed(lenient={value})") is not None
-    said_of = refusal(metric, "answers", "relaxed(lenient=2)")
-    assert said_of == ["metric 'relaxed': lenient cannot be 2", "", "Choose one of: true, false."]
+    with refuses("E-invalid-spec", "'relaxed'", "lenient", "2"):
+        metric("answers", "relaxed(lenient=2)")
 
 
 def test_exact() -> None:
@@ -298,16 +297,13 @@ def test_verdicts() -> None:
     assert LoggedSum("f1").of_questions(pairs, SharedCache()).tolist() == [[0.5, 1], [0, 0]]
     one = {"question": ["p"], "judge": [1.0], "logged:f1": [0.5]}
     assert by_unit("answers", truth, one, "judge", missing="worst") == [1, 0]
-    assert refused("answers", truth, predicted, ["logged(score=em)"]) == [
-        "no score 'em' is logged", "predictions", "There are: f1, acc.",
-    ]  # fmt: skip
+    with refuses("E-unknown-name", "'em'", "logged", "predictions"):
+        sy.evaluate("answers", truth, predicted, ["logged(score=em)"], confidence=None)  # fmt: skip
     plain = sides([["a"]], ["a"])
-    assert refused("answers", *plain, ["logged"]) == [
-        "no score 'score' is logged", "predictions", "Only logs of a harness have some.",
-    ]  # fmt: skip
-    assert refused("answers", *plain, ["judge"]) == [
-        "there is no verdict", "predictions", "Give a column 'judge' in the predictions, or 'verdict' in the truth.",
-    ]  # fmt: skip
+    with refuses("E-unknown-name", "'score'", "logged", "predictions"):
+        sy.evaluate("answers", *plain, ["logged"], confidence=None)  # fmt: skip
+    with refuses("E-missing-data", "verdict", "predictions"):
+        sy.evaluate("answers", *plain, ["judge"], confidence=None)  # fmt: skip
 
 
 @in_turn(

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.made import in_turn, pairs_of, refusal, refused
+from support.made import in_turn, pairs_of
+from support.refusal import refuses
 
+import steelyard as sy
 from steelyard.core.metadata import Metadata
 from steelyard.core.statistic import SharedCache
 from steelyard.core.task import Policy
@@ -25,65 +27,63 @@ MAPPED = "Rename the column, or map it: `columns={'answer': 'YOUR_COLUMN'}`."
 BAD: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     "no truth": (
         {"question": ["p"], "text": ["a"], "more": ["x"]}, {"question": ["p"], "answer": ["a"]},
-        ["column 'answer' is missing; the columns are 'question', 'text', 'more'", "truth", MAPPED],
+        ["E-missing-column", "'answer'", "'question'", "'text'", "'more'", "'YOUR_COLUMN'"],
     ),
     "no reply": (
         ASKED, {"question": ["p", "q"], "text": ["a", "b"]},
-        ["column 'answer' is missing", "predictions", "Map it: `columns={'prediction.answer': 'YOUR_COLUMN'}`."],
+        ["E-missing-column", "'answer'", "'YOUR_COLUMN'"],
     ),
     "no list": (
         {"question": ["o", "p"], "answers": ['["x"]', "a, b" + "x" * 50]}, {"question": ["o", "p"], "answer": ["a", "b"]},
-        [f"'a, b{'x' * 36}' is not a list of strings", "truth, row 1, column 'answers'", LIST],
+        ["E-invalid-value", f"'a, b{'x' * 36}'", "row 1", "'answers'", "2"],
     ),
     "no list but a text": (
         {"question": ["p"], "answers": ['"a"']}, {"question": ["p"], "answer": ["a"]},
-        ["'\"a\"' is not a list of strings", "truth, row 0, column 'answers'", LIST],
+        ["E-invalid-value", "'\"a\"'", "row 0", "'answers'", "2"],
     ),
     "a list of truths": (
         {"question": ["p"], "answers": ["[true]"]}, {"question": ["p"], "answer": ["a"]},
-        ["'[true]' is not a list of strings", "truth, row 0, column 'answers'", LIST],
+        ["E-invalid-value", "'[true]'", "row 0", "'answers'", "2"],
     ),
     "a list of lists": (
         {"question": ["p"], "answers": ['[["a"]]']}, {"question": ["p"], "answer": ["a"]},
-        ["'[[\"a\"]]' is not a list of strings", "truth, row 0, column 'answers'", LIST],
+        ["E-invalid-value", "'[[\"a\"]]'", "row 0", "'answers'", "2"],
     ),
     "a list too deep": (
         {"question": ["p"], "answers": ["[" * 100_000]}, {"question": ["p"], "answer": ["a"]},
-        [f"'{'[' * 40}' is not a list of strings", "truth, row 0, column 'answers'", LIST],
+        ["E-invalid-value", f"'{'[' * 40}'", "row 0", "'answers'", "2"],
     ),
     "an empty list": (
         {"question": ["o", "p"], "answers": ['["x"]', "[]"]}, {"question": ["o", "p"], "answer": ["a", "b"]},
-        ["there is no accepted answer", "truth, row 1, column 'answers'", "Give at least one."],
+        ["E-empty-input", "row 1", "'answers'"],
     ),
     "nothing accepted": (
         {"question": ["p"], "answers": [""]}, {"question": ["p"], "answer": ["a"]},
-        ["there is no accepted answer", "truth, row 0, column 'answers'", "Give at least one."],
+        ["E-empty-input", "row 0", "'answers'"],
     ),
     "two groups": (
         {"question": ["p", "q", "p"], "answer": ["a", "b", "c"], "group": ["g", "g", "h"]}, ASKED,
-        ["question 'p' has 'h' here and 'g' at truth, row 0", "truth, row 2, column 'group'", SAME],
+        ["E-conflict", "'p'", "'h'", "'g'", "row 0", "row 2", "'group'"],
     ),
     "two weights": (
         {"question": ["p", "p"], "answer": ["a", "b"], "sample_weight": [1.0, 2.0]}, {"question": ["p"], "answer": ["a"]},
-        ["question 'p' has '2.0' here and '1.0' at truth, row 0", "truth, row 1, column 'sample_weight'", SAME],
+        ["E-conflict", "'p'", "'2.0'", "'1.0'", "row 0", "row 1", "'sample_weight'"],
     ),
     "two lists of options": (
         {"question": ["p", "p"], "answer": ["a", "b"], "choices": ["[1]", "[2]"]}, {"question": ["p"], "answer": ["a"]},
-        ["question 'p' has '[2]' here and '[1]' at truth, row 0", "truth, row 1, column 'choices'", SAME],
+        ["E-conflict", "'p'", "'[2]'", "'[1]'", "row 0", "row 1", "'choices'"],
     ),
     "two verdicts": (
         {"question": ["p", "p"], "answer": ["a", "b"], "verdict": [1.0, 0.5]}, {"question": ["p"], "answer": ["a"]},
-        ["question 'p' has '0.5' here and '1.0' at truth, row 0", "truth, row 1, column 'verdict'", SAME],
+        ["E-conflict", "'p'", "'0.5'", "'1.0'", "row 0", "row 1", "'verdict'"],
     ),
     "another truth": (
         ASKED, {"question": ["q", "p"], "answer": ["b", "a"], "target": ["c" * 50, "a"]},
-        [f"question 'q': the logs disagree on the truth ('{'c' * 40}' against 'b')", "predictions, row 0",
-         "Compare runs over the same data."],
+        ["E-incompatible", "'q'", f"'{'c' * 40}'", "'b'", "row 0"],
     ),
     "weights of a unit": (
         {**ASKED, "group": ["g", "g"], "sample_weight": [1.0, 2.0]}, ASKED,
-        ["2 differs from 1, which the same unit has at truth, row 0", "truth, row 1, column 'sample_weight'",
-         "'sample_weight' must be the same in all rows of a unit."],
+        ["E-incompatible", "2", "1", "row 0", "row 1", "'sample_weight'"],
     ),
 }  # fmt: skip
 
@@ -91,19 +91,17 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
 @in_turn("case", BAD)
 def test_refused(case: str) -> None:
     truth, predicted, what = BAD[case]
-    assert refused("answers", truth, predicted) == what
+    with refuses(*what):
+        sy.evaluate("answers", truth, predicted, confidence=None)
 
 
 def test_texts_that_are_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data, "LONGEST", 1200)
     long = {"question": ["p", "q"], "answer": ["a" * 1200, "b" * 1201]}
-    said_of = "the answer has 1,201 characters"
-    assert refused("answers", long, ASKED) == [said_of, "truth, row 1, column 'answer'", "At most 1,200 are taken."]
-    assert refused("answers", ASKED, long) == [
-        said_of,
-        "predictions, row 1, column 'answer'",
-        "At most 1,200 are taken.",
-    ]
+    with refuses("E-too-large", "1,201", "row 1", "'answer'", "truth, row 1, column 'answer'"):
+        sy.evaluate("answers", long, ASKED, confidence=None)
+    with refuses("E-too-large", "1,201", "row 1", "'answer'", "predictions, row 1, column 'answer'"):
+        sy.evaluate("answers", ASKED, long, confidence=None)
     fits = {"question": ["p", "q"], "answer": ["a" * 1200, "b"]}
     assert pairs_of("answers", fits, fits).held == {"answers"}
     monkeypatch.undo()
@@ -172,21 +170,17 @@ def test_logs_that_agree_on_the_truth() -> None:
 
 def test_texts_that_a_metric_needs() -> None:
     judged = {"question": ["p"], "judge": [1.0]}
-    missing = "column 'answer' is missing, which the metric needs"
-    assert refused("answers", {"question": ["p"], "answer": ["a"]}, judged, ["exact"]) == [
-        missing, "predictions", "Map it: `columns={'answer': 'YOUR_COLUMN'}`.",
-    ]  # fmt: skip
-    assert refused("answers", {"question": ["p"], "kind": ["x"]}, {**judged, "answer": ["a"]}, ["exact"]) == [
-        missing, "truth", "Map it: `columns={'answer': 'YOUR_COLUMN'}`.",
-    ]  # fmt: skip
+    with refuses("E-missing-column", "'answer'", "predictions"):
+        sy.evaluate("answers", {"question": ["p"], "answer": ["a"]}, judged, ["exact"], confidence=None)  # fmt: skip
+    with refuses("E-missing-column", "'answer'", "truth"):
+        sy.evaluate("answers", {"question": ["p"], "kind": ["x"]}, {**judged, "answer": ["a"]}, ["exact"], confidence=None)  # fmt: skip
     empty = {"question": ["o", "p"], "answer": ["x", " "]}
-    assert refused("answers", empty, {"question": ["o", "p"], "answer": ["a", "b"]}, ["exact"]) == [
-        "question 'p' has an accepted answer that is empty", "truth, row 1",
-        "Remove the row, or choose metrics that take an empty text: cer, wer.",
-    ]  # fmt: skip
+    with refuses("E-empty-cell", "'p'", "row 1", "truth, row 1"):
+        sy.evaluate("answers", empty, {"question": ["o", "p"], "answer": ["a", "b"]}, ["exact"], confidence=None)  # fmt: skip
     work, pairs = SharedCache(), pairs_of("answers", empty, {"question": ["o", "p"], "answer": ["a", "b"]})
     assert said(pairs, work, empty=True).blank.tolist() == [False, False, False, True]
-    assert refusal(said, pairs, work)[0] == "question 'p' has an accepted answer that is empty"
+    with refuses("E-empty-cell", "'p'"):
+        said(pairs, work)
 
 
 def test_texts_made_alike() -> None:
@@ -216,7 +210,8 @@ def test_options(text: str, read: dict[str, str]) -> None:
 
 @in_turn("text", ["a cat", "[]", "{}", '{"AB": "x"}', '{"1": "x"}', '"a"', json.dumps(list(range(27)))])
 def test_no_options(text: str) -> None:
-    assert refusal(choices_of, text, "there") == [f"'{text[:40]}' is not a list of options", "there", OPTIONS]
+    with refuses("E-invalid-value", f"'{text[:40]}'", "there"):
+        choices_of(text, "there")
 
 
 def test_what_is_chosen() -> None:
@@ -238,20 +233,16 @@ def test_what_is_chosen() -> None:
 
 
 def test_options_that_are_refused() -> None:
-    missing = refused("answers", ASKED, ASKED, ["choice"])
-    assert missing == [
-        "column 'choices' is missing, which the metric needs", "truth",
-        'Give the options of each question, as JSON: ["a cat", "a dog"].',
-    ]  # fmt: skip
+    with refuses("E-missing-column", "'choices'", "truth"):
+        sy.evaluate("answers", ASKED, ASKED, ["choice"], confidence=None)
     offered = {"question": ["p", "q"], "answer": ["A", "z" * 50], "choices": ['["x", "y"]', '["x", "y"]']}
-    assert refused("answers", offered, ASKED, ["choice"]) == [
-        f"question 'q': the answer '{'z' * 40}' is not among A, B", "truth, row 1", "Give the letter or the text of one option.",
-    ]  # fmt: skip
+    with refuses("E-unknown-name", "'q'", f"'{'z' * 40}'", "row 1", "truth, row 1"):
+        sy.evaluate("answers", offered, ASKED, ["choice"], confidence=None)  # fmt: skip
     twice = {**offered, "answer": ["x", "y"], "choices": ['["x", "X "]', '["x", "y"]']}
-    assert refused("answers", twice, ASKED, ["choice"])[0] == "question 'p': the answer 'x' is not among A, B"
-    assert refused("answers", {**offered, "choices": ["x or y", ""]}, ASKED, ["choice"]) == [
-        "'x or y' is not a list of options", "truth, row 0, column 'choices'", OPTIONS,
-    ]  # fmt: skip
+    with refuses("E-unknown-name", "'p'", "'x'"):
+        sy.evaluate("answers", twice, ASKED, ["choice"], confidence=None)
+    with refuses("E-invalid-value", "'x or y'", "row 0", "'choices'", "truth, row 0, column 'choices'"):
+        sy.evaluate("answers", {**offered, "choices": ["x or y", ""]}, ASKED, ["choice"], confidence=None)  # fmt: skip
 
 
 @in_turn(

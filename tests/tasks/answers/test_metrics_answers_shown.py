@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.made import in_turn, pairs_of, refusal
+from support.made import in_turn, pairs_of
+from support.refusal import refuses
 from support.shown import check_figure, check_listing
 from test_metrics_answers import sides
 
@@ -151,9 +152,8 @@ def test_what_tools_print_of_such_data() -> None:
         "vlmevalkit": [["exact", "anls@0.5", "relaxed@0.05"], ["vqa"], yes],
         "inspect": [["exact", "word_f1"], ["exact"], ["exact"]], "lm-eval": [["exact"]] * 3, "vqa": [["vqa"]] * 3,
     }  # fmt: skip
-    assert refusal(views.explain, pairs_of("answers", *texts), ["inspct"]) == [
-        "'inspct' cannot be explained", "", "Did you mean 'inspect'?",
-    ]  # fmt: skip
+    with refuses("E-unknown-name", "'inspct'", "'inspect'"):
+        views.explain(pairs_of("answers", *texts), ["inspct"])  # fmt: skip
 
 
 def test_weights_and_outcomes() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.read_help import write
-from support.refusal import refused
+from support.refusal import refused, refuses
 
 import steelyard as sy
 from steelyard.core import catalogue
@@ -114,9 +114,8 @@ def test_zstandard_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.Mon
     whole[place + 10 : place + 12] = ZSTANDARD.to_bytes(2, "little")
     path.write_bytes(bytes(whole))
     monkeypatch.setitem(sys.modules, "zstandard", None)
-    assert refused(lambda: read_log(path, "a.eval", "inspect")) == (
-        'a.eval, header.json: inspect packs its logs with Zstandard. Install it: pip install "steelyard[logs]".'
-    )
+    with refuses("E-not-installed", "a.eval", "header.json", "inspect"):
+        read_log(path, "a.eval", "inspect")
 
 
 def test_a_deflated_member_that_is_none(tmp_path: Path) -> None:
@@ -125,9 +124,8 @@ def test_a_deflated_member_that_is_none(tmp_path: Path) -> None:
     place = whole.index(b"PK\x01\x02")
     whole[place + 10 : place + 12] = zipfile.ZIP_DEFLATED.to_bytes(2, "little")
     path.write_bytes(bytes(whole))
-    assert refused(lambda: read_log(path, "a.eval", "inspect")) == (
-        "a.eval, header.json: the member is damaged. Copy the file again."
-    )
+    with refuses("E-unreadable-file", "a.eval", "header.json"):
+        read_log(path, "a.eval", "inspect")
 
 
 def test_sides_of_answers_that_are_refused(tmp_path: Path) -> None:
@@ -135,11 +133,9 @@ def test_sides_of_answers_that_are_refused(tmp_path: Path) -> None:
     write(tmp_path, {"t.json": json.dumps(truth), "t.csv": "question,answer\n", "p.csv": "question,answer\n1,cat\n"})
     task = catalogue.find_task("answers")
     path = tmp_path / "t.json"
-    assert refused(lambda: read_side(task, path, {}, "prediction")) == (
-        f"{path}: there are no replies. It holds the truth alone."
-    )
+    with refuses("E-empty-input", str(path)):
+        read_side(task, path, {}, "prediction")
     write(tmp_path, {"log.json": json.dumps({**HEAD, "samples": [sample()]})})
     for predictions in ("p.csv", "log.json"):
-        assert refused(lambda p=predictions: sy.evaluate("answers", tmp_path / "t.csv", tmp_path / p)) == (
-            f"{tmp_path / 't.csv'}: there are no rows. The truth needs at least one."
-        )
+        with refuses("E-empty-input", str(tmp_path / "t.csv")):
+            sy.evaluate("answers", tmp_path / "t.csv", tmp_path / predictions)

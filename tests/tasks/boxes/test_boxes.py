@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.coco_reference import TWELVE, draw
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.core import catalogue
@@ -327,5 +328,5 @@ def test_a_picture_shows_what_found_what() -> None:
         ("truth", True), ("truth", False), ("prediction", True), ("prediction", False),
     ]  # fmt: skip
     assert "3 detected with a score from 0," in sy.draw("boxes", truth, predicted, 1)
-    with pytest.raises(sy.InputError, match="there is no image '2'"):
+    with refuses("E-unknown-name", "'2'"):
         sy.draw("boxes", truth, predicted, 2)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.paths import TESTS
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.tasks.boxes.crowds import largest_matching
@@ -75,5 +76,5 @@ def test_largest_matching_takes_pairs_before_overlap() -> None:
 
 def test_scores_are_shares() -> None:
     truth = {"image": ["a"], "label": ["p"], "x": [0.0], "y": [0.0], "w": [10.0], "h": [10.0]}
-    with pytest.raises(sy.InputError, match="predictions, row 0, column 'score': the score is 3"):
+    with refuses("E-out-of-range", "row 0", "'score'", "3"):
         sy.evaluate("boxes", truth, {**truth, "score": [3.0]}, "ji")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.refusal import refuses
 from test_boxes import ranked_case
 
 import steelyard as sy
@@ -114,13 +115,13 @@ def test_a_sum_over_classes() -> None:
 
 
 @pytest.mark.parametrize(("task", "spec", "message"), [
-    ("boxes", "ap(ties=order)", "ties cannot be order with kind=coco"),
-    ("boxes", "map50(ties=order, kind=voc)", "ties cannot be order with kind=voc"),
-    ("boxes", "ap(kind=loops)", "kind cannot be loops"), ("boxes", "map(reduction=total)", "reduction cannot be total"),
-    ("labels", "ap(kind=coco)", "kind cannot be coco"), ("labels", "ap(ties=input)", "ties cannot be input"),
+    ("boxes", "ap(ties=order)", ("E-invalid-spec", "ties", "order", "kind=coco")),
+    ("boxes", "map50(ties=order, kind=voc)", ("E-invalid-spec", "ties", "order", "kind=voc")),
+    ("boxes", "ap(kind=loops)", ("E-invalid-spec", "loops")), ("boxes", "map(reduction=total)", ("E-invalid-spec", "reduction", "total")),
+    ("labels", "ap(kind=coco)", ("E-invalid-spec", "coco")), ("labels", "ap(ties=input)", ("E-invalid-spec", "ties", "input")),
 ])  # fmt: skip
-def test_settings_that_do_not_go_together(task: str, spec: str, message: str) -> None:
-    with pytest.raises(sy.InputError, match=message):
+def test_settings_that_do_not_go_together(task: str, spec: str, message: tuple[str, ...]) -> None:
+    with refuses(*message):
         catalogue.parse(spec, task)
 
 

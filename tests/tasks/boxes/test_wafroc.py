@@ -13,6 +13,7 @@ import pytest
 from support.drawn_objects import draw_lesions
 from support.lazy import lazy
 from support.paths import TESTS
+from support.refusal import refuses
 from support.scale_help import files, write_shards
 
 import steelyard as sy
@@ -114,7 +115,7 @@ def test_lesion_weights() -> None:
 
 def test_weights_that_add_up_to_nothing_are_refused() -> None:
     truth, predictions = sides(["a", "b"], [("a", 0.0), ("a", 50.0)], [], lesion_weight=[0.0, 0.0])
-    with pytest.raises(sy.InputError, match="image 'a': the lesion weights of class 'nodule' add up to 0"):
+    with refuses("E-invalid-value", "'a'", "'nodule'", "0"):
         values(truth, predictions)
 
 

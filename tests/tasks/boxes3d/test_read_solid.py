@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from support.read_help import contents, write
-from support.refusal import refused
+from support.refusal import refused, refuses
 from support.solid_files import nuscenes_box, write_nuscenes
 from support.solid_release import HEAD, LINE, release
 
@@ -108,16 +108,16 @@ def test_releases_that_are_refused(tmp_path: Path) -> None:
 
 def test_sides_of_boxes_in_space_that_are_refused(tmp_path: Path) -> None:
     table = {"frame": ["a"], "label": ["car"], "score": [0.5], **{n: [1.0] for n in HEAD.strip().split(",")[2:]}}
-    assert refused(lambda: sy.evaluate("boxes3d", table)) == "task 'boxes3d' needs truth and predictions. Give both."
+    with refuses("E-missing-data", "'boxes3d'"):
+        sy.evaluate("boxes3d", table)
     nothing = {name: [] for name in table if name != "score"}
-    assert refused(lambda: sy.evaluate("boxes3d", nothing, table)) == (
-        "truth: there is no frame. The truth needs at least one."
-    )
+    with refuses("E-empty-input", "truth"):
+        sy.evaluate("boxes3d", nothing, table)
     (tmp_path / "k" / "000000.txt").mkdir(parents=True)
     write(tmp_path, {"p/000000.txt": f"{LINE} 0.5\n"})
     shown = tmp_path / "k" / "000000.txt"
-    message = refused(lambda: sy.evaluate("boxes3d", tmp_path / "k", tmp_path / "p"))
-    assert message == f"{shown}: is a folder, not a file"
+    with refuses("E-unreadable-file", str(shown)):
+        sy.evaluate("boxes3d", tmp_path / "k", tmp_path / "p")
 
 
 def test_points_of_results(tmp_path: Path) -> None:
@@ -128,10 +128,8 @@ def test_points_of_results(tmp_path: Path) -> None:
     read = read_side(task, path, {}, "prediction")
     assert read["score"].tolist() == [0.5]
     assert "points" not in read
-    assert refused(lambda: read_side(task, other, {}, "prediction")) == (
-        f"{other}, sample 's', box 0: a result with 'num_pts', which nuScenes would drop it by where it is 0. Leave the "
-        "key out: points are counted in the truth."
-    )
+    with refuses("E-invalid-value", str(other), "'s'", "0", "'num_pts'"):
+        read_side(task, other, {}, "prediction")
 
 
 def test_kitti_of_a_table(tmp_path: Path) -> None:

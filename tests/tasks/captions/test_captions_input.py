@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard import _native
-from steelyard.core.errors import InputError
 from steelyard.language import scene, tables, tokens
 from steelyard.language.tokens import pack
 
@@ -30,28 +30,26 @@ def changed(data: dict[str, Any], column: str, row: int, value: Any) -> dict[str
 
 # what is wrong: (truth, predictions, all that the message must contain)
 BAD = {
-    "candidate without reference": (TRUTH, {"image": [1, 2, 9], "caption": ["a", "b", "c"]}, ["1 images have a candidate and no reference", "'9'", "`extra='skip'`"]),
-    "reference without candidate": (TRUTH, {"image": [1], "caption": ["a dog"]}, ["1 of 2 images have no candidate", "'2'", "`missing='worst'`"]),
-    "two candidates": (TRUTH, {"image": [1, 2, 1], "caption": ["a", "b", "c"]}, ["row 2", "image '1' has two candidates", "row 0"]),
-    "empty reference": (changed(TRUTH, "caption", 1, "  "), PRED, ["row 1", "'caption'", "reference caption is empty"]),
-    "no caption column": (TRUTH, {"image": [1, 2], "text": ["a", "b"]}, ["'caption' is missing", "'text'", "`columns={'caption'"]),
-    "scene graph that is not JSON": (TRUTH, {"image": [1, 2], "tuples": ["[[", "[]"]}, ["row 0", "'tuples'", "not valid JSON"]),
-    "tuple of four": (TRUTH, {"image": [1, 2], "tuples": ['[["a","b","c","d"]]', "[]"]}, ["row 0", "one to three words"]),
-    "tuple of numbers": (TRUTH, {"image": [1, 2], "tuples": ["[[1]]", "[]"]}, ["row 0", "'[1]' is not a tuple"]),
-    "scene graph that is not a list": (TRUTH, {"image": [1, 2], "tuples": ["7", "[]"]}, ["row 0", "'7' is not a list of tuples"]),
-    "25,000 words in one caption": (TRUTH, changed(PRED, "caption", 0, "a big dog on a small bed and " * 3600), ["words", "at most 2,000 words"]),
-    "half a character": (TRUTH, changed(PRED, "caption", 0, "a \ud800 dog"), ["character", "caption"]),
-    "two megabytes in one caption": (TRUTH, changed(PRED, "caption", 0, "dog " * 600_000), ["2,400,000 characters", "At most"]),
+    "candidate without reference": (TRUTH, {"image": [1, 2, 9], "caption": ["a", "b", "c"]}, ["E-unmatched", "1", "'9'"]),
+    "reference without candidate": (TRUTH, {"image": [1], "caption": ["a dog"]}, ["E-unmatched", "1", "2", "'2'"]),
+    "two candidates": (TRUTH, {"image": [1, 2, 1], "caption": ["a", "b", "c"]}, ["E-duplicate-key", "row 2", "'1'", "row 0"]),
+    "empty reference": (changed(TRUTH, "caption", 1, "  "), PRED, ["E-empty-cell", "row 1", "'caption'", "caption"]),
+    "no caption column": (TRUTH, {"image": [1, 2], "text": ["a", "b"]}, ["E-missing-column", "'caption'", "'text'"]),
+    "scene graph that is not JSON": (TRUTH, {"image": [1, 2], "tuples": ["[[", "[]"]}, ["E-invalid-file", "row 0", "'tuples'"]),
+    "tuple of four": (TRUTH, {"image": [1, 2], "tuples": ['[["a","b","c","d"]]', "[]"]}, ["E-invalid-value", "row 0"]),
+    "tuple of numbers": (TRUTH, {"image": [1, 2], "tuples": ["[[1]]", "[]"]}, ["E-invalid-value", "row 0", "'[1]'"]),
+    "scene graph that is not a list": (TRUTH, {"image": [1, 2], "tuples": ["7", "[]"]}, ["E-invalid-value", "row 0", "'7'", "tuples"]),
+    "25,000 words in one caption": (TRUTH, changed(PRED, "caption", 0, "a big dog on a small bed and " * 3600), ["E-too-large", "2,000"]),
+    "half a character": (TRUTH, changed(PRED, "caption", 0, "a \ud800 dog"), ["E-invalid-text", "caption"]),
+    "two megabytes in one caption": (TRUTH, changed(PRED, "caption", 0, "dog " * 600_000), ["E-too-large", "2,400,000"]),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", list(BAD))
 def test_bad_input_names_the_trouble(case: str) -> None:
     truth, predictions, wanted = BAD[case]
-    with pytest.raises(InputError) as caught:
+    with refuses(*wanted):
         sy.evaluate("captions", truth, predictions)
-    for part in wanted:
-        assert part in str(caught.value)
 
 
 STRANGE = {
@@ -140,10 +138,10 @@ def test_damaged_tables_are_refused_or_read(data: bytes) -> None:
     for cls, magic in ((_native.WordNet, b"SYWN0001"), (_native.ParserModel, b"SYPM0001")):
         with contextlib.suppress(ValueError):
             cls(magic + data)
-        with pytest.raises(ValueError, match="this is no"):
+        with refuses(ValueError):
             cls(b"nothing!" + data)
     good = tables_bytes("parser.bin")
-    with pytest.raises(ValueError, match="cut short"):
+    with refuses(ValueError, "short"):
         _native.ParserModel(good[: len(good) // 2])
 
 
@@ -153,14 +151,14 @@ def tables_bytes(name: str) -> bytes:
 
 def test_native_core_checks_its_arguments() -> None:
     block, ends = pack(["a b", "c"])
-    with pytest.raises(ValueError, match="ends must grow"):
+    with refuses(ValueError):
         _native.ptb_tokens(block, ends + 5)
-    with pytest.raises(ValueError, match="starts of references"):
+    with refuses(ValueError, "references"):
         _native.ngram_overlap(block, ends, block, ends, np.array([0, 3, 2]))
-    with pytest.raises(ValueError, match="one text of reference tuples"):
+    with refuses(ValueError, "reference"):
         _native.scene_scores(tables.wordnet(), block, ends, block, ends[:1])
     bad = pack(["dog\tNN\t9\troot"])
-    with pytest.raises(ValueError, match="head must be the number"):
+    with refuses(ValueError, "head"):
         _native.tree_tuples(tables.lemmas(), *bad)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.refusal import refused_evaluation
+from support.refusal import refuses
+
+import steelyard as sy
 
 CAPTION: dict[str, list[Any]] = {"image": ["i", "j"], "caption": ["a red car", "a dog"]}
 
@@ -13,22 +15,21 @@ CAPTION: dict[str, list[Any]] = {"image": ["i", "j"], "caption": ["a red car", "
 CAPTIONS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "no column": (
         {"image": ["i", "j"], "text": ["a", "b"]}, CAPTION,
-        "column 'caption' is missing; the columns are 'image', 'text'. Rename the column, or map it: "
-        "`columns={'caption': 'YOUR_COLUMN'}`.",
+        ("E-missing-column", "'caption'", "'image'", "'text'"),
     ),
     "two candidates": (
-        CAPTION, {"image": ["i", "j", "j"], "caption": ["a", "b", "c"]}, "row 1. Give one caption per image.",
+        CAPTION, {"image": ["i", "j", "j"], "caption": ["a", "b", "c"]}, ("E-duplicate-key", "row 1"),
     ),
     "no candidate": (
         CAPTION, {"image": ["i"], "caption": ["a"]},
-        "1 of 2 images have no candidate: 'j'. Add them, or choose `missing='worst'` or `missing='skip'`.",
+        ("E-unmatched", "1", "2", "'j'"),
     ),
     "no reference": (
         CAPTION, {"image": ["i", "j", "k"], "caption": ["a", "b", "c"]},
-        "1 images have a candidate and no reference: 'k'. Add references, or choose `extra='skip'`.",
+        ("E-unmatched", "1", "'k'"),
     ),
     "an empty reference": (
-        {**CAPTION, "caption": ["a", " "]}, CAPTION, "the reference caption is empty. Remove the row.",
+        {**CAPTION, "caption": ["a", " "]}, CAPTION, ("E-empty-cell", "caption"),
     ),
 }  # fmt: skip
 
@@ -36,4 +37,5 @@ CAPTIONS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 @pytest.mark.parametrize("case", CAPTIONS)
 def test_captions(case: str) -> None:
     truth, predicted, said = CAPTIONS[case]
-    assert refused_evaluation("captions", truth, predicted, ["bleu"]).endswith(said)
+    with refuses(*said):
+        sy.evaluate("captions", truth, predicted, ["bleu"], confidence=None)

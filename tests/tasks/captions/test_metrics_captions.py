@@ -17,10 +17,10 @@ from support.made import (
     labels,
     metric,
     pairs_of,
-    refusal,
     state_of,
     values,
 )
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.core.plan import POINT, UNITS
@@ -77,13 +77,15 @@ def test_choices(spec: str, field: str, allowed: list[str]) -> None:
     if field == "synonyms":
         for value in allowed:
             assert metric("captions", spec.format(value)) is not None
-        said = refusal(metric, "captions", "spice(synonyms=other)")
-        assert said == ["metric 'spice': synonyms cannot be other", "", "Choose one of: true, false."]
+        with refuses("E-invalid-spec", "'spice'", "synonyms"):
+            metric("captions", "spice(synonyms=other)")
     else:
         check_choices("captions", spec, field, *allowed)
     if field == "n":
-        assert refusal(metric, "captions", "bleu@0")[0] == "metric 'bleu': n cannot be 0"
-        assert refusal(metric, "captions", "bleu@5")[0] == "metric 'bleu': n cannot be 5"
+        with refuses("E-invalid-spec", "'bleu'", "0"):
+            metric("captions", "bleu@0")
+        with refuses("E-invalid-spec", "'bleu'", "5"):
+            metric("captions", "bleu@5")
 
 
 @in_turn("kind", ["object", "attribute", "relation", "color", "count", "size"])
@@ -94,9 +96,8 @@ def test_weights_of_kinds(kind: str) -> None:
     rest = ", ".join(f"{other}=0" for other in ("object", "attribute", "relation") if other != kind)
     one = f"spice_weighted({kind}=0.5, {rest})"
     assert metric("captions", one) is not None
-    assert refusal(metric, "captions", "spice_weighted(object=0, attribute=0, relation=0)") == [
-        "metric 'spice_weighted': all weights are 0", "", "Give at least one kind a weight.",
-    ]  # fmt: skip
+    with refuses("E-invalid-spec", "'spice_weighted'", "0"):
+        metric("captions", "spice_weighted(object=0, attribute=0, relation=0)")  # fmt: skip
 
 
 def test_what_metrics_need() -> None:

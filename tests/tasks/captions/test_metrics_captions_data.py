@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.made import in_turn, pairs_of, refusal, refused
+from support.made import in_turn, pairs_of
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.core.options import Options
@@ -79,14 +80,13 @@ def test_slices() -> None:
     assert (values.tolist(), owner.tolist()) == (["t", "v", "s", "u"], [0, 0, 1, 2])
     values, owner = pairs.slice_values("model")
     assert (values.tolist(), owner.tolist()) == ([9, 8, 7], [0, 1, 2])
-    assert refusal(pairs.slice_values, "sett") == [
-        "column 'sett' is missing, which the slices are by", "truth", "Did you mean 'set'?",
-    ]  # fmt: skip
-    assert refusal(pairs.slice_values, "q#") == [
-        "column 'q#' is missing, which the slices are by", "truth", "Known: caption, image, sample_weight, set.",
-    ]  # fmt: skip
+    with refuses("E-missing-column", "'sett'", "truth", "'set'"):
+        pairs.slice_values("sett")  # fmt: skip
+    with refuses("E-missing-column", "'q#'", "truth"):
+        pairs.slice_values("q#")  # fmt: skip
     lacking = pairs_of("captions", TRUTH, {"image": ["i"], "caption": ["a"], "model": [1]}, Policy("worst", "skip"))
-    assert refusal(lacking.slice_values, "model")[0] == "column 'model' is missing, which the slices are by"
+    with refuses("E-missing-column", "'model'"):
+        lacking.slice_values("model")
     none = pairs_of("captions", ONE, {"image": ["z"], "caption": ["a"], "model": [1]}, Policy("skip", "skip"))
     assert [part.tolist() for part in none.slice_values("model")] == [[], []]
 
@@ -96,49 +96,43 @@ ONE: dict[str, Any] = {"image": ["i"], "caption": ["a dog"]}
 BAD: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     "no caption in the truth": (
         {"image": ["i"], "text": ["a"], "more": ["b"]}, ONE,
-        ["column 'caption' is missing; the columns are 'image', 'text', 'more'", "truth",
-         "Rename the column, or map it: `columns={'caption': 'YOUR_COLUMN'}`."],
+        ["E-missing-column", "'caption'", "'image'", "'text'", "'more'", "'YOUR_COLUMN'"],
     ),
     "no caption in the predictions": (
         ONE, {"image": ["i"], "text": ["a"]},
-        ["column 'caption' is missing; the columns are 'image', 'text'", "predictions",
-         "Rename the column, or map it: `columns={'caption': 'YOUR_COLUMN'}`."],
+        ["E-missing-column", "'caption'", "'image'", "'text'", "'YOUR_COLUMN'"],
     ),
     "two candidates": (
         ONE, {"image": ["i", "j", "i"], "caption": ["a", "b", "c"]},
-        ["image 'i' has two candidates, the first at predictions, row 0", "predictions, row 2",
-         "Give one caption per image."],
+        ["E-duplicate-key", "'i'", "row 0", "row 2", "caption"],
     ),
     "no candidate": (
         {"image": list("abcde"), "caption": list("abcde")}, {"image": ["c"], "caption": ["a"]},
-        ["4 of 5 images have no candidate: 'a', 'b', 'd' and 1 more", "predictions",
-         "Add them, or choose `missing='worst'` or `missing='skip'`."],
+        ["E-unmatched", "4", "5", "'a'", "'b'", "'d'", "1"],
     ),
     "no reference": (
         ONE, {"image": list("hijkl"), "caption": list("abcde")},
-        ["4 images have a candidate and no reference: 'h', 'j', 'k' and 1 more", "truth",
-         "Add references, or choose `extra='skip'`."],
+        ["E-unmatched", "4", "'h'", "'j'", "'k'", "1"],
     ),
     "an empty reference": (
         {"image": ["i", "i"], "caption": ["a", "\t"]}, ONE,
-        ["the reference caption is empty", "truth, row 1, column 'caption'", "Remove the row."],
+        ["E-empty-cell", "caption", "row 1", "'caption'"],
     ),
     "two candidates in a list": (
         ONE, {"image": ["i"], "caption": ['["a", "b"]']},
-        ["the caption is a list of 2", "predictions, row 0, column 'caption'", "Give one caption per image."],
+        ["E-invalid-value", "caption", "2", "row 0", "'caption'"],
     ),
     "a graph that is not JSON": (
         ONE, {"image": ["i"], "tuples": ["[["]},
-        ["the scene graph is not valid JSON", "predictions, row 0, column 'tuples'", GRAPH],
+        ["E-invalid-file", "row 0", "'tuples'"],
     ),
     "a graph too deep": (
         {**ONE, "tuples": ["[" * 100_000]}, ONE,
-        ["the scene graph is not valid JSON", "truth, row 0, column 'tuples'", GRAPH],
+        ["E-invalid-file", "row 0", "'tuples'"],
     ),
     "weights that differ": (
         {"image": ["i", "i"], "caption": ["a", "b"], "sample_weight": [1.0, 2.0]}, ONE,
-        ["2 differs from 1, which the same unit has at truth, row 0", "truth, row 1, column 'sample_weight'",
-         "'sample_weight' must be the same in all rows of a unit."],
+        ["E-incompatible", "2", "1", "row 0", "row 1", "'sample_weight'"],
     ),
 }  # fmt: skip
 
@@ -146,12 +140,13 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
 @in_turn("case", BAD)
 def test_refused(case: str) -> None:
     truth, predicted, said = BAD[case]
-    assert refused("captions", truth, predicted, ["spice"]) == said
+    with refuses(*said):
+        sy.evaluate("captions", truth, predicted, ["spice"], confidence=None)
 
 
 def test_policies_have_names() -> None:
-    said = refusal(pairs_of, "captions", TRUTH, PREDICTED, Policy("wurst", "skip"))
-    assert said == ["missing='wurst' is not a valid policy", "", "Did you mean 'worst'?"]
+    with refuses("E-invalid-setting", "missing='wurst'", "'worst'"):
+        pairs_of("captions", TRUTH, PREDICTED, Policy("wurst", "skip"))
 
 
 def test_a_caption_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,12 +154,10 @@ def test_a_caption_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     at_most = {"image": ["i"], "caption": ["x" * 1200]}
     assert captions(pairs_of("captions", at_most, at_most), SharedCache()).candidates == ["x" * 1200]
     long = {"image": ["i"], "caption": ["x" * 1201]}
-    assert refusal(captions, pairs_of("captions", long, ONE), SharedCache()) == [
-        "the caption has 1,201 characters", "truth, row 0, column 'caption'", "At most 1,200 are taken.",
-    ]  # fmt: skip
-    assert (
-        refusal(captions, pairs_of("captions", ONE, long), SharedCache())[1] == "predictions, row 0, column 'caption'"
-    )
+    with refuses("E-too-large", "caption", "1,201", "row 0", "'caption'", "truth, row 0, column 'caption'"):
+        captions(pairs_of("captions", long, ONE), SharedCache())  # fmt: skip
+    with refuses("E-too-large", "row 0", "'caption'"):
+        captions(pairs_of("captions", ONE, long), SharedCache())
     monkeypatch.undo()
     assert data.LONGEST_CAPTION == 1_048_576
 

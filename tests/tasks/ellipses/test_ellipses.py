@@ -13,6 +13,7 @@ import pytest
 from support.drawn import DRAW
 from support.lazy import lazy
 from support.paths import ROOT
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard import _native
@@ -266,11 +267,11 @@ def test_average_precision_of_single_images() -> None:
 def test_the_native_curve_checks_what_it_is_given() -> None:
     weights, truths = np.ones((2, 3)), np.ones(3)
     owner, hit = np.array([0, 3]), np.ones(2, dtype=np.uint8)
-    with pytest.raises(ValueError, match="owner"):
+    with refuses(ValueError, "owner"):
         _native.ranked_ap(weights, truths, owner, hit, hit, 0)
-    with pytest.raises(ValueError, match="kind"):
+    with refuses(ValueError, "kind"):
         _native.ranked_ap(weights, truths, owner % 3, hit, hit, 7)
-    with pytest.raises(ValueError, match="by unit"):
+    with refuses(ValueError):
         _native.ranked_ap_by_unit(truths, np.array([1, 0]), hit, hit, 0)
 
 
@@ -339,15 +340,15 @@ def test_images_can_be_listed(tmp_path: Path) -> None:
         "ellipses", table({1: [TRUTH]}), table({1: [TRUTH]}), options={"images": [1, 2]}, confidence=None
     )
     assert numbers.units().units.tolist() == [1, 2]
-    with pytest.raises(sy.InputError, match="image 'a' is not in the list images"):
+    with refuses("E-unmatched", "'a'"):
         score(truth, truth, options={"images": ["b"]})
 
 
 def test_missing_and_extra_images() -> None:
     truth, predicted = table({"a": [TRUTH], "b": [TRUTH, TRUTH]}), table({"a": [TRUTH], "c": [TRUTH]})
-    with pytest.raises(sy.InputError, match="image 'c' is not in the truth"):
+    with refuses("E-unmatched", "'c'"):
         score(truth, predicted)
-    with pytest.raises(sy.InputError, match="image 'b' has no prediction"):
+    with refuses("E-unmatched", "'b'"):
         score(truth, predicted, extra="skip")
     worst = sy.evaluate("ellipses", truth, predicted, extra="skip", missing="worst", confidence=None)
     assert worst["score"].value == 0.5
@@ -369,7 +370,7 @@ def test_slices() -> None:
     report = sy.evaluate("ellipses", *size, by=["size"], confidence=None)
     assert report.slices["size"]["big"]["recall"].value == 0.5
     assert report.slices["size"]["small"]["recall"].value == 0
-    with pytest.raises(sy.InputError, match="varies inside a unit, and the predictions in predictions lack it"):
+    with refuses("E-missing-column", "truth, row 1"):
         sy.evaluate("ellipses", size[0], predicted, by=["size"], confidence=None)
 
 
@@ -418,12 +419,12 @@ def test_picture(tmp_path: Path, steelyard) -> None:
 
 
 @pytest.mark.parametrize(("task", "unit", "spec", "message"), [
-    ("ellipses", "img01.png", "score", "no image 'img01.png'"),
-    ("ellipses", "i", "recall", "makes no pairs"),
-    ("weights", "i", "score", "no pictures"),
+    ("ellipses", "img01.png", "score", ("E-unknown-name", "'img01.png'")),
+    ("ellipses", "i", "recall", ("E-invalid-spec", "makes")),
+    ("weights", "i", "score", ("E-unsupported", "pictures")),
 ])  # fmt: skip
-def test_no_picture(task: str, unit: str, spec: str, message: str) -> None:
-    with pytest.raises(sy.InputError, match=message):
+def test_no_picture(task: str, unit: str, spec: str, message: tuple[str, ...]) -> None:
+    with refuses(*message):
         sy.draw(task, table({"i": [TRUTH]}), table({"i": [TRUTH]}), unit, spec)
 
 

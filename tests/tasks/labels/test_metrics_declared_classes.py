@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from support.made import refused
+from support.refusal import refuses
 
 import steelyard as sy
 
@@ -12,9 +12,8 @@ import steelyard as sy
 def test_a_column_of_no_class() -> None:
     truth = {"label": ["a", "b"]}
     given = {f"score:{name}": [1.0, 0.0] for name in "abc"}
-    assert refused("labels", truth, given, options={"classes": ["a", "b"]}) == [
-        "column 'score:c' is of no class", "predictions", "Every class needs one, and only classes.",
-    ]  # fmt: skip
+    with refuses("E-missing-column", "'score:c'", "predictions"):
+        sy.evaluate("labels", truth, given, confidence=None, options={"classes": ["a", "b"]})  # fmt: skip
 
 
 def test_sets_without_any_label() -> None:

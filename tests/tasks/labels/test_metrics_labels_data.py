@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.made import in_turn, pairs_of, refusal, refused
+from support.made import in_turn, pairs_of, refused
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.core.metadata import Axis, Metadata
@@ -29,108 +30,92 @@ SETS: dict[str, Any] = {"id": IDS, "labels": ["a|b", "b"]}
 BAD: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     "no label": (
         {"id": IDS, "class": ["a", "b"]}, ONE,
-        ["there is no column of label or labels; the columns are 'id', 'class'", "truth", MAPPED],
+        ["E-missing-column", "'id'", "'class'", "'YOUR_COLUMN'"],
     ),
     "nothing predicted": (
         ONE, {"id": IDS, "class": ["a", "b"]},
-        ["there is no column of label or labels or score or probability; the columns are 'id', 'class'", "predictions",
-         MAPPED],
+        ["E-missing-column", "'id'", "'class'", "'YOUR_COLUMN'", "probability"],
     ),
     "both": (
         {**ONE, "labels": ["a", "b"]}, ONE,
-        ["there are both 'label' and 'labels'", "truth", "Keep 'labels' for several per row."],
+        ["E-conflict", "'label'", "'labels'"],
     ),
     "sets and columns": (
         SETS, {**SETS, "label:a": [1, 0]},
-        ["there are both 'label' and 'labels'", "predictions", "Keep 'labels' for several per row."],
+        ["E-conflict", "'label'", "'labels'"],
     ),
     "a label and columns": (
         ONE, {**ONE, "label:a": [1, 0], "label:b": [0, 1]},
-        ["there are both 'label' and a column per class", "predictions", "Keep one of them."],
+        ["E-conflict", "'label'"],
     ),
     "several for one": (
         ONE, SETS,
-        ["the predictions hold several labels per row and the truth one", "predictions",
-         "Give the truth in a column 'labels' too."],
+        ["E-incompatible", "'labels'", "labels"],
     ),
     "columns for one": (
         ONE, {"id": IDS, "label:a": [1, 0], "label:b": [0, 1]},
-        ["the predictions hold several labels per row and the truth one", "predictions",
-         "Give the truth in a column 'labels' too."],
+        ["E-incompatible", "'labels'", "labels"],
     ),
     "one for several": (
         SETS, ONE,
-        ["the predictions hold one label per row and the truth several", "predictions",
-         "Give the predictions in a column 'labels' too."],
+        ["E-incompatible", "'labels'", "label"],
     ),
     "no ids": (
         {"label": ["a", "b"]}, {"label": ["a"]},
-        ["has 1 rows and truth has 2; without ids they cannot be joined", "predictions", "Give both sides a column 'id'."],
+        ["E-unmatched", "1", "2", "'id'"],
     ),
     "an empty label in the truth": (
         {"id": IDS, "label": ["a", " "]}, ONE,
-        ["the label is empty", "truth, row 1, column 'label'", "Give every row a label."],
+        ["E-empty-cell", "row 1", "'label'"],
     ),
     "an empty label": (
         ONE, {"id": IDS, "label": ["", "b"]},
-        [
-            "the cell is empty or nan, so the prediction is missing", "predictions, row 0, column 'label'",
-            "Give every row a value, or choose `missing='worst'` or `missing='skip'`.",
-        ],
+        ["E-unmatched", "row 0", "'label'"],
     ),
     "columns of other classes": (
         {"id": IDS, "label:a": [1, 0], "label:b": [0, 1]}, {"id": IDS, "score:a": [1.0, 0.0], "score:c": [0.0, 1.0]},
-        ["columns of 'score' and others are not of the same classes: 'b', 'c' is missing in one", "predictions",
-         "Give one column for each class wherever there is one per class."],
+        ["E-missing-column", "'score'", "'b'", "'c'"],
     ),
     "a label without a column": (
         THREE, {"id": THREE["id"], "probability:a": [1.0, 0, 0], "probability:b": [0, 1.0, 1.0]},
-        ["label 'c' was never declared; the classes are 'a', 'b'", "truth, row 2, column 'label'", "Known: a, b."],
+        ["E-unknown-name", "'c'", "'a'", "'b'", "row 2", "'label'"],
     ),
     "a label without a column, of many": (
         {"id": list("1234567"), "label": list("abcdefg")},
         {"id": list("1234567"), **{f"score:{c}": [1.0] * 7 for c in "abcdef"}},
-        ["label 'g' was never declared; the classes are 'a', 'b', 'c', 'd', 'e' and 1 more",
-         "truth, row 6, column 'label'", "Known: a, b, c, d, e, f."],
+        ["E-unknown-name", "'g'", "'a'", "'b'", "'c'", "'d'", "'e'", "1", "row 6", "'label'"],
     ),
     "a set without a column": (
         {"id": IDS, "labels": ["cat", "cat|dgo"]}, {"id": IDS, "score:cat": [0.0, 1.0], "score:dog": [0.0, 1.0]},
-        ["label 'dgo' was never declared; the classes are 'cat', 'dog'", "truth, row 1, column 'labels'",
-         "Did you mean 'dog'?"],
+        ["E-unknown-name", "'dgo'", "'cat'", "'dog'", "row 1", "'labels'"],
     ),
     "score twice": (
         ONE, {"id": IDS, "score": [1.0, 2.0], "score:a": [1.0, 2.0]},
-        ["there are both 'score' and 'score:a'", "predictions", "Keep one of them."],
+        ["E-conflict", "'score'", "'score:a'"],
     ),
     "one score of six classes": (
         SIX, {"id": SIX["id"], "score": [1.0] * 6},
-        ["one column 'score' is for two classes, and there are 6: 'a', 'b', 'c', 'd', 'e' and 1 more", "predictions",
-         "Give a column for each class: score:CLASS."],
+        ["E-missing-column", "'score'", "6", "'a'", "'b'", "'c'", "'d'", "'e'", "1"],
     ),
     "one probability of sets": (
         SETS, {"id": IDS, "probability": [0.5, 0.5]},
-        ["one column 'probability' is for two classes, and there are 2: 'a', 'b'", "predictions",
-         "Give a column for each class: probability:CLASS."],
+        ["E-missing-column", "'probability'", "2", "'a'", "'b'"],
     ),
     "one column of six classes": (
         SIX, {"id": SIX["id"], "probability:a": [1.0] * 6},
-        ["there is one column of probability and 6 classes: 'a', 'b', 'c', 'd', 'e' and 1 more", "predictions",
-         "Give a column for each class: probability:CLASS."],
+        ["E-missing-column", "probability", "6", "'a'", "'b'", "'c'", "'d'", "'e'", "1"],
     ),
     "sums": (
         ONE, {"id": IDS, "probability:a": [0.5, 0.5], "probability:b": [0.25, 0.5]},
-        ["the probabilities add up to 0.75, not to 1 (within 0.001)", "predictions, row 0",
-         "Normalise them, or name the columns score:CLASS."],
+        ["E-invalid-value", "0.75", "1", "0.001", "row 0"],
     ),
     "sums of two": (
         THREE, {"id": THREE["id"], "probability:a": [1.0, 0.9, 0.8], "probability:b": [0, 0, 0], "probability:c": [0, 0, 0]},
-        ["the probabilities add up to 0.9, not to 1 (within 0.001); so do 1 other rows'", "predictions, row 1",
-         "Normalise them, or name the columns score:CLASS."],
+        ["E-invalid-value", "0.9", "1", "0.001", "row 1"],
     ),
     "scores for labels": (
         {"label": [1, 0, 1]}, {"label": ["1", "0.25", "0"]},
-        ["'0.25' is not a label: it looks like a score", "predictions, row 1, column 'label'",
-         "Scores go in a column 'score', probabilities in 'probability'."],
+        ["E-invalid-value", "'0.25'", "row 1", "'label'", "'score'", "'probability'"],
     ),
 }  # fmt: skip
 
@@ -138,7 +123,8 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
 @in_turn("case", BAD)
 def test_refused(case: str) -> None:
     truth, predicted, said = BAD[case]
-    assert refused("labels", truth, predicted) == said
+    with refuses(*said):
+        sy.evaluate("labels", truth, predicted, confidence=None)
 
 
 def test_declared_classes() -> None:
@@ -146,23 +132,22 @@ def test_declared_classes() -> None:
     assert pairs.classes == ("a", "b")
     sides = {"id": IDS, "label": ["cat", "dog"]}, {"id": IDS, "label": ["cat", "dgo"]}
     options = {"classes": ["dog", "cat", "cow", "dog"]}
-    assert refused("labels", *sides, options=options) == [
-        "label 'dgo' was never declared; the classes are 'dog', 'cat', 'cow'", "predictions, row 1, column 'label'",
-        "Did you mean 'dog'?",
-    ]  # fmt: skip
+    with refuses("E-unknown-name", "'dgo'", "'dog'", "'cat'", "'cow'", "row 1", "'label'"):
+        sy.evaluate("labels", *sides, confidence=None, options=options)  # fmt: skip
     report = sy.evaluate("labels", sides[0], sides[0], ["per_class(f1)"], options=options, confidence=None)
     assert list(report.scores) == ["f1(label=dog)", "f1(label=cat)", "f1(label=cow)"]
-    assert refused("labels", *sides, options={"classes": []})[0] == "no class is declared"
+    with refuses("E-empty-input", "classes"):
+        sy.evaluate("labels", *sides, confidence=None, options={"classes": []})
 
 
 def test_declared_classes_and_columns() -> None:
     given = {"id": IDS, "score:a": [1.0, 0.0], "score:b": [0.0, 1.0]}
-    assert refused("labels", ONE, given, options={"classes": ["a", "b", "c"]}) == [
-        "there is no column 'score:c'", "predictions", "Every class needs one, and only classes.",
-    ]  # fmt: skip
+    with refuses("E-missing-column", "'score:c'", "predictions"):
+        sy.evaluate("labels", ONE, given, confidence=None, options={"classes": ["a", "b", "c"]})  # fmt: skip
     sets = {"id": IDS, "labels": ["a", "b"]}
     lone = {"id": IDS, "probability:a": [1.0, 0.0]}
-    assert refused("labels", sets, lone, options={"classes": ["a", "b"]})[0] == "there is no column 'probability:b'"
+    with refuses("E-missing-column", "'probability:b'"):
+        sy.evaluate("labels", sets, lone, confidence=None, options={"classes": ["a", "b"]})
 
 
 def test_rows_that_are_left_out() -> None:
@@ -182,23 +167,21 @@ def test_by_position() -> None:
     assert (pairs.rows.tolist(), pairs.prediction_rows.tolist()) == ([0, 1, 2], [0, 1, 2])
     coverage = pairs.coverage
     assert [coverage.truth, coverage.predictions, coverage.matched, coverage.missing, coverage.extra] == [3, 3, 3, 0, 0]
-    assert refusal(pairs_of, "labels", {"label": ["a"]}, {"label": ["a"]}, Policy("some", "skip")) == [
-        "missing='some' is not a valid policy", "", "Known: error, skip, worst.",
-    ]  # fmt: skip
+    with refuses("E-invalid-setting", "missing='some'"):
+        pairs_of("labels", {"label": ["a"]}, {"label": ["a"]}, Policy("some", "skip"))  # fmt: skip
 
 
 def test_slices() -> None:
     pairs = pairs_of("labels", {**ONE, "site": ["x", "y"]}, {"id": IDS[::-1], "label": ["b", "a"], "camera": [7, 8]})
     assert [part.tolist() for part in pairs.slice_values("site")] == [["x", "y"], [0, 1]]
     assert [part.tolist() for part in pairs.slice_values("camera")] == [[8, 7], [0, 1]]
-    assert refusal(pairs.slice_values, "sight") == [
-        "column 'sight' is missing, which the slices are by", "truth", "Did you mean 'site'?",
-    ]  # fmt: skip
-    assert refusal(pairs.slice_values, "#") == [
-        "column '#' is missing, which the slices are by", "truth", "Known: id, label, site.",
-    ]  # fmt: skip
+    with refuses("E-missing-column", "'sight'", "truth", "'site'"):
+        pairs.slice_values("sight")  # fmt: skip
+    with refuses("E-missing-column", "'#'", "truth"):
+        pairs.slice_values("#")  # fmt: skip
     lacking = pairs_of("labels", ONE, {"id": ["r0"], "label": ["b"], "camera": [7]}, Policy("worst", "skip"))
-    assert refusal(lacking.slice_values, "camera")[0] == "column 'camera' is missing, which the slices are by"
+    with refuses("E-missing-column", "'camera'"):
+        lacking.slice_values("camera")
 
 
 @in_turn(
@@ -250,9 +233,8 @@ def test_sides_that_are_alike_stay_as_they_are() -> None:
 def test_fractions_are_no_labels() -> None:
     for truth in (side(0, 1), side("a", "b")):
         for labels, row in ((("0.5", "1"), 0), (("1", "x", "-2.5"), 2)):
-            said = refusal(alike, truth, side(*labels))
-            assert said[0] == f"'{labels[row]}' is not a label: it looks like a score"
-            assert said[1].endswith(f"row {row}, column 'label'")
+            with refuses("E-invalid-value", f"'{labels[row]}'", f"row {row}", "'label'"):
+                alike(truth, side(*labels))
     assert alike(side("a", "0.5"), side("0.25", "1"))[1]["label"].tolist() == ["0.25", "1"]
 
 
@@ -288,9 +270,8 @@ def test_bare_arrays() -> None:
     assert array_sides(["a", "b"], [[0.25, 0.75], [1.0, 0.002]])[1:] == [
         {"score": [[0.25, 0.75], [1.0, 0.002]]}, [f"{TAKEN} scores: rows do not add up to 1."],
     ]  # fmt: skip
-    assert refusal(labels_task.plain_sides, [[0.0, 1.0], [1.0, 0.0]], [[0.5, 0.5], [0.5, 0.5]]) == [
-        "truth has 2 columns", "truth", "Several labels per row need names: {'label': {'cat': [...], 'dog': [...]}}.",
-    ]  # fmt: skip
+    with refuses("E-shape-mismatch", "2", "truth"):
+        labels_task.plain_sides([[0.0, 1.0], [1.0, 0.0]], [[0.5, 0.5], [0.5, 0.5]])  # fmt: skip
 
 
 def test_what_other_tools_call_them() -> None:

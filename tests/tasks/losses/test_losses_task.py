@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.paths import TESTS
+from support.refusal import refuses
 
 import steelyard as sy
 
@@ -78,34 +79,34 @@ def test_one_kind_of_rows_is_enough() -> None:
 
 BOTH = {"image": [1, 1], "item": ["a", "b"]}
 BAD: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], list[str]]] = {
-    "no column": ({"image": [1]}, {"image": [1]}, {}, ["neither a column 'target' nor 'value'"]),
-    "no logit": ({"image": [1], "target": [1]}, {"image": [1], "value": [1]}, {}, ["column 'logit' is missing"]),
-    "target range": ({"image": [1], "target": [2]}, {"image": [1], "logit": [1]}, {}, ["'2'", "from 0 to 1", "target"]),
+    "no column": ({"image": [1]}, {"image": [1]}, {}, ["E-missing-column", "'target'", "'value'"]),
+    "no logit": ({"image": [1], "target": [1]}, {"image": [1], "value": [1]}, {}, ["E-missing-column", "'logit'"]),
+    "target range": ({"image": [1], "target": [2]}, {"image": [1], "logit": [1]}, {}, ["E-out-of-range", "'2'", "0", "1", "target"]),
     "logit empty": (
         {**BOTH, "target": [1, 0]}, {**BOTH, "logit": [1, None]}, {},
-        ["row 1", "column 'target'", "'logit'", "is empty"],
+        ["E-invalid-value", "row 1", "'target'", "'logit'"],
     ),
     "target empty": (
         {**BOTH, "target": [1, None]}, {**BOTH, "logit": [1, 3]}, {},
-        ["row 1", "the cell is empty", "has a number"],
+        ["E-invalid-value", "row 1"],
     ),
     "empty, whatever is asked": (
         {**BOTH, "target": [1, 0], "value": [1, 2]}, {**BOTH, "logit": [1, None], "value": [1, 2]}, {"metrics": "huber"},
-        ["row 1", "column 'target'", "'logit'", "is empty"],
+        ["E-invalid-value", "row 1", "'target'", "'logit'"],
     ),
-    "infinite": ({"image": [1], "target": [1]}, {"image": [1], "logit": [np.inf]}, {}, ["'inf'", "logit", "finite"]),
-    "missing": ({**BOTH, "target": [1, 0]}, {"image": [1], "item": ["a"], "logit": [1]}, {}, ["1 of 2 rows", "'b'"]),
+    "infinite": ({"image": [1], "target": [1]}, {"image": [1], "logit": [np.inf]}, {}, ["E-out-of-range", "'inf'", "logit"]),
+    "missing": ({**BOTH, "target": [1, 0]}, {"image": [1], "item": ["a"], "logit": [1]}, {}, ["E-unmatched", "1", "2", "'b'"]),
     "worst": (
         {"image": [1], "target": [1]}, {"image": [1], "logit": [1]}, {"missing": "worst"},
-        ["missing='worst'", "no upper end", "skip"],
+        ["E-unsupported", "missing='worst'"],
     ),
     "alpha": (
-        {"image": [1], "target": [1]}, {"image": [1], "logit": [1]}, {"metrics": "focal(alpha=2)"}, ["alpha", "2"],
+        {"image": [1], "target": [1]}, {"image": [1], "logit": [1]}, {"metrics": "focal(alpha=2)"}, ["E-invalid-spec", "alpha", "2"],
     ),
-    "delta": ({"image": [1], "value": [1]}, {"image": [1], "value": [1]}, {"metrics": "huber(delta=0)"}, ["delta", "0"]),
+    "delta": ({"image": [1], "value": [1]}, {"image": [1], "value": [1]}, {"metrics": "huber(delta=0)"}, ["E-invalid-spec", "delta", "0"]),
     "box_loss": (
         {"image": [1], "value": [1]}, {"image": [1], "value": [1]}, {"metrics": "detection(box_loss=l2)"},
-        ["box_loss", "l2", "huber"],
+        ["E-invalid-spec", "box_loss", "l2"],
     ),
 }  # fmt: skip
 
@@ -113,7 +114,5 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], list[str]]]
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input(name: str) -> None:
     truth, predictions, options, expected = BAD[name]
-    with pytest.raises(sy.InputError) as caught:
+    with refuses(*expected):
         sy.evaluate("losses", truth, predictions, **options)
-    for text in expected:
-        assert text in str(caught.value)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.asked import pairs_of, refusal, values_of
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.core import catalogue
@@ -105,40 +106,36 @@ def test_why_there_is_no_number() -> None:
 ONE = {"image": ["i", "i"], "item": ["a", "b"]}
 FAULTS: list[tuple[dict[str, Any], dict[str, Any], tuple[str, str, str]]] = [
     (
-        ONE, ONE, ("there is neither a column 'target' nor 'value'", "truth", "Give one of them, or both."),
+        ONE, ONE, ("E-missing-column", "'target'", "'value'"),
     ),
     (
         {**ONE, "value": [1.0, 2.0]}, {**ONE, "logit": [1.0, 2.0]},
-        ("column 'value' is missing, which column 'value' of the truth goes with", "predictions",
-         "Rename the column, or map it: `columns={'prediction.value': 'YOUR_COLUMN'}`."),
+        ("E-missing-column", "'value'"),
     ),
     (
         {**ONE, "target": [1.0, 0.0]}, {**ONE, "value": [1.0, 2.0]},
-        ("column 'logit' is missing, which column 'target' of the truth goes with", "predictions",
-         "Rename the column, or map it: `columns={'prediction.logit': 'YOUR_COLUMN'}`."),
+        ("E-missing-column", "'logit'", "'target'"),
     ),
     (
         {**ONE, "target": [1.0, nan]}, {**ONE, "logit": [1.0, 2.0]},
-        ("the cell is empty, but 'logit' of the same row of the predictions has a number", "truth, row 1, column 'target'",
-         "Both must have a number, or neither."),
+        ("E-invalid-value", "'logit'", "row 1", "'target'"),
     ),
     (
         {**ONE, "value": [1.0, 2.0]}, {**ONE, "value": [nan, 2.0]},
-        ("the cell has a number, but 'value' of the same row of the predictions is empty", "truth, row 0, column 'value'",
-         "Both must have a number, or neither."),
+        ("E-invalid-value", "'value'", "row 0"),
     ),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("truth", "predicted", "said"), FAULTS, ids=[case[2][0] for case in FAULTS])
 def test_data_that_are_refused(truth: Any, predicted: Any, said: tuple[str, str, str]) -> None:
-    assert refusal(pairs_of, "losses", truth, predicted) == said
+    with refuses(*said):
+        pairs_of("losses", truth, predicted)
 
 
 def test_there_is_no_worst() -> None:
-    assert refusal(pairs_of, "losses", TRUTH, FOUND, missing="worst") == (
-        "missing='worst' is not supported: a loss has no upper bound", "", "Choose error or skip.",
-    )  # fmt: skip
+    with refuses("E-unsupported", "missing='worst'"):
+        pairs_of("losses", TRUTH, FOUND, missing="worst")  # fmt: skip
 
 
 SHARE, TRULY = "It must be a number from 0 to 1.", "Choose one of: true, false."

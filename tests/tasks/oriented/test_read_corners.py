@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from support.read_help import contents, png, write
-from support.refusal import refused
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.tasks.oriented.reader import detect
@@ -60,13 +60,12 @@ def test_yolo_obb_refuses(tmp_path: Path) -> None:
     def read() -> Any:
         return sy.convert(tmp_path / "y", tmp_path / "d", from_format="yolo-obb", to_format="dota")
 
-    assert refused(read) == f"{tmp_path / 'y'}: the folder holds no label files. YOLO-OBB has one per image."
+    with refuses("E-empty-input", str(tmp_path / "y")):
+        read()
     labels = tmp_path / "y" / "labels"
     write(labels, {"a.txt": f"{LINE}\n"})
-    assert refused(read) == (
-        f"{labels}: the size of image 'a' is not known: there is no such picture in {labels}. Give the folder of the "
-        "pictures (images=FOLDER), or a file image_sizes.csv with image, width, height."
-    )
+    with refuses("E-missing-file", str(labels), "'a'", str(labels)):
+        read()
     assert not (tmp_path / "d").exists()
 
 
@@ -100,20 +99,20 @@ def test_dota_in_a_file_in_a_folder_or_with_other_lines(tmp_path: Path) -> None:
 
 def test_dota_refuses(tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
-    assert refused(lambda: sy.convert(tmp_path / "none", tmp_path / "y", from_format="dota", to_format="dota")) == (
-        f"{tmp_path / 'none'}: the folder holds no text files. DOTA has one per image, or per class."
-    )
+    with refuses("E-empty-input", str(tmp_path / "none")):
+        sy.convert(tmp_path / "none", tmp_path / "y", from_format="dota", to_format="dota")
     files = {"class.csv": f"{TRUTH}\na,big car,{ROW}\n", "image.csv": f"{TRUTH},score\na b,cat,{ROW},0.5\n"}
     write(tmp_path, files)
     for name, message in (
         (
             "class",
-            "class 'big car' cannot stand in a line of DOTA. Its words are separated by spaces: name it without.",
+            ("E-cannot-write", "'big car'"),
         ),
-        ("image", "image 'a b' cannot stand in a line of DOTA. It has spaces."),
+        ("image", ("E-cannot-write", "'a b'")),
     ):
         path = tmp_path / f"{name}.csv"
-        assert refused(lambda path=path: sy.convert(path, tmp_path / "y", to_format="dota")) == f"{path}: {message}"
+        with refuses(*message, str(path)):
+            sy.convert(path, tmp_path / "y", to_format="dota")
         assert not (tmp_path / "y").exists()
 
 
@@ -142,7 +141,5 @@ def test_corners_of_json_are_those_of_the_shape_it_has(tmp_path: Path) -> None:
 @pytest.mark.parametrize("shape", [[[1, 2, 3, 4, 5, 6]], {"size": [50, 100], "counts": [5000]}], ids=["three", "mask"])
 def test_a_segmentation_that_is_no_quad_is_refused(tmp_path: Path, shape: Any) -> None:
     path = coco(tmp_path, {"segmentation": shape})
-    assert refused(lambda: sy.convert(path, tmp_path / "d", to_format="dota")) == (
-        f"{path}, annotation 0: an object that is not one polygon of four corners. Give four corners, or leave "
-        "'segmentation' out to take the box."
-    )
+    with refuses("E-invalid-value", str(path), "annotation 0"):
+        sy.convert(path, tmp_path / "d", to_format="dota")

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.asked import pairs_of, pixels, refusal
+from support.asked import pairs_of, pixels
+from support.refusal import refuses
 from support.shown import agree, check_figure, check_table
 from test_metrics_segments import FOUND, TRUTH, segment, side
 
@@ -177,4 +178,5 @@ def test_what_others_print() -> None:
     )
     (one,) = explain(last, ["hotcoco"])
     assert (one.steps, one.ours) == ((), pytest.approx(theirs))
-    assert refusal(explain, pairs, ["coco"]) == ("'coco' cannot be explained", "", "Did you mean 'hotcoco'?")
+    with refuses("E-unknown-name", "'coco'", "'hotcoco'"):
+        explain(pairs, ["coco"])

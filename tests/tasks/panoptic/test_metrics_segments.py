@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.asked import pairs_of, refusal, values_of
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.core import catalogue
@@ -169,10 +170,8 @@ def test_areas_of_the_json() -> None:
     """4 pixels that the JSON says are 6: a prediction of 4 of them has 4 of 6."""
     truth, predicted = side([[1, 1, 1, 1]], [[segment(1, 1, area=6)]]), side([[1, 1, 1, 1]], [[segment(1, 1)]])
     assert values_of("panoptic", truth, predicted, ["pq"], options={"areas": "json"}) == {"pq": pytest.approx(4 / 6)}
-    assert refusal(values_of, "panoptic", truth, predicted, ["pq"]) == (
-        "segment 1 has an area of 6 in the JSON and 4 pixels in the map", "truth, row 0",
-        "Make it again; the option `areas=json` takes the JSON's, as panopticapi does.",
-    )  # fmt: skip
+    with refuses("E-shape-mismatch", "segment 1", "area", "6", "4", "row 0", "truth, row 0"):
+        values_of("panoptic", truth, predicted, ["pq"])  # fmt: skip
     assert values_of("panoptic", predicted, truth, ["pq"]) == {"pq": 1}  # areas of predictions are not looked at
 
 
@@ -181,53 +180,52 @@ LARGE = np.zeros((40, 40), dtype=int)
 UNFIT: list[tuple[Any, Any, tuple[str, str, str]]] = [
     (
         side([[1, 7, 7]], CAT), side([[1, 1, 1]], CAT),
-        ("id 7 in the map (2 pixels) is not in segments_info", "truth, row 0", "Give every id of the map a segment."),
+        ("E-unknown-name", "id 7", "2", "segments_info", "row 0"),
     ),
     (
         side([[1, 1], [1, 1]], CAT * 2), side([[1, 1], [1, 8]], CAT * 2),
-        ("id 8 in the map (1 pixels) is not in segments_info", "predictions, row 1", "Give every id of the map a segment."),
+        ("E-unknown-name", "id 8", "1", "segments_info", "row 1"),
     ),
     (
         side([LARGE + 1], CAT), side([LARGE + 8], [[]]),
-        ("id 8 in the map (1,600 pixels) is not in segments_info", "predictions, row 0", "Give every id of the map a segment."),
+        ("E-unknown-name", "id 8", "1,600", "segments_info", "row 0"),
     ),
     (
         side([[1, 1]], [[segment(1, 1), segment(2, 2)]]), side([[1, 1]], CAT),
-        ("segment 2 (dog) has no pixel in the map", "truth, row 0", "Leave it out of segments_info."),
+        ("E-unknown-name", "segment 2", "row 0"),
     ),
     (
         side([[1, 1]], CAT), side([[0, 0]], CAT),
-        ("segment 1 (cat) has no pixel in the map", "predictions, row 0", "Leave it out of segments_info."),
+        ("E-unknown-name", "segment 1", "row 0"),
     ),
     (
         side([LARGE + 1], [[segment(1, 1, area=0)]]), side([LARGE + 1], CAT),
-        ("segment 1 has an area of 0 in the JSON and 1,600 pixels in the map", "truth, row 0",
-         "Make it again; the option `areas=json` takes the JSON's, as panopticapi does."),
+        ("E-shape-mismatch", "segment 1", "area", "0", "1,600", "row 0"),
     ),
     (
         side([[1, 1, 1]], CAT), side([[1, 1]], CAT),
-        ("3×1 pixels, and the prediction has 2×1", "truth, row 0", "Resize the predictions."),
+        ("E-shape-mismatch", "3×1", "2×1", "row 0"),
     ),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("truth", "predicted", "said"), UNFIT, ids=[case[2][0] for case in UNFIT])
 def test_maps_and_segments_that_do_not_fit(truth: Any, predicted: Any, said: tuple[str, str, str]) -> None:
-    assert refusal(lambda: pairs_of("panoptic", truth, predicted).shared) == said
+    with refuses(*said):
+        _ = pairs_of("panoptic", truth, predicted).shared
 
 
 def test_one_category_of_two_kinds() -> None:
-    remedy = "Name each category alike on both sides."
     other = {**segment(1, 1), "name": "lion"}
     truth, predicted = side([[1, 1]], CAT), side([[1, 1]], [[other]])
-    said = "category 1 is 'lion' and 'cat', or a thing and stuff"
-    assert refusal(lambda: pairs_of("panoptic", truth, predicted).facts) == (said, "predictions", remedy)
+    with refuses("E-conflict", "category 1", "'lion'", "'cat'", "predictions"):
+        _ = pairs_of("panoptic", truth, predicted).facts
     stuff = side([[1, 1]], [[{**segment(1, 1), "isthing": 0}]])
-    assert refusal(lambda: pairs_of("panoptic", truth, stuff).facts) == (
-        "category 1 is 'cat' and 'cat', or a thing and stuff", "predictions", remedy,
-    )  # fmt: skip
+    with refuses("E-conflict", "category 1", "'cat'", "predictions"):
+        _ = (pairs_of("panoptic", truth, stuff).facts)  # fmt: skip
     both = side([[1, 1], [1, 1]], [*CAT, [other]])
-    assert refusal(lambda: pairs_of("panoptic", both, both).facts) == (said, "truth, row 1", remedy)
+    with refuses("E-conflict", "category 1", "'lion'", "'cat'", "row 1", "truth, row 1"):
+        _ = pairs_of("panoptic", both, both).facts
 
 
 def test_a_map_of_three_axes() -> None:
@@ -235,7 +233,8 @@ def test_a_map_of_three_axes() -> None:
     packed = pairs_of("volumes", solid, solid).truth["map"]
     pairs = pairs_of("panoptic", TRUTH, FOUND)
     records = Records("truth", {"image": np.array(["i0"], dtype=object), "map": packed})
-    assert refusal(replace(pairs, truth=records).opened, 0) == ("has 3 axes", "row 0", "A map is height × width.")
+    with refuses("E-shape-mismatch", "3", "row 0"):
+        replace(pairs, truth=records).opened(0)
 
 
 def listed(*rows: Any) -> Records:
@@ -276,7 +275,8 @@ def test_segments_of_rows() -> None:
         assert row_segments(row, 0) == {1: Segment(category, None, False, None, large)}
     for category, area in ((1 << 62, 1), (-(1 << 62), 1), (1, 1 << 62)):
         row = listed([{"id": 1, "category_id": category, "area": area}])
-        assert refusal(row_segments, row, 0)[0] == "segment 1 has a category or an area that is too large"
+        with refuses("E-out-of-range", "segment 1", "area"):
+            row_segments(row, 0)
 
 
 LISTS: list[tuple[Any, tuple[str, str]]] = [

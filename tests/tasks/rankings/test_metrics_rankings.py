@@ -18,11 +18,10 @@ from support.made import (
     labels,
     metric,
     pairs_of,
-    refusal,
-    refused,
     state_of,
     values,
 )
+from support.refusal import refuses
 from support.shown import agree
 
 import steelyard as sy
@@ -101,9 +100,8 @@ def test_what_some_have() -> None:
     check_range(
         "rankings", "rbp(p={})", "p", ["0.01", "0.99"], ["0", "1.5", "x"], "It must be a number more than 0 to 1."
     )
-    assert refusal(metric, "rankings", "rbp(p=1)") == [
-        "metric 'rbp': p cannot be 1", "", "It must be below 1: such a reader never stops.",
-    ]  # fmt: skip
+    with refuses("E-invalid-spec", "'rbp'", "1"):
+        metric("rankings", "rbp(p=1)")  # fmt: skip
     check_range("rankings", "err(max={})", "max", ["1", "60"], ["0", "61", "x"], "It must be a number from 1 to 60.")
 
 
@@ -210,9 +208,8 @@ def test_what_is_kept_of_queries() -> None:
 
 
 def test_degrees_above_the_highest() -> None:
-    assert refused("rankings", {"q": {"a": 2.5}}, {"q": {"a": 1.0}}, ["err(max=2)"]) == [
-        "metric 'err': a relevance of 2.5 is above max=2", "", "Set max to the highest degree: err(max=3).",
-    ]  # fmt: skip
+    with refuses("E-out-of-range", "'err'", "2.5", "max=2"):
+        sy.evaluate("rankings", {"q": {"a": 2.5}}, {"q": {"a": 1.0}}, ["err(max=2)"], confidence=None)  # fmt: skip
     assert values("rankings", {"q": {"a": 2}}, {"q": {"a": 1.0}}, "err(max=2)") == [3 / 4]
     half = (2**0.5 - 1) / 16
     assert values("rankings", {"q": {"a": 0.5}}, {"q": {"a": 1.0}}, "err", "ndcg") == pytest.approx([half, 1])

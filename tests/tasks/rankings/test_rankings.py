@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard import _native
@@ -180,9 +181,9 @@ def test_queries_on_one_side() -> None:
     assert (report.coverage.missing, report.coverage.extra) == (2, 1)
     assert score(truth, run, "map", missing="skip") == [1.0]
     assert score(truth, run, "map(empty=zero)") == [1 / 3]
-    with pytest.raises(sy.InputError, match=r"2 of 3 queries of the truth are not in the run.*'b', 'none'"):
+    with refuses("E-unmatched", "2", "3", "'b'", "'none'"):
         score(truth, run, "map", missing="error")
-    with pytest.raises(sy.InputError, match=r"1 of 2 queries of the run are not in the truth.*'c'"):
+    with refuses("E-unmatched", "1", "2", "'c'"):
         score(truth, run, "map", extra="error")
 
 
@@ -399,13 +400,13 @@ def test_native_boundary() -> None:
         (side, side, np.array([0]), np.array([0])),
     ]
     for truth, run, run_of, order in cases:
-        with pytest.raises(ValueError, match=r"\w"):
+        with refuses(ValueError):
             _native.join_rankings(*truth, *run, run_of, order)
-    with pytest.raises(ValueError, match="rise"):
+    with refuses(ValueError):
         _native.ranking_hits(np.zeros(2, np.int64), np.zeros(2), np.array([0, 2, 1, 2]), 10, 1.0)
-    with pytest.raises(ValueError, match="TREC"):
+    with refuses(ValueError, "TREC"):
         _native.read_trec(text, 5, 4)
-    with pytest.raises(ValueError, match="offsets"):
+    with refuses(ValueError, "offsets"):
         _native.pack_offsets(text, np.array([0, 9]))
     with pytest.raises(TypeError):
         _native.join_rankings(*side, *side, [0], none)
@@ -502,9 +503,9 @@ def test_columns_are_mapped(tmp_path: Path) -> None:
     run = {"topic": ["a"], "image": ["x"], "similarity": [0.5]}
     columns = {"prediction.query": "topic", "prediction.doc": "image", "score": "similarity"}
     assert score({"a": {"x": 1}}, run, "map", columns=columns) == [1.0]
-    with pytest.raises(sy.InputError, match="cannot be mapped"):
+    with refuses("E-unknown-name", "mapped"):
         score({"a": {"x": 1}}, run, "map", columns={"document": "image"})
-    with pytest.raises(sy.InputError, match="'imge' is missing"):
+    with refuses("E-missing-column", "'imge'"):
         score({"a": {"x": 1}}, FLAT, "map", columns={"doc": "imge"})
 
 

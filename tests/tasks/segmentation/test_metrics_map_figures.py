@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.asked import pairs_of, pixels, refusal
+from support.asked import pairs_of, pixels
+from support.refusal import refuses
 from support.shown import agree, check_figure, check_table
 
 from steelyard.core import catalogue
@@ -249,7 +250,8 @@ def test_what_torchmetrics_prints() -> None:
 
 def test_tools_that_are_not_known() -> None:
     pairs = pairs_of("segmentation", *EXPLAINED)
-    assert refusal(explain, pairs, ["mseg"]) == ("'mseg' cannot be explained", "", "Did you mean 'mmseg'?")
+    with refuses("E-unknown-name", "'mseg'", "'mmseg'"):
+        explain(pairs, ["mseg"])
     assert [one.tool for one in explain(pairs, ["torchmetrics", "mmseg"])] == ["torchmetrics", "mmseg"]
     assert find_tools(iter(["b"]), {"a": 1, "b": 2}) == {"b": 2}
     void = {"image": ["a"], "map": np.full((1, 1, 2), 9)}

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from support.asked import pairs_of, refusal, values_of
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.core.metadata import Axis
@@ -146,10 +147,8 @@ def test_maps_that_were_counted_elsewhere() -> None:
     ]  # fmt: skip
     assert pairs.scan.size.tolist() == [[1, 4], [2, 2]]
     assert by_unit(pairs, ClassPixels()).tolist() == [[[0, 0, 0, 0], [4, 4, 4, 1]], [[3, 3, 4, 1], [0, 1, 0, 1]]]
-    assert refusal(pairs.opened, 0) == (
-        "outlines and pictures need the maps, and only their counts were kept", "truth",
-        "Leave device out, or ask for metrics of whole classes, such as miou.",
-    )  # fmt: skip
+    with refuses("E-missing-data", "truth"):
+        pairs.opened(0)  # fmt: skip
 
 
 def test_weights_of_images_that_are_left() -> None:
@@ -181,28 +180,23 @@ def test_an_image_without_a_prediction() -> None:
 REFUSED: list[tuple[Any, Any, dict[str, Any], tuple[str, str, str]]] = [
     (
         [[[0, 0, 7, 7]], [[7, 9, 0, 0]]], [[[0, 0, 0, 0]]] * 2, {"classes": 2.0},
-        ("value 7 at row 0, column 2 (2 pixels) is not a class; 2 images hold such values", "truth, row 0 (image 'i0')",
-         "2 classes are named: 0 to 1. Map it (option `relabel`), or ignore it (option `ignore=7`)."),
+        ("E-unknown-name", "7", "row 0", "column 2", "'i0'"),
     ),
     (
         [[[0, 0], [0, 0]]], [[[0, 1], [5, 5]]], {"classes": 2.0},
-        ("value 5 at row 1, column 0 (2 pixels) is not a class", "predictions, row 0 (image 'i0')",
-         "2 classes are named: 0 to 1. The option `unknown=wrong` counts such pixels as wrong."),
+        ("E-unknown-name", "5", "row 1", "column 0", "2", "row 0", "'i0'"),
     ),
     (
         [[[0, 3]]], [[[0, 1]]], {"truth.shift": -1.0},
-        ("value 0 at row 0, column 0 (1 pixels) is not a class", "truth, row 0 (image 'i0')",
-         "Map it (option `relabel`), or ignore it (option `ignore=0`)."),
+        ("E-unknown-name", "row 0", "column 0", "1", "'i0'"),
     ),
     (
         [[[0, 3]]], [[[2, 0]]], {"prediction.shift": -1.0},
-        ("value 0 at row 0, column 1 (1 pixels) is not a class", "predictions, row 0 (image 'i0')",
-         "The option `unknown=wrong` counts such pixels as wrong."),
+        ("E-unknown-name", "row 0", "column 1", "'i0'"),
     ),
     (
         [[[0, 3, 3]]], [[[0, 3]]], {},
-        ("3×1 pixels, and predictions, row 0 (image 'i0') has 2×1", "truth, row 0 (image 'i0')",
-         "Resize the predictions to the size of the truth."),
+        ("E-shape-mismatch", "3×1", "row 0", "'i0'", "2×1"),
     ),
 ]  # fmt: skip
 
@@ -212,7 +206,8 @@ def test_maps_that_are_refused(
     truth: Any, prediction: Any, options: dict[str, Any], said: tuple[str, str, str]
 ) -> None:
     pairs = pairs_of("segmentation", *sides(truth, prediction), **options)
-    assert refusal(lambda: pairs.pixels) == said
+    with refuses(*said):
+        _ = pairs.pixels
 
 
 def save(path: Path, grid: Any) -> Path:
@@ -238,13 +233,18 @@ def test_files_that_are_refused(tmp_path: Path) -> None:
         text,
         "Its values are classes: leave out `palette`, or set `prediction.palette=FILE`.",
     )
-    assert refusal(run, "t3", "p3") == (
-        "has three channels", str(tmp_path / "t3" / "x.PNG"), "Set `palette=FILE`, or `truth.palette=FILE` if the other side has none.",
-    )  # fmt: skip
-    assert refusal(run, "t3", "p3", palette=["a=040506", "b=ffffff"]) == (
-        "colour #010203 at row 0, column 0 (1 pixels) is not a class", str(tmp_path / "t3" / "x.PNG"),
-        f"Map it (option `relabel`), or ignore it (option `ignore={1 + 2 * 256 + 3 * 65536}`).",
-    )  # fmt: skip
+    with refuses("E-shape-mismatch", "x.PNG", str(tmp_path / "t3" / "x.PNG")):
+        run("t3", "p3")  # fmt: skip
+    with refuses(
+        "E-unknown-name",
+        "#010203",
+        "row 0",
+        "column 0",
+        "1",
+        str(tmp_path / "t3" / "x.PNG"),
+        f"`ignore={1 + 2 * 256 + 3 * 65536}`",
+    ):
+        run("t3", "p3", palette=["a=040506", "b=ffffff"])  # fmt: skip
 
 
 def test_a_map_of_three_axes() -> None:
@@ -253,4 +253,5 @@ def test_a_map_of_three_axes() -> None:
     packed = pairs_of("volumes", solid, solid).truth["map"]
     records = Records("truth", {"image": np.array(["i0"], dtype=object), "map": packed})
     with_volume = replace(pairs, truth=records)
-    assert refusal(with_volume.opened, 0) == ("has 3 axes", "row 0 (image 'i0')", "A label map is height × width.")
+    with refuses("E-shape-mismatch", "3", "row 0", "'i0'", "row 0 (image 'i0')"):
+        with_volume.opened(0)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support.asked import refusal
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.core.numerals import as_spec
@@ -55,9 +56,8 @@ def test_files_of_tracks(tmp_path: Path) -> None:
     path = tmp_path / "a.xml"
     for odd in ("²", LONG):
         path.write_text(CVAT.format(odd, odd), encoding="utf-8")
-        assert refusal(sy.evaluate, "tracking", path, path, ["mota"], confidence=None) == (
-            f"frame is '{odd[:40]}'", f"{path}, line 2", "Frames are counted from 0.",
-        )  # fmt: skip
+        with refuses("E-invalid-number", f"'{odd[:40]}'", str(path), "line 2", "a.xml, line 2"):
+            sy.evaluate("tracking", path, path, ["mota"], confidence=None)  # fmt: skip
         path.write_text(CVAT.format(odd, 0), encoding="utf-8")
         assert sy.evaluate("tracking", path, path, ["mota"], confidence=None)["mota"].value == 1
     (tmp_path / "s" / "gt").mkdir(parents=True)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.asked import pairs_of, pixels, refusal, values_of
+from support.refusal import refuses
 from support.shown import agree, check_figure, check_table
 from test_metrics_volumes import FOUND, TRUTH, cases
 
@@ -177,7 +178,8 @@ def test_flat_masks() -> None:
         ]
         assert pixels(shown.rasters[2].png) == [[GROUND, RIGHT, OTHER]] * 2
         assert shown.legend == (("label 1", ONE), ("label 2", TWO), *views.MEANINGS)
-        assert refusal(views.scene, pairs, 0, DICE, 0) == ("case 'c0' has no slice 0", "", "It has one picture.")
+        with refuses("E-unknown-name", "'c0'", "slice 0"):
+            views.scene(pairs, 0, DICE, 0)
     figure = views.slices(pairs)
     assert (figure.columns["image"], figure.columns["cost"]) == (["c0"], [2 / 8])
 
@@ -339,10 +341,7 @@ def test_what_others_print() -> None:
     )  # fmt: skip
     assert third.theirs == {"dice": 0.75, "hd@95": 0, "assd": 0, "nsd": 0.75}
     assert third.remarks == ("It raises an error where a side lacks a structure.",)
-    assert refusal(explain, pairs, ("itk",)) == (
-        "'itk' cannot be explained",
-        "",
-        "Known: medpy, monai, surface-distance.",
-    )
+    with refuses("E-unknown-name", "'itk'"):
+        explain(pairs, ("itk",))
     none = pairs_of("volumes", *cases([[[0, 0]]], [[[0, 0]]]), spacing=(1.0, 1.0), regions="A=1")
     assert math.isnan(explain(none, ("medpy",))[0].ours["dice"])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.asked import pairs_of, refusal, values_of
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.core.metadata import Axis
@@ -242,10 +243,10 @@ def test_regions() -> None:
     assert regions_of(None) == regions_of("") == regions_of(" ; ") == {}
     assert regions_of("WT=1,2, 3; ET = 3 ;") == {"WT": (1, 2, 3), "ET": (3,)}
     for part in ("ET", "ET=", "=1", "ET=x", "ET=0", "ET=1,-2", "ET 3"):
-        assert refusal(regions_of, f"WT=1; {part}") == (
-            f"option regions: '{part}' is not a valid region", "", "Example: WT=1,2,3; ET=3.",
-        )  # fmt: skip
-    assert refusal(regions_of, "ET=1; ET=2")[0] == "option regions: 'ET=2' is not a valid region"
+        with refuses("E-invalid-setting", "regions", f"'{part}'"):
+            regions_of(f"WT=1; {part}")  # fmt: skip
+    with refuses("E-invalid-setting", "regions", "'ET=2'"):
+        regions_of("ET=1; ET=2")
     pairs = pairs_of("volumes", *cases([[[1, 2, 3]]], [[[1, 1, 0]]]), regions="WT=1,2,3; ET=3; A=9")
     assert pairs.facts.axes == {"structure": Axis(("A", "ET", "WT"))}
     assert case_voxels(pairs, SharedCache()).tolist() == [[[0, 0, 0], [1, 0, 0], [3, 2, 2]]]
@@ -271,23 +272,22 @@ WHERE = "truth, row 0 (case 'c0')"
 FAULTS: list[tuple[Any, Any, dict[str, Any], tuple[str, str, str]]] = [
     (
         {}, {"map": [np.zeros((2, 5), int)]}, {},
-        ("2×4 voxels, and predictions, row 0 (case 'c0') has 2×5 (y×x)", WHERE, "Resample the predictions to the truth."),
+        ("E-shape-mismatch", "2×4", "row 0", "'c0'", "2×5"),
     ),
     (
         {"spacing": [[2.0, 1.0]]}, {"spacing": [[2.0, 1.5]]}, {},
-        ("spacing 2×1 mm in the truth, 2×1.5 mm in the prediction (y×x)", WHERE,
-         "Resample the predictions, or leave the wrong spacing out."),
+        ("E-shape-mismatch", "spacing", "2×1.5", "row 0", "'c0'"),
     ),
     (
         {"spacing": [[2.0, 1.0, 1.0]]}, {}, {},
-        ("spacing 2×1×1 of 2 axes", WHERE, "The first axis of an array counts the cases: one volume is 1 × z × y × x."),
+        ("E-shape-mismatch", "spacing", "2×1×1", "row 0", "'c0'"),
     ),
     (
         {}, {"spacing": [[0.0, 1.0]]}, {},
-        ("spacing 0×1 of 2 axes", "predictions, row 0 (case 'c0')", "It is a size above zero for each axis."),
+        ("E-shape-mismatch", "spacing", "0×1", "2", "row 0", "'c0'"),
     ),
-    ({}, {}, {"spacing": (2.0,)}, ("spacing 2 of 2 axes", WHERE, "It is a size above zero for each axis.")),
-    ({}, {}, {"spacing": (2.0, 0.0)}, ("option spacing: 2×0", "", "Every size is above zero.")),
+    ({}, {}, {"spacing": (2.0,)}, ("E-shape-mismatch", "spacing", "2", "row 0", "'c0'")),
+    ({}, {}, {"spacing": (2.0, 0.0)}, ("E-out-of-range", "spacing", "2×0")),
 ]  # fmt: skip
 
 
@@ -296,7 +296,8 @@ def test_volumes_that_are_refused(
     true: Any, predicted: Any, options: dict[str, Any], said: tuple[str, str, str]
 ) -> None:
     truth, prediction = cases(TRUTH[:1], FOUND[:1])
-    assert refusal(lambda: pairs_of("volumes", {**truth, **true}, {**prediction, **predicted}, **options).scan) == said
+    with refuses(*said):
+        _ = pairs_of("volumes", {**truth, **true}, {**prediction, **predicted}, **options).scan
 
 
 def test_places_of_volumes() -> None:
@@ -311,21 +312,20 @@ def test_places_of_volumes() -> None:
     for axis in range(3):
         mirrored = np.eye(4)
         mirrored[axis, axis] = -1
-        assert refusal(data._same_place, eye, mirrored, "here") == (
-            f"the prediction is mirrored along axis {axis} (affine)", "here", "Write it like the truth.",
-        )  # fmt: skip
+        with refuses("E-incompatible", str(axis), "here"):
+            data._same_place(eye, mirrored, "here")  # fmt: skip
     moved = np.eye(4)
     moved[1, 3] = 12.3456
-    assert refusal(data._same_place, eye, moved, "here") == (
-        "the volumes do not lie on each other: their affines differ by 12.3", "here", "Resample the predictions to the truth.",
-    )  # fmt: skip
+    with refuses("E-incompatible", "12.3", "here"):
+        data._same_place(eye, moved, "here")  # fmt: skip
 
 
 def test_a_lost_file_and_a_missing_prediction(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.array(FOUR))
     lost = {"case": ["c0"], "map": [str(tmp_path / "b.npy")]}
     truth = {"case": ["c0"], "map": [str(tmp_path / "a.npy")]}
-    assert refusal(lambda: pairs_of("volumes", truth, lost).scan)[0] == f"there is no file '{tmp_path / 'b.npy'}'"
+    with refuses("E-missing-file", f"'{tmp_path / 'b.npy'}'"):
+        _ = pairs_of("volumes", truth, lost).scan
     two = cases(TRUTH[:2], FOUND[:2])
     pairs = pairs_of(
         "volumes", two[0], {name: values[:1] for name, values in two[1].items()}, missing="worst", spacing=(3.0, 1.0)

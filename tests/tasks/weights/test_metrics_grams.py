@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.asked import pairs_of, refusal, values_of
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.core import catalogue
@@ -125,9 +126,8 @@ def test_bare_arrays() -> None:
     assert notes == ("Weights without names: each value is taken for a dish of its own.",)
     assert plain_sides({"dish": [1]}, {"dish": [1]}) is None
     for truth, predicted in ((np.zeros((2, 2)), np.zeros(2)), (np.zeros(2), np.zeros((2, 2)))):
-        assert refusal(plain_sides, truth, predicted) == (
-            "weights are one value per dish", "", "Give arrays of one dimension, or columns with names.",
-        )  # fmt: skip
+        with refuses("E-shape-mismatch", "dish"):
+            plain_sides(truth, predicted)  # fmt: skip
 
 
 def meals(rows: list[tuple[str, int, float, float]], **more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -223,9 +223,8 @@ def test_frames_that_are_not_valid() -> None:
         "mae_consumed": 20,
     }
     assert values_of("sequences", {**truth, "valid": [True] * 3}, predicted, ["mae_overall"]) == {"mae_overall": 10}
-    assert refusal(values_of, "sequences", {**truth, "valid": [False] * 3}, predicted, ["mae_overall"]) == (
-        "no frame is valid", "truth", "Mark valid frames with true.",
-    )  # fmt: skip
+    with refuses("E-empty-input", "truth"):
+        values_of("sequences", {**truth, "valid": [False] * 3}, predicted, ["mae_overall"])  # fmt: skip
 
 
 def test_steps_that_rise() -> None:

@@ -118,4 +118,4 @@ def _any(items: Iterable[object]) -> bool:
 
 
 def _unknown(source: str, what: str) -> InputError:
-    return InvalidFile(what, where=source, remedy=f"Say the format; known are {', '.join(names())}.")
+    return UnknownFormat(what, where=source, remedy=f"Say the format; known are {', '.join(names())}.")
