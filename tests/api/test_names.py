@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import pytest
 from support.refusal import refuses
 
 import steelyard as sy
@@ -13,11 +9,6 @@ from steelyard.align.join import check_policy
 from steelyard.cli.options import parse_tags
 from steelyard.core import catalogue
 from steelyard.core.task import Policy
-
-
-def refused(act: Callable[[], Any], message: str, kind: type[Exception] = sy.InputError) -> None:
-    with pytest.raises(kind, match=message):
-        act()
 
 
 def test_policies_and_names() -> None:

@@ -7,8 +7,6 @@ import copy
 import gc
 import io
 import sys
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pycocotools.coco as theirs_coco
@@ -17,7 +15,6 @@ import pycocotools.mask as theirs_mask
 import pytest
 from support.refusal import refuses
 
-import steelyard as sy
 from steelyard.compat import install
 from steelyard.compat.pycocotools import coco as ours_coco
 from steelyard.compat.pycocotools import cocoeval as ours_eval
@@ -356,11 +353,6 @@ def test_a_module_that_was_not_there_is_gone_again(monkeypatch):
     install.uninstall_pycocotools()
     assert "pycocotools.nowhere" not in sys.modules
     assert install._before == {}
-
-
-def refused(act: Callable[[], Any], message: str, kind: type[Exception] = sy.InputError) -> None:
-    with pytest.raises(kind, match=message):
-        act()
 
 
 def test_what_takes_the_place_of_pycocotools() -> None:

@@ -18,9 +18,6 @@ from support.refusal import refuses
 os.environ.setdefault("KERAS_BACKEND", "torch")
 
 
-from collections.abc import Callable
-
-import steelyard as sy
 from steelyard.integrations import fiftyone, ultralytics
 from steelyard.integrations.evaluate import with_intervals
 from steelyard.integrations.sklearn import scorer
@@ -361,11 +358,6 @@ def test_one_column_of_keras_is_one_number_per_row() -> None:
     logs: dict[str, Any] = {}
     callback.on_epoch_end(1, logs)
     assert logs == {"val_mae": 1.5}
-
-
-def refused(act: Callable[[], Any], message: str, kind: type[Exception] = sy.InputError) -> None:
-    with pytest.raises(kind, match=message):
-        act()
 
 
 def test_other_libraries(tmp_path: Path) -> None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import cv2
 import numpy as np
 import pytest
 from support.refusal import refuses
 
-import steelyard as sy
 from steelyard.io.read import parse_points
 from steelyard.match.conic import fit_ellipse
 from steelyard.match.ellipses import distances
@@ -82,11 +78,6 @@ def test_forms_of_a_cell() -> None:
     for cell in ("1 2 3", "[[1, 2], [3]]", "[1, 2", "a b", [[1, 2, 3]], "nan 1", {"x": 1}, 7):
         with pytest.raises((ValueError, TypeError)):
             parse_points(cell)
-
-
-def refused(act: Callable[[], Any], message: str, kind: type[Exception] = sy.InputError) -> None:
-    with pytest.raises(kind, match=message):
-        act()
 
 
 def test_ellipses_that_no_points_have() -> None:

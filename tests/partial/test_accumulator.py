@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -202,11 +201,6 @@ def test_metrics_are_said_to_the_report() -> None:
     with pytest.raises(TypeError) as raised:
         sy.Accumulator("weights", metrics=["mae"])  # type: ignore[call-arg]
     assert str(raised.value) == "metrics are said when the report is made: report(metrics), or compact(metrics) before"
-
-
-def refused(act: Callable[[], Any], message: str, kind: type[Exception] = sy.InputError) -> None:
-    with pytest.raises(kind, match=message):
-        act()
 
 
 def test_accumulators() -> None:

@@ -143,10 +143,10 @@ PROSE = re.compile(
     r"""match=[rf]*"[^"\n]*[a-z]{2,} [a-z]{2,}|\b(?:refused|refused_parts|refused_evaluation|refusal)\(|"""
     r"""str\(\w+\.value\)(?: ==|\.(?:starts|ends)with)"""
 )
-MOST_PROSE = 399
+MOST_PROSE = 393
 
 
 def test_errors_are_checked_by_code() -> None:
     """The count only falls."""
-    found = {path: len(PROSE.findall(path.read_text(encoding="utf-8"))) for path in (ROOT / "tests").rglob("*.py")}
-    assert sum(found.values()) <= MOST_PROSE, {str(path): count for path, count in found.items() if count}
+    matches = {path: len(PROSE.findall(path.read_text(encoding="utf-8"))) for path in (ROOT / "tests").rglob("*.py")}
+    assert sum(matches.values()) <= MOST_PROSE, {str(path): count for path, count in matches.items() if count}

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.refusal import refuses
 
-import steelyard as sy
 from steelyard.view import folder as folders
 from steelyard.view.folder import Folder, Outside
 from steelyard.vlm.ordinary import read_ordinary
-
-
-def refused(act: Callable[[], Any], message: str, kind: type[Exception] = sy.InputError) -> None:
-    with pytest.raises(kind, match=message):
-        act()
 
 
 def write(path: Path, text: str | bytes) -> Path:
