@@ -71,8 +71,10 @@ def fuzz_files(rng: random.Random) -> None:
     cut = rng.randrange(len(packed) + 1)
     chunks = [
         (b"IHDR", struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, rng.choice([0, 0, 0, 1]))),
-        (b"IDAT", bytes(packed[:cut])), (b"IDAT", bytes(packed[cut:])), (b"IEND", b""),
-    ]  # fmt: skip
+        (b"IDAT", bytes(packed[:cut])),
+        (b"IDAT", bytes(packed[cut:])),
+        (b"IEND", b""),
+    ]
     data = SIGNATURE + b"".join(
         struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body)) for name, body in chunks
     )

@@ -30,7 +30,7 @@ from steelyard.tasks.labels import checks as labels
 from steelyard.tasks.oriented import checks as oriented
 from steelyard.tasks.rankings import checks as rankings
 from steelyard.tasks.segmentation import checks as segmentation
-from steelyard.tasks.tracking import checks as tracking  # fmt: skip
+from steelyard.tasks.tracking import checks as tracking
 
 
 def side(**columns: Any) -> Records:

@@ -150,8 +150,9 @@ def mask_data() -> tuple[dict[str, Any], list[dict[str, Any]]]:
     rng = np.random.default_rng(1)
     truth: dict[str, Any] = {
         "images": [{"id": i, "width": 100, "height": 80} for i in range(1, 41)],
-        "categories": [{"id": 1, "name": "sail"}], "annotations": [],
-    }  # fmt: skip
+        "categories": [{"id": 1, "name": "sail"}],
+        "annotations": [],
+    }
     results = []
     for image in range(1, 41):
         x, y, w, h = *rng.integers(2, 30, 2), *rng.integers(20, 40, 2)

@@ -91,9 +91,11 @@ def values(weights: Weights) -> list[bytes]:
     table, owner = rng.normal(size=(weights.units, 5)), np.sort(rng.integers(0, weights.units, 900))
     code, value = rng.integers(0, 7, 900).astype(np.int32), rng.normal(size=900)
     totals = [
-        weights @ table, weights.scatter(Entries(owner, code, None, 7)), weights.scatter(Entries(owner, code, value, 7)),
+        weights @ table,
+        weights.scatter(Entries(owner, code, None, 7)),
+        weights.scatter(Entries(owner, code, value, 7)),
         np.concatenate(list(weights.blocks())),
-    ]  # fmt: skip
+    ]
     counts = weights.counts()
     return [array.tobytes() for array in (*totals, *([] if counts is None else [np.concatenate(list(counts))]))]
 

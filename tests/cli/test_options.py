@@ -99,8 +99,9 @@ def test_the_catalogue_is_asked_in_any_spelling(steelyard: Callable[..., Any]) -
     assert steelyard("metrics", "captioning").stdout == steelyard("metrics", "captions").stdout
     refused = steelyard("metrics", "bxoes")
     assert (refused.returncode, refused.stderr) == (
-        2, "steelyard: there is no metric 'bxoes'. Did you mean the task 'boxes'? [E-unknown-metric]\n",
-    )  # fmt: skip
+        2,
+        "steelyard: there is no metric 'bxoes'. Did you mean the task 'boxes'? [E-unknown-metric]\n",
+    )
     assert "'steelyard metrics' lists them all" in steelyard("metrics", "xyzzyq").stderr
 
 

@@ -78,7 +78,7 @@ FLAGS = {
     "Set the option `spacing=1,1`, or `truth.palette=FILE`.": "Set the option --spacing 1,1, or --option truth.palette=FILE.",
     "Set `delimiter=';'` or `whole=True`.": "Set --delimiter ';' or --round.",
     "the id '`draws`' and 3`4` stay": "the id '`draws`' and 3`4` stay",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("text", FLAGS)

@@ -172,8 +172,10 @@ def test_images_are_fetched_once(tmp_path, monkeypatch, capsys):
         assert held.download(str(folder)) is None
         assert held.download(str(folder), [1]) is None
         assert [line.partition(" (")[0] for line in capsys.readouterr().out.splitlines()] == [
-            "downloaded 0/2 images", "downloaded 1/2 images", "downloaded 0/1 images"
-        ]  # fmt: skip
+            "downloaded 0/2 images",
+            "downloaded 1/2 images",
+            "downloaded 0/1 images",
+        ]
         assert asked == [("there/2", str(folder / "2.png"))]
 
 

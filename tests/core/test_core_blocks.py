@@ -173,8 +173,9 @@ def test_sums_along_an_axis() -> None:
     """Columns are classes: they keep their axis wherever they go, and are weighed one by one."""
     block = SumBlock(np.array([[1, 2], [3, 4], [5, 6]]), "class")
     assert (block.take(np.array([2, 0]), 2).axis, block.take(np.array([2, 0]), 2).values.tolist()) == (
-        "class", [[5, 6], [1, 2]],
-    )  # fmt: skip
+        "class",
+        [[5, 6], [1, 2]],
+    )
     alone = SumBlock.stack([block], [3])
     assert (alone.axis, alone.values.tolist()) == ("class", block.values.tolist())
     new = Metadata({"class": Axis(("a", "aa", "b", "c"))})

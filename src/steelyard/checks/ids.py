@@ -52,10 +52,12 @@ def explain(column: str, truth: list[str], predicted: list[str]) -> Problem | No
     what = f"Of the truth's {column} ids, {plain:.0%} stand in the predictions"
     if share >= plain + 0.2:
         return Problem(
-            f"{what}, and {share:.0%} where ids are read {reading}.", len(lone), len(other),
+            f"{what}, and {share:.0%} where ids are read {reading}.",
+            len(lone),
+            len(other),
             (f"'{lone[0]}' beside '{min(expected - other)}'",) if lone else (),
             remedy="Write ids as the truth has them.",
-        )  # fmt: skip
+        )
     return Problem(f"{what}.", len(lone), len(other), tuple(f"'{value}'" for value in lone[:3]))
 
 

@@ -36,8 +36,10 @@ def unit_of_weight(data: CheckData) -> Problem | None:
         f"Half of the predictions are off by a factor of {np.exp(plain):,.0f} or more, and of "
         f"{np.exp(best):.2g} or more "
         f"if {UNITS[factor]}.",
-        int(use.sum()), len(use), some_rows(data.pairs.prediction, data.kept[1][use], "weight"),
-    )  # fmt: skip
+        int(use.sum()),
+        len(use),
+        some_rows(data.pairs.prediction, data.kept[1][use], "weight"),
+    )
 
 
 def constant(name: str, other: str) -> Test:

@@ -74,9 +74,11 @@ class CompareCommand(TaskCommand):
 )  # fmt: skip
 @option("--baseline", metavar="NAME", group="Stored results", rare=True, help="Model or prompt to use as A.")
 @option(
-    "--pairs", is_flag=True, group="Output",
+    "--pairs",
+    is_flag=True,
+    group="Output",
     help="With three models or more, also print the differences of each model from A.",
-)  # fmt: skip
+)
 def compare(
     task: str, truth: str | None, a: str | None, b: tuple[str, ...], metrics: tuple[str, ...], model: str | None,
     baseline: str | None, against: tuple[str, ...], pairs: bool, out: Output, **settings: Any,

@@ -63,9 +63,7 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 @dialect_options
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
-def convert(
-    source: str, target: str, as_json: bool, **settings: Any
-) -> None:  # fmt: skip
+def convert(source: str, target: str, as_json: bool, **settings: Any) -> None:
     """Convert annotations or predictions from one format into another.
 
     Reports and counts everything that TO cannot store.

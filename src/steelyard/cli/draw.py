@@ -17,8 +17,9 @@ from steelyard.pictures import draw as draw_unit
 @click.argument("truth", type=click.Path())
 @click.argument("predictions", type=click.Path())
 @option("--image", "--unit", "unit", required=True, metavar="ID", group="Data", help="The image to draw.")
-@option("--step", "--frame", type=int, metavar="N", group="Data",
-        help="The frame to draw, if a unit has several images.")  # fmt: skip
+@option(
+    "--step", "--frame", type=int, metavar="N", group="Data", help="The frame to draw, if a unit has several images."
+)
 @data_options
 @option("-m", "--metric", metavar="SPEC", group="Metrics", help="The metric whose matches are drawn, e.g. score(t=3).")
 @option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), group="Output",

@@ -11,9 +11,11 @@ from steelyard.cli.options import PAGES, Command, Output, option, output_options
 @click.argument("old", type=click.Path())
 @click.argument("new", type=click.Path())
 @option(
-    "--by", default="", metavar="COLUMN",
+    "--by",
+    default="",
+    metavar="COLUMN",
     help="Reweight the new set to the old mix of groups in this column; join columns with commas to cross them.",
-)  # fmt: skip
+)
 @output_options(*PAGES)
 def drift(old: str, new: str, by: str, out: Output) -> None:
     """Measure how scores changed from an OLD test set to a NEW one.

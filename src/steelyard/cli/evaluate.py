@@ -54,9 +54,11 @@ from steelyard.core.request import CORRECTIONS
     help="Also write other tables of the task, such as a confusion matrix, as CSV files.",
 )  # fmt: skip
 @option(
-    "--details", is_flag=True, group="Output",
+    "--details",
+    is_flag=True,
+    group="Output",
     help="Keep everything that the HTML report shows in the JSON, so that 'report' can make the page later.",
-)  # fmt: skip
+)
 @option(
     "--save-draws", is_flag=True, group="Output", rare=True,
     help="Keep every score under the bootstrap draws in the JSON. The next version drops it for --save-influences.",

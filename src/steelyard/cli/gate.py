@@ -30,9 +30,11 @@ from steelyard.core.errors import CannotWrite
     help="Allow a baseline scored on other ground truth; the comparison is then unpaired.",
 )
 @click.option(
-    "--ledger", metavar="FILE", type=click.Path(dir_okay=False),
+    "--ledger",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
     help="Record looks at this test set in FILE, and keep the error rate over all of them.",
-)  # fmt: skip
+)
 @click.option("--looks", type=int, metavar="N", help="With --ledger: number of planned looks; default: no limit.")
 @click.option("--fresh-units", is_flag=True, help="With --ledger: all units are new, so looks restart at 1.")
 @click.option(

@@ -32,9 +32,7 @@ from steelyard.io.write import write_text
 @click.option("--seed", default=0, show_default=True, metavar="N", help="Random seed.")
 @click.option("-o", "--output", required=True, metavar="FILE.csv", type=click.Path(dir_okay=False),
               help="Write the chosen units to FILE (columns id and probability).")  # fmt: skip
-def label_next(
-    predictions: str, proxy: str, budget: float, output: str, **settings: Any
-) -> None:  # fmt: skip
+def label_next(predictions: str, proxy: str, budget: float, output: str, **settings: Any) -> None:
     """Choose which units of PREDICTIONS to label next.
 
     Units that the judge is unsure about are chosen more often. Each unit is drawn independently, so their number is

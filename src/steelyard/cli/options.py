@@ -131,11 +131,13 @@ class TaskCommand(Command):
             assert isinstance(ctx, Context)
             ctx.task_options = [
                 Option(
-                    [f"--{one.name.replace('_', '-')}", one.name], group="Task options", help=one.meaning,
+                    [f"--{one.name.replace('_', '-')}", one.name],
+                    group="Task options",
+                    help=one.meaning,
                     metavar=one.metavar or "|".join(one.choices) or one.name.upper(),
                 )
                 for one in catalogue.TASKS[named].options
-            ]  # fmt: skip
+            ]
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:

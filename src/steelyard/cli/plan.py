@@ -13,9 +13,11 @@ from steelyard.core.errors import InvalidNumber, InvalidSetting
 @click.command(cls=Command)
 @click.argument("pilot", type=click.Path())
 @option(
-    "--baseline", metavar="FILE|NAME", type=click.Path(),
+    "--baseline",
+    metavar="FILE|NAME",
+    type=click.Path(),
     help="The other result, if PILOT is one of 'evaluate'; or another model in PILOT.",
-)  # fmt: skip
+)
 @option("--model", metavar="NAME", help="The model to plan for, if PILOT holds several.")
 @option("--target", multiple=True, metavar="SPEC=SIZE",
         help="A difference that matters to you, such as map=0.02. Repeatable.")  # fmt: skip

@@ -55,9 +55,11 @@ _DEFAULTS = ModelOptions()
 _LOCAL, _SERVER = "Local models (hf:)", "Servers"
 _questions, _local, _server = (partial(option, group=name) for name in ("Questions", _LOCAL, _SERVER))
 _MODE = option(
-    "--mode", type=click.Choice(list(MODES)), group="Questions",
+    "--mode",
+    type=click.Choice(list(MODES)),
+    group="Questions",
     help="Read the number from the whole reply (default), or from its last line.",
-)  # fmt: skip
+)
 _PRICES = option(
     "--prices", metavar="FILE", type=click.Path(), group="Cost", help="Token prices by model: .yaml, .toml or .json."
 )

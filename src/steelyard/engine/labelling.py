@@ -137,9 +137,10 @@ def _shares(values: Array, table: Table, column: str) -> Floats:
             shares[i] = math.nan
         if not 0 <= shares[i] <= 1:
             raise InvalidValue(
-                f"'{value}' is not a probability", where=f"{table.place(i)}, column '{column}'",
+                f"'{value}' is not a probability",
+                where=f"{table.place(i)}, column '{column}'",
                 remedy="Give a number from 0 to 1.",
-            )  # fmt: skip
+            )
     return shares
 
 

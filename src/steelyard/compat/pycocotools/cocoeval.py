@@ -349,9 +349,10 @@ class COCOeval:
             index = image.get("crowdIndex")
             if isinstance(index, bool) or not isinstance(index, int | float):
                 raise InvalidValue(
-                    f"'crowdIndex' is {index!r}", where=f"image {image.get('id')}",
+                    f"'crowdIndex' is {index!r}",
+                    where=f"image {image.get('id')}",
                     remedy="keypoints_crowd needs a number from 0 to 1 in every image.",
-                )  # fmt: skip
+                )
             images["easy" if index < 0.2 else "medium" if index < 0.8 else "hard"].append(image["id"])
         p, values = self.params, []
         for name, ids in images.items():
