@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from steelyard.core import errors
 from steelyard.core.embeddings import DeviceEmbeddings
 from steelyard.core.figure import worst_and_best
 
@@ -59,8 +58,3 @@ def test_both_ends_of_many() -> None:
     assert kept == [*range(12), *range(1013, 1025)]
     assert said == " The worst 12 and the best 12 of 1,025; the table has all."
     assert worst_and_best([3, 1, 2], 2)[0] == [3, 2]
-
-
-def test_a_word_of_a_command() -> None:
-    assert errors.shell_word("a.csv") == "a.csv"
-    assert errors.shell_word("my file.csv") == "'my file.csv'"

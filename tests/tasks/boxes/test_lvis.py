@@ -147,7 +147,7 @@ def test_masks_that_are_not_lvis(tmp_path: Path) -> None:
 def test_rules_of_coco_are_named(tmp_path: Path) -> None:
     data, results = federated(3)
     plain = sy.evaluate("boxes", data, results, "map", confidence=None)
-    assert any("--format lvis" in note for note in plain.notes)
+    assert any("format=lvis" in note for note in plain.notes)
     (tmp_path / "t.json").write_text(json.dumps(data))
     ruled = sy.evaluate("boxes", tmp_path / "t.json", results, "map", confidence=None, options={"truth.format": "lvis"})
     assert ruled.notes == (
