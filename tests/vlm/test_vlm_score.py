@@ -449,7 +449,7 @@ def test_demo(tmp_path: Path, steelyard) -> None:
     assert done.returncode == 0, done.stderr
     for part in ("direct+name", "Does the name help?", "Is the image looked at?", "followed up"):
         assert part in done.stdout
-    table = done.stdout.partition("one question each")[2].partition("Beside the run")[0]
+    table = done.stdout.partition("one question each")[2].partition("report.html, ")[0]
     assert max(map(len, table.splitlines())) <= 80
     data = json.loads((tmp_path / "here" / "vlm" / "score.json").read_text())
     rows = {row["prompt"]: row for row in data["body"]["rows"]}
