@@ -5,7 +5,10 @@ from __future__ import annotations
 REACHED_BY: dict[str, tuple[str, ...]] = {
     "boxes.files": ("coco_parse", "coco_read"),
     "boxes.kernels": ("BoxFigure", "Ranked", "boxes_match"),
-    "boxes.cells": ("boxes_iou", "cell_box_ious", "match_cells", "order_cells", "reference_curves", "score_cells"),
+    "boxes.cells": (
+        "boxes_iou", "cell_box_ious", "complete_results", "match_cells", "order_cells", "reference_curves",
+        "result_columns", "score_cells",
+    ),
     "streams.parts": ("BoxStream", "LabelStream"),
     "masks.kernels": (
         "cell_mask_ious", "mask_area", "mask_boundary", "mask_box", "mask_boxes", "mask_copy", "mask_decode",

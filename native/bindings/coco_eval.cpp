@@ -97,9 +97,102 @@ Out<double> cell_box_iou_array(In1<std::int64_t> d_begin, In1<std::int64_t> t_be
   return result;
 }
 
+// A value that is a whole number; false where it is not, or does not fit.
+bool read_whole(PyObject* value, std::int64_t& out) {
+  if (value == nullptr || !PyLong_Check(value) || PyBool_Check(value)) return false;
+  int overflow = 0;
+  out = PyLong_AsLongLongAndOverflow(value, &overflow);
+  return overflow == 0;
+}
+
+bool read_real(PyObject* value, double& out) {
+  if (value == nullptr || PyBool_Check(value) || !(PyFloat_Check(value) || PyLong_Check(value))) return false;
+  out = PyFloat_AsDouble(value);
+  if (out == -1.0 && PyErr_Occurred()) {
+    PyErr_Clear();
+    return false;
+  }
+  return true;
+}
+
+// The keys of results, made once per call.
+struct ResultKeys {
+  nb::str image{"image_id"}, category{"category_id"}, box{"bbox"}, score{"score"}, area{"area"}, id{"id"};
+  nb::str segmentation{"segmentation"}, crowd{"iscrowd"};
+};
+
+PyObject* value_of(PyObject* record, const nb::str& key) {
+  PyObject* value = PyDict_GetItemWithError(record, key.ptr());
+  if (value == nullptr && PyErr_Occurred()) PyErr_Clear();
+  return value;
+}
+
+// Columns of results that are dicts with boxes: image, category, box, score and, once they are complete, area. None
+// where a record has anything that only Python can read.
+nb::object result_columns(nb::list results, bool complete) {
+  const std::size_t n = results.size();
+  const ResultKeys keys;
+  std::int64_t *image, *category;
+  double *box, *score, *area;
+  auto images = make_raw<std::int64_t>({n}, image);
+  auto categories = make_raw<std::int64_t>({n}, category);
+  auto boxes = make_raw<double>({n, 4}, box);
+  auto scores = make_raw<double>({n}, score);
+  auto areas = make_raw<double>({complete ? n : 0}, area);
+  for (std::size_t i = 0; i < n; ++i) {
+    PyObject* record = PyList_GetItem(results.ptr(), static_cast<Py_ssize_t>(i));
+    if (!PyDict_CheckExact(record)) return nb::none();
+    PyObject* corners = value_of(record, keys.box);
+    if (!read_whole(value_of(record, keys.image), image[i]) ||
+        !read_whole(value_of(record, keys.category), category[i]) ||
+        !read_real(value_of(record, keys.score), score[i]) || corners == nullptr || !PyList_CheckExact(corners) ||
+        PyList_Size(corners) != 4)
+      return nb::none();
+    for (Py_ssize_t side = 0; side < 4; ++side) {
+      if (!read_real(PyList_GetItem(corners, side), box[4 * i + static_cast<std::size_t>(side)])) return nb::none();
+    }
+    std::int64_t id = 0;
+    if (complete && (!read_real(value_of(record, keys.area), area[i]) || !read_whole(value_of(record, keys.id), id) ||
+                     id != static_cast<std::int64_t>(i) + 1))
+      return nb::none();
+  }
+  return nb::make_tuple(images, categories, boxes, scores, complete ? nb::cast(areas) : nb::none());
+}
+
+// Gives results that `result_columns` has read what the reference gives them: a polygon, an area, a number, no crowd.
+std::size_t complete_results(nb::list results) {
+  const ResultKeys keys;
+  const nb::int_ zero(0);
+  const auto set = [](nb::handle record, const nb::str& key, nb::handle value) {
+    if (PyDict_SetItem(record.ptr(), key.ptr(), value.ptr()) != 0) throw nb::python_error();
+  };
+  std::size_t number = 0;
+  for (nb::handle record : results) {
+    PyObject* found = PyDict_CheckExact(record.ptr()) ? value_of(record.ptr(), keys.box) : nullptr;
+    require(found != nullptr && PyList_CheckExact(found) && PyList_Size(found) == 4, "a result must have a box");
+    const nb::list corners = nb::borrow<nb::list>(found);
+    const nb::object x = corners[0], y = corners[1], w = corners[2], h = corners[3];
+    if (value_of(record.ptr(), keys.segmentation) == nullptr) {
+      const nb::object right = x + w, low = y + h;
+      nb::list ring, rings;
+      for (const nb::object& value : {x, y, x, low, right, low, right, y}) ring.append(value);
+      rings.append(ring);
+      set(record, keys.segmentation, rings);
+    }
+    set(record, keys.area, w * h);
+    set(record, keys.id, nb::int_(++number));
+    set(record, keys.crowd, zero);
+  }
+  return number;
+}
+
 }  // namespace
 
 void bind(nb::module_& m) {
+  m.def("result_columns", &result_columns, nb::arg("results"), nb::arg("complete"),
+        "Image, category, box, score and area of results that are dicts, or None where only Python can read them.");
+  m.def("complete_results", &complete_results, nb::arg("results"),
+        "Add polygon, area, id and crowd flag to results that `result_columns` has read; their number.");
   m.def("match_cells", &match_cell_arrays, nb::arg("d_begin").noconvert(), nb::arg("t_begin").noconvert(),
         nb::arg("ious").noconvert(), nb::arg("t_ignored").noconvert(), nb::arg("crowd").noconvert(),
         nb::arg("takes").noconvert(), nb::arg("thresholds").noconvert(), nb::arg("threads") = 0,

@@ -89,6 +89,16 @@ def coco_read(path: str, truth: bool, threads: int = 0, what: int = 0, ids: obje
 def coco_parse(text: bytes, truth: bool, threads: int = 0, what: int = 0, ids: object | None = None, sizes: object | None = None) -> dict[str, object] | tuple[int, str, bool, str, int, str]:
     """The same from bytes in memory."""
 
+def result_columns(results: list[object], complete: bool) -> object:
+    """
+    Image, category, box, score and area of results that are dicts, or None where only Python can read them.
+    """
+
+def complete_results(results: list[object]) -> int:
+    """
+    Add polygon, area, id and crowd flag to results that `result_columns` has read; their number.
+    """
+
 def match_cells(d_begin: NDArray[numpy.int64], t_begin: NDArray[numpy.int64], ious: NDArray[numpy.float64], t_ignored: NDArray[numpy.uint8], crowd: NDArray[numpy.uint8], takes: NDArray[numpy.uint8], thresholds: NDArray[numpy.float64], threads: int = 0) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]]:
     """
     Rows of the matched truths (areas, thresholds, detections) and detections (areas, thresholds, truths); -1: none.

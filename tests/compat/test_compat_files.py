@@ -256,3 +256,54 @@ def test_a_class_that_reads_by_itself_is_asked(tmp_path: Path) -> None:
 
     same_numbers(from_files(SimpleNamespace(COCO=Own, COCOeval=ours.COCOeval), paths), both(paths)[1])
     assert asked == ["createIndex"]
+
+
+def from_list(tools: Any, path: Path, results: Any, before: Change | None = None) -> Any:
+    truth = quiet(tools.COCO, str(path))
+    listed = copy.deepcopy(results)
+    evaluator = quiet(tools.COCOeval, truth, quiet(truth.loadRes, listed), "bbox")
+    if before is not None:
+        before(listed)
+    return run(evaluator), listed
+
+
+def edit_list(listed: Any) -> None:
+    """Through the caller's own list: changed dicts count, and entries that come and go do not."""
+    listed[0]["bbox"], listed[0]["score"] = [1.0, 2.0, 30, 40], 0.75
+    listed[-1]["area"] = 5000.0
+    listed.append(dict(listed[0]))
+    del listed[1]
+
+
+def odd_list(listed: Any) -> None:
+    listed[0]["score"] = np.float32(0.5)
+    listed[-1]["bbox"] = np.array([1.0, 2.0, 30.0, 40.0])
+
+
+@pytest.mark.parametrize("edit", [None, edit_list, odd_list])
+def test_lists_of_results(edit: Change | None, tmp_path: Path) -> None:
+    for seed in range(100, 110):
+        data, results = draw_coco(seed)
+        for result in results["bbox"][::2]:
+            result["bbox"] = [round(value) + 1 for value in result["bbox"]]  # whole numbers stay whole
+        path = written(tmp_path, data, [])[0]
+        (mine, my_list), (theirs, their_list) = (
+            from_list(tools, path, results["bbox"], edit) for tools in (ours, pycocotools_tools())
+        )
+        same_numbers(mine, theirs)
+        same(their_list, my_list, "list")
+        same(theirs.evalImgs, mine.evalImgs, "evalImgs")
+        for name in ("dataset", "anns"):
+            same(getattr(theirs.cocoDt, name), getattr(mine.cocoDt, name), name)
+        assert mine.cocoDt.dataset["annotations"] is my_list
+
+
+def test_a_list_with_one_dict_twice(tmp_path: Path) -> None:
+    data, results = draw_coco(111)
+    path = written(tmp_path, data, [])[0]
+    collected = []
+    for tools in (ours, pycocotools_tools()):
+        truth = quiet(tools.COCO, str(path))
+        listed = copy.deepcopy(results["bbox"])
+        collected.append(run(quiet(tools.COCOeval, truth, quiet(truth.loadRes, [*listed, listed[0]]), "bbox")))
+    same_numbers(*collected)

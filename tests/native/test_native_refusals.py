@@ -137,6 +137,7 @@ GOOD: dict[str, dict[str, Any]] = {
         "d_outside": np.zeros((1, 1), np.uint8), "t_counts": u8(1), "limits": i64(100), "recalls": f64(0, 1),
         "categories": 1,
     },
+    "complete_results": {"results": [{"bbox": [1, 2, 3, 4]}]},
     "order_cells": {
         "category": i32(0), "image": i32(0), "score": f64(0.9), "categories": 1, "images": 1, "by_category": True,
     },
@@ -359,6 +360,9 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("score_cells", {"d_outside": np.zeros((2, 1), np.uint8)}, "one row of flags"),
     ("score_cells", {"t_counts": u8()}, "one flag for each truth"),
     ("score_cells", {"recalls": f64(NAN)}, "a recall is not a number"),
+    ("complete_results", {"results": [{}]}, "a result must have a box"),
+    ("complete_results", {"results": [{"bbox": [1, 2, 3]}]}, "a result must have a box"),
+    ("complete_results", {"results": [None]}, "a result must have a box"),
     ("order_cells", {"category": i32()}, "columns differ in length"),
     ("order_cells", {"score": f64(1, 2)}, "columns differ in length"),
     ("order_cells", {"category": i32(1)}, "a place is out of range"),

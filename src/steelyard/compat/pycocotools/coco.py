@@ -12,8 +12,9 @@ from weakref import WeakSet
 
 import numpy as np
 
+from steelyard import _native
 from steelyard.compat.pycocotools import mask as masks
-from steelyard.compat.pycocotools.files import HeldFile, many_objects, read_json
+from steelyard.compat.pycocotools.files import HeldFile, HeldList, many_objects, read_json
 from steelyard.compat.pycocotools.sides import Columns
 from steelyard.core.errors import InputError, Unsupported, first_few
 
@@ -88,7 +89,7 @@ class COCO:
     catToImgs = _part("catToImgs")
 
     def __init__(self, annotation_file: Any = None) -> None:
-        self._held: HeldFile | None = None  # what the dicts will be made of
+        self._held: HeldFile | HeldList | None = None  # what the dicts or their index will be made of
         self._of: COCO | None = None  # the data set that results belong to
         self._head: dict[str, Any] | None = None  # what results take over from it
         self._unseen: WeakSet[COCO] = WeakSet()  # results that have not taken it over yet
@@ -142,11 +143,11 @@ class COCO:
         else:
             self._of._see()
             anns = self._held.parse()
-            self._of._complete(anns)
+            if isinstance(self._held, HeldFile):
+                self._of._complete(anns)
             dataset = {**(self._head or {}), "annotations": anns}
-            for number, ann in enumerate(anns, 1):
-                ann["id"] = number
-        self._parts = {"dataset": dataset, **_index_of(dataset)}
+        listed = self._held.listed if isinstance(self._held, HeldList) else dataset.get("annotations")
+        self._parts = {"dataset": dataset, **_index_of(dataset | ({} if listed is None else {"annotations": listed}))}
         self._held = None
         for result in self._unseen:
             result._head = self._head_of_results()
@@ -182,12 +183,9 @@ class COCO:
 
     def getCatIds(self, catNms: Any = (), supNms: Any = (), catIds: Any = ()) -> list[Any]:
         """Ids of categories by name, supercategory and id; an empty filter lets all pass."""
-        if (
-            self._held is not None
-            and self._of is None
-            and not any(len(_listed(ids)) for ids in (catNms, supNms, catIds))
-        ):
-            return list(self._held.columns.categories.tolist())
+        columns = self._truth_columns()
+        if columns is not None and not any(len(_listed(ids)) for ids in (catNms, supNms, catIds)):
+            return list(columns.categories.tolist())
         cats = self.dataset["categories"]
         for key, wanted in (("name", _listed(catNms)), ("supercategory", _listed(supNms)), ("id", _listed(catIds))):
             cats = [cat for cat in cats if cat[key] in wanted] if len(wanted) else cats
@@ -197,9 +195,8 @@ class COCO:
         """Ids of the images that hold all of the given categories; an empty filter lets all pass."""
         images, categories = _listed(imgIds), _listed(catIds)
         if not len(images) and not len(categories):
-            return (
-                self._held.columns.images.tolist() if self._held is not None and self._of is None else list(self.imgs)
-            )
+            columns = self._truth_columns()
+            return list(self.imgs if columns is None else columns.images.tolist())
         ids = set(images)
         for place, category in enumerate(categories):
             holding = set(self.catToImgs[category])
@@ -226,20 +223,20 @@ class COCO:
         result = COCO()
         print("Loading and preparing results...")
         start = time.time()
-        held: HeldFile | None = None
-        if isinstance(resFile, str | os.PathLike):
-            held = HeldFile.of(resFile, truth=False) if self._is_plain() else None
-            anns = read_json(resFile) if held is None else []
+        held, columns, anns = self._held_results(resFile)
+        if held is None and isinstance(resFile, str | os.PathLike):
+            anns = read_json(resFile)
         elif isinstance(resFile, np.ndarray):
             anns = self.loadNumpyAnnotations(resFile)
-        else:
-            anns = resFile
         if not isinstance(anns, list):
             raise ResultsError(
                 f"{type(anns).__name__} where a list of results is expected", remedy="Give a list of dicts, or a path."
             )
-        named = {ann["image_id"] for ann in anns}
-        unknown = named - set(self.getImgIds()) if held is None else held.columns.unknown_images(self.getImgIds())
+        if columns is not None:
+            unknown = columns.unknown_images(self.getImgIds())
+        else:
+            named = {ann["image_id"] for ann in anns}
+            unknown = named - set(self.getImgIds())
         if unknown:
             raise ResultsError(
                 f"Results do not correspond to current coco set: {len(unknown)} images are unknown, "
@@ -247,6 +244,9 @@ class COCO:
                 remedy="Every image_id must be one of the data set's images.",
             )
         if held is not None:
+            if isinstance(held, HeldList):
+                with many_objects():
+                    _native.complete_results(held.listed)
             result._held, result._of = held, self
             if self._held is None:
                 result._head = self._head_of_results()
@@ -261,12 +261,21 @@ class COCO:
         else:
             with many_objects():
                 self._complete(anns)
-        for number, ann in enumerate(anns, 1):
-            ann["id"] = number
+        if anns and "caption" in anns[0]:
+            for number, ann in enumerate(anns, 1):
+                ann["id"] = number
         print(f"DONE (t={time.time() - start:0.2f}s)")
         result.dataset = {**head, "annotations": anns}
         result.createIndex()
         return result
+
+    def _held_results(self, results: Any) -> tuple[HeldFile | HeldList | None, Columns | None, Any]:
+        """Results with boxes that can be read as columns, the columns, and an empty list; else the results."""
+        if self._is_plain() and isinstance(results, str | os.PathLike):
+            file = HeldFile.of(results, truth=False)
+            return (None, None, results) if file is None else (file, file.columns, [])
+        listed = HeldList.of(results) if self._is_plain() else None
+        return (None, None, results) if listed is None else (*listed, [])
 
     def _head_of_results(self) -> dict[str, Any]:
         """What results take over from the data set that they belong to."""
@@ -275,7 +284,9 @@ class COCO:
         return head | ({"categories": copy.deepcopy(data["categories"])} if "categories" in data else {})
 
     def _complete(self, anns: list[Ann]) -> None:
-        """Give every result an area, a box and what else its kind needs. The first one says of which kind all are."""
+        """Number the results, and give each an area, a box and what else its kind needs. The first one says which."""
+        for number, ann in enumerate(anns, 1):
+            ann["id"] = number
         first = anns[0] if anns else {}
         if "bbox" in first and len(first["bbox"]):
             for ann in anns:

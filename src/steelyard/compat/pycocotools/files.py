@@ -99,3 +99,34 @@ class HeldFile:
         self.file.seek(0)
         with self.file:
             return _parsed(self.file, self.path)
+
+
+class HeldList:
+    """Results that are dicts of the caller's list: read when they are needed, since what is changed in them counts."""
+
+    def __init__(self, results: list[Any]) -> None:
+        self.results, self.listed = results, list(results)
+
+    @classmethod
+    def of(cls, results: Any) -> tuple[HeldList, Columns] | None:
+        """Results with boxes, and their columns; None where only Python can read them."""
+        if type(results) is not list or not results or type(results[0]) is not dict or "caption" in results[0]:
+            return None
+        read: Any = _native.result_columns(results, False)
+        if read is None:
+            return None
+        image, category, box, score, _ = read
+        return cls(results), Columns(image, category, box, score=score)
+
+    @property
+    def columns(self) -> Columns | None:
+        """The columns of what the dicts hold now."""
+        read: Any = _native.result_columns(self.listed, True)
+        if read is None:
+            return None
+        image, category, box, score, area = read
+        return Columns(image, category, box, area, score=score)
+
+    def parse(self) -> list[Any]:
+        """The list of the caller."""
+        return self.results
