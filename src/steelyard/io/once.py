@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from steelyard.io.dialect import note, reading_notes
 
 T = TypeVar("T")
-Key = tuple[Callable[..., Any], object]
+Key = tuple[Callable[..., Any], object, tuple[str, ...]]
 _READ: ContextVar[dict[Key, tuple[Any, Any, list[str]]] | None] = ContextVar("truth that was read", default=None)
 
 
@@ -30,12 +30,13 @@ def truth_read_once() -> Iterator[None]:
 def of_truth(read: Callable[..., T], data: Any, *settings: Any) -> T:
     """`read(data, *settings)`; inside `truth_read_once`, what the first call made of these data.
 
-    A block is one request, so the settings are the same for all models. Notes on the reading are repeated for each.
+    A block is one request, so the other settings are the same for all models. Notes on the reading are repeated for each.
     """
     shared = _READ.get()
     if shared is None:
         return read(data, *settings)
-    key = read, data if isinstance(data, str) else id(data)
+    words = tuple(setting for setting in settings if isinstance(setting, str))  # such as "boxes" or "masks"
+    key = read, data if isinstance(data, str) else id(data), words
     if key not in shared:
         with reading_notes() as notes:
             result = read(data, *settings)

@@ -154,8 +154,8 @@ def retry_after(value: str | None) -> float | None:
 
 
 SHOWN = "[key]"
-PIECE = 8  # so many letters and digits of a key on end are taken for a part of it
-SHORT = 8  # a key below this length (`EMPTY`, `none`) is hardly a secret: it is looked for as it stands
+MIN_LEAK = 8  # a run of this many letters and digits of a key counts as a leak of it
+SHORT = 8  # a shorter key (`EMPTY`, `none`) is hardly a secret: only the whole key is searched for
 
 
 class Secret:
@@ -164,10 +164,10 @@ class Secret:
     def __init__(self, key: str) -> None:
         self.key = key
         self._pieces: frozenset[str] = frozenset()
-        self._size = PIECE
+        self._size = MIN_LEAK
         plain = _letters(key)[0]
         if len(plain) >= SHORT:
-            self._size = min(PIECE, max(4, len(plain) // 2))
+            self._size = min(MIN_LEAK, max(4, len(plain) // 2))
             forms = [_letters(form)[0] for form in _forms(key)]
             self._pieces = frozenset(
                 form[i : i + self._size] for form in forms for i in range(len(form) - self._size + 1)

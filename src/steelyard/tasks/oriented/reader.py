@@ -131,7 +131,7 @@ def _ids(items: list[Any], source: str, what: str) -> Array:
         ):
             raise InvalidValue(
                 "the id is missing, or neither a whole number nor a text", where=f"{source}, {what} {i}",
-                remedy="Give every one an id.",
+                remedy=f"Give every {what} an id.",
             )  # fmt: skip
     ids = ids_of(item["id"] for item in items)
     row = first_repeated(ids)

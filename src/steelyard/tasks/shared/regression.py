@@ -452,7 +452,7 @@ class RoundNumbers(Metric):
 
     $h_k = 100 \sum_i w_i\,([\,k \mid \hat y_i\,] - [\,k \mid y_i\,]) \;/\; \sum_i w_i$
 
-    People and language models like round numbers; scales do not. 0 is no heaping, 100 says that all predictions are
+    People and language models like round numbers; scales do not. 0 means no heaping, 100 means that all predictions are
     round and no true weight is.
 
     Undefined when nothing was weighed.
