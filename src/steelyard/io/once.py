@@ -30,7 +30,7 @@ def truth_read_once() -> Iterator[None]:
 def of_truth(read: Callable[..., T], data: Any, *settings: Any) -> T:
     """`read(data, *settings)`; inside `truth_read_once`, what the first call made of these data.
 
-    A block is one request, so the other settings are the same for all models. Notes on the reading are repeated for each.
+    A block is one request, so the other settings are the same for all models. Notes on the reading are repeated.
     """
     shared = _READ.get()
     if shared is None:
