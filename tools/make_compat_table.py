@@ -1,4 +1,4 @@
-"""Ask every installed drop-in for pycocotools what tests/support/compat_probes.py asks, for docs/compat.md.
+"""Ask every installed drop-in for pycocotools what tests/support/compat_probes.py asks, for docs/compat/pycocotools.md.
 
 Run: python tools/make_compat_table.py. Each question runs in a process of its own, so that a crash is an answer too.
 Peers: pip install hotcoco ultrafast-pycocotools faster-coco-eval vernier (requirements/bench.txt).
@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "compat.md"
+PAGE = ROOT / "docs" / "compat" / "pycocotools.md"
 BEGIN, END = "<!-- probes: begin -->", "<!-- probes: end -->"
 sys.path.insert(0, str(ROOT / "tests"))
 

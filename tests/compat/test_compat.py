@@ -28,7 +28,7 @@ from steelyard.compat import pycocotools as ours
 
 # pycocotools itself warns under numpy 2.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
-DOCS = ROOT / "docs" / "compat.md"
+DOCS = ROOT / "docs" / "compat" / "pycocotools.md"
 
 
 @pytest.mark.parametrize("question", list(PROBES))

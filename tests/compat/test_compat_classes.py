@@ -6,7 +6,6 @@ import contextlib
 import copy
 import gc
 import io
-import sys
 
 import numpy as np
 import pycocotools.coco as theirs_coco
@@ -15,7 +14,6 @@ import pycocotools.mask as theirs_mask
 import pytest
 from support.refusal import refuses
 
-from steelyard.compat import install
 from steelyard.compat.pycocotools import coco as ours_coco
 from steelyard.compat.pycocotools import cocoeval as ours_eval
 from steelyard.compat.pycocotools import mask as coco_mask
@@ -347,14 +345,6 @@ def test_regions_of_no_kind_are_refused():
             ours_mask.iou(regions, [[0, 0, 1, 1]], [0])
     with refuses("E-invalid-value", "mask"):
         ours_mask.frPyObjects([], 2, 2)
-
-
-def test_a_module_that_was_not_there_is_gone_again(monkeypatch):
-    monkeypatch.setitem(install._before, "pycocotools.nowhere", None)
-    monkeypatch.setitem(sys.modules, "pycocotools.nowhere", sys)
-    install.uninstall_pycocotools()
-    assert "pycocotools.nowhere" not in sys.modules
-    assert install._before == {}
 
 
 def test_what_takes_the_place_of_pycocotools() -> None:

@@ -24,6 +24,7 @@ TEXTS = {
     "draw": "Draw the ground truth, predictions and matches of one image as SVG.",
     "parse": "Print the scene graph of a caption: objects, attributes and relations.",
     "vlm": "Run vision-language models on images, parse their replies and score them.",
+    "compat": "List the packages that Steelyard can stand in for, and what differs.",
     "demo": "Score sample data: print the table, write the report, compare two models.",
     "completion": "Print the shell completion script.",
 }

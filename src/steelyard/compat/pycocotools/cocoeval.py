@@ -79,6 +79,22 @@ class COCOeval:
             self.params.imgIds = sorted(cocoGt.getImgIds())
             self.params.catIds = sorted(cocoGt.getCatIds())
 
+    def steelyard_inputs(self) -> tuple[str, Any, Any, dict[str, Any]]:
+        """The task, ground truth, results and settings with which `steelyard.compat.report` scores the same data."""
+        tasks = {"bbox": "boxes", "segm": "masks", "keypoints": "keypoints"}
+        if self.params.iouType not in tasks:
+            raise Unsupported(f"iouType '{self.params.iouType}' has no report", remedy=f"Use {', '.join(tasks)}.")
+        images, categories = set(self.params.imgIds), set(self.params.catIds)
+        truth = dict(self.cocoGt.dataset)
+        truth["images"] = [image for image in truth["images"] if image["id"] in images]
+        truth["categories"] = [category for category in truth["categories"] if category["id"] in categories]
+
+        def selected(annotations: Any) -> list[Any]:
+            return [a for a in annotations if a["image_id"] in images and a["category_id"] in categories]
+
+        truth["annotations"] = selected(truth["annotations"])
+        return tasks[self.params.iouType], truth, selected(self.cocoDt.dataset["annotations"]), {}
+
     @property
     def evalImgs(self) -> Any:
         """What was found for each category, area range and image, in this order: dicts, or None for an empty cell."""

@@ -1,0 +1,25 @@
+"""The packages that have a drop-in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class DropIn:
+    """What a drop-in replaces. Its modules are in `steelyard.compat.PACKAGE` under the names that they have there."""
+
+    version: str  # of the package whose behaviour it reproduces
+    modules: tuple[str, ...]  # below the package, with their dot; "" is the package itself
+    replaces: str  # the names that people import
+    differs: str  # in a sentence; the page docs/compat/PACKAGE.md has the rest
+
+
+DROP_INS: dict[str, DropIn] = {
+    "pycocotools": DropIn(
+        "2.0.11",
+        ("", ".coco", ".cocoeval", ".mask"),
+        "COCO, COCOeval, mask",
+        "Empty results give a score of 0, and broken masks an error, where pycocotools stops or crashes.",
+    ),
+}
