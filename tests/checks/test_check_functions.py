@@ -192,7 +192,7 @@ def test_objects_of_one_box_and_two_shapes_are_two() -> None:
 
     def held(shapes: list[str]) -> Any:
         return SimpleNamespace(
-            units=[1], truth=side(**columns, shape=shapes), truth_image=np.zeros(2, int), truth_label=np.zeros(2, int)
+            units=[1], truth=side(**columns, shape=shapes), image=np.zeros(2, int), label=np.zeros(2, int)
         )
 
     assert objects.repeated_truth(held(["a", "b"])) == []
@@ -296,7 +296,7 @@ def test_few_objects_in_the_images_of_a_sample(monkeypatch: pytest.MonkeyPatch) 
     columns = {name: np.arange(40.0) for name in "xywh"} | {"image": np.arange(40), "label": np.zeros(40, int)}
     records = Records("t.json", columns)
     pairs = SimpleNamespace(
-        truth=records, prediction=records, units=np.arange(40), truth_image=np.arange(40),
-        prediction_image=np.arange(40), truth_label=np.zeros(40, int), labels=np.array([0]),
+        truth=records, prediction=records, units=np.arange(40), image=np.arange(40),
+        d_image=np.arange(40), label=np.zeros(40, int), labels=np.array([0]),
     )  # fmt: skip
     assert objects.look(pairs) == []

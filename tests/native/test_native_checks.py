@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 import steelyard as sy
 from steelyard import _native
 from steelyard.io.container import container_bytes, parse_container
-from steelyard.tasks.boxes.objects import MatchRules, Objects
+from steelyard.tasks.boxes.pairs import MatchRules
 
 NAN, INF = float("nan"), float("inf")
 
@@ -76,7 +77,10 @@ def scored(entry: str, *settings: Any, relevance: Any = (1.0, 0.0), rank: Any = 
 
 def matched(images: int = 2, labels: int = 1, area: float = 9.0, ranges: Any = (0.0, 1e10)) -> Any:
     one = (ints(0, kind=np.int32), ints(0, kind=np.int32), np.ones((1, 4)))
-    objects = Objects(images, labels, *one, reals(area), flags(0), *one, reals(0.5))
+    objects = SimpleNamespace(
+        units=images, classes=labels, image=one[0], label=one[1], box=one[2], area=reals(area), flags=flags(0),
+        d_image=one[0], d_label=one[1], d_box=one[2], d_score=reals(0.5), d_area=None,
+    )  # fmt: skip
     return _native.boxes_match(objects, MatchRules(reals(0.5), reals(*ranges).reshape(1, 2), 5, threads=1))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from test_native_refusals import MASK, NAN, OBJECTS, PACKED, RULES, f64, i64, u8
 
 from steelyard import _native
-from steelyard.tasks.boxes.objects import MatchRules, Objects
+from steelyard.tasks.boxes.pairs import MatchRules
 
 
 # Masks.
@@ -119,7 +120,7 @@ def changed(place: int, value: int) -> bytes:
 
 
 def match_masks(truths: list[Any], detections: list[Any], area: Any, boundary: float) -> Any:
-    objects = Objects(**OBJECTS, shape=truths, d_shape=detections, d_area=area)
+    objects = SimpleNamespace(**OBJECTS | {"shape": truths, "d_shape": detections, "d_area": area})
     return _native.masks_match(objects, MatchRules(**RULES), boundary)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import struct
 import zlib
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 from test_native_refusals import GOOD, OBJECTS, RULES, f64, i64, ones
 
 from steelyard import _native
-from steelyard.tasks.boxes.objects import MatchRules, Objects
+from steelyard.tasks.boxes.pairs import MatchRules
 
 
 def picture(
@@ -115,7 +116,7 @@ def test_truths_of_keypoints(wrong: dict[str, Any]) -> None:
     good = GOOD["oks"]
     shapes = {"shape": good["t_points"], "d_shape": good["d_points"], "d_area": f64(1)}
     with pytest.raises(ValueError, match="columns of the truth differ in length"):
-        _native.keypoints_match(Objects(**OBJECTS | shapes | wrong), MatchRules(**RULES), good["sigmas"])
+        _native.keypoints_match(SimpleNamespace(**OBJECTS | shapes | wrong), MatchRules(**RULES), good["sigmas"])
 
 
 SQUARE = f64(0, 0, 1, 0, 1, 1, 0, 1).reshape(1, 8)
@@ -131,4 +132,4 @@ SQUARE = f64(0, 0, 1, 0, 1, 1, 0, 1).reshape(1, 8)
 def test_boxes_of_quadrilaterals(wrong: dict[str, Any], side: str) -> None:
     shapes = {"shape": SQUARE, "d_shape": SQUARE, "d_area": f64(1)}
     with pytest.raises(ValueError, match=f"columns of the {side} differ in length"):
-        _native.quads_match(Objects(**OBJECTS | shapes | wrong), MatchRules(**RULES))
+        _native.quads_match(SimpleNamespace(**OBJECTS | shapes | wrong), MatchRules(**RULES))

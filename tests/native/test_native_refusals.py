@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from steelyard import _native
 from steelyard.language import tables
 from steelyard.language.tokens import pack
-from steelyard.tasks.boxes.objects import MatchRules, Objects
+from steelyard.tasks.boxes.pairs import MatchRules
 
 NAN, INF = float("nan"), float("inf")
 
@@ -34,7 +35,7 @@ SOLID = f64(1, 1, 1, 2, 2, 2, 0).reshape(1, 7)
 ELLIPSE = f64(1, 1, 0, 2, 1).reshape(1, 5)
 OBJECTS = {
     "image": i32(0), "label": i32(0), "box": ones(1, 4), "area": f64(1), "flags": u8(0), "d_image": i32(0),
-    "d_label": i32(0), "d_box": ones(1, 4), "d_score": f64(0.5), "units": 1, "classes": 1,
+    "d_label": i32(0), "d_box": ones(1, 4), "d_score": f64(0.5), "d_area": None, "units": 1, "classes": 1,
 }  # fmt: skip
 RULES = {"ious": f64(0.5), "areas": f64(0, 1e10).reshape(1, 2), "most": 5, "threads": 1}
 RANKED = {
@@ -62,7 +63,7 @@ def call(name: str, **arguments: Any) -> Any:
     """An entry of the native core; what matches takes objects and rules, and a ranking is made before it is read."""
     if name == "boxes_match":
         rules = {key: arguments.pop(key) for key in RULES}
-        return _native.boxes_match(Objects(**arguments), MatchRules(**rules))
+        return _native.boxes_match(SimpleNamespace(**arguments), MatchRules(**rules))
     if name == "Ranked":
         read = {key: arguments.pop(key) for key in ("weights", "figure", "grid")}
         return _native.Ranked(**arguments).figures(**read)

@@ -135,7 +135,7 @@ class BoxRecords(Records):
     `images` and `labels` are None where the source does not list them; then those that stand in rows are all there
     are. `zero_id` is the row of an annotation with id 0, which pycocotools loses, or -1. `notes` are what a reader of
     the scores must know of the source. `sizes` are height and width of the images, -1 where they are not known.
-    `similarity` says how objects are compared, where not by their boxes: a `Similarity` of `tasks.boxes.objects`.
+    `similarity` says how objects are compared, where not by their boxes: a `Similarity` of `tasks.boxes.pairs`.
     `frequency` is r, c or f of each of the labels, where the source says how often a class was seen in training (LVIS).
     `image_fields` reads what else the source says of each image, in the order of `images`.
     """

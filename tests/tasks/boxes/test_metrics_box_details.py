@@ -15,7 +15,7 @@ from steelyard.core.scene import BoxShape
 from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
 from steelyard.tasks.boxes import views as boxes_views
-from steelyard.tasks.boxes.matches import CROWD, DIFFICULT, GROUP, LOST, objects_of
+from steelyard.tasks.boxes.pairs import CROWD, DIFFICULT, GROUP, LOST
 from steelyard.tasks.boxes.precision import AveragePrecision, reference_arrays
 from steelyard.tasks.boxes.ranking import RankingFigure, RankingSummary, detections
 
@@ -42,10 +42,9 @@ FOUND = boxes(
 
 
 def test_flags() -> None:
-    pairs = pairs_of("boxes", TRUTH, FOUND)
-    both = objects_of(pairs, SharedCache())
+    both = pairs_of("boxes", TRUTH, FOUND)
     assert both.flags.tolist() == [0, CROWD, DIFFICULT, GROUP]
-    assert (both.units, both.classes) == (2, 2)
+    assert (len(both.units), both.classes) == (2, 2)
     assert both.area.tolist() == [100] * 4
     assert both.box.tolist() == [[x, 0, 10, 10] for x in (0, 100, 200, 0)]
     part = both.part(np.array([3, 1]), np.array([2]))
@@ -55,7 +54,7 @@ def test_flags() -> None:
     assert part.d_box.tolist() == [[101, 0, 10, 10]]
     one = both.of_one_class()
     assert (one.classes, one.label.tolist(), one.d_label.tolist()) == (1, [0] * 4, [0] * 5)
-    alone = objects_of(pairs.alone(1), SharedCache())
+    alone = both.alone(1)
     assert (alone.image.tolist(), alone.d_image.tolist(), alone.flags.tolist()) == ([1], [1], [GROUP])
 
 
@@ -63,7 +62,7 @@ def test_masks_of_parts() -> None:
     mask = {"size": [1, 4], "counts": [0, 2, 2]}
     other = {"size": [1, 4], "counts": [1, 3]}
     truth = {"image": ["i", "i"], "label": ["a", "a"], "mask": [mask, other]}
-    both = objects_of(pairs_of("masks", truth, {**truth, "score": [0.9, 0.8]}), SharedCache())
+    both = pairs_of("masks", truth, {**truth, "score": [0.9, 0.8]})
     assert (both.area.tolist(), both.d_area.tolist()) == ([2, 3], [2, 3])
     assert both.box.tolist() == both.d_box.tolist() == [[0, 0, 2, 1], [1, 0, 3, 1]]
     part = both.part(np.array([1]), np.array([1]))
@@ -133,14 +132,14 @@ def test_ids_that_are_numbers() -> None:
     predicted = boxes([(9, 7, 0.0, 0.9), (9, 3, 0.0, 0.8), (10, 12, 0.0, 0.7)], "score")
     pairs = pairs_of("boxes", truth, predicted)
     assert (pairs.units.tolist(), pairs.labels.tolist()) == ([9, 10], [3, 7, 12])
-    assert (pairs.truth_image.tolist(), pairs.truth_label.tolist()) == ([1, 0], [2, 1])
-    assert (pairs.prediction_image.tolist(), pairs.prediction_label.tolist()) == ([0, 0, 1], [1, 0, 2])
+    assert (pairs.image.tolist(), pairs.label.tolist()) == ([1, 0], [2, 1])
+    assert (pairs.d_image.tolist(), pairs.d_label.tolist()) == ([0, 0, 1], [1, 0, 2])
     table = sy.evaluate("boxes", truth, predicted, ["map"], confidence=None).table("classes")
     assert table.rows == ("3", "7", "12")
     np.testing.assert_allclose(table.values[:, :3], [[0, 1, nan], [1, 1, 1], [1, 1, 1]])
     mixed = pairs_of("boxes", truth, {**predicted, "label": ["7", "b", "12"]})
     assert mixed.labels.tolist() == ["12", "7", "b"]
-    assert (mixed.truth_label.tolist(), mixed.prediction_label.tolist()) == ([0, 1], [1, 2, 0])
+    assert (mixed.label.tolist(), mixed.d_label.tolist()) == ([0, 1], [1, 2, 0])
 
 
 def test_slices_by_class_and_by_image() -> None:
@@ -203,7 +202,7 @@ def test_arrays_of_the_reference(quirks: bool) -> None:
             "annotations": [{"id": identity, "image_id": 1, "category_id": 1, "bbox": [0, 0, 10, 10], "area": 100}],
         }  # fmt: skip
         pairs = pairs_of("boxes", truth, predicted)
-        assert objects_of(pairs, SharedCache()).flags.tolist() == [LOST if identity == 0 else 0]
+        assert pairs.flags.tolist() == [LOST if identity == 0 else 0]
         arrays = reference_arrays(pairs, most=(1, 5)) if quirks else reference_arrays(pairs, quirks=False, most=(1, 5))
         lost = quirks and identity == 0
         assert {name: array.shape for name, array in arrays.items()} == {

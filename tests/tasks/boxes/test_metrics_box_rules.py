@@ -20,7 +20,7 @@ from steelyard.tasks.boxes.errors import Repaired
 from steelyard.tasks.boxes.explain import OURS, BoxConventions, hits_by_image, rank_in_image, straight_lines, values
 from steelyard.tasks.boxes.froc import FirstHits
 from steelyard.tasks.boxes.lrp import Located
-from steelyard.tasks.boxes.matches import match_objects, matches, objects_of
+from steelyard.tasks.boxes.matches import match_objects, matches
 from steelyard.tasks.boxes.ranking import detections
 from steelyard.tasks.boxes.sums import ClassesSeen, MatchedOverlap, WorkingCounts
 from steelyard.tasks.boxes3d.nuscenes import EVENTS
@@ -176,17 +176,15 @@ def test_most_detections_of_other_tools() -> None:
         many = values(pairs, SharedCache(), BoxConventions(limit="300 of an image"))["map50"]
         assert many == pytest.approx(1 / 151 if kept else 0)
         assert values(pairs, SharedCache(), OURS)["map50"] == 0  # 100 of a class
-        s = objects_of(pairs, SharedCache())
-        rank = rank_in_image(s, np.ones(len(s.d_image), dtype=bool))
+        rank = rank_in_image(pairs, np.ones(len(pairs.d_image), dtype=bool))
         assert rank.tolist() == list(range(before + 1))
     few = pairs_of("boxes", TRUTH, FOUND)
-    s = objects_of(few, SharedCache())
-    assert rank_in_image(s, np.array([False, True, True])).tolist() == [0, 0, 0]
-    m = match_objects(s, (0.5,), ((0.0, 1e10),), 100)[0]
-    order, hit, ignored = hits_by_image(s, m)
+    assert rank_in_image(few, np.array([False, True, True])).tolist() == [0, 0, 0]
+    m = match_objects(few, (0.5,), ((0.0, 1e10),), 100)[0]
+    order, hit, ignored = hits_by_image(few, m)
     assert (order.tolist(), hit.tolist(), ignored.tolist()) == ([0, 1, 2], [1, 0, 0], [0, 0, 0])
     # Of cats a line at 1 that falls to 0 at recall 0.5, of dogs nothing: 49 steps and a half
-    assert straight_lines(s, order, hit, ignored, OURS)["map50"] == pytest.approx(0.495 / 2)
+    assert straight_lines(few, order, hit, ignored, OURS)["map50"] == pytest.approx(0.495 / 2)
     assert m.label.tolist() == [0, 0, 1]
     assert matches(few, SharedCache(), (0.5,), ((0.0, 1e10),), 100)[0].places().tolist() == [True] * 3
 

@@ -10,9 +10,8 @@ import pytest
 from support.scene_pairs import pairs_of
 
 import steelyard as sy
-from steelyard.core.statistic import SharedCache
-from steelyard.tasks.boxes.matches import IGNORED, objects_of, overlaps
-from steelyard.tasks.boxes.objects import KeypointSimilarity, MaskIou
+from steelyard.tasks.boxes.matches import overlaps
+from steelyard.tasks.boxes.pairs import IGNORED, KeypointSimilarity, MaskIou
 from steelyard.tasks.keypoints import task as keypoints
 
 
@@ -60,7 +59,7 @@ def test_boxes_around_points() -> None:
     theirs = {name: pairs.prediction[name].tolist() for name in ("x", "y", "w", "h", "area")}
     assert theirs == {"x": [1], "y": [2], "w": [8], "h": [9], "area": [72]}  # of all points, seen or not
     assert pairs.similarity == KeypointSimilarity((0.1, 0.1, 0.1))
-    assert objects_of(pairs, SharedCache()).flags.tolist() == [0, IGNORED]
+    assert pairs.flags.tolist() == [0, IGNORED]
     assert pairs.facts.flags["similarity"] == "keypoints"
 
 
@@ -82,7 +81,7 @@ def test_how_many_points_count() -> None:
 def test_similarity_of_all_pairs() -> None:
     predicted = points(("i", 0, 0, 1, 10, 12, 1), ("i", 0, 0, 1, 10, 10, 1), score=[0.9, 0.8])
     truth = points(("i", 0, 0, 2, 10, 10, 2), ("i", 2, 0, 2, 12, 10, 0), area=[100.0, 100.0])
-    both = objects_of(pairs_of("keypoints", truth, predicted, sigmas=(0.1,)), SharedCache())
+    both = pairs_of("keypoints", truth, predicted, sigmas=(0.1,))
     near = overlaps(both, np.array([0, 1]), np.array([0, 1]))
     np.testing.assert_allclose(near, [[(1 + math.exp(-0.5)) / 2, math.exp(-0.5)], [1, math.exp(-0.5)]])
 
@@ -140,9 +139,8 @@ def test_masks_by_pixels() -> None:
         "x": [0, 2], "y": [0, 0], "w": [4, 3], "h": [1, 1], "area": [4, 3], "ignored": [False, False],
     }  # fmt: skip
     assert "mask" not in pairs.truth
-    both = objects_of(pairs, SharedCache())
-    assert overlaps(both, np.array([0]), np.array([0])).tolist() == [[0.5]]
-    assert overlaps(both, np.array([1]), np.array([1]), crowd=True).tolist() == [[0.75]]
+    assert overlaps(pairs, np.array([0]), np.array([0])).tolist() == [[0.5]]
+    assert overlaps(pairs, np.array([1]), np.array([1]), crowd=True).tolist() == [[0.75]]
 
 
 def test_regions_of_masks() -> None:

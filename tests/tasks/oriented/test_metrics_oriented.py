@@ -14,8 +14,7 @@ from support.shown import check_figure
 from steelyard.core import catalogue
 from steelyard.core.scene import PolygonShape
 from steelyard.core.state import State
-from steelyard.core.statistic import SharedCache
-from steelyard.tasks.boxes.matches import DIFFICULT, objects_of
+from steelyard.tasks.boxes.pairs import DIFFICULT
 from steelyard.tasks.boxes.precision import AveragePrecision
 from steelyard.tasks.boxes.ranking import detections
 from steelyard.tasks.oriented import views as oriented_views
@@ -156,19 +155,19 @@ WAYS: list[tuple[Any, ...]] = [
 
 def test_what_other_tools_leave_out() -> None:
     for way, expected in WAYS:
-        s = objects_of(pairs_of("oriented", KINDS, ALL), SharedCache())
+        s = pairs_of("oriented", KINDS, ALL)
         assert s.flags.tolist() == [0, DIFFICULT, 0]
         assert values(s, DOTA, way) == {AP: pytest.approx(expected)}
 
 
 def test_an_edge_of_two_pixels_is_kept() -> None:
-    s = objects_of(pairs_of("oriented", shapes((0, 2, 10)), shapes((0, 2, 10), score=[0.9])), SharedCache())
+    s = pairs_of("oriented", shapes((0, 2, 10)), shapes((0, 2, 10), score=[0.9]))
     assert values(s, DOTA, OrientedConventions(small="left out")) == {AP: 1}
 
 
 def test_an_iou_at_the_threshold() -> None:
     """Ten by ten in ten by twenty is a half: too little by DOTA's rule, enough by the other."""
-    s = objects_of(pairs_of("oriented", shapes((0, 20, 10)), shapes((0, 10, 10), score=[0.9])), SharedCache())
+    s = pairs_of("oriented", shapes((0, 20, 10)), shapes((0, 10, 10), score=[0.9]))
     assert values(s, DOTA, OURS) == {AP: 0}
     assert values(s, DOTA, OrientedConventions(rule="IoU at the threshold or above")) == {AP: 1}
     # As COCO has it, a hit at the first of ten thresholds
@@ -183,7 +182,7 @@ def test_rectangles_around_corners() -> None:
     square = {"x1": 0, "y1": 0, "x2": 10, "y2": 0, "x3": 10, "y3": 6, "x4": 0, "y4": 6}
     truth = {"image": ["i"], "label": ["a"], **{name: [float(v)] for name, v in (square | {"x3": 10, "y3": 0}).items()}}
     predicted = {"image": ["i"], "label": ["a"], **{name: [float(v)] for name, v in square.items()}, "score": [0.9]}
-    s = objects_of(pairs_of("oriented", truth, predicted), SharedCache())
+    s = pairs_of("oriented", truth, predicted)
     assert values(s, COCO, OURS)["map"] == pytest.approx(0.1)
     assert values(s, COCO, OrientedConventions(overlap="IoU of the smallest rectangles"))["map"] == pytest.approx(1)
     assert values(s, COCO, OrientedConventions(overlap="probIoU"))["map"] == pytest.approx(1)
@@ -197,7 +196,7 @@ def test_most_detections() -> None:
         predicted = shapes(*rows, (0, 10, 10), score=[1 - k / 1000 for k in range(wrong + 1)])
         if wrong >= 299:
             predicted["label"] = ["a" if k % 2 else "b" for k in range(wrong)] + ["a"]
-        s = objects_of(pairs_of("oriented", shapes((0, 10, 10)), predicted), SharedCache())
+        s = pairs_of("oriented", shapes((0, 10, 10)), predicted)
         own = wrong if wrong < 299 else wrong // 2
         assert values(s, COCO, OURS)["map50"] == pytest.approx(1 / (own + 1))
         assert values(s, COCO, OrientedConventions(limit=limit))["map50"] == pytest.approx(kept)

@@ -21,17 +21,8 @@ from steelyard.core.statistic import Requirement, SharedCache, Statistic, Sum
 from steelyard.core.weights import Floats, Weights, ratio
 from steelyard.tasks.boxes.along import Walk, class_means
 from steelyard.tasks.boxes.lrp import Located, located
-from steelyard.tasks.boxes.matches import (
-    CROWD,
-    STANDARD_AREAS,
-    UNCOUNTED,
-    Matches,
-    matches,
-    objects_of,
-    overlaps,
-)
-from steelyard.tasks.boxes.objects import Objects
-from steelyard.tasks.boxes.pairs import BoxPairs
+from steelyard.tasks.boxes.matches import STANDARD_AREAS, UNCOUNTED, Matches, matches, overlaps
+from steelyard.tasks.boxes.pairs import CROWD, BoxPairs
 from steelyard.tasks.boxes.ranking import RankingSummary
 from steelyard.tasks.boxes.settings import MOST, STANDARD_MOST, Most, check_ious, on_grid, thresholds, with_cap
 
@@ -153,10 +144,10 @@ class LocatedShares(Located):
         if self.tau > 0:
             return super().measure(pairs, cache)
         m = matches(pairs, cache, (LEAST,), STANDARD_AREAS[:1], MOST)[0]
-        return located(match_at_zero(objects_of(pairs, cache), m))
+        return located(match_at_zero(pairs, m))
 
 
-def match_at_zero(s: Objects, m: Matches) -> Matches:
+def match_at_zero(s: BoxPairs, m: Matches) -> Matches:
     """Matches where any IoU is enough: from the highest score down, each takes the free object that it overlaps most.
 
     Of equal overlaps the last one counts, and where no object is free, what is ignored takes it, as in COCO's rules.

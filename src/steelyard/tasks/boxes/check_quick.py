@@ -12,7 +12,7 @@ from steelyard.tasks.boxes.check_alone import FEW
 from steelyard.tasks.boxes.check_geometry import OverlapSample, draw_sample, extent
 from steelyard.tasks.boxes.check_pairs import class_shift, other_readings
 from steelyard.tasks.boxes.check_side import CheckedSide
-from steelyard.tasks.boxes.objects import KeypointSimilarity
+from steelyard.tasks.boxes.pairs import KeypointSimilarity
 
 IMAGES = 40
 
@@ -33,14 +33,12 @@ def look(pairs: Any, readings: tuple[str, ...] | None = AXES, *, fit: bool = Tru
     if len(pairs.prediction) < FEW or len(pairs.truth) < FEW:
         return findings
     held = np.zeros(len(pairs.units), dtype=bool)
-    held[pairs.truth_image] = True
+    held[pairs.image] = True
     images = np.flatnonzero(held)
     sampled = np.zeros(len(pairs.units), dtype=bool)
     sampled[images[np.linspace(0, len(images) - 1, IMAGES).astype(np.int64)]] = True
-    truth = _part(pairs.truth, "truth", np.flatnonzero(sampled[pairs.truth_image]), pairs.truth_image)
-    side = _part(
-        pairs.prediction, "predictions", np.flatnonzero(sampled[pairs.prediction_image]), pairs.prediction_image
-    )
+    truth = _part(pairs.truth, "truth", np.flatnonzero(sampled[pairs.image]), pairs.image)
+    side = _part(pairs.prediction, "predictions", np.flatnonzero(sampled[pairs.d_image]), pairs.d_image)
     if len(truth) < FEW or len(side) < FEW or side.score is None:
         return findings
     truth.labels = pairs.labels if pairs.labels.dtype.kind in "iu" else None
@@ -102,11 +100,11 @@ def repeated_truth(pairs: Any) -> list[Finding]:
     if len(pairs.units) > 1000:
         sampled = np.zeros(len(pairs.units), dtype=bool)
         sampled[np.linspace(0, len(pairs.units) - 1, 1000).astype(np.int64)] = True
-        rows = np.flatnonzero(sampled[pairs.truth_image])
+        rows = np.flatnonzero(sampled[pairs.image])
     if len(rows) < 2:
         return []
-    key = pairs.truth_image[rows].astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    key ^= pairs.truth_label[rows].astype(np.uint64) * np.uint64(0xC2B2AE3D27D4EB4F)
+    key = pairs.image[rows].astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    key ^= pairs.label[rows].astype(np.uint64) * np.uint64(0xC2B2AE3D27D4EB4F)
     for i, name in enumerate("xywh"):
         bits = np.ascontiguousarray(pairs.truth[name][rows], dtype=np.float64).view(np.uint64)
         key = (key ^ (bits >> np.uint64(29)) ^ bits) * np.uint64(0x9E3779B97F4A7C15 + 2 * i)

@@ -20,8 +20,7 @@ from steelyard.core.statistic import Requirement, SharedCache, Sum
 from steelyard.core.weights import Floats, Weights, ratio
 from steelyard.tasks.boxes.along import EQUAL, Walk, class_means, from_zero
 from steelyard.tasks.boxes.calibration import check_shares
-from steelyard.tasks.boxes.matches import AREAS, UNCOUNTED, objects_of, overlaps
-from steelyard.tasks.boxes.objects import Objects
+from steelyard.tasks.boxes.matches import AREAS, UNCOUNTED, overlaps
 from steelyard.tasks.boxes.pairs import BoxPairs
 from steelyard.tasks.boxes.ranking import Detections
 from steelyard.tasks.boxes.settings import MOST, Most, check_ious
@@ -117,19 +116,18 @@ class JaccardParts(Sum):
 
     def measure(self, pairs: BoxPairs, cache: SharedCache) -> SumBlock:
         check_shares(pairs, "thresholds go from 0 to 0.9")
-        s = objects_of(pairs, cache)
-        t_order, d_order = np.argsort(s.image, kind="stable"), np.argsort(s.d_image, kind="stable")
-        t_starts = np.searchsorted(s.image[t_order], np.arange(s.units + 1))
-        d_starts = np.searchsorted(s.d_image[d_order], np.arange(s.units + 1))
-        columns = np.zeros((s.units, 2, len(SCORES)))
-        for unit in range(s.units):
+        t_order, d_order = np.argsort(pairs.image, kind="stable"), np.argsort(pairs.d_image, kind="stable")
+        t_starts = np.searchsorted(pairs.image[t_order], np.arange(len(pairs.units) + 1))
+        d_starts = np.searchsorted(pairs.d_image[d_order], np.arange(len(pairs.units) + 1))
+        columns = np.zeros((len(pairs.units), 2, len(SCORES)))
+        for unit in range(len(pairs.units)):
             t, d = t_order[t_starts[unit] : t_starts[unit + 1]], d_order[d_starts[unit] : d_starts[unit + 1]]
             if len(t) or len(d):
-                columns[unit] = _image(s, t, d, self.iou)
-        return SumBlock(columns.reshape(s.units, -1))
+                columns[unit] = _image(pairs, t, d, self.iou)
+        return SumBlock(columns.reshape(len(pairs.units), -1))
 
 
-def _image(s: Objects, truths: Array, d: Array, iou: float) -> Array:
+def _image(s: BoxPairs, truths: Array, d: Array, iou: float) -> Array:
     """Both columns of one image, at each score."""
     ignored = (s.flags[truths] & UNCOUNTED) != 0
     t, regions = truths[~ignored], truths[ignored]
@@ -149,7 +147,7 @@ def _image(s: Objects, truths: Array, d: Array, iou: float) -> Array:
     return columns
 
 
-def _inside(s: Objects, d: Array, regions: Array, share: float) -> Array:
+def _inside(s: BoxPairs, d: Array, regions: Array, share: float) -> Array:
     """Whether more than a share of each detection lies in an ignore region of its class."""
     if not len(regions) or not len(d):
         return np.zeros(len(d), dtype=bool)

@@ -20,8 +20,7 @@ from steelyard.core.ranking import Grouped, RankingBlock
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Ranking, Requirement, SharedCache
 from steelyard.core.weights import Floats
-from steelyard.tasks.boxes.matches import UNCOUNTED, objects_of, overlaps
-from steelyard.tasks.boxes.objects import Objects
+from steelyard.tasks.boxes.matches import UNCOUNTED, overlaps
 from steelyard.tasks.boxes.pairs import CLASS, BoxPairs
 from steelyard.tasks.boxes.ranking import RankingFigure, RankingSummary, ranking_columns
 from steelyard.tasks.boxes.settings import check_ious
@@ -51,11 +50,11 @@ class Breakdown:
 
 def breakdown(pairs: BoxPairs, cache: SharedCache, iou: float, background: float) -> Breakdown:
     """Look at one image at a time."""
-    return cache.once(("tide", iou, background), lambda: _look(objects_of(pairs, cache), iou, background))
+    return cache.once(("tide", iou, background), lambda: _look(pairs, iou, background))
 
 
-def _look(s: Objects, iou: float, background: float) -> Breakdown:
-    units = s.units
+def _look(s: BoxPairs, iou: float, background: float) -> Breakdown:
+    units = len(s.units)
     t_order, d_order = np.argsort(s.image, kind="stable"), np.lexsort((-s.d_score, s.d_image))
     t_starts = np.searchsorted(s.image[t_order], np.arange(units + 1))
     d_starts = np.searchsorted(s.d_image[d_order], np.arange(units + 1))
@@ -100,7 +99,7 @@ def _look(s: Objects, iou: float, background: float) -> Breakdown:
 
 
 def _image(
-    s: Objects, d: Array, g: Array, regions: Array, iou: float, background: float
+    s: BoxPairs, d: Array, g: Array, regions: Array, iou: float, background: float
 ) -> tuple[Array, Array, Array, Array]:
     """Kinds of an image's detections, which are ignored, the truth each could be repaired to, and truths found."""
     n, truths = len(d), len(g)
@@ -157,9 +156,9 @@ class Repaired(Ranking):
 
     def measure(self, pairs: BoxPairs, cache: SharedCache) -> RankingBlock:
         """By class and falling score; equal scores in the order of images."""
-        b, s = breakdown(pairs, cache, self.iou, self.background), objects_of(pairs, cache)
-        counted = (s.flags & UNCOUNTED) == 0
-        label, score, hit = s.d_label[b.row].astype(np.int64), s.d_score[b.row].copy(), b.kind == HIT
+        b = breakdown(pairs, cache, self.iou, self.background)
+        counted = (pairs.flags & UNCOUNTED) == 0
+        label, score, hit = pairs.d_label[b.row].astype(np.int64), pairs.d_score[b.row].copy(), b.kind == HIT
         used = ~b.ignored | hit
         if self.error in _CODES:
             mine = b.kind == _CODES[self.error]
@@ -177,14 +176,16 @@ class Repaired(Ranking):
         rank = np.zeros(len(rows), np.uint16)
         if not self.error:
             rows = np.concatenate([rows, b.beyond])
-            label, score = (np.concatenate([a, d[b.beyond]]) for a, d in ((label, s.d_label), (score, s.d_score)))
+            label, score = (
+                np.concatenate([a, d[b.beyond]]) for a, d in ((label, pairs.d_label), (score, pairs.d_score))
+            )
             hit = np.concatenate([hit, np.zeros(len(b.beyond), dtype=bool)])
             rank = np.concatenate([rank, np.full(len(b.beyond), _MOST, np.uint16)])
-        return _ranking(s, rows, label, score, hit, counted, rank)
+        return _ranking(pairs, rows, label, score, hit, counted, rank)
 
 
 def _ranking(
-    s: Objects, rows: Array, label: Array, score: Array, hit: Array, counted: Array, rank: Array
+    s: BoxPairs, rows: Array, label: Array, score: Array, hit: Array, counted: Array, rank: Array
 ) -> RankingBlock:
     """Detections with given classes, scores, hits and ranks."""
     order = np.lexsort((-score, label))

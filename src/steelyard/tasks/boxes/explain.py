@@ -16,18 +16,8 @@ from steelyard.core.explanation import Explanation
 from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array
 from steelyard.core.statistic import SharedCache
-from steelyard.tasks.boxes.matches import (
-    AREAS,
-    CROWD,
-    IOUS,
-    LOST,
-    STANDARD_AREAS,
-    Matches,
-    match_objects,
-    objects_of,
-)
-from steelyard.tasks.boxes.objects import Objects
-from steelyard.tasks.boxes.pairs import BoxPairs
+from steelyard.tasks.boxes.matches import AREAS, IOUS, STANDARD_AREAS, Matches, match_objects
+from steelyard.tasks.boxes.pairs import CROWD, LOST, BoxPairs
 from steelyard.tasks.shared.tools import Tool, explained, find_tools
 
 
@@ -43,7 +33,7 @@ EPSILON = np.float32(1e-7)  # in the denominator of the IoU
 THRESHOLDS = linspace_single(0.5, 0.95, 10)
 
 
-def hits_in_single(data: Objects) -> tuple[Array, Array]:
+def hits_in_single(data: BoxPairs) -> tuple[Array, Array]:
     """Bits of hits, and the detections they belong to, by image and falling score."""
     order, t_order = np.lexsort((-data.d_score, data.d_image)), np.argsort(data.image, kind="stable")
     d_owner, d_label, d_box = data.d_image[order], data.d_label[order], _corners(data.d_box)[order]
@@ -184,10 +174,10 @@ def explain_tools(pairs: BoxPairs, names: Any) -> tuple[Explanation, ...]:
 
 def values(pairs: BoxPairs, cache: SharedCache, conventions: BoxConventions) -> dict[str, float]:
     """The numbers that come of a way."""
-    return cache.once(("other way", conventions), lambda: _values(objects_of(pairs, cache), conventions))
+    return cache.once(("other way", conventions), lambda: _values(pairs, conventions))
 
 
-def _values(objects: Objects, conventions: BoxConventions) -> dict[str, float]:
+def _values(objects: BoxPairs, conventions: BoxConventions) -> dict[str, float]:
     data = _prepared(objects, conventions)
     ious = IOUS if conventions.ious == OURS.ious else tuple(map(float, THRESHOLDS))
     most = 100 if conventions.limit == OURS.limit else MOST
@@ -204,7 +194,7 @@ def _values(objects: Objects, conventions: BoxConventions) -> dict[str, float]:
             m = _untied(data, m)
         single = conventions.recalls != OURS.recalls
         grid = linspace_single(0.0, 1.0, 101).astype(np.float64) if single else np.linspace(0.0, 1.0, 101)
-        precision = m.ranked(most).curves(np.ones(data.units), grid)[0]
+        precision = m.ranked(most).curves(np.ones(len(data.units)), grid)[0]
         if name == "all":
             values = {"map": mean_of(precision), "map50": mean_of(precision[0]), "map75": mean_of(precision[5])}
         else:
@@ -218,7 +208,7 @@ def mean_of(values: Array) -> float:
     return float(np.mean(flat)) if len(flat) else float("nan")
 
 
-def _prepared(s: Objects, conventions: BoxConventions) -> Objects:
+def _prepared(s: BoxPairs, conventions: BoxConventions) -> BoxPairs:
     """Return the boxes as the tool's conventions read them."""
     if conventions.numbers != OURS.numbers:
         score = s.d_score.astype(np.float32).astype(np.float64)
@@ -243,7 +233,7 @@ def _rounded(box: Array) -> Array:
     return np.column_stack([low, high - low]).astype(np.float64)
 
 
-def rank_in_image(s: Objects, used: Array) -> Array:
+def rank_in_image(s: BoxPairs, used: Array) -> Array:
     """The rank by falling score among the kept detections of an image, over all classes."""
     rank = np.zeros_like(s.d_image)
     rows = np.flatnonzero(used)
@@ -253,7 +243,7 @@ def rank_in_image(s: Objects, used: Array) -> Array:
     return rank
 
 
-def hits_by_image(data: Objects, m: Matches) -> tuple[Array, Array, Array]:
+def hits_by_image(data: BoxPairs, m: Matches) -> tuple[Array, Array, Array]:
     """Detections by image and score, and bits of their hits and of where they are ignored."""
     rows = m.order[m.order >= 0]
     hit = np.zeros(len(m.order), dtype=np.uint32)
@@ -265,13 +255,13 @@ def hits_by_image(data: Objects, m: Matches) -> tuple[Array, Array, Array]:
     return order, hit[order], ignored[order]
 
 
-def by_image(data: Objects) -> Array:
+def by_image(data: BoxPairs) -> Array:
     """Detections by image and falling score: the order in which a validator sees them."""
     return np.lexsort((-data.d_score, data.d_image))
 
 
 def straight_lines(
-    data: Objects, rows: Array, hit: Array, ignored: Array, conventions: BoxConventions
+    data: BoxPairs, rows: Array, hit: Array, ignored: Array, conventions: BoxConventions
 ) -> dict[str, float]:
     """Average precision with straight lines between the points, over the classes that have truth."""
     score, label = data.d_score[rows], data.d_label[rows]
@@ -311,7 +301,7 @@ def _trapezoids(right: Array, seen: Array, count: int) -> float:
     return float(np.sum(np.diff(grid) * (heights[1:] + heights[:-1]) / 2.0))
 
 
-def _untied(data: Objects, m: Matches) -> Matches:
+def _untied(data: BoxPairs, m: Matches) -> Matches:
     """Return the matches with the detections of each class in the order of an unstable sort."""
     place = np.empty_like(m.order)
     turn = np.argsort(-data.d_score[by_image(data)])

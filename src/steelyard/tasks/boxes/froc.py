@@ -17,8 +17,7 @@ from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Ranking, Requirement, SharedCache, Statistic
 from steelyard.core.weights import Floats, Weights
 from steelyard.tasks.boxes.along import EQUAL, Walk, class_means, from_zero
-from steelyard.tasks.boxes.matches import AREAS, UNCOUNTED, Matches, matches, objects_of, overlaps
-from steelyard.tasks.boxes.objects import Objects
+from steelyard.tasks.boxes.matches import AREAS, UNCOUNTED, Matches, matches, overlaps
 from steelyard.tasks.boxes.pairs import BoxPairs
 from steelyard.tasks.boxes.ranking import ranking_columns, ranking_of
 from steelyard.tasks.boxes.settings import MOST, Most, check_ious, with_cap
@@ -49,7 +48,7 @@ class FirstHits(Ranking):
         if self.repeats == "wrong":
             return block
         rows = np.flatnonzero(m.places())
-        ignored = block.events.columns["ignored0"] | repeated(objects_of(pairs, cache), m, self.iou)[rows]
+        ignored = block.events.columns["ignored0"] | repeated(pairs, m, self.iou)[rows]
         events = Grouped(block.events.begin, block.events.unit, {**block.events.columns, "ignored0": ignored})
         return RankingBlock(block.axis, events, block.positives)
 
@@ -58,7 +57,7 @@ class FirstHits(Ranking):
         return with_cap(self, stored)
 
 
-def repeated(s: Objects, m: Matches, iou: float) -> Array:
+def repeated(s: BoxPairs, m: Matches, iou: float) -> Array:
     """A flag for each place of a detection that hits an object of its class which another one took."""
     flags = np.zeros(len(m.order), dtype=bool)
     hit, ignored = m.bit(0)

@@ -8,16 +8,12 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.errors import TooLarge
 from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array
-from steelyard.core.records import BoxRecords, boxes_of
 from steelyard.core.spec import Range
 from steelyard.core.statistic import SharedCache
-from steelyard.tasks.boxes.objects import MatchRules, Objects
-from steelyard.tasks.boxes.pairs import CLASS, BoxPairs
+from steelyard.tasks.boxes.pairs import CROWD, DIFFICULT, GROUP, IGNORED, LOST, BoxPairs, MatchRules
 
-CROWD, LOST, DIFFICULT, IGNORED, GROUP = 1, 2, 4, 8, 16  # bits of the column `flags`
 UNCOUNTED = CROWD | DIFFICULT | IGNORED
 IOUS: tuple[float, ...] = Range(0.5, 0.95).values
 AREAS: dict[str, tuple[float, float]] = {
@@ -28,65 +24,9 @@ AREAS: dict[str, tuple[float, float]] = {
 }
 Area = tuple[float, float]
 STANDARD_AREAS: tuple[Area, ...] = tuple(AREAS.values())
-MOST_RANKED = 65535  # detections of a class in an image
 
 
-def objects_of(pairs: BoxPairs, cache: SharedCache) -> Objects:
-    """The objects of both sides."""
-    return cache.once("objects", lambda: _objects(pairs))
-
-
-def _objects(pairs: BoxPairs) -> Objects:
-    truth, prediction = pairs.truth, pairs.prediction
-    box, flags = boxes_of(truth), np.zeros(len(truth), dtype=np.uint8)
-    if "crowd" in truth:
-        flags[:] = truth["crowd"]
-    if "difficult" in truth:
-        flags |= np.where(truth["difficult"], DIFFICULT, 0).astype(np.uint8)
-    if "group_of" in truth:
-        flags |= np.where(truth["group_of"], GROUP, 0).astype(np.uint8)
-    if isinstance(truth, BoxRecords) and truth.zero_id >= 0:
-        flags[truth.zero_id] |= LOST
-    area = np.ascontiguousarray(truth["area"] if "area" in truth else box[:, 2] * box[:, 3], dtype=np.float64)
-    shapes: dict[str, Any] = {}
-    if "shape" in truth:
-        flags[truth["ignored"]] |= IGNORED
-        d_area = prediction["area"] if "area" in prediction else np.zeros(len(prediction))
-        shapes = {
-            "similarity": pairs.similarity, "shape": truth["shape"], "d_shape": prediction["shape"],
-            "d_area": np.ascontiguousarray(d_area, dtype=np.float64),
-        }  # fmt: skip
-    if "lesion_weight" in truth:
-        shapes["lesion_weight"] = np.asarray(truth["lesion_weight"], dtype=np.float64)
-    every = Objects(
-        len(pairs.units), pairs.facts.size(CLASS),
-        pairs.truth_image, pairs.truth_label, box, area, flags,
-        pairs.prediction_image, pairs.prediction_label, boxes_of(prediction),
-        np.ascontiguousarray(prediction["score"], dtype=np.float64), **shapes,
-    )  # fmt: skip
-    _refuse_too_many(pairs, every)
-    if pairs.kept is None:
-        return every
-    return every.part(np.flatnonzero(pairs.kept[: len(truth)]), np.flatnonzero(pairs.kept[len(truth) :]))
-
-
-def _refuse_too_many(pairs: BoxPairs, s: Objects) -> None:
-    """The kernel ranks so many detections of a class in an image: more would be lost in silence."""
-    if len(s.d_image) <= MOST_RANKED or np.bincount(s.d_image).max() <= MOST_RANKED:
-        return
-    cells, counts = np.unique(s.d_image.astype(np.int64) * max(s.classes, 1) + s.d_label, return_counts=True)
-    many = np.flatnonzero(counts > MOST_RANKED)
-    if len(many):
-        image, label = divmod(int(cells[many[0]]), max(s.classes, 1))
-        raise TooLarge(
-            f"image '{pairs.units[image]}' has {counts[many[0]]:,} detections of class "
-            f"'{pairs.facts.axes[CLASS].shown[label]}'",
-            where=pairs.prediction.source,
-            remedy=f"At most {MOST_RANKED:,} of a class in an image can be ranked: leave out the lowest scores.",
-        )
-
-
-def overlaps(s: Objects, detections: Array, truths: Array, *, crowd: bool = False) -> Array:
+def overlaps(s: BoxPairs, detections: Array, truths: Array, *, crowd: bool = False) -> Array:
     """How much detections and truths of one image overlap, or how alike they are: detections by truths."""
     return np.asarray(s.similarity.overlaps(s, detections, truths, np.full(len(truths), crowd, dtype=np.uint8)))
 
@@ -140,11 +80,11 @@ def matches(
 ) -> list[Matches]:
     """Match under these settings: one set of matches for each area."""
     key = ("matches", ious, areas, most, rule)
-    return cache.once(key, lambda: match_objects(objects_of(pairs, cache), ious, areas, most, rule))
+    return cache.once(key, lambda: match_objects(pairs, ious, areas, most, rule))
 
 
 def match_objects(
-    s: Objects,
+    s: BoxPairs,
     ious: tuple[float, ...],
     areas: tuple[Area, ...],
     most: int,
@@ -158,8 +98,8 @@ def match_objects(
     if rule in ("dota", "caltech"):  # more than the threshold, not as much
         ious = tuple(np.nextafter(ious, 2.0).clip(max=1.0).tolist())
     rules = MatchRules(np.asarray(ious), np.asarray(areas), most, rule in ("voc", "dota"), len(ious) == 1)
-    taken = replace(s, flags=s.flags & np.uint8(0xFF - GROUP - (0 if lost else LOST)))
-    columns: dict[str, Any] = s.similarity.match(taken, rules)
+    flags = s.flags & np.uint8(0xFF - GROUP - (0 if lost else LOST))
+    columns: dict[str, Any] = s.similarity.match(s.columns(flags), rules)
     hit, ignored = columns.pop("hit"), columns.pop("ignored")
     order, truths = columns["order"], columns["truth_order"]
     columns["image"], columns["score"] = (c[order] if len(order) else c for c in (s.d_image, s.d_score))
@@ -174,7 +114,7 @@ def match_objects(
 
 
 def match_groups(
-    s: Objects, ious: tuple[float, ...], areas: tuple[Area, ...], most: int, *, counted: bool
+    s: BoxPairs, ious: tuple[float, ...], areas: tuple[Area, ...], most: int, *, counted: bool
 ) -> list[Matches]:
     """Matches by OpenImages' rules: single objects first, then what is left over with the boxes of groups.
 
@@ -209,7 +149,7 @@ def match_groups(
 
 
 def _with_groups(
-    m: Matches, s: Objects, area: Area, ious: tuple[float, ...], places: Array, share: Array, owner: Array,
+    m: Matches, s: BoxPairs, area: Area, ious: tuple[float, ...], places: Array, share: Array, owner: Array,
     counted: bool,
 ) -> Matches:  # fmt: skip
     """Matches of one area with what lies in groups: `owner` is the group of each place, `share` how much lies there."""

@@ -1,24 +1,25 @@
-"""Truth and detections by image: what the metrics of boxes are measured from."""
+"""Truth and detections by image: what the metrics of boxes are measured from, and ways to compare two objects."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from steelyard import _native
 from steelyard.align.join import check_policy
-from steelyard.core.errors import Conflict, MissingColumn, MissingData, UnknownName, first_few, nearest
+from steelyard.core.errors import Conflict, MissingColumn, MissingData, TooLarge, UnknownName, first_few, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Coverage
-from steelyard.core.records import LARGEST, BoxRecords, Column, Records, Schema, constant_in_unit, factorize
+from steelyard.core.records import LARGEST, BoxRecords, Column, Records, Schema, boxes_of, constant_in_unit, factorize
 from steelyard.core.task import Policy
-from steelyard.tasks.boxes.objects import BOX_IOU, Similarity
 
 CLASS = "class"  # the axis of the classes
 
@@ -60,20 +61,141 @@ PREDICTION = Schema(
 
 
 @frozen
+class MatchRules:
+    """The settings of a matching, by name those of struct MatchRules of the native core."""
+
+    ious: Array
+    areas: Array
+    most: int  # detections of one class in an image
+    voc: bool = False
+    partners: bool = False
+    threads: int = 0
+
+
+@frozen
+class Similarity(ABC):
+    """A way to compare objects. Saved states call it by its `name`."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def match(self, columns: SimpleNamespace, rules: MatchRules) -> dict[str, Any]:
+        """Match detections to truths, see `BoxPairs.columns`: columns of `Matches`, with hits and ignored by area."""
+
+    @abstractmethod
+    def overlaps(self, s: BoxPairs, detections: Array, truths: Array, crowd: Array) -> Array:
+        """How much some detections and truths of one image overlap: detections by truths."""
+
+
+@frozen
+class BoxIou(Similarity):
+    """IoU of upright boxes."""
+
+    name = "boxes"
+
+    def match(self, columns: SimpleNamespace, rules: MatchRules) -> dict[str, Any]:
+        return _native.boxes_match(columns, rules)
+
+    def overlaps(self, s: BoxPairs, detections: Array, truths: Array, crowd: Array) -> Array:
+        return _native.boxes_iou(s.d_box[detections], s.box[truths], crowd)
+
+
+@frozen
+class MaskIou(Similarity):
+    """IoU of masks, or of their boundaries where they have a width: a share of the image's diagonal."""
+
+    name = "masks"
+
+    boundary: float
+
+    def match(self, columns: SimpleNamespace, rules: MatchRules) -> dict[str, Any]:
+        return _native.masks_match(columns, rules, self.boundary)
+
+    def overlaps(self, s: BoxPairs, detections: Array, truths: Array, crowd: Array) -> Array:
+        return _native.mask_iou(s.d_shape[detections].tolist(), s.shape[truths].tolist(), crowd, self.boundary)
+
+
+@frozen
+class KeypointSimilarity(Similarity):
+    """Object keypoint similarity (OKS); a sigma for each point."""
+
+    name = "keypoints"
+
+    sigmas: tuple[float, ...]
+
+    def match(self, columns: SimpleNamespace, rules: MatchRules) -> dict[str, Any]:
+        return _native.keypoints_match(columns, rules, np.array(self.sigmas))
+
+    def overlaps(self, s: BoxPairs, detections: Array, truths: Array, crowd: Array) -> Array:
+        sigmas = np.array(self.sigmas)
+        return _native.oks(s.d_shape[detections], s.shape[truths], s.box[truths], s.area[truths], sigmas)
+
+
+@frozen
+class QuadIou(Similarity):
+    """IoU of quadrilaterals."""
+
+    name = "quads"
+
+    def match(self, columns: SimpleNamespace, rules: MatchRules) -> dict[str, Any]:
+        return _native.quads_match(columns, rules)
+
+    def overlaps(self, s: BoxPairs, detections: Array, truths: Array, crowd: Array) -> Array:
+        return _native.quads_iou(s.d_shape[detections], s.shape[truths], crowd)
+
+
+@frozen
+class ProbIou(Similarity):
+    """Similarity of rotated rectangles as Gaussians (probIoU)."""
+
+    name = "probiou"
+
+    def match(self, columns: SimpleNamespace, rules: MatchRules) -> dict[str, Any]:
+        return _native.probiou_match(columns, rules)
+
+    def overlaps(self, s: BoxPairs, detections: Array, truths: Array, crowd: Array) -> Array:
+        return _native.rectangles_probiou(s.d_shape[detections], s.shape[truths])
+
+
+BOX_IOU = BoxIou()
+
+
+CROWD, LOST, DIFFICULT, IGNORED, GROUP = 1, 2, 4, 8, 16  # bits of the column `flags`
+MOST_RANKED = 65535  # detections of a class in an image
+TRUTHS = ("image", "label", "box", "area", "flags", "shape", "lesion_weight")
+DETECTIONS = ("d_image", "d_label", "d_box", "d_score", "d_area", "d_shape")
+
+
+@frozen
 class BoxPairs:
-    """Both sides with the rows of their images and classes. `labels` are the sorted ids of the classes."""
+    """Both sides with the columns that are matched. `labels` are the sorted ids of the classes.
+
+    Columns are those of the truths, and with `d_` those of the detections: `image` and `label` are places among the
+    units and the labels, `box` is (n, 4). `similarity` says how objects are compared. Where it is not by their boxes,
+    `shape` holds what it compares: masks, quadrilaterals, rectangles or keypoints. `truth` and `prediction` hold the
+    rows of all objects, also in a part.
+    """
 
     truth: Records
     prediction: Records
     units: Array
     labels: Array
     label_names: tuple[str, ...]
-    truth_image: Array
-    truth_label: Array
-    prediction_image: Array
-    prediction_label: Array
     coverage: Coverage
-    kept: Array | None = None
+    image: Array
+    label: Array
+    box: Array
+    area: Array
+    flags: Array
+    d_image: Array
+    d_label: Array
+    d_box: Array
+    d_score: Array
+    d_area: Array | None = None
+    similarity: Similarity = BOX_IOU
+    shape: Any = None
+    d_shape: Any = None
+    lesion_weight: Array | None = None
     weight: Array | None = None
 
     @cached_property
@@ -86,10 +208,14 @@ class BoxPairs:
         return Metadata({CLASS: Axis(tuple(self.labels.tolist()), self.label_names)}, flags)
 
     @property
-    def similarity(self) -> Similarity:
-        """How objects are compared."""
-        given = self.truth.similarity if isinstance(self.truth, BoxRecords) else None
-        return BOX_IOU if given is None else given
+    def classes(self) -> int:
+        """How many classes there are."""
+        return len(self.labels)
+
+    def columns(self, flags: Array) -> SimpleNamespace:
+        """The columns with these flags, as the struct Objects of the native core names them."""
+        columns = {name: getattr(self, name) for name in (*TRUTHS, *DETECTIONS)}
+        return SimpleNamespace(units=len(self.units), classes=self.classes, **columns | {"flags": flags})
 
     @cached_property
     def image_fields(self) -> Mapping[str, Array]:
@@ -112,8 +238,8 @@ class BoxPairs:
         """The class of every box of both sides, or a column of the truth that is constant in each image."""
         if name == "label":
             shown = np.array(self.label_names or [str(v) for v in self.labels.tolist()], dtype=object)
-            codes = np.concatenate([self.truth_label, self.prediction_label])
-            return shown[codes], np.concatenate([self.truth_image, self.prediction_image])
+            codes = np.concatenate([self.label, self.d_label])
+            return shown[codes], np.concatenate([self.image, self.d_image])
         values = self.truth.find(name)
         if values is None or name in TRUTH.names:
             columns = ["label", *self.truth.other, *self.image_fields]
@@ -125,23 +251,34 @@ class BoxPairs:
             )
         codes = factorize(values)[1][0]
         first = np.full(len(self.units), -1, dtype=np.int64)
-        first[self.truth_image[::-1]] = codes[::-1]
-        varies = np.flatnonzero(first[self.truth_image] != codes)
+        first[self.image[::-1]] = codes[::-1]
+        varies = np.flatnonzero(first[self.image] != codes)
         if len(varies):
             raise Conflict(
-                f"'{name}' varies inside image '{self.units[self.truth_image[varies[0]]]}'",
+                f"'{name}' varies inside image '{self.units[self.image[varies[0]]]}'",
                 where=self.truth.place(int(varies[0])),
                 remedy="A column to slice by must be constant in each image.",
             )
-        return values, self.truth_image.astype(np.int64)
+        return values, self.image.astype(np.int64)
 
     def select(self, keep: Array) -> BoxPairs:
         """The boxes that a mask over truth and then predictions keeps. All images stay."""
-        return replace(self, kept=keep)
+        return self.part(np.flatnonzero(keep[: len(self.image)]), np.flatnonzero(keep[len(self.image) :]))
 
     def alone(self, unit: int) -> BoxPairs:
         """The boxes of one image. All images stay."""
-        return self.select(np.concatenate([self.truth_image, self.prediction_image]) == unit)
+        return self.select(np.concatenate([self.image, self.d_image]) == unit)
+
+    def part(self, truths: Array, detections: Array) -> BoxPairs:
+        """Some of the truths and detections. All images stay."""
+        rows = dict.fromkeys(TRUTHS, truths) | dict.fromkeys(DETECTIONS, detections)
+        columns = {name: getattr(self, name) for name in rows}
+        return replace(self, **{name: column[rows[name]] for name, column in columns.items() if column is not None})
+
+    def of_one_class(self) -> BoxPairs:
+        """Return the objects with all of them in one class."""
+        label, d_label = np.zeros(len(self.label), np.int32), np.zeros(len(self.d_label), np.int32)
+        return replace(self, labels=np.zeros(1, np.int64), label_names=(), label=label, d_label=d_label)
 
 
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> BoxPairs:
@@ -171,11 +308,65 @@ def pair(truth: Records, prediction: Records, policy: Policy) -> BoxPairs:
         names_by_label = dict(zip(map(str, labels.tolist()), truth.label_names, strict=True))
         shown = tuple(names_by_label[str(v)] or str(v) for v in names.tolist())
     count = len(truth)
-    return BoxPairs(
-        truth, prediction, units, names, shown, truth_image, truth_label, prediction_image, prediction_label,
-        Coverage(count, len(prediction) + extra, count, 0, extra, policy.missing),
+    box, flags = boxes_of(truth), np.zeros(count, dtype=np.uint8)
+    if "crowd" in truth:
+        flags[:] = truth["crowd"]
+    if "difficult" in truth:
+        flags |= np.where(truth["difficult"], DIFFICULT, 0).astype(np.uint8)
+    if "group_of" in truth:
+        flags |= np.where(truth["group_of"], GROUP, 0).astype(np.uint8)
+    if isinstance(truth, BoxRecords) and truth.zero_id >= 0:
+        flags[truth.zero_id] |= LOST
+    shapes: dict[str, Any] = {}
+    if "shape" in truth:
+        flags[truth["ignored"]] |= IGNORED
+        d_area = prediction["area"] if "area" in prediction else np.zeros(len(prediction))
+        shapes = {
+            "shape": truth["shape"],
+            "d_shape": prediction["shape"],
+            "d_area": np.ascontiguousarray(d_area, dtype=np.float64),
+        }
+    if isinstance(truth, BoxRecords) and truth.similarity is not None:
+        shapes["similarity"] = truth.similarity
+    if "lesion_weight" in truth:
+        shapes["lesion_weight"] = np.asarray(truth["lesion_weight"], dtype=np.float64)
+    pairs = BoxPairs(
+        truth=truth,
+        prediction=prediction,
+        units=units,
+        labels=names,
+        label_names=shown,
+        coverage=Coverage(count, len(prediction) + extra, count, 0, extra, policy.missing),
+        image=truth_image,
+        label=truth_label,
+        box=box,
+        area=np.ascontiguousarray(truth["area"] if "area" in truth else box[:, 2] * box[:, 3], dtype=np.float64),
+        flags=flags,
+        d_image=prediction_image,
+        d_label=prediction_label,
+        d_box=boxes_of(prediction),
+        d_score=np.ascontiguousarray(prediction["score"], dtype=np.float64),
         weight=_weights(truth, truth_image, units),
-    )  # fmt: skip
+        **shapes,
+    )
+    _refuse_too_many(pairs)
+    return pairs
+
+
+def _refuse_too_many(s: BoxPairs) -> None:
+    """The kernel ranks so many detections of a class in an image: more would be lost in silence."""
+    if len(s.d_image) <= MOST_RANKED or np.bincount(s.d_image).max() <= MOST_RANKED:
+        return
+    cells, counts = np.unique(s.d_image.astype(np.int64) * max(s.classes, 1) + s.d_label, return_counts=True)
+    many = np.flatnonzero(counts > MOST_RANKED)
+    if len(many):
+        image, label = divmod(int(cells[many[0]]), max(s.classes, 1))
+        raise TooLarge(
+            f"image '{s.units[image]}' has {counts[many[0]]:,} detections of class "
+            f"'{s.facts.axes[CLASS].shown[label]}'",
+            where=s.prediction.source,
+            remedy=f"At most {MOST_RANKED:,} of a class in an image can be ranked: leave out the lowest scores.",
+        )
 
 
 def _weights(truth: Records, truth_image: Array, units: Array) -> Array | None:

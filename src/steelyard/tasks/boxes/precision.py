@@ -15,9 +15,9 @@ from steelyard.core.pairs import Array
 from steelyard.core.ranking import RankingBlock
 from steelyard.core.spec import Range, render_value
 from steelyard.core.state import TotalsView
-from steelyard.core.statistic import Requirement, SharedCache
+from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Floats
-from steelyard.tasks.boxes.matches import AREAS, IOUS, STANDARD_AREAS, match_objects, objects_of
+from steelyard.tasks.boxes.matches import AREAS, IOUS, STANDARD_AREAS, match_objects
 from steelyard.tasks.boxes.pairs import BoxPairs
 from steelyard.tasks.boxes.ranking import (
     ALONE,
@@ -428,7 +428,7 @@ def reference_arrays(pairs: BoxPairs, *, quirks: bool = True, most: tuple[int, .
     Shapes are (thresholds, recalls, classes, areas, most detections), recall without the second. `quirks=True` loses
     the annotation with id 0 as the reference does.
     """
-    objects = match_objects(objects_of(pairs, SharedCache()), IOUS, STANDARD_AREAS, max(most), lost=quirks)
+    objects = match_objects(pairs, IOUS, STANDARD_AREAS, max(most), lost=quirks)
     ranking, statistic = ranking_of(objects), detections(STANDARD, "all", "coco")[0]
     weights = np.ones(len(pairs.units))
 

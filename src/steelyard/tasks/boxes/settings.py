@@ -14,8 +14,8 @@ from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric
 from steelyard.core.spec import Range, render_value
 from steelyard.core.statistic import Statistic
-from steelyard.tasks.boxes.matches import AREAS, IOUS, MOST_RANKED, Area
-from steelyard.tasks.boxes.pairs import CLASS
+from steelyard.tasks.boxes.matches import AREAS, IOUS, Area
+from steelyard.tasks.boxes.pairs import CLASS, MOST_RANKED
 
 STANDARD = Range(0.5, 0.95)
 MOST_THRESHOLDS = 32

@@ -11,7 +11,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array
 from steelyard.core.spec import Range
 from steelyard.core.statistic import SharedCache, Statistic, Sum
-from steelyard.tasks.boxes.matches import AREAS, STANDARD_AREAS, Matches, matches, objects_of
+from steelyard.tasks.boxes.matches import AREAS, STANDARD_AREAS, Matches, matches
 from steelyard.tasks.boxes.pairs import CLASS, BoxPairs
 from steelyard.tasks.boxes.settings import MOST, on_grid, thresholds, with_cap
 
@@ -103,11 +103,10 @@ class ClassesSeen(Sum):
     score: float
 
     def measure(self, pairs: BoxPairs, cache: SharedCache) -> SumBlock:
-        s = objects_of(pairs, cache)
-        classes = max(s.classes, 1)
-        present = np.unique(s.image.astype(np.int64) * classes + s.label)
-        confident = s.d_score >= self.score
-        detected = np.unique(s.d_image[confident].astype(np.int64) * classes + s.d_label[confident])
+        classes = max(pairs.classes, 1)
+        present = np.unique(pairs.image.astype(np.int64) * classes + pairs.label)
+        confident = pairs.d_score >= self.score
+        detected = np.unique(pairs.d_image[confident].astype(np.int64) * classes + pairs.d_label[confident])
         wrong = np.setdiff1d(detected, present)
-        columns = [np.bincount(codes // classes, minlength=s.units) for codes in (present, wrong)]
+        columns = [np.bincount(codes // classes, minlength=len(pairs.units)) for codes in (present, wrong)]
         return SumBlock(np.stack(columns, axis=1))

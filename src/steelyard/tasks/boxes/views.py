@@ -21,19 +21,8 @@ from steelyard.core.weights import GivenRows, Role, ratio
 from steelyard.tasks.boxes.along import Walk
 from steelyard.tasks.boxes.errors import KINDS, TITLES, ErrorCost
 from steelyard.tasks.boxes.explain import explain_tools as explain
-from steelyard.tasks.boxes.matches import (
-    AREAS,
-    CROWD,
-    IOUS,
-    STANDARD_AREAS,
-    UNCOUNTED,
-    Matches,
-    match_objects,
-    matches,
-    objects_of,
-)
-from steelyard.tasks.boxes.objects import Objects
-from steelyard.tasks.boxes.pairs import CLASS, BoxPairs
+from steelyard.tasks.boxes.matches import AREAS, IOUS, STANDARD_AREAS, UNCOUNTED, Matches, match_objects, matches
+from steelyard.tasks.boxes.pairs import CLASS, CROWD, BoxPairs
 from steelyard.tasks.boxes.precision import AveragePrecision
 from steelyard.tasks.boxes.ranking import FigureValues, RankingFigure, RankingSummary, detections
 from steelyard.tasks.boxes.settings import MOST, STANDARD, STANDARD_MOST, class_names, on_grid, thresholds
@@ -67,12 +56,12 @@ def long_tables(pairs: BoxPairs, state: State, most: int = STANDARD_MOST) -> Map
 
 def match_table(pairs: BoxPairs, cache: SharedCache) -> Table:
     """Every detection in the order of the input: whether it is right at IoU 0.5, and how well it fits what it found."""
-    m, s = matches(pairs, cache, (0.5,), (AREAS["all"],), MOST)[0], objects_of(pairs, cache)
+    m = matches(pairs, cache, (0.5,), (AREAS["all"],), MOST)[0]
     places = np.flatnonzero(m.places())
     places = places[np.argsort(m.order[places], kind="stable")]
     hit, _ = m.bit(0)
     label, overlap = m.label[places], np.where(hit[places], m.overlap[places], np.nan)
-    area = s.d_box[m.order[places]][:, 2:].prod(axis=1) if s.d_area is None else s.d_area[m.order[places]]
+    area = pairs.d_box[m.order[places]][:, 2:].prod(axis=1) if pairs.d_area is None else pairs.d_area[m.order[places]]
     columns = {
         "image": _texts(m.image[places], pairs.units.tolist()), "class": _texts(label, class_names(pairs.facts)),
         "score": m.score[places], "outcome": outcomes(m, places), "iou": overlap, "area": area,
@@ -204,8 +193,8 @@ def confusion(pairs: BoxPairs, cache: SharedCache, iou: float = 0.5, score: floa
     """
     levels, places = on_grid(iou)
     m = matches(pairs, cache, thresholds(levels), STANDARD_AREAS, MOST)[0]
-    s, names = objects_of(pairs, cache), class_names(pairs.facts)
-    classes = s.classes
+    names = class_names(pairs.facts)
+    classes = pairs.classes
     kept = m.places() & (m.score >= score) & (m.rank < max_dets)
     hit, ignored = m.bit(places[0])
     label = m.label
@@ -214,31 +203,31 @@ def confusion(pairs: BoxPairs, cache: SharedCache, iou: float = 0.5, score: floa
 
     single = matches(pairs, cache, (float(iou),), (AREAS["all"],), MOST)[0]
     paired = single.places() & (single.score >= score) & (single.rank < max_dets) & single.bit(0)[0]
-    taken = np.zeros(len(s.image), dtype=bool)
+    taken = np.zeros(len(pairs.image), dtype=bool)
     taken[single.partner[paired]] = True
-    truths = np.flatnonzero(~taken & ((s.flags & UNCOUNTED) == 0) & (s.area <= AREAS["all"][1]))
+    truths = np.flatnonzero(~taken & ((pairs.flags & UNCOUNTED) == 0) & (pairs.area <= AREAS["all"][1]))
     rest = m.order[kept & ~hit & ~ignored]
-    rest = rest[np.argsort(-s.d_score[rest], kind="stable")]
-    left = s.part(truths, rest).of_one_class()
+    rest = rest[np.argsort(-pairs.d_score[rest], kind="stable")]
+    left = pairs.part(truths, rest).of_one_class()
     rest_matches = match_objects(left, (float(iou),), ((0.0, np.inf),), MOST)[0]
     used = rest_matches.places()
-    predicted, partner = s.d_label[rest[rest_matches.order[used]]], rest_matches.partner[used]
+    predicted, partner = pairs.d_label[rest[rest_matches.order[used]]], rest_matches.partner[used]
     matched_rows = partner >= 0
-    np.add.at(table, (s.label[truths[partner[matched_rows]]], predicted[matched_rows]), 1)
+    np.add.at(table, (pairs.label[truths[partner[matched_rows]]], predicted[matched_rows]), 1)
     table[classes, :classes] = np.bincount(predicted[~matched_rows], minlength=classes)
     missed = np.ones(len(truths), dtype=bool)
     missed[partner[matched_rows]] = False
-    table[:classes, classes] = np.bincount(s.label[truths[missed]], minlength=classes)
+    table[:classes, classes] = np.bincount(pairs.label[truths[missed]], minlength=classes)
     rows = (*names, BACKGROUND)
     title = f"Confusion matrix at IoU {iou:g} and score {score:g}: rows of truth by prediction"
     return Table("confusion", title, "truth", rows, rows, table.astype(float))
 
 
 # Draws an object: objects of both sides, its role, its row, its name, whether it has a partner, and that one's row.
-Drawer = Callable[[Objects, SceneRole, int, str, bool, int], BoxShape | PolygonShape]
+Drawer = Callable[[BoxPairs, SceneRole, int, str, bool, int], BoxShape | PolygonShape]
 
 
-def upright(both: Objects, role: SceneRole, row: int, label: str, matched: bool, partner: int) -> BoxShape:
+def upright(both: BoxPairs, role: SceneRole, row: int, label: str, matched: bool, partner: int) -> BoxShape:
     """An object as its box."""
     x, y, w, h = (both.box if role == "truth" else both.d_box)[row].tolist()
     return BoxShape(role, x, y, w, h, label, matched)
@@ -252,27 +241,27 @@ def scene(pairs: BoxPairs, unit: int, metric: Metric, draw: Drawer = upright) ->
     least = float(least) if isinstance(least, int | float) else 0.0
     most = int(getattr(metric, "most", getattr(metric, "max_dets", MOST)))
     matched = matches(alone, work, (iou,), (AREAS["all"],), MOST)[0]
-    both, names = objects_of(alone, work), class_names(pairs.facts)
+    names = class_names(pairs.facts)
     places = np.flatnonzero(matched.places() & (matched.score >= least) & (matched.rank < most))
     hit, ignored = matched.bit(0)
     right = places[hit[places]]
     taken = dict(zip(matched.partner[right].tolist(), matched.order[right].tolist(), strict=True))
     shapes: list[BoxShape | PolygonShape] = []
-    for i in range(len(both.box)):
-        crowd = bool(both.flags[i] & 1)
-        name = f"{names[both.label[i]]} (crowd)" if crowd else names[both.label[i]]
-        shapes.append(draw(both, "truth", i, name, crowd or i in taken, taken.get(i, -1)))
+    for i in range(len(alone.box)):
+        crowd = bool(alone.flags[i] & 1)
+        name = f"{names[alone.label[i]]} (crowd)" if crowd else names[alone.label[i]]
+        shapes.append(draw(alone, "truth", i, name, crowd or i in taken, taken.get(i, -1)))
     for place in places.tolist():
         row = int(matched.order[place])
-        label = f"{names[both.d_label[row]]} {both.d_score[row]:.2f}"
+        label = f"{names[alone.d_label[row]]} {alone.d_score[row]:.2f}"
         partner = int(matched.partner[place]) if hit[place] else -1
-        shapes.append(draw(both, "prediction", row, label, bool(hit[place] or ignored[place]), partner))
+        shapes.append(draw(alone, "prediction", row, label, bool(hit[place] or ignored[place]), partner))
     needs = dict.fromkeys(wanted.ranking if isinstance(wanted, RankingReader) else wanted for wanted in metric.needs())
     value = float(State.of(alone, needs, work).take(np.array([unit])).totals(UNITS).of(metric)[0])
     value_text = "undefined" if np.isnan(value) else f"{value:.4f}"
     return Scene(
         title=f"Image {pairs.units[unit]}: {metric.label} = {value_text}",
-        summary=f"{len(both.box)} true, {len(places)} detected with a score from {least:g}, "
+        summary=f"{len(alone.box)} true, {len(places)} detected with a score from {least:g}, "
         f"{int(np.count_nonzero(hit[places]))} pairs at IoU {iou:g}",
         shapes=tuple(shapes),
     )
@@ -290,7 +279,7 @@ def figures(
 ) -> Mapping[str, Callable[[], Figure]]:
     """The figures, each made when it is asked for; `most` detections of a class count in an image."""
     work = SharedCache()
-    if not len(objects_of(pairs, work).image):
+    if not len(pairs.image):
         return {}
     return {
         "pr_iou": lambda: pr_by_iou(pairs, work, most),
@@ -356,14 +345,11 @@ def ap_by_class(pairs: BoxPairs, cache: SharedCache, most: int) -> Figure:
 
 def errors(pairs: BoxPairs, cache: SharedCache) -> Figure:
     """What each kind of error costs."""
-    detections, units = objects_of(pairs, cache).d_image, len(pairs.units)
+    detections, units = pairs.d_image, len(pairs.units)
     remark = ""
     if len(detections) > MOST_LOOKED_AT:
         step = int(np.ceil(len(detections) / MOST_LOOKED_AT))
-        pairs, cache = (
-            pairs.select(np.concatenate([pairs.truth_image, pairs.prediction_image]) % step == 0),
-            SharedCache(),
-        )
+        pairs, cache = pairs.select(np.concatenate([pairs.image, pairs.d_image]) % step == 0), SharedCache()
         remark = f" From every {step}th image: {-(-units // step):,} of {units:,}."
     kinds = [kind for kind in KINDS if kind not in ("fp", "fn")]
     costs_of = [ErrorCost(error=kind) for kind in kinds]  # type: ignore[arg-type]
@@ -446,18 +432,18 @@ def class_metrics(state: State, most: int = STANDARD_MOST) -> Mapping[str, Metri
 def listing(pairs: BoxPairs, state: State) -> Listing:
     """Every detection with the object it was matched to at IoU 0.5, then the objects that none was matched to."""
     work = SharedCache()
-    s, names = objects_of(pairs, work), list(class_names(pairs.facts))
+    names = list(class_names(pairs.facts))
     m = matches(pairs, work, (0.5,), (AREAS["all"],), MOST)[0]
     places = np.flatnonzero(m.places())
     hit, ignored = (flags[places] for flags in m.bit(0))
     label = m.label[places]
-    taken = np.zeros(len(s.image), dtype=bool)
+    taken = np.zeros(len(pairs.image), dtype=bool)
     taken[m.partner[places][hit]] = True
-    missed = np.flatnonzero(~taken & ((s.flags & CROWD) == 0))
-    box = s.d_box[m.order[places]]
-    area = box[:, 2] * box[:, 3] if s.d_area is None else s.d_area[m.order[places]]
+    missed = np.flatnonzero(~taken & ((pairs.flags & CROWD) == 0))
+    box = pairs.d_box[m.order[places]]
+    area = box[:, 2] * box[:, 3] if pairs.d_area is None else pairs.d_area[m.order[places]]
     order = np.lexsort((-np.concatenate([m.score[places], np.full(len(missed), -np.inf)]),
-                        np.concatenate([m.image[places], s.image[missed]])))  # fmt: skip
+                        np.concatenate([m.image[places], pairs.image[missed]])))  # fmt: skip
 
     def joined(predicted: Array, objects: Array) -> Array:
         return np.concatenate([predicted, objects])[order]
@@ -468,15 +454,15 @@ def listing(pairs: BoxPairs, state: State) -> Listing:
         "detections",
         "Detections and missed objects",
         {
-            "image": Texts(joined(m.image[places], s.image[missed]), [str(u) for u in pairs.units.tolist()]),
-            "class": Texts(joined(label, s.label[missed]), names),
+            "image": Texts(joined(m.image[places], pairs.image[missed]), [str(u) for u in pairs.units.tolist()]),
+            "class": Texts(joined(label, pairs.label[missed]), names),
             "outcome": Texts(
                 joined(outcome, np.full(len(missed), 3)),
                 ["hit", "false positive", "counts neither way", "missed object"],
             ),
             "score": joined(m.score[places], nothing),
             "IoU": joined(np.where(hit, m.overlap[places], np.nan), nothing),
-            "area": np.rint(joined(area, s.area[missed])),
+            "area": np.rint(joined(area, pairs.area[missed])),
         },
         "outcome",
         "score",

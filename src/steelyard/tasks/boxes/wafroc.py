@@ -20,8 +20,7 @@ from steelyard.core.statistic import Ranking, Requirement, SharedCache
 from steelyard.core.weights import Floats, Weights
 from steelyard.tasks.boxes.along import MOST_CELLS, from_zero
 from steelyard.tasks.boxes.froc import repeated
-from steelyard.tasks.boxes.matches import AREAS, UNCOUNTED, matches, objects_of
-from steelyard.tasks.boxes.objects import Objects
+from steelyard.tasks.boxes.matches import AREAS, UNCOUNTED, matches
 from steelyard.tasks.boxes.pairs import CLASS, BoxPairs
 from steelyard.tasks.boxes.settings import MOST, check_ious
 
@@ -48,17 +47,17 @@ class LesionMarks(Ranking):
 
     def measure(self, pairs: BoxPairs, cache: SharedCache) -> RankingBlock:
         """The marks that count; repeated marks on a lesion and marks on ignored objects do not."""
-        m, s = matches(pairs, cache, (self.iou,), (AREAS["all"],), MOST)[0], objects_of(pairs, cache)
+        m = matches(pairs, cache, (self.iou,), (AREAS["all"],), MOST)[0]
         hit, ignored = m.bit(0)
-        counted, share, cell = _shares(pairs, s)
-        classes, label = max(s.classes, 1), m.label
-        false = np.flatnonzero(m.places() & ~hit & ~ignored & ~repeated(s, m, self.iou))
+        counted, share, cell = _shares(pairs)
+        classes, label = max(pairs.classes, 1), m.label
+        false = np.flatnonzero(m.places() & ~hit & ~ignored & ~repeated(pairs, m, self.iou))
         highest = false[np.unique(m.image[false].astype(np.int64) * classes + label[false], return_index=True)[1]]
         places = np.sort(np.concatenate([np.flatnonzero(hit & ~ignored), highest]))  # by class and falling score
         on_lesion = hit[places]
         shares = np.zeros(len(places))
         shares[on_lesion] = share[m.partner[places[on_lesion]]]
-        ends = np.arange(s.classes + 1)
+        ends = np.arange(pairs.classes + 1)
         events = {"score": m.score[places], "hit": on_lesion.astype(np.uint8), "share": shares}
         cells = np.unique(cell[counted])
         cells = cells[np.argsort(cells % classes, kind="stable")]  # by class and image
@@ -69,19 +68,19 @@ class LesionMarks(Ranking):
         )
 
 
-def _shares(pairs: BoxPairs, s: Objects) -> tuple[Array, Floats, Array]:
+def _shares(pairs: BoxPairs) -> tuple[Array, Floats, Array]:
     """Lesions that count, the share of each in the lesions of its class and image, and that class and image."""
-    counted = (s.flags & UNCOUNTED) == 0
-    cell = s.image.astype(np.int64) * max(s.classes, 1) + s.label
-    weight = np.where(counted, 1.0 if s.lesion_weight is None else s.lesion_weight, 0.0)
+    counted = (pairs.flags & UNCOUNTED) == 0
+    cell = pairs.image.astype(np.int64) * max(pairs.classes, 1) + pairs.label
+    weight = np.where(counted, 1.0 if pairs.lesion_weight is None else pairs.lesion_weight, 0.0)
     cells, place = np.unique(cell, return_inverse=True)
     total = np.bincount(place, weights=weight, minlength=len(cells))[place]
     empty = np.flatnonzero(counted & (total <= 0))
     if len(empty):
         row = int(empty[0])
         raise InvalidValue(
-            f"image '{pairs.units[s.image[row]]}': the lesion weights of class "
-            f"'{pairs.facts.axes[CLASS].shown[s.label[row]]}' add up to 0",
+            f"image '{pairs.units[pairs.image[row]]}': the lesion weights of class "
+            f"'{pairs.facts.axes[CLASS].shown[pairs.label[row]]}' add up to 0",
             where=pairs.truth.source,
             remedy="Give at least one lesion of the image a weight above 0 in the column 'lesion_weight'.",
         )

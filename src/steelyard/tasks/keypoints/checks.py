@@ -88,10 +88,10 @@ def left_and_right(data: CheckData) -> Problem | None:
         return None
     seen = points[:, 2::3] > 0
     rows = np.flatnonzero(seen.sum(axis=1) >= 6)[: 30 if data.quick else 1000]
-    image = pairs.prediction_image
+    image = pairs.d_image
     order = np.argsort(image, kind="stable")
-    begin = np.searchsorted(image[order], pairs.truth_image[rows])
-    end = np.searchsorted(image[order], pairs.truth_image[rows], side="right")
+    begin = np.searchsorted(image[order], pairs.image[rows])
+    end = np.searchsorted(image[order], pairs.image[rows], side="right")
     plain: list[float] = []
     mirrored: list[float] = []
     where: list[int] = []

@@ -41,9 +41,8 @@ from steelyard.tasks.boxes.false_positives import (
     FalsePositivesPerImage,
 )
 from steelyard.tasks.boxes.lrp import OptimalLrp
-from steelyard.tasks.boxes.objects import KeypointSimilarity
 from steelyard.tasks.boxes.pairs import TRUTH as BOXES
-from steelyard.tasks.boxes.pairs import BoxPairs, pair
+from steelyard.tasks.boxes.pairs import BoxPairs, KeypointSimilarity, pair
 from steelyard.tasks.boxes.precision import (
     AveragePrecision,
     AverageRecall,

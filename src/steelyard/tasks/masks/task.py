@@ -22,9 +22,8 @@ from steelyard.core.errors import OutOfRange, ShapeMismatch, Unsupported
 from steelyard.core.options import Option, Options
 from steelyard.core.records import Array, BoxRecords, Column, Records, Schema, box_columns, with_similarity
 from steelyard.core.task import Policy
-from steelyard.tasks.boxes.objects import MaskIou
 from steelyard.tasks.boxes.pairs import TRUTH as BOXES
-from steelyard.tasks.boxes.pairs import BoxPairs, pair
+from steelyard.tasks.boxes.pairs import BoxPairs, MaskIou, pair
 from steelyard.tasks.boxes.task import TASK as BOX_TASK
 
 MASK = Column("mask", "mask", meaning="COCO's size and counts, or polygons with columns height and width")
@@ -100,7 +99,7 @@ def _measured(records: Records, ratio: float) -> BoxRecords:
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> BoxPairs:
     """As boxes are joined; all masks of an image must be of one size."""
     pairs = pair(*prepare(truth, prediction, options), policy)
-    sides = ((pairs.truth, pairs.truth_image), (pairs.prediction, pairs.prediction_image))
+    sides = ((pairs.truth, pairs.image), (pairs.prediction, pairs.d_image))
     image_sizes = np.full((len(pairs.units), 2), -1, dtype=np.int64)
     sizes = [_native.mask_sizes(records["shape"].tolist()) for records, _ in sides]
     for (_, image), size in reversed(list(zip(sides, sizes, strict=True))):

@@ -17,7 +17,7 @@ from steelyard.core.options import Options
 from steelyard.core.quads import CORNERS, areas_of, corners_of, smallest_rectangles
 from steelyard.core.records import Array, BoxRecords, Records
 from steelyard.core.task import Task
-from steelyard.tasks.boxes.objects import ProbIou
+from steelyard.tasks.boxes.pairs import ProbIou
 
 CHECKS = Checks()
 ALSO = "What is looked for in boxes (all but other readings of the coordinates), and:"
@@ -154,17 +154,17 @@ def _near(data: CheckData) -> Near | None:
         return None
     sampled = np.zeros(len(pairs.units), dtype=bool)
     sampled[evenly(len(pairs.units), 40 if data.quick else 1000)] = True
-    truths, predicted = np.flatnonzero(sampled[pairs.truth_image]), np.flatnonzero(sampled[pairs.prediction_image])
+    truths, predicted = np.flatnonzero(sampled[pairs.image]), np.flatnonzero(sampled[pairs.d_image])
     truths = truths[evenly(len(truths), 300 if data.quick else 3000)]
     true, boxes = (
         smallest_rectangles(side["quad"][rows]) for side, rows in ((pairs.truth, truths), (pairs.prediction, predicted))
     )
     edges, sizes = (np.sort(rectangles[:, 2:4], axis=1) for rectangles in (true, boxes))
     long = np.flatnonzero(edges[:, 1] >= LONG * edges[:, 0])
-    image = pairs.prediction_image[predicted]
+    image = pairs.d_image[predicted]
     order = np.argsort(image, kind="stable")
-    begin = np.searchsorted(image[order], pairs.truth_image[truths[long]])
-    end = np.searchsorted(image[order], pairs.truth_image[truths[long]], side="right")
+    begin = np.searchsorted(image[order], pairs.image[truths[long]])
+    end = np.searchsorted(image[order], pairs.image[truths[long]], side="right")
     mine, theirs = [], []
     for row, a, b in zip(long.tolist(), begin.tolist(), end.tolist(), strict=True):
         some = order[a:b]

@@ -47,9 +47,8 @@ from steelyard.tasks.boxes.false_positives import (
 )
 from steelyard.tasks.boxes.froc import CompetitionMetric, Sensitivity
 from steelyard.tasks.boxes.lrp import OptimalLrp
-from steelyard.tasks.boxes.objects import ProbIou, QuadIou
 from steelyard.tasks.boxes.pairs import TRUTH as BOXES
-from steelyard.tasks.boxes.pairs import BoxPairs, pair
+from steelyard.tasks.boxes.pairs import BoxPairs, ProbIou, QuadIou, pair
 from steelyard.tasks.boxes.precision import (
     AveragePrecision,
     AverageRecall,

@@ -26,9 +26,8 @@ from steelyard.core.table import Table
 from steelyard.tasks.boxes import views as boxes
 from steelyard.tasks.boxes.explain import OURS as LINES
 from steelyard.tasks.boxes.explain import hits_by_image, mean_of, rank_in_image, straight_lines
-from steelyard.tasks.boxes.matches import AREAS, DIFFICULT, IOUS, match_objects, matches, objects_of
-from steelyard.tasks.boxes.objects import Objects, ProbIou, QuadIou
-from steelyard.tasks.boxes.pairs import BoxPairs
+from steelyard.tasks.boxes.matches import AREAS, IOUS, match_objects, matches
+from steelyard.tasks.boxes.pairs import DIFFICULT, BoxPairs, ProbIou, QuadIou
 from steelyard.tasks.boxes.ranking import FIGURES, GRIDS
 from steelyard.tasks.boxes.settings import MOST
 from steelyard.tasks.boxes.views import long_tables as long_tables_of_boxes
@@ -111,29 +110,28 @@ TOOLS = {
 
 def explain(pairs: BoxPairs, names: Any) -> tuple[Explanation, ...]:
     """An explanation for each tool that is named."""
-    s = objects_of(pairs, SharedCache())
-    return tuple(explained(tool, partial(values, s, tool.prints)) for tool in find_tools(names, TOOLS).values())
+    return tuple(explained(tool, partial(values, pairs, tool.prints)) for tool in find_tools(names, TOOLS).values())
 
 
-def values(s: Objects, names: tuple[str, ...], conventions: OrientedConventions) -> dict[str, float]:
+def values(s: BoxPairs, names: tuple[str, ...], conventions: OrientedConventions) -> dict[str, float]:
     """The numbers that come of a way."""
     s = _prepared(s, conventions)
     most = 100 if conventions.limit.startswith("100") else MOST_LISTED
     if names == DOTA:
         rule = "dota" if conventions.rule == OURS.rule else "voc"
         m = match_objects(s, (0.5,), (AREAS["all"],), most, rule)[0]
-        ones = np.ones((1, s.units))
+        ones = np.ones((1, len(s.units)))
         values, _ = m.ranked(most).figures(ones, FIGURES["voc11"], GRIDS["voc11"])
         return {DOTA[0]: float(values[0, 0])}
     m = match_objects(s, IOUS, (AREAS["all"],), most)[0]
     if conventions.curve != OURS.curve:
         lines = straight_lines(s, *hits_by_image(s, m), LINES)
         return {name: lines.get(name, float("nan")) for name in names}
-    precision = m.ranked(most).curves(np.ones(s.units), GRIDS["coco"])[0]
+    precision = m.ranked(most).curves(np.ones(len(s.units)), GRIDS["coco"])[0]
     return {"map": mean_of(precision), "map50": mean_of(precision[0]), "map75": mean_of(precision[5])}
 
 
-def _prepared(s: Objects, conventions: OrientedConventions) -> Objects:
+def _prepared(s: BoxPairs, conventions: OrientedConventions) -> BoxPairs:
     """Return the objects as the tool's conventions read them."""
     truths, detections = np.ones(len(s.image), dtype=bool), np.ones(len(s.d_image), dtype=bool)
     if conventions.small != OURS.small:
@@ -200,9 +198,9 @@ def angle_errors(d: Array, t: Array) -> Array:
 
 def angles(pairs: BoxPairs, cache: SharedCache) -> Figure:
     """How far the angle of each detection that was matched at IoU 0.5 is off."""
-    s, m = objects_of(pairs, cache), matches(pairs, cache, (0.5,), (AREAS["all"],), MOST)[0]
+    m = matches(pairs, cache, (0.5,), (AREAS["all"],), MOST)[0]
     places = np.flatnonzero(m.places() & m.bit(0)[0])
-    errors = angle_errors(rectangles_of(s.d_shape[m.order[places]]), rectangles_of(s.shape[m.partner[places]]))
+    errors = angle_errors(rectangles_of(pairs.d_shape[m.order[places]]), rectangles_of(pairs.shape[m.partner[places]]))
     defined = errors[~np.isnan(errors)]
     edge = max(5.0, float(np.ceil(np.abs(defined).max() / 5) * 5)) if len(defined) else 5.0
     edges = np.linspace(-edge, edge, BINS + 1)
@@ -221,7 +219,7 @@ def scene(pairs: BoxPairs, unit: int, metric: Metric) -> Scene:
     return scene_of_boxes(pairs, unit, metric, outline)
 
 
-def outline(both: Objects, role: Role, row: int, label: str, matched: bool, partner: int) -> PolygonShape:
+def outline(both: BoxPairs, role: Role, row: int, label: str, matched: bool, partner: int) -> PolygonShape:
     """An object as its four corners; with a partner it says how well they fit."""
     shape = both.shape if role == "truth" else both.d_shape
     points = (corners_of(shape[[row]]) if shape.shape[1] == 5 else shape[[row]])[0]
