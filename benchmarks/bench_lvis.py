@@ -1,4 +1,4 @@
-"""LVIS's shape: JSON in, LVIS's numbers out, beside hotcoco.
+"""LVIS's shape: JSON in, LVIS's numbers out, beside hotcoco; and the drop-in for lvis beside lvis itself.
 
 1,500 images, 1,203 classes, 18,000 objects, 225,000 results (150 per image), drawn; every image lists classes that were
 looked for in vain and classes that are not annotated to the end. Each tool runs as a fresh process (import, read,
@@ -34,6 +34,13 @@ evaluation = LVISEval(truth, LVISResults(truth, RESULTS), "bbox")
 evaluation.run()
 print(evaluation.get_results())
 """
+DROP_IN = """
+from PACKAGE import LVISEval
+evaluation = LVISEval(TRUTH, RESULTS, "bbox")
+evaluation.run()
+print(dict(evaluation.get_results()))
+"""
+OLD_NUMPY = "import numpy\nnumpy.float = float  # lvis is older than NumPy 1.24\n"
 
 
 def make_data(folder: Path, images: int) -> tuple[Path, Path]:
@@ -98,6 +105,13 @@ def main() -> None:
         names = f"TRUTH, RESULTS = {str(truth)!r}, {str(results)!r}\n"
         runs = {"steelyard": measure(f"{names}{OURS}", whole=True), "hotcoco": measure(f"{names}{HOTCOCO}", whole=True)}
         table(f"LVIS's numbers: {images:,} images, {CLASSES:,} classes, {150 * images:,} results", "steelyard", runs)
+        drop_in = DROP_IN.replace("PACKAGE", "steelyard.compat.lvis")
+        runs = {
+            "drop-in for lvis": measure(f"{names}{drop_in}", whole=True),
+            "lvis": measure(f"{names}{OLD_NUMPY}{DROP_IN.replace('PACKAGE', 'lvis')}", whole=True),
+        }
+        title = f"LVISEval.run(): {images:,} images, {CLASSES:,} classes, {150 * images:,} results"
+        table(title, "drop-in for lvis", runs)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 PEERS = (
-    "numpy", "scipy", "scikit-learn", "torch", "torchmetrics", "pycocotools", "faster-coco-eval", "hotcoco",
+    "numpy", "scipy", "scikit-learn", "torch", "torchmetrics", "pycocotools", "lvis", "faster-coco-eval", "hotcoco",
     "ultrafast-pycocotools", "vernier", "pycocoevalcap", "ranx", "ir-measures", "pytrec_eval-terrier", "shapely",
     "surface-distance", "motrics", "trackeval", "nuscenes-devkit", "torchvision", "transformers", "pyarrow",
     "distributed", "ray", "pillow", "rapidfuzz", "jiwer",

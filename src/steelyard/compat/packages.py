@@ -22,4 +22,10 @@ DROP_INS: dict[str, DropIn] = {
         "COCO, COCOeval, mask",
         "Empty results give a score of 0, and broken masks an error, where pycocotools stops or crashes.",
     ),
+    "lvis": DropIn(
+        "0.5.3",
+        ("", ".lvis", ".results", ".eval"),
+        "LVIS, LVISResults, LVISEval",
+        "LVISVis is left out. Empty results give a score of 0, and broken masks an error, where lvis stops.",
+    ),
 }
