@@ -52,9 +52,10 @@ def evaluate(
 ) -> Report:  # fmt: skip
     """Score predictions against ground truth.
 
-    `truth` and `predictions` are paths, data frames (pandas, polars, pyarrow) or dicts of arrays; without `predictions`
-    the truth holds both sides. `metrics` are specs such as "mae" or "within@10"; without them the task's default set is
-    computed. `by` names columns to slice by: "food", or "food,cut" to cross two; a tuple of names crosses them too.
+    `truth` and `predictions` are paths, data frames (pandas, polars, pyarrow), Arrow streams or dicts of arrays;
+    without `predictions` the truth holds both sides. `metrics` are specs such as "mae" or "within@10"; without them the
+    task's default set is computed. `by` names columns to slice by: "food", or "food,cut" to cross two; a tuple of names
+    crosses them too.
 
     `confidence=None` computes no intervals. `cluster` names the column of units that are resampled together (the images
     of a video), and `strata` the column whose shares were fixed by design. `save_influences` stores what each unit

@@ -25,6 +25,8 @@ ColumnType = Literal[
 BOX = ("x", "y", "w", "h")  # the columns of a box
 LARGEST = 1e12  # of an amount: squares and products of such numbers, and sums of them, stay far from overflow
 
+GROUP_NAMES = ("video", "sequence", "person", "patient", "subject", "site", "source", "date")
+
 
 @frozen
 class Column:
@@ -51,6 +53,12 @@ class Column:
     aliases: tuple[str, ...] = ()
     flags: bool = False
     beside: str = ""
+
+
+def sounds_like_a_group(name: str) -> bool:
+    """Whether a column is named like groups of units that belong together, such as video or patient_id."""
+    words = name.lower().replace("-", "_").split("_")
+    return [word for word in words if word not in ("id", "name")] in [[group] for group in GROUP_NAMES]
 
 
 def weight_column(unit: str, *aliases: str, meaning: str = "") -> Column:

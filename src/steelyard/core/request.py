@@ -320,6 +320,12 @@ class Request:
         return WeightPlan(Role.DRAWS, seed=self.seed, rows=self.draws)
 
     @property
+    def named_columns(self) -> tuple[str, ...]:
+        """Columns of the data that settings name, beside those that `columns` maps."""
+        single = (self.cluster, self.strata, self.proxy, self.label_probability)
+        return (*(name for names in self.by for name in names), *(name for name in single if name is not None))
+
+    @property
     def planned(self) -> bool:
         """Whether units are resampled by cluster or stratum, so that each must be listed."""
         return self.cluster is not None or self.strata is not None

@@ -15,7 +15,7 @@ from steelyard.core.counts import count_text
 from steelyard.core.draws import unit_keys
 from steelyard.core.errors import Conflict, EmptyCell, InputError, MissingColumn, Unmatched, first_few, nearest
 from steelyard.core.pairs import Array, Countable
-from steelyard.core.records import as_object
+from steelyard.core.records import as_object, sounds_like_a_group
 from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.task import Task
@@ -23,7 +23,6 @@ from steelyard.core.units import Units
 from steelyard.engine.slices import text_of
 from steelyard.io.beside import in_file, values_beside
 
-GROUP_NAMES = ("video", "sequence", "person", "patient", "subject", "site", "source", "date")
 HEAVY = 0.2  # of all weight
 FEW_CLUSTERS = 20  # below, the standard error of clusters is rough
 
@@ -142,7 +141,7 @@ def _suspected(task: Task, pairs: Any) -> dict[str, Array]:
         return {}
     columns = {}
     for name in (*pairs.truth.columns, *pairs.truth.other):
-        if not _sounds_like_a_group(name):
+        if not sounds_like_a_group(name):
             continue
         try:
             values, owner = _rows(task, pairs, name)
@@ -155,11 +154,6 @@ def _suspected(task: Task, pairs: Any) -> dict[str, Array]:
         if seen.all() and (of_unit[owner] == keys).all():
             columns[name] = of_unit
     return columns
-
-
-def _sounds_like_a_group(name: str) -> bool:
-    words = name.lower().replace("-", "_").split("_")
-    return [word for word in words if word not in ("id", "name")] in [[one] for one in GROUP_NAMES]
 
 
 def _texts(values: Array) -> list[str]:

@@ -45,6 +45,7 @@ from steelyard.engine.slices import paired_slices, slices
 from steelyard.io.digest import digest
 from steelyard.io.read import READERS, is_empty, read_table
 from steelyard.io.sources import OF_ROWS
+from steelyard.io.streams import read_once
 from steelyard.io.table import Table
 from steelyard.results.origin import SourceInfo, Sources
 from steelyard.results.report import Report
@@ -91,6 +92,7 @@ def with_proxy(
 def measure_judged(task: Task, request: Request, truth: Any, predictions: Any, proxy: Any) -> Judged:
     """Read and measure both. `proxy` is data like the truth, or the name of a column of the truth."""
     own, proxy = _sources(task, request, truth, proxy)
+    predictions = read_once(predictions, "predictions")
     labelled = measure_sides(task, replace(request, extra="skip"), own, predictions)
     return Judged(labelled, measure_sides(task, request, proxy, predictions))
 
@@ -105,6 +107,7 @@ def measure_compared(
         return request, measure_models(task, request, truth, models), None
     request = with_proxy(request, proxy)
     own, proxy = _sources(task, request, truth, proxy)
+    models = [read_once(model, "predictions") for model in models]
     labelled = measure_models(task, replace(request, extra="skip"), own, models)
     every = measure_models(task, request, proxy, models)
     return request, labelled, [Judged(*both) for both in zip(labelled, every, strict=True)]

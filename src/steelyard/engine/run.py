@@ -51,7 +51,7 @@ def measure_sides(task: Task, request: Request, truth: Any, predictions: Any) ->
         return replace(measure_sides(task, request, truth, predictions), notes=notes)
     advance("reading", 0, 1)
     with reading_notes() as read_notes:
-        sides = read_sides(task, truth, predictions, request.columns, options)
+        sides = read_sides(task, truth, predictions, request.columns, options, request.named_columns)
     return replace(measure_records(task, request, options, *sides), notes=tuple(read_notes))
 
 

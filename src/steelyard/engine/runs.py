@@ -50,6 +50,7 @@ from steelyard.engine.sides import sides_of
 from steelyard.engine.slices import paired_slices
 from steelyard.io.digest import sha256
 from steelyard.io.once import truth_read_once
+from steelyard.io.streams import read_once
 from steelyard.results.comparison import Comparison
 from steelyard.results.origin import Model, ModelRun, SourceInfo, Sources
 from steelyard.results.report import Report
@@ -438,6 +439,7 @@ def measure_runs(
         )
     columns = request.columns if models == 1 else model_columns(request.columns, place, models)
     own = replace(request, columns=columns)
+    predictions = read_once(predictions, "predictions") if by_truth else predictions
     data: list[Measured] = []
     notes: list[str] = []
     with truth_read_once():

@@ -19,10 +19,8 @@ def from_memory(data: Any, source: str) -> Table:
     """Take a data frame or a mapping of arrays for what it is."""
     library = type(data).__module__.partition(".")[0]
     if library == "pandas" and hasattr(data, "columns"):
-        _refuse_equal(data.columns, source)
+        refuse_equal(data.columns, source)
         return _table({str(name): cells(data[name]) for name in data.columns}, source)
-    if library == "polars" and hasattr(data, "collect"):  # a LazyFrame
-        data = data.collect()
     if library == "polars" and hasattr(data, "get_column"):
         return _table({name: cells(data.get_column(name)) for name in data.columns}, source)
     if library == "pyarrow" and hasattr(data, "column_names"):
@@ -33,13 +31,13 @@ def from_memory(data: Any, source: str) -> Table:
     raise InvalidValue(
         f"{type(data).__name__} is not data that can be read",
         where=source,
-        remedy="Give a path, a data frame (pandas, polars, pyarrow) or a dict of arrays.",
+        remedy="Give a path, a data frame (pandas, polars, pyarrow), an Arrow stream or a dict of arrays.",
     )
 
 
 def from_arrow(data: Any, source: str) -> Table:
     """Take a pyarrow table."""
-    _refuse_equal(data.column_names, source)
+    refuse_equal(data.column_names, source)
     return _table({name: cells(data.column(name)) for name in data.column_names}, source)
 
 
@@ -140,8 +138,8 @@ def _wide(name: str, values: Any) -> list[tuple[str, Any]]:
     return [(name, values)]
 
 
-def _refuse_equal(names: Iterable[Any], source: str) -> None:
-    """A name that two columns have says of neither which it is."""
+def refuse_equal(names: Iterable[Any], source: str) -> None:
+    """Raise where two columns have the same name."""
     seen: set[str] = set()
     for name in map(str, names):
         if name in seen:
@@ -185,7 +183,8 @@ FRAMES = ("pandas", "polars", "pyarrow")
 
 def is_frame(data: Any) -> bool:
     """Whether the data is a frame of a library that we know."""
-    return type(data).__module__.partition(".")[0] in FRAMES and hasattr(data, "columns")
+    library = type(data).__module__.partition(".")[0]
+    return library in FRAMES and not hasattr(data, "collect") and hasattr(data, "columns")
 
 
 class _Lazy(Mapping[str, Array]):
@@ -211,7 +210,7 @@ class _Lazy(Mapping[str, Array]):
 
 def lazy_frame(frame: Any, source: str) -> Table:
     """A frame as a table that converts only the columns that are used."""
-    _refuse_equal(frame.column_names if hasattr(frame, "column_names") else frame.columns, source)
+    refuse_equal(frame.column_names if hasattr(frame, "column_names") else frame.columns, source)
     return Table(source, _Lazy(frame))
 
 

@@ -30,6 +30,7 @@ from steelyard.core.opening import is_entry
 from steelyard.core.records import LARGEST, Array, Column, ColumnType, Records, Schema, as_object
 from steelyard.io.dialect import note, with_points
 from steelyard.io.frames import from_memory
+from steelyard.io.streams import is_stream, read_stream
 from steelyard.io.table import Table
 from steelyard.io.text import ending, first_bytes, refuse_foreign, sheet_path
 
@@ -104,11 +105,14 @@ READERS: dict[str, tuple[str, ...]] = {
 
 
 def read_table(data: Any, side: str) -> Table:
-    """Read a path, a data frame or a mapping; `side` names data without a path in messages. A table is what it is."""
+    """Read a path, a data frame, a stream or a mapping; `side` names data without a path in messages.
+
+    A table is returned as it is.
+    """
     if isinstance(data, Table):
         return data
     if not isinstance(data, str | PathLike):
-        return from_memory(data, side)
+        return read_stream(data, side) if is_stream(data) else from_memory(data, side)
     from pathlib import Path  # slow to load, as each reader is
 
     path = Path(sheet_path(str(data))[0])
@@ -307,8 +311,9 @@ def _missing(table: Table, *names: str) -> InputError:
     wide = next((name for name in names if f"{name}:0" in table.columns), None)
     if wide is not None:
         return ShapeMismatch(f"column '{wide}' has 2 dimensions", where=table.source, remedy="Give one value per row.")
-    has = ", ".join(f"'{c}'" for c in table.columns) or "none"
-    free = [name for name in table.columns if name not in names]
+    columns = [*table.columns, *table.left_out]
+    has = ", ".join(f"'{c}'" for c in columns) or "none"
+    free = [name for name in columns if name not in names]
     near = {name: nearest_of(name, free) for name in names}
     likely = [f"'{other}'" for other in near.values() if other]
     guess = f"Did you mean {' and '.join(likely)}? " if likely else ""

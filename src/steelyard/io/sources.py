@@ -8,14 +8,17 @@ options for its reader, `read_sides` takes them as a fifth argument.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 from steelyard.core.errors import UnknownName
 from steelyard.core.options import Options
-from steelyard.core.records import Records
+from steelyard.core.records import Records, sounds_like_a_group
 from steelyard.core.task import Task
+from steelyard.io.once import of_truth
+from steelyard.io.streams import is_stream, read_stream
 
 READERS = {
     "rows": "steelyard.io.rows",
@@ -42,17 +45,42 @@ def read_side(task: Task, data: Any, columns: Mapping[str, str], side: str) -> R
 
 
 def read_sides(
-    task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], options: Options | None = None
+    task: Task,
+    truth: Any,
+    predictions: Any,
+    columns: Mapping[str, str],
+    options: Options | None = None,
+    named: Collection[str] | None = None,
 ) -> tuple[Records, Records]:
-    """Both sides of a task's data, by its reader; records are what they are."""
+    """Both sides of a task's data, by its reader; records are returned as they are.
+
+    `named` are the columns that settings name, such as `by`. Of data that come as a stream, only these and the columns
+    of the task are read; all are where it is None.
+    """
     if isinstance(truth, Records) and isinstance(predictions, Records):
         return truth, predictions
+    if named is not None:
+        wanted = partial(_is_wanted, task, columns, named)
+        if is_stream(truth):
+            truth = of_truth(read_stream, truth, "truth", wanted)
+        if is_stream(predictions):
+            predictions = read_stream(predictions, "predictions", wanted)
     module = _reader(task)
     arguments: tuple[Any, ...] = (task, truth, predictions, columns)
     if any(option.reads for option in task.options):
         arguments += (options or Options(task.options),)
     sides: tuple[Records, Records] = module.read_sides(*arguments)
     return sides
+
+
+def _is_wanted(task: Task, columns: Mapping[str, str], named: Collection[str], name: str) -> bool:
+    """Whether a column of a stream is read: the task, a mapping or a setting names it, or it may be a group."""
+    base = name.partition(":")[0]
+    own = [column for schema in (task.truth, task.prediction) for column in schema.columns]
+    known = {other for column in own for other in (column.name, column.beside, *column.aliases)}
+    if name in known or base in known or name in (*named, *columns.values(), "height", "width"):
+        return True
+    return base in columns.values() or sounds_like_a_group(name)
 
 
 def _reader(task: Task) -> Any:

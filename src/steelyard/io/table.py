@@ -17,6 +17,7 @@ class Table:
     """Columns of equal length and where their rows stand: `lines` for a text file, else rows counted from 0.
 
     `counted` is what a file calls its lines. `decimal` is the mark of decimals in texts; None is found out by column.
+    `left_out` are columns of the source that were not read.
     """
 
     source: str
@@ -24,6 +25,7 @@ class Table:
     lines: Array | None = None
     counted: str = "line"
     decimal: str | None = "."
+    left_out: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))

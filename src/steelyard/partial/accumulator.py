@@ -139,7 +139,8 @@ class Accumulator:
                 remedy="Gather them in another one, compact it alike, and merge.",
             )
         with reading_notes() as said, csv_dialect(delimiter, decimal):
-            sides = read_sides(self.task, truth, predictions, self.request.columns, self.options)
+            named = self.request.named_columns
+            sides = read_sides(self.task, truth, predictions, self.request.columns, self.options, named)
         self._read_notes |= dict.fromkeys([*getattr(sides[0], "notes", ()), *said])
         named = (f"batch {self._seen}, truth", f"batch {self._seen}, predictions")
         self.batches.append((_own(sides[0], named[0]), _own(sides[1], named[1])))
