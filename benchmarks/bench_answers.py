@@ -43,6 +43,7 @@ replies = {"question": ids, "answer": np.array(said, dtype=object)}
 RAPIDFUZZ = (
     "from rapidfuzz import process\nfrom rapidfuzz.distance import Levenshtein\nLevenshtein.distance('a', 'b')\n"
 )
+JIWER = "import {package}\nimport steelyard as sy\nsy.use_threads(1)\n{package}.wer('a', 'b')\n"
 VQA = (
     DRAWN
     + """
@@ -87,6 +88,19 @@ def main() -> None:
                 ),
             },
         )
+    count = sized(20_000, 200)
+    setup = LINES.format(count=count, words=12)
+    table(
+        f"Drop-in for jiwer, {count:,} lines of 12 words",
+        "steelyard.compat.jiwer, process_words",
+        {
+            f"{package}, {call}{read}": measure(
+                f"{package}.{call}(references, said){read}", JIWER.format(package=package) + setup
+            )
+            for call, read in (("process_words", ""), ("process_words", ".alignments"), ("process_characters", ""))
+            for package in ("steelyard.compat.jiwer", "jiwer")
+        },
+    )
     many = sized(200_000, 2_000)
     setup = LINES.format(count=many, words=2) + TASK
     table(

@@ -28,4 +28,10 @@ DROP_INS: dict[str, DropIn] = {
         "LVIS, LVISResults, LVISEval",
         "LVISVis is left out. Empty results give a score of 0, and broken masks an error, where lvis stops.",
     ),
+    "jiwer": DropIn(
+        "4.0.0",
+        ("", ".alignment", ".measures", ".process", ".transformations", ".transforms"),
+        "wer, mer, wil, wip, cer, process_words, process_characters, visualize_alignment, transforms",
+        "Alignments are computed when they are read; the command `jiwer` is left out.",
+    ),
 }

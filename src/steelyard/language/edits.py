@@ -7,6 +7,7 @@ which. It is that of rapidfuzz, and so that of jiwer.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,13 +30,21 @@ def characters(texts: Sequence[str]) -> EncodedTexts:
 
 def words(*sides: Sequence[Sequence[str]]) -> tuple[EncodedTexts, ...]:
     """Lists of words as rows of numbers: equal words have the same number on all sides."""
-    number: dict[str, int] = {}
+    number = _Numbers()
     rows = []
     for texts in sides:
-        each = [number.setdefault(word, len(number)) for text in texts for word in text]
         ends = np.cumsum(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)))
-        rows.append((np.array(each, dtype=np.uint32), ends))
+        numbers = map(number.__getitem__, chain.from_iterable(texts))
+        rows.append((np.fromiter(numbers, dtype=np.uint32, count=ends[-1] if len(ends) else 0), ends))
     return tuple(rows)
+
+
+class _Numbers(dict[str, int]):
+    """Words by number: a new word has the next one."""
+
+    def __missing__(self, word: str) -> int:
+        self[word] = number = len(self)
+        return number
 
 
 def distances(reference: EncodedTexts, hypothesis: EncodedTexts) -> Counts:

@@ -1,0 +1,80 @@
+"""jiwer's own modules and names: error rates of transcripts and their alignments; see docs/compat/jiwer.md."""
+
+from steelyard.compat.jiwer.alignment import collect_error_counts, visualize_alignment, visualize_error_counts
+from steelyard.compat.jiwer.measures import cer, mer, wer, wil, wip
+from steelyard.compat.jiwer.process import (
+    AlignmentChunk,
+    CharacterOutput,
+    WordOutput,
+    process_characters,
+    process_words,
+)
+from steelyard.compat.jiwer.transformations import (
+    cer_contiguous,
+    cer_default,
+    wer_contiguous,
+    wer_default,
+    wer_standardize,
+    wer_standardize_contiguous,
+)
+from steelyard.compat.jiwer.transforms import (
+    AbstractTransform,
+    Compose,
+    ExpandCommonEnglishContractions,
+    ReduceToListOfListOfChars,
+    ReduceToListOfListOfWords,
+    ReduceToSingleSentence,
+    RemoveEmptyStrings,
+    RemoveKaldiNonWords,
+    RemoveMultipleSpaces,
+    RemovePunctuation,
+    RemoveSpecificWords,
+    RemoveWhiteSpace,
+    Strip,
+    SubstituteRegexes,
+    SubstituteWords,
+    ToLowerCase,
+    ToUpperCase,
+)
+
+name = "jiwer"
+
+__all__ = [
+    "AbstractTransform",
+    "AlignmentChunk",
+    "CharacterOutput",
+    "Compose",
+    "ExpandCommonEnglishContractions",
+    "ReduceToListOfListOfChars",
+    "ReduceToListOfListOfWords",
+    "ReduceToSingleSentence",
+    "RemoveEmptyStrings",
+    "RemoveKaldiNonWords",
+    "RemoveMultipleSpaces",
+    "RemovePunctuation",
+    "RemoveSpecificWords",
+    "RemoveWhiteSpace",
+    "Strip",
+    "SubstituteRegexes",
+    "SubstituteWords",
+    "ToLowerCase",
+    "ToUpperCase",
+    "WordOutput",
+    "cer",
+    "cer_contiguous",
+    "cer_default",
+    "collect_error_counts",
+    "mer",
+    "name",
+    "process_characters",
+    "process_words",
+    "visualize_alignment",
+    "visualize_error_counts",
+    "wer",
+    "wer_contiguous",
+    "wer_default",
+    "wer_standardize",
+    "wer_standardize_contiguous",
+    "wil",
+    "wip",
+]
