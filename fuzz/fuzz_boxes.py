@@ -10,6 +10,7 @@ import json
 import random
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 from harness import REALS, Draw, target
@@ -18,8 +19,7 @@ import steelyard as sy
 from steelyard import _native
 from steelyard.core.task import Policy
 from steelyard.io.coco import parse_coco
-from steelyard.tasks.boxes.objects import MatchRules, Objects
-from steelyard.tasks.boxes.pairs import pair
+from steelyard.tasks.boxes.pairs import MatchRules, pair
 
 TOKENS = [
     b"{", b"}", b"[", b"]", b",", b":", b'"', b"\\", b"\\u0041", b"\\ud83d\\ude00", b"\\ud800", b"null", b"true",
@@ -153,7 +153,9 @@ def fuzz_kernels(rng: random.Random) -> None:
         draw.few(d),
     )
     areas, flags = np.sort(draw.real(2, 2), axis=1), draw.whole(16, t, kind=np.uint8)
-    objects = Objects(images, labels, *truth, flags, *detections)
+    names = ("image", "label", "box", "area", "d_image", "d_label", "d_box", "d_score")
+    columns = dict(zip(names, (*truth, *detections), strict=True))
+    objects = SimpleNamespace(units=images, classes=labels, flags=flags, d_area=None, **columns)
     m = draw.call(_native.boxes_match, objects, MatchRules(ious, areas, most, voc, partners, threads))
     if m is None:
         return

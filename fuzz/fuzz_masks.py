@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+from types import SimpleNamespace
 from typing import Any
 
 import fuzz_boxes as boxes
@@ -22,7 +23,7 @@ from steelyard.core.plan import POINT, UNITS
 from steelyard.core.task import Policy
 from steelyard.engine.measure import measured
 from steelyard.io.coco import parse_coco
-from steelyard.tasks.boxes.objects import MatchRules, Objects
+from steelyard.tasks.boxes.pairs import MatchRules
 
 boxes.TOKENS += [
     b'"segmentation"', b'"keypoints"', b'"counts"', b'"size"', b'"height"', b'"num_keypoints"', b"[[", b"]]", b"oooo",
@@ -168,14 +169,16 @@ def fuzz_functions(rng: random.Random) -> None:
 RULES = MatchRules(np.array([0.5, 0.75]), np.array([[0.0, 1e10]]), 5, partners=True, threads=2)
 
 
-def objects(draw: Draw, t: int, d: int, shape: Any, d_shape: Any) -> Objects:
-    def rows(n: int) -> tuple[np.ndarray, ...]:
-        return draw.whole(3, n, kind=np.int32), draw.whole(2, n, kind=np.int32), draw.real(n, 4)
+def objects(draw: Draw, t: int, d: int, shape: Any, d_shape: Any) -> SimpleNamespace:
+    """Columns of both sides, as `BoxPairs.columns` has them, of three images and two classes."""
 
-    return Objects(
-        3, 2, *rows(t), draw.real(t), draw.whole(16, t, kind=np.uint8), *rows(d), draw.few(d), draw.real(d),
-        shape=shape, d_shape=d_shape,
-    )  # fmt: skip
+    def rows(n: int, prefix: str) -> dict[str, np.ndarray]:
+        columns = draw.whole(3, n, kind=np.int32), draw.whole(2, n, kind=np.int32), draw.real(n, 4)
+        return dict(zip((f"{prefix}image", f"{prefix}label", f"{prefix}box"), columns, strict=True))
+
+    truth = rows(t, "") | {"area": draw.real(t), "flags": draw.whole(16, t, kind=np.uint8), "shape": shape}
+    detections = rows(d, "d_") | {"d_score": draw.few(d), "d_area": draw.real(d), "d_shape": d_shape}
+    return SimpleNamespace(units=3, classes=2, **truth, **detections)
 
 
 @target("masks.kernels")

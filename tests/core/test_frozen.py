@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen, frozen
 
 
 @frozen
@@ -259,3 +259,25 @@ def test_signature_of_what_is_made_for_each_instance() -> None:
 
 def test_an_instance_has_no_signature() -> None:
     assert not hasattr(Base(1), "__signature__")
+
+
+def test_subclasses_of_frozen_need_no_decorator() -> None:
+    """Decorated or not, a subclass has its own fields, and those of its bases first."""
+
+    class Bare(Frozen):
+        first: int
+        second: int = dataclasses.field(default=2, repr=False, metadata={"unit": "g"})
+
+    class Longer(Bare):
+        third: int = 3
+
+    @frozen
+    class Decorated(Bare):
+        third: int = dataclasses.field(default=3, repr=False, metadata={"unit": "kg"})
+
+    assert repr(Bare(1)) == f"{Bare.__qualname__}(first=1)"
+    assert (Bare(1), hash(Bare(1))) == (Bare(1, 2), hash(Bare(1, second=2)))
+    assert vars(Longer(1)) == vars(Decorated(1)) == {"first": 1, "second": 2, "third": 3}
+    assert [field.metadata.get("unit") for field in dataclasses.fields(Decorated)] == [None, "g", "kg"]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Longer(1).third = 4  # type: ignore[misc]

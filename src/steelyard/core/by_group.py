@@ -43,7 +43,6 @@ class Stream(Protocol):
         """What `read_group` would give."""
 
 
-@frozen
 class GroupCurve(RankingReader):
     """A curve that is read group by group; where `pooled`, all groups are taken for one.
 

@@ -23,6 +23,8 @@ _MISSING = dataclasses.MISSING
 def frozen(cls: C) -> C:
     """Make a class of annotated fields whose instances cannot be changed, and are equal if their fields are."""
     own, changed = cls.__dict__, cast(Any, cls)
+    if "__fields_plan__" in own:  # a subclass of `Frozen` that is decorated too
+        return cls
     defaults = [own.get(name) for name in changed.__annotations__]
     if any(isinstance(value, dataclasses.Field) or value.__class__.__hash__ is None for value in defaults):
         _read_fields(changed)  # replaces each `field(...)` by its default, and refuses a mutable default
@@ -41,6 +43,15 @@ def frozen(cls: C) -> C:
         if "__hash__" not in own or own["__hash__"] is None:
             changed.__hash__ = _hash
     return changed  # type: ignore[no-any-return]
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
+class Frozen:
+    """A base whose subclasses are frozen without a decorator."""
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        frozen(cls)
 
 
 _READ = ("__dataclass_fields__", "__dataclass_params__")

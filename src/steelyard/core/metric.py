@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Union, get_args, get_o
 
 from steelyard.core.deprecated import Renamed, adopt_renamed
 from steelyard.core.errors import InvalidSpec, InvalidValue
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen, frozen
 from steelyard.core.spec import render_value
 from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Array, Floats
@@ -58,9 +58,8 @@ class UnitClasses:
     __eq__, __hash__ = object.__eq__, object.__hash__
 
 
-@frozen
-class Metric(ABC):
-    """Base of every metric. A subclass is a frozen dataclass; its fields are its settings.
+class Metric(Frozen, ABC):
+    """Base of every metric. A subclass is a frozen dataclass without a decorator; its fields are its settings.
 
     The class says its facts: `name` (of the spec), `title`, `better` ("lower", "higher", "zero", "one" or "none"),
     `range` (the least and the greatest possible value; it has no default), `measured_in` (the unit of measure), `at`
@@ -218,7 +217,7 @@ def family(base: type[Metric], setting: str, text: str, **rows: Mapping[str, Any
         for word, said in row.items():
             doc = doc.replace(f"{{{word}}}", str(said))
         place = {"__module__": base.__module__, "__qualname__": f"{base.__qualname__}.{row['name']}", "__doc__": doc}
-        setattr(base, row["name"], frozen(type(row["name"], (base,), {**place, setting: value, **row})))
+        setattr(base, row["name"], type(row["name"], (base,), {**place, setting: value, **row}))
     return tuple(getattr(base, row["name"]) for row in rows.values())
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from steelyard.core.block import Block, new_places
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen, frozen
 from steelyard.core.metadata import Codes, Metadata
 from steelyard.core.units import Array
 from steelyard.core.weights import Weights
@@ -277,7 +277,7 @@ class RankingBlock(Block):
         return cls(str(facts["axis"]), table("event"), table("positive"))
 
 
-class BlockReader(ABC):
+class BlockReader(Frozen, ABC):
     """What is read from a block beside its total: a curve of a ranking. Equal ones are read once."""
 
     @abstractmethod

@@ -16,7 +16,7 @@ import numpy as np
 from steelyard.core.block import Block, CellsBlock, MomentsBlock, SumBlock
 from steelyard.core.deprecated import adopt_renamed
 from steelyard.core.errors import InvalidResult
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.ranking import BlockReader, RankingBlock
 from steelyard.core.spec import parse_spec, render_value
@@ -41,8 +41,7 @@ class SharedCache:
         return value
 
 
-@frozen
-class Statistic(ABC):
+class Statistic(Frozen, ABC):
     """Base of the statistics. `name` identifies it in saved states, and `version` rises when what is kept changes.
 
     `drawn` is false where remarks alone read it (notes, what was left out): the pass over draws then goes without it.
@@ -171,7 +170,6 @@ class Rows(Statistic):
         return rows.take(np.arange(len(rows.ids)))
 
 
-@frozen
 class RankingReader(BlockReader):
     """A reading of a ranking, or of cells: a base for those that tasks define. Equal ones are read once for all."""
 

@@ -16,13 +16,11 @@ from steelyard.extend import (
     Sum,
     SumBlock,
     TotalsView,
-    frozen,
     ratio,
 )
 from steelyard_intervals.data import Array, covered, events, matched
 
 
-@frozen
 class Seconds(Sum):
     """Seconds of each recording: `both` truth and prediction, and `either` of them."""
 
@@ -45,7 +43,6 @@ class Seconds(Sum):
         return {"both": both, "either": either}
 
 
-@frozen
 class Matched(Sum):
     """Of each recording: matched, true and predicted events, and how far the starts of matched ones are apart."""
 
@@ -63,7 +60,6 @@ class Matched(Sum):
         return SumBlock(np.array(rows, dtype=np.float64).reshape(-1, 4))
 
 
-@frozen
 class TimeIou(Metric):
     r"""Time IoU: seconds that truth and prediction share, of those that either covers.
 
@@ -89,7 +85,6 @@ class TimeIou(Metric):
         return ratio(totals[Seconds("both")], totals[Seconds("either")])
 
 
-@frozen
 class _AtOverlap(Metric):
     at = "iou"
     range = (0.0, 1.0)
@@ -100,7 +95,6 @@ class _AtOverlap(Metric):
         return (Matched(self.iou),)
 
 
-@frozen
 class Precision(_AtOverlap):
     r"""Precision: the share of predicted events that are true.
 
@@ -123,7 +117,6 @@ class Precision(_AtOverlap):
         return ratio(sums[:, 0], sums[:, 2])
 
 
-@frozen
 class Recall(_AtOverlap):
     r"""Recall: the share of true events that are found.
 
@@ -146,7 +139,6 @@ class Recall(_AtOverlap):
         return ratio(sums[:, 0], sums[:, 1])
 
 
-@frozen
 class OnsetError(_AtOverlap):
     r"""Onset error: how far the starts of matched events are apart, on average.
 

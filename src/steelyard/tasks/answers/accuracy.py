@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Annotated, Literal
 
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Between, Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement, Sum
@@ -31,7 +30,6 @@ ALL, ANSWERED = Questions(), Questions("answered")
 Of = Literal["all", "answered"]
 
 
-@frozen
 class MeanScore(Metric):
     """Base of metrics that are the mean over questions of what each scores."""
 
@@ -74,7 +72,6 @@ class Share(MeanScore):
         return totals[self.scored()], totals[Questions(self.of)]
 
 
-@frozen
 class Exact(Share):
     r"""Exact match: the share of questions whose reply is an accepted answer, once both are made alike.
 
@@ -108,7 +105,6 @@ class Exact(Share):
         return ExactSum(self.norm, self.unicode)
 
 
-@frozen
 class Vqa(MeanScore):
     r"""VQA accuracy: how many of the people who were asked agree with the reply; three are enough.
 
@@ -157,7 +153,6 @@ class Vqa(MeanScore):
         return tuple(remarks)
 
 
-@frozen
 class Anls(MeanScore):
     r"""ANLS: how alike reply and answer are by edit distance; below the threshold a reply counts as wrong.
 
@@ -190,7 +185,6 @@ class Anls(MeanScore):
         return AnlsSum(float(self.threshold), self.edge, self.length)
 
 
-@frozen
 class Relaxed(Share):
     r"""Relaxed accuracy: the share of questions whose number is at most 5 % off, or whose text is equal.
 
@@ -227,7 +221,6 @@ class Relaxed(Share):
         return RelaxedSum(float(self.tolerance), self.years, self.lenient)
 
 
-@frozen
 class WordF1(MeanScore):
     r"""Word F1: how many words reply and answer share, without order.
 
@@ -253,7 +246,6 @@ class WordF1(MeanScore):
         return BagSum("words")
 
 
-@frozen
 class CharacterF1(MeanScore):
     r"""Character F1: how many characters reply and answer share, without order.
 
@@ -277,7 +269,6 @@ class CharacterF1(MeanScore):
         return BagSum("characters")
 
 
-@frozen
 class Answered(Metric):
     r"""Answered: the share of questions that have an answer.
 

@@ -8,7 +8,6 @@ from typing import Literal
 import numpy as np
 
 from steelyard.core.block import SumBlock
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
 from steelyard.core.state import TotalsView
@@ -24,7 +23,6 @@ Extract = Literal["stated", "strict"]
 Reader = Literal["word", "whole", "pope"]
 
 
-@frozen
 class ChoiceCounts(QuestionSum):
     """Multiple choice: right replies, what a guess would score, questions, replies that name an option."""
 
@@ -37,7 +35,6 @@ class ChoiceCounts(QuestionSum):
         return np.stack([choices.right, choices.guess, choices.asked, choices.named], axis=1)
 
 
-@frozen
 class AllChosen(Sum):
     """Units whose every choice is right, and units that have one; and what guessing would score."""
 
@@ -55,7 +52,6 @@ class AllChosen(Sum):
         return SumBlock(np.stack([some & (right == asked), some, np.where(some, guess, 0.0)], axis=1))
 
 
-@frozen
 class YesNoCounts(QuestionSum):
     """Questions whose true answer is yes or no: true and false yes, true and false no, and replies that are neither
     where yes and where no is true.
@@ -83,7 +79,6 @@ def truth_of_yes_no(texts: Said) -> Array:
     return np.where(same, first, -1)
 
 
-@frozen
 class _OfChoices(ShareOf):
     """Base of what is made of multiple choices: how the option is read is a setting, and is said."""
 
@@ -93,7 +88,6 @@ class _OfChoices(ShareOf):
         return (f"{self.name}: guessing alone would score {guess / of:.3g}.",) if of else ()
 
 
-@frozen
 class Choice(_OfChoices):
     r"""Multiple choice: the share of questions whose reply names the right option.
 
@@ -132,7 +126,6 @@ class Choice(_OfChoices):
         return remarks
 
 
-@frozen
 class AllChoices(_OfChoices):
     r"""All choices of a unit: the share of units whose questions are all right.
 
@@ -161,7 +154,6 @@ class AllChoices(_OfChoices):
         return self._chance(guess, units)
 
 
-@frozen
 class _YesNo(Metric):
     """Base of what is made of yes and no. A reply that is neither is wrong; where yes is true, a yes is missed."""
 
@@ -197,7 +189,6 @@ class _YesNoShare(_YesNo):
         return self.of_all(totals)
 
 
-@frozen
 class YesNoAccuracy(_YesNoShare):
     r"""Yes/no accuracy: the share of questions of yes and no that are right.
 
@@ -224,7 +215,6 @@ class YesNoAccuracy(_YesNoShare):
         return tp + tn, tp + fp + tn + fn + yes + no
 
 
-@frozen
 class YesNoPrecision(_YesNoShare):
     r"""Precision of yes: of the replies that say yes, the share that is right.
 
@@ -249,7 +239,6 @@ class YesNoPrecision(_YesNoShare):
         return tp, tp + fp
 
 
-@frozen
 class YesNoRecall(_YesNoShare):
     r"""Recall of yes: of the questions whose answer is yes, the share whose reply says so.
 
@@ -274,7 +263,6 @@ class YesNoRecall(_YesNoShare):
         return tp, tp + fn + yes
 
 
-@frozen
 class YesNoF1(_YesNoShare):
     r"""F1 of yes: precision and recall of yes in one number.
 
@@ -299,7 +287,6 @@ class YesNoF1(_YesNoShare):
         return 2 * tp, 2 * tp + fp + fn + yes
 
 
-@frozen
 class YesRatio(_YesNoShare):
     r"""Yes ratio: of the replies that say yes or no, the share that says yes.
 
@@ -324,7 +311,6 @@ class YesRatio(_YesNoShare):
         return tp + fp, tp + fp + tn + fn
 
 
-@frozen
 class YesBias(_YesNo):
     r"""Yes bias: how much more often yes is said than it is true, among replies that say yes or no.
 

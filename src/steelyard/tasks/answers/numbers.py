@@ -6,7 +6,6 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Between, Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.weights import Floats
@@ -17,7 +16,6 @@ INFINITY = float("inf")
 ASKED = 6  # column of NumberErrors
 
 
-@frozen
 class NumberWithin(ShareOf):
     r"""Numeric accuracy: the share of questions with a number whose reply is one near enough.
 
@@ -47,7 +45,6 @@ class NumberWithin(ShareOf):
         return NumberHits(float(self.rel), float(self.abs), self.read)
 
 
-@frozen
 class _NumberError(OfSum):
     """Base of errors of numbers, over questions with a number on both sides."""
 
@@ -66,7 +63,6 @@ class _NumberError(OfSum):
         return float(sums[ASKED] - sums[0]), "questions for a number, whose reply is none"
 
 
-@frozen
 class MeanAbsoluteError(_NumberError):
     r"""Mean absolute error: how far a number is off, on average.
 
@@ -88,7 +84,6 @@ class MeanAbsoluteError(_NumberError):
     columns = (1, 0)
 
 
-@frozen
 class Bias(_NumberError):
     r"""Bias: the mean signed error; above 0 the replies are too high.
 
@@ -112,7 +107,6 @@ class Bias(_NumberError):
     columns = (2, 0)
 
 
-@frozen
 class RootMeanSquaredError(_NumberError):
     r"""Root mean squared error: the typical error, large ones weighing more.
 
@@ -137,7 +131,6 @@ class RootMeanSquaredError(_NumberError):
         return np.sqrt(super().reduce(totals))
 
 
-@frozen
 class PercentageError(_NumberError):
     r"""Mean absolute percentage error: how far a number is off, relative to the true one.
 
@@ -163,7 +156,6 @@ class PercentageError(_NumberError):
         return 100 * super().reduce(totals)
 
 
-@frozen
 class CountError(_NumberError):
     r"""Counting error: how far a count is off, on average.
 
@@ -186,7 +178,6 @@ class CountError(_NumberError):
     columns = (1, 0)
 
 
-@frozen
 class CountBias(_NumberError):
     r"""Counting bias: the mean signed error of counts; below 0 objects are missed.
 
@@ -211,7 +202,6 @@ class CountBias(_NumberError):
     columns = (2, 0)
 
 
-@frozen
 class CountWithin(ShareOf):
     r"""Counts within k: the share of counts that are at most k off.
 
@@ -245,7 +235,6 @@ class CountWithin(ShareOf):
         return NumberHits(0.0, float(self.k), self.read, True)
 
 
-@frozen
 class CountExact(ShareOf):
     r"""Exact counts: the share of counts that are right.
 

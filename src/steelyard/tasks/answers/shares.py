@@ -5,14 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar
 
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement, Sum
 from steelyard.core.weights import Floats, ratio
 
 
-@frozen
 class OfSum(Metric):
     """Base of what is one column of a sum over another."""
 

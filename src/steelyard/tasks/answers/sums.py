@@ -8,7 +8,6 @@ from typing import Literal
 import numpy as np
 
 from steelyard.core.block import SumBlock
-from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array
 from steelyard.core.statistic import SharedCache, Sum, sum_by_unit
 from steelyard.language import answers as alike
@@ -38,7 +37,6 @@ class QuestionSum(Sum):
         return SumBlock(np.stack(columns, axis=1))
 
 
-@frozen
 class Questions(QuestionSum):
     """Questions, or those that have an answer."""
 
@@ -52,7 +50,6 @@ class Questions(QuestionSum):
         return said(pairs, cache, empty=True).answered
 
 
-@frozen
 class ExactSum(QuestionSum):
     """Questions whose reply is an accepted answer, once both are made alike."""
 
@@ -98,7 +95,6 @@ def _plain_codes(pairs: AnswerPairs, cache: SharedCache, texts: Said) -> Array:
     return cache.once("plain", lambda: np.fromiter(plain_codes, np.int64, len(texts.distinct)))
 
 
-@frozen
 class VqaSum(QuestionSum):
     """VQA accuracy, added up."""
 
@@ -111,7 +107,6 @@ class VqaSum(QuestionSum):
         return vqa_scores(pairs, cache, self.process, self.rule)
 
 
-@frozen
 class VqaRemarks(QuestionSum):
     """What a reader of VQA accuracy must know: what processing would turn right, and questions of few people."""
 
@@ -124,7 +119,6 @@ class VqaRemarks(QuestionSum):
         return np.stack([always > official, np.diff(texts.begin) <= MANY], axis=1)
 
 
-@frozen
 class AnlsSum(QuestionSum):
     """How alike reply and answer are by edit distance, 0 below a threshold."""
 
@@ -155,7 +149,6 @@ def shares_apart(texts: Said, length: str) -> Array:
     return np.divide(distance, longest, out=np.zeros(len(distance)), where=longest > 0)
 
 
-@frozen
 class RelaxedSum(QuestionSum):
     """Questions whose number is near the true one, or whose text is equal."""
 
@@ -176,7 +169,6 @@ class RelaxedSum(QuestionSum):
         return texts.best(np.array(right, dtype=float))
 
 
-@frozen
 class BagSum(QuestionSum):
     """F1 of the words or characters that reply and answer share."""
 
@@ -191,7 +183,6 @@ class BagSum(QuestionSum):
         return texts.best(np.array([alike.bag_f1(bags[reply], bags[answer]) for reply, answer in pairs_of]))
 
 
-@frozen
 class EditSums(QuestionSum):
     """Words or characters that are kept, substituted, deleted and inserted; questions whose true text is empty."""
 
@@ -226,7 +217,6 @@ class EditSums(QuestionSum):
         return np.column_stack([counts[best], length[best] == 0])
 
 
-@frozen
 class TextRemarks(QuestionSum):
     """Texts with a tab or line end inside, and texts with characters in more than one form of Unicode."""
 
@@ -262,7 +252,6 @@ def numbers_of(pairs: AnswerPairs, cache: SharedCache, read: str) -> tuple[Array
     return cache.once(("numbers", read), make)
 
 
-@frozen
 class NumberHits(QuestionSum):
     """Questions whose reply is a number near the true one; and the questions that ask for a number."""
 
@@ -286,7 +275,6 @@ def _asked(true: Array, whole: bool) -> Array:
     return asked & (true >= 0) & (true == np.floor(true)) if whole else asked
 
 
-@frozen
 class NumberErrors(QuestionSum):
     """Of questions with a number on both sides: how many, errors (absolute, signed, squared, relative), how many have a
     relative one; and how many questions ask for a number.

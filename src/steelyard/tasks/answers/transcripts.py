@@ -12,7 +12,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, family
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement
@@ -24,7 +23,6 @@ By = Literal["words", "characters"]
 Space = Literal["blank", "any"]
 
 
-@frozen
 class _Transcript(Metric):
     """Base of the rates of a text."""
 
@@ -68,7 +66,6 @@ class _Transcript(Metric):
         return tuple(remarks)
 
 
-@frozen
 class _Words(_Transcript):
     """Base of the rates of words."""
 
@@ -79,14 +76,12 @@ class _Words(_Transcript):
         return EditSums("words", self.unicode, self.space)
 
 
-@frozen
 class _Characters(_Transcript):
     """Base of the rates of characters."""
 
     by: ClassVar[By] = "characters"
 
 
-@frozen
 class _Rate(_Transcript):
     """Base of the rates of all edits, or of one kind of edit."""
 
@@ -132,7 +127,6 @@ def _parts(base: type[_Rate], unit: str) -> tuple[type[Metric], ...]:
     return family(base, "part", _PART, **rows)
 
 
-@frozen
 class WordErrorRate(_Rate, _Words):
     r"""Word error rate: edits that make the true text the reply, over its words.
 
@@ -153,7 +147,6 @@ class WordErrorRate(_Rate, _Words):
     title = "Word error rate"
 
 
-@frozen
 class CharacterErrorRate(_Rate, _Characters):
     r"""Character error rate: edits that make the true text the reply, over its characters.
 
@@ -174,7 +167,6 @@ class CharacterErrorRate(_Rate, _Characters):
     title = "Character error rate"
 
 
-@frozen
 class MatchErrorRate(_Words):
     r"""Match error rate: the share of matches and edits that are edits.
 
@@ -206,7 +198,6 @@ def _preserved(correct: Floats, true: Floats, predicted: Floats) -> Floats:
     return np.where(np.isnan(both) & (true + predicted > 0), 0.0, both)
 
 
-@frozen
 class WordInformationPreserved(_Words):
     r"""Word information preserved: the share of true words that are kept, times the share of said words that are right.
 
@@ -233,7 +224,6 @@ class WordInformationPreserved(_Words):
         return _preserved(kept, kept + substituted + deleted, kept + substituted + inserted)
 
 
-@frozen
 class WordInformationLost(_Words):
     r"""Word information lost: one minus the word information preserved.
 

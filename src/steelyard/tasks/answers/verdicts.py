@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.core.errors import MissingData, UnknownName
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
 from steelyard.core.statistic import SharedCache
@@ -16,7 +15,6 @@ from steelyard.tasks.answers.sums import QuestionSum
 INFINITY = float("inf")
 
 
-@frozen
 class JudgeSum(QuestionSum):
     """What people, or else a judge, say of the replies; and how many replies they say it of."""
 
@@ -36,7 +34,6 @@ class JudgeSum(QuestionSum):
         return np.stack([values, np.ones(len(values))], axis=1)
 
 
-@frozen
 class LoggedSum(QuestionSum):
     """A score that a harness logged, and how many questions have one."""
 
@@ -59,7 +56,6 @@ class LoggedSum(QuestionSum):
         return np.stack([np.where(has, values, 0.0), has], axis=1)
 
 
-@frozen
 class Judge(OfSum):
     r"""Judge score: the mean of what people say of the replies, or else a judge.
 
@@ -86,7 +82,6 @@ class Judge(OfSum):
         return JudgeSum()
 
 
-@frozen
 class Logged(OfSum):
     r"""A logged score: the mean of a score that a harness gave each question.
 

@@ -11,7 +11,6 @@ import numpy as np
 from steelyard.core.block import SumBlock
 from steelyard.core.by_group import Arrays, GroupCurve
 from steelyard.core.errors import OutOfRange
-from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric
 from steelyard.core.pairs import Array
@@ -50,7 +49,6 @@ def bin_codes(score: Array, bins: int, edges: str) -> Array:
     return (np.searchsorted(ends, score, side=side) - 1).clip(0, bins - 1)
 
 
-@frozen
 class CalibrationError(Metric):
     """Base of both errors: `bins` of equal width, which edge they hold, and how many detections of a class count."""
 
@@ -63,7 +61,6 @@ class CalibrationError(Metric):
     max_dets: Most = MOST
 
 
-@frozen
 class ScoreBins(Sum):
     """By image and bin of scores: detections, the sum of their scores, and hits. What a crowd takes is left out."""
 
@@ -91,7 +88,6 @@ class ScoreBins(Sum):
         return with_cap(self, stored)
 
 
-@frozen
 class DetectionCalibrationError(CalibrationError):
     r"""Detection expected calibration error (D-ECE): how far scores are from how often they are right, on average.
 
@@ -133,7 +129,6 @@ class DetectionCalibrationError(CalibrationError):
         return ratio(np.abs(hit - score).sum(axis=1), count.sum(axis=1))
 
 
-@frozen
 class LocatedShares(Located):
     """The matches of `Located`, for scores from 0 to 1. With `tau=0`, even an object that is not touched is taken."""
 
@@ -175,7 +170,6 @@ def match_at_zero(s: BoxPairs, m: Matches) -> Matches:
     return replace(m, hit=hit, ignored=ignored, overlap=overlap)
 
 
-@frozen
 class LocalisationGaps(GroupCurve):
     """How far scores are from the overlap of what they hit, by class: means over those with truth and detections."""
 
@@ -203,7 +197,6 @@ class LocalisationGaps(GroupCurve):
         return class_means(parts, 1)
 
 
-@frozen
 class LocalisationCalibrationError(CalibrationError):
     r"""Localisation-aware calibration error (LaECE): how far scores are from precision times overlap, by class.
 

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import numpy as np
 
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Between, Metric
 from steelyard.core.pairs import Array
 from steelyard.core.spec import Range, render_value
@@ -19,7 +18,6 @@ from steelyard.tasks.boxes.settings import MOST, STANDARD, Most, ScoreThreshold,
 from steelyard.tasks.boxes.sums import MatchedOverlap, WorkingCounts
 
 
-@frozen
 class WorkingPoint(Metric):
     """A metric at an IoU threshold and a score threshold."""
 
@@ -33,7 +31,6 @@ class WorkingPoint(Metric):
         check_ious(self, self.iou)
 
 
-@frozen
 class _AtScore(Metric):
     """A ratio of counts at an IoU threshold and a score threshold; over a range of IoU, the mean of the ratios."""
 
@@ -81,7 +78,6 @@ def mean_over_thresholds(values: Array) -> Floats:
     return np.asarray(values.mean(axis=1))
 
 
-@frozen
 class Precision(_AtScore):
     r"""Precision: the share of the detections kept that are right.
 
@@ -110,7 +106,6 @@ class Precision(_AtScore):
         return counts[:, 0], counts[:, 0] + counts[:, 1]
 
 
-@frozen
 class Recall(_AtScore):
     r"""Recall, the true positive rate: the share of the objects that were found.
 
@@ -137,7 +132,6 @@ class Recall(_AtScore):
         return counts[:, 0], counts[:, 2]
 
 
-@frozen
 class F1(_AtScore):
     r"""F1: the harmonic mean of precision and recall.
 
@@ -164,7 +158,6 @@ class F1(_AtScore):
         return 2 * counts[:, 0], counts[:, 0] + counts[:, 1] + counts[:, 2]
 
 
-@frozen
 class FBeta(_AtScore):
     r"""F-beta: precision and recall in one number, recall counting beta times as much.
 
@@ -205,7 +198,6 @@ class FBeta(_AtScore):
         return hits, counts[:, 0] + counts[:, 1] + square * counts[:, 2]
 
 
-@frozen
 class BestF1(Metric):
     r"""Best F1: the highest F1 that any score threshold reaches, all classes together.
 
@@ -252,7 +244,6 @@ class BestF1(Metric):
         return (f"The best F1 is reached with detections of score {at:.4g} or more.",) if at == at else ()
 
 
-@frozen
 class MeanIou(WorkingPoint):
     r"""Mean IoU of the matched: how well what was found fits the objects.
 
@@ -286,7 +277,6 @@ class MeanIou(WorkingPoint):
         return ratio(sums[:, 0], sums[:, 1])
 
 
-@frozen
 class LogAverageMissRate(Metric):
     r"""Log-average miss rate: the share of objects missed, over false positives from 0.01 to 1 per image.
 

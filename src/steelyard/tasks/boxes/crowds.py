@@ -10,7 +10,6 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.block import SumBlock
 from steelyard.core.by_group import Arrays, GroupCurve
-from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
@@ -30,7 +29,6 @@ SCORES = tuple(0.1 * i for i in range(10))
 SMALL = 1e-6  # what the reference adds to the union
 
 
-@frozen
 class FirstMisses(GroupCurve):
     """The miss rate at the first detection with as many false positives per image, as a geometric mean."""
 
@@ -60,7 +58,6 @@ class FirstMisses(GroupCurve):
         return class_means(parts, 1)
 
 
-@frozen
 class CrowdMissRate(Metric):
     r"""MR-2 of CrowdHuman: the log-average miss rate, read where false positives reach each of nine numbers per image.
 
@@ -106,7 +103,6 @@ class CrowdMissRate(Metric):
         return rates
 
 
-@frozen
 class JaccardParts(Sum):
     """By image and score threshold: pairs over the union, and 1 where there is an object or a detection."""
 
@@ -167,7 +163,6 @@ def largest_matching(overlap: Array, iou: float) -> tuple[Array, Array]:
     return rows[used], columns[column[used]]
 
 
-@frozen
 class JaccardIndex(Metric):
     r"""Jaccard index (JI) of CrowdHuman: pairs over the union of objects and detections, at the best score threshold.
 

@@ -136,7 +136,6 @@ def _image(
     return kind, inside, target, used
 
 
-@frozen
 class Repaired(Ranking):
     """The detections as they would be with one kind of error repaired; "" repairs none. Positives are the truths.
 
@@ -208,7 +207,6 @@ def _ranking(
     )
 
 
-@frozen
 class ErrorCost(Metric):
     r"""What one kind of error costs: how much AP would rise if all errors of that kind were repaired.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement
@@ -18,7 +17,6 @@ IMAGES = ImageCount()
 INFINITY = float("inf")
 
 
-@frozen
 class FalsePositivesPerImage(WorkingPoint):
     r"""False positives per image: how many wrong detections a viewer sees.
 
@@ -51,7 +49,6 @@ class FalsePositivesPerImage(WorkingPoint):
         return mean_over_thresholds(ratio(wrong, totals[IMAGES][:, np.newaxis]))
 
 
-@frozen
 class FalsePositiveRateImage(Metric):
     r"""False positive rate by image: of the images without a class, the share that got a detection of it.
 
@@ -93,7 +90,6 @@ class FalsePositiveRateImage(Metric):
         return seen[:, 1], totals.facts.size(CLASS) * totals[IMAGES] - seen[:, 0]
 
 
-@frozen
 class FalsePositiveRateCandidate(WorkingPoint):
     r"""False positive rate by candidate: of the detections that match nothing, the share that the score lets through.
 

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 import numpy as np
 
 from steelyard.core.by_group import Arrays, GroupCurve
-from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric
 from steelyard.core.pairs import Array
@@ -28,7 +27,6 @@ Repeats = Literal["ignore", "wrong"]
 SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 
 
-@frozen
 class FirstHits(Ranking):
     """Detections with score, hit and ignored at one IoU; a repeated hit of an object is ignored, or else false."""
 
@@ -74,7 +72,6 @@ def repeated(s: BoxPairs, m: Matches, iou: float) -> Array:
     return flags
 
 
-@frozen
 class FrocCurve(GroupCurve):
     """The share of objects found at each number of false positives per image: means over the classes with truth."""
 
@@ -107,7 +104,6 @@ class FrocCurve(GroupCurve):
         return class_means(parts, len(self.rates))
 
 
-@frozen
 class _AlongFroc(Metric):
     """What is read along the curve of found objects against false positives per image."""
 
@@ -140,7 +136,6 @@ class _AlongFroc(Metric):
         return values
 
 
-@frozen
 class Sensitivity(_AlongFroc):
     r"""Sensitivity at a number of false positives per image: one point of the FROC curve.
 
@@ -175,7 +170,6 @@ class Sensitivity(_AlongFroc):
         return (float(self.fppi),)
 
 
-@frozen
 class CompetitionMetric(_AlongFroc):
     r"""Competition performance metric (CPM): the mean sensitivity at 1/8, 1/4, 1/2, 1, 2, 4 and 8 false positives.
 

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 import numpy as np
 
 from steelyard.core.by_group import Arrays, GroupCurve
-from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric
 from steelyard.core.ranking import Grouped, RankingBlock
@@ -24,7 +23,6 @@ from steelyard.tasks.boxes.settings import MOST, STANDARD_MOST, Most, with_cap
 PARTS = {"all": 0, "loc": 1, "fp": 2, "fn": 3}
 
 
-@frozen
 class Located(Ranking):
     """Detections with score, hit, ignored, and the overlap with what they hit; positives are the truths."""
 
@@ -52,7 +50,6 @@ def located(m: Matches) -> RankingBlock:
     return RankingBlock(CLASS, events, block.positives)
 
 
-@frozen
 class LeastLrp(GroupCurve):
     """The least LRP over score thresholds of each class, with its parts there: means over the classes with truth."""
 
@@ -86,7 +83,6 @@ class LeastLrp(GroupCurve):
         return class_means(parts, 4)
 
 
-@frozen
 class OptimalLrp(Metric):
     r"""Optimal LRP: misses, false positives and loose boxes in one error, at the best score threshold of each class.
 

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from steelyard.core.errors import Conflict, InvalidSpec, first_few
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import RankingBlock
@@ -93,7 +92,6 @@ def _figure(
     return RankingFigure(ranking, kind, place, most, None, label, group, ties), places
 
 
-@frozen
 class _Averaged(Metric):
     """A mean over thresholds and classes of a figure along the ranking."""
 
@@ -164,7 +162,6 @@ def _sized(title: str, area: AreaSetting) -> str:
     return f"{title}, {area} objects" if isinstance(area, str) else f"{title}, area {area[0]:g} to {area[1]:g}"
 
 
-@frozen
 class AveragePrecision(_Averaged):
     r"""Average precision at one IoU threshold: the mean, over classes, of the area under precision against recall.
 
@@ -219,7 +216,6 @@ class AveragePrecision(_Averaged):
         return _figure(self.kind, self.iou, self.area, self.most, self.rule, self.only, ties=self.ties)
 
 
-@frozen
 class MeanAveragePrecision(_Averaged):
     r"""Mean average precision over IoU 0.5 to 0.95: the number that COCO ranks by.
 
@@ -300,7 +296,6 @@ def _ties(ties: int) -> str:
     return f"{ties:,} detections have the score of another of their class: they keep the input's order."
 
 
-@frozen
 class _AtThreshold(_Averaged):
     """mAP at one threshold."""
 
@@ -328,7 +323,6 @@ class _AtThreshold(_Averaged):
         return _figure(self.kind, self.iou, self.area, self.most, group=class_group(self), ties=self.ties)
 
 
-@frozen
 class MeanAveragePrecision50(_AtThreshold):
     r"""Mean average precision at IoU 0.5: as PASCAL VOC counts a hit, with the 101 points of COCO.
 
@@ -348,7 +342,6 @@ class MeanAveragePrecision50(_AtThreshold):
     iou = 0.5
 
 
-@frozen
 class MeanAveragePrecision75(_AtThreshold):
     r"""Mean average precision at IoU 0.75: only detections that fit well count.
 
@@ -368,7 +361,6 @@ class MeanAveragePrecision75(_AtThreshold):
     iou = 0.75
 
 
-@frozen
 class AverageRecall(Metric):
     r"""Average recall with at most k detections per image and class: how much is found at all.
 

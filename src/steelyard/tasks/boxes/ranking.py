@@ -102,7 +102,6 @@ FEW_IMAGES = 64  # that are scored alone at a time
 STANDARD_AREA = "standard"  # the four areas of COCO, matched together
 
 
-@frozen
 class Detections(Ranking):
     """Detections with score, rank in their image, and for each area a bit for each IoU: a hit, or ignored.
 
@@ -215,7 +214,6 @@ def mean_defined(values: Array) -> float:
     return float(np.mean(flat)) if len(flat) else float("nan")
 
 
-@frozen
 class RankingFigure(GroupCurve):
     """A figure along the ranking of each class, and the recall: the mean over the classes that have truth.
 
@@ -436,7 +434,6 @@ class _Walk:
         return tuple(one[np.newaxis] for one in result)
 
 
-@frozen
 class ClassesWithTruth(GroupCurve):
     """How many of the classes that a figure is a mean over have truth, under each row of weights."""
 
@@ -478,7 +475,6 @@ class _Present:
         return (np.array([self.has_truth]),)
 
 
-@frozen
 class BestF1Search(RankingFigure):
     """The best F1 over all score thresholds, all classes together, and the score that it is reached at."""
 
@@ -494,7 +490,6 @@ class BestF1Search(RankingFigure):
         return best, at
 
 
-@frozen
 class RankingSummary(GroupCurve):
     """By class: detections that count, whether it has truth, and how many detections have the score of another.
 

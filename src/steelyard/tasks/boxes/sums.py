@@ -7,7 +7,6 @@ from collections.abc import Iterable
 import numpy as np
 
 from steelyard.core.block import SumBlock
-from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array
 from steelyard.core.spec import Range
 from steelyard.core.statistic import SharedCache, Statistic, Sum
@@ -16,7 +15,6 @@ from steelyard.tasks.boxes.pairs import CLASS, BoxPairs
 from steelyard.tasks.boxes.settings import MOST, on_grid, thresholds, with_cap
 
 
-@frozen
 class ImageCount(Sum):
     """1 for each image."""
 
@@ -26,7 +24,6 @@ class ImageCount(Sum):
         return SumBlock(np.ones(len(pairs.units)))
 
 
-@frozen
 class WorkingCounts(Sum):
     """True positives, false positives and objects at each IoU, of detections with at least a score.
 
@@ -72,7 +69,6 @@ def _of_class(m: Matches, detections: Array, objects: Array, code: int) -> tuple
     return detections & mine, objects & true
 
 
-@frozen
 class MatchedOverlap(Sum):
     """The sum of the overlaps of what is matched, and how many those are."""
 
@@ -94,7 +90,6 @@ class MatchedOverlap(Sum):
         return with_cap(self, stored)
 
 
-@frozen
 class ClassesSeen(Sum):
     """By image: how many classes it holds, and how many of the others were detected from a score on."""
 

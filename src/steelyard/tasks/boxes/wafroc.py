@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 NORMAL, EVERY = 0, 1  # the images that lesions are compared with: columns of what the curves give
 
 
-@frozen
 class LesionMarks(Ranking):
     """By class: the highest mark on each lesion, and the highest false mark of each image.
 
@@ -157,7 +156,6 @@ class _Marks:
         return moments.reshape(1, -1)
 
 
-@frozen
 class MarkCurve(GroupCurve):
     """The area against normal images and that against all, as means over the classes; then how many classes those
     are."""
@@ -187,7 +185,6 @@ class MarkCurve(GroupCurve):
             return np.concatenate([np.where(count > 0, total / count, np.nan), count], axis=1)
 
 
-@frozen
 class MarkPlacements(GroupCurve):
     """The placements of cases where one class alone has lesions; None where several have."""
 
@@ -207,7 +204,6 @@ class MarkPlacements(GroupCurve):
         return placed[0] if len(placed) == 1 else None
 
 
-@frozen
 class WeightedAfroc(Metric):
     r"""wAFROC area: the chance that a lesion is rated above the highest false mark of an image without lesions.
 
@@ -277,7 +273,6 @@ class WeightedAfroc(Metric):
         return float(counts[EVERY] - counts[self.column]), "classes with lesions in every image"
 
 
-@frozen
 class WeightedAfroc1(WeightedAfroc):
     r"""wAFROC1 area: the chance that a lesion is rated above the highest false mark of an image, diseased or not.
 

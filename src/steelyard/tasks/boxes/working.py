@@ -9,7 +9,6 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from steelyard.core.by_group import Arrays, GroupCurve
-from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric
 from steelyard.core.ranking import RankingBlock
@@ -21,7 +20,6 @@ from steelyard.tasks.boxes.ranking import Detections, detections
 from steelyard.tasks.boxes.settings import MOST, Most, check_ious, class_code
 
 
-@frozen
 class PointSearch(GroupCurve):
     """The best of precision and recall where the other is at least `least`, and the score it is reached at.
 
@@ -67,7 +65,6 @@ class PointSearch(GroupCurve):
         return values
 
 
-@frozen
 class PooledPointSearch(PointSearch):
     """The working point of all classes together, at one score threshold."""
 
@@ -84,7 +81,6 @@ def rates(walk: Walk, w: Floats, objects: Floats) -> tuple[Floats, Floats]:
         return tp / (tp + fp), tp / objects[:, None]
 
 
-@frozen
 class _Sought(Metric):
     """One of precision and recall, at the score threshold where it is best and the other is high enough."""
 
@@ -129,7 +125,6 @@ class _Sought(Metric):
         return (f"{self.label} is reached with detections of score {at:.4g} or more.",) if at == at else ()
 
 
-@frozen
 class PrecisionAt(_Sought):
     r"""Precision at a recall: the best precision that any score threshold with at least this recall has.
 
@@ -155,7 +150,6 @@ class PrecisionAt(_Sought):
     recall: Annotated[float, Between(1e-9, 1)] = 0.5
 
 
-@frozen
 class RecallAt(_Sought):
     r"""Recall at a precision: the best recall that any score threshold with at least this precision has.
 

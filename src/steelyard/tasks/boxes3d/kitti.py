@@ -7,7 +7,6 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric
 from steelyard.core.ranking import RankingBlock
@@ -31,7 +30,6 @@ def mean_of_defined(values: Floats) -> Floats:
     return mean
 
 
-@frozen
 class KittiTruths(RankingReader):
     """How many truths of each class count: (rows, classes)."""
 
@@ -42,7 +40,6 @@ class KittiTruths(RankingReader):
         return np.stack(counts, axis=1) if counts else np.zeros((weights.rows, 0))
 
 
-@frozen
 class KittiMetric(Metric):
     """A number from KITTI's 41 places, in percent."""
 
@@ -133,7 +130,6 @@ class KittiMetric(Metric):
         return tuple(notes)
 
 
-@frozen
 class KittiAp(KittiMetric):
     r"""KITTI AP: average precision as KITTI has it, over 40 recalls (R40) or 11 (R11), in percent.
 
@@ -176,7 +172,6 @@ class KittiAp(KittiMetric):
         return self.named({"bbox": "2D", "bev": "BEV", "3d": "3D"}[self.view])
 
 
-@frozen
 class Aos(KittiMetric):
     r"""AOS: average orientation similarity, KITTI AP in the image with every match weighed by its heading.
 

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement
@@ -54,7 +53,6 @@ def _without_truth(totals: TotalsView, values: Floats, worst: float) -> Floats:
     return np.where(np.isnan(values) & any_truth[:, np.newaxis, np.newaxis], worst, values)
 
 
-@frozen
 class CentreMetric(Metric):
     """A number from matches by the distance of centres."""
 
@@ -100,7 +98,6 @@ class CentreMetric(Metric):
         return tuple(notes)
 
 
-@frozen
 class CentreMap(CentreMetric):
     r"""mAP by the distance of centres: what nuScenes calls mean average precision.
 
@@ -148,7 +145,6 @@ class CentreMap(CentreMetric):
         return self.combined(totals, mean / len(DISTANCES))
 
 
-@frozen
 class ErrorMetric(CentreMetric):
     """The mean over classes of one error of the matches below 2 m."""
 
@@ -172,7 +168,6 @@ class ErrorMetric(CentreMetric):
         return CentreMetric.undefined_reason(self, totals)
 
 
-@frozen
 class Mate(ErrorMetric):
     r"""mATE: how far the centres of matches are apart on the ground, in metres.
 
@@ -195,7 +190,6 @@ class Mate(ErrorMetric):
     range = (0.0, 2.0)
 
 
-@frozen
 class Mase(ErrorMetric):
     r"""mASE: how far the sizes of matches differ, as 1 less the IoU of boxes put on one another.
 
@@ -216,7 +210,6 @@ class Mase(ErrorMetric):
     range = (0.0, 1.0)
 
 
-@frozen
 class Maoe(ErrorMetric):
     r"""mAOE: how far the headings of matches are apart, in radians.
 
@@ -238,7 +231,6 @@ class Maoe(ErrorMetric):
     range = (0.0, float(np.pi))
 
 
-@frozen
 class Mave(ErrorMetric):
     r"""mAVE: how far the velocities of matches differ, in metres per second.
 
@@ -259,7 +251,6 @@ class Mave(ErrorMetric):
     measured_in = "m/s"
 
 
-@frozen
 class Maae(ErrorMetric):
     r"""mAAE: the share of matches with a wrong attribute.
 
@@ -280,7 +271,6 @@ class Maae(ErrorMetric):
     range = (0.0, 1.0)
 
 
-@frozen
 class Nds(CentreMetric):
     r"""NDS: nuScenes' detection score, half of it mAP and half of it the five errors.
 

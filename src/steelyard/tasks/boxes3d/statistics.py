@@ -9,7 +9,6 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.block import SumBlock
-from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import Grouped, RankingBlock
@@ -84,7 +83,6 @@ def angles(alpha: Array) -> Array:
     return np.where(np.isfinite(alpha), alpha, NOT_KNOWN)
 
 
-@frozen
 class KittiEvents(Ranking):
     """By class: what changes at each score of a frame, and the truths that count."""
 
@@ -124,7 +122,6 @@ def _nothing(classes: int, names: Mapping[str, str]) -> RankingBlock:
     return RankingBlock("class", Grouped(begin, unit, columns), Grouped(begin, unit, {"count": np.zeros(0)}))
 
 
-@frozen
 class KittiAreas(RankingReader):
     """R11 and R40 of precision, then of similarity, in percent: (rows, classes, 4)."""
 
@@ -174,7 +171,6 @@ def _by_rows(
     return np.concatenate(rows)
 
 
-@frozen
 class CentreEvents(Ranking):
     """By class: predictions with the distances at which they find a truth, and their errors at 2 m; truths."""
 
@@ -246,7 +242,6 @@ def _attributes(truth: Any, predicted: Any) -> tuple[Array, Array]:
     return codes[0], codes[1]
 
 
-@frozen
 class CentreScores(RankingReader):
     """Average precision at 0.5, 1, 2 and 4 m, then the five errors: (rows, classes, 9)."""
 
@@ -291,7 +286,6 @@ def centre_curves(block: RankingBlock, group: int, weights: Array) -> Array:
     )  # fmt: skip
 
 
-@frozen
 class DroppedSum(Sum):
     """Rows that the rules' filters took, in the order of the pairs' words."""
 

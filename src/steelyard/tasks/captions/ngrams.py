@@ -15,7 +15,6 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.block import SumBlock
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
 from steelyard.core.records import as_object
@@ -65,7 +64,6 @@ def overlap_columns(pairs: CaptionPairs, cache: SharedCache, tokens: str = "ptb"
     return cache.once(("overlap", tokens), make)
 
 
-@frozen
 class ImageCount(Sum):
     """The images that have a reference."""
 
@@ -75,7 +73,6 @@ class ImageCount(Sum):
         return SumBlock((np.bincount(pairs.owner, minlength=len(pairs.units)) > 0).astype(float))
 
 
-@frozen
 class OverlapSum(Sum):
     """A count of n-grams or words, or a score of each image, under some tokens."""
 
@@ -98,7 +95,6 @@ def bleu_of(sums: Mapping[str, Array], n: int) -> Array:
     return np.asarray(product ** (1 / n) * penalty, dtype=np.float64)
 
 
-@frozen
 class ImageBleu(Sum):
     """The BLEU of each image."""
 
@@ -110,7 +106,6 @@ class ImageBleu(Sum):
         return SumBlock(bleu_of(overlap_columns(pairs, cache), self.n))
 
 
-@frozen
 class MeteorSum(Sum):
     """One of METEOR's counts, or its score, by image."""
 
@@ -128,7 +123,6 @@ class MeteorSum(Sum):
         return SumBlock(np.ascontiguousarray(cache.once("meteor", make)[:, METEOR_COLUMNS.index(self.of)]))
 
 
-@frozen
 class CiderRows(Rows):
     """Captions in tokens: how rare an n-gram is, is counted over the references of all images.
 
@@ -156,7 +150,6 @@ class CiderRows(Rows):
         return _candidates_of(rows)
 
 
-@frozen
 class SpiderRows(Rows):
     """The caption columns, with the SPICE of each image beside its candidate."""
 
@@ -220,7 +213,6 @@ def _candidates_of(rows: RowTable) -> RowTable:
 IMAGES = ImageCount()
 
 
-@frozen
 class _Mean(Metric):
     """A mean over images of what `need` keeps of each."""
 
@@ -238,7 +230,6 @@ class _Mean(Metric):
         return ratio(totals[self.statistic], totals[IMAGES])
 
 
-@frozen
 class Bleu(Metric):
     r"""BLEU: the share of a caption's n-grams that stand in a reference, with a penalty for short captions.
 
@@ -291,7 +282,6 @@ class Bleu(Metric):
         return [f"{q}{k}" for k in range(1, self.n + 1) for q in ("matched", "guessed")] + ["length", "closest"]
 
 
-@frozen
 class SacreBleu(Metric):
     r"""BLEU as sacrebleu computes it: tokens of mteval, case kept, from 0 to 100.
 
@@ -339,7 +329,6 @@ class SacreBleu(Metric):
         return np.where(totals[IMAGES] > 0, value, np.nan)
 
 
-@frozen
 class RougeL(_Mean):
     r"""ROUGE-L as COCO computes it: the longest common subsequence with the references, recall weighing more.
 
@@ -366,7 +355,6 @@ class RougeL(_Mean):
         return OverlapSum("rouge_l")
 
 
-@frozen
 class RougeScore(_Mean):
     r"""ROUGE-1, ROUGE-2 or ROUGE-L as the package rouge-score computes it, against the best reference.
 
@@ -406,7 +394,6 @@ class RougeScore(_Mean):
         return OverlapSum(self._columns[self.kind], "alphanumeric")
 
 
-@frozen
 class Cider(_Mean):
     r"""CIDEr: n-grams in common with the references, each weighing more the fewer images' references have it.
 
@@ -448,7 +435,6 @@ class Cider(_Mean):
         return CiderRows(self.form)
 
 
-@frozen
 class Meteor(Metric):
     r"""METEOR: words in common with the best reference, exactly, by stem or by synonym, in as few pieces as can be.
 
@@ -494,7 +480,6 @@ class Meteor(Metric):
         return np.where(totals[IMAGES] > 0, value, np.nan)
 
 
-@frozen
 class Spider(_Mean):
     r"""SPIDEr: the mean of SPICE and CIDEr.
 

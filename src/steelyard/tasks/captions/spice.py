@@ -15,7 +15,6 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.block import SumBlock
 from steelyard.core.errors import InvalidSpec
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Between, Metric, family
 from steelyard.core.pairs import Array
 from steelyard.core.state import TotalsView
@@ -75,7 +74,6 @@ def image_scores(
     return score if category == "all" else np.where(reference > 0, score, np.nan)
 
 
-@frozen
 class _Spice(Sum):
     category: str
     matching: str = "any"
@@ -88,7 +86,6 @@ class _Spice(Sum):
         return image_scores(pairs, cache, self.category, self.matching, self.synonyms, self.value, self.graph)
 
 
-@frozen
 class SpiceSum(_Spice):
     """The SPICE of each image, by kind of tuple; 0 where it has none."""
 
@@ -98,7 +95,6 @@ class SpiceSum(_Spice):
         return SumBlock(np.nan_to_num(self.scores(pairs, cache)))
 
 
-@frozen
 class SpiceCount(_Spice):
     """The images that have a SPICE of that kind."""
 
@@ -108,7 +104,6 @@ class SpiceCount(_Spice):
         return SumBlock((~np.isnan(self.scores(pairs, cache))).astype(float))
 
 
-@frozen
 class SpiceLeftOut(_Spice):
     """The images that have none."""
 
@@ -119,7 +114,6 @@ class SpiceLeftOut(_Spice):
         return SumBlock(np.isnan(self.scores(pairs, cache)).astype(float))
 
 
-@frozen
 class SilentImages(Sum):
     """The images whose references have no tuple."""
 
@@ -133,7 +127,6 @@ class SilentImages(Sum):
         return SumBlock((scene_counts(pairs, cache, self.synonyms, self.graph)[:, 0, 1] == 0).astype(float))
 
 
-@frozen
 class KnownWords(Sum):
     """Words of each image's captions: how many there are, and how many are English."""
 
@@ -150,7 +143,6 @@ class KnownWords(Sum):
         return SumBlock(np.array(counts, dtype=np.float64).reshape(-1, 2))
 
 
-@frozen
 class _Weighted(Sum):
     """F1 by kind of tuple, weighted: `shares` are those of object, attribute, relation, color, count, size."""
 
@@ -173,7 +165,6 @@ class _Weighted(Sum):
         return means
 
 
-@frozen
 class WeightedSum(_Weighted):
     """The weighted SPICE of each image; 0 where it has none."""
 
@@ -183,7 +174,6 @@ class WeightedSum(_Weighted):
         return SumBlock(np.nan_to_num(self.scores(pairs, cache)))
 
 
-@frozen
 class WeightedCount(_Weighted):
     """The images that have one."""
 
@@ -199,7 +189,6 @@ ENGLISH = 0.5  # of captions in English nearly all words are known, of others ha
 Weight = Annotated[float, Between(0)]
 
 
-@frozen
 class Spice(Metric):
     r"""SPICE: how much of the references' scene graph the caption names, and how much of what it names is there.
 
@@ -365,7 +354,6 @@ _CATEGORIES = family(
 )
 
 
-@frozen
 class SpiceWeighted(Metric):
     r"""SPICE as a weighted sum over kinds of tuples, the weights being the user's.
 

@@ -12,7 +12,6 @@ import numpy as np
 from steelyard import _native
 from steelyard.align.sets import SetPairs
 from steelyard.core.errors import InvalidSpec
-from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric, within_range
 from steelyard.core.pairs import Array
@@ -34,7 +33,6 @@ from steelyard.tasks.ellipses.matched import (
 from steelyard.tasks.ellipses.sums import ImageSum, NearPairs, image_columns
 
 
-@frozen
 class Detections(Ranking):
     """Detections with their score, and whether they find a truth at each IoU; positives are the truths of an image."""
 
@@ -62,7 +60,6 @@ class Detections(Ranking):
         )
 
 
-@frozen
 class Areas(RankingReader):
     """The mean over the IoUs of the area under each curve; nan where a detection has no score."""
 
@@ -115,7 +112,6 @@ ROUNDING = 1e-12  # of an exact area: a pair at the IoU asked for counts
 KINDS = ("step", "voc", "voc11", "coco")
 
 
-@frozen
 class _Counted(Metric):
     """A ratio of numbers of true positives, detections and truths."""
 
@@ -168,7 +164,6 @@ class _Counted(Metric):
         return self.true_positives, TRUTHS, DETECTIONS
 
 
-@frozen
 class Precision(_Counted):
     r"""Precision: the share of detections that are right.
 
@@ -196,7 +191,6 @@ class Precision(_Counted):
         return totals[self.true_positives], totals[DETECTIONS]
 
 
-@frozen
 class Recall(_Counted):
     r"""Recall: the share of truths that were found.
 
@@ -223,7 +217,6 @@ class Recall(_Counted):
         return totals[self.true_positives], totals[TRUTHS]
 
 
-@frozen
 class F1(_Counted):
     r"""F1: the harmonic mean of precision and recall.
 
@@ -248,7 +241,6 @@ class F1(_Counted):
         return ratio(2 * totals[self.true_positives], totals[TRUTHS] + totals[DETECTIONS])
 
 
-@frozen
 class AveragePrecision(Metric):
     r"""Average precision over the detections' scores.
 
@@ -308,7 +300,6 @@ class AveragePrecision(Metric):
         return "the detections have no score" if totals[UNSCORED][0] else "there is no truth"
 
 
-@frozen
 class DetectionRate(Metric):
     r"""Detection rate: the share of truths with a detection whose centre is near.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Annotated, Literal
 
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Between, Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement, Sum
@@ -20,7 +19,6 @@ from steelyard.tasks.ellipses.sums import AngleSum, AxisSum, CenterSum, Distance
 INFINITY = float("inf")
 
 
-@frozen
 class _OfPairs(Metric):
     """A mean over the pairs that have a value."""
 
@@ -68,7 +66,6 @@ class _OfPairs(Metric):
         return float(totals[self.statistic][0, 2]), "pairs whose ellipses are near circles, which have no angle"
 
 
-@frozen
 class MeanDistance(_OfPairs):
     r"""Mean distance of the matched ellipses.
 
@@ -100,7 +97,6 @@ class MeanDistance(_OfPairs):
         return DistanceSum(*self._pairs)
 
 
-@frozen
 class MeanIou(_OfPairs):
     r"""Mean IoU of the matched ellipses.
 
@@ -128,7 +124,6 @@ class MeanIou(_OfPairs):
         return IouSum(*self._pairs)
 
 
-@frozen
 class CenterError(_OfPairs):
     r"""Mean distance between the centres of the matched ellipses.
 
@@ -153,7 +148,6 @@ class CenterError(_OfPairs):
         return CenterSum(*self._pairs)
 
 
-@frozen
 class AxisError(_OfPairs):
     r"""Mean error of the half axes of the matched ellipses.
 
@@ -187,7 +181,6 @@ class AxisError(_OfPairs):
         return AxisSum(*self._pairs, self.axis, self.relative)
 
 
-@frozen
 class AngleError(_OfPairs):
     r"""Mean error of the angle of the matched ellipses, in degrees.
 

@@ -7,7 +7,6 @@ from dataclasses import field
 from typing import Literal
 
 from steelyard.align.sets import SetPairs
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.plan import UNITS
 from steelyard.core.state import State, TotalsView
@@ -29,7 +28,6 @@ from steelyard.tasks.ellipses.sums import MOST_WORK, ImageScore, ImageSum, Other
 IMAGES = ImageSum("images")
 
 
-@frozen
 class Scored(Metric):
     """A mean over images of the pairs' closeness, divided by a number of ellipses. Settings say how pairs are made."""
 
@@ -106,7 +104,6 @@ class Scored(Metric):
         )
 
 
-@frozen
 class Score(Scored):
     r"""Ellipse score: how near the detections are, with a share lost for every one too few or too many.
 
@@ -158,7 +155,6 @@ class Score(Scored):
         return float(totals[IMAGES][0] - totals[self.image_count][0]), "images without an ellipse"
 
 
-@frozen
 class TruthScore(Scored):
     r"""Ellipse score over truths only: how near each true ellipse was found; false detections cost nothing.
 

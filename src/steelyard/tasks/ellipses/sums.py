@@ -10,7 +10,6 @@ import numpy as np
 
 from steelyard.align.sets import SetPairs
 from steelyard.core.block import SumBlock
-from steelyard.core.frozen import frozen
 from steelyard.core.pairs import Array
 from steelyard.core.statistic import SharedCache, Sum
 from steelyard.match.ellipses import distances
@@ -39,7 +38,6 @@ def image_columns(pairs: SetPairs, cache: SharedCache) -> dict[str, Array]:
     return cache.once("image columns", make)
 
 
-@frozen
 class ImageSum(Sum):
     """A number of images or of ellipses."""
 
@@ -51,7 +49,6 @@ class ImageSum(Sum):
         return SumBlock(image_columns(pairs, cache)[self.of])
 
 
-@frozen
 class _OfPairs(Sum):
     """Something of the pairs of each image; `weights` are those of the distance `param`."""
 
@@ -64,7 +61,6 @@ class _OfPairs(Sum):
         return matches(pairs, cache, self.distance, self.matching, self.weights)
 
 
-@frozen
 class NearPairs(_OfPairs):
     """How many pairs are no farther apart than a limit."""
 
@@ -83,7 +79,6 @@ def closeness(distance: Array, t: float) -> Array:
     return np.divide(t, distance, out=np.ones(len(distance)), where=distance > t)
 
 
-@frozen
 class ImageScore(_OfPairs):
     """Each image's sum of closeness, over its truths or over the more of truths and detections; `empty` over none."""
 
@@ -108,7 +103,6 @@ class ImageScore(_OfPairs):
         return value
 
 
-@frozen
 class OtherPairing(ImageScore):
     """The other way of pairing, by image: whether it differs, the score it gives, its work, and whether it was left."""
 
@@ -133,7 +127,6 @@ class OtherPairing(ImageScore):
         )
 
 
-@frozen
 class _PairValues(_OfPairs):
     """By image: the sum of what pairs have, the number of pairs that have it, and of those that have none.
 
@@ -162,7 +155,6 @@ class _PairValues(_OfPairs):
         )
 
 
-@frozen
 class DistanceSum(_PairValues):
     """The distances of the pairs."""
 
@@ -172,7 +164,6 @@ class DistanceSum(_PairValues):
         return matched.distance
 
 
-@frozen
 class IouSum(_PairValues):
     """The overlaps of the pairs."""
 
@@ -182,7 +173,6 @@ class IouSum(_PairValues):
         return ious(matched)
 
 
-@frozen
 class CenterSum(_PairValues):
     """How far the centres of the pairs are apart."""
 
@@ -192,7 +182,6 @@ class CenterSum(_PairValues):
         return distances(matched.truth, matched.detected, "center")
 
 
-@frozen
 class AxisSum(_PairValues):
     """The errors of the half axes of the pairs."""
 
@@ -209,7 +198,6 @@ class AxisSum(_PairValues):
         return np.asarray(error[:, taken].mean(axis=1))
 
 
-@frozen
 class AngleSum(_PairValues):
     """The errors of the angles of the pairs; pairs in which an ellipse is rounder than `round` have none."""
 

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import EmptyCell, OutOfRange, ShapeMismatch
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
 from steelyard.core.records import LARGEST, Array, BoxRecords, Column, Records, Schema, with_similarity
@@ -171,25 +170,21 @@ class _OfPoints(Metric):
         return str(super().label).replace("IoU", "OKS")
 
 
-@frozen
 class _Map(_OfPoints, MeanAveragePrecision):
     __doc__ = MeanAveragePrecision.__doc__
     cap = MOST_OF_POINTS
 
 
-@frozen
 class _Map50(_OfPoints, MeanAveragePrecision50):
     __doc__ = MeanAveragePrecision50.__doc__
     cap = MOST_OF_POINTS
 
 
-@frozen
 class _Map75(_OfPoints, MeanAveragePrecision75):
     __doc__ = MeanAveragePrecision75.__doc__
     cap = MOST_OF_POINTS
 
 
-@frozen
 class _AverageRecall(_OfPoints, AverageRecall):
     __doc__ = AverageRecall.__doc__
     max_dets: int = MOST_OF_POINTS
@@ -199,43 +194,35 @@ class _AverageRecall(_OfPoints, AverageRecall):
         return (cls(20), cls(20, "medium"), cls(20, "large"))
 
 
-@frozen
 class _AveragePrecision(_OfPoints, AveragePrecision):
     __doc__ = AveragePrecision.__doc__
     cap = MOST_OF_POINTS
 
 
-@frozen
 class _Precision(_OfPoints, Precision):
     __doc__ = Precision.__doc__
 
 
-@frozen
 class _Recall(_OfPoints, Recall):
     __doc__ = Recall.__doc__
 
 
-@frozen
 class _F1(_OfPoints, F1):
     __doc__ = F1.__doc__
 
 
-@frozen
 class _BestF1(_OfPoints, BestF1):
     __doc__ = BestF1.__doc__
 
 
-@frozen
 class _FalsePositiveRateCandidate(_OfPoints, FalsePositiveRateCandidate):
     __doc__ = FalsePositiveRateCandidate.__doc__
 
 
-@frozen
 class _FalsePositivesPerImage(_OfPoints, FalsePositivesPerImage):
     __doc__ = FalsePositivesPerImage.__doc__
 
 
-@frozen
 class _MeanOks(_OfPoints, MeanIou):
     r"""Mean OKS of the matched: how well the points fit the objects that were found.
 
@@ -254,32 +241,26 @@ class _MeanOks(_OfPoints, MeanIou):
     title = "Mean OKS of the matched"
 
 
-@frozen
 class _LogAverageMissRate(_OfPoints, LogAverageMissRate):
     __doc__ = LogAverageMissRate.__doc__
 
 
-@frozen
 class _FBeta(_OfPoints, FBeta):
     __doc__ = FBeta.__doc__
 
 
-@frozen
 class _PrecisionAt(_OfPoints, PrecisionAt):
     __doc__ = PrecisionAt.__doc__
 
 
-@frozen
 class _RecallAt(_OfPoints, RecallAt):
     __doc__ = RecallAt.__doc__
 
 
-@frozen
 class _Calibration(_OfPoints, DetectionCalibrationError):
     __doc__ = DetectionCalibrationError.__doc__
 
 
-@frozen
 class _OptimalLrp(_OfPoints, OptimalLrp):
     __doc__ = OptimalLrp.__doc__
     max_dets: int = MOST_OF_POINTS

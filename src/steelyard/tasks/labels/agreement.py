@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
-from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric, UnitClasses
 from steelyard.core.state import TotalsView
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from steelyard.core.state import State
 
 
-@frozen
 class TopAccuracy(Metric):
     r"""Top-k accuracy: the share of rows whose true class is among the k with the highest scores.
 
@@ -102,7 +100,6 @@ RIGHT = RowSum("right")
 _ROUNDING = 1e-12
 
 
-@frozen
 class Accuracy(ProportionMetric):
     r"""Accuracy: the share of rows that are right.
 
@@ -148,7 +145,6 @@ class Accuracy(ProportionMetric):
         return super().proportions(totals)
 
 
-@frozen
 class LabelMetric(Metric):
     """Base of the metrics that need labels, of all classes at once."""
 
@@ -169,7 +165,6 @@ class LabelMetric(Metric):
         return self._lacks(totals.facts) or super().undefined_reason(totals)
 
 
-@frozen
 class ExactMatch(LabelMetric):
     r"""Exact match: the share of rows whose labels are all right.
 
@@ -200,7 +195,6 @@ class ExactMatch(LabelMetric):
         return totals[RIGHT], totals[ROWS]
 
 
-@frozen
 class HammingLoss(LabelMetric):
     r"""Hamming loss: the share of labels that are wrong.
 
@@ -237,7 +231,6 @@ class HammingLoss(LabelMetric):
         return (counts.fp + counts.fn).sum(axis=1), rows * totals.facts.size("class")
 
 
-@frozen
 class BalancedAccuracy(LabelMetric):
     r"""Balanced accuracy: the mean of the classes' recalls.
 
@@ -295,7 +288,6 @@ class BalancedAccuracy(LabelMetric):
         return class_units(state, None, lambda counts: (counts.tp, counts.tp + counts.fn))
 
 
-@frozen
 class MatthewsCorrelation(CountMetric):
     r"""Matthews correlation: how far truth and prediction go together, chance being 0.
 
@@ -344,7 +336,6 @@ class MatthewsCorrelation(CountMetric):
         return np.clip(ratio(together, product), -1.0, 1.0)
 
 
-@frozen
 class CohenKappa(LabelMetric):
     r"""Cohen's kappa: agreement beyond chance.
 

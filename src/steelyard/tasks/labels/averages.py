@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from steelyard.core.errors import InvalidSpec
-from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric
 from steelyard.core.numerals import as_spec
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from steelyard.core.state import State
 
 
-@frozen
 class Wrapper(Metric):
     """Base of the wrappers. Direction, range and measure are those of the metric inside."""
 
@@ -100,7 +98,6 @@ class Wrapper(Metric):
         return self.inner.lacks(totals.facts) or super().undefined_reason(totals)
 
 
-@frozen
 class Average(Wrapper):
     """Base of the means over classes. Classes without a value are left out and counted, or taken for 0."""
 
@@ -131,7 +128,6 @@ class Average(Wrapper):
         return float(np.isnan(self.values(totals)).sum()), "classes without a value"
 
 
-@frozen
 class Macro(Average):
     r"""Macro: the mean over classes, each counting the same.
 
@@ -181,7 +177,6 @@ class Macro(Average):
         return self.inner.class_units(state, undefined=self.undefined)
 
 
-@frozen
 class Weighted(Average):
     r"""Weighted: the mean over classes, each counting by its rows in the truth.
 
@@ -211,7 +206,6 @@ class Weighted(Average):
         return ratio((np.where(defined, values, 0.0) * support).sum(axis=1), (support * defined).sum(axis=1))
 
 
-@frozen
 class Micro(Wrapper):
     r"""Micro: the metric of all classes' decisions together.
 
@@ -262,7 +256,6 @@ class Micro(Wrapper):
         return class_units(state, of.limit, of.fraction, pooled=True)
 
 
-@frozen
 class EachClass(Wrapper):
     r"""Per class: the metric of every class, one score each.
 
@@ -307,7 +300,6 @@ class EachClass(Wrapper):
         return Macro(self.of).part_units(state)
 
 
-@frozen
 class OneVersusOne(Wrapper):
     r"""One versus one: the mean over all pairs of classes, each ranked among the rows of the two.
 

@@ -33,7 +33,6 @@ LONE_VARIANCE = 0.25  # of a row's gap, where a bin has no other to tell by
 NO_PROBABILITIES = "the predictions hold no probabilities"
 
 
-@frozen
 class ProbabilityMetric(PerClass):
     """Base of the metrics that need probabilities."""
 
@@ -45,7 +44,6 @@ class ProbabilityMetric(PerClass):
         return not several(facts)
 
 
-@frozen
 class ProbabilityMean(ProbabilityMetric):
     """Base of the metrics that are a mean over rows, of a row's own class or of one class against the others."""
 
@@ -67,7 +65,6 @@ class ProbabilityMean(ProbabilityMetric):
         return ratio(totals[ClassProbabilitySum(self.sums)], totals[ROWS][:, np.newaxis])
 
 
-@frozen
 class LogLoss(ProbabilityMean):
     r"""Log loss: how surprised the model is by the truth.
 
@@ -104,7 +101,6 @@ class LogLoss(ProbabilityMean):
         return (f"{rows} true class a probability of 0; it is taken for 2.2e-16.",) if count else ()
 
 
-@frozen
 class BrierScore(ProbabilityMean):
     r"""Brier score: the squared distance of the probabilities from the truth.
 
@@ -168,7 +164,6 @@ class Bins:
         return ratio((self.rows * values).sum(axis=1), self.rows.sum(axis=1))
 
 
-@frozen
 class CalibrationMetric(ProbabilityMetric):
     """Base of the metrics that compare confidence with how often it is right, bin by bin."""
 
@@ -220,7 +215,6 @@ class CalibrationMetric(ProbabilityMetric):
         return None if lacking or not self.squared else self.debiased(self.read(totals))
 
 
-@frozen
 class ExpectedCalibrationError(CalibrationMetric):
     r"""Expected calibration error: how far confidence is from how often it is right, on average.
 
@@ -280,7 +274,6 @@ def folded_mean(mean: Floats, spread: Floats) -> Floats:
     return np.asarray(spread * math.sqrt(2 / math.pi) * np.exp(-0.5 * z**2) + mean * (1 - 2 * below))
 
 
-@frozen
 class RootMeanSquareCalibrationError(CalibrationMetric):
     r"""Root mean square calibration error, debiased: how far confidence is from how often it is right.
 
@@ -322,7 +315,6 @@ class RootMeanSquareCalibrationError(CalibrationMetric):
         return bins.mean(gap**2 - variance)
 
 
-@frozen
 class MaximumCalibrationError(CalibrationMetric):
     r"""Maximum calibration error: the largest gap between confidence and how often it is right.
 
@@ -350,7 +342,6 @@ class MaximumCalibrationError(CalibrationMetric):
         return np.where(some, np.max(np.nan_to_num(gaps), axis=1, initial=0.0), np.nan)
 
 
-@frozen
 class ClasswiseCalibrationError(Metric):
     r"""Classwise calibration error: the mean of the classes' expected calibration errors.
 

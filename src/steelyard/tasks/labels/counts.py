@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from steelyard.core.errors import InvalidSpec, UnknownName, nearest
-from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric, UnitClasses
 from steelyard.core.pairs import Array
@@ -198,7 +197,6 @@ def which_class(metric: Metric, facts: Metadata) -> str:
     return f"{number}: name one, {metric.name}(label={example}), or wrap it, macro({metric.name})"
 
 
-@frozen
 class PerClass(Metric):
     """Base of the metrics that a class has: with `label` that class's, against all others.
 
@@ -281,7 +279,6 @@ class PerClass(Metric):
         return (f"The positive class is '{classes_of(totals.facts)[place]}'.",)
 
 
-@frozen
 class CountMetric(PerClass):
     """Base of the metrics that are a formula of a class's counts.
 
@@ -357,7 +354,6 @@ class CountMetric(PerClass):
         return self.value(self.counts(totals).pooled())
 
 
-@frozen
 class ProportionMetric(CountMetric):
     """Base of the metrics of counts that are one proportion."""
 

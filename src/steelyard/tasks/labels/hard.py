@@ -6,13 +6,11 @@ from typing import Annotated
 
 import numpy as np
 
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Between
 from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.labels.counts import INFINITY, CountMetric, Counts, ProportionMetric
 
 
-@frozen
 class Precision(ProportionMetric):
     r"""Precision: of the rows predicted to be the class, the share that are.
 
@@ -36,7 +34,6 @@ class Precision(ProportionMetric):
         return counts.tp, counts.tp + counts.fp
 
 
-@frozen
 class Recall(ProportionMetric):
     r"""Recall: of the rows that are the class, the share that were found.
 
@@ -62,7 +59,6 @@ class Recall(ProportionMetric):
         return counts.tp, counts.tp + counts.fn
 
 
-@frozen
 class F1(ProportionMetric):
     r"""F1: precision and recall in one number, their harmonic mean.
 
@@ -88,7 +84,6 @@ class F1(ProportionMetric):
         return 2 * counts.tp, 2 * counts.tp + counts.fp + counts.fn
 
 
-@frozen
 class FBeta(ProportionMetric):
     r"""F-beta: precision and recall in one number, recall counting beta times as much.
 
@@ -123,7 +118,6 @@ class FBeta(ProportionMetric):
         return hits, hits + square * counts.fn + counts.fp
 
 
-@frozen
 class Jaccard(ProportionMetric):
     r"""Jaccard index: rows that have the class on both sides, of those that have it on either.
 
@@ -146,7 +140,6 @@ class Jaccard(ProportionMetric):
         return counts.tp, counts.tp + counts.fp + counts.fn
 
 
-@frozen
 class Specificity(ProportionMetric):
     r"""Specificity: of the rows that are not the class, the share that were not predicted to be.
 
@@ -171,7 +164,6 @@ class Specificity(ProportionMetric):
         return counts.tn, counts.tn + counts.fp
 
 
-@frozen
 class FalsePositiveRate(ProportionMetric):
     r"""False positive rate: of the rows that are not the class, the share predicted to be.
 
@@ -196,7 +188,6 @@ class FalsePositiveRate(ProportionMetric):
         return counts.fp, counts.fp + counts.tn
 
 
-@frozen
 class FalseNegativeRate(ProportionMetric):
     r"""False negative rate: of the rows that are the class, the share that were missed.
 
@@ -220,7 +211,6 @@ class FalseNegativeRate(ProportionMetric):
         return counts.fn, counts.fn + counts.tp
 
 
-@frozen
 class NegativePredictiveValue(ProportionMetric):
     r"""Negative predictive value: of the rows not predicted to be the class, the share that are not.
 
@@ -244,7 +234,6 @@ class NegativePredictiveValue(ProportionMetric):
         return counts.tn, counts.tn + counts.fn
 
 
-@frozen
 class FalseDiscoveryRate(ProportionMetric):
     r"""False discovery rate: of the rows predicted to be the class, the share that are not.
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 
 from steelyard.core.errors import InvalidSpec
-from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric, Placements, UnitClasses
 from steelyard.core.ranking import RankingBlock
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from steelyard.core.state import State
 
 
-@frozen
 class RankedMetric(PerClass):
     """Base of the metrics of a ranking; `reading` is what the walk down it gives."""
 
@@ -117,7 +115,6 @@ def _units_with(block: RankingBlock, units: Units, positive: bool) -> Floats:
     return units.behind(events.unit[at].astype(np.int64), group, block.groups)
 
 
-@frozen
 class AgainstOthers(RankedMetric):
     """Base of those that rest on the rows of the class and on those of others alike."""
 
@@ -132,7 +129,6 @@ class AgainstOthers(RankedMetric):
         return np.minimum(own, _units_with(block, state.units, False))  # a unit may have rows of both
 
 
-@frozen
 class AveragePrecision(RankedMetric):
     r"""Average precision: the precision at every step of recall, summed by the step.
 
@@ -171,7 +167,6 @@ class AveragePrecision(RankedMetric):
         return super().pair_curves
 
 
-@frozen
 class RocAuc(AgainstOthers):
     r"""Area under the ROC curve: the chance that a row of the class is ranked above one that is not.
 
@@ -216,7 +211,6 @@ class RocAuc(AgainstOthers):
         return Placements((len(first), len(second)), (squares[0], squares[1]), values=placed)
 
 
-@frozen
 class BestF1(RankedMetric):
     r"""Best F1: the highest F1 that any threshold of the score reaches.
 
@@ -252,7 +246,6 @@ class BestF1(RankedMetric):
         return (*super().notes(totals), f"The best F1 is reached by scores from {value:.6g} up.")
 
 
-@frozen
 class BestThreshold(RankedMetric):
     r"""Best threshold: the score from which on a row is called the class, where F1 is highest.
 
@@ -277,7 +270,6 @@ class BestThreshold(RankedMetric):
     reading = "best_threshold"
 
 
-@frozen
 class TprAtFpr(AgainstOthers):
     r"""TPR at an FPR: the share of the class that is found when at most so many others are.
 

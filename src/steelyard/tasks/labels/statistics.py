@@ -9,7 +9,6 @@ import numpy as np
 
 from steelyard.core.block import CellsBlock, SumBlock
 from steelyard.core.distinct import DistinctCells
-from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array
 from steelyard.core.statistic import Cells, RankingReader, SharedCache, Sum
@@ -163,7 +162,6 @@ def rows_of(pairs: Any, cache: SharedCache) -> LabelRows:
 SMALLEST = float(np.finfo(np.float64).eps)
 
 
-@frozen
 class RowSum(Sum):
     """Rows of a unit, by their weight: all, those that are right, those that are wrong."""
 
@@ -183,7 +181,6 @@ class RowSum(Sum):
         return rows.sums(right if self.of == "right" else ~right)
 
 
-@frozen
 class WeightedRows(Sum):
     """How many rows of a unit have a weight."""
 
@@ -195,7 +192,6 @@ class WeightedRows(Sum):
         return SumBlock(np.bincount(rows.owner, weights=each, minlength=rows.units))
 
 
-@frozen
 class TopHits(Sum):
     """Rows whose class is among the k with the highest scores."""
 
@@ -221,7 +217,6 @@ class TopHits(Sum):
         return np.asarray(((scores > own) | ((scores == own) & before)).sum(axis=1))
 
 
-@frozen
 class ProbabilitySum(Sum):
     """Surprise at the truth, or squared distance from it: of a row's own class, or of one class against the others."""
 
@@ -246,7 +241,6 @@ class ProbabilitySum(Sum):
         return rows.sums((others**2).sum(axis=1) + (1 - own) ** 2)
 
 
-@frozen
 class ClassProbabilitySum(Sum):
     """The ranking of every class against the others."""
 
@@ -261,7 +255,6 @@ class ClassProbabilitySum(Sum):
         return rows.sums(np.stack([of_class(rows, self.of, place) for place in range(rows.classes)], axis=1))
 
 
-@frozen
 class NoChance(Sum):
     """How many rows of a unit give their true class no chance."""
 
@@ -294,7 +287,6 @@ def _surprise(p: Array) -> Array:
     return np.asarray(np.abs(-np.log(np.clip(p, SMALLEST, 1.0))))
 
 
-@frozen
 class ClassCounts(Cells):
     """True positives, false negatives and false positives of every class.
 
@@ -349,7 +341,6 @@ def _indicated(rows: LabelRows, truth: Array, predicted: Array) -> Entries:
     return rows.entries(row, code, 3 * classes)
 
 
-@frozen
 class Present(RankingReader):
     """The totals of counts or sums where every weight above 0 counts as 1: whole numbers, without rounding."""
 
@@ -362,7 +353,6 @@ class Present(RankingReader):
         return counts.total(weights.present(), facts)
 
 
-@frozen
 class Confusion(Cells):
     """Rows by their two labels. One without a prediction stands beside them, by its own label."""
 
@@ -391,7 +381,6 @@ def _cell_entries(rows: LabelRows) -> Entries:
     return rows.entries(np.arange(len(cells)), cells, 2 * size)
 
 
-@frozen
 class LabelDistance(RankingReader):
     """How far apart the two labels of each row are in the order of all classes, or the square of that, added up.
 
@@ -410,7 +399,6 @@ class LabelDistance(RankingReader):
         return weights @ np.bincount(e.owner, weights=value, minlength=weights.units)
 
 
-@frozen
 class ConfidenceBins(Cells):
     """Sums by bin of confidence: rows that are right, confidence, rows. Of the given label, or of one class.
 
@@ -428,7 +416,6 @@ class ConfidenceBins(Cells):
         return CellsBlock((3, self.bins), _bin_entries(rows, _confidences(pairs, rows, self.label), self.bins))
 
 
-@frozen
 class ClassBins(Cells):
     """The sums by bin for every class's own probability."""
 
@@ -442,7 +429,6 @@ class ClassBins(Cells):
         return CellsBlock(("class", 3, self.bins), entries)
 
 
-@frozen
 class SquaredGaps(Cells):
     """The sum by bin of the square of how far a row's confidence is from whether it is right, for debiasing."""
 
@@ -457,7 +443,6 @@ class SquaredGaps(Cells):
         return CellsBlock((self.bins,), _gap_entries(rows, _confidences(pairs, rows, self.label), self.bins))
 
 
-@frozen
 class ClassSquaredGaps(Cells):
     """The squared gaps by bin for every class's own probability."""
 

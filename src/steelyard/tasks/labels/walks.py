@@ -15,7 +15,6 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.by_group import Arrays, GroupCurve, GroupSizes, Stream, no_approximation
-from steelyard.core.frozen import frozen
 from steelyard.core.histogram import Histogram, binned
 from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array
@@ -27,7 +26,6 @@ from steelyard.tasks.labels.statistics import LabelRows, rows_of
 Columns = dict[str, Array]
 
 
-@frozen
 class Scores(Ranking):
     """Rows by falling score, with whether they are of the class.
 
@@ -269,7 +267,6 @@ class _Streamed:
         return (np.array([self.walk.result() - (self.first or 0.0)]),)
 
 
-@frozen
 class Walk(GroupCurve):
     """A walk down each ranking; `limit` is the highest rate of false alarms. (rows, groups), or (rows,) of one.
 
@@ -320,7 +317,6 @@ class Walk(GroupCurve):
         return self._shaped(np.array(ends)[np.newaxis])
 
 
-@frozen
 class NotedWalk(Walk):
     """A ranking that only a note reads, never a draw."""
 
@@ -360,7 +356,6 @@ class _PairStream:
         return (values,)
 
 
-@frozen
 class PairWalk(GroupCurve):
     """A walk for each ordered pair of classes: the rows of both, ranked by the score of the first.
 

@@ -23,7 +23,6 @@ import numpy as np
 from steelyard.align.join import join_rows
 from steelyard.core.block import SumBlock
 from steelyard.core.errors import InvalidValue, MissingColumn, Unsupported
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Between, Metric
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Pairs
@@ -68,7 +67,6 @@ def _rows(pairs: Pairs, cache: SharedCache, name: str, other: str) -> tuple[Arra
     return cache.once(("rows", name), make)
 
 
-@frozen
 class LossRows(Sum):
     """A number of rows of each image: `classes`, `boxes` or `ignored` ones; `positives` is the sum of class targets."""
 
@@ -84,7 +82,6 @@ class LossRows(Sum):
         return sum_by_unit(truth if self.of == "positives" else np.ones(len(owner)), owner, units)
 
 
-@frozen
 class FocalSum(Sum):
     """Focal losses of the class rows of each image, added up."""
 
@@ -109,7 +106,6 @@ class FocalSum(Sum):
         return sum_by_unit(each, owner, len(pairs.units))
 
 
-@frozen
 class BoxSum(Sum):
     """Losses of the coordinates of each image, added up: `smooth_l1` or `huber`."""
 
@@ -222,7 +218,6 @@ class _Loss(Metric):
         return float(totals[IGNORED][0]), "rows marked to be ignored"
 
 
-@frozen
 class FocalLoss(_Loss):
     r"""Focal loss: cross-entropy in which what is already right counts little.
 
@@ -294,7 +289,6 @@ class _BoxLoss(_Loss):
         return ratio(totals[self.losses()], totals[BOXES])
 
 
-@frozen
 class SmoothL1Loss(_BoxLoss):
     r"""Smooth L1 loss: squared for small errors, absolute for large ones.
 
@@ -319,7 +313,6 @@ class SmoothL1Loss(_BoxLoss):
     delta: float = 1.0
 
 
-@frozen
 class HuberLoss(_BoxLoss):
     r"""Huber loss: δ times smooth L1.
 
@@ -344,7 +337,6 @@ class HuberLoss(_BoxLoss):
     delta: float = 1.0
 
 
-@frozen
 class DetectionLossMetric(_Loss):
     r"""Detection loss: the weighted sum of the focal loss and of the box loss.
 

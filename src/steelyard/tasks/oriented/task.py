@@ -20,7 +20,6 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.errors import InvalidValue, MissingColumn, OutOfRange
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
 from steelyard.core.quads import (
@@ -193,25 +192,21 @@ def _check_angles(rows: Floats, name: str, records: Records) -> None:
         )
 
 
-@frozen
 class _Map(MeanAveragePrecision):
     __doc__ = MeanAveragePrecision.__doc__
     cap = MOST
 
 
-@frozen
 class _Map50(MeanAveragePrecision50):
     __doc__ = MeanAveragePrecision50.__doc__
     cap = MOST
 
 
-@frozen
 class _Map75(MeanAveragePrecision75):
     __doc__ = MeanAveragePrecision75.__doc__
     cap = MOST
 
 
-@frozen
 class _AveragePrecision(AveragePrecision):
     __doc__ = AveragePrecision.__doc__
     cap = MOST
@@ -221,13 +216,11 @@ class _AveragePrecision(AveragePrecision):
         return (*super().examples()[:4], cls(kind="voc11", rule="dota"), cls(kind="voc", rule="dota"))
 
 
-@frozen
 class _LocalisationCalibration(LocalisationCalibrationError):
     __doc__ = LocalisationCalibrationError.__doc__
     max_dets: int = MOST
 
 
-@frozen
 class _OptimalLrp(OptimalLrp):
     __doc__ = OptimalLrp.__doc__
     max_dets: int = MOST

@@ -11,7 +11,6 @@ import numpy as np
 
 from steelyard.core.block import CellsBlock
 from steelyard.core.errors import UnknownName, nearest
-from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric
 from steelyard.core.numerals import as_spec
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 OVERLAP, TP, FP, FN, THING, STUFF = range(6)
 
 
-@frozen
 class SegmentCounts(Cells):
     """Segments of each class: the sum of the pairs' overlaps, pairs, false ones, missed ones, things and stuff.
 
@@ -73,7 +71,6 @@ class StuffOverlaps(Cells):
         return CellsBlock.of(("class", 2), pairs.facts, owner[row], label[row] * 2 + column, table[row, column])
 
 
-@frozen
 class Quality(Metric):
     """Base of the three: `of` says of which classes the mean is, `label` names one class alone."""
 
@@ -158,7 +155,6 @@ def images_with_segments(state: State, statistic: SegmentCounts) -> Floats:
     return units_having(state, statistic, THING, STUFF)
 
 
-@frozen
 class PanopticQuality(Quality):
     r"""Panoptic quality: how well segments are found and how well they fit.
 
@@ -192,7 +188,6 @@ class PanopticQuality(Quality):
         return ratio(cells[:, :, OVERLAP], cells[:, :, TP] + 0.5 * cells[:, :, FP] + 0.5 * cells[:, :, FN])
 
 
-@frozen
 class SegmentationQuality(Quality):
     r"""Segmentation quality: the mean IoU of the segments that were found.
 
@@ -227,7 +222,6 @@ class SegmentationQuality(Quality):
         return (f"{none} classes have no pair and count as 0 in sq.",) if none else ()
 
 
-@frozen
 class RecognitionQuality(Quality):
     r"""Recognition quality: the F1 of segments.
 
@@ -252,7 +246,6 @@ class RecognitionQuality(Quality):
         return ratio(cells[:, :, TP], cells[:, :, TP] + 0.5 * cells[:, :, FP] + 0.5 * cells[:, :, FN])
 
 
-@frozen
 class PanopticQualityDagger(Metric):
     r"""PQ†: panoptic quality whose stuff classes need no overlap of a half.
 

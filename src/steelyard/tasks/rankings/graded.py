@@ -9,13 +9,11 @@ import math
 from typing import Annotated, Literal
 
 from steelyard.core.errors import InvalidSpec
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Between, Metric
 from steelyard.tasks.rankings.hits import Level, QueryMetric, RelevantMetric
 from steelyard.tasks.rankings.sums import Answerable, BiasedValue, ExpectedValue, GainValue, HitValue, QueryValue
 
 
-@frozen
 class DiscountedGain(QueryMetric):
     r"""Normalised discounted cumulative gain: the gain of the list over that of the best possible list.
 
@@ -58,7 +56,6 @@ class DiscountedGain(QueryMetric):
         return (cls(), cls(k=10), cls(k=10, gain="exponential"))
 
 
-@frozen
 class RankBiasedPrecision(RelevantMetric):
     r"""Rank-biased precision: what a reader finds who goes on to the next document with probability p.
 
@@ -98,7 +95,6 @@ class RankBiasedPrecision(RelevantMetric):
         return BiasedValue(self.p, self.level, self.gain, self.ties)
 
 
-@frozen
 class ExpectedReciprocalRank(QueryMetric):
     r"""Expected reciprocal rank: one over the rank at which a reader stops, who stops sooner at better documents.
 
@@ -136,7 +132,6 @@ class ExpectedReciprocalRank(QueryMetric):
         return Answerable(0, "linear")
 
 
-@frozen
 class Judged(QueryMetric):
     r"""Judged: the share of the first k documents that somebody judged.
 

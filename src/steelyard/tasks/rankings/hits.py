@@ -10,7 +10,6 @@ from abc import abstractmethod
 from typing import Annotated, ClassVar, Literal
 
 from steelyard.core.errors import InvalidSpec
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Between, Metric
 from steelyard.core.spec import render_value
 from steelyard.core.state import TotalsView
@@ -32,7 +31,6 @@ QUERIES, MISSING, TIED = map(QueryCount, ("queries", "missing", "tied"))
 Level = Annotated[float, Between(0)]  # the least grade that is relevant
 
 
-@frozen
 class QueryMetric(Metric):
     """A metric that is a mean over queries.
 
@@ -92,13 +90,15 @@ class QueryMetric(Metric):
 class RelevantMetric(QueryMetric):
     """One that has a value for the queries with a relevant document: one of at least `level`."""
 
-    level: float
+    @property
+    @abstractmethod
+    def level(self) -> float:
+        """The least grade that is relevant; a setting of the metrics."""
 
     def answerable(self) -> Answerable:
         return Answerable(self.level)
 
 
-@frozen
 class _AtK(RelevantMetric):
     at = "k"
     formula: ClassVar[str]  # of `sums.FORMULAS`
@@ -119,7 +119,6 @@ class _AtK(RelevantMetric):
         return (cls(), cls(k=10))
 
 
-@frozen
 class AveragePrecision(_AtK):
     r"""Average precision of a query: the mean of the precisions at the ranks of its relevant documents.
 
@@ -155,7 +154,6 @@ class AveragePrecision(_AtK):
         return (cls(), cls(k=10), cls(k=10, norm="min"), cls(k=10, norm="hits"))
 
 
-@frozen
 class MeanAveragePrecision(AveragePrecision):
     r"""Mean average precision: the mean over queries of each query's average precision.
 
@@ -177,7 +175,6 @@ class MeanAveragePrecision(AveragePrecision):
     title = "Mean average precision"
 
 
-@frozen
 class Precision(_AtK):
     r"""Precision: the share of the first k documents that are relevant.
 
@@ -206,7 +203,6 @@ class Precision(_AtK):
         return (cls(k=10),)
 
 
-@frozen
 class Recall(_AtK):
     r"""Recall: the share of the relevant documents that stand among the first k.
 
@@ -228,7 +224,6 @@ class Recall(_AtK):
     reference = "pytrec_eval: recall; ranx: recall"
 
 
-@frozen
 class F1(_AtK):
     r"""F1: the harmonic mean of precision and recall at k, query by query.
 
@@ -255,7 +250,6 @@ class F1(_AtK):
         return (cls(k=10),)
 
 
-@frozen
 class Hit(_AtK):
     r"""Hit rate: the share of queries with at least one relevant document among the first k.
 
@@ -281,7 +275,6 @@ class Hit(_AtK):
         return totals[self.value()], totals[self.query_count()]
 
 
-@frozen
 class Success(Hit):
     r"""Success: the same as the hit rate, under the name that trec_eval has for it.
 
@@ -300,7 +293,6 @@ class Success(Hit):
     title = "Success"
 
 
-@frozen
 class ReciprocalRank(_AtK):
     r"""Mean reciprocal rank: one over the rank of the first relevant document, 0 where there is none in the first k.
 
@@ -321,7 +313,6 @@ class ReciprocalRank(_AtK):
     reference = "pytrec_eval: recip_rank; ranx: mrr"
 
 
-@frozen
 class RPrecision(RelevantMetric):
     r"""R-precision: the precision at R, where R is the query's own number of relevant documents.
 
@@ -347,7 +338,6 @@ class RPrecision(RelevantMetric):
         return RPrecisionValue(self.level, self.ties)
 
 
-@frozen
 class BinaryPreference(RelevantMetric):
     r"""Binary preference: how often a relevant document stands before the judged ones that are not relevant.
 

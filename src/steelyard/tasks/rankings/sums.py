@@ -48,7 +48,6 @@ def _over(numerator: Floats, denominator: Any, defined: Array) -> Floats:
         return np.where(defined, numerator / denominator, np.nan)
 
 
-@frozen
 class QueryCount(Sum):
     """A number of queries: all `queries`, those that the run is `missing`, those where judged documents are `tied`."""
 
@@ -60,7 +59,6 @@ class QueryCount(Sum):
         return SumBlock(np.ones(len(pairs.units)) if self.of == "queries" else getattr(pairs, self.of).astype(float))
 
 
-@frozen
 class Answerable(Sum):
     """Queries with a document of at least a relevance.
 
@@ -134,7 +132,6 @@ FORMULAS: dict[str, Callable[[Hits], Floats]] = {
 }
 
 
-@frozen
 class HitValue(QueryValue):
     """A value by the relevant documents among the first k: one of FORMULAS."""
 
@@ -157,7 +154,6 @@ class HitValue(QueryValue):
         return FORMULAS[self.of](cache.once(("hits", self.ties, self.k, self.level), make))
 
 
-@frozen
 class RPrecisionValue(QueryValue):
     """Hits among the first R, over the number R of relevant documents."""
 
@@ -171,7 +167,6 @@ class RPrecisionValue(QueryValue):
         return _over(hits, relevant, relevant > 0)
 
 
-@frozen
 class PreferenceValue(QueryValue):
     """Binary preference."""
 
@@ -188,7 +183,6 @@ class PreferenceValue(QueryValue):
 MOST_EXPONENTIAL = 500.0  # 2 to its power, and sums of it, stay far from overflow
 
 
-@frozen
 class GainValue(QueryValue):
     """Discounted gain over that of the best possible list."""
 
@@ -212,7 +206,6 @@ class GainValue(QueryValue):
         return _over(gain, ideal, ideal > 0)
 
 
-@frozen
 class BiasedValue(QueryValue):
     """Rank-biased precision."""
 
@@ -229,7 +222,6 @@ class BiasedValue(QueryValue):
         return values
 
 
-@frozen
 class ExpectedValue(QueryValue):
     """Expected reciprocal rank."""
 

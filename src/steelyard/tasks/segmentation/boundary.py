@@ -9,7 +9,6 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.block import CellsBlock
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Between, Metric
 from steelyard.core.pairs import Array
 from steelyard.core.statistic import Cells, Requirement, SharedCache
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from steelyard.core.state import State
 
 
-@frozen
 class Banded(Metric):
     """A metric of the pixels within `width` of an edge."""
 
@@ -38,7 +36,6 @@ class Banded(Metric):
         return BandPixels(self.width)
 
 
-@frozen
 class BoundaryIou(Banded, OneClass):
     r"""Boundary IoU by class: the IoU of what lies near the edges of the class on either side.
 
@@ -61,7 +58,6 @@ class BoundaryIou(Banded, OneClass):
     title: ClassVar[str] = "Boundary IoU"
 
 
-@frozen
 class MeanBoundaryIou(Banded, MeanOfClasses):
     r"""Mean boundary IoU: the mean over classes of their boundary IoU.
 
@@ -87,7 +83,6 @@ class MeanBoundaryIou(Banded, MeanOfClasses):
         return ()
 
 
-@frozen
 class EdgeScore(Cells):
     """The F1 of the edge pixels of each class of an image, and 1 for the image."""
 
@@ -149,7 +144,6 @@ def edge_of(mask: Array) -> Array:
     return np.ascontiguousarray(edge)
 
 
-@frozen
 class BoundaryF1(Metric):
     r"""Boundary F1: the F1 of edge pixels that lie within a tolerance of the other side's edge.
 

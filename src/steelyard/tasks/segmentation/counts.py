@@ -107,7 +107,6 @@ class PixelSums(Sum):
         return SumBlock(np.stack([every, pixels.ignored, unknown], axis=1))
 
 
-@frozen
 class ImageScore(Sum):
     """The mean over the classes of an image of their IoU or Dice, and whether it has any class."""
 
@@ -124,7 +123,6 @@ class ImageScore(Sum):
         return SumBlock(np.stack([mean, classes > 0], axis=1))
 
 
-@frozen
 class BandPixels(Cells):
     """Pixels near the edges of each class: in both bands, in the truth's, in the prediction's.
 

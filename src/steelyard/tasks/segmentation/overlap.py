@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from steelyard.core.errors import UnknownName, nearest
-from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric
 from steelyard.core.numerals import as_spec
@@ -64,7 +63,6 @@ def figure_of(kind: str, cells: Floats) -> Floats:
     return ratio(hit, true if kind == "recall" else predicted)
 
 
-@frozen
 class Overlap(Metric):
     """Base: a figure of classes from their pixels."""
 
@@ -106,7 +104,6 @@ class Overlap(Metric):
         return tuple(notes)
 
 
-@frozen
 class OneClass(Overlap):
     """Base: the figure of one class, `label`. Without it there is one metric for each class."""
 
@@ -143,7 +140,6 @@ class OneClass(Overlap):
         return (f"Fewer than {FEW_IMAGES} images have class {self.only}: its interval is rough.",) if few else ()
 
 
-@frozen
 class MeanOfClasses(Overlap):
     """Base: the mean over classes. `without` names one that is left out of it; what is predicted on it still counts."""
 

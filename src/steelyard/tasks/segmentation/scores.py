@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from steelyard.core.errors import InvalidSpec, MissingData
-from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric
 from steelyard.core.statistic import Cells, Requirement
@@ -16,7 +15,6 @@ from steelyard.tasks.segmentation.counts import HIT, TRUE, ClassPixels, GroupPix
 from steelyard.tasks.segmentation.overlap import MeanOfClasses, OneClass, Overlap
 
 
-@frozen
 class Iou(OneClass):
     r"""IoU by class: what truth and prediction have in common of all that either has.
 
@@ -38,7 +36,6 @@ class Iou(OneClass):
     reference: ClassVar[str] = "mmsegmentation IoUMetric, hotcoco SemanticEval"
 
 
-@frozen
 class Dice(OneClass):
     r"""Dice by class: twice what both sides have in common, of what they have together.
 
@@ -61,7 +58,6 @@ class Dice(OneClass):
     reference: ClassVar[str] = "mmsegmentation IoUMetric (mDice)"
 
 
-@frozen
 class ClassAccuracy(OneClass):
     r"""Accuracy by class: the share of its true pixels that are predicted as it.
 
@@ -82,7 +78,6 @@ class ClassAccuracy(OneClass):
     reference: ClassVar[str] = "mmsegmentation IoUMetric (Acc)"
 
 
-@frozen
 class MeanIou(MeanOfClasses):
     r"""Mean IoU: the mean over classes of their IoU.
 
@@ -161,7 +156,6 @@ class MeanIou(MeanOfClasses):
         return super().expand(facts)
 
 
-@frozen
 class MeanDice(MeanIou):
     r"""Mean Dice: the mean over classes of their Dice.
 
@@ -188,7 +182,6 @@ class MeanDice(MeanIou):
         return (cls(), cls(level="image"))
 
 
-@frozen
 class MeanAccuracy(MeanOfClasses):
     r"""Mean accuracy: the mean over classes of the share of their true pixels that are right.
 
@@ -209,7 +202,6 @@ class MeanAccuracy(MeanOfClasses):
     reference: ClassVar[str] = "mmsegmentation IoUMetric (mAcc), hotcoco SemanticEval"
 
 
-@frozen
 class PixelAccuracy(Overlap):
     r"""Pixel accuracy: the share of pixels whose class is right.
 
@@ -233,7 +225,6 @@ class PixelAccuracy(Overlap):
         return ratio(cells[:, :, HIT].sum(axis=1), cells[:, :, TRUE].sum(axis=1))
 
 
-@frozen
 class FrequencyWeightedIou(Overlap):
     r"""Frequency-weighted IoU: the mean over classes of their IoU, each weighed by its true pixels.
 
@@ -258,7 +249,6 @@ class FrequencyWeightedIou(Overlap):
         return ratio(total, true.sum(axis=1))
 
 
-@frozen
 class Precision(OneClass):
     r"""Precision: the mean over classes of the share of predicted pixels that are right.
 
@@ -285,7 +275,6 @@ class Precision(OneClass):
         return super().expand(facts) if self.only is not None else (self,)
 
 
-@frozen
 class Recall(Precision):
     r"""Recall: the mean over classes of the share of true pixels that are found.
 
@@ -307,7 +296,6 @@ class Recall(Precision):
     figure: ClassVar[str] = "recall"
 
 
-@frozen
 class F1(Precision):
     r"""F1: the mean over classes of the F1 of their pixels, which is Dice.
 

@@ -10,7 +10,6 @@ from typing import ClassVar
 import numpy as np
 
 from steelyard.core.block import SumBlock
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.records import constant_in_unit, factorize
@@ -20,7 +19,6 @@ from steelyard.core.weights import Floats, ratio
 from steelyard.tasks.shared.regression import INFINITY, row_columns, rows_of
 
 
-@frozen
 class SequenceSum(Sum):
     """A sum over a sequence, or something that a sequence is or has: its initial error, whether it has one."""
 
@@ -90,7 +88,6 @@ def _at(mask: Array, owner: Array, truth: Array, prediction: Array, units: int) 
     return values, predicted, present
 
 
-@frozen
 class _Ratio(Metric):
     """A mean absolute error or its percentage: a numerator and a denominator by name."""
 
@@ -122,7 +119,6 @@ class _NeedsStart(_Ratio):
         return self.documented_reason() if totals[SequenceSum("initial")][0] else "no sequence has a valid frame t = 0"
 
 
-@frozen
 class _Consumed(_Ratio):
     counted = ("sequences", "consumed", "single")
 
@@ -177,7 +173,6 @@ class _Energy(_Ratio):
         return float(frames - known), "frames without kcal_per_g"
 
 
-@frozen
 class OverallError(_Ratio):
     r"""MAE over all frames: how far off a frame's weight is, on average.
 
@@ -202,7 +197,6 @@ class OverallError(_Ratio):
     reference = "sklearn.metrics.mean_absolute_error"
 
 
-@frozen
 class OverallPercentage(_Ratio):
     r"""PMAE over all frames: MAE as a percentage of the mean true weight.
 
@@ -227,7 +221,6 @@ class OverallPercentage(_Ratio):
     numerator, denominator, factor = "abs_error", "truth", 100
 
 
-@frozen
 class InitialError(_NeedsStart):
     r"""MAE of the initial frame: how far off the whole portion is.
 
@@ -249,7 +242,6 @@ class InitialError(_NeedsStart):
     numerator, denominator = "initial_error", "initial"
 
 
-@frozen
 class InitialPercentage(_NeedsStart):
     r"""PMAE of the initial frame: its MAE as a percentage of the mean initial weight.
 
@@ -271,7 +263,6 @@ class InitialPercentage(_NeedsStart):
     numerator, denominator, factor = "initial_error", "initial_truth", 100
 
 
-@frozen
 class ConsumedError(_Consumed):
     r"""MAE of the weight consumed: from the initial frame to the last valid one.
 
@@ -296,7 +287,6 @@ class ConsumedError(_Consumed):
     numerator, denominator = "consumed_error", "consumed"
 
 
-@frozen
 class ConsumedPercentage(_Consumed):
     r"""PMAE of the weight consumed: its MAE as a percentage of the mean weight consumed.
 
@@ -319,7 +309,6 @@ class ConsumedPercentage(_Consumed):
     numerator, denominator, factor = "consumed_error", "consumed_truth", 100
 
 
-@frozen
 class EnergyError(_Energy):
     r"""MAE in kilocalories: each frame's error times the food's energy density.
 
@@ -341,7 +330,6 @@ class EnergyError(_Energy):
     numerator, denominator = "kcal_error", "kcal_frames"
 
 
-@frozen
 class EnergyPercentage(_Energy):
     r"""PMAE in kilocalories: the energy MAE as a percentage of the mean true energy.
 
@@ -364,7 +352,6 @@ class EnergyPercentage(_Energy):
     numerator, denominator, factor = "kcal_error", "kcal_truth", 100
 
 
-@frozen
 class SequenceError(_Ratio):
     r"""Mean over sequences of each sequence's MAE: every meal counts the same.
 
@@ -385,7 +372,6 @@ class SequenceError(_Ratio):
     numerator, denominator = "mean_error", "sequences"
 
 
-@frozen
 class SequencePercentage(_Ratio):
     r"""Mean over sequences of each sequence's MAE, as a percentage of the mean over sequences of its mean weight.
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from steelyard.core.block import MomentsBlock, Pooled, SumBlock
 from steelyard.core.errors import InvalidValue
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Between, Metric
 from steelyard.core.pairs import Array, Pairs
 from steelyard.core.state import TotalsView
@@ -54,7 +53,6 @@ def row_columns(pairs: Pairs, cache: SharedCache) -> dict[str, Array]:
     return cache.once("row columns", lambda: regression_columns(*rows_of(pairs, cache), pairs.owner, len(pairs.units)))
 
 
-@frozen
 class RowSum(Sum):
     """A sum over the rows of each unit: of their number, their errors, their grams."""
 
@@ -66,7 +64,6 @@ class RowSum(Sum):
         return SumBlock(row_columns(pairs, cache)[self.of])
 
 
-@frozen
 class RowMoments(Moments):
     """Means and products of true (column 0) and predicted (column 1) grams."""
 
@@ -79,7 +76,6 @@ class RowMoments(Moments):
 ROWS = RowSum("rows")
 
 
-@frozen
 class EpsilonError(Sum):
     """Errors relative to the true weight, or to the machine epsilon where that is larger."""
 
@@ -91,7 +87,6 @@ class EpsilonError(Sum):
         return sum_by_unit(relative, pairs.owner, len(pairs.units))
 
 
-@frozen
 class RowsWithin(Sum):
     """Rows whose prediction is at most so many percent off."""
 
@@ -108,7 +103,6 @@ class RowsWithin(Sum):
 INFINITY = float("inf")
 
 
-@frozen
 class MeanAbsoluteError(Metric):
     r"""Mean absolute error: how far off a prediction is, on average.
 
@@ -139,7 +133,6 @@ class MeanAbsoluteError(Metric):
         return ratio(totals[RowSum("abs_error")], totals[ROWS])
 
 
-@frozen
 class MeanAbsolutePercentageError(Metric):
     r"""Mean absolute percentage error: how far off a prediction is, relative to the true weight.
 
@@ -191,7 +184,6 @@ class MeanAbsolutePercentageError(Metric):
         return float(totals[RowSum("zero_rows")][0]), "rows with a true weight of 0"
 
 
-@frozen
 class WeightedAbsolutePercentageError(Metric):
     r"""Weighted absolute percentage error: all grams off over all grams there are.
 
@@ -221,7 +213,6 @@ class WeightedAbsolutePercentageError(Metric):
         return 100 * ratio(totals[RowSum("abs_error")], totals[RowSum("truth")])
 
 
-@frozen
 class Bias(Metric):
     r"""Bias: the mean signed error; above 0 the model predicts too much.
 
@@ -249,7 +240,6 @@ class Bias(Metric):
         return ratio(totals[RowSum("error")], totals[ROWS])
 
 
-@frozen
 class RootMeanSquaredError(Metric):
     r"""Root mean squared error: the typical error, large ones weighing more.
 
@@ -279,7 +269,6 @@ class RootMeanSquaredError(Metric):
         return np.sqrt(ratio(totals[RowSum("squared_error")], totals[ROWS]))
 
 
-@frozen
 class Within(Metric):
     r"""Within p percent: the share of rows whose prediction is at most p % off.
 
@@ -330,7 +319,6 @@ def _variance(pooled: Pooled, side: int) -> Floats:
     return np.where(value > _ROUNDING * scale, value, np.nan)
 
 
-@frozen
 class CoefficientOfDetermination(Metric):
     r"""Coefficient of determination: the share of the truth's variance that the prediction explains.
 
@@ -361,7 +349,6 @@ class CoefficientOfDetermination(Metric):
         return np.asarray(1 - totals[RowSum("squared_error")] / variance)
 
 
-@frozen
 class PearsonCorrelation(Metric):
     r"""Pearson correlation: how linearly prediction and truth go together.
 
@@ -392,7 +379,6 @@ class PearsonCorrelation(Metric):
         return np.asarray(np.clip(pooled.covariance(TRUTH, PREDICTION)[0] / scale, -1.0, 1.0))
 
 
-@frozen
 class Slope(Metric):
     r"""Slope of the prediction against the truth: how much of a real change is seen.
 
@@ -446,7 +432,6 @@ def step_columns(truth: Array, prediction: Array, owner: Array, units: int) -> d
     }
 
 
-@frozen
 class RoundNumbers(Metric):
     r"""Heaping: how many more of the predictions than of the true weights are multiples of a round number.
 
@@ -484,7 +469,6 @@ class RoundNumbers(Metric):
         return 100 * ratio(totals[RoundExcess(float(self.step))], totals[ROWS])
 
 
-@frozen
 class RoundExcess(Sum):
     """How many more predictions than true weights are multiples of a number."""
 
@@ -497,7 +481,6 @@ class RoundExcess(Sum):
         return sum_by_unit(prediction.astype(float) - truth, pairs.owner, len(pairs.units))
 
 
-@frozen
 class Steps(Sum):
     """Steps to the next frame: column 0 those in which the truth does not rise, column 1 the rises among them."""
 
@@ -508,7 +491,6 @@ class Steps(Sum):
         return SumBlock(np.stack([columns["steps"], columns["rises"]], axis=1))
 
 
-@frozen
 class RisingSteps(Metric):
     r"""Rising steps: how often the predicted weight rises from a frame to the next although the true weight does not.
 

@@ -10,7 +10,6 @@ from typing import ClassVar
 import numpy as np
 
 from steelyard.core.errors import UnknownName, nearest
-from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.state import TotalsView
@@ -49,7 +48,6 @@ def class_code(facts: Metadata, label: object) -> int:
     return code
 
 
-@frozen
 class TrackMetric(Metric):
     """A metric of sums by class. `over` says how classes are combined, `label` asks for one of them.
 

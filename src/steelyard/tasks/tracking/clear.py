@@ -7,7 +7,6 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Between, Metric, family
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Cells, Sum
@@ -20,7 +19,6 @@ NAMES = (*CLEAR, *IDENTITY)
 S = dict[str, Floats]
 
 
-@frozen
 class CountedMetric(TrackMetric):
     """A metric of the counts at a threshold of similarity."""
 
@@ -35,7 +33,6 @@ class CountedMetric(TrackMetric):
         return (self.cells,)
 
 
-@frozen
 class ClearMetric(CountedMetric):
     """A function of the counts of each class."""
 
@@ -50,7 +47,6 @@ class ClearMetric(CountedMetric):
         """The value from counts."""
 
 
-@frozen
 class CountRatio(ClearMetric):
     """A sum of counts over another."""
 
@@ -67,7 +63,6 @@ def named(sums: Floats) -> S:
     return {name: sums[:, i] for i, name in enumerate(NAMES)}
 
 
-@frozen
 class ByTruth(ClearMetric):
     """Matches less mistakes over true boxes. TrackEval divides by 1 where a class has none."""
 
@@ -77,7 +72,6 @@ class ByTruth(ClearMetric):
         return -named(sums)["fp"]
 
 
-@frozen
 class Mota(ByTruth):
     r"""MOTA: multiple object tracking accuracy, 1 less all mistakes over all true boxes.
 
@@ -104,7 +98,6 @@ class Mota(ByTruth):
         return ratio(s["tp"] - s["fp"] - s["idsw"], s["tp"] + s["fn"])
 
 
-@frozen
 class Moda(ByTruth):
     r"""MODA: MOTA without switches.
 
@@ -126,7 +119,6 @@ class Moda(ByTruth):
         return ratio(s["tp"] - s["fp"], s["tp"] + s["fn"])
 
 
-@frozen
 class Smota(ByTruth):
     r"""sMOTA: MOTA in which a match counts as much as it fits.
 
@@ -150,7 +142,6 @@ class Smota(ByTruth):
         return ratio(s["similarity"] - s["fp"] - s["idsw"], s["tp"] + s["fn"])
 
 
-@frozen
 class Motp(CountRatio):
     r"""MOTP: the mean similarity of matched boxes.
 
@@ -173,7 +164,6 @@ class Motp(CountRatio):
     denominator = ("tp",)
 
 
-@frozen
 class Recall(CountRatio):
     r"""Recall: the share of true boxes that are matched.
 
@@ -194,7 +184,6 @@ class Recall(CountRatio):
     denominator = ("tp", "fn")
 
 
-@frozen
 class Precision(CountRatio):
     r"""Precision: the share of predicted boxes that are matched.
 
@@ -215,7 +204,6 @@ class Precision(CountRatio):
     denominator = ("tp", "fp")
 
 
-@frozen
 class IdF1(ClearMetric):
     r"""IDF1: the share of boxes that have the right name, where each true track has one predicted track for good.
 
@@ -240,7 +228,6 @@ class IdF1(ClearMetric):
         return ratio(s["idtp"], s["idtp"] + 0.5 * s["idfn"] + 0.5 * s["idfp"])
 
 
-@frozen
 class IdPrecision(CountRatio):
     r"""IDP: the share of predicted boxes that have the right name.
 
@@ -262,7 +249,6 @@ class IdPrecision(CountRatio):
     denominator = ("idtp", "idfp")
 
 
-@frozen
 class IdRecall(CountRatio):
     r"""IDR: the share of true boxes that have the right name.
 
@@ -284,7 +270,6 @@ class IdRecall(CountRatio):
     denominator = ("idtp", "idfn")
 
 
-@frozen
 class SequenceMota(CountedMetric):
     r"""MOTA of each sequence, and their mean: every sequence counts the same.
 
@@ -318,7 +303,6 @@ CLEAR_METRICS: tuple[type[Metric], ...] = (
 )  # fmt: skip
 
 
-@frozen
 class Total(ClearMetric):
     """A count over all sequences and classes. It has no interval: how many sequences a draw has is left to chance."""
 
@@ -339,7 +323,6 @@ class Total(ClearMetric):
         return np.where(totals[SEQUENCES][:, 0] > 0, value, np.nan)
 
 
-@frozen
 class Switches(Total):
     r"""IDSW: how often a true track is matched with another predicted track than before.
 
@@ -358,7 +341,6 @@ class Switches(Total):
     title = "Switches"
 
 
-@frozen
 class Fragments(Total):
     r"""Fragments: how often a true track is matched again after frames without a match.
 
@@ -380,7 +362,6 @@ class Fragments(Total):
     reaches_best = False
 
 
-@frozen
 class FalsePositives(Total):
     r"""FP: predicted boxes that fit no true one.
 
@@ -399,7 +380,6 @@ class FalsePositives(Total):
     title = "False positives"
 
 
-@frozen
 class Misses(Total):
     r"""FN: true boxes that no predicted one fits.
 
@@ -449,7 +429,6 @@ _TRACKS = family(
 )
 
 
-@frozen
 class MostlyTrackedRate(CountRatio):
     r"""The share of true tracks that are matched in more than 80 % of their frames.
 
@@ -470,7 +449,6 @@ class MostlyTrackedRate(CountRatio):
     denominator = ("mt", "pt", "ml")
 
 
-@frozen
 class MostlyLostRate(CountRatio):
     r"""The share of true tracks that are matched in less than 20 % of their frames.
 
@@ -492,7 +470,6 @@ class MostlyLostRate(CountRatio):
     denominator = ("mt", "pt", "ml")
 
 
-@frozen
 class SwitchesPerTrack(CountRatio):
     r"""Switches per true track.
 
@@ -515,7 +492,6 @@ class SwitchesPerTrack(CountRatio):
     denominator = ("mt", "pt", "ml")
 
 
-@frozen
 class FalsePerFrame(CountedMetric):
     r"""False positives per frame.
 

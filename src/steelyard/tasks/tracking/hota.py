@@ -8,7 +8,6 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from steelyard.core.errors import InvalidSpec
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Cells, Sum
@@ -19,7 +18,6 @@ from steelyard.tasks.tracking.statistics import ALPHAS, HOTA, LOSSES, HotaCells,
 CELLS, LOST = HotaCells(), LossCells()
 
 
-@frozen
 class HotaMetric(TrackMetric):
     """A part of HOTA: one number for each threshold, and their mean. `alpha` asks for one threshold."""
 
@@ -76,7 +74,6 @@ def share(numerator: Floats, denominator: Floats, nothing: float = 0.0) -> Float
     return result
 
 
-@frozen
 class HotaShare(HotaMetric):
     """A sum over another at each threshold, 0 where the denominator is 0."""
 
@@ -87,7 +84,6 @@ class HotaShare(HotaMetric):
         return share(added(s, self.numerator), added(s, self.denominator))
 
 
-@frozen
 class Hota(HotaMetric):
     r"""HOTA: higher order tracking accuracy, detection and association in one number.
 
@@ -119,7 +115,6 @@ class Hota(HotaMetric):
         return np.sqrt(share(s["tp"], s["tp"] + s["fn"] + s["fp"]) * share(s["assa"], s["tp"]))
 
 
-@frozen
 class DetA(HotaShare):
     r"""DetA: detection accuracy, the share of right boxes among all true and predicted ones.
 
@@ -140,7 +135,6 @@ class DetA(HotaShare):
     denominator = ("tp", "fn", "fp")
 
 
-@frozen
 class AssA(HotaShare):
     r"""AssA: association accuracy, how far the two tracks of a matched box are the same track.
 
@@ -164,7 +158,6 @@ class AssA(HotaShare):
     denominator = ("tp",)
 
 
-@frozen
 class DetRe(HotaShare):
     r"""DetRe: the share of true boxes that are found, over all thresholds.
 
@@ -185,7 +178,6 @@ class DetRe(HotaShare):
     denominator = ("tp", "fn")
 
 
-@frozen
 class DetPr(HotaShare):
     r"""DetPr: the share of predicted boxes that are right, over all thresholds.
 
@@ -206,7 +198,6 @@ class DetPr(HotaShare):
     denominator = ("tp", "fp")
 
 
-@frozen
 class AssRe(HotaShare):
     r"""AssRe: association recall, how much of a true track one predicted track follows.
 
@@ -227,7 +218,6 @@ class AssRe(HotaShare):
     denominator = ("tp",)
 
 
-@frozen
 class AssPr(HotaShare):
     r"""AssPr: association precision, how much of a predicted track follows one true track.
 
@@ -248,7 +238,6 @@ class AssPr(HotaShare):
     denominator = ("tp",)
 
 
-@frozen
 class LocA(HotaMetric):
     r"""LocA: localisation accuracy, the mean similarity of matched boxes.
 
@@ -281,7 +270,6 @@ class LocA(HotaMetric):
         return share(s["similarity"], s["tp"], 1.0)
 
 
-@frozen
 class SequenceMean(TrackMetric):
     r"""HOTA of each sequence, and their mean: every sequence counts the same.
 
@@ -309,7 +297,6 @@ class SequenceMean(TrackMetric):
         return self.combined(totals, totals[SequenceHota()], lambda sums: ratio(sums[:, 0], sums[:, 1]))
 
 
-@frozen
 class AssociationLoss(TrackMetric):
     r"""What AssA loses to one kind of mistake, in points of AssA: the four kinds and AssA add up to 1.
 

@@ -263,7 +263,6 @@ def _cells(pairs: TrackPairs, rows: Kept, values: Array) -> CellsBlock:
     return CellsBlock.of(axes, pairs.facts, owner, group * width + column, flat[run, column])
 
 
-@frozen
 class HotaCells(Cells):
     """By class and threshold: the counts and sums of HOTA."""
 
@@ -274,7 +273,6 @@ class HotaCells(Cells):
         return _cells(pairs, kept(pairs, cache), tracked(pairs, cache).hota)
 
 
-@frozen
 class SequenceHota(Cells):
     """By class: HOTA of the sequence, and 1 where it has one."""
 
@@ -293,7 +291,6 @@ class SequenceHota(Cells):
         return _cells(pairs, kept(pairs, cache), np.stack([value / len(ALPHAS), there], axis=1))
 
 
-@frozen
 class LossCells(Cells):
     """By class and threshold: what association loses to splits, misses, merges and extra boxes."""
 
@@ -304,7 +301,6 @@ class LossCells(Cells):
         return _cells(pairs, kept(pairs, cache), tracked(pairs, cache).losses)
 
 
-@frozen
 class ClearCells(Cells):
     """By class: the counts of CLEAR at a threshold, and of Identity behind them."""
 
@@ -317,7 +313,6 @@ class ClearCells(Cells):
         return _cells(pairs, kept(pairs, cache), np.concatenate([sums.clear, sums.identity], axis=1))
 
 
-@frozen
 class SequenceMotaCells(Cells):
     """By class: MOTA of the sequence, and 1 where it has one."""
 
@@ -332,7 +327,6 @@ class SequenceMotaCells(Cells):
         return _cells(pairs, kept(pairs, cache), np.stack([value, there.astype(np.float64)], axis=1))
 
 
-@frozen
 class SequenceSum(Sum):
     """Of sequences: their number, and their frames."""
 
@@ -342,7 +336,6 @@ class SequenceSum(Sum):
         return SumBlock(np.stack([np.ones(len(pairs.units)), pairs.frames], axis=1))
 
 
-@frozen
 class RemovedSum(Sum):
     """What was taken out before scoring: predictions by reason, then rows of the truth."""
 

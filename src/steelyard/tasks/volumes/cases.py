@@ -102,7 +102,6 @@ _SIZED = ("volume_bias", *DISTANCES)  # figures that need the size of a voxel
 Directions = tuple[Array, Array, Array, Array, Array, Array]
 
 
-@frozen
 class _Figure(Statistic):
     """The settings of a figure of a structure.
 
@@ -121,7 +120,6 @@ class _Figure(Statistic):
     percentile: float = 95.0
 
 
-@frozen
 class CaseScore(_Figure, Cells):
     """A figure of every structure, added up over cases: its sum, its cases, and those that have none."""
 
@@ -134,7 +132,6 @@ class CaseScore(_Figure, Cells):
         return CellsBlock.of(("structure", 5), pairs.facts, pairs.owner[pair], code, table[pair, place, column])
 
 
-@frozen
 class CaseMean(_Figure, Sum):
     """The mean of a figure over the structures of a case that have one, and whether any has."""
 

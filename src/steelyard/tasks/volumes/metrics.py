@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from steelyard.core.errors import InvalidSpec, UnknownName, nearest
-from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric
 from steelyard.core.numerals import as_spec
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from steelyard.core.state import State
 
 
-@frozen
 class CaseMetric(Metric):
     """Base: a figure of each structure of a case.
 
@@ -113,7 +111,6 @@ class CaseMetric(Metric):
         return "count as 0"
 
 
-@frozen
 class SurfaceMetric(CaseMetric):
     """Base of distances between surfaces.
 
@@ -141,7 +138,6 @@ class SurfaceMetric(CaseMetric):
 INF = float("inf")
 
 
-@frozen
 class Dice(CaseMetric):
     r"""Dice: twice what truth and prediction have in common, of what they have together, case by case.
 
@@ -169,7 +165,6 @@ class Dice(CaseMetric):
         return (cls(), cls(average="case"), cls(both_empty="best"))
 
 
-@frozen
 class Iou(CaseMetric):
     r"""IoU: what truth and prediction have in common, of all that either has, case by case.
 
@@ -189,7 +184,6 @@ class Iou(CaseMetric):
     figure: ClassVar[str] = "iou"
 
 
-@frozen
 class Sensitivity(CaseMetric):
     r"""Sensitivity: the share of true voxels that are found, case by case.
 
@@ -209,7 +203,6 @@ class Sensitivity(CaseMetric):
     figure: ClassVar[str] = "sensitivity"
 
 
-@frozen
 class PositivePredictiveValue(CaseMetric):
     r"""Positive predictive value: the share of predicted voxels that are true, case by case.
 
@@ -231,7 +224,6 @@ class PositivePredictiveValue(CaseMetric):
     figure: ClassVar[str] = "ppv"
 
 
-@frozen
 class VolumeError(CaseMetric):
     r"""Volume error: how far the predicted volume is off, as a share of the true one, case by case.
 
@@ -256,7 +248,6 @@ class VolumeError(CaseMetric):
         return "count as 1, or have no number where the truth has none"
 
 
-@frozen
 class VolumeBias(CaseMetric):
     r"""Volume bias: predicted less true volume in millilitres, the mean over cases.
 
@@ -282,7 +273,6 @@ class VolumeBias(CaseMetric):
         return ()
 
 
-@frozen
 class LesionF1(CaseMetric):
     r"""Lesion-wise F1: lesions that are found, missed and made up, case by case.
 
@@ -318,7 +308,6 @@ class LesionF1(CaseMetric):
         return {**super().settings(), "at": float(self.dilation), "minimum": float(self.minimum)}
 
 
-@frozen
 class LesionDice(LesionF1):
     r"""Lesion-wise Dice: the mean Dice of lesions, with 0 for each that is missed or made up, case by case.
 
@@ -342,7 +331,6 @@ class LesionDice(LesionF1):
     reference: ClassVar[str] = "BraTS-2023-Metrics get_LesionWiseScores"
 
 
-@frozen
 class LesionHausdorff(LesionF1):
     r"""Lesion-wise Hausdorff distance: the mean over lesions of a percentile of their surface distance, case by case.
 
@@ -377,7 +365,6 @@ class LesionHausdorff(LesionF1):
         return {**super().settings(), "percentile": float(self.percentile), "missed": self.missed}
 
 
-@frozen
 class LesionQuality(CaseMetric):
     r"""Lesion-wise panoptic quality: how many connected parts are found and how well they fit, case by case.
 

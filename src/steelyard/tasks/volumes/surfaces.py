@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar, Literal
 
 from steelyard.core.errors import InvalidSpec
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Between, Metric
 from steelyard.tasks.volumes.metrics import SurfaceMetric
 
@@ -13,7 +12,6 @@ INF = float("inf")
 LIKE = {"deepmind": ("elements", "area"), "monai": ("voxels", "linear"), "medpy": ("voxels", "pooled")}
 
 
-@frozen
 class Hausdorff(SurfaceMetric):
     r"""Hausdorff distance: how far the worst point of a surface is from the other, or a percentile of that.
 
@@ -70,7 +68,6 @@ class Hausdorff(SurfaceMetric):
         }
 
 
-@frozen
 class AverageSurfaceDistance(SurfaceMetric):
     r"""Average surface distance: the mean distance from the prediction's surface to the truth's.
 
@@ -98,7 +95,6 @@ class AverageSurfaceDistance(SurfaceMetric):
         return {**super().settings(), "of": self.of}
 
 
-@frozen
 class SymmetricSurfaceDistance(SurfaceMetric):
     r"""Average symmetric surface distance: the mean over both surfaces of the distance to the other.
 
@@ -123,7 +119,6 @@ class SymmetricSurfaceDistance(SurfaceMetric):
         return (cls(), cls(surface="voxels"))
 
 
-@frozen
 class MeanSurfaceDistance(SurfaceMetric):
     r"""Mean average surface distance: the mean of the two directions' mean distances.
 
@@ -144,7 +139,6 @@ class MeanSurfaceDistance(SurfaceMetric):
     reference: ClassVar[str] = "MetricsReloaded"
 
 
-@frozen
 class SurfaceDice(SurfaceMetric):
     r"""Normalised surface distance: the share of both surfaces that lies within a tolerance of the other.
 

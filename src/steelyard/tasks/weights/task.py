@@ -20,7 +20,6 @@ import numpy as np
 from steelyard.align.join import join_rows
 from steelyard.core.block import SumBlock
 from steelyard.core.errors import ShapeMismatch
-from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Pairs
@@ -88,7 +87,6 @@ def _dish_columns(pairs: Pairs, cache: SharedCache) -> dict[str, Array]:
     }
 
 
-@frozen
 class DishSum(Sum):
     """What is added up over dishes: their weighted errors, their number, those that are incomplete."""
 
@@ -113,7 +111,6 @@ def _free_items(totals: TotalsView) -> tuple[str, ...]:
     )
 
 
-@frozen
 class TotalWeightedError(Metric):
     r"""Total weighted MAE: the mean over dishes of each dish's weighted MAE.
 
@@ -174,7 +171,6 @@ class TotalWeightedError(Metric):
         return _free_items(totals)
 
 
-@frozen
 class SampleWeightedError(Metric):
     r"""Weighted MAE of the items at hand: one formula over all items, whatever dish they come from.
 
