@@ -21,7 +21,7 @@ from steelyard.compat.pycocotools import mask
 from steelyard.core import catalogue
 from steelyard.core.plan import POINT, UNITS
 from steelyard.core.task import Policy
-from steelyard.engine.measure import measured
+from steelyard.engine.measure import measure_state
 from steelyard.io.coco import parse_coco
 from steelyard.tasks.boxes.pairs import MatchRules
 
@@ -116,7 +116,7 @@ def fuzz_evaluator(rng: random.Random) -> None:
         if len(pairs.units) == 0:
             return
         metrics = [metric for metric in sy.metrics(task.name) if rng.random() < 0.2]
-        state = measured(pairs, metrics)
+        state = measure_state(pairs, metrics)
         for plan in (POINT, UNITS):
             for metric in metrics:
                 state.totals(plan).of(metric)

@@ -146,7 +146,7 @@ def ask(model: Any, sharing: Sharing, asked: list[tuple[int, int]], share: bool,
         assert given is not None or not share, "it cannot share"
         given = given or sharing.encode(texts, shown)
         made = model.generate(**given, do_sample=False, min_new_tokens=tokens, max_new_tokens=tokens, pad_token_id=PAD)
-        sharing.done()
+        sharing.release()
         new: list[list[int]] = made[:, given["input_ids"].shape[1] :].tolist()
     return new
 

@@ -14,7 +14,7 @@ from steelyard.core.metric import Metric
 from steelyard.core.request import NOT_OF_READING, Metrics, Request, Settings, takes_settings
 from steelyard.core.state import State
 from steelyard.engine.report import report_of
-from steelyard.engine.run import Measured, check_asked, expanded, measure_sides, metrics_of
+from steelyard.engine.run import Measured, check_asked, expand_metrics, measure_sides, metrics_of
 from steelyard.engine.threads import use_threads
 from steelyard.io.dialect import csv_dialect
 from steelyard.results.report import Report
@@ -202,7 +202,7 @@ def _lineup(definition: Task, request: Request, truth: Any, predictions: Any, pr
     if len(each) < 2:
         raise InvalidValue("a comparison needs two models or more", remedy="Name the baseline first.")
     request, models, judged = measure_compared(definition, request, truth, each, proxy)
-    chosen = expanded(definition, chosen, by_default, State.unified([m.state for m in models])[0])
+    chosen = expand_metrics(definition, chosen, by_default, State.unified([m.state for m in models])[0])
     margins_of(request.margin, chosen)
     return lineup(
         definition, chosen, request, models, [findings(model, definition.name) for model in models], names, judged

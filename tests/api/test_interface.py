@@ -11,9 +11,11 @@ import pytest
 from support.refusal import refused_parts
 
 import steelyard as sy
+from steelyard.core.catalogue import TASKS
 from steelyard.core.errors import Conflict, InvalidSetting, InvalidValue
 from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
+from steelyard.extend import Axis, Category, CheckData
 from steelyard.results.details import NONE
 
 TRUTH = {"dish": ["a", "b", "c", "d"], "weight": [100.0, 200.0, 300.0, 400.0]}
@@ -200,3 +202,16 @@ def test_old_names_of_a_state_warn() -> None:
         state = State.of(pairs, (), work=SharedCache(()))
     with pytest.warns(DeprecationWarning, match=r"^State\.counted is deprecated, use State\.aggregated$"):
         assert state.counted() is state
+
+
+def test_old_names_of_what_plugins_read_warn() -> None:
+    measured = sy.api.measure("weights", TRUTH, OFF_BY_10, "mae")
+    data = CheckData(measured.pairs.truth, measured.pairs.prediction, measured.pairs)
+    with pytest.warns(DeprecationWarning, match=r"^Axis\.shown is deprecated, use Axis\.display_names$"):
+        assert Axis((1, 2), ("cat", "dog")).shown == ("cat", "dog")
+    with pytest.warns(DeprecationWarning, match=r"^Category\.shown is deprecated, use Category\.display_name$"):
+        assert Category(7).shown == "7"
+    with pytest.warns(DeprecationWarning, match=r"^Task\.joined is deprecated, use Task\.joint_columns$"):
+        assert TASKS["labels"].joined["label"] == TASKS["labels"].joint_columns["label"]
+    with pytest.warns(DeprecationWarning, match=r"^CheckData\.kept is deprecated, use CheckData\.paired_rows$"):
+        assert [rows.tolist() for rows in data.kept] == [[0, 1, 2, 3], [0, 1, 2, 3]]

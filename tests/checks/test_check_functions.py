@@ -90,11 +90,11 @@ def test_ids_of_nothing_differ_in_nothing() -> None:
 def test_rows_that_stand_again() -> None:
     read = {"key": ["image"], "keys": 1}
     assert (
-        ids.repeated("truth")(CheckData(NONE, read=read))
-        is ids.repeated("prediction")(CheckData(NONE, read=read))
+        ids.repeated_keys("truth")(CheckData(NONE, read=read))
+        is ids.repeated_keys("prediction")(CheckData(NONE, read=read))
         is None
     )
-    problem = ids.repeated("truth")(CheckData(side(image=["a", "b", "a"]), read=read))
+    problem = ids.repeated_keys("truth")(CheckData(side(image=["a", "b", "a"]), read=read))
     assert problem is not None
     assert (problem.what, problem.count, problem.total) == ("Rows appear more than once by 'image'.", 1, 3)
 
@@ -102,7 +102,7 @@ def test_rows_that_stand_again() -> None:
 def test_labels_that_true_answers_have_too_are_no_fault() -> None:
     accepted = np.array(["Answer: 4"])
     data = CheckData(NONE, NONE, SimpleNamespace(accepted=accepted))
-    assert answers.labelled(data) is None
+    assert answers.labelled_replies(data) is None
 
 
 def test_references_without_captions_repeat_none() -> None:
@@ -115,9 +115,12 @@ def test_references_without_captions_repeat_none() -> None:
 def test_ellipses_that_are_not_there() -> None:
     assert ellipses.fractions(CheckData(NONE)) is None
     numbers = {name: [1.0, 1.0] for name in ellipses.PARAMETERS}
-    assert ellipses.repeated("truth", CheckData(NONE)) is None
-    assert ellipses.repeated("truth", CheckData(side(image=["a", "a"], **numbers | {"xc": [np.nan, np.nan]}))) is None
-    problem = ellipses.repeated("truth", CheckData(side(image=["a", "a"], **numbers)))
+    assert ellipses.repeated_ellipses("truth", CheckData(NONE)) is None
+    assert (
+        ellipses.repeated_ellipses("truth", CheckData(side(image=["a", "a"], **numbers | {"xc": [np.nan, np.nan]})))
+        is None
+    )
+    problem = ellipses.repeated_ellipses("truth", CheckData(side(image=["a", "a"], **numbers)))
     assert problem is not None
     assert problem.count == 1
 
@@ -167,7 +170,10 @@ def test_frames_of_nothing_joined() -> None:
 def test_maps_of_which_no_pixel_counts() -> None:
     scan = SimpleNamespace(count=np.array([3]), truth=np.array([255]), predicted=np.array([1]))
     known = SimpleNamespace(classes=lambda values, which: np.full(len(values), -1))
-    assert segmentation.shifted(CheckData(NONE, NONE, SimpleNamespace(labelling=known), read={"scan": scan})) is None
+    assert (
+        segmentation.shifted_labels(CheckData(NONE, NONE, SimpleNamespace(labelling=known), read={"scan": scan}))
+        is None
+    )
 
 
 def boxes(score: Any = None, rows: int = 0) -> CheckedSide:
@@ -208,7 +214,7 @@ def test_truth_that_is_no_data_set_of_coco() -> None:
 
 def test_rankings_that_are_none() -> None:
     data = CheckData(NONE, NONE)
-    assert rankings.queries_differ(data) is rankings.repeated(data) is None
+    assert rankings.queries_differ(data) is rankings.repeated_documents(data) is None
 
 
 def test_relevant_documents_behind_others_that_stand_even_lower() -> None:

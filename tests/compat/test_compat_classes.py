@@ -333,7 +333,7 @@ def test_one_polygon_gives_one_mask():
 def test_polygons_as_arrays_are_united():
     rings = [np.array(SQUARE), np.array([7.0, 7.0, 7.0, 9.0, 9.0, 9.0])]
     theirs = theirs_mask.merge(theirs_mask.frPyObjects([ring.tolist() for ring in rings], 10, 12))
-    assert ours_mask.united(rings, 10, 12) == theirs
+    assert ours_mask.polygon_union(rings, 10, 12) == theirs
 
 
 def test_regions_of_no_kind_are_refused():

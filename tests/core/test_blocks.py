@@ -102,7 +102,7 @@ def test_axes_unite_in_one_order() -> None:
     assert Axis.union([Axis(("10",), whole=True), Axis(("9",), whole=True)])[0].ids == ("9", "10")
     declared = Axis(("b", "a"))
     assert Axis.union([declared, declared])[0].ids == ("b", "a")  # equal ones keep the order that a user gave
-    assert Axis.union([Axis((1,), ("cat",)), Axis((2,))])[0].shown == ("cat", "2")
+    assert Axis.union([Axis((1,), ("cat",)), Axis((2,))])[0].display_names == ("cat", "2")
     with refuses("E-conflict", "'1'", "'cat'", "'dog'"):
         Axis.union([Axis((1,), ("cat",)), Axis((1,), ("dog",))])
 

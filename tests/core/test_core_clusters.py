@@ -47,14 +47,14 @@ def test_units_of_a_cluster_are_drawn_by_its_name() -> None:
     units = Units(IDS, cluster=CLUSTER)
     names, code = units.drawn_as
     assert (names.tolist(), code.tolist(), code.dtype) == (["k", "m", "n"], [2, 1, 2, 0, 1], np.int64)
-    assert (units.drawn, units.planned, Units(IDS).planned, Units(IDS, stratum=STRATUM).planned) == (
+    assert (units.n_resampled, units.has_design, Units(IDS).has_design, Units(IDS, stratum=STRATUM).has_design) == (
         3,
         True,
         False,
         True,
     )
-    assert Units(IDS, np.array([1.0, 1, 1, 0, 1]), cluster=CLUSTER).drawn == 2
-    assert (Units(IDS).drawn, Units(IDS, np.array([1.0, 0, 1, 0, 1])).drawn) == (5, 3)
+    assert Units(IDS, np.array([1.0, 1, 1, 0, 1]), cluster=CLUSTER).n_resampled == 2
+    assert (Units(IDS).n_resampled, Units(IDS, np.array([1.0, 0, 1, 0, 1])).n_resampled) == (5, 3)
     assert [part.tolist() for part in Units(IDS).drawn_as] == [[0, 1, 2, 3, 4]] * 2
     assert draw_keys(units).tolist() == unit_keys(CLUSTER).tolist()
     assert draw_keys(Units(IDS)).tolist() == unit_keys(IDS).tolist()
@@ -144,8 +144,8 @@ def test_columns_that_are_no_clusters(settings: Any, message: tuple[str, ...]) -
 
 def test_a_request_with_clusters() -> None:
     request = Request.of("weights", None, {"cluster": "person", "strata": "city"})
-    assert (request.cluster, request.strata, request.planned) == ("person", "city", True)
-    assert [Request("w", **one).planned for one in ({}, {"cluster": "a"}, {"strata": "a"})] == [False, True, True]
+    assert (request.cluster, request.strata, request.has_design) == ("person", "city", True)
+    assert [Request("w", **one).has_design for one in ({}, {"cluster": "a"}, {"strata": "a"})] == [False, True, True]
 
 
 @pytest.mark.parametrize(

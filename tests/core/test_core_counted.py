@@ -72,7 +72,7 @@ class CountablePairs(Given, Countable):
         return self.kinds_
 
     @property
-    def kept(self) -> tuple[Any, ...]:
+    def kept_statistics(self) -> tuple[Any, ...]:
         return (Kind(), Column())
 
 

@@ -11,9 +11,9 @@ from steelyard.core.metadata import Axis, Metadata
 
 def test_a_class_is_found_by_name_or_id() -> None:
     axis = Axis((3, 7, 9), ("cat", "9", "dog"))
-    assert (len(axis), axis.shown) == (3, ("cat", "9", "dog"))
+    assert (len(axis), axis.display_names) == (3, ("cat", "9", "dog"))
     assert [axis.find(word) for word in ("cat", "dog", 3, "7", "9", 9, "bird", 1)] == [0, 2, 0, 1, 1, 1, -1, -1]
-    assert Axis((3, 7)).shown == ("3", "7")
+    assert Axis((3, 7)).display_names == ("3", "7")
     assert Axis((3, 7)).find("7") == 1
 
 

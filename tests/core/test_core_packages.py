@@ -15,7 +15,7 @@ from support.refusal import refused, refuses
 
 from steelyard.core import registry
 from steelyard.core.options import Option
-from steelyard.core.registry import hidden, load, package, plugins
+from steelyard.core.registry import hidden_names, load, package, plugins
 from steelyard.core.sample import Sample, find_sample
 
 GROUP = "core.test.group"
@@ -107,10 +107,10 @@ def test_what_cannot_be_loaded_is_said_with_its_package(site: Path) -> None:
 
 def test_what_is_left_out_for_a_built_in_name(site: Path) -> None:
     install(site, "first", "1.5", "pi = math:pi", "e = math:e")
-    assert hidden(GROUP, ["pi", "phi"], "thing") == (
+    assert hidden_names(GROUP, ["pi", "phi"], "thing") == (
         "thing 'pi' of first 1.5 is left out: Steelyard has a thing of that name.",
     )
-    assert hidden(GROUP, [], "thing") == ()
+    assert hidden_names(GROUP, [], "thing") == ()
 
 
 def test_choices_that_packages_bring(site: Path) -> None:

@@ -138,7 +138,7 @@ def test_what_a_curve_by_groups_can_do_unless_it_says_more() -> None:
     curve = Area(Given())
     assert (curve.approximate, curve.groups(FACTS), curve.stream(None, 3)) == (False, None, None)  # type: ignore[arg-type]
     assert (curve.pooled, curve.drawn) == (False, True)
-    for ask in (lambda: curve.histogram(None, 4), lambda: curve.bounded({}, FACTS, True)):  # type: ignore[arg-type]
+    for ask in (lambda: curve.histogram(None, 4), lambda: curve.bound_reading({}, FACTS, True)):  # type: ignore[arg-type]
         with refuses("E-unsupported", "'core.plans.given'"):
             ask()
 

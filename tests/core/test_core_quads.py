@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from steelyard.core.quads import (
-    _wrapped,
+    _wrap_angle,
     areas_of,
     corners_of,
     extents_of,
@@ -122,5 +122,5 @@ def test_what_a_convention_cannot_have_written(name: str, given: tuple[float, ..
 
 
 def test_angles_that_round_to_the_end_of_a_period() -> None:
-    assert _wrapped(rows(-1e-20, 0.25, 1.0, -0.25), 0.0, 1.0).tolist() == [0, 0.25, 0, 0.75]
-    assert _wrapped(rows(2.5, -3.5), -1.0, 2.0).tolist() == [0.5, 0.5]
+    assert _wrap_angle(rows(-1e-20, 0.25, 1.0, -0.25), 0.0, 1.0).tolist() == [0, 0.25, 0, 0.75]
+    assert _wrap_angle(rows(2.5, -3.5), -1.0, 2.0).tolist() == [0.5, 0.5]

@@ -76,7 +76,7 @@ def test_rankings_are_kept() -> None:
 
 
 def test_some_rows_of_a_group() -> None:
-    part = BLOCK.events.kept(np.array([6, -1, -1, 5, -1]))
+    part = BLOCK.events.select_units(np.array([6, -1, -1, 5, -1]))
     assert (part.begin.tolist(), part.unit.tolist(), part.columns["score"].tolist()) == (
         [0, 1, 2],
         [6, 5],

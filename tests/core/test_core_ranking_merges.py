@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from steelyard.core import ranking
-from steelyard.core.ranking import Grouped, RankingBlock, _is_arranged, _merged, _short
+from steelyard.core.ranking import Grouped, RankingBlock, _is_arranged, _merge_grouped, _short
 
 Row = tuple[int, int, float]
 
@@ -47,7 +47,7 @@ def test_what_is_arranged(events: list[Row], positives: list[Row], arranged: boo
 def test_rows_of_the_first_precede_equal_ones() -> None:
     first = table(3, [(0, 0, 0.9), (0, 1, 0.5), (0, 2, 0.5), (2, 0, 0.4), (2, 1, 0.3)])
     second = table(3, [(0, 0, 0.95), (0, 0, 0.5), (0, 1, 0.1), (1, 1, 0.7), (2, 1, 0.35)])
-    both = _merged(first, second, 3, True)
+    both = _merge_grouped(first, second, 3, True)
     assert rows_of(both) == [
         (0, 3, 0.95), (0, 0, 0.9), (0, 1, 0.5), (0, 2, 0.5), (0, 3, 0.5), (0, 4, 0.1), (1, 4, 0.7), (2, 0, 0.4), (2, 4, 0.35),
         (2, 1, 0.3),
@@ -55,14 +55,14 @@ def test_rows_of_the_first_precede_equal_ones() -> None:
     assert both.begin.tolist() == [0, 6, 7, 10]
     assert both.columns["tag"].tolist() == [0, 0, 1, 2, 1, 2, 3, 3, 4, 4]
     assert both.unit.dtype == np.int32
-    behind = _merged(first, second, 3, False)
+    behind = _merge_grouped(first, second, 3, False)
     assert rows_of(behind) == [
         (0, 0, 0.9), (0, 1, 0.5), (0, 2, 0.5), (0, 3, 0.95), (0, 3, 0.5), (0, 4, 0.1), (1, 4, 0.7), (2, 0, 0.4), (2, 1, 0.3),
         (2, 4, 0.35),
     ]  # fmt: skip
     none = table(3, [])
-    assert rows_of(_merged(none, second, 3, True)) == [(g, u + 3, s) for g, u, s in rows_of(second)]
-    assert rows_of(_merged(first, none, 3, True)) == rows_of(first)
+    assert rows_of(_merge_grouped(none, second, 3, True)) == [(g, u + 3, s) for g, u, s in rows_of(second)]
+    assert rows_of(_merge_grouped(first, none, 3, True)) == rows_of(first)
 
 
 def drawn(seed: int, rows: int, groups: int) -> list[Row]:
@@ -81,7 +81,7 @@ def test_drawn_rankings_are_merged_as_they_would_be_sorted(groups: int, monkeypa
     first, second = drawn(1, 60, groups), drawn(2, 40, groups)
     by_unit = [sorted(rows, key=lambda row: (row[0], row[1])) for rows in (first, second)]
     expected = sorted([*first, *((g, u + 5, s) for g, u, s in second)], key=lambda row: (row[0], -row[2], row[1]))
-    monkeypatch.setattr(ranking, "_arranged", None)  # nothing is sorted again
+    monkeypatch.setattr(ranking, "_arrange_rows", None)  # nothing is sorted again
     both = RankingBlock.stack([block(first, by_unit[0], groups), block(second, by_unit[1], groups)], [5, 5])
     assert rows_of(both.events) == expected
     positives = [*by_unit[0], *((g, u + 5, s) for g, u, s in by_unit[1])]

@@ -11,7 +11,7 @@ import pytest
 from steelyard.core import figure as figures
 from steelyard.core.errors import InputError, MissingExtra, MissingPackage, first_few, nearest
 from steelyard.core.figure import Figure, Listing, Texts, are_near, points_or_cells, wide_range
-from steelyard.core.histogram import Histogram, at_recalls, binned, fallen
+from steelyard.core.histogram import Histogram, at_recalls, bin_of_score, falling_precision
 from steelyard.core.options import Option, Options, find_option
 from steelyard.core.slice import slice_key, slice_parts, slice_text
 from steelyard.core.table import Table
@@ -44,17 +44,17 @@ def test_bounds_of_a_histogram() -> None:
     assert bytes_.roc_auc() == (0.0, 1.0)
     assert np.isnan(Histogram(np.array([0]), np.array([1]), 0.0).roc_auc()).all()
     assert Histogram(np.array([0]), np.array([5]), 2.0).average_precision("coco") == (0.0, 0.0)
-    assert fallen(np.array([0.2, 0.9, 0.5])).tolist() == [0.9, 0.9, 0.5]
+    assert falling_precision(np.array([0.2, 0.9, 0.5])).tolist() == [0.9, 0.9, 0.5]
     assert at_recalls(np.zeros(0), 3.0, 11).tolist() == [0] * 11
     assert at_recalls(np.array([0.8, 0.6]), 2.0, 5).tolist() == [0.8, 0.8, 0.8, 0.6, 0.6]
 
 
 def test_bins() -> None:
-    assert binned(np.array([1.0, 0.0, 0.5, 0.76, 0.74]), 4).tolist() == [0, 3, 2, 0, 1]
-    assert binned(np.zeros(0), 4).tolist() == []
+    assert bin_of_score(np.array([1.0, 0.0, 0.5, 0.76, 0.74]), 4).tolist() == [0, 3, 2, 0, 1]
+    assert bin_of_score(np.zeros(0), 4).tolist() == []
     for scores, ends in ((np.array([-0.5, 1.0]), "-0.5 to 1"), (np.array([0.0, 1.5]), "0 to 1.5")):
         with pytest.raises(InputError) as caught:
-            binned(scores, 4)
+            bin_of_score(scores, 4)
         assert said(caught) == (
             f"scores from {ends} are not all between 0 and 1. "
             "The approximate mode needs such; leave it out, or rescale the scores."

@@ -19,7 +19,7 @@ import steelyard as sy
 from steelyard.core import opening
 from steelyard.core.opening import (
     check_readable,
-    confined,
+    confine_to,
     most_unpacked,
     open_archive,
     open_regular,
@@ -110,7 +110,7 @@ def test_confined_to_a_folder(tmp_path: Path) -> None:
     (inside / "away").symlink_to("../out/b")
     (inside / "folder").symlink_to("../out")
     os.mkfifo(inside / "pipe")
-    with confined(inside):
+    with confine_to(inside):
         assert read_regular(inside / "deep" / "a") == read_regular(inside / "back") == b"in"
         assert read_regular(inside / "deep" / ".." / "back") == b"in"
         for path in (

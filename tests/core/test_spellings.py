@@ -9,7 +9,7 @@ import pytest
 import steelyard as sy
 from steelyard.core import catalogue
 from steelyard.core.errors import InputError, InvalidSpec
-from steelyard.core.spec import folded
+from steelyard.core.spec import fold_name
 from steelyard.gating.rules import parse_rule
 
 # Task, spelling, and the spec that is printed and saved.
@@ -111,12 +111,12 @@ def test_a_name_of_nothing_lists_what_there_is() -> None:
 
 def test_no_two_metrics_of_a_task_share_a_name_and_no_alias_hides_one() -> None:
     for task in catalogue.built_in().values():
-        names = [folded(cls.name) for cls in task.metrics]
+        names = [fold_name(cls.name) for cls in task.metrics]
         assert len(set(names)) == len(names)
         for cls in task.metrics:
             assert catalogue.meanings(cls.name.upper().replace("_", " "), task) == (cls.name,)
         for words in task.spellings:
-            assert folded(words) not in names or "@" in words, (task.name, words)
+            assert fold_name(words) not in names or "@" in words, (task.name, words)
 
 
 def test_a_report_has_the_canonical_spec_and_is_asked_in_any_spelling() -> None:
@@ -153,7 +153,7 @@ def test_a_task_is_found_by_what_people_call_it(task: str, name: str) -> None:
 
 
 def test_synonyms_are_of_one_task_each_and_hide_none() -> None:
-    words = [folded(word) for synonyms in catalogue.SYNONYMS.values() for word in synonyms]
+    words = [fold_name(word) for synonyms in catalogue.SYNONYMS.values() for word in synonyms]
     assert len(set(words)) == len(words)
     assert not set(words) & set(catalogue.MODULES)
     assert set(catalogue.SYNONYMS) == set(catalogue.MODULES)

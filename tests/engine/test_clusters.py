@@ -65,7 +65,7 @@ def test_units_of_a_cluster_have_one_weight_in_each_draw() -> None:
 def test_a_jackknife_leaves_out_whole_clusters() -> None:
     left = rows_of(Role.JACKKNIFE, units_of(cluster=NAMES, weight=np.array([1.0, 2, 3, 0, 5, 6])))
     assert left.tolist() == [[1, 0, 3, 0, 0, 6], [0, 2, 0, 0, 5, 0]]  # a and b; c has no weight
-    assert units_of(cluster=NAMES, weight=np.array([1.0, 2, 3, 0, 5, 6])).drawn == 2
+    assert units_of(cluster=NAMES, weight=np.array([1.0, 2, 3, 0, 5, 6])).n_resampled == 2
 
 
 def test_many_clusters_are_left_out_in_a_thousand_groups() -> None:

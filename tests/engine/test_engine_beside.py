@@ -335,7 +335,7 @@ def test_tools_that_a_task_does_not_have() -> None:
     request = Request.of("weights", "mae", {"explain": ["sklearn"]})
     what, _, remedy = refused_parts(check_asked, WEIGHTS, request)
     assert what == "task 'weights' has no other tools to explain"
-    have = [name for name, task in catalogue.loaded()[0].items() if task.explain is not None]
+    have = [name for name, task in catalogue.loaded_tasks()[0].items() if task.explain is not None]
     assert "weights" not in have
     assert remedy == f"Tasks that have: {', '.join(have)}."
     check_asked(catalogue.find_task("panoptic"), Request.of("panoptic", "pq", {"explain": ["hotcoco"]}))

@@ -16,7 +16,7 @@ from steelyard.core.errors import InputError
 from steelyard.core.pairs import Countable
 from steelyard.core.records import as_object
 from steelyard.core.request import Request
-from steelyard.engine.groups import by_unit, grouped
+from steelyard.engine.groups import by_unit, with_groups
 
 WEIGHTS = catalogue.find_task("weights")
 
@@ -53,7 +53,7 @@ def pairs_of(units: list[Any], rows: list[int], owner: list[int], ids: list[Any]
 
 def clusters(pairs: Any, **asked: str) -> Any:
     request = Request("weights", **{"cluster": "video", **asked})  # type: ignore[arg-type]
-    return grouped(WEIGHTS, request, pairs, state_of(np.ones(len(pairs.units)))).units
+    return with_groups(WEIGHTS, request, pairs, state_of(np.ones(len(pairs.units)))).units
 
 
 def test_every_unit_has_the_value_of_its_rows() -> None:
@@ -66,7 +66,7 @@ def test_every_unit_has_the_value_of_its_rows() -> None:
     assert units.groups == {}  # what is named needs no guess
     whole = clusters(pairs_of(["a", "b"], [0, 1], [0, 1], None, video=range(7, 9)))
     assert whole.cluster.tolist() == ["7", "8"]
-    alone = grouped(WEIGHTS, Request("weights", strata="site"), pairs, state_of(np.ones(3))).units
+    alone = with_groups(WEIGHTS, Request("weights", strata="site"), pairs, state_of(np.ones(3))).units
     assert (alone.cluster, alone.stratum.tolist()) == (None, ["s", "s", "n"])
     assert sorted(alone.groups) == ["person", "site", "video"]
 
@@ -75,7 +75,7 @@ def test_units_that_lost_their_rows_take_those_of_the_truth() -> None:
     """Units b and d have no pair: their rows stand in the truth by their id, whatever its type."""
     pairs = pairs_of(["a", 2, "c", "d"], [0, 3], [0, 2], ["a", "2", "2", "c", "d", "e"], video=list("vwwxyz"))
     assert clusters(pairs).cluster.tolist() == ["v", "w", "x", "y"]
-    groups = grouped(WEIGHTS, Request("weights"), pairs, state_of(np.ones(4))).units.groups
+    groups = with_groups(WEIGHTS, Request("weights"), pairs, state_of(np.ones(4))).units.groups
     assert groups["video"].tolist() == unit_keys(as_object(list("vwxy"))).tolist()
 
 
@@ -121,7 +121,7 @@ def test_columns_that_are_missing_empty_or_torn() -> None:
 )  # fmt: skip
 def test_names_of_groups(name: str, is_one: bool) -> None:
     pairs = pairs_of(["a", "b", "c"], [0, 1, 2], [0, 1, 2], None, **{name: list("vvw")})
-    result = grouped(WEIGHTS, Request("weights"), pairs, state_of(np.ones(3))).units.groups
+    result = with_groups(WEIGHTS, Request("weights"), pairs, state_of(np.ones(3))).units.groups
     assert list(result) == ([name] if is_one else [])
 
 
@@ -129,15 +129,15 @@ def test_suspected_columns_are_the_same_in_all_rows_of_a_unit() -> None:
     """A column that differs inside a unit is none, and neither is one that cannot be read or that a unit lacks."""
     rows = {"video": list("vvw"), "site": list("nss"), "date": list("xyz"), "person": list("pqr")}
     pairs = pairs_of(["a", "b"], [0, 1, 2], [0, 0, 1], None, odd=("date",), **rows)
-    result = grouped(WEIGHTS, Request("weights"), pairs, state_of(np.ones(2))).units.groups
+    result = with_groups(WEIGHTS, Request("weights"), pairs, state_of(np.ones(2))).units.groups
     assert {name: keys.tolist() for name, keys in result.items()} == {
         "video": unit_keys(as_object(["v", "w"])).tolist()
     }
     assert result["video"].dtype == np.uint64
     lacking = pairs_of(["a", "b"], [0], [0], None, video=["v"])
-    assert grouped(WEIGHTS, Request("weights"), lacking, state_of(np.ones(2))).units.groups == {}
+    assert with_groups(WEIGHTS, Request("weights"), lacking, state_of(np.ones(2))).units.groups == {}
     after = pairs_of(["a", "b"], [0, 1, 2], [0, 0, 1], None, date=list("xyz"), odd=("date",), video=list("vvw"))
-    assert list(grouped(WEIGHTS, Request("weights"), after, state_of(np.ones(2))).units.groups) == ["video"]
+    assert list(with_groups(WEIGHTS, Request("weights"), after, state_of(np.ones(2))).units.groups) == ["video"]
 
 
 class Counted(Countable):
@@ -160,10 +160,10 @@ class Counted(Countable):
 def test_units_that_are_counted_have_no_groups() -> None:
     pairs = pairs_of(["a", "b"], [0, 1], [0, 1], None, video=list("vv"))
     state = state_of(np.ones(2))
-    assert list(grouped(WEIGHTS, Request("weights"), Counted(pairs, None), state).units.groups) == ["video"]
-    assert grouped(WEIGHTS, Request("weights"), Counted(pairs, state.units), state).units.groups == {}
+    assert list(with_groups(WEIGHTS, Request("weights"), Counted(pairs, None), state).units.groups) == ["video"]
+    assert with_groups(WEIGHTS, Request("weights"), Counted(pairs, state.units), state).units.groups == {}
     kinds = state_of(np.ones(2), copies=np.array([3, 4]))
-    assert grouped(WEIGHTS, Request("weights"), pairs, kinds) is kinds
+    assert with_groups(WEIGHTS, Request("weights"), pairs, kinds) is kinds
 
 
 def test_units_are_listed_where_each_must_be_known() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.lazy import lazy
 
-from steelyard.engine.families import UnjudgedDifference, false_discovery, holm, judged, judged_together, max_t
+from steelyard.engine.families import UnjudgedDifference, false_discovery, holm, judge_family, judged_together, max_t
 from steelyard.engine.flips import FlipTest
 from steelyard.results.score import Difference, Score
 
@@ -81,7 +81,7 @@ def family() -> list[UnjudgedDifference]:
 def test_judged_by_max_t() -> None:
     """The worlds that are all alike are in no family: their p is 1, and nothing could be shown."""
     given = family()
-    verdicts = judged(given, 0.05)
+    verdicts = judge_family(given, 0.05)
     used = given[:3]
     tests = [one.test for one in used if one.test is not None]
     expected = max_t([5.0, 3.0, 0.5], [one.worlds for one in tests], [one.spread for one in tests])
@@ -97,8 +97,8 @@ def test_judged_by_max_t() -> None:
 def test_max_t_is_no_smaller_than_an_exact_p() -> None:
     """Of 99 sampled worlds none is as extreme, but of all worlds of few units .031 are."""
     few = worlds((99, 1.0))
-    assert judged([unjudged(0.031, 3.0, worlds=few, method="all flips")], 0.05)[0].p_adjusted == 0.031
-    assert judged([unjudged(1e-9, 3.0, worlds=few)], 0.05)[0].p_adjusted == 1 / 100
+    assert judge_family([unjudged(0.031, 3.0, worlds=few, method="all flips")], 0.05)[0].p_adjusted == 0.031
+    assert judge_family([unjudged(1e-9, 3.0, worlds=few)], 0.05)[0].p_adjusted == 1 / 100
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_max_t_is_no_smaller_than_an_exact_p() -> None:
 def test_judged_otherwise(adjust: Any, expected: list[float], verdicts: list[str]) -> None:
     """.0001 x 3, .004 x 2, .6; the false discovery rate is .0001 x 3, .004 x 3 / 2, .6."""
     given = family()
-    result = judged(given, 0.05, adjust)
+    result = judge_family(given, 0.05, adjust)
     assert [d.p_adjusted for d in result] == pytest.approx(expected)
     assert [d.verdict for d in result] == verdicts
     assert {d.adjust for d in result} == {adjust}
@@ -121,7 +121,7 @@ def test_judged_otherwise(adjust: Any, expected: list[float], verdicts: list[str
 
 
 def test_without_worlds_max_t_is_holm() -> None:
-    verdicts = judged([unjudged(0.01), unjudged(0.03, -1.0), unjudged(math.nan)], 0.05)
+    verdicts = judge_family([unjudged(0.01), unjudged(0.03, -1.0), unjudged(math.nan)], 0.05)
     assert [(d.adjust, d.family, d.verdict) for d in verdicts] == [
         ("holm", 2, "better"),
         ("holm", 2, "worse"),
@@ -129,9 +129,9 @@ def test_without_worlds_max_t_is_holm() -> None:
     ]
     assert [d.p_adjusted for d in verdicts] == pytest.approx([0.02, 0.03, math.nan], nan_ok=True)
     assert all(math.isnan(d.smallest_p) for d in verdicts)
-    mixed = judged([unjudged(0.01), *family()], 0.05)
+    mixed = judge_family([unjudged(0.01), *family()], 0.05)
     assert {d.adjust for d in mixed} == {"holm"}
-    unknown = judged([unjudged(math.nan), *family()], 0.05)
+    unknown = judge_family([unjudged(math.nan), *family()], 0.05)
     assert {d.adjust for d in unknown} == {"max-t"}
 
 
@@ -143,7 +143,7 @@ def test_the_level_of_a_verdict() -> None:
         (0.1, "fdr", "flagged"),
         (0.1001, "fdr", "no difference shown"),
     ):
-        assert judged([unjudged(p)], 0.05, adjust)[0].verdict == expected  # type: ignore[arg-type]
+        assert judge_family([unjudged(p)], 0.05, adjust)[0].verdict == expected  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_the_level_of_a_verdict() -> None:
     ],
 )
 def test_verdicts_by_direction(better: str, difference: float, expected: str) -> None:
-    assert judged([unjudged(0.01, difference, better)], 0.05, "none")[0].verdict == expected
+    assert judge_family([unjudged(0.01, difference, better)], 0.05, "none")[0].verdict == expected
 
 
 def test_what_cannot_be_shown() -> None:
@@ -173,15 +173,15 @@ def test_what_cannot_be_shown() -> None:
         ("higher", 0.0, 0.05, "no difference shown"),
         ("zero", 2.0, 0.05, "cannot be shown"),
     ):
-        result = judged([unjudged(0.5, difference, better, few, "all flips", 1 / 8)], level)[0]
+        result = judge_family([unjudged(0.5, difference, better, few, "all flips", 1 / 8)], level)[0]
         assert result.verdict == expected
         assert result.smallest_p == 1 / 8
-    shown = judged([unjudged(0.125, 4.0, worlds=few, method="all flips", least=1 / 8)], 0.2)[0]
+    shown = judge_family([unjudged(0.125, 4.0, worlds=few, method="all flips", least=1 / 8)], 0.2)[0]
     assert shown.verdict == "better"
 
 
 def test_worlds_that_are_all_alike_have_no_bound() -> None:
-    result = judged([unjudged(1.0, worlds=worlds((5, 0.0)))], 0.05, "holm")[0]
+    result = judge_family([unjudged(1.0, worlds=worlds((5, 0.0)))], 0.05, "holm")[0]
     assert (result.smallest_p, result.p_adjusted, result.family) == (1.0, 1.0, 0)
 
 

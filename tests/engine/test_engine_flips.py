@@ -139,10 +139,10 @@ def test_influences_of_left_out_values() -> None:
     assert moved["a"].se == pytest.approx(math.sqrt((36 + 9 + 81) / 12))
     heads = module._native.flip_totals(coins.keys, np.eye(len(coins.keys)), 0, 0, 50)
     assert moved["a"].sums == pytest.approx(heads @ moved["a"].psi)
-    joined = moved["a"].joined(moved["b"], 2.0, -1.0)
+    joined = moved["a"].add_weighted(moved["b"], 2.0, -1.0)
     assert (joined.psi.tolist(), joined.lost) == ([6.0, 6.0, 0.0, -12.0], 1)
     assert joined.sums == pytest.approx(heads @ joined.psi)
-    assert not moved["a"].joined(moved["a"], 1.0, -1.0).varies
+    assert not moved["a"].add_weighted(moved["a"], 1.0, -1.0).varies
     assert influences({}, coins) == {}
 
 

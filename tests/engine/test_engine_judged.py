@@ -15,7 +15,7 @@ from steelyard.core import catalogue
 from steelyard.core.request import Request
 from steelyard.engine.judged import Judged, evaluate_judged, measure_judged, report_of_judged
 from steelyard.engine.proxy import proxy_scores
-from steelyard.engine.report import applied, sources_of, task_facts
+from steelyard.engine.report import applied_request, sources_of, task_facts
 from steelyard.engine.run import Measured, measure_sides
 from steelyard.io.digest import digest
 from steelyard.io.table import Table
@@ -64,7 +64,7 @@ def test_a_report_of_truth_and_proxy() -> None:
     labelled = measure_sides(WEIGHTS, replace(request, extra="skip"), truth, predictions)
     every = measure_sides(WEIGHTS, request, proxy, predictions)
     used = replace(request, proxy="in memory")
-    assert report.request == applied(WEIGHTS, used, labelled.metrics, {})
+    assert report.request == applied_request(WEIGHTS, used, labelled.metrics, {})
     assert (report.request.proxy, report.request.judge_correction, report.request.extra) == (
         "in memory",
         "difference",

@@ -13,7 +13,7 @@ from support.lazy import lazy
 import steelyard as sy
 from steelyard.core.draws import unit_keys
 from steelyard.core.request import Request
-from steelyard.engine.compare import combined, compare
+from steelyard.engine.compare import combine_models, compare
 from steelyard.engine.flips import Coins, Influence, flip_test
 from steelyard.engine.proxy import proxy_scores
 from steelyard.engine.sides import sides_of
@@ -167,7 +167,7 @@ def test_without_a_value_by_the_proxy_labels_are_compared() -> None:
 
 def test_pairs_of_a_leaderboard_are_those_of_compare() -> None:
     every = sides([High()])
-    value, influence = combined(High(), every, 1, 0, -1.0)
+    value, influence = combine_models(High(), every, 1, 0, -1.0)
     result = compared(High())
     assert value == pytest.approx(result.difference)
     assert influence.se == pytest.approx(result.se)

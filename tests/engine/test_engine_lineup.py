@@ -19,7 +19,7 @@ from steelyard.engine.compare import compare
 from steelyard.engine.details import definitions_of
 from steelyard.engine.families import judged_together
 from steelyard.engine.lineup import lineup
-from steelyard.engine.measure import measured, per_unit_state
+from steelyard.engine.measure import measure_state, per_unit_state
 from steelyard.engine.paired import MetricTraits
 from steelyard.engine.ranks import standing
 from steelyard.engine.run import measure_sides
@@ -87,7 +87,7 @@ def test_everything_is_at_the_level_that_is_asked_for(confidence: float | None) 
     for i, one in judged_together(raw, level, "max-t").items():
         assert result.comparisons[int(i)]["mae"] == one["mae"]
     family = {}
-    parts = paired_slices([(one.pairs, one.state) for one in data], ["kind"], lambda pairs: measured(pairs, [MAE]))
+    parts = paired_slices([(one.pairs, one.state) for one in data], ["kind"], lambda pairs: measure_state(pairs, [MAE]))
     for (kind,), states in parts.items():
         apart = sides_of(states, [MAE], request)
         family.update({(i, kind): compare(apart[0], apart[i + 1], [MAE], request) for i in (0, 1)})
@@ -134,7 +134,7 @@ def test_columns_are_crossed() -> None:
     """Three sizes by two kinds, of which one pair is not there; an empty cell has a name."""
     truth, sides = models(6, 1, size=["s", "m", "l", "s", None, "m"], kind=["b", "a", "b", "a", "b", "a"])
     data = measure_sides(WEIGHTS, Request.of("weights", ["mae"]), truth, sides[0])
-    sliced = slices(data.pairs, data.state, ["size", "kind"], lambda pairs: measured(pairs, [MAE]))
+    sliced = slices(data.pairs, data.state, ["size", "kind"], lambda pairs: measure_state(pairs, [MAE]))
     assert {name: part.units.ids.tolist() for name, part in sliced.items()} == {
         ("(none)", "b"): ["d04"],
         ("l", "b"): ["d02"],
@@ -142,7 +142,7 @@ def test_columns_are_crossed() -> None:
         ("s", "a"): ["d03"],
         ("s", "b"): ["d00"],
     }
-    turned = slices(data.pairs, data.state, ["kind", "size"], lambda pairs: measured(pairs, [MAE]))
+    turned = slices(data.pairs, data.state, ["kind", "size"], lambda pairs: measure_state(pairs, [MAE]))
     assert list(turned) == [("a", "m"), ("a", "s"), ("b", "(none)"), ("b", "l"), ("b", "s")]
 
 
@@ -158,7 +158,7 @@ def test_slices_of_units_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> No
     assert data[0].state.units.deduplicated
 
     def counted(pairs: Any) -> State:
-        return measured(pairs, [ACCURACY])
+        return measure_state(pairs, [ACCURACY])
 
     sliced = slices(data[0].pairs, data[0].state, ["site"], counted)
     assert list(sliced) == [("0",), ("1",)]
@@ -207,7 +207,7 @@ def test_counted_parts_of_two_models_are_left_as_they_are(monkeypatch: pytest.Mo
     request = Request.of("labels", ["accuracy"], {"draws": 100})
     sides = [measure_sides(LABELS, request, rows, {"id": np.arange(400), "label": (true + k) % 3}) for k in (0, 1)]
     sliced = paired_slices(
-        [(one.pairs, one.state) for one in sides], ["site"], lambda pairs: measured(pairs, [ACCURACY])
+        [(one.pairs, one.state) for one in sides], ["site"], lambda pairs: measure_state(pairs, [ACCURACY])
     )
     assert {name: [part.units.count for part in parts] for name, parts in sliced.items()} == {
         ("0",): [300, 300],
@@ -240,5 +240,5 @@ def test_units_without_rows_are_in_no_slice() -> None:
     some = {name: column[1:] for name, column in sides[0].items()}
     data = measure_sides(WEIGHTS, Request.of("weights", ["mae"], {"missing": "skip"}), truth, some)
     assert data.state.units.ids.tolist() == ["d00", "d01", "d02", "d03"]
-    sliced = slices(data.pairs, data.state, ["kind"], lambda pairs: measured(pairs, [MAE]))
+    sliced = slices(data.pairs, data.state, ["kind"], lambda pairs: measure_state(pairs, [MAE]))
     assert {name: part.units.ids.tolist() for name, part in sliced.items()} == {("a",): ["d02"], ("b",): ["d01", "d03"]}

@@ -200,19 +200,19 @@ def test_columns_that_may_be_groups() -> None:
     truth = {"dish": ["a", "b", "c"], "site": ["n", "s", "s"], "video": [None, "v", "v"], "colour": ["r", "r", "r"]}
     made = pairs(truth, ["a", "b", "c"], [0, 1, 2], "site")
     made.slice_values = lambda asked: (np.array(truth[asked], dtype=object), np.arange(3))
-    predicted = groups._suspected(WEIGHTS, made)
+    predicted = groups._suspected_groups(WEIGHTS, made)
     assert list(predicted) == ["site", "video"]
     assert [len(set(keys.tolist())) for keys in predicted.values()] == [2, 2]
     assert predicted["site"][1] == predicted["site"][2] != predicted["site"][0]
     varies = pairs({**truth, "dish": ["a", "b", "b"], "site": ["n", "n", "s"]}, ["a", "b"], [0, 1], "site")
     varies.slice_values = lambda asked: (np.array(["n", "n", "s"], dtype=object), np.array([0, 1, 1]))
-    assert groups._suspected(WEIGHTS, varies) == {}
+    assert groups._suspected_groups(WEIGHTS, varies) == {}
 
     def none(asked: str) -> Any:
         raise InputError("no column")
 
     made.slice_values = none
-    assert groups._suspected(WEIGHTS, made) == {}
+    assert groups._suspected_groups(WEIGHTS, made) == {}
 
 
 def test_the_jackknife_is_taken_where_there_is_one() -> None:

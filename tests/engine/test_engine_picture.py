@@ -63,7 +63,7 @@ def test_a_step_of_a_unit_with_many_pictures(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_pictures_that_cannot_be_had() -> None:
     weights = catalogue.find_task("weights")
-    have = [name for name, task in catalogue.loaded()[0].items() if task.view("scene") is not None]
+    have = [name for name, task in catalogue.loaded_tasks()[0].items() if task.view("scene") is not None]
     assert {"boxes", "ellipses", "tracking"} <= set(have)
     assert "weights" not in have
     with refuses("E-unsupported", "'weights'"):

@@ -140,7 +140,7 @@ def test_a_proxy_that_is_the_truth_leaves_no_residual() -> None:
     """Where all others agree, the proxy is trusted whole, and no labelled unit moves anything."""
     y = np.array([-0.225, 0.075, -0.125, 0.275])
     fit = cross_fitted(y, y, 0.0, first_half(4))
-    assert (fit.trust, fit.of_labels, fit.moved.tolist()) == (1.0, 0.0, [0.0] * 4)
+    assert (fit.trust, fit.of_labels, fit.jackknife_values.tolist()) == (1.0, 0.0, [0.0] * 4)
 
 
 @frozen

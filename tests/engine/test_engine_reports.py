@@ -24,9 +24,9 @@ from steelyard.engine.compare import compare
 from steelyard.engine.details import LazyDetails, definitions_of, tables_of, unit_table
 from steelyard.engine.families import judged_together
 from steelyard.engine.lineup import lineup
-from steelyard.engine.measure import measured, needs_of, per_unit_state, unit_values
-from steelyard.engine.report import applied, notes_of, report_of, sources_of, state_report, task_facts
-from steelyard.engine.run import expanded, measure_records, measure_sides, metrics_of
+from steelyard.engine.measure import measure_state, needs_of, per_unit_state, unit_values
+from steelyard.engine.report import applied_request, notes_of, report_of, sources_of, state_report, task_facts
+from steelyard.engine.run import expand_metrics, measure_records, measure_sides, metrics_of
 from steelyard.engine.score import score
 from steelyard.engine.sides import sides_of
 from steelyard.engine.slices import among_all, paired_slices, slices
@@ -76,12 +76,12 @@ def test_metrics_are_expanded_by_the_data() -> None:
     data = measure("labels", rows, rows, ["accuracy"])
     state = data.state
     asked = metrics_of(LABELS, ["accuracy", "accuracy"])
-    assert expanded(LABELS, asked, False, state) == list(data.metrics)
-    by_default = expanded(LABELS, asked, True, state)
+    assert expand_metrics(LABELS, asked, False, state) == list(data.metrics)
+    by_default = expand_metrics(LABELS, asked, True, state)
     assert LABELS.defaults_for is not None
     wanted = metrics_of(LABELS, LABELS.defaults_for(state.facts))
     assert by_default == list(dict.fromkeys(one for metric in wanted for one in metric.expand(state.facts)))
-    assert expanded(WEIGHTS, METRICS, True, state) == METRICS
+    assert expand_metrics(WEIGHTS, METRICS, True, state) == METRICS
 
 
 def test_what_is_measured() -> None:
@@ -147,7 +147,7 @@ def test_values_of_each_unit(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_units_that_are_counted_are_listed_again() -> None:
     _, data = measured_dishes()
     assert per_unit_state(data.pairs, data.state, METRICS) is data.state
-    state = measured(data.pairs, METRICS)
+    state = measure_state(data.pairs, METRICS)
     assert state.blocks.keys() == data.state.blocks.keys()
 
 
@@ -161,12 +161,12 @@ def same_scores(scores: Any, expected: Any) -> None:
 def test_a_report_is_its_parts() -> None:
     request, data = measured_dishes(by=["kind", ("kind", "size")])
     report = report_of(WEIGHTS, request, data, ("checked",))
-    used = applied(WEIGHTS, request, data.metrics, data.options.given)
+    used = applied_request(WEIGHTS, request, data.metrics, data.options.given)
     assert report.request == used
     assert (used.metrics, used.missing, used.extra, used.draws) == (("mae", "r2"), "error", "error", 100)
     assert report.task_facts == TaskFacts(WEIGHTS.title, "dish", "item") == task_facts(WEIGHTS)
     same_scores(report.scores, score(data.state, METRICS, request))
-    kinds = slices(data.pairs, data.state, ["kind"], lambda pairs: measured(pairs, METRICS))
+    kinds = slices(data.pairs, data.state, ["kind"], lambda pairs: measure_state(pairs, METRICS))
     assert list(kinds) == [("a",), ("b",)]
     for (kind,), part in kinds.items():
         same_scores(report.slices["kind"][kind], score(part, METRICS, request))
@@ -219,7 +219,7 @@ def test_draws_of_counted_labels_are_those_of_their_units(monkeypatch: pytest.Mo
 
 def test_what_was_applied() -> None:
     request = Request.of("weights", None, {"missing": "skip", "columns": {"weight": "grams"}, "confidence": None})
-    used = applied(WEIGHTS, request, METRICS, {"angle": "degrees"})
+    used = applied_request(WEIGHTS, request, METRICS, {"angle": "degrees"})
     assert (used.metrics, used.missing, used.extra, used.draws) == (("mae", "r2"), "skip", "error", 0)
     assert (used.columns, used.options, used.confidence) == ({"weight": "grams"}, {"angle": "degrees"}, None)
 
@@ -285,7 +285,7 @@ def test_evidence_of_labels() -> None:
 
 
 def measure_items(pairs: Any) -> State:
-    return measured(pairs, METRICS)
+    return measure_state(pairs, METRICS)
 
 
 def test_slices_inside_units_are_measured_again() -> None:
@@ -378,7 +378,7 @@ def test_a_lineup_is_its_comparisons() -> None:
         assert dict(comparison.differences) == expected[str(i)]
         assert comparison.a.sources == sources_of(data[0])
         assert comparison.b.sources == replace(sources_of(data[i + 1]), truth_units=None)  # A has them
-        assert comparison.a.request == applied(WEIGHTS, request, METRICS, {})
+        assert comparison.a.request == applied_request(WEIGHTS, request, METRICS, {})
         assert comparison.task_facts == task_facts(WEIGHTS)
         assert comparison.a.coverage == data[0].coverage
         assert comparison.units() == tuple(unit_table(WEIGHTS, data[k].state, METRICS) for k in (0, i + 1))

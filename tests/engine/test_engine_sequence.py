@@ -24,8 +24,8 @@ from steelyard.engine.sequence import (
     betting_p,
     mixture_p,
     mixture_reach,
-    sequenced,
     sequenced_difference,
+    sequential_scores,
     unit_scores,
 )
 from steelyard.results.score import Score
@@ -171,7 +171,7 @@ def test_units_that_agree_are_one_proportion() -> None:
 def test_scores_of_an_exact_sequence() -> None:
     state, request = state_of(MANY), asked(confidence=0.9)
     plain = score(state, [Mean(), Count()], Request("any", draws=100, confidence=0.9))
-    result = sequenced(state, [Mean(), Count()], plain, request)
+    result = sequential_scores(state, [Mean(), Count()], plain, request)
     assert list(result) == ["mean", "count"]
     assert result["count"] == plain["count"]
     assert result["mean"].interval == pytest.approx(betting_interval(MANY, (0.0, 10.0), 0.9))
@@ -186,11 +186,11 @@ def test_scores_of_an_exact_sequence() -> None:
 
 def test_scores_without_a_value_or_of_one_unit_are_left() -> None:
     one = {"mean": Score("mean", "Mean of x", 4.0)}
-    assert sequenced(state_of([4.0]), [Mean()], one, asked()) == one
-    two = sequenced(state_of([4.0, 5.0]), [Mean()], one, asked())["mean"]
+    assert sequential_scores(state_of([4.0]), [Mean()], one, asked()) == one
+    two = sequential_scores(state_of([4.0, 5.0]), [Mean()], one, asked())["mean"]
     assert two.interval == pytest.approx(betting_interval([4.0, 5.0], (0.0, 10.0), 0.95))
     none = {"mean": Score("mean", "Mean of x", math.nan)}
-    assert sequenced(state_of([4.0, 5.0]), [Mean()], none, asked()) == none
+    assert sequential_scores(state_of([4.0, 5.0]), [Mean()], none, asked()) == none
 
 
 def test_scores_of_an_approximate_sequence() -> None:
@@ -202,7 +202,7 @@ def test_scores_of_an_approximate_sequence() -> None:
         ),
         "endless": Score("endless", "Mean of x", 5.0, None, 120, se=math.nan),
     }
-    result = sequenced(state, [Squared(), Endless()], given, asked("approximate"))
+    result = sequential_scores(state, [Squared(), Endless()], given, asked("approximate"))
     assert result["squared"].interval == pytest.approx((25 - 2 * reach, 25 + 2 * reach))
     assert result["squared"].notes == (
         "kept.",
@@ -210,7 +210,7 @@ def test_scores_of_an_approximate_sequence() -> None:
     )
     assert result["squared"].why_no_interval == ""
     assert result["endless"].interval is None
-    wide = sequenced(
+    wide = sequential_scores(
         state, [Squared()], {"squared": Score("squared", "", 50.0, None, 120, se=40.0)}, asked("approximate")
     )
     assert wide["squared"].interval == (0.0, 100.0)

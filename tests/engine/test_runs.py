@@ -15,7 +15,7 @@ from support.paths import TESTS
 
 import steelyard as sy
 from steelyard.core.request import RunDesign
-from steelyard.engine.runs import crossed
+from steelyard.engine.runs import crossed_variance
 
 stats = lazy("scipy.stats")
 
@@ -165,12 +165,15 @@ def test_groups_of_runs_add_up() -> None:
     rng = np.random.default_rng(1)
     a, b = rng.normal(size=(3, 12)), rng.normal(size=(5, 12))
     a, b = a - a.mean(1, keepdims=True), b - b.mean(1, keepdims=True)
-    alone = [crossed([(rng.normal(size=len(psi)), psi)]) for psi in (a, b)]
-    both = crossed([(np.array([1.0, 2.0, 4.0]), a), (np.array([1.0, 1.0, 1.0, 1.0, 2.0]), b)])
+    alone = [crossed_variance([(rng.normal(size=len(psi)), psi)]) for psi in (a, b)]
+    both = crossed_variance([(np.array([1.0, 2.0, 4.0]), a), (np.array([1.0, 1.0, 1.0, 1.0, 2.0]), b)])
     assert both.v_both == pytest.approx(alone[0].v_both + alone[1].v_both)
     assert both.v_runs == pytest.approx(np.var([1, 2, 4], ddof=1) / 3 + np.var([1, 1, 1, 1, 2], ddof=1) / 5)
     assert both.runs == 3
-    assert crossed([(np.array([1.0, 1.0]), a[:2])]).estimated(RunDesign("seeds", df="hillis"))[1] == math.inf
+    assert (
+        crossed_variance([(np.array([1.0, 1.0]), a[:2])]).estimate_variance(RunDesign("seeds", df="hillis"))[1]
+        == math.inf
+    )
 
 
 LABELS = {"id": [1, 2, 3, 4, 5, 6, 7, 8], "label": [1, 0, 1, 0, 1, 0, 1, 0]}

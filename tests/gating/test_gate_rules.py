@@ -31,7 +31,7 @@ def report(side: dict[str, Any], metrics: Any = ("mae",), **settings: Any) -> sy
 def test_results_of_other_clusters_are_not_paired() -> None:
     one = report(A)
     other = replace(one, request=replace(one.request, cluster="hall"))
-    assert [Against(one, base).unpaired for base in (one, other)] == ["", "clusters or strata differ"]
+    assert [Against(one, base).unpaired_reason for base in (one, other)] == ["", "clusters or strata differ"]
 
 
 def test_slices_that_are_not_there() -> None:

@@ -24,7 +24,7 @@ from steelyard.engine.differences import by_draws
 from steelyard.engine.flips import tail_bound
 from steelyard.engine.looks import at_level, spent_at
 from steelyard.gating.rules import parse_rule
-from steelyard.io.locks import locked
+from steelyard.io.locks import hold_lock
 
 scipy_stats = lazy("scipy.stats")
 
@@ -295,13 +295,15 @@ def test_comparisons_and_units_without_ids(tmp_path: Path) -> None:
 def test_sketches_say_how_many_units_are_shared() -> None:
     """Exact up to 1,024 units; above, from keys that both sketches reach: 15,000 of 30,000 within 4 sd of 1,024 keys."""
     few, more = UnitSketch.of_ids(np.arange(30)), UnitSketch.of_ids(np.arange(20, 1024))
-    assert few.shared(more) == more.shared(few) == 10 / 30
+    assert few.shared_fraction(more) == more.shared_fraction(few) == 10 / 30
     many, half = UnitSketch.of_ids(np.arange(30_000)), UnitSketch.of_ids(np.arange(15_000, 80_000))
     assert len(many.values) == len(half.values) == 1024
-    assert many.shared(half) == pytest.approx(0.5, abs=4 * 0.5 / math.sqrt(380))  # keys of `many` below half's largest
-    assert many.shared(UnitSketch.of_ids(np.arange(30_000, 60_000))) == 0
-    assert few.shared(UnitSketch.of_ids(np.arange(5_000))) == 1.0  # 30 units are part of the 5,000
-    assert few.shared(UnitSketch.of_ids(np.arange(10_000_000, 14_000_000))) in (None, 0.0)
+    assert many.shared_fraction(half) == pytest.approx(
+        0.5, abs=4 * 0.5 / math.sqrt(380)
+    )  # keys of `many` below half's largest
+    assert many.shared_fraction(UnitSketch.of_ids(np.arange(30_000, 60_000))) == 0
+    assert few.shared_fraction(UnitSketch.of_ids(np.arange(5_000))) == 1.0  # 30 units are part of the 5,000
+    assert few.shared_fraction(UnitSketch.of_ids(np.arange(10_000_000, 14_000_000))) in (None, 0.0)
     texts = UnitSketch.of_ids(np.array([str(i) for i in range(30)], dtype=object))
     assert texts == few
     broken = UnitSketch(30, few.keys[:-4])
@@ -482,9 +484,9 @@ def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLDER, str(path)]
     with started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout.readline() == "held\n"
-        with refuses("E-cannot-write", "held", "lock", "0.1"), locked(path, 0.1):
+        with refuses("E-cannot-write", "held", "lock", "0.1"), hold_lock(path, 0.1):
             pass
-    with locked(path, 5):
+    with hold_lock(path, 5):
         assert os.path.exists(f"{path}.lock")
     assert not os.path.exists(f"{path}.lock")
 

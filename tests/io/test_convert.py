@@ -152,7 +152,7 @@ NAMED = {
 def facets(data: Dataset) -> dict[str, Any]:
     """What a data set says, by image and class names, in an order that no format changes."""
     stems = [p.stem for p in data.pictures]
-    shown = [c.shown for c in data.categories]
+    shown = [c.display_name for c in data.categories]
     order = sorted(range(len(data)), key=lambda row: stems[data.picture[row]])
 
     def flags(values: Any) -> list[bool]:
@@ -175,8 +175,8 @@ def facets(data: Dataset) -> dict[str, Any]:
         "sizes": sorted((p.stem, p.width, p.height) for p in data.pictures if data.score is None or p.stem in used),
         "files": sorted((p.stem, p.file) for p in data.pictures if data.score is None or p.stem in used),
         "classes": sorted(shown),
-        "class ids": sorted((c.shown, str(c.id)) for c in data.categories),
-        "class names": sorted(c.shown for c in data.categories),
+        "class ids": sorted((c.display_name, str(c.id)) for c in data.categories),
+        "class names": sorted(c.display_name for c in data.categories),
     }
 
 

@@ -17,7 +17,7 @@ from steelyard.io import excel, locks, parts, write
 def test_a_sweeper_that_was_faster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file or folder that another process holds is left to it, and a new one is made."""
     answers = iter([False, True, False, True])
-    monkeypatch.setattr(parts, "_locked", lambda handle: next(answers))
+    monkeypatch.setattr(parts, "_try_lock", lambda handle: next(answers))
     path, file = parts.part_file(tmp_path)
     file.close()
     assert len(list(tmp_path.iterdir())) == 2
@@ -30,7 +30,7 @@ def test_a_sweeper_that_was_faster(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows opens no folders")
 def test_a_folder_that_is_gone_before_it_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = parts._opened
+    opened = parts._open_handle
     made: list[Path] = []
 
     def slow(path: Path) -> int | None:
@@ -39,7 +39,7 @@ def test_a_folder_that_is_gone_before_it_is_open(tmp_path: Path, monkeypatch: py
             path.rmdir()
         return opened(path)
 
-    monkeypatch.setattr(parts, "_opened", slow)
+    monkeypatch.setattr(parts, "_open_handle", slow)
     with parts.part_folder(tmp_path) as folder:
         assert folder == made[1]
     assert list(tmp_path.iterdir()) == []
@@ -54,10 +54,10 @@ def test_a_folder_without_a_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_lock_that_another_process_is_removing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locks, "_opened", lambda name: None)
+    monkeypatch.setattr(locks, "_open_lock", lambda name: None)
 
     def held() -> None:
-        with locks.locked(tmp_path / "a", patience=0.0):
+        with locks.hold_lock(tmp_path / "a", patience=0.0):
             raise AssertionError("it is held")
 
     with refuses("E-cannot-write", str(tmp_path / "a"), "held", "0"):
@@ -72,7 +72,7 @@ def test_a_lock_that_may_not_be_opened(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(locks.os, "open", denied)
 
     def held() -> None:
-        with locks.locked(tmp_path / "a"):
+        with locks.hold_lock(tmp_path / "a"):
             raise AssertionError("it is held")
 
     with refuses("E-cannot-write", str(tmp_path / "a"), str(os.strerror(errno.EACCES))):

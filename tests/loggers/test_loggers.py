@@ -102,7 +102,7 @@ def test_opentelemetry(report: sy.Report, lineup: Any) -> None:
 
 
 def test_names_stay_apart() -> None:
-    clean = flat.renamed({"a(b=1)": 1.0, "a_b_1": 2.0, "a(b=1)_low": 3.0, "()": 4.0}, mlflow.FORBIDDEN)
+    clean = flat.replace_characters({"a(b=1)": 1.0, "a_b_1": 2.0, "a(b=1)_low": 3.0, "()": 4.0}, mlflow.FORBIDDEN)
     assert clean == {"a_b_1": 1.0, "a_b_1-2": 2.0, "a_b_1_low": 3.0, "score": 4.0}
 
 

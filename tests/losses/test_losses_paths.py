@@ -78,4 +78,4 @@ def test_kernels_are_asked_first_and_the_formulas_else(known: bool, monkeypatch:
 
 def test_without_triton_there_are_no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sums, "find_spec", lambda name: None)
-    assert sums._fused.__wrapped__() is None
+    assert sums._fused_module.__wrapped__() is None

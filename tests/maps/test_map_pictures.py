@@ -18,7 +18,7 @@ from support.tiers import slow_except
 import steelyard as sy
 from steelyard.core.errors import InputError
 from steelyard.core.scene import EllipseShape, RasterShape, Scene
-from steelyard.maps.raster import PALETTE, coloured
+from steelyard.maps.raster import PALETTE, colour_codes
 from steelyard.render.charts.layout import text_width
 from steelyard.render.svg import scene_svg
 
@@ -96,7 +96,7 @@ def test_slices_of_volumes() -> None:
 
 def test_many_codes_share_the_last_colour() -> None:
     codes = np.arange(300).reshape(1, 300)
-    shown = colours(coloured(codes, lambda code: f"{code:06x}"))[0]
+    shown = colours(colour_codes(codes, lambda code: f"{code:06x}"))[0]
     assert shown[:256] == [f"{code:06x}" for code in range(256)]
     assert set(shown[256:]) == {f"{255:06x}"}
 

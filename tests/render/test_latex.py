@@ -10,7 +10,7 @@ import pytest
 from support.refusal import refuses
 
 import steelyard as sy
-from steelyard.render.latex import MARKS, escaped
+from steelyard.render.latex import MARKS, escape_latex
 
 SAMPLE = Path(str(files("steelyard") / "samples"))
 WEIGHTS = [str(SAMPLE / "weights" / name) for name in ("truth.csv", "model_a.csv", "model_b.csv")]
@@ -74,12 +74,12 @@ def test_two_models() -> None:
 
 
 def test_nothing_of_a_name_is_read() -> None:
-    assert escaped("a_b & 50 % \\x") == r"a\_b \& 50 \% \textbackslash{}x"
-    plain = escaped(HOSTILE).translate({ord(c): None for c in "$"})
+    assert escape_latex("a_b & 50 % \\x") == r"a\_b \& 50 \% \textbackslash{}x"
+    plain = escape_latex(HOSTILE).translate({ord(c): None for c in "$"})
     for mark in "&%#_":
         assert plain.count(mark) == plain.count(f"\\{mark}")
     assert r"\input" not in plain
-    assert escaped("a\nb\tc") == "a b c"
+    assert escape_latex("a\nb\tc") == "a b c"
 
 
 @pytest.mark.skipif(latex.find() is None, reason=latex.HOW)

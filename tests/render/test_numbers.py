@@ -8,7 +8,7 @@ import pytest
 
 from steelyard.core.counts import count_text
 from steelyard.render.formula import plain_formula
-from steelyard.render.numbers import interval_text, number, p_text, percent_text, signed, value_text
+from steelyard.render.numbers import interval_text, number, p_text, percent_text, signed_text, value_text
 
 
 @pytest.mark.parametrize(
@@ -34,10 +34,10 @@ def test_value_and_interval(value: float, interval: tuple[float, float] | None, 
 
 
 def test_signs() -> None:
-    assert signed(1.5) == "+1.5"
-    assert signed(-1.5) == "−1.5"
-    assert signed(0.0) == "0"
-    assert signed(0.0001, (-1.0, 1.0)) == "0.00"
+    assert signed_text(1.5) == "+1.5"
+    assert signed_text(-1.5) == "−1.5"
+    assert signed_text(0.0) == "0"
+    assert signed_text(0.0001, (-1.0, 1.0)) == "0.00"
     assert number(-0.001, 1) == "0.0"
 
 

@@ -124,7 +124,7 @@ def test_settings_that_leave_a_number_undefined() -> None:
 def test_a_verdict_of_an_undefined_difference_shows_the_score_alone(both: sy.Comparison) -> None:
     verdict = sy.gate(both, "mae > baseline, p < 0.05").verdicts[0]
     bare = replace(verdict, difference=math.nan, interval=(1.0, 7.0))
-    assert gate.seen(bare) == "4.00 g"
+    assert gate.deciding_numbers(bare) == "4.00 g"
 
 
 def test_a_strip_needs_an_interval_and_a_scale() -> None:

@@ -12,7 +12,7 @@ from support.scale_help import files, write_shards
 
 import steelyard as sy
 from steelyard.core.errors import OutOfRange
-from steelyard.core.histogram import Histogram, binned
+from steelyard.core.histogram import Histogram, bin_of_score
 from steelyard.scale import evaluate_shards
 
 sklearn_metrics = lazy("sklearn.metrics")
@@ -29,7 +29,7 @@ def test_exact_values_of_another_implementation_lie_between_the_bounds(bins: int
         score = np.clip(rng.beta(2, 2, n) * 0.8 + 0.2 * positive, 0, 1)
         if turn % 3 == 0:
             score = np.round(score, 1)  # many equal
-        place = binned(score, bins)
+        place = bin_of_score(score, bins)
         counts = [np.bincount(place[positive == side], minlength=bins) for side in (True, False)]
         histogram = Histogram(counts[0], counts[1], float(positive.sum()))
         low, high = histogram.average_precision("step")
@@ -93,4 +93,4 @@ def test_what_is_refused(tmp_path: Path) -> None:
     with pytest.raises(sy.InputError, match="a ranking of ellipses has no approximate form"):
         evaluate_shards("ellipses", *files(tmp_path / "ellipses"), "ap", work=tmp_path / "v", workers=1, approximate=64)
     with pytest.raises(sy.InputError, match="are not all between 0 and 1"):
-        binned(np.array([0.5, 2.0]), 10)
+        bin_of_score(np.array([0.5, 2.0]), 10)

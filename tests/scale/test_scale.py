@@ -27,7 +27,7 @@ from steelyard.core import catalogue
 from steelyard.core.ranking import tied_by_unit
 from steelyard.results.report import Report
 from steelyard.scale import evaluate_shards, run, shards
-from steelyard.scale.engines import Failure, Local, guarded
+from steelyard.scale.engines import Failure, Local, run_guarded
 from steelyard.scale.walks import in_groups
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -114,7 +114,7 @@ def test_rankings_are_walked_by_class_on_the_workers(
             pq.write_table(table, tmp_path / name / f"{number}.parquet")
     wanted = RANKED[task] if units < 1000 else RANKED[task][:9]
     expected = in_one_place(task, (truth, predictions), wanted, draws=100)
-    monkeypatch.setattr(run, "_gathered", None)
+    monkeypatch.setattr(run, "_report_in_one_place", None)
     memory = 64 * (300 if units < 1000 else 2000)
     report = evaluate_shards(
         task, *files(tmp_path), wanted, work=tmp_path / "work", workers=1, draws=100, memory=memory
@@ -144,7 +144,7 @@ def test_counted_labels_are_the_same_as_in_one_place(tmp_path: Path, monkeypatch
             pq.write_table(table, tmp_path / name / f"{number}.parquet")
     wanted = ["accuracy", "macro(f1)", "mcc"]
     expected = in_one_place("labels", sides, wanted, draws=100)
-    monkeypatch.setattr(run, "_gathered", None)
+    monkeypatch.setattr(run, "_report_in_one_place", None)
     same(evaluate_shards("labels", *files(tmp_path), wanted, work=tmp_path / "w", workers=1, draws=100), expected)
 
 
@@ -205,7 +205,7 @@ def test_guarded_gives_back_what_a_user_caused() -> None:
     def bad(_: Any) -> None:
         raise sy.InputError("no", where="here")
 
-    assert guarded(bad, None, 1) == Failure("here: no")
+    assert run_guarded(bad, None, 1) == Failure("here: no")
 
 
 POISON: dict[str, bytes] = {
@@ -254,7 +254,7 @@ def test_an_error_of_the_system_is_not_of_the_data() -> None:
     def full(item: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    assert not guarded(full, None, 1).of_data
+    assert not run_guarded(full, None, 1).of_data
 
 
 def test_a_copy_that_cannot_be_written_is_not_a_bad_shard(tmp_path: Path) -> None:
@@ -378,7 +378,7 @@ def test_the_command_line(steelyard: Run, tmp_path: Path) -> None:
 def test_nothing_of_boxes_is_gathered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of much data too: what is sought over all classes, and rankings with errors repaired, are read by the workers."""
     sides = write_shards("boxes", tmp_path, 2, 2)
-    monkeypatch.setattr(run, "_gathered", None)
+    monkeypatch.setattr(run, "_report_in_one_place", None)
     report = evaluate_shards("boxes", *files(tmp_path), work=tmp_path / "work", workers=1, draws=100)
     assert list(report.scores) == list(catalogue.find_task("boxes").defaults)
     wanted = ["best_f1", "dap(error=bkg)", "dap(error=fn)"]

@@ -52,7 +52,7 @@ def test_jobs_that_were_blamed_run_alone(monkeypatch: pytest.MonkeyPatch) -> Non
     results = dict(Dask(1, "tcp://127.0.0.1:9").run(len, ["a", "b"]))
     assert (results[0], type(results[1]).__name__) == ("one", "Failure")
     with pytest.raises(ValueError, match=r"^other$"):
-        Dask._died(finished(error=ValueError("other")))
+        Dask._workers_died(finished(error=ValueError("other")))
 
 
 def test_jobs_of_ray_that_nobody_waits_for_are_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,9 +172,9 @@ def test_a_file_system_of_no_known_package(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_rankings_that_no_histogram_bounds() -> None:
     metric = catalogue.parse("map", "boxes")
-    assert reports._bounded("boxes", [metric], by_group=False, by_default=True) == []
+    assert reports._boundable_metrics("boxes", [metric], by_group=False, by_default=True) == []
     with pytest.raises(InputError) as refused:
-        reports._bounded("boxes", [metric], by_group=False, by_default=False)
+        reports._boundable_metrics("boxes", [metric], by_group=False, by_default=False)
     assert str(refused.value) == ("'map' has no approximate form. Leave the metric out, or the approximate mode.")
 
 
@@ -200,4 +200,4 @@ def test_a_question_that_no_file_answers(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_curve_that_cannot_be_streamed_is_walked_whole() -> None:
     question = SimpleNamespace(role=walks.Role.POINT, curve=SimpleNamespace(stream=lambda sizes, count: None))
     job: Any = SimpleNamespace(asked=[question], memory=1 << 20, groups=(0,), places=lambda one: (0,))
-    assert walks._streamed(job, SimpleNamespace(readers=[], count=3)) is None  # type: ignore[arg-type]
+    assert walks._stream_answers(job, SimpleNamespace(readers=[], count=3)) is None  # type: ignore[arg-type]

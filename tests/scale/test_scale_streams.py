@@ -18,7 +18,7 @@ from steelyard._native import BoxFigure
 from steelyard.core.ranking import tied_by_unit
 from steelyard.io.container import Reader, write_container
 from steelyard.scale import evaluate_shards, run, walks
-from steelyard.scale.merge import SortedEvents, merged
+from steelyard.scale.merge import SortedEvents, merge_events
 from steelyard.tasks.boxes.ranking import FIGURES
 
 
@@ -122,7 +122,7 @@ def test_files_are_merged_in_order(
         runs.append(SortedEvents(Reader(folder / f"{number}"), "t/", ["score", "unit"], 0, size, place))
         scores.append(score)
         units.append(place[unit])
-    parts = list(merged(runs, most))
+    parts = list(merge_events(runs, most))
     score, unit = np.concatenate(scores), np.concatenate(units)
     order = tied_by_unit(score, unit)
     for name, whole in (("score", score), ("unit", unit)):
@@ -159,16 +159,16 @@ def test_without_intervals_no_class_is_held_whole(task: str, tmp_path: Path, mon
     whole = sy.Accumulator(task)
     whole.update(truth, predictions)
     expected = whole.report(METRICS[task], confidence=None)
-    monkeypatch.setattr(run, "_gathered", None)
+    monkeypatch.setattr(run, "_report_in_one_place", None)
     monkeypatch.setattr(walks, "_read", None)
     seen: list[int] = []
 
     def watched(*args: Any) -> Any:
-        for part in merged(*args):
+        for part in merge_events(*args):
             seen.append(len(part["score"]))
             yield part
 
-    monkeypatch.setattr(walks, "merged", watched)
+    monkeypatch.setattr(walks, "merge_events", watched)
     report = evaluate_shards(
         task, *files(tmp_path), METRICS[task], work=tmp_path / "work", workers=1, confidence=None,
         memory=20 * walks.EVENT_BYTES,

@@ -15,7 +15,7 @@ import pytest
 import steelyard as sy
 from steelyard.core.request import RunDesign
 from steelyard.engine.distributions import t_quantile
-from steelyard.engine.runs import crossed
+from steelyard.engine.runs import crossed_variance
 
 SETS = 400
 UNIT, NOISE = 0.8, 0.6
@@ -73,7 +73,7 @@ def test_other_numbers_of_runs_and_units_cover(runs: int, n: int, seed_sd: float
     inside = 0
     for _ in range(SETS):
         scores = rng.normal(0, seed_sd, (runs, 1)) + rng.normal(0, 0.8, n) + rng.normal(0, 0.6, (runs, n))
-        parts = crossed([(scores.mean(1), scores - scores.mean(1, keepdims=True))])
-        variance, df = parts.estimated(RunDesign("seeds"))
+        parts = crossed_variance([(scores.mean(1), scores - scores.mean(1, keepdims=True))])
+        variance, df = parts.estimate_variance(RunDesign("seeds"))
         inside += abs(parts.value) <= t_quantile(0.975, df) * math.sqrt(variance)
     assert 0.92 * SETS <= inside <= 0.98 * SETS

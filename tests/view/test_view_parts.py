@@ -119,7 +119,7 @@ def test_units_by_their_change() -> None:
 
 
 def test_units_side_by_side_lead_to_their_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "_shown", lambda *given: "")
+    monkeypatch.setattr(pages, "_unit_picture", lambda *given: "")
     monkeypatch.setattr(pages, "_unit_scores", lambda *given: "")
     site = Site("/t", None)  # type: ignore[arg-type]
     a, b = StoredRun("1", "a.json", 0.0, None), StoredRun("2", "b.json", 0.0, None)
@@ -222,7 +222,7 @@ def test_an_image_without_a_scene_is_shown_alone(monkeypatch: pytest.MonkeyPatch
     site: Any = Site("/t", SimpleNamespace(of_unit=lambda *given: SimpleNamespace(kind=None)))  # type: ignore[arg-type]
     data: Any = SimpleNamespace(units=np.array(["a<b"]))
     run = StoredRun("1", "a.json", 0.0, None)
-    assert pages._shown(site, run, data, 0, None, "/here") == (
+    assert pages._unit_picture(site, run, data, 0, None, "/here") == (
         '<img class="picture" src="/t/run/1/image/0" alt="a&lt;b">'
     )
 

@@ -192,7 +192,7 @@ def test_a_server_that_answered_before_may_be_away_once(asked: Any, monkeypatch:
     def sent(body: bytes) -> Reply:
         raise server._Unreachable("away")
 
-    monkeypatch.setattr(made, "_sent", sent)
+    monkeypatch.setattr(made, "_send_body", sent)
     (reply,) = made.generate([conversation])
     assert (reply.text, reply.error, reply.attempts, reply.refused) == ("", "away", 1, False)
 
@@ -205,7 +205,7 @@ def test_a_name_of_the_limit_is_changed_once(asked: Any, monkeypatch: pytest.Mon
         fields.append(made._field)
         raise server._OtherField("by another name")
 
-    monkeypatch.setattr(made, "_sent", sent)
+    monkeypatch.setattr(made, "_send_body", sent)
     first = made._field
     replies = [made.generate([conversation])[0].error for _ in range(2)]
     assert replies == ["by another name"] * 2
@@ -222,5 +222,5 @@ def test_a_name_that_another_thread_changed_is_taken(asked: Any, monkeypatch: py
             raise server._OtherField("by another name")
         return Reply("7")
 
-    monkeypatch.setattr(made, "_sent", sent)
+    monkeypatch.setattr(made, "_send_body", sent)
     assert made.generate([conversation])[0].text == "7"

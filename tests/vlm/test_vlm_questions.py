@@ -509,7 +509,9 @@ def test_cells_of_pictures(tmp_path: Path) -> None:
     first, last = read_shots(tmp_path, ".", "image#2", {}).pictures
     assert (first, last) == tuple(read_shots(tmp_path, f'["{name}.png"]', "image", {}).pictures[0] for name in "ac")
     shots = read_shots(tmp_path, "a.png", "image", {})
-    assert [one.digest for one in stored_shots(shots.stored(), "x").pictures] == [one.digest for one in shots.pictures]
+    assert [one.digest for one in stored_shots(shots.stored_cell(), "x").pictures] == [
+        one.digest for one in shots.pictures
+    ]
     for cell in ("tea", "[]", '{"pictures": [[1, 2, 3]]}', '{"pictures": [["a", 2]]}', "{}"):
         with pytest.raises(InputError, match="is not a list of images of a run"):
             stored_shots(cell, "x")

@@ -17,13 +17,13 @@ from steelyard.vlm.answers import Answer
 from steelyard.vlm.export import write_sides
 from steelyard.vlm.frames import Frame, read_frames, stored_frames
 from steelyard.vlm.journal import JournalEntry, Turn
-from steelyard.vlm.plan import SWAPPED, RunPlan, _plan, _swapped
+from steelyard.vlm.plan import SWAPPED, RunPlan, _plan, _swapped_pictures
 from steelyard.vlm.prices import Price, Prices
 from steelyard.vlm.prompts import PROMPTS, Prompt
 from steelyard.vlm.questions import question, read_questions
 from steelyard.vlm.readings import Taken, VlmRun, read_run
 from steelyard.vlm.run import run
-from steelyard.vlm.score import _chosen, _example, score
+from steelyard.vlm.score import _choose_examples, _example, score
 from steelyard.vlm.server import Pace
 from steelyard.vlm.shots import MOST, read_shots
 from steelyard.vlm.spending import Spending, Tally
@@ -109,7 +109,7 @@ def test_plans_of_another_kind(changed: dict[str, Any], text: tuple[str, ...]) -
 
 def test_one_sequence_has_none_to_exchange_pictures_with(tmp_path: Path) -> None:
     frames = read_frames(frames_csv(tmp_path, sequences=1))
-    assert _swapped(frames, PROMPTS["direct"]) == {}
+    assert _swapped_pictures(frames, PROMPTS["direct"]) == {}
     run(frames, Scripted(lambda c: "7"), [PROMPTS["direct"]], tmp_path / "run", controls=True)
     swapped = [taken for taken in read_run(tmp_path / "run").taken if taken.variant == SWAPPED]
     assert [(one.answer.outcome, one.problem) for one in swapped] == [
@@ -150,7 +150,7 @@ def taken(t: int, grams: float | None, weight: float = math.nan, model: str = "m
 
 def test_examples_of_frames_whose_weight_nobody_knows() -> None:
     by_frame = {("s", t): [one] for t, one in enumerate([taken(0, 7.0), taken(1, 7.0, 10.0), taken(2, None)])}
-    assert _chosen(by_frame) == [("s", 1), ("s", 2)]
+    assert _choose_examples(by_frame) == [("s", 1), ("s", 2)]
     unknown, known = (_example(by_frame["s", t], None) for t in (0, 1))
     assert (unknown.truth, unknown.heard[0].answer, unknown.heard[0].off) == ("unknown", "7 g", "")
     assert (known.truth, known.heard[0].answer, known.heard[0].off) == ("10 g", "7 g", " (−3 g)")

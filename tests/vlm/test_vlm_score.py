@@ -23,7 +23,7 @@ from support.vlm_help import Scripted, completion, frames_csv, grey_of, picture,
 
 from steelyard import api
 from steelyard.core.errors import InputError
-from steelyard.render.remarks import merged
+from steelyard.render.remarks import merge_remarks
 from steelyard.vlm import images
 from steelyard.vlm.frames import read_frames
 from steelyard.vlm.nutrition5k import read_dishes
@@ -556,9 +556,9 @@ def test_every_remark_of_the_scores_is_said(tmp_path: Path) -> None:
     assert said
     for form in (result.to_text(), result.to_markdown(), result.to_html()):
         flat = " ".join(form.split()).replace("&#x27;", "'")
-        for note in merged(said, rows["direct"].report.scores):
+        for note in merge_remarks(said, rows["direct"].report.scores):
             assert note in flat
-        for note in merged(own, rows["direct"].report.scores):
+        for note in merge_remarks(own, rows["direct"].report.scores):
             assert f"direct: {note}" in flat
         assert "direct: mae_consumed and pmae_consumed leave out 1 sequences without a frame t = 0 or without a" in flat
 

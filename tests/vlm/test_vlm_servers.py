@@ -267,15 +267,15 @@ def test_what_the_server_says_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     pace = Pace(0, 0, threading.Event())
     pace.pause = waits.append  # type: ignore[method-assign]
     pace.settle(pace.wait(0), 500)
-    pace.heard({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m30s"})  # capped
-    pace.heard(
+    pace.note_limits({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m30s"})  # capped
+    pace.note_limits(
         {"x-ratelimit-remaining-requests": "0", "x-ratelimit-limit-requests": "60", "x-ratelimit-reset-requests": "60s"}
     )
-    pace.heard(
+    pace.note_limits(
         {"x-ratelimit-remaining-tokens": "100", "x-ratelimit-limit-tokens": "1100", "x-ratelimit-reset-tokens": "50s"}
     )
     assert waits == [60, 1, 20]  # one request of 60 in 60 s; 400 of the 1,000 tokens that come back in 50 s
-    pace.heard(
+    pace.note_limits(
         {
             "anthropic-ratelimit-input-tokens-remaining": "0",
             "anthropic-ratelimit-input-tokens-reset": "1970-01-01T00:17:10Z",
@@ -290,7 +290,7 @@ def test_what_the_server_says_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
         {"x-ratelimit-remaining-requests": "0"},
         {},
     ):
-        pace.heard(headers)
+        pace.note_limits(headers)
     assert len(waits) == 3
     assert [duration(text) for text in ("6m0s", "20ms", "1h2m3.5s", "1.5", "2d", "", "x", "-5s")] == [
         360,

@@ -28,7 +28,7 @@ from steelyard.vlm.plan import questions, read_plans
 from steelyard.vlm.questions import check_table, read_questions
 from steelyard.vlm.readings import read_run
 from steelyard.vlm.run import run
-from steelyard.vlm.schema import DEEPEST, read_json, schema_of, spelled, violation
+from steelyard.vlm.schema import DEEPEST, canonical_json, read_json, schema_of, violation
 from steelyard.vlm.score import score
 
 jsonschema = lazy("jsonschema")
@@ -99,9 +99,9 @@ READ = {
 
 @pytest.mark.parametrize("reply", READ)
 def test_json_is_read(reply: str) -> None:
-    answer = Kind("json", schema=spelled(BILL)).read(reply, "stop")
+    answer = Kind("json", schema=canonical_json(BILL)).read(reply, "stop")
     assert (answer.outcome, answer.said) == READ[reply]
-    assert Kind("json", schema=spelled(BILL)).read(reply, "length").outcome == "truncated"
+    assert Kind("json", schema=canonical_json(BILL)).read(reply, "length").outcome == "truncated"
 
 
 VALUES = st.recursive(
@@ -129,7 +129,7 @@ def test_schemas_mean_what_json_schema_means(schema, value) -> None:
     """Against the jsonschema package; only 1.0 == 1 and True != 1 are subtle."""
     expected = jsonschema.Draft202012Validator(schema).is_valid(value)
     assert (violation(value, schema_of(schema)) == "") is expected
-    assert read_json(spelled(value)) == value
+    assert read_json(canonical_json(value)) == value
 
 
 def test_where_a_schema_is_broken() -> None:

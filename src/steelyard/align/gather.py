@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.align.join import codes
-from steelyard.align.rankings import as_rankings, unfolded
+from steelyard.align.rankings import as_rankings, unfold_rows
 from steelyard.align.unit_digest import total_digest, unit_digests
 from steelyard.core.embeddings import Embeddings
 from steelyard.core.errors import Conflict, DuplicateKey, MissingColumn, Unsupported
@@ -44,7 +44,7 @@ def as_rows(records: Records, key: tuple[str, ...]) -> Records:
         )
     if not isinstance(records, Rankings):
         return records
-    side = unfolded(records)
+    side = unfold_rows(records)
     query, document = key
     moved = slice(None) if side.order is None else side.order
     columns = {
@@ -160,7 +160,7 @@ def gather(
         wanted = np.array([str(one) not in drop for one in units.tolist()], dtype=bool)
         for of_side in chosen:
             of_side[~wanted] = -1
-    joined = [side.taken(code[i], chosen[i], units) for i, side in enumerate(sides)]
+    joined = [side.select_rows(code[i], chosen[i], units) for i, side in enumerate(sides)]
     if ranked:
         joined = [ranked_again(records, key) for records in joined]
     digests, rows = np.zeros((len(units), 2, 2), dtype=np.uint64), np.zeros((len(units), 2), dtype=np.int64)
@@ -240,7 +240,7 @@ class _SideBatches:
     def where(self, batch: int) -> str:
         return self.parts[batch].place(0).rpartition(",")[0] or self.parts[batch].source
 
-    def taken(self, code: Array, chosen: Array, units: Array) -> Records:
+    def select_rows(self, code: Array, chosen: Array, units: Array) -> Records:
         """The rows of the chosen batches, by unit."""
         rows = np.flatnonzero(chosen[code] == self.batch)
         rows = rows[np.argsort(code[rows], kind="stable")]

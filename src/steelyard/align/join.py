@@ -52,7 +52,7 @@ def join_rows(truth: Records, prediction: Records, key: tuple[str, ...], policy:
     check_policy(policy)
     key = _common_key(truth, prediction, key)
     if len(key) == 1 and _same_and_rising(truth[key[0]], prediction[key[0]]):
-        return _weighted(in_order(truth, prediction, truth[key[0]], policy), weight)
+        return _with_unit_weights(in_order(truth, prediction, truth[key[0]], policy), weight)
     units, (truth_unit, prediction_unit) = codes(truth[key[0]], prediction[key[0]])
     truth_code, prediction_code = truth_unit, prediction_unit
     for name in key[1:]:
@@ -100,10 +100,10 @@ def join_rows(truth: Records, prediction: Records, key: tuple[str, ...], policy:
         np.zeros(len(kept), dtype=bool),
         Coverage(len(truth), len(prediction), int(matched.sum()), len(missing), len(extra), policy.missing),
     )
-    return _weighted(pairs.select(matched) if policy.missing == "skip" else pairs, weight)
+    return _with_unit_weights(pairs.select(matched) if policy.missing == "skip" else pairs, weight)
 
 
-def _weighted(pairs: Pairs, column: str) -> Pairs:
+def _with_unit_weights(pairs: Pairs, column: str) -> Pairs:
     """Return the pairs with the unit weights that a column of the truth gives."""
     if column not in pairs.truth:
         return pairs
@@ -146,7 +146,7 @@ def _refuse_duplicates(records: Records, key: tuple[str, ...], code: Array, orde
     second = int(order[repeated + 1].min())
     first = int(np.flatnonzero(code == code[second])[0])
     raise DuplicateKey(
-        f"{_named(records, key, second)} appears twice, first at {records.place(first)}"
+        f"{_key_text(records, key, second)} appears twice, first at {records.place(first)}"
         + (f" ({len(repeated)} rows repeat a key)" if len(repeated) > 1 else ""),
         where=records.place(second),
         remedy="Each may appear only once.",
@@ -165,11 +165,11 @@ def _one_sided(
     row = int(rows.min())
     share = f"{len(rows)} of {len(records)} rows of the {here} have no {there}"
     return Unmatched(
-        f"{share} in {other}; the first is {_named(records, key, row)}",
+        f"{share} in {other}; the first is {_key_text(records, key, row)}",
         where=records.place(row),
         remedy=f"Add them, or choose {choice}.",
     )
 
 
-def _named(records: Records, key: tuple[str, ...], row: int) -> str:
+def _key_text(records: Records, key: tuple[str, ...], row: int) -> str:
     return ", ".join(f"{records.names.get(name, name)} '{records[name][row]}'" for name in key)

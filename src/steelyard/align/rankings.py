@@ -122,7 +122,7 @@ def as_rankings(records: Records, key: tuple[str, str]) -> Rankings:
     """Rankings from plain records with a column of queries, one of documents, and one of numbers."""
     if isinstance(records, Rankings):
         return records
-    query, document = (_packed(records[name]) for name in key)
+    query, document = (_pack_ids(records[name]) for name in key)
     number = next(name for name in ("relevance", "score") if name in records)
     rows = _native.text_runs(query.text, query.place, query.key)
     return Rankings.from_runs(
@@ -138,7 +138,7 @@ def as_rankings(records: Records, key: tuple[str, str]) -> Rankings:
     )
 
 
-def _packed(column: Array) -> Ids:
+def _pack_ids(column: Array) -> Ids:
     if column.dtype != object:
         return Ids(*_native.pack_integers(np.ascontiguousarray(column, dtype=np.int64)))
     packed = _native.pack_objects(np.ascontiguousarray(column))
@@ -147,7 +147,7 @@ def _packed(column: Array) -> Ids:
     return Ids(*packed)
 
 
-def unfolded(side: Rankings) -> Rankings:
+def unfold_rows(side: Rankings) -> Rankings:
     """Return the side with its rows held as columns."""
     return side if side.nested is None else _unfold(side)
 
@@ -164,10 +164,10 @@ def _flat(side: Rankings) -> Rankings:
 
 def _unfold(side: Rankings) -> Rankings:
     nested = side.nested or {}
-    plain: Any = nested if _is_plain(side) else _checked(nested, side.source)
+    plain: Any = nested if _is_plain(side) else _check_nested(nested, side.source)
     packed: Any = _native.pack_nested(plain)
     if len(packed) == 2:
-        packed = _native.pack_nested(_checked(nested, side.source))
+        packed = _native.pack_nested(_check_nested(nested, side.source))
     documents, values, starts = Ids(*packed[0]), packed[1], packed[2]
 
     def place(row: int) -> str:
@@ -184,7 +184,7 @@ def _is_plain(side: Rankings) -> bool:
     return type(side.nested) is dict and len(names) == len(side.queries) and "" not in names
 
 
-def _checked(nested: Mapping[Any, Any], source: str) -> dict[str, dict[str, float]]:
+def _check_nested(nested: Mapping[Any, Any], source: str) -> dict[str, dict[str, float]]:
     """Ids as text and numbers as floats, each looked at; an error names the first that is wrong."""
     result: dict[str, dict[str, float]] = {}
     for query, documents in nested.items():

@@ -118,8 +118,8 @@ def join_sets(truth: Records, prediction: Records, key: str, value: str, policy:
         )
     used = in_truth & in_prediction if policy.missing == "skip" else in_truth
     place = np.cumsum(used) - 1
-    truth_row, truth_owner = _ordered(truth_unit, used, place)
-    prediction_row, prediction_owner = _ordered(prediction_unit, used, place)
+    truth_row, truth_owner = _sort_by_unit(truth_unit, used, place)
+    prediction_row, prediction_owner = _sort_by_unit(prediction_unit, used, place)
     objects, predicted = ~np.isnan(truth[value]), ~np.isnan(prediction[value])
     without = int(np.count_nonzero(objects & missing[truth_unit]))
     coverage = Coverage(
@@ -144,7 +144,7 @@ def _weights(truth: Records, column: str, rows: Array, owner: Array, units: int)
     return np.where(np.isnan(weights), 1.0, weights)
 
 
-def _ordered(unit: Array, used: Array, place: Array) -> tuple[Array, Array]:
+def _sort_by_unit(unit: Array, used: Array, place: Array) -> tuple[Array, Array]:
     """Rows of the units that are kept, by unit."""
     if used.all() and (unit[1:] >= unit[:-1]).all():
         return np.arange(len(unit)), unit

@@ -32,11 +32,11 @@ def unit_digests(columns: Mapping[str, Array], starts: Array) -> Array:
     keys = [key + _name_key(name) for name in sorted(columns) for key in _keys_of(columns[name])]
     filled = np.flatnonzero(counts)
     for lane, seed in enumerate(_LANES):
-        total = _mixed(position * _GOLDEN + seed)
+        total = _mix_bits(position * _GOLDEN + seed)
         for key in keys:
-            total = _mixed(total * _GOLDEN + key)
+            total = _mix_bits(total * _GOLDEN + key)
         sums = np.add.reduceat(total, starts[:-1][filled])
-        result[filled, lane] = _mixed(sums + counts[filled].astype(np.uint64))
+        result[filled, lane] = _mix_bits(sums + counts[filled].astype(np.uint64))
     return result
 
 
@@ -50,7 +50,7 @@ def _keys_of(column: Array) -> list[Array]:
 def total_digest(ids: Array, digests: Array) -> Array:
     """Four 64-bit sums over units of id and digest together: of all units, whatever parts they are added up in."""
     key = id_keys(ids)
-    lanes = [_mixed(_mixed(key * _GOLDEN + seed) + digests[:, lane]) for seed in _LANES for lane in (0, 1)]
+    lanes = [_mix_bits(_mix_bits(key * _GOLDEN + seed) + digests[:, lane]) for seed in _LANES for lane in (0, 1)]
     return np.array([lane.sum(dtype=np.uint64) for lane in lanes], dtype=np.uint64)
 
 
@@ -98,7 +98,7 @@ def _bytes_of(value: object) -> bytes:
     return f"{type(value).__name__}:{value!r}".encode("utf-8", "surrogatepass")
 
 
-def _mixed(x: Array) -> Array:
+def _mix_bits(x: Array) -> Array:
     """The finaliser of splitmix64."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

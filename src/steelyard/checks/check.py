@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.checks.findings import Finding
+from steelyard.core.deprecated import Renamed
 from steelyard.core.frozen import frozen
 from steelyard.core.records import Array, Records
 
@@ -36,8 +37,10 @@ class CheckData:
     quick: bool = False
     read: dict[str, Any] = field(default_factory=dict)  # what one check reads and another needs too
 
+    kept = Renamed("paired_rows")
+
     @cached_property
-    def kept(self) -> tuple[Array, Array]:
+    def paired_rows(self) -> tuple[Array, Array]:
         """Rows of the truth and of the predictions that belong together; a sample where there are many."""
         pairs = self.pairs
         if pairs is None:
@@ -52,7 +55,7 @@ class CheckData:
 
     def numbers(self, name: str, other: str) -> tuple[Array, Array]:
         """A column of the truth beside one of the predictions, pair by pair."""
-        rows, places = self.kept
+        rows, places = self.paired_rows
         if self.pairs is None or not len(rows) or name not in self.pairs.truth or other not in self.pairs.prediction:
             return np.zeros(0), np.zeros(0)
         return self.pairs.truth[name][rows], self.pairs.prediction[other][places]

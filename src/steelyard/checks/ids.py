@@ -75,7 +75,7 @@ def ids_differ(data: CheckData) -> Problem | None:
     return None
 
 
-def repeated(side: str) -> Callable[[CheckData], Problem | None]:
+def repeated_keys(side: str) -> Callable[[CheckData], Problem | None]:
     """Rows of a side that have the key of an earlier row."""
 
     def test(data: CheckData) -> Problem | None:
@@ -121,7 +121,7 @@ def with_ids(checks: Checks, *, repeats: bool = True) -> Checks:
         mine += [
             Check(
                 "repeated-rows", "error", side, "one row stands for two: refused, and counted twice elsewhere",
-                "Write each row once.", repeated(side),
+                "Write each row once.", repeated_keys(side),
             )
             for side in ("truth", "predictions")
         ]  # fmt: skip

@@ -38,7 +38,7 @@ def unit_of_weight(data: CheckData) -> Problem | None:
         f"if {UNITS[factor]}.",
         int(use.sum()),
         len(use),
-        some_rows(data.pairs.prediction, data.kept[1][use], "weight"),
+        some_rows(data.pairs.prediction, data.paired_rows[1][use], "weight"),
     )
 
 
@@ -52,7 +52,7 @@ def constant(name: str, other: str) -> Test:
             return None
         return Problem(
             f"Every prediction is {predicted[0]:g}.", len(predicted), len(predicted),
-            some_rows(data.pairs.prediction, data.kept[1], other),
+            some_rows(data.pairs.prediction, data.paired_rows[1], other),
         )  # fmt: skip
 
     return test
@@ -70,7 +70,7 @@ def copies(name: str, other: str) -> Test:
             return None
         return Problem(
             f"{np.count_nonzero(same) / count:.0%} of the predictions are equal to the truth in every digit.",
-            int(np.count_nonzero(same)), count, some_rows(data.pairs.prediction, data.kept[1][same], other),
+            int(np.count_nonzero(same)), count, some_rows(data.pairs.prediction, data.paired_rows[1][same], other),
         )  # fmt: skip
 
     return test
@@ -80,7 +80,7 @@ def rows_shifted(data: CheckData) -> Problem | None:
     """Whether predictions fit the row before or after their own, in the order of the truth's file."""
     if data.pairs is None or data.quick or len(data.pairs.prediction_row) > 200_000:
         return None
-    rows, places = data.kept
+    rows, places = data.paired_rows
     if len(rows) < FEW or "weight" not in data.pairs.truth:
         return None
     order = np.argsort(rows, kind="stable")
@@ -108,7 +108,7 @@ def negative(data: CheckData) -> Problem | None:
         return None
     return Problem(
         "Predicted weights are below 0.", len(below), len(predicted),
-        some_rows(data.pairs.prediction, data.kept[1][below], "weight"),
+        some_rows(data.pairs.prediction, data.paired_rows[1][below], "weight"),
     )  # fmt: skip
 
 

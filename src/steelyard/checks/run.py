@@ -42,10 +42,10 @@ def _read(
 ) -> tuple[Records | None, Records | None, list[Finding]]:
     """Both sides, None where one cannot be read or is not given, and why."""
     try:
-        if predictions is not None or task.joined:
+        if predictions is not None or task.joint_columns:
             first, second = read_sides(task, truth, predictions, columns, options)
             held = {name.partition(":")[0] for name in second.columns}
-            alone = predictions is None and not held & set(task.joined)
+            alone = predictions is None and not held & set(task.joint_columns)
             return first, None if alone else second, []
     except InputError as error:
         refused = error

@@ -107,12 +107,12 @@ def compare(
     steelyard compare old.json new.json newer.json
     steelyard compare score.json --model direct+name --baseline direct
     """
-    result = _compared(task, truth, a, b, list(metrics) or None, model, baseline, against, settings)
+    result = _compare_sources(task, truth, a, b, list(metrics) or None, model, baseline, against, settings)
     out.write(result)
     out.show(result, **({"pairs": True} if pairs and isinstance(result, Lineup) else {}))
 
 
-def _compared(
+def _compare_sources(
     task: str, truth: str | None, a: str | None, b: tuple[str, ...], metrics: list[str] | None, model: str | None,
     baseline: str | None, against: tuple[str, ...], settings: dict[str, Any],
 ) -> Comparison | Lineup:  # fmt: skip

@@ -30,7 +30,7 @@ def metrics(spec: str | None, task: str | None, as_json: bool) -> None:
     if task:
         tasks = [catalogue.find_task(task).name]
     else:
-        known, problems = catalogue.loaded()
+        known, problems = catalogue.loaded_tasks()
         tasks = list(known)
         for problem in problems:
             say(problem, err=True)

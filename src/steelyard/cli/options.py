@@ -168,14 +168,14 @@ class TaskCommand(Command):
 
 def complete_task(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of tasks that begin so."""
-    known, _ = catalogue.loaded()
+    known, _ = catalogue.loaded_tasks()
     return [CompletionItem(name, help=task.title) for name, task in known.items() if name.startswith(incomplete)]
 
 
 def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Specs of the chosen task's metrics, or of all, that begin so."""
     chosen = catalogue.task_name(str(ctx.params.get("task")))
-    tasks = [chosen] if chosen else list(catalogue.loaded()[0])
+    tasks = [chosen] if chosen else list(catalogue.loaded_tasks()[0])
     specs = dict.fromkeys(str(metric) for task in tasks for metric in catalogue.metrics(task))
     return [CompletionItem(spec) for spec in specs if spec.startswith(incomplete)]
 

@@ -239,7 +239,7 @@ class CellsBlock(Block):
         code = np.concatenate([part.entries.code for part in parts])
         value = None
         if any(part.entries.value is not None for part in parts):
-            value = np.concatenate([_filled(part.entries) for part in parts])
+            value = np.concatenate([_entry_values(part.entries) for part in parts])
         return CellsBlock(parts[0].axes, Entries(owner, code, value, parts[0].entries.size))
 
     def move(self, codes: Mapping[str, Codes], old: Metadata, new: Metadata) -> CellsBlock:
@@ -284,5 +284,5 @@ def new_places(index: Array, *units: Array) -> Array:
     return place
 
 
-def _filled(entries: Entries) -> Array:
+def _entry_values(entries: Entries) -> Array:
     return np.ones(len(entries.code)) if entries.value is None else entries.value

@@ -77,7 +77,7 @@ class GroupCurve(RankingReader):
         """Counts by bin of scores, which add up over parts of the units."""
         raise no_approximation(f"'{self.ranking.name}'")
 
-    def bounded(self, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> Any:
+    def bound_reading(self, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> Any:
         """The lowest or the highest reading that the histograms of all units allow."""
         raise no_approximation(f"'{self.ranking.name}'")
 

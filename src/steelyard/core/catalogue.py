@@ -15,7 +15,7 @@ from steelyard.core import registry
 from steelyard.core.errors import DuplicateKey, InputError, InvalidSpec, UnknownMetric, UnknownTask, nearest, nearest_of
 from steelyard.core.metric import Metric, spec_aliases, spec_name
 from steelyard.core.sample import Sample, find_sample
-from steelyard.core.spec import Call, folded, parse_spec, render_value
+from steelyard.core.spec import Call, fold_name, parse_spec, render_value
 from steelyard.core.task import Task
 
 # One line per task: the module that holds its TASK. A module is imported when its task is first asked for.
@@ -116,9 +116,9 @@ def task_name(name: str) -> str | None:
     """The name of the task that is meant: its own in any spelling, or a synonym; None where there is none."""
     if name in TASKS:
         return name
-    key = folded(str(name))
-    own = next((task for task in TASKS if folded(task) == key), None)
-    return own or next((task for task, words in SYNONYMS.items() if key in map(folded, words)), None)
+    key = fold_name(str(name))
+    own = next((task for task in TASKS if fold_name(task) == key), None)
+    return own or next((task for task, words in SYNONYMS.items() if key in map(fold_name, words)), None)
 
 
 def find_task(name: str) -> Task:
@@ -133,19 +133,19 @@ def find_task(name: str) -> Task:
 
 def _task_words(tasks: Iterable[str], what: str = "") -> dict[str, str]:
     """What each task may be called, and the task as a message names it."""
-    return {folded(word): f"{what}'{task}'" for task in tasks for word in (*SYNONYMS.get(task, ()), task)}
+    return {fold_name(word): f"{what}'{task}'" for task in tasks for word in (*SYNONYMS.get(task, ()), task)}
 
 
 def _closest(name: str, words: Mapping[str, str]) -> str:
     """A question for the word that a name is likely a misspelling of, or nothing."""
-    close = nearest_of(folded(name), words, cutoff=0.5 if len(name) < 4 else 0.6)
+    close = nearest_of(fold_name(name), words, cutoff=0.5 if len(name) < 4 else 0.6)
     return f"Did you mean {words[close]}?" if close else ""
 
 
-def loaded() -> tuple[dict[str, Task], tuple[str, ...]]:
+def loaded_tasks() -> tuple[dict[str, Task], tuple[str, ...]]:
     """Every task that can be loaded, and a sentence for each that cannot."""
     tasks: dict[str, Task] = {}
-    problems = list(registry.hidden(registry.TASKS, MODULES, "task"))
+    problems = list(registry.hidden_names(registry.TASKS, MODULES, "task"))
     for name in TASKS:
         try:
             tasks[name] = TASKS[name]
@@ -187,19 +187,19 @@ def meanings(name: str, task: Task) -> tuple[str, ...]:
     Names of metrics come before their aliases and the task's spellings, and these before titles. Case, spaces, hyphens
     and underscores do not count.
     """
-    key = folded(name)
+    key = fold_name(name)
     for words in (
         [(cls.name, cls.name) for cls in task.metrics],
         [*((alias, cls.name) for cls in task.metrics for alias in cls.aliases), *task.spellings.items()],
         [(cls.title, cls.name) for cls in task.metrics],
     ):
-        specs = dict.fromkeys(spec for word, spec in words if folded(word) == key)
+        specs = dict.fromkeys(spec for word, spec in words if fold_name(word) == key)
         if specs:
             return tuple(specs)
     return ()
 
 
-def _spelled(call: Call, task: Task) -> Call:
+def _canonical_call(call: Call, task: Task) -> Call:
     """A call by the metric's own name, whatever it was called: `Macro-F1` is `macro(f1)`."""
     if any(cls.name == call.name for cls in task.metrics):
         return call
@@ -228,9 +228,9 @@ def suggestion(name: str, tasks: Mapping[str, Task], *, or_task: bool = False) -
     elsewhere = {task.name: specs[0] for task in tasks.values() if (specs := meanings(name, task))}
     if elsewhere:
         spec = next(iter(elsewhere.values()))
-        return f"'{spec}' is a metric of {_listed([task for task, other in elsewhere.items() if other == spec])}."
+        return f"'{spec}' is a metric of {_tasks_text([task for task, other in elsewhere.items() if other == spec])}."
     words = {
-        folded(word): f"'{cls.name}'{f' of task {task.name!r}' if len(tasks) > 1 else ''}"
+        fold_name(word): f"'{cls.name}'{f' of task {task.name!r}' if len(tasks) > 1 else ''}"
         for task in reversed(list(tasks.values()))
         for cls in reversed(task.metrics)
         for word in (cls.title, *cls.aliases, cls.name)
@@ -238,14 +238,14 @@ def suggestion(name: str, tasks: Mapping[str, Task], *, or_task: bool = False) -
     return _closest(name, words | (_task_words(tasks, "the task ") if or_task else {}))
 
 
-def _listed(tasks: list[str]) -> str:
+def _tasks_text(tasks: list[str]) -> str:
     quoted = [f"'{task}'" for task in tasks]
     return f"task {quoted[0]}" if len(quoted) == 1 else f"the tasks {', '.join(quoted[:-1])} and {quoted[-1]}"
 
 
 def _suggestion(name: str, task: Task) -> str:
     """What a name that a task does not have may be meant for: elsewhere by meaning, here by letters, or elsewhere."""
-    others = {other: found_task for other, found_task in loaded()[0].items() if other != task.name}
+    others = {other: found_task for other, found_task in loaded_tasks()[0].items() if other != task.name}
     elsewhere = any(meanings(name, other) for other in others.values())
     here = "" if elsewhere else suggestion(name, {task.name: task})
     all_names = f"Known: {', '.join(sorted(cls.name for cls in task.metrics))}."
@@ -253,16 +253,18 @@ def _suggestion(name: str, task: Task) -> str:
 
 
 def _build(written: Call, task: Task) -> Metric:
-    call = _spelled(written, task)
+    call = _canonical_call(written, task)
     cls = next(cls for cls in task.metrics if cls.name == call.name)
     member = _member(call, cls)
     if member is not None:
         return _build(member, task)
     fields = {field.name: field for field in dataclasses.fields(cls)}
-    named = {folded(word): field.name for field in fields.values() for word in (spec_name(field), *spec_aliases(field))}
+    named = {
+        fold_name(word): field.name for field in fields.values() for word in (spec_name(field), *spec_aliases(field))
+    }
     settings: dict[str, Any] = {}
     if call.at is not None:
-        at = named.get(folded(call.at_key)) if call.at_key else cls.at or cls.also_at
+        at = named.get(fold_name(call.at_key)) if call.at_key else cls.at or cls.also_at
         if at is None or at not in (cls.at, cls.also_at):
             raise InvalidSpec(f"metric '{call.name}' takes no '@{call.at_key}'", remedy=_settings_of(cls))
         own = task.spellings.get(f"{call.name}@{render_value(call.at)}")
@@ -278,7 +280,7 @@ def _build(written: Call, task: Task) -> Metric:
     for name, value in zip(wrapped, values, strict=False):
         settings[name] = _build(value if isinstance(value, Call) else Call(str(value)), task)
     for name, value in call.settings.items():
-        meant = named.get(folded(name))
+        meant = named.get(fold_name(name))
         if meant is None:
             raise InvalidSpec(f"metric '{call.name}' has no setting '{name}'", remedy=_settings_of(cls))
         if meant in settings:
@@ -316,7 +318,7 @@ def _member(call: Call, cls: type[Metric]) -> Call | None:
 
 def _same_metric(value: Any, written: Call, call: Call, task: Task) -> bool:
     """Whether a value in brackets is another name of the metric, as in `Mean Absolute Error (MAE)`."""
-    other = isinstance(value, str) and folded(value) != folded(written.name)
+    other = isinstance(value, str) and fold_name(value) != fold_name(written.name)
     return other and meanings(value, task) == (call.name,)
 
 

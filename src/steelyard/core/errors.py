@@ -30,7 +30,7 @@ class InputError(SteelyardError, ValueError):
     """
 
     def __init__(self, what: str, *, where: str = "", remedy: str = "") -> None:
-        what, where = _shortened(what, 1500), _shortened(where, 500).replace("\n", "\\n")
+        what, where = _shorten_text(what, 1500), _shorten_text(where, 500).replace("\n", "\\n")
         self.what, self.where, self.remedy = what, where, remedy
         text = f"{where}: {what}" if where else what
         if remedy:
@@ -158,7 +158,7 @@ class WriteError(CannotWrite):
     """A file cannot be written, for lack of space or permission: never the fault of the data that were read."""
 
 
-def _shortened(text: str, most: int) -> str:
+def _shorten_text(text: str, most: int) -> str:
     """A text without its middle, where it recites more of the input than a message should."""
     return text if len(text) <= most else f"{text[: most // 2]} ... {text[-most // 2 :]}"
 

@@ -62,7 +62,7 @@ class Histogram:
         return right / pairs, (right + inside) / pairs
 
 
-def fallen(precision: Array) -> Array:
+def falling_precision(precision: Array) -> Array:
     """The highest precision at each hit or after it."""
     return np.maximum.accumulate(precision[::-1])[::-1]
 
@@ -72,7 +72,7 @@ def _area(precision: Array, objects: float, kind: str) -> float:
         return 0.0
     if kind == "step":
         return float(precision.sum() / objects)
-    falling = fallen(precision)
+    falling = falling_precision(precision)
     if kind == "voc":
         return float(falling.sum() / objects)
     return float(at_recalls(falling, objects, 101 if kind == "coco" else 11).mean())
@@ -87,7 +87,7 @@ def at_recalls(falling: Array, objects: float, points: int) -> Array:
     return np.where(reached < len(falling), falling[np.minimum(reached, len(falling) - 1)], 0.0)
 
 
-def binned(scores: Array, bins: int) -> Array:
+def bin_of_score(scores: Array, bins: int) -> Array:
     """The bin of each score from 0 to 1: 0 for the highest."""
     if len(scores) and not (scores.min() >= 0 and scores.max() <= 1):
         raise OutOfRange(

@@ -12,7 +12,7 @@ def json_field(entry: Any, key: str, where: str) -> Any:
     """What an object has under a key, which must be there."""
     if not isinstance(entry, dict):
         raise InvalidValue(
-            f"{_shown(entry)} where an object is expected", where=where, remedy=f"It needs the key '{key}'."
+            f"{_value_text(entry)} where an object is expected", where=where, remedy=f"It needs the key '{key}'."
         )
     if key not in entry:
         raise MissingKey(f"the key '{key}' is missing", where=where, remedy="Add it.")
@@ -27,9 +27,9 @@ def json_whole(value: Any, key: str, where: str) -> int:
         return int(value)
     if isinstance(value, str) and is_whole(value, 18, signed=True):
         return int(value)
-    raise InvalidNumber(f"'{key}' is {_shown(value)}", where=where, remedy="It must be a whole number.")
+    raise InvalidNumber(f"'{key}' is {_value_text(value)}", where=where, remedy="It must be a whole number.")
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     text = "null" if value is None else repr(value)
     return text if len(text) <= 40 else f"{text[:39]}…"

@@ -18,7 +18,7 @@ def compact_letters(order: Sequence[int], different: Iterable[tuple[int, int]]) 
         split: list[frozenset[int]] = []
         for group in groups:
             split += [group - {i}, group - {j}] if i in group and j in group else [group]
-        groups = _absorbed(split)
+        groups = _maximal_groups(split)
         if len(groups) > len(ALPHABET):
             return {}
     place = {model: at for at, model in enumerate(order)}
@@ -29,7 +29,7 @@ def compact_letters(order: Sequence[int], different: Iterable[tuple[int, int]]) 
     }
 
 
-def _absorbed(groups: Iterable[frozenset[int]]) -> list[frozenset[int]]:
+def _maximal_groups(groups: Iterable[frozenset[int]]) -> list[frozenset[int]]:
     """The groups that lie in no other."""
     maximal: list[frozenset[int]] = []
     for group in sorted(set(groups), key=lambda one: (-len(one), sorted(one))):

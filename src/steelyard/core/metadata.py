@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.core.deprecated import Renamed
 from steelyard.core.errors import Conflict, Incompatible
 from steelyard.core.frozen import frozen
 from steelyard.core.numerals import is_whole
@@ -26,18 +27,19 @@ class Axis:
     ids: tuple[Any, ...]
     names: tuple[str, ...] = ()
     whole: bool = False
+    shown = Renamed("display_names")
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @property
-    def shown(self) -> tuple[str, ...]:
+    def display_names(self) -> tuple[str, ...]:
         """What a reader sees: the names, or else the ids."""
         return self.names or tuple(map(str, self.ids))
 
     def find(self, label: object) -> int:
         """The code of a class that a user names by its name or its id; -1 where there is none."""
-        for names in (self.shown, tuple(map(str, self.ids))):
+        for names in (self.display_names, tuple(map(str, self.ids))):
             if str(label) in names:
                 return names.index(str(label))
         return -1
@@ -58,7 +60,7 @@ class Axis:
         place = {str(i): code for code, i in enumerate(ids)}
         shown: dict[str, str] = {}
         for part in parts:
-            for label, name in zip(part.ids, part.shown, strict=True):
+            for label, name in zip(part.ids, part.display_names, strict=True):
                 if shown.setdefault(str(label), name) != name:
                     raise Conflict(
                         f"class '{label}' is called '{shown[str(label)]}' and '{name}'", remedy="Name each class alike."

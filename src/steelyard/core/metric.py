@@ -310,7 +310,7 @@ class Between:
 
 def _check_setting(metric: Metric, field: dataclasses.Field[Any], value: Any) -> None:
     """Raise where the annotation of a setting says what it may be, and the value is not that."""
-    allowed = _allowed(type(metric), field.name)
+    allowed = _allowed_values(type(metric), field.name)
     if allowed is None or any(value in part for part in allowed):
         return
     values, *ranges = allowed
@@ -323,20 +323,20 @@ def _check_setting(metric: Metric, field: dataclasses.Field[Any], value: Any) ->
 
 
 @functools.cache
-def _allowed(cls: type[Metric], name: str) -> tuple[Any, ...] | None:
+def _allowed_values(cls: type[Metric], name: str) -> tuple[Any, ...] | None:
     """The values and the ranges that a setting may have; None where nothing is said.
 
     A class that only changes the default of a setting keeps what its base says.
     """
     for base in cls.__mro__:
         if name in getattr(base, "__annotations__", ()):
-            allowed = _listed(_resolved(base, name))
+            allowed = _annotated_values(_resolve_annotation(base, name))
             if allowed is not None:
                 return allowed
     return None
 
 
-def _listed(hint: Any) -> tuple[Any, ...] | None:
+def _annotated_values(hint: Any) -> tuple[Any, ...] | None:
     """The values that an annotation lists, then its ranges; None where a part of it allows more."""
     values: list[Any] = []
     ranges: list[Between] = []
@@ -360,7 +360,7 @@ def _says(part: Any) -> bool:
     return isinstance(part, Between) or get_origin(part) is Literal
 
 
-def _resolved(cls: type, name: str) -> Any:
+def _resolve_annotation(cls: type, name: str) -> Any:
     """The annotation of a field, read when it is first needed; None where it names what only type checkers import."""
     text = cls.__annotations__[name]
     if not isinstance(text, str):

@@ -53,7 +53,7 @@ _ROOT: ContextVar[str] = ContextVar("root", default="")
 
 
 @contextmanager
-def confined(root: Name) -> Iterator[None]:
+def confine_to(root: Name) -> Iterator[None]:
     """Open nothing outside of a directory inside this block."""
     before = _ROOT.set(os.path.realpath(root))
     try:
@@ -271,7 +271,7 @@ class Archive:
         try:
             self.inner = zipfile.ZipFile(file)
         except Exception as error:  # zipfile raises what its parsers do
-            raise _broken(error, source) from None
+            raise _unpacking_error(error, source) from None
         self.members: dict[str, ZipInfo] = {}
         for member in self.inner.infolist():
             if member.filename in self.members:
@@ -285,10 +285,10 @@ class Archive:
         try:
             return self.inner.read(name)
         except Exception as error:
-            raise _broken(error, f"{self.source}/{name}") from None
+            raise _unpacking_error(error, f"{self.source}/{name}") from None
 
 
-def _broken(error: Exception, where: str) -> InputError:
+def _unpacking_error(error: Exception, where: str) -> InputError:
     text = "it is encrypted" if "password required" in str(error) else str(error).splitlines()[0] if str(error) else ""
     return UnreadableFile(f"cannot be unpacked: {text or 'it is damaged'}", where=where, remedy="Is the file whole?")
 

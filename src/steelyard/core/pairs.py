@@ -69,7 +69,7 @@ class Countable:
         return None
 
     @property
-    def kept(self) -> tuple[Any, ...]:
+    def kept_statistics(self) -> tuple[Any, ...]:
         """Statistics that a state keeps whatever the metrics: those that tell which units are duplicates."""
         return ()
 

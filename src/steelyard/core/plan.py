@@ -64,7 +64,7 @@ def draw_keys(units: Units) -> Array:
 def coin_keys(units: Units) -> Array:
     """A key for each row of the jackknife that leaves something out: of the unit, of the cluster, or of the group."""
     weighted = units.plain > 0
-    if units.cluster is not None and units.drawn <= MOST_LEFT_OUT:
+    if units.cluster is not None and units.n_resampled <= MOST_LEFT_OUT:
         names, code = units.drawn_as
         return np.asarray(unit_keys(names)[np.unique(code[weighted])])
     keys = draw_keys(units)
@@ -88,7 +88,7 @@ def _left_out(units: Units) -> Weights:
     plain = units.plain
     if units.copies is not None:
         return LeaveOneOut(plain, units.own)
-    if units.cluster is None or units.drawn > MOST_LEFT_OUT:
+    if units.cluster is None or units.n_resampled > MOST_LEFT_OUT:
         return leave_groups_out(plain, lambda: draw_keys(units))
     return _without_each(plain, units.drawn_as[1])
 

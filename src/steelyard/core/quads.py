@@ -120,13 +120,13 @@ def to_convention(rectangles: Floats, name: str) -> Floats:
     if convention.long:
         _exchange(out, out[:, 2] < out[:, 3])
         angle = np.where(rectangles[:, 2] < rectangles[:, 3], angle + quarter, angle)
-        angle = _wrapped(angle, convention.low, 2 * quarter)
+        angle = _wrap_angle(angle, convention.low, 2 * quarter)
     elif math.isfinite(convention.low):
         turns = np.ceil(angle / quarter) - 1 if convention.upper else np.floor(angle / quarter) + 1
         angle = angle - turns * quarter
         _exchange(out, turns % 2 != 0)
     else:
-        angle = _wrapped(angle, -2 * quarter, 4 * quarter)
+        angle = _wrap_angle(angle, -2 * quarter, 4 * quarter)
     out[:, 4] = angle
     return out
 
@@ -141,7 +141,7 @@ def forbidden(rectangles: Floats, name: str) -> NDArray[Any]:
     return np.asarray(wrong)
 
 
-def _wrapped(angle: Floats, low: float, period: float) -> Floats:
+def _wrap_angle(angle: Floats, low: float, period: float) -> Floats:
     moved = angle - np.floor((angle - low) / period) * period
     return np.asarray(np.where(moved >= low + period, low, moved))
 

@@ -33,7 +33,7 @@ class Grouped:
         """The group of each row."""
         return np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
 
-    def kept(self, unit: Array) -> Grouped:
+    def select_units(self, unit: Array) -> Grouped:
         """The rows whose unit is not negative, in the order they stand in, with these units."""
         rows = np.flatnonzero(unit >= 0)
         begin = np.searchsorted(rows, self.begin).astype(np.int64)
@@ -100,7 +100,7 @@ def _is_arranged(block: RankingBlock) -> bool:
     return True
 
 
-def _merged(first: Grouped, second: Grouped, units: int, by_score: bool) -> Grouped:
+def _merge_grouped(first: Grouped, second: Grouped, units: int, by_score: bool) -> Grouped:
     """The rows of both, arranged, as they are alone: `units` are those of the first, whose rows precede equal ones."""
     group = second.group
     if by_score:
@@ -117,14 +117,14 @@ def _merged(first: Grouped, second: Grouped, units: int, by_score: bool) -> Grou
     order = np.where(others, np.cumsum(others) - 1, 0)  # in the first's rows and then the second's
     order[place] = np.arange(len(second)) + len(first)
 
-    def joined(first: Array, other: Array) -> Array:
+    def merge_columns(first: Array, other: Array) -> Array:
         return np.concatenate([first, other]).take(order, axis=0)
 
-    columns = {name: joined(column, second.columns[name]) for name, column in first.columns.items()}
-    return Grouped(first.begin + second.begin, joined(first.unit, second.unit + np.int32(units)), columns)
+    columns = {name: merge_columns(column, second.columns[name]) for name, column in first.columns.items()}
+    return Grouped(first.begin + second.begin, merge_columns(first.unit, second.unit + np.int32(units)), columns)
 
 
-def _arranged(group: Array, unit: Array, columns: Mapping[str, Array], groups: int, by_score: bool) -> Grouped:
+def _arrange_rows(group: Array, unit: Array, columns: Mapping[str, Array], groups: int, by_score: bool) -> Grouped:
     """Rows by group, then falling score where there is one, then unit; what is equal stays as it came."""
     order = tied_by_unit(columns["score"], unit) if by_score else np.argsort(unit, kind="stable")
     if groups > 1:
@@ -183,7 +183,7 @@ class RankingBlock(Block):
         """All groups as one: events by falling score, equal ones by unit."""
         tables = []
         for part, by_score in ((self.events, True), (self.positives, False)):
-            tables.append(_arranged(np.zeros(len(part), np.uint16), part.unit, part.columns, 1, by_score))
+            tables.append(_arrange_rows(np.zeros(len(part), np.uint16), part.unit, part.columns, 1, by_score))
         return RankingBlock("", tables[0], tables[1])
 
     @cached_property
@@ -222,10 +222,10 @@ class RankingBlock(Block):
     def take(self, index: Array, units: int) -> RankingBlock:
         """The events of the given units; among equal scores the order is that of the units."""
         place = new_places(index, self.events.unit, self.positives.unit).astype(np.int32)
-        events, positives = (part.kept(place[part.unit]) for part in (self.events, self.positives))
+        events, positives = (part.select_units(place[part.unit]) for part in (self.events, self.positives))
         if (np.diff(index) < 0).any():
-            events = _arranged(events.group, events.unit, events.columns, self.groups, True)
-            positives = _arranged(positives.group, positives.unit, positives.columns, self.groups, False)
+            events = _arrange_rows(events.group, events.unit, events.columns, self.groups, True)
+            positives = _arrange_rows(positives.group, positives.unit, positives.columns, self.groups, False)
         return RankingBlock(self.axis, events, positives)
 
     @staticmethod
@@ -234,13 +234,13 @@ class RankingBlock(Block):
         if len(parts) == 2 and all(map(_is_arranged, parts)):  # two models side by side
             return RankingBlock(
                 first.axis,
-                _merged(first.events, second.events, sizes[0], True),
-                _merged(first.positives, second.positives, sizes[0], False),
+                _merge_grouped(first.events, second.events, sizes[0], True),
+                _merge_grouped(first.positives, second.positives, sizes[0], False),
             )
         starts = [0, *np.cumsum(sizes).tolist()]
         groups = parts[0].groups
-        events = _arranged(*Grouped.stack([part.events for part in parts], starts), groups, True)
-        positives = _arranged(*Grouped.stack([part.positives for part in parts], starts), groups, False)
+        events = _arrange_rows(*Grouped.stack([part.events for part in parts], starts), groups, True)
+        positives = _arrange_rows(*Grouped.stack([part.positives for part in parts], starts), groups, False)
         return RankingBlock(parts[0].axis, events, positives)
 
     def move(self, codes: Mapping[str, Codes], old: Metadata, new: Metadata) -> RankingBlock:
@@ -254,7 +254,7 @@ class RankingBlock(Block):
                 begin = part.begin[np.searchsorted(code, np.arange(groups + 1))]
                 tables.append(Grouped(begin, part.unit, columns))
             else:
-                tables.append(_arranged(code[part.group], part.unit, columns, groups, by_score))
+                tables.append(_arrange_rows(code[part.group], part.unit, columns, groups, by_score))
         return RankingBlock(self.axis, tables[0], tables[1])
 
     def total(self, weights: Weights, facts: Metadata) -> Any:

@@ -66,7 +66,7 @@ def load(group: str, name: str, type_: type[T], what: str) -> T:
     return thing
 
 
-def hidden(group: str, taken: Collection[str], what: str) -> tuple[str, ...]:
+def hidden_names(group: str, taken: Collection[str], what: str) -> tuple[str, ...]:
     """A sentence for each thing that is left out, because a built-in one has its name."""
     return tuple(
         f"{what} '{name}' of {package(point)} is left out: Steelyard has a {what} of that name."

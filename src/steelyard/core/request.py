@@ -188,7 +188,7 @@ class Request:
                 raise TypeError(f"there is no setting '{name}'. {nearest(name, setting_names)}")
         request = cls(
             task,
-            _listed(metrics),
+            _metric_list(metrics),
             tuple(crossed_columns(columns) for columns in _several(values.pop("by", ()), "by")),
             columns=_mapping(values.pop("columns", None), "columns", "{'weight': 'grams'}"),
             options=_mapping(values.pop("options", None), "options", "{'angle': 'radians'}"),
@@ -326,7 +326,7 @@ class Request:
         return (*(name for names in self.by for name in names), *(name for name in single if name is not None))
 
     @property
-    def planned(self) -> bool:
+    def has_design(self) -> bool:
         """Whether units are resampled by cluster or stratum, so that each must be listed."""
         return self.cluster is not None or self.strata is not None
 
@@ -370,7 +370,7 @@ def check_tags(tags: Mapping[str, Any]) -> None:
             )
 
 
-def _listed(metrics: Metrics) -> tuple[str | Metric, ...] | None:
+def _metric_list(metrics: Metrics) -> tuple[str | Metric, ...] | None:
     if metrics is None:
         return None
     listed = (metrics,) if isinstance(metrics, Metric) else _several(metrics, "metrics")
@@ -418,7 +418,7 @@ def takes_settings(*left_out: str) -> Callable[[F], F]:
     """Show the settings behind `**settings` in a function's signature, with their defaults."""
     defaults = {one.name: one for one in fields(Request)}
 
-    def shown(name: str) -> inspect.Parameter:
+    def setting_parameter(name: str) -> inspect.Parameter:
         default = defaults[name].default if name in defaults else None
         value = None if default is MISSING else default
         return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
@@ -427,7 +427,7 @@ def takes_settings(*left_out: str) -> Callable[[F], F]:
         signature = inspect.signature(function)
         own = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
         more = [
-            shown(name)
+            setting_parameter(name)
             for name in Settings.__annotations__
             if name not in left_out and name not in [p.name for p in own]
         ]

@@ -52,7 +52,7 @@ class UnitSketch:
             return {"keys": f"does not hold {min(self.units, SIZE):,} rising keys"}
         return {}
 
-    def shared(self, other: UnitSketch) -> float | None:
+    def shared_fraction(self, other: UnitSketch) -> float | None:
         """The share of the smaller set's units that the other set has too; None where the sketches cannot tell.
 
         It is exact where both sets have at most 1,024 units. Otherwise the sets are compared below the largest key that

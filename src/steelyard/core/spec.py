@@ -81,7 +81,7 @@ class Call:
     at_key: str = ""
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """A name without its case, spaces, hyphens and underscores: what two spellings of the same name share."""
     return _BETWEEN.sub("", unicodedata.normalize("NFKC", name).casefold())
 
@@ -102,13 +102,13 @@ def parse_value(text: str) -> Any:
     return value
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     import json  # few specs have quoted texts
 
     return json.dumps(text, ensure_ascii=False)
 
 
-def _unquoted(text: str) -> Any:
+def _parse_quoted(text: str) -> Any:
     import json
 
     return json.loads(text)
@@ -124,7 +124,7 @@ def render_value(value: Any) -> str:
         return _number(value)
     if isinstance(value, str):
         plain = _WORD.match(value) and value not in _CONSTANTS and value != "inf" and value != "nan"
-        return value if plain else _quoted(value)
+        return value if plain else _quote_text(value)
     if isinstance(value, tuple | list):
         return "[" + ", ".join(render_value(v) for v in value) + "]"
     return str(value)
@@ -232,7 +232,7 @@ class _Parser:
         kind, text = self.take()
         if kind == "quoted":
             try:
-                return _unquoted(text)
+                return _parse_quoted(text)
             except ValueError:
                 raise self.error(f"{text} is not a quoted text") from None
         if kind == "number":

@@ -147,7 +147,7 @@ class State:
         if work is not None:
             warn_renamed("State.of(work=...)", "State.of(cache=...)")
             cache = work
-        wanted = tuple(dict.fromkeys((*needs, *(pairs.kept if isinstance(pairs, Countable) else ()))))
+        wanted = tuple(dict.fromkeys((*needs, *(pairs.kept_statistics if isinstance(pairs, Countable) else ()))))
         shared = cache or SharedCache(wanted)
         blocks = {statistic: statistic.measure(pairs, shared) for statistic in wanted}
         distinct = pairs.distinct_units if isinstance(pairs, Countable) else None
@@ -236,7 +236,7 @@ class State:
     def aggregated(self) -> State:
         """The state with duplicate units stored once, with their copies, where a statistic tells them apart."""
         distinct = self._distinct()
-        listed = not self.units.unweighted or self.units.planned
+        listed = not self.units.unweighted or self.units.has_design
         if distinct is None or self.units.deduplicated or listed or len(self) < DISTINCT_FROM:
             return self
         return self._deduplicate(distinct)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from steelyard.core.deprecated import Renamed
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
@@ -106,8 +107,10 @@ class Task:
         function: Callable[[Any, Any], tuple[Explanation, ...]] | None = self.view("explain")
         return function
 
+    joined = Renamed("joint_columns")
+
     @property
-    def joined(self) -> Mapping[str, str]:
+    def joint_columns(self) -> Mapping[str, str]:
         """Predicted columns by the names that they have in a source that holds both sides."""
         return {column.name: column.beside for column in self.prediction.columns if column.beside}
 
@@ -116,7 +119,7 @@ class Task:
 
         `beside` of a column gives that name. An empty cell there is a missing prediction.
         """
-        renamed = self.joined
+        renamed = self.joint_columns
         predicted = tuple(
             replace(column, name=renamed[column.name], empty=True)
             for column in self.prediction.columns
@@ -126,7 +129,7 @@ class Task:
 
     def split(self, both: Records) -> Records:
         """The prediction side of records that hold both, without the rows whose prediction is empty."""
-        renamed = self.joined
+        renamed = self.joint_columns
         has_value = np.ones(len(both), dtype=bool)
         for name in renamed.values():
             if name in both:

@@ -69,7 +69,7 @@ class Units:
         return len(self.ids) if self.weight is None and self.copies is None else int(self.unit_counts.sum())
 
     @property
-    def planned(self) -> bool:
+    def has_design(self) -> bool:
         """Whether draws are not of single units at random: there are clusters or strata."""
         return self.cluster is not None or self.stratum is not None
 
@@ -81,7 +81,7 @@ class Units:
         return _distinct(self.cluster)
 
     @cached_property
-    def drawn(self) -> int:
+    def n_resampled(self) -> int:
         """The number of resampling units: the clusters with a weight, or the units."""
         if self.cluster is None:
             return self.count
@@ -124,15 +124,15 @@ class Units:
     def take(self, index: Array) -> Units:
         """The given rows, in the given order."""
 
-        def taken(values: Array | None) -> Array | None:
+        def select_rows(values: Array | None) -> Array | None:
             return None if values is None else values[index]
 
         return Units(
             self.ids[index],
-            taken(self.weight),
-            taken(self.copies),
-            taken(self.cluster),
-            taken(self.stratum),
+            select_rows(self.weight),
+            select_rows(self.copies),
+            select_rows(self.cluster),
+            select_rows(self.stratum),
             {name: keys[index] for name, keys in self.groups.items()},
         )
 
@@ -152,13 +152,13 @@ class Units:
             np.concatenate(ids),
             weight,
             copies,
-            _joined([part.cluster for part in parts]),
-            _joined([part.stratum for part in parts]),
+            _join_names([part.cluster for part in parts]),
+            _join_names([part.stratum for part in parts]),
             {name: np.concatenate([p.groups[name] for p in parts]) for name in parts[0].groups if name in shared},
         )
 
 
-def _joined(parts: list[Array | None]) -> Array | None:
+def _join_names(parts: list[Array | None]) -> Array | None:
     """The names of all parts; None where a part has none."""
     named = [part for part in parts if part is not None]
     return np.concatenate(named) if len(named) == len(parts) else None

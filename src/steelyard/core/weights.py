@@ -268,7 +268,7 @@ class LeaveGroupOut(Weights):
 
     def counts(self) -> Iterator[Counts] | None:
         """Give the rows as bytes, where units weigh 1."""
-        return self._counted() if self._even else None
+        return self._count_blocks() if self._even else None
 
     def groups(self) -> Array | None:
         """Give the groups, where units weigh 1."""
@@ -278,7 +278,7 @@ class LeaveGroupOut(Weights):
     def _even(self) -> bool:
         return bool((self.base == 1).all())
 
-    def _counted(self) -> Iterator[Counts]:
+    def _count_blocks(self) -> Iterator[Counts]:
         step = max(1, self._rows_a_block() // 8)  # groups of 32 rows, a byte each
         for start in range(0, self.rows, 32 * step):
             stop = min(start + 32 * step, self.rows)

@@ -14,8 +14,8 @@ from steelyard.core.errors import Unmatched
 from steelyard.core.pairs import Array, Coverage, Pairs
 from steelyard.core.records import Records
 from steelyard.core.task import Task
-from steelyard.engine.groups import grouped
-from steelyard.engine.measure import measured as measured_by
+from steelyard.engine.groups import with_groups
+from steelyard.engine.measure import measure_state as measured_by
 
 if TYPE_CHECKING:
     from steelyard.core.request import Request
@@ -27,7 +27,7 @@ Measure = Callable[..., Any]  # joins and measures records
 def on_common_units(task: Task, request: Request, models: Sequence[Any], measure: Measure) -> list[Any]:
     """Measure every model again on the rows (or units, if those are joined) that all models have."""
     names = _key(task, models[0].pairs)
-    common = set.intersection(*(_joined(model.pairs, names) for model in models))
+    common = set.intersection(*(_keys_with_prediction(model.pairs, names) for model in models))
     sources = [model.prediction.source for model in models]
     named = sources if len(set(sources)) == len(sources) else [f"model {i + 1}" for i in range(len(models))]
     lacking = ", ".join(
@@ -59,7 +59,7 @@ def _measured_again(
         keys = list(zip(*(map(str, pairs.truth[name][pairs.truth_row].tolist()) for name in names), strict=True))
         keep = np.array([key in common for key in keys], dtype=bool)
         pairs = pairs.select(keep)
-        state = grouped(task, request, pairs, measured_by(pairs, model.metrics))
+        state = with_groups(task, request, pairs, measured_by(pairs, model.metrics))
         return replace(model, pairs=pairs, state=state), int(keep.sum())
     part = _only(model.truth, task.truth.key, names, common)
     again = measure(task, replace(request, missing="skip", extra="skip"), model.options, part, model.prediction)
@@ -75,10 +75,10 @@ def _key(task: Task, pairs: Any) -> tuple[str, ...]:
 
 def joined_rows(task: Task, pairs: Any) -> set[Key]:
     """The keys of what has a prediction: of rows, or of units where whole units are joined."""
-    return _joined(pairs, _key(task, pairs))
+    return _keys_with_prediction(pairs, _key(task, pairs))
 
 
-def _joined(pairs: Any, names: tuple[str, ...]) -> set[Key]:
+def _keys_with_prediction(pairs: Any, names: tuple[str, ...]) -> set[Key]:
     """What of the truth has a prediction."""
     if hasattr(pairs, "rows"):  # labels: rows without a prediction are none
         return _keys(pairs.truth, names, pairs.rows)

@@ -49,15 +49,15 @@ def compare(
         pair = pair_of(metric, first, second, sample, confidence)
         estimate, test = Estimate(), None
         changed: dict[str, Any] = {}
-        if a.units.drawn < 2:
+        if a.units.n_resampled < 2:
             estimate = nothing_drawn(a.units, request)
         elif not math.isnan(pair.difference):
-            estimate, test = pair.shown(same=same)
+            estimate, test = pair.shown_estimate(same=same)
             if request.sequence is not None and not metric.total:
                 states = (first.state, second.state)
                 estimate, p, method = sequenced_difference(metric, states, pair.difference, estimate, request)
                 changed = {"p": p, "p_method": method}
-        raw = unjudged(pair, scores[0][spec], scores[1][spec], estimate, test)
+        raw = unjudged_difference(pair, scores[0][spec], scores[1][spec], estimate, test)
         if isinstance(pair, JudgedPair):
             changed["few_labels"] = pair.few_labels
             changed["notes"] = (pair.gain(estimate), *raw.difference.notes)
@@ -75,13 +75,13 @@ def compare(
     return differences
 
 
-def unjudged(
+def unjudged_difference(
     pair: Pair, a: Score, b: Score, estimate: Estimate, test: FlipTest | None, where: str = IN_POPULATION
 ) -> UnjudgedDifference:
     """A difference as it is shown, with its test. `where` names what the null hypothesis is about."""
     p, method, least = (math.nan, "", math.nan) if test is None else (test.p, test.method, test.least)
     null = null_hypothesis(pair.facts.spec, pair.facts.better, where)
-    return UnjudgedDifference(pair.compared(a, b, estimate, p, method, null), test, least)
+    return UnjudgedDifference(pair.difference_of_scores(a, b, estimate, p, method, null), test, least)
 
 
 def null_hypothesis(spec: str, better: str, where: str = IN_POPULATION) -> str:
@@ -109,9 +109,11 @@ def pair_of(metric: Metric, first: ComparedModel, second: ComparedModel, sample:
     return JudgedPair(pair(sides), pair(same), pair(others), values, first.state.units, others[0].state.units)
 
 
-def combined(metric: Metric, sides: Sequence[ComparedModel], i: int, j: int, times: float) -> tuple[float, Influence]:
+def combine_models(
+    metric: Metric, sides: Sequence[ComparedModel], i: int, j: int, times: float
+) -> tuple[float, Influence]:
     """Model i plus `times` model j, and the influences of the units on that."""
-    return pair_of(metric, sides[j], sides[i], sample_of(sides[i].state.units), 0.95).combined(times)
+    return pair_of(metric, sides[j], sides[i], sample_of(sides[i].state.units), 0.95).combine_models(times)
 
 
 class JudgedPair(Pair):
@@ -128,30 +130,30 @@ class JudgedPair(Pair):
         self.by_truth, self.same, self.others, self.labelled, self.judged = by_truth, same, others, labelled, judged
         self.a, self.b = (value - (self.best or 0.0) for value in values)
 
-    def corrected(self, times: float) -> CorrectedDifference:
+    def corrected_difference(self, times: float) -> CorrectedDifference:
         """B plus `times` A, with a trust of its own."""
-        by_truth, same, others = (pair.combined(times) for pair in (self.by_truth, self.same, self.others))
+        by_truth, same, others = (pair.combine_models(times) for pair in (self.by_truth, self.same, self.others))
         return corrected_difference(by_truth, same, others, self.labelled)
 
-    def combined(self, times: float) -> tuple[float, Influence]:
+    def combine_models(self, times: float) -> tuple[float, Influence]:
         """B plus `times` A, and the influences of the labelled units on that."""
-        both = self.corrected(times)
+        both = self.corrected_difference(times)
         return both.value, both.influence
 
     @property
     def difference(self) -> float:
         """B less A; of a metric that is best at zero or one, of their distances from it."""
-        gap = self.corrected(-1.0).value
+        gap = self.corrected_difference(-1.0).value
         if self.best is None:
             return gap
-        total = self.corrected(1.0).value
+        total = self.corrected_difference(1.0).value
         return math.copysign(1, gap) * math.copysign(1, total) * min(abs(gap), abs(total))
 
     @cached_property
     def few_labels(self) -> FewLabels:
         """What truth alone says of the difference, and how far the proxy is trusted."""
-        alone, _ = self.by_truth.estimated()
-        own = self.corrected(-1.0)
+        alone, _ = self.by_truth.estimate_difference()
+        own = self.corrected_difference(-1.0)
         return FewLabels(
             others=self.judged.count,
             trust=own.trust,

@@ -17,7 +17,7 @@ from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.table import Table
 from steelyard.core.task import Task
-from steelyard.engine.measure import measured, per_unit_state, unit_values
+from steelyard.engine.measure import measure_state, per_unit_state, unit_values
 from steelyard.engine.score import score
 from steelyard.results.details import Details, UnitTable
 from steelyard.results.score import Score
@@ -57,7 +57,7 @@ class LazyDetails(Details):
         if axis is not None and len(axis) * self.state.units.count > MOST_CELLS:
             return {}
         intervals = self.pairs is not None and self.request is not None and self.request.confidence is not None
-        return make(self.state) if make is not None and intervals and self.state.units.drawn > 1 else {}
+        return make(self.state) if make is not None and intervals and self.state.units.n_resampled > 1 else {}
 
     @cached_property
     def _class_scores(self) -> dict[str, Score]:
@@ -65,7 +65,7 @@ class LazyDetails(Details):
         wanted = list(self._class_metrics.values())
         if not wanted or self.request is None:
             return {}
-        state = per_unit_state(self.pairs, measured(self.pairs, wanted), wanted).grouped_like(self.state)
+        state = per_unit_state(self.pairs, measure_state(self.pairs, wanted), wanted).grouped_like(self.state)
         scores = score(state, wanted, replace(self.request, sequence=None, save_draws=False, save_influences=False))
         return {name: scores[str(metric)] for name, metric in self._class_metrics.items()}
 

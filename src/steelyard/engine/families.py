@@ -91,14 +91,14 @@ def judged_together(
 ) -> dict[G, dict[str, Difference]]:
     """Differences with p-values corrected over all groups at once: slices, classes, or several models."""
     flat = [(name, spec) for name, group in groups.items() for spec in group]
-    together = judged([groups[name][spec] for name, spec in flat], 1 - confidence, adjust)
+    together = judge_family([groups[name][spec] for name, spec in flat], 1 - confidence, adjust)
     judged_groups: dict[G, dict[str, Difference]] = {name: {} for name in groups}
     for (name, spec), difference in zip(flat, together, strict=True):
         judged_groups[name][spec] = difference
     return judged_groups
 
 
-def judged(differences: Sequence[UnjudgedDifference], alpha: float, adjust: Adjust = "max-t") -> list[Difference]:
+def judge_family(differences: Sequence[UnjudgedDifference], alpha: float, adjust: Adjust = "max-t") -> list[Difference]:
     """The differences as one family: p corrected, and the verdicts at that level.
 
     Where the worlds are not known (two finished results), max-T is not possible, and Holm's method is used.
@@ -121,7 +121,7 @@ def judged(differences: Sequence[UnjudgedDifference], alpha: float, adjust: Adju
         corrected[i] = p
     level = FDR_LEVEL if adjust == "fdr" else alpha
     everything = zip(differences, corrected, holm(p_values), strict=True)
-    return [_judged(one, p, p_holm, adjust, family, level) for one, p, p_holm in everything]
+    return [_judge_difference(one, p, p_holm, adjust, family, level) for one, p, p_holm in everything]
 
 
 def _in_family(raw: UnjudgedDifference) -> bool:
@@ -129,7 +129,9 @@ def _in_family(raw: UnjudgedDifference) -> bool:
     return not math.isnan(raw.difference.p) and (raw.test is None or raw.test.spread > 0)
 
 
-def _judged(raw: UnjudgedDifference, p: float, p_holm: float, adjust: Adjust, family: int, level: float) -> Difference:
+def _judge_difference(
+    raw: UnjudgedDifference, p: float, p_holm: float, adjust: Adjust, family: int, level: float
+) -> Difference:
     d, least = raw.difference, math.nan
     if raw.test is not None and not math.isnan(d.p):
         least = raw.least if raw.test.spread > 0 else 1.0

@@ -99,7 +99,7 @@ class Influence:
 
     __eq__, __hash__ = object.__eq__, object.__hash__
 
-    def joined(self, other: Influence, own: float, others: float) -> Influence:
+    def add_weighted(self, other: Influence, own: float, others: float) -> Influence:
         """The influences on a weighted sum of two values."""
         psi, sums = own * self.psi + others * other.psi, own * self.sums + others * other.sums
         largest = max(float(np.abs(own * self.psi).max(initial=0)), float(np.abs(others * other.psi).max(initial=0)))
@@ -107,7 +107,7 @@ class Influence:
             psi, sums = np.zeros_like(psi), np.zeros_like(sums)
         return Influence(self.coins, psi, sums, max(self.lost, other.lost))
 
-    def scaled(self, factor: float) -> Influence:
+    def scale_by(self, factor: float) -> Influence:
         """Return the influences times a factor."""
         if factor == 1:
             return self
@@ -207,7 +207,7 @@ def flip_test(difference: float, influence: Influence, confidence: float) -> Fli
             float(-np.partition(-high, rejected - 1)[rejected - 1]),
         )
     second = float((psi**2).sum())
-    p, method, ends = _bounded(difference, second, n, slack, alpha, p, method, ends)
+    p, method, ends = _bound_tail(difference, second, n, slack, alpha, p, method, ends)
     moved = psi + difference
     contributing = int(np.count_nonzero(np.abs(moved) > SLACK * float(np.abs(moved).max(initial=0))))
     worlds = np.abs(2 * influence.sums + difference * (2 * coins.heads - n)) / max(n, 1)
@@ -234,7 +234,7 @@ def _roots(sums: Floats, heads: Floats, n: int) -> tuple[Floats, Floats]:
     )
 
 
-def _bounded(
+def _bound_tail(
     difference: float, second: float, n: int, slack: float, alpha: float, p: float, method: str,
     ends: tuple[float, float],
 ) -> tuple[float, str, tuple[float, float]]:  # fmt: skip

@@ -27,7 +27,7 @@ HEAVY = 0.2  # of all weight
 FEW_CLUSTERS = 20  # below, the standard error of clusters is rough
 
 
-def grouped(task: Task, request: Request, pairs: Any, state: State) -> State:
+def with_groups(task: Task, request: Request, pairs: Any, state: State) -> State:
     """What was measured of pairs, whose units know the groups that a request names, or else may be in."""
     if state.units.deduplicated:
         return state
@@ -37,13 +37,13 @@ def grouped(task: Task, request: Request, pairs: Any, state: State) -> State:
     )
     units = replace(state.units, cluster=cluster, stratum=stratum)
     check_nested(units, request)
-    return replace(state, units=units if cluster is not None else replace(units, groups=_suspected(task, pairs)))
+    return replace(state, units=units if cluster is not None else replace(units, groups=_suspected_groups(task, pairs)))
 
 
 def by_unit(request: Request, pairs: Any) -> Any:
     """The pairs with every unit listed, if clusters, strata, a proxy or a slice file need them."""
     beside = any(in_file(name) is not None for names in request.by for name in names)
-    asked = request.planned or request.proxy is not None or beside
+    asked = request.has_design or request.proxy is not None or beside
     return pairs.per_unit() if asked and isinstance(pairs, Countable) else pairs
 
 
@@ -135,7 +135,7 @@ def _rows(task: Task, pairs: Any, name: str) -> tuple[Array, Array]:
     return as_object([*values.tolist(), *rest.tolist()]), np.concatenate([owner, lost[lost >= 0]])
 
 
-def _suspected(task: Task, pairs: Any) -> dict[str, Array]:
+def _suspected_groups(task: Task, pairs: Any) -> dict[str, Array]:
     """Columns that are named as groups are, constant in each unit and shared by several; as keys of their values."""
     if isinstance(pairs, Countable) and pairs.distinct_units is not None:
         return {}
@@ -170,10 +170,12 @@ def plan_notes(task: Task, state: State, request: Request) -> tuple[str, ...]:
     """What a reader must know of clusters and strata."""
     units, notes = state.units, []
     if units.cluster is not None:
-        drawn = f"{count_text(units.drawn, 'cluster')} of {count_text(units.count, task.unit)} by '{request.cluster}'"
-        if units.drawn < 2:
+        drawn = (
+            f"{count_text(units.n_resampled, 'cluster')} of {count_text(units.count, task.unit)} by '{request.cluster}'"
+        )
+        if units.n_resampled < 2:
             notes.append(f"An interval needs at least two clusters; there is one by '{request.cluster}'.")
-        elif units.drawn < FEW_CLUSTERS:
+        elif units.n_resampled < FEW_CLUSTERS:
             notes.append(
                 f"Only {drawn}: below {FEW_CLUSTERS} clusters an interval is rough and tends to be too narrow."
             )

@@ -188,7 +188,7 @@ def by_parts(
     se = se_left if se_left > 0 else float(defined.std(ddof=1)) if len(defined) > 1 else math.nan
     df = min(max(df, LEAST_DF), max(sample.units - 1, 1))
     interval = max(value - reach[0], bounds[0]), min(value + reach[1], bounds[1])
-    return Estimate(interval, se, df, notes=_undefined(draws, defined))
+    return Estimate(interval, se, df, notes=_undefined_draws_remark(draws, defined))
 
 
 @frozen
@@ -345,7 +345,7 @@ def by_signed(
     shown = max(value, 0.0) ** (1 / power)
     if power > 1:
         se = se / (power * shown ** (power - 1)) if shown > 0 else math.nan
-    return Estimate((ends[0], ends[1]), se, df, notes=_undefined(draws, defined))
+    return Estimate((ends[0], ends[1]), se, df, notes=_undefined_draws_remark(draws, defined))
 
 
 def of_distances(gap: float, total: float, of_gap: Estimate, of_total: Estimate) -> Estimate:
@@ -402,7 +402,7 @@ def _on_line(
     scale = max(abs(value), float(np.abs(defined).max()))
     varies = spread > SAME * scale or se_left > 0
     at_end = _near(value, lo) or _near(value, hi) or not lo < value < hi
-    notes = (*_undefined(draws, defined), *(() if classes is None else classes.notes))
+    notes = (*_undefined_draws_remark(draws, defined), *(() if classes is None else classes.notes))
     if not varies or at_end:
         resting = sample if agreeing is None else agreeing()
         if classes is not None:
@@ -471,7 +471,7 @@ def _no_spread(
     return Estimate((max(low, bounds[0]), min(high, bounds[1])), se, df, notes=notes)
 
 
-def _undefined(draws: Floats, defined: Floats) -> tuple[str, ...]:
+def _undefined_draws_remark(draws: Floats, defined: Floats) -> tuple[str, ...]:
     lost = len(draws) - len(defined)
     if lost <= UNDEFINED_SHARE * len(draws):
         return ()

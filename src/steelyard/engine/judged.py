@@ -34,10 +34,10 @@ from steelyard.engine.details import LazyDetails
 from steelyard.engine.groups import plan_notes, unit_column
 from steelyard.engine.intervals import FEW_UNITS
 from steelyard.engine.labelling import probabilities_of
-from steelyard.engine.measure import measured
+from steelyard.engine.measure import measure_state
 from steelyard.engine.proxy import proxy_scores
-from steelyard.engine.report import applied, sources_of, task_facts
-from steelyard.engine.run import Measured, expanded, measure_models, measure_sides, metrics_of
+from steelyard.engine.report import applied_request, sources_of, task_facts
+from steelyard.engine.run import Measured, expand_metrics, measure_models, measure_sides, metrics_of
 from steelyard.engine.score import score
 from steelyard.engine.sides import ComparedModel as Compared
 from steelyard.engine.sides import sides_of
@@ -170,7 +170,7 @@ def sides_in_slices(
     """The sides of each slice that has units with truth, and the slices that have none."""
 
     def measure(pairs: Any) -> State:
-        return measured(pairs, metrics)
+        return measure_state(pairs, metrics)
 
     mine, theirs = (
         paired_slices([(one.pairs, one.state) for one in each], by, measure, task)
@@ -189,18 +189,18 @@ def report_of_judged(task: Task, request: Request, data: Judged, notes: tuple[st
     """The report of truth and proxy."""
     chosen = metrics_of(task, request.metrics)
     first, every = State.unified([data.labelled.state, data.every.state])
-    metrics = expanded(task, chosen, request.metrics is None, first)
+    metrics = expand_metrics(task, chosen, request.metrics is None, first)
     same, others = _places(task, first, every, data)
     _check_clusters(task, request, first.units, every.units.take(same), every.units.take(others), data)
     chosen_with = _chosen_with(task, request, data)
     scores = proxy_scores(first, every.take(same), every.take(others), metrics, request, chosen_with)
     sliced, unlabelled = {}, []
     for names in request.by:
-        sliced[slice_key(names)], without = _sliced(task, request, data, metrics, names)
+        sliced[slice_key(names)], without = _score_slices(task, request, data, metrics, names)
         unlabelled += unlabelled_notes(task, names, without)
     proxy_remarks = proxy_notes(task, request, first, len(others))
     report = Report(
-        request=applied(task, request, metrics, data.labelled.options.given),
+        request=applied_request(task, request, metrics, data.labelled.options.given),
         task_facts=task_facts(task),
         scores=scores,
         slices=sliced,
@@ -261,12 +261,12 @@ def unlabelled_notes(task: Task, by: tuple[str, ...], without: Sequence[Slice]) 
     return [f"No {task.unit} of {named} '{slice_text(value)}' has truth." for value in without]
 
 
-def _sliced(
+def _score_slices(
     task: Task, request: Request, data: Judged, metrics: Sequence[Metric], by: tuple[str, ...]
 ) -> tuple[dict[Slice, dict[str, Score]], list[Slice]]:
     """The scores of each slice that has units with truth, and the slices that have none."""
     mine, theirs = (
-        slices(one.pairs, one.state, by, lambda pairs: measured(pairs, metrics), task)
+        slices(one.pairs, one.state, by, lambda pairs: measure_state(pairs, metrics), task)
         for one in (data.labelled, data.every)
     )
     scores, chosen_with = {}, _chosen_with(task, request, data)

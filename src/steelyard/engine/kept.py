@@ -41,7 +41,7 @@ def kept_influences(
         raise Unsupported(
             "influences of counted units cannot be saved", remedy="Leave save_influences out, or evaluate in one place."
         )
-    if units.drawn < 2:
+    if units.n_resampled < 2:
         return None
     left = left_out_totals(state) if leave_one_out is None else leave_one_out
     assert left is not None  # the units are listed
@@ -52,7 +52,7 @@ def kept_influences(
 def kept_of_sides(sides: Sequence[ComparedModel], metrics: Sequence[Metric]) -> Influences | None:
     """The influences of the models of a comparison."""
     units = sides[0].state.units
-    if units.drawn < 2:
+    if units.n_resampled < 2:
         return None
     models = []
     for side in sides:
@@ -63,11 +63,11 @@ def kept_of_sides(sides: Sequence[ComparedModel], metrics: Sequence[Metric]) -> 
 
 def _with_keys(units: Units, models: tuple[Mapping[str, MetricInfluence], ...]) -> Influences:
     keys = coin_keys(units)
-    return Influences(_resampled(units), units.drawn, digest_of_keys(keys), pack_keys(keys), models)
+    return Influences(_resampling_unit(units), units.n_resampled, digest_of_keys(keys), pack_keys(keys), models)
 
 
-def _resampled(units: Units) -> ResamplingUnit:
-    if units.cluster is not None and units.drawn <= MOST_LEFT_OUT:
+def _resampling_unit(units: Units) -> ResamplingUnit:
+    if units.cluster is not None and units.n_resampled <= MOST_LEFT_OUT:
         return "clusters"
     return "units" if len(units) <= MOST_LEFT_OUT else "groups"
 
@@ -81,12 +81,12 @@ def _of_model(
         influence, lost = psi[metric]
         influences[spec] = MetricInfluence(
             scores[spec].value, influence, metric.range, resting.units, lost, metric.total, reads_curve(metric),
-            None if resting.shares is None else _binned(resting.shares),
+            None if resting.shares is None else _binned_sizes(resting.shares),
         )  # fmt: skip
     return influences
 
 
-def _binned(sizes: Floats) -> Floats:
+def _binned_sizes(sizes: Floats) -> Floats:
     """The sizes in their order; of many, the middle of each of a thousand bins."""
     if len(sizes) <= MOST_SIZES:
         return np.sort(sizes)

@@ -14,16 +14,16 @@ from steelyard.core.request import Request
 from steelyard.core.slice import Slice, slice_key
 from steelyard.core.state import State
 from steelyard.core.task import Task
-from steelyard.engine.compare import combined, compare
+from steelyard.engine.compare import combine_models, compare
 from steelyard.engine.details import Pairs, definitions_of, unit_table
 from steelyard.engine.families import UnjudgedDifference, judged_together
 from steelyard.engine.judged import Judged, judged_sides, proxy_notes, proxy_sources, sides_in_slices, unlabelled_notes
 from steelyard.engine.kept import kept_of_sides
-from steelyard.engine.measure import measured, per_unit_state
+from steelyard.engine.measure import measure_state, per_unit_state
 from steelyard.engine.names import shown_names
 from steelyard.engine.paired import MetricTraits
 from steelyard.engine.ranks import standing
-from steelyard.engine.report import applied, notes_of, sources_of, task_facts
+from steelyard.engine.report import applied_request, notes_of, sources_of, task_facts
 from steelyard.engine.run import Measured
 from steelyard.engine.sides import ComparedModel, sides_of
 from steelyard.engine.slices import paired_slices
@@ -68,7 +68,7 @@ class LazyPairDetails(Details):
             return {}
         wanted = list(metrics.values())
         sides = [
-            per_unit_state(pairs, measured(pairs, wanted), wanted).grouped_like(state)
+            per_unit_state(pairs, measure_state(pairs, wanted), wanted).grouped_like(state)
             for pairs, state in (self.a, self.b)
         ]
         confidence = self.request.level
@@ -104,7 +104,7 @@ def lineup(
     sources[1:] = [replace(one, truth_units=None) for one in sources[1:]]  # the same units: each comparison has A's
     called = shown_names([one.predictions.source for one in sources], names)
     models = [
-        Model(applied(task, request, chosen, one.options.given), source, one.coverage, name)
+        Model(applied_request(task, request, chosen, one.options.given), source, one.coverage, name)
         for one, source, name in zip(data, sources, called, strict=True)
     ]
     states = [per_unit_state(pairs, state, chosen) for pairs, state in sides]
@@ -156,13 +156,13 @@ def lineup(
 
 def _standings(chosen: Sequence[Metric], sides: Sequence[ComparedModel], confidence: float) -> dict[str, Standing]:
     """The ranks that each model may have, by metric."""
-    if sides[0].state.units.drawn < 2:
+    if sides[0].state.units.n_resampled < 2:
         return {}
     judged = sides[0].judged is not None
     each = {
         str(m): standing(
             MetricTraits.of(m), [s.scores[str(m)].value for s in sides], [s.influences[m] for s in sides], confidence,
-            partial(combined, m, sides) if judged else None,
+            partial(combine_models, m, sides) if judged else None,
         )
         for m in chosen
     }  # fmt: skip
@@ -175,7 +175,7 @@ def _slices(
     """The sides of each slice."""
 
     def measure(pairs: Any) -> State:
-        return per_unit_state(pairs, measured(pairs, chosen), chosen)
+        return per_unit_state(pairs, measure_state(pairs, chosen), chosen)
 
     for value, states in paired_slices(models, by, measure, task).items():
         yield slice_key(value), sides_of(states, chosen, request)

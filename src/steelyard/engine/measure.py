@@ -29,14 +29,16 @@ def reads_curve(metric: Metric) -> bool:
     return any(isinstance(statistic, RankingReader) for statistic in metric.needs())
 
 
-def measured(pairs: Any, metrics: Sequence[Metric], cache: SharedCache | None = None) -> State:
+def measure_state(pairs: Any, metrics: Sequence[Metric], cache: SharedCache | None = None) -> State:
     """The state that these metrics need."""
     return State.of(pairs, needs_of(metrics), cache)
 
 
 def per_unit_state(pairs: Any, state: State, metrics: Sequence[Metric]) -> State:
     """Return the state with one row per unit; aggregated units are measured again."""
-    return measured(pairs.per_unit(), metrics) if state.units.deduplicated and isinstance(pairs, Countable) else state
+    return (
+        measure_state(pairs.per_unit(), metrics) if state.units.deduplicated and isinstance(pairs, Countable) else state
+    )
 
 
 def unit_values(state: State, metrics: Sequence[Metric]) -> dict[str, Floats]:

@@ -78,33 +78,33 @@ class Pair:
         """B less A; of a metric that is best at zero or one, of their distances from it."""
         return self.b - self.a if self.best is None else abs(self.b) - abs(self.a)
 
-    def shown(self, *, same: bool = False) -> tuple[Estimate, FlipTest]:
+    def shown_estimate(self, *, same: bool = False) -> tuple[Estimate, FlipTest]:
         """The estimate and the test as a comparison shows them; `same` says that the two predictions are one."""
-        estimate, test = self.estimated()
+        estimate, test = self.estimate_difference()
         if same:
             estimate = Estimate((0.0, 0.0), 0.0, estimate.df)
         return Estimate() if self.facts.total else estimate, test
 
-    def estimated(self, times: float = 1.0, shift: float = 0.0) -> tuple[Estimate, FlipTest]:
+    def estimate_difference(self, times: float = 1.0, shift: float = 0.0) -> tuple[Estimate, FlipTest]:
         """The estimate and the test of B less `times` A less `shift`, or of their distances from the best value.
 
         |b| - |a| = 0 means that b - a or b + a is 0, so both must be rejected; |b| - |a| = shift means that one of
         them is the shift or its opposite.
         """
         shifts = (shift,) if self.best is None or shift == 0 else (shift, -shift)
-        gaps = [self.signed(-times, s) for s in shifts]
+        gaps = [self.signed_estimate(-times, s) for s in shifts]
         if self.best is None:
             return gaps[0]
-        totals = [self.signed(times, s) for s in shifts]
+        totals = [self.signed_estimate(times, s) for s in shifts]
         test = nearer([one for _, one in (*gaps, *totals)])
         gap, total = (one.difference + shift for _, one in (gaps[0], totals[0]))
-        ends = [replace(one, interval=_moved(one.interval, shift)) for one, _ in (gaps[0], totals[0])]
+        ends = [replace(one, interval=_shift_interval(one.interval, shift)) for one, _ in (gaps[0], totals[0])]
         estimate = of_distances(gap, total, *ends)
-        return replace(estimate, interval=_moved(estimate.interval, -shift)), test
+        return replace(estimate, interval=_shift_interval(estimate.interval, -shift)), test
 
-    def signed(self, times: float, shift: float = 0.0) -> tuple[Estimate, FlipTest]:
+    def signed_estimate(self, times: float, shift: float = 0.0) -> tuple[Estimate, FlipTest]:
         """B plus `times` A less a shift."""
-        difference, influence = self.combined(times)
+        difference, influence = self.combine_models(times)
         units, bounded = len(influence.psi), math.isfinite(self.width)
         far = (1 + abs(times)) / 2 * self.width
         if not influence.varies:
@@ -112,7 +112,7 @@ class Pair:
             resting = self.sides[0].resting()
             if bounded and not self.facts.total:
                 estimate, p = of_agreement(difference, far, resting, self.confidence, shift)
-                estimate = replace(estimate, interval=_moved(estimate.interval, -shift))
+                estimate = replace(estimate, interval=_shift_interval(estimate.interval, -shift))
                 return estimate, replace(test, p=p, method=AGREEMENT, interval=estimate.interval)
             share = resting.may_differ(self.confidence)
             agree = f"all {resting.units:,} units agree; up to {100 * share:.2g} % of units may differ"
@@ -128,21 +128,23 @@ class Pair:
             interval = max(interval[0], -far - shift), min(interval[1], far - shift)
         return Estimate(interval, influence.se, influence.df, why, notes), test
 
-    def combined(self, times: float) -> tuple[float, Influence]:
+    def combine_models(self, times: float) -> tuple[float, Influence]:
         """B plus `times` A, and the influences of the units on that."""
         first, second = self.sides
         assert first.influence is not None
         assert second.influence is not None
-        influence = second.influence.joined(first.influence, 1.0, times)
+        influence = second.influence.add_weighted(first.influence, 1.0, times)
         cap = draw_cap(self.facts.curve and influence.varies, influence.se, lambda: self.draws(times))
-        return self.b + times * self.a, influence if cap == 1 else influence.scaled(cap)
+        return self.b + times * self.a, influence if cap == 1 else influence.scale_by(cap)
 
     def draws(self, times: float) -> Floats | None:
         """B plus `times` A under the bootstrap draws; None where they are not known."""
         first, second = (side.draws() for side in self.sides)
         return None if first is None or second is None else second + times * first
 
-    def compared(self, a: Score, b: Score, estimate: Estimate, p: float, method: str, null: str) -> Difference:
+    def difference_of_scores(
+        self, a: Score, b: Score, estimate: Estimate, p: float, method: str, null: str
+    ) -> Difference:
         """The difference of two models' scores, not judged yet."""
         return Difference(
             spec=self.facts.spec,
@@ -177,7 +179,10 @@ class Pair:
         for part in (1.0, -1.0):
             interval, away = estimate.interval, part * size
             if margin.relative:
-                interval, away = self.estimated(max(1 - turn * part * margin.size * sign, 0.0))[0].interval, 0.0
+                interval, away = (
+                    self.estimate_difference(max(1 - turn * part * margin.size * sign, 0.0))[0].interval,
+                    0.0,
+                )
             low, high = (-math.inf, math.inf) if interval is None else sorted(turn * end for end in interval)
             ends.append((low + away, high + away))
         return {
@@ -188,5 +193,5 @@ class Pair:
         }
 
 
-def _moved(interval: Interval | None, by: float) -> Interval | None:
+def _shift_interval(interval: Interval | None, by: float) -> Interval | None:
     return None if interval is None else (interval[0] + by, interval[1] + by)

@@ -16,7 +16,7 @@ from steelyard.engine.run import measure_sides, metrics_of
 def scene_of(task: Task, request: Request, truth: Any, predictions: Any, unit: object, step: int | None) -> Scene:
     """The scene of a unit by its id, for the metric that is asked for; of a unit with many pictures, that of a step."""
     if task.scene is None:
-        drawn = [name for name, other in catalogue.loaded()[0].items() if other.scene is not None]
+        drawn = [name for name, other in catalogue.loaded_tasks()[0].items() if other.scene is not None]
         raise Unsupported(f"task '{task.name}' has no pictures", remedy=f"Tasks that have: {', '.join(drawn)}.")
     if step is not None and task.steps is None:
         raise Unsupported(f"a unit of task '{task.name}' has one picture", remedy="Leave the step out.")

@@ -91,10 +91,10 @@ def smallest_shown(pilot: Pilot, units: int, confidence: float, power: float) ->
 def units_for(pilot: Pilot, target: float, confidence: float, power: float) -> Planned:
     """The units that show a difference of that size."""
     far = reach(pilot.df, confidence, power)
-    return _planned(pilot, pilot.units * (far * pilot.se / target) ** 2)
+    return _plan_numbers(pilot, pilot.units * (far * pilot.se / target) ** 2)
 
 
-def _planned(pilot: Pilot, units: float) -> Planned:
+def _plan_numbers(pilot: Pilot, units: float) -> Planned:
     """The three numbers of a plan."""
     factors = (1.0, pilot.caution, *pilot.spread)
     return Planned(*(min(max(2, math.ceil(units * factor - 1e-9)), MOST_UNITS) for factor in factors))
@@ -156,10 +156,10 @@ def widths(pilot: Pilot, units: float, confidence: float) -> tuple[float, float]
 
 def units_for_width(pilot: Pilot, width: float, confidence: float) -> Planned:
     """The units whose interval is that wide."""
-    return _planned(pilot, _needed(pilot, width, confidence))
+    return _plan_numbers(pilot, _units_for_width(pilot, width, confidence))
 
 
-def _needed(pilot: Pilot, width: float, confidence: float) -> float:
+def _units_for_width(pilot: Pilot, width: float, confidence: float) -> float:
     """n (width now / wanted)^2, or for a proportion the units at which its ends lie so far apart."""
     if math.isnan(pilot.effective):
         return pilot.units * (pilot.width / width) ** 2
@@ -286,7 +286,7 @@ def labels_for_width(pilot: Pilot, few: FewLabels, width: float, confidence: flo
 
     Where the pilot's error is too small, both parts of the variance are.
     """
-    wanted = label_variance(few, few.labelled, few.others) * pilot.units / _needed(pilot, width, confidence)
+    wanted = label_variance(few, few.labelled, few.others) * pilot.units / _units_for_width(pilot, width, confidence)
     of_proxy = few.trust**2 * few.proxy_variance
     if wanted <= of_proxy:
         return None

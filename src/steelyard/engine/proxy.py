@@ -62,7 +62,7 @@ def proxy_scores(
     if request.judge_correction == "rates":
         return {str(m): by_rates(m, alone[str(m)], labelled, judged, others, request) for m in metrics}
     judge = Judge(labelled, judged, others, request)
-    return {str(metric): _corrected(metric, alone[str(metric)], judge, request) for metric in metrics}
+    return {str(metric): _correct_score(metric, alone[str(metric)], judge, request) for metric in metrics}
 
 
 def _of_chosen(
@@ -83,7 +83,7 @@ class Judge:
     def __init__(self, labelled: State, judged: State, others: State, request: Request) -> None:
         self.states = (labelled, judged, others)
         self.units, self.others = labelled.units, others.units
-        self.varies = self.units.drawn > 1 and self.others.drawn > 1
+        self.varies = self.units.n_resampled > 1 and self.others.n_resampled > 1
         self.points = [state.totals(POINT) for state in self.states]
         self.draws = [Totals(state, request.plan.bind(state.units)) for state in self.states]
         self.left = [left_out_totals(state) for state in self.states] if self.varies else []
@@ -122,7 +122,7 @@ class Fit:
         return _about_halves(self.residual, self.half)
 
     @property
-    def moved(self) -> Floats:
+    def jackknife_values(self) -> Floats:
         """The values without each labelled unit, raised by what the others add to the variance, which no labelled unit
         can show.
         """
@@ -169,11 +169,11 @@ def _about_halves(psi: Floats, half: Array) -> float:
     """The variance of a value from influences that are centred in each half."""
     defined = ~np.isnan(psi)
     rows = int(defined.sum())
-    squares = float((centred(psi[defined][:, np.newaxis], half[defined]) ** 2).sum())
+    squares = float((centre_by_half(psi[defined][:, np.newaxis], half[defined]) ** 2).sum())
     return squares / (rows * max(rows - 2, 1)) if rows else 0.0
 
 
-def centred(psi: Floats, half: Array) -> Floats:
+def centre_by_half(psi: Floats, half: Array) -> Floats:
     """Influences less the mean of their half, column by column."""
     out = psi.copy()
     for mine in (half, ~half):
@@ -207,19 +207,19 @@ def corrected_difference(
     labels from trusting the proxy too much.
     """
     psi_y, psi_f = by_truth[1], on_same[1]
-    of_truth, spread, n = variance(psi_y.psi), variance(on_others[1].psi), units.drawn
+    of_truth, spread, n = variance(psi_y.psi), variance(on_others[1].psi), units.n_resampled
     trust = cross_fitted(psi_y.psi, psi_f.psi, spread, _halves(units)).trust
     value = by_truth[0] + trust * (on_others[0] - on_same[0])
-    residual = psi_y.joined(psi_f, 1.0, -trust)
+    residual = psi_y.add_weighted(psi_f, 1.0, -trust)
     left = variance(residual.psi)
     of_labels = ((n - 1) * left + 4 * of_truth) / (n + 3)
     total = of_labels + trust**2 * spread
     base, own = (residual, left) if left > 0 else (psi_y, of_truth)
-    influence = base.scaled(math.sqrt(total / own)) if own > 0 else base
+    influence = base.scale_by(math.sqrt(total / own)) if own > 0 else base
     return CorrectedDifference(value, influence, trust, of_labels, spread)
 
 
-def _corrected(metric: Metric, alone: Score, judge: Judge, request: Request) -> Score:
+def _correct_score(metric: Metric, alone: Score, judge: Judge, request: Request) -> Score:
     by_truth, on_same, on_others = (float(one.of(metric)[0]) for one in judge.points)
     if not alone.defined or metric.total:
         return alone
@@ -239,7 +239,7 @@ def _corrected(metric: Metric, alone: Score, judge: Judge, request: Request) -> 
         drawn = [one.of(metric) for one in judge.draws]
         judged_sample, draws = sample_of(judge.units), drawn[0] + fit.trust * (drawn[2] - drawn[1])
         sample = UnitSample(judged_sample.units, judged_sample.shares)
-        estimate = by_range(value, draws, fit.moved, metric.range, sample, request.confidence)
+        estimate = by_range(value, draws, fit.jackknife_values, metric.range, sample, request.confidence)
     about = fit.trust, of_labels * judge.units.count, fit.spread
     return _with(alone, value, estimate, on_others, judge.others, request, about)
 
@@ -286,7 +286,7 @@ def _parts(metric: Metric, fit: Fit, judge: Judge) -> CorrectedParts | None:
         np.nan_to_num(influence_values(left_rows(state.units, _left_shares(metric, left)[:, defined])))
         for state, left in zip(judge.states, judge.left, strict=True)
     )
-    residual = centred(psi_y - fit.own[:, np.newaxis] * psi_f, fit.half)
+    residual = centre_by_half(psi_y - fit.own[:, np.newaxis] * psi_f, fit.half)
     rows, rest = len(residual), len(psi_others)
     labels = residual.T @ residual / (rows * max(rows - 2, 1))
     others = fit.trust**2 * (psi_others.T @ psi_others) / (rest * (rest - 1))
@@ -305,7 +305,7 @@ def _parts(metric: Metric, fit: Fit, judge: Judge) -> CorrectedParts | None:
     np.fill_diagonal(correlation, 1.0)
     parts = Parts(theta, np.clip(effective, least, np.maximum(most, least)), correlation)
     scale = ((metric.range[1] - metric.range[0]) / len(theta)) ** 2
-    df = min(max(jackknife(fit.moved)[1], LEAST_DF), max(judge.units.drawn - 1, 1))
+    df = min(max(jackknife(fit.jackknife_values)[1], LEAST_DF), max(judge.units.n_resampled - 1, 1))
     of_labels = float(shrunk[0] if len(theta) == 1 else labels.sum())
     return CorrectedParts(parts, metric.range, scale * of_labels, scale * float(others.sum()), df)
 

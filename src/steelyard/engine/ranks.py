@@ -40,17 +40,17 @@ def standing(
     gain = [turn * (v if best is None else abs(v - best)) for v in values]
     pairs = list(combinations(defined, 2))
 
-    def tested(i: int, j: int) -> FlipTest:
+    def test_gap(i: int, j: int) -> FlipTest:
         """The gap of two models; for distances from the best value also their sum, of which the less sure counts."""
         signs = (-1.0,) if best is None else (-1.0, 1.0)
         return nearer([flip_test(*(combined or plain)(i, j, s), confidence) for s in signs])
 
     def plain(i: int, j: int, s: float) -> tuple[float, Influence]:
         off = best or 0.0
-        return values[i] - off + s * (values[j] - off), influences[i].joined(influences[j], 1.0, s)
+        return values[i] - off + s * (values[j] - off), influences[i].add_weighted(influences[j], 1.0, s)
 
-    tests = [tested(i, j) for i, j in pairs]
-    shown = dict(zip(pairs, _shown(tests, confidence), strict=True))
+    tests = [test_gap(i, j) for i, j in pairs]
+    shown = dict(zip(pairs, _significant_gaps(tests, confidence), strict=True))
     first_is_larger = {
         (i, j): turn * test.difference > 0 if best is None else gain[i] > gain[j]
         for (i, j), test in zip(pairs, tests, strict=True)
@@ -70,7 +70,7 @@ def standing(
     return Standing(facts.spec, ranks, confidence, groups)
 
 
-def _shown(tests: Sequence[FlipTest], confidence: float) -> list[bool]:
+def _significant_gaps(tests: Sequence[FlipTest], confidence: float) -> list[bool]:
     """Which differences are shown not to be 0, all together; one that no unit moves is not."""
     tested = [k for k, test in enumerate(tests) if test.size > 0 and test.spread > 0]
     shown = [False] * len(tests)

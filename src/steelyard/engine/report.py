@@ -18,7 +18,7 @@ from steelyard.core.task import Task
 from steelyard.engine.details import LazyDetails
 from steelyard.engine.groups import plan_notes, weight_notes
 from steelyard.engine.intervals import FEW_UNITS
-from steelyard.engine.measure import measured
+from steelyard.engine.measure import measure_state
 from steelyard.engine.measure import per_unit_state as listed_state
 from steelyard.engine.run import Measured
 from steelyard.engine.score import left_out_totals, score
@@ -37,10 +37,10 @@ def report_of(task: Task, request: Request, data: Measured, notes: Sequence[str]
     """The report of what was read and measured; `notes` are what the checks found."""
     report = state_report(
         task,
-        applied(task, request, data.metrics, data.options.given),
+        applied_request(task, request, data.metrics, data.options.given),
         data.metrics,
         data.state,
-        {slice_key(names): _sliced(task, data, names) for names in request.by},
+        {slice_key(names): _slice_states(task, data, names) for names in request.by},
         data.coverage,
         sources_of(data),
         (*getattr(data.truth, "notes", ()), *notes),
@@ -67,7 +67,8 @@ def state_report(
 ) -> Report:
     """The report of states, in all and by slice. `request` is as it was applied.
 
-    `listed` gives the same states with every unit a row, where units are counted; `kept` is the whole so, for details.
+    `per_unit` gives the same states with one row per unit, where equal units share a row; `kept` is the whole state
+    in that form, for details.
     """
 
     def each(name: Slice, value: Slice) -> Callable[[], State] | None:
@@ -76,17 +77,17 @@ def state_report(
     every = [part for by_value in parts.values() for part in by_value.values()]
     turns = iter(range(1 + len(every)))
 
-    def scored(
+    def score_part(
         part: State, per_unit: Callable[[], State] | None, leave_one_out: Totals | None = None
     ) -> dict[str, Score]:
         with portion(next(turns), 1 + len(every)):
             return score(part, chosen, request, per_unit=per_unit, leave_one_out=leave_one_out)
 
-    leave_one_out = None if request.confidence is None or state.units.drawn < 2 else left_out_totals(state)
+    leave_one_out = None if request.confidence is None or state.units.n_resampled < 2 else left_out_totals(state)
     whole = None if per_unit is None else lambda: per_unit()[0]
-    scores = scored(state, whole, leave_one_out)
+    scores = score_part(state, whole, leave_one_out)
     sliced = {
-        name: {value: scored(part, each(name, value)) for value, part in by_value.items()}
+        name: {value: score_part(part, each(name, value)) for value, part in by_value.items()}
         for name, by_value in parts.items()
     }
 
@@ -122,7 +123,7 @@ def state_report(
     )
 
 
-def applied(task: Task, request: Request, metrics: Sequence[Metric], options: Mapping[str, str]) -> Request:
+def applied_request(task: Task, request: Request, metrics: Sequence[Metric], options: Mapping[str, str]) -> Request:
     """What was asked for as it holds for these data: every metric by its spec, the policy, the options as texts."""
     policy = request.policy(task)
     return replace(
@@ -148,15 +149,15 @@ def sources_of(data: Measured) -> Sources:
     return Sources(truth, predictions, truth_units=None if ids is None else UnitSketch.of_ids(ids))
 
 
-def _sliced(task: Task, data: Measured, by: tuple[str, ...]) -> dict[Slice, State]:
-    parts = slices(data.pairs, data.state, by, lambda pairs: measured(pairs, data.metrics), task)
+def _slice_states(task: Task, data: Measured, by: tuple[str, ...]) -> dict[Slice, State]:
+    parts = slices(data.pairs, data.state, by, lambda pairs: measure_state(pairs, data.metrics), task)
     return {slice_key(values): state for values, state in parts.items()}
 
 
 def _each_unit(task: Task, request: Request, data: Measured) -> tuple[State, dict[Slice, dict[Slice, State]]]:
     """What was measured, in all and by slice, with every unit a row."""
     every = replace(data, state=listed_state(data.pairs, data.state, data.metrics))
-    return every.state, {slice_key(names): _sliced(task, every, names) for names in request.by}
+    return every.state, {slice_key(names): _slice_states(task, every, names) for names in request.by}
 
 
 def notes_of(task: Task, state: State, request: Request, parts: Sequence[State] = ()) -> tuple[str, ...]:

@@ -20,8 +20,8 @@ from steelyard.core.request import Request
 from steelyard.core.state import State
 from steelyard.core.task import Task
 from steelyard.core.units import Units
-from steelyard.engine.groups import by_unit, grouped
-from steelyard.engine.measure import measured
+from steelyard.engine.groups import by_unit, with_groups
+from steelyard.engine.measure import measure_state
 from steelyard.io.dialect import reading_notes
 from steelyard.io.once import truth_read_once
 from steelyard.io.options import resolve_options
@@ -87,8 +87,8 @@ def measure_records(task: Task, request: Request, options: Options, truth: Recor
     advance("matching", 0, 1)
     pairs = by_unit(request, task.join(truth, prediction, request.policy(task), options))
     wanted, by_default = metrics_of(task, request.metrics), request.metrics is None
-    chosen = expanded(task, wanted, by_default, State(Units(np.zeros(0, np.int64)), pairs.facts, {}))
-    state = grouped(task, request, pairs, measured(pairs, chosen))
+    chosen = expand_metrics(task, wanted, by_default, State(Units(np.zeros(0, np.int64)), pairs.facts, {}))
+    state = with_groups(task, request, pairs, measure_state(pairs, chosen))
     advance("matching", 1, 1)
     return Measured(truth, prediction, pairs, state, pairs.coverage, options, tuple(chosen))
 
@@ -97,7 +97,7 @@ def check_asked(task: Task, request: Request) -> None:
     """Refuse before any reading what no data could answer."""
     metrics_of(task, request.metrics)
     if request.explain and task.explain is None:
-        have = [name for name, other in catalogue.loaded()[0].items() if other.explain is not None]
+        have = [name for name, other in catalogue.loaded_tasks()[0].items() if other.explain is not None]
         raise Unsupported(
             f"task '{task.name}' has no other tools to explain", remedy=f"Tasks that have: {', '.join(have)}."
         )
@@ -115,7 +115,7 @@ def metrics_of(task: Task, wanted: Sequence[str | Metric] | None) -> list[Metric
     return list(dict.fromkeys(chosen))
 
 
-def expanded(task: Task, chosen: Sequence[Metric], by_default: bool, state: State) -> list[Metric]:
+def expand_metrics(task: Task, chosen: Sequence[Metric], by_default: bool, state: State) -> list[Metric]:
     """What the choice comes to for these data."""
     if by_default and task.defaults_for is not None:
         chosen = metrics_of(task, task.defaults_for(state.facts))

@@ -40,11 +40,11 @@ from steelyard.engine.families import UnjudgedDifference, judged_together
 from steelyard.engine.flips import FlipTest, influence_of
 from steelyard.engine.intervals import SAME, Estimate
 from steelyard.engine.margins import by_metric, margins_of
-from steelyard.engine.measure import measured, per_unit_state, reads_curve
+from steelyard.engine.measure import measure_state, per_unit_state, reads_curve
 from steelyard.engine.names import IN_MEMORY, named_models, stem, unique
 from steelyard.engine.paired import MetricTraits, Pair, draw_cap
-from steelyard.engine.report import applied, notes_of, sources_of, task_facts
-from steelyard.engine.run import Measured, expanded, measure_sides, metrics_of, model_columns
+from steelyard.engine.report import applied_request, notes_of, sources_of, task_facts
+from steelyard.engine.run import Measured, expand_metrics, measure_sides, metrics_of, model_columns
 from steelyard.engine.score import left_out_totals, left_rows, nothing_drawn, placements_of, remarks, sample_of, score
 from steelyard.engine.sides import sides_of
 from steelyard.engine.slices import paired_slices
@@ -83,7 +83,7 @@ class Crossed:
         """The variance that units make, without their interaction with runs."""
         return max(self.v_items - self.v_both, 0.0)
 
-    def estimated(self, design: RunDesign) -> tuple[float, float]:
+    def estimate_variance(self, design: RunDesign) -> tuple[float, float]:
         """The variance, and its degrees of freedom."""
         if design.fixed == "runs":
             return self.v_items, self.units - 1
@@ -96,7 +96,7 @@ class Crossed:
         return total, total**2 / parts if parts > 0 else math.inf
 
 
-def crossed(groups: Sequence[tuple[Floats, Floats]]) -> Crossed:
+def crossed_variance(groups: Sequence[tuple[Floats, Floats]]) -> Crossed:
     """The parts of the variance of a sum of means, from the values (R) and influences (R x n) of each group of runs."""
     v_runs = v_both = value = terms = 0.0
     total = np.zeros(groups[0][1].shape[1])
@@ -125,7 +125,7 @@ class RunSide:
     request: Request
 
     @cached_property
-    def _drawn(self) -> Totals:
+    def _resampled_totals(self) -> Totals:
         return Totals(self.state, self.request.plan.bind(self.state.units))
 
     def value(self, metric: Metric) -> float:
@@ -134,7 +134,7 @@ class RunSide:
 
     def draws(self, metric: Metric) -> Floats:
         """The run's values under the bootstrap draws, which all runs share."""
-        return self._drawn.of(metric)
+        return self._resampled_totals.of(metric)
 
 
 def run_sides(states: Sequence[State], metrics: Sequence[Metric], request: Request) -> list[RunSide]:
@@ -147,7 +147,7 @@ def run_sides(states: Sequence[State], metrics: Sequence[Metric], request: Reque
         assert leave_one_out is not None  # the units are listed
         scores = score(state, metrics, replace(request, confidence=None), plain=plain)
         psi: dict[Metric, tuple[Floats, int]] = {}
-        if state.units.drawn > 1:
+        if state.units.n_resampled > 1:
             for metric in metrics:
                 if design.covariance == "delong":
                     psi[metric] = (_placement_influences(metric, state), 0)
@@ -188,7 +188,7 @@ class CrossedRuns:
         """The influences of the units on each run."""
         return np.stack([side.psi[metric][0] for side in self.sides])
 
-    def lost(self, metric: Metric) -> int:
+    def count_lost_units(self, metric: Metric) -> int:
         """How many units have no influence, since a run has no value without them."""
         return max(side.psi[metric][1] for side in self.sides)
 
@@ -219,9 +219,9 @@ class CrossedRuns:
             excluded=next((one.excluded for one in each if one.excluded), ""),
             notes=tuple(dict.fromkeys(note for one in each for note in one.notes)),
         )
-        if undefined is not None or units.drawn < 2:
+        if undefined is not None or units.n_resampled < 2:
             return replace(mean, notes=(*mean.notes, *remarks(str(metric), nothing_drawn(units, request))))
-        parts = crossed([self._scaled(metric)])
+        parts = crossed_variance([self._scaled_influences(metric)])
         estimate = Estimate() if request.confidence is None or metric.total else self._estimate(metric, parts, request)
         return replace(
             mean,
@@ -230,10 +230,10 @@ class CrossedRuns:
             se=estimate.se,
             df=estimate.df,
             why_no_interval=estimate.undefined_reason,
-            runs=spread_of(self.design, parts, self.values(metric), units.drawn),
+            runs=spread_of(self.design, parts, self.values(metric), units.n_resampled),
         )
 
-    def _scaled(self, metric: Metric) -> tuple[Floats, Floats]:
+    def _scaled_influences(self, metric: Metric) -> tuple[Floats, Floats]:
         """The values and the influences, which are too large for ranked metrics and are held against the draws."""
         values, psi = self.values(metric), self.psi(metric)
         mean = psi.mean(axis=0)
@@ -244,7 +244,9 @@ class CrossedRuns:
         if no_spread(parts, self.values(metric), self.design):
             only = score(self.sides[0].state, [metric], request)[str(metric)]
             return Estimate(only.interval, only.se, only.df, only.why_no_interval)
-        return estimate_of(self.mean(metric), parts, self.design, metric.range, request.confidence, self.lost(metric))
+        return estimate_of(
+            self.mean(metric), parts, self.design, metric.range, request.confidence, self.count_lost_units(metric)
+        )
 
 
 def cap(metric: Metric, state: State, psi: Floats, draws: Callable[[], Floats]) -> float:
@@ -268,7 +270,7 @@ def estimate_of(
     if parts.runs <= ONLY_SPREAD and design.fixed != "runs":
         named = count_text(parts.runs, WORDS[design.factor])
         return Estimate(undefined_reason=f"{named} show only the spread between them; use 3 or more")
-    variance, df = parts.estimated(design)
+    variance, df = parts.estimate_variance(design)
     if variance <= 0:
         return Estimate(None, 0.0, df, f"all {count_text(parts.runs, WORDS[design.factor])} agree")
     se = math.sqrt(variance)
@@ -301,16 +303,16 @@ class CrossedPair(Pair):
         factor = cap(self.metric, first.sides[0].state, psi, lambda: self.draws(times))
         groups = [(one.values(self.metric), factor * one.psi(self.metric)) for one in (first, second)]
         if not self.design.paired:
-            return crossed([groups[1], (times * groups[0][0], times * groups[0][1])]), np.zeros(0)
+            return crossed_variance([groups[1], (times * groups[0][0], times * groups[0][1])]), np.zeros(0)
         joined = [own + times * other for own, other in zip(groups[1], groups[0], strict=True)]
-        return crossed([(joined[0], joined[1])]), joined[0]
+        return crossed_variance([(joined[0], joined[1])]), joined[0]
 
     def draws(self, times: float) -> Floats:
         """The mean of B plus `times` that of A under the bootstrap draws."""
         first, second = (model.draws(self.metric) for model in self.models)
         return second + times * first
 
-    def signed(self, times: float, shift: float = 0.0) -> tuple[Estimate, FlipTest]:
+    def signed_estimate(self, times: float, shift: float = 0.0) -> tuple[Estimate, FlipTest]:
         """B plus `times` A less a shift, by Student's t; where nothing varies, as one run of each is compared."""
         difference = self.b + times * self.a - shift
         parts, _ = self.parts(times)
@@ -319,9 +321,9 @@ class CrossedPair(Pair):
             sides = sides_of([model.sides[0].state for model in self.models], [self.metric], self.request)
             pair = pair_of(self.metric, sides[0], sides[1], sample_of(sides[0].state.units), self.confidence)
             pair.a, pair.b = self.a, self.b
-            return pair.signed(times, shift)
+            return pair.signed_estimate(times, shift)
         far = (1 + abs(times)) / 2 * self.width
-        lost = max(model.lost(self.metric) for model in self.models)
+        lost = max(model.count_lost_units(self.metric) for model in self.models)
         estimate = estimate_of(difference, parts, self.design, (-far - shift, far - shift), self.confidence, lost)
         p = t_tail(difference / estimate.se, estimate.df) if estimate.se > 0 else math.nan
         size, spread = abs(difference), max(estimate.se, 0.0) if estimate.se == estimate.se else 0.0
@@ -352,17 +354,17 @@ def compare_crossed(
     for metric in metrics:
         spec, pair = str(metric), CrossedPair(metric, first, second, request)
         estimate, p, method, spread = Estimate(), math.nan, "", None
-        if units.drawn < 2:
+        if units.n_resampled < 2:
             estimate = nothing_drawn(units, request)
         elif not math.isnan(pair.difference):
-            estimate, test = pair.estimated()
+            estimate, test = pair.estimate_difference()
             p, method = test.p, test.method
             parts, values = pair.parts()
-            spread = spread_of(first.design, parts, values, units.drawn)
+            spread = spread_of(first.design, parts, values, units.n_resampled)
             if metric.total:
                 estimate = Estimate()
         null = null_hypothesis(metric, first.design)
-        difference = pair.compared(scores[0][spec], scores[1][spec], estimate, p, method, null)
+        difference = pair.difference_of_scores(scores[0][spec], scores[1][spec], estimate, p, method, null)
         shown = replace(difference, runs=spread, **pair.margin(margins.get(spec), estimate))
         differences[spec] = UnjudgedDifference(shown)
     return differences
@@ -525,12 +527,12 @@ def _states(
     """The pairs and listed states of all runs, and the metrics that the choice comes to."""
     every = [one for model in models for one in model.data]
     unified = State.unified([one.state for one in every])
-    metrics = expanded(task, chosen, request.metrics is None, unified[0])
+    metrics = expand_metrics(task, chosen, request.metrics is None, unified[0])
     states = State.unified([per_unit_state(one.pairs, one.state, metrics) for one in every])
     return [(one.pairs, state) for one, state in zip(every, states, strict=True)], metrics
 
 
-def _grouped(
+def _runs_by_model(
     states: Sequence[State], models: Sequence[RunData], metrics: Sequence[Metric], request: Request
 ) -> list[CrossedRuns]:
     """The states of all runs, scored, by model."""
@@ -544,18 +546,18 @@ def _grouped(
     return grouped
 
 
-def _sliced(
+def _runs_by_slice(
     task: Task, request: Request, pairs: Sequence[tuple[Any, State]], models: Sequence[RunData],
     metrics: Sequence[Metric],
 ) -> dict[Slice, dict[Slice, list[CrossedRuns]]]:  # fmt: skip
     """The runs of each slice."""
 
     def measure(part: Any) -> State:
-        return per_unit_state(part, measured(part, metrics), metrics)
+        return per_unit_state(part, measure_state(part, metrics), metrics)
 
     return {
         slice_key(names): {
-            slice_key(value): _grouped(parts, models, metrics, request)
+            slice_key(value): _runs_by_model(parts, models, metrics, request)
             for value, parts in paired_slices(pairs, names, measure, task).items()
         }
         for names in request.by
@@ -571,11 +573,11 @@ def evaluate_runs(request: Request, truth: Any, predictions: Any, findings: Find
     model, remarks = measure_runs(task, request, truth, predictions, findings)
     check_same(task, request, list(zip(model.names, model.data, strict=True)))
     pairs, metrics = _states(task, request, [model], chosen)
-    whole = _grouped([state for _, state in pairs], [model], metrics, request)[0]
-    sliced = _sliced(task, request, pairs, [model], metrics)
+    whole = _runs_by_model([state for _, state in pairs], [model], metrics, request)[0]
+    sliced = _runs_by_slice(task, request, pairs, [model], metrics)
     first = model.data[0]
     return Report(
-        request=applied(task, request, metrics, first.options.given),
+        request=applied_request(task, request, metrics, first.options.given),
         task_facts=task_facts(task),
         scores=whole.scores(metrics, request),
         slices={
@@ -621,10 +623,10 @@ def compare_runs(request: Request, truth: Any, runs_a: Any, runs_b: Any, finding
     pairs, metrics = _states(task, request, models, chosen)
     margins_of(request.margin, metrics)
     confidence = request.level
-    first, second = _grouped([state for _, state in pairs], models, metrics, request)
+    first, second = _runs_by_model([state for _, state in pairs], models, metrics, request)
     judged = judged_together({"": compare_crossed(first, second, metrics, request)}, confidence, request.adjust)[""]
     slices: dict[Slice, dict[Slice, dict[str, Difference]]] = {}
-    for by, parts in _sliced(task, request, pairs, models, metrics).items():
+    for by, parts in _runs_by_slice(task, request, pairs, models, metrics).items():
         raw = {value: compare_crossed(a, b, metrics, request) for value, (a, b) in parts.items()}
         slices[by] = {value: {} for value in raw}
         for spec in map(str, metrics):
@@ -642,7 +644,7 @@ def compare_runs(request: Request, truth: Any, runs_a: Any, runs_b: Any, finding
     sources = [model.sources(design) for model in models]
     sources[1] = replace(sources[1], truth_units=None)  # the same units as those of A
     a, b = (
-        Model(applied(task, request, metrics, model.data[0].options.given), source, model.data[0].coverage)
+        Model(applied_request(task, request, metrics, model.data[0].options.given), source, model.data[0].coverage)
         for model, source in zip(models, sources, strict=True)
     )
     return Comparison(task_facts(task), a, b, _verdicts(judged, design), slices, notes=tuple(shared))

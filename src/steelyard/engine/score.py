@@ -55,17 +55,19 @@ def score(
     """Score every metric; all share the draws, and one pass over them. `shared`: totals of draws that others
     need as well.
 
-    `listed` gives the same state with every unit a row of its own, where units are counted; `left_out` is the
-    jackknife and `plain` the totals of the plain weights, where they were made.
+    `per_unit` gives the same state with one row per unit, where equal units share a row. `leave_one_out` are the totals
+    of the jackknife and `plain` those of the plain weights, where they exist already.
     """
     point = state.totals(POINT) if plain is None else plain
     values = [float(point.of(metric)[0]) for metric in metrics]
     units = state.units
     nothing: list[_Drawn] = [(nothing_drawn(units, request), None)] * len(metrics)
-    drawn = _intervals(state, metrics, values, point, request, shared, leave_one_out) if units.drawn > 1 else nothing
+    drawn = (
+        _intervals(state, metrics, values, point, request, shared, leave_one_out) if units.n_resampled > 1 else nothing
+    )
     counted = point if units.unweighted else state.totals(COUNT)
     keeping = [request.save_draws or (request.save_influences and reads_curve(metric)) for metric in metrics]
-    if any(keeping) and units.drawn > 1 and units.deduplicated and per_unit is not None:
+    if any(keeping) and units.n_resampled > 1 and units.deduplicated and per_unit is not None:
         # Drawn by kind of unit; only draws by unit are paired between models.
         each = per_unit()
         again = _intervals(each, metrics, values, each.totals(POINT), request)
@@ -76,9 +78,9 @@ def score(
     }
     if request.sequence is None:
         return scores
-    from steelyard.engine.sequence import sequenced  # few ask for it
+    from steelyard.engine.sequence import sequential_scores  # few ask for it
 
-    return sequenced(state, metrics, scores, request)
+    return sequential_scores(state, metrics, scores, request)
 
 
 def nothing_drawn(units: Units, request: Request) -> Estimate:
@@ -103,7 +105,7 @@ def sample_of(units: Units) -> UnitSample:
     if units.cluster is not None:
         size: Floats = np.bincount(units.drawn_as[1], weights=units.own).astype(np.float64)
         size = size[size > 0]
-        return UnitSample(units.drawn, None if (size == size[:1]).all() else size)
+        return UnitSample(units.n_resampled, None if (size == size[:1]).all() else size)
     copies = None
     if units.copies is not None and len(units) <= MOST_LEFT_OUT:
         copies = np.asarray(units.unit_counts, dtype=np.float64)
@@ -148,8 +150,11 @@ def _intervals(
             estimate = by_jackknife(value, left_rows(state.units, left), metric.range, request.confidence)
         elif (placed := placements_of(metric, state)) is not None:
             estimate = by_placements(value, placed, request.confidence)
-        elif (signed := _signed(metric, point)) is not None:
-            moved = _signed(metric, drawn), None if leave_one_out is None else _signed(metric, leave_one_out)
+        elif (signed := _signed_values(metric, point)) is not None:
+            moved = (
+                _signed_values(metric, drawn),
+                None if leave_one_out is None else _signed_values(metric, leave_one_out),
+            )
             assert moved[0] is not None
             power = metric.signed_power
             estimate = by_signed(float(signed[0]), moved[0], moved[1], metric.range, power, sample, request.confidence)
@@ -202,14 +207,14 @@ def _of_open_range(
     return replace(estimate, largest_share=float(share[largest]), largest_unit=str(named))
 
 
-def _signed(metric: Metric, totals: Totals) -> Floats | None:
+def _signed_values(metric: Metric, totals: Totals) -> Floats | None:
     return metric.signed(totals.only(metric.needs()))
 
 
 def placements_of(metric: Metric, state: State) -> Placements | None:
     """The placements of an area under the ROC curve, where single units are resampled and weigh the same."""
     units = state.units
-    if units.planned or units.deduplicated or not units.unweighted:
+    if units.has_design or units.deduplicated or not units.unweighted:
         return None
     return metric.placements(state)
 
@@ -338,16 +343,16 @@ def _in_strata(metric: Metric, state: State, share: Floats) -> Parts | None:
     stratum_of = first // (int(drawn.max()) + 1)
     moved = np.bincount(place.reshape(-1), weight * (right - total * rows))
 
-    def summed(values: Array, by: Array = stratum) -> Floats:
+    def sum_by_stratum(values: Array, by: Array = stratum) -> Floats:
         return np.bincount(by, values, minlength=names).astype(np.float64)
 
-    size = summed(np.ones(len(moved)), stratum_of)
-    weighed = summed(weight * rows)
-    count = np.maximum(summed(rows), size)
-    centred = moved - (summed(moved, stratum_of) / size)[stratum_of]
+    size = sum_by_stratum(np.ones(len(moved)), stratum_of)
+    weighed = sum_by_stratum(weight * rows)
+    count = np.maximum(sum_by_stratum(rows), size)
+    centred = moved - (sum_by_stratum(moved, stratum_of) / size)[stratum_of]
     return Parts.of_strata(
-        total, weighed / weighed.sum(), summed(weight * right) / weighed, count, size,
-        summed(centred**2, stratum_of) / weighed**2,
+        total, weighed / weighed.sum(), sum_by_stratum(weight * right) / weighed, count, size,
+        sum_by_stratum(centred**2, stratum_of) / weighed**2,
     )  # fmt: skip
 
 
@@ -409,9 +414,9 @@ def class_facts(metric: Metric, counted: Totals) -> ClassFacts:
     truth = inside if truth_classes is None else truth_classes
     few = np.zeros_like(inside)
     by_unit = all(block.by_unit for block in state.blocks.values() if isinstance(block, AnsweredBlock))
-    if state.units.drawn >= FEW_OF_UNITS and inside.any() and by_unit:  # of fewer no class can have more
+    if state.units.n_resampled >= FEW_OF_UNITS and inside.any() and by_unit:  # of fewer no class can have more
         few[inside] = part_units(metric, state, inside) < FEW_OF_UNITS
-    names, word = np.array(state.facts.axes[metric.class_axis].shown, dtype=object), metric.class_axis
+    names, word = np.array(state.facts.axes[metric.class_axis].display_names, dtype=object), metric.class_axis
     notes = []
     if not truth.all():
         still_in = bool(inside[~truth].all())
@@ -420,19 +425,19 @@ def class_facts(metric: Metric, counted: Totals) -> ClassFacts:
         has = "has" if (~truth).sum() == 1 else "have"
         notes.append(
             f"is of {count_text(int(inside.sum()), word)}; {(~truth).sum():,}{' of them' if still_in else ''} {has} no "
-            f"truth{zero}: {_named(names[~truth])}"
+            f"truth{zero}: {_names_text(names[~truth])}"
         )
     if few.any():
         unit = "unit" if state.units.cluster is None else "cluster"
         rest = "rests" if few.sum() == 1 else "rest"
         notes.append(
             f"has {count_text(int(few.sum()), word)} that {rest} on fewer than {count_text(FEW_OF_UNITS, unit)}: "
-            f"{_named(names[few])}"
+            f"{_names_text(names[few])}"
         )
     return ClassFacts(tuple(names[~truth]), tuple(names[few]), tuple(f"{metric} {note}." for note in notes))
 
 
-def _named(names: Array) -> str:
+def _names_text(names: Array) -> str:
     more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
     return ", ".join(names[:MOST_NAMED]) + more
 
@@ -447,7 +452,7 @@ def _score(
     metric: Metric, point: Totals, counted: Totals, value: float, estimate: Estimate, draws: Floats | None
 ) -> Score:
     undefined, units = math.isnan(value), point.state.units
-    signed = None if undefined else _signed(metric, point)
+    signed = None if undefined else _signed_values(metric, point)
     counts = counted.only(metric.needs())
     count, what = metric.excluded(counts)
     classes = ClassFacts() if undefined else class_facts(metric, counted)
@@ -471,7 +476,7 @@ def _score(
         unseen=estimate.unseen,
         largest_share=estimate.largest_share,
         largest_unit=estimate.largest_unit,
-        clusters=0 if units.cluster is None else units.drawn,
+        clusters=0 if units.cluster is None else units.n_resampled,
         signed=math.nan if signed is None else float(signed[0]),
         classes_absent=classes.absent,
         classes_few=classes.small,

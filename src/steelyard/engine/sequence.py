@@ -124,7 +124,7 @@ def unit_scores(state: State, metric: Metric) -> Floats | None:
     return own if units.copies is None else np.repeat(own, units.copies)
 
 
-def sequenced(
+def sequential_scores(
     state: State, metrics: Sequence[Metric], scores: Mapping[str, Score], request: Request
 ) -> dict[str, Score]:
     """The scores with intervals that hold at every look."""

@@ -51,7 +51,7 @@ class Joined:
         return Joined(every, tuple(np.split(place.reshape(-1), ends)))
 
     @property
-    def shared(self) -> int:
+    def n_shared(self) -> int:
         """How many units are in more than one set."""
         counts = np.bincount(np.concatenate(self.places), minlength=len(self.keys))
         return int(np.count_nonzero(counts > 1))
@@ -172,17 +172,17 @@ def drift_estimate(
     squares = [np.array([part.squares for part in parts]) for parts in (old, new)]
     n, m = int(counts[0].sum()), units[1]
 
-    def signed(turn: float) -> tuple[float, DifferenceEstimate]:
+    def signed_estimate(turn: float) -> tuple[float, DifferenceEstimate]:
         changed = after + turn * before
         at = float(share @ changed)
         own = float((counts[0] * (changed - at) ** 2 + squares[0]).sum()) / (n * (n - 1))
         other = float(((share * m / counts[1]) ** 2 * squares[1]).sum()) / (m * (m - 1))
         return at, by_intervals(at, (math.sqrt(own), math.sqrt(other)), confidence, (n - 1, m - 1))
 
-    gap, estimate = signed(-1.0)
+    gap, estimate = signed_estimate(-1.0)
     if better not in BEST:
         return gap, estimate
-    total, of_total = signed(1.0)
+    total, of_total = signed_estimate(1.0)
     ends = [Estimate(one.interval, one.se, one.df) for one in (estimate, of_total)]
     distance, p = of_distances(gap, total, *ends), max(estimate.p, of_total.p)
     size = abs(float(share @ after)) - abs(float(share @ before))

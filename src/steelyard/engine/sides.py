@@ -94,7 +94,7 @@ def sides_of(
             if scores is None
             else scores[i]
         )
-        tested = metrics if units.drawn > 1 else ()
+        tested = metrics if units.n_resampled > 1 else ()
         left = KeptTotals(leave_one_out, tested)
         moved = influences({metric: left_rows(units, left.of(metric)) for metric in tested}, coins)
         sides.append(ComparedModel(state, own, plain, KeptTotals(drawn, tested if scores is None else ()), left, moved))

@@ -33,7 +33,7 @@ def superiority(metric: Metric, first: ComparedModel, second: ComparedModel, req
     rows = np.flatnonzero(~np.isnan(a) & ~np.isnan(b) & (units.unit_counts > 0))
     if metric.better == "none" or not len(rows):
         return None
-    won = _won(metric, a[rows], b[rows])
+    won = _win_shares(metric, a[rows], b[rows])
     excluded = int((units.unit_counts > 0).sum()) - len(rows)
     units = units.take(rows)
 
@@ -43,7 +43,7 @@ def superiority(metric: Metric, first: ComparedModel, second: ComparedModel, req
             return np.where(totals[:, 1] > 0, totals[:, 0] / totals[:, 1], math.nan)
 
     share, interval, p = float(shares(POINT.bind(units))[0]), None, math.nan
-    if units.drawn > 1:
+    if units.n_resampled > 1:
         confidence = request.level
         left = shares(JACKKNIFE.bind(units))
         interval = by_range(
@@ -55,7 +55,7 @@ def superiority(metric: Metric, first: ComparedModel, second: ComparedModel, req
     return Superiority(share, interval, p, counts[0], counts[1], counts[2], excluded)
 
 
-def _won(metric: Metric, a: Floats, b: Floats) -> Floats:
+def _win_shares(metric: Metric, a: Floats, b: Floats) -> Floats:
     """1 for each unit on which B is better, 0 where A is, a half where both are equal up to rounding."""
     best = {"zero": 0.0, "one": 1.0}.get(metric.better)
     if best is not None:

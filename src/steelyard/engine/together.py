@@ -44,7 +44,7 @@ def together_notes(
     The first metric that has a value is asked. `left_out` are the jackknives of the states, where they were made.
     """
     units = states[0].units
-    if request.confidence is None or units.cluster is not None or units.deduplicated or units.drawn < 2:
+    if request.confidence is None or units.cluster is not None or units.deduplicated or units.n_resampled < 2:
         return ()
     candidates = {name: np.unique(keys, return_inverse=True)[1] for name, keys in units.groups.items()}
     worst, which = 0.0, ""
@@ -107,7 +107,7 @@ def cluster_variance(metric: Metric, states: Sequence[State]) -> ClusterVariance
     moved = values[1] - values[0]
     usable = (units.own[chosen] > 0) & ~np.isnan(moved)
     psi, group = (len(moved) - 1) * moved[usable], np.unique(code[chosen][usable], return_inverse=True)[1].reshape(-1)
-    return one_way(psi, group, units.drawn)
+    return one_way(psi, group, units.n_resampled)
 
 
 def one_way(psi: Floats, group: Array, clusters: int) -> ClusterVariance | None:

@@ -15,7 +15,7 @@ from steelyard.core.errors import Incompatible, InvalidResult, MissingData, Shap
 from steelyard.core.request import crossed_columns
 from steelyard.core.slice import Slice, slice_key, slice_text
 from steelyard.engine.differences import DifferenceEstimate, by_intervals, degrees_of_freedom, standard_error
-from steelyard.engine.families import UnjudgedDifference, judged
+from steelyard.engine.families import UnjudgedDifference, judge_family
 from steelyard.engine.planning import min_detectable
 from steelyard.engine.sets import Part, drift_estimate, squares_of
 from steelyard.results.comparison import Comparison, Lineup
@@ -58,7 +58,7 @@ def drift(old: Source, new: Source, *, by: By = (), names: Sequence[str] = ("old
             f"no metric can be weighed to the old mix: {raw[0].difference.undefined_reason}", where=called[1],
             remedy="Choose metrics that are means over units, or leave `by` out.",
         )  # fmt: skip
-    differences = {d.spec: d for d in judged(raw, 1 - confidence, "holm")}
+    differences = {d.spec: d for d in judge_family(raw, 1 - confidence, "holm")}
     units = tuple(max((score.units for score in one.scores.values()), default=0) for one in held)
     return Drift(
         after.task, after.unit, confidence, called[0], called[1], (units[0], units[1]), differences,
@@ -113,7 +113,7 @@ def _notes(before: Report, after: Report, called: Sequence[str]) -> list[str]:
         count = len(np.intersect1d(first.unit_keys, second.unit_keys))
         shared = count_text(count, first.of.removesuffix("s")) if count else ""
     elif before.sources.truth_units is not None and after.sources.truth_units is not None:
-        share = before.sources.truth_units.shared(after.sources.truth_units)
+        share = before.sources.truth_units.shared_fraction(after.sources.truth_units)
         shared = f"About {100 * share:.2g} % of the units" if share else ""
     if shared:
         notes.append(

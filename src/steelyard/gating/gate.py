@@ -8,8 +8,8 @@ from typing import Any
 
 from steelyard.core.errors import Conflict, EmptyInput, Incompatible, InvalidResult, InvalidSpec, MissingData
 from steelyard.gating.judge import Against, judge_comparison, judge_report, spec_of
-from steelyard.gating.looking import Held, check_looks, counted, subject_of, unknown_looks
-from steelyard.gating.models import alone, chosen, is_baseline, model_names
+from steelyard.gating.looking import Held, check_looks, judge_look, subject_of, unknown_looks
+from steelyard.gating.models import alone, is_baseline, model_names, select_models
 from steelyard.gating.rules import parse_rule
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.gate import Gate, Verdict
@@ -67,7 +67,7 @@ def gate(
         verdicts = [verdict for rule in wanted for verdict in held.judge(rule)]
         remarks = [] if held.sequence else unknown_looks(wanted)
     else:
-        verdicts, remarks = counted(held, wanted, ledger, looks, fresh=fresh_units)
+        verdicts, remarks = judge_look(held, wanted, ledger, looks, fresh=fresh_units)
     on_baseline = any(rule.on_baseline for rule in wanted)
     notes = [*edit_notes([(named, whole)]), *held.notes, *remarks]
     if held.baseline is not None and not on_baseline and not isinstance(subject, Comparison):
@@ -126,7 +126,7 @@ def _one(
     if isinstance(result, Lineup | VlmScore):
         if baseline is not None and not (isinstance(baseline, str) and is_baseline(result, baseline)):
             return alone(result, model, name), f"{model} of {name}", baseline, ""
-        picked = chosen(result, model, baseline, name)
+        picked = select_models(result, model, baseline, name)
         base = f"{baseline or model_names(result)[0]} of {name}"
         if isinstance(picked, Comparison):
             return picked, f"{model} of {name}", None, base

@@ -49,7 +49,7 @@ class Against:
     same_truth: bool = True
 
     @property
-    def unpaired(self) -> str:
+    def unpaired_reason(self) -> str:
         """Why the draws of the two are not paired; nothing where they are."""
         assert self.baseline is not None
         a, b = self.baseline.request, self.result.request
@@ -196,7 +196,7 @@ def _judge(
         models = [kept_model(one, place) for one in (against.baseline, against.result)]
         return _by_influences(rule, where, spec, models, confidence)
     confidence = confidence if rule.spent is None else 1 - rule.spent
-    why_not = against.unpaired or (without if before.draws is None or score.draws is None else "")
+    why_not = against.unpaired_reason or (without if before.draws is None or score.draws is None else "")
     if not why_not:
         with np.errstate(invalid="ignore"):  # of two infinities
             drawn = size(score.draws) - _bound(rule, size(before.draws))
@@ -230,10 +230,10 @@ def _by_influences(rule: Rule, where: str, spec: str, models: Sequence[KeptModel
             rule, where, score, a, b, DifferenceEstimate(difference, None, math.nan), "paired randomisation",
             before.undefined_reason or score.undefined_reason,
         )  # fmt: skip
-    estimate, test = Pair(facts, sides[0], sides[1], confidence).estimated(times, shift)
+    estimate, test = Pair(facts, sides[0], sides[1], confidence).estimate_difference(times, shift)
     interval = estimate.interval
     if rule.spent is not None:
-        at_look = Pair(facts, sides[0], sides[1], 1 - rule.spent).estimated(times, shift)[0].interval
+        at_look = Pair(facts, sides[0], sides[1], 1 - rule.spent).estimate_difference(times, shift)[0].interval
         levels = 1 - confidence, rule.spent  # so few units have no interval at the level of a look: it is widened
         interval = at_look or at_level(difference, interval, LINE, estimate.se, estimate.df, levels)
     note = ""
@@ -294,7 +294,7 @@ def _by_number(rule: Rule, where: str, score: Score, task: str, confidence: floa
     method: Method = "interval"
     notes: tuple[str, ...] = ()
     if math.isnan(value):
-        outcome, why = _undecided(f"undefined: {score.undefined_reason or 'the score does not exist'}")
+        outcome, why = _undecided_outcome(f"undefined: {score.undefined_reason or 'the score does not exist'}")
     elif interval is None:
         method = "value"
         notes = (f"{score.spec} has no interval in the result: its value alone decides.",)
@@ -322,10 +322,10 @@ def _by_difference(
     bound, level = float(_bound(rule, a)), rule.threshold
     outcome: Outcome
     if math.isnan(estimate.difference):
-        outcome, why = _undecided(f"undefined: {undefined or 'there is no difference'}")
+        outcome, why = _undecided_outcome(f"undefined: {undefined or 'there is no difference'}")
     elif level is not None:
         if math.isnan(estimate.p):
-            outcome, why = _undecided("there is no p: one of the results has no interval")
+            outcome, why = _undecided_outcome("there is no p: one of the results has no interval")
         elif not rule.holds(b, bound):
             outcome, why = _plainly(rule, b, bound)
         elif estimate.p < level:
@@ -349,7 +349,7 @@ def _by_difference(
     )  # fmt: skip
 
 
-def _undecided(why: str) -> tuple[Outcome, str]:
+def _undecided_outcome(why: str) -> tuple[Outcome, str]:
     return "undecided", why
 
 

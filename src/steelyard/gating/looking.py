@@ -43,7 +43,7 @@ from steelyard.core.sketch import SAME_SET, SIZE, UnitSketch
 from steelyard.engine.looks import spent_at
 from steelyard.gating.rules import Rule
 from steelyard.io.json import parse_json
-from steelyard.io.locks import locked
+from steelyard.io.locks import hold_lock
 from steelyard.io.text import read_bytes
 from steelyard.io.write import write_text
 from steelyard.results.forms import At, form_of
@@ -117,7 +117,8 @@ class Ledger:
         taken = [same] if same else [one for one in self.looks if one.rule == text and one.test_set in sets]
         if taken and (taken[-1].alpha != alpha or taken[-1].planned != planned):
             before, now = (
-                f"{_percent(a)} over {_planned(k)}" for a, k in ((taken[-1].alpha, taken[-1].planned), (alpha, planned))
+                f"{_percent(a)} over {_planned_text(k)}"
+                for a, k in ((taken[-1].alpha, taken[-1].planned), (alpha, planned))
             )
             raise Conflict(
                 f"rule '{rule.text}' was planned with {before}, and not with {now}",
@@ -173,7 +174,7 @@ class Ledger:
         if look.truth == subject.truth:
             return 1.0
         sketch = self.sketch_of(look)
-        return None if sketch is None or subject.sketch is None else sketch.shared(subject.sketch)
+        return None if sketch is None or subject.sketch is None else sketch.shared_fraction(subject.sketch)
 
     def sketch_of(self, look: Look) -> UnitSketch | None:
         """The sketch of the units of a look's truth."""
@@ -214,7 +215,7 @@ class Ledger:
 def open_ledger(path: str | PathLike[str]) -> Iterator[Ledger]:
     """Hold a ledger: nobody else reads or writes it meanwhile. One that is not there is begun."""
     source = fspath(path)
-    with locked(os.path.realpath(source)):
+    with hold_lock(os.path.realpath(source)):
         yield Ledger(source, _read(Path(source), source) if os.path.exists(source) else ())
 
 
@@ -279,7 +280,7 @@ def _shared_text(share: float) -> str:
     return f"{100 * share:.2g} % of the units"
 
 
-def _planned(looks: int | None) -> str:
+def _planned_text(looks: int | None) -> str:
     return "looks without end" if looks is None else count_text(looks, "look")
 
 
@@ -344,7 +345,7 @@ def unknown_looks(rules: Sequence[Rule]) -> list[str]:
     ]
 
 
-def counted(
+def judge_look(
     held: Held, rules: Sequence[Rule], path: str | PathLike[str], planned: int | None, *, fresh: bool = False
 ) -> tuple[list[Verdict], list[str]]:
     """The verdicts of rules at the levels that their looks may spend, and remarks. The looks are written."""
@@ -370,7 +371,7 @@ def counted(
                 remarks.append(changed)
             judged = held.judge(replace(rule, spent=look.level))
             _check_level(rule, judged, fspath(path))
-            verdicts += [_said(verdict, look, again) for verdict in judged]
+            verdicts += [_with_look(verdict, look, again) for verdict in judged]
             if not again:
                 outcomes = {verdict.outcome for verdict in judged}
                 new[look.rule] = replace(look, outcome=next(one for one in _WORST if one in outcomes))
@@ -392,7 +393,7 @@ def _check_level(rule: Rule, verdicts: Sequence[Verdict], where: str) -> None:
             )  # fmt: skip
 
 
-def _said(verdict: Verdict, look: Look, again: bool) -> Verdict:
+def _with_look(verdict: Verdict, look: Look, again: bool) -> Verdict:
     """The verdict with its look, in fields and in words."""
     of = "" if look.planned is None else f" of {look.planned:,}"
     same = ", the same result as before" if again else ""

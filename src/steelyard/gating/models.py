@@ -31,13 +31,13 @@ def is_baseline(result: Several, name: str) -> bool:
     return name in (*model_names(result), *held)
 
 
-def chosen(result: Several, model: str | None, baseline: str | None, source: str) -> Comparison | Pair:
+def select_models(result: Several, model: str | None, baseline: str | None, source: str) -> Comparison | Pair:
     """A model against another of the same result: their comparison where the result holds it, else the two reports.
 
     Without a baseline, a model of a lineup is held against the first, and the first stands alone.
     """
     names = model_names(result)
-    place = _asked(result, model, source)
+    place = _model_index(result, model, source)
     if isinstance(result, Lineup):
         return _of_lineup(result, place, None if baseline is None else _place(baseline, names, source))
     return _of_vlm(result, names, place, baseline, source)
@@ -45,13 +45,13 @@ def chosen(result: Several, model: str | None, baseline: str | None, source: str
 
 def alone(result: Several, model: str | None, source: str) -> Report:
     """A model's own report."""
-    place = _asked(result, model, source)
+    place = _model_index(result, model, source)
     if isinstance(result, Lineup):
         return _report(result, place)
     return [row.report for row in result.rows if row.report][place]
 
 
-def _asked(result: Several, model: str | None, source: str) -> int:
+def _model_index(result: Several, model: str | None, source: str) -> int:
     names = model_names(result)
     if not names:
         raise MissingData("holds no score: no reading gave an answer", where=source)
@@ -80,7 +80,7 @@ def _of_lineup(lineup: Lineup, place: int, other: int | None) -> Comparison | Pa
     if other is None:
         return _report(lineup, place), None
     if not place:
-        return _turned(lineup.comparisons[other - 1])
+        return _swap_sides(lineup.comparisons[other - 1])
     return _report(lineup, place), _report(lineup, other)
 
 
@@ -99,7 +99,7 @@ def _report(lineup: Lineup, place: int) -> Report:
     )  # fmt: skip
 
 
-def _turned(comparison: Comparison) -> Comparison:
+def _swap_sides(comparison: Comparison) -> Comparison:
     """The first model against another: every difference with its sign turned. Margins speak of one direction only."""
 
     def turn(d: Difference) -> Difference:
@@ -138,7 +138,7 @@ def _of_vlm(
         if (pair.a, pair.b) == (baseline, names[place]):
             return pair.comparison
         if (pair.b, pair.a) == (baseline, names[place]):
-            return _turned(pair.comparison)
+            return _swap_sides(pair.comparison)
     other = _place(baseline, names, source)
     if other == place:
         raise Conflict("a model cannot be its own baseline", remedy="Name another one.")

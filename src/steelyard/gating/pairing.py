@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import Incompatible
-from steelyard.engine.compare import unjudged
+from steelyard.engine.compare import unjudged_difference
 from steelyard.engine.differences import (
     DifferenceEstimate,
     by_draws,
@@ -19,7 +19,7 @@ from steelyard.engine.differences import (
     least_df,
     standard_error,
 )
-from steelyard.engine.families import UnjudgedDifference, judged
+from steelyard.engine.families import UnjudgedDifference, judge_family
 from steelyard.engine.intervals import Estimate, of_distances
 from steelyard.engine.kept import facts_of, model_metrics
 from steelyard.engine.paired import BEST, Pair
@@ -42,11 +42,11 @@ def compare_many(reports: Sequence[Report], names: Sequence[str] = ()) -> Lineup
     """Each against the first, in the scores that both hold; p is corrected for all of them together."""
     first, *others = reports
     called = names or [""] * len(reports)
-    each = [_unjudged(first, other) for other in others]
+    each = [_unjudged_differences(first, other) for other in others]
     flat = [one for differences, _, _ in each for one in differences]
     confidence = max(level for _, _, level in each)
     adjust = first.request.adjust if all(one.test is not None for one in flat if one.difference.p >= 0) else "holm"
-    whole = iter(judged(flat, 1 - confidence, adjust))
+    whole = iter(judge_family(flat, 1 - confidence, adjust))
     comparisons = []
     for (differences, notes, _), other, name in zip(each, others, called[1:], strict=True):
         comparisons.append(
@@ -81,7 +81,7 @@ def _same_truth(a: Report, b: Report) -> bool:
     return a.sources.truth.digest == b.sources.truth.digest
 
 
-def _unjudged(a: Report, b: Report) -> tuple[list[UnjudgedDifference], tuple[str, ...], float]:
+def _unjudged_differences(a: Report, b: Report) -> tuple[list[UnjudgedDifference], tuple[str, ...], float]:
     """The differences of two results, how they were computed, and the level of their intervals."""
     if a.task != b.task:
         raise Incompatible(
@@ -99,7 +99,7 @@ def _unjudged(a: Report, b: Report) -> tuple[list[UnjudgedDifference], tuple[str
         note = "Made from the influences of the units on both results, as a comparison from the data is."
         return _by_influences(a, b, shared, confidence), (note, *in_one), confidence
     lacking = any(report.scores[spec].draws is None for report in (a, b) for spec in shared)
-    reason = against.unpaired or (without if lacking else "")
+    reason = against.unpaired_reason or (without if lacking else "")
     differences = [UnjudgedDifference(_difference(a, b, spec, confidence, paired=not reason)) for spec in shared]
     note = (
         f"Made from the two results, as if they were independent: {reason}."
@@ -117,9 +117,9 @@ def _by_influences(a: Report, b: Report, specs: Sequence[str], confidence: float
     raw = []
     for spec in specs:
         pair = Pair(facts_of(b.scores[spec], models[1].metric(spec)), first[spec], second[spec], confidence)
-        estimate, test = (Estimate(), None) if math.isnan(pair.difference) else pair.shown(same=same)
+        estimate, test = (Estimate(), None) if math.isnan(pair.difference) else pair.shown_estimate(same=same)
         scores = [replace(one.scores[spec], draws=None) for one in (a, b)]
-        raw.append(unjudged(pair, scores[0], scores[1], estimate, test))
+        raw.append(unjudged_difference(pair, scores[0], scores[1], estimate, test))
     return raw
 
 
@@ -163,13 +163,13 @@ def _by_draws(first: Score, second: Score, confidence: float) -> DifferenceEstim
     if best is None or estimate.interval is None:
         return estimate
 
-    def signed(turn: float) -> DifferenceEstimate:
+    def signed_estimate(turn: float) -> DifferenceEstimate:
         """B's value plus or less A's, both from the best value."""
         at = second.value - best + turn * (first.value - best)
         drawn: Any = np.asarray(second.draws) - best + turn * (np.asarray(first.draws) - best)
         return by_draws(at, drawn, confidence, df)
 
-    gap, total = signed(-1.0), signed(1.0)
+    gap, total = signed_estimate(-1.0), signed_estimate(1.0)
     ends = (Estimate(one.interval, one.se) for one in (gap, total))
     distance = of_distances(gap.difference, total.difference, *ends)
     return replace(estimate, interval=distance.interval, se=distance.se)

@@ -35,7 +35,7 @@ from steelyard.engine.planning import (
     widths,
 )
 from steelyard.gating.judge import range_of
-from steelyard.gating.models import chosen
+from steelyard.gating.models import select_models
 from steelyard.gating.pairing import compare_results
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.plan import MetricPlan, PlanTable, StudyPlan
@@ -82,8 +82,8 @@ def plan(
     for count in runs:
         if type(count) is not int or not 2 <= count <= MOST_TESTS:
             raise OutOfRange(f"{count!r} runs cannot be planned", remedy=f"Choose from 2 to {MOST_TESTS:,}.")
-    held, edited = _held(pilot, baseline, model, alone=width is not None or labels or bool(runs))
-    where = _named(pilot)
+    held, edited = _load_pilot(pilot, baseline, model, alone=width is not None or labels or bool(runs))
+    where = _source_name(pilot)
     request = held.request if isinstance(held, Report) else held.b.request
     numbers, whole = _numbers(held, slice, where)
     share = (
@@ -253,11 +253,11 @@ def _sizes(sizes_by_spec: Mapping[str, float], what: str, task: str, pilots: Map
     return sizes
 
 
-def _named(source: Source) -> str:
+def _source_name(source: Source) -> str:
     return str(source) if isinstance(source, str | PathLike) else ""
 
 
-def _held(
+def _load_pilot(
     pilot: Source, baseline: Source | None, model: str | None, *, alone: bool
 ) -> tuple[Comparison | Report, tuple[str, ...]]:
     """What is planned from, and a note for each result that was changed after it was written.
@@ -265,35 +265,37 @@ def _held(
     `alone` says that one result without a baseline is enough.
     """
     first = pilot if isinstance(pilot, Result) else read_result(pilot)
-    edited = edit_notes([(_named(pilot) or "pilot", first)])
+    edited = edit_notes([(_source_name(pilot) or "pilot", first)])
     if isinstance(first, Lineup) and len(first) == 1 and model is None:
         first = first[0]
     if isinstance(first, Lineup | VlmScore):
         if baseline is not None and not isinstance(baseline, str):
             raise Conflict("a result of several models holds its own baselines", remedy="Name one of its models.")
-        picked = chosen(first, model, baseline, _named(pilot))
+        picked = select_models(first, model, baseline, _source_name(pilot))
         if isinstance(picked, Comparison):
             return picked, edited
         first, baseline = picked
     elif model is not None:
-        raise Conflict("holds one model alone", where=_named(pilot), remedy="Leave `model` out.")
+        raise Conflict("holds one model alone", where=_source_name(pilot), remedy="Leave `model` out.")
     if isinstance(first, Comparison):
         if baseline is not None:
             raise Conflict("a comparison holds its own baseline, A", remedy="Leave the baseline out.")
         return first, edited
     if not isinstance(first, Report):
         raise InvalidResult(
-            "is neither a comparison nor a result", where=_named(pilot), remedy="Write one with: steelyard compare."
+            "is neither a comparison nor a result",
+            where=_source_name(pilot),
+            remedy="Write one with: steelyard compare.",
         )
     if baseline is None and alone:
         return first, edited
     if baseline is None:
         raise MissingData(
             "one result alone says nothing of a difference",
-            where=_named(pilot),
+            where=_source_name(pilot),
             remedy="Give the JSON of 'compare', or name a second result with `baseline`.",
         )
     second = baseline if isinstance(baseline, Result) else read_result(baseline)
     if not isinstance(second, Report):
-        raise InvalidResult("is not a result of 'evaluate'", where=_named(baseline), remedy="Give a result.")
-    return compare_results(second, first), (*edited, *edit_notes([(_named(baseline) or "baseline", second)]))
+        raise InvalidResult("is not a result of 'evaluate'", where=_source_name(baseline), remedy="Give a result.")
+    return compare_results(second, first), (*edited, *edit_notes([(_source_name(baseline) or "baseline", second)]))

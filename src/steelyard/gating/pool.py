@@ -28,8 +28,8 @@ from steelyard.core.errors import (
     nearest,
 )
 from steelyard.core.weights import Floats
-from steelyard.engine.compare import null_hypothesis, unjudged
-from steelyard.engine.families import UnjudgedDifference, judged
+from steelyard.engine.compare import null_hypothesis, unjudged_difference
+from steelyard.engine.families import UnjudgedDifference, judge_family
 from steelyard.engine.intervals import Estimate, UnitSample
 from steelyard.engine.kept import KeptModel, facts_of
 from steelyard.engine.paired import BEST, ModelMetric, Pair
@@ -72,10 +72,12 @@ def pool(
     weighed, weighing = _weights(weights, called, units)
     if sets == "random" and weighing != "equal":
         raise Conflict("random sets weigh the same", remedy="Leave the weights out, or take the sets as fixed.")
-    joined = _joined(held, called, shared_units)
-    if joined.shared:
-        notes.append(f"{count_text(joined.shared, 'unit')} in more than one set: what they contribute is joined by id.")
-    models_of_sets = [_kept(one) for one in held]
+    joined = _join_sets(held, called, shared_units)
+    if joined.n_shared:
+        notes.append(
+            f"{count_text(joined.n_shared, 'unit')} in more than one set: what they contribute is joined by id."
+        )
+    models_of_sets = [_kept_models(one) for one in held]
     confidence = _confidence(held, called)
     scores = [
         {
@@ -88,10 +90,10 @@ def pool(
     pooled = Pool(
         first.task, first.unit, confidence,
         tuple(
-            PooledSet(name, count, float(weight), *_shown(one, specs))
+            PooledSet(name, count, float(weight), *_shown_values(one, specs))
             for name, count, weight, one in zip(called, units, weighed, held, strict=True)
         ),
-        sets, weighing, joined.shared, notes=(*edited, *_scope(sets, len(held)), *notes),
+        sets, weighing, joined.n_shared, notes=(*edited, *_scope(sets, len(held)), *notes),
     )  # fmt: skip
     if isinstance(first, Report):
         return replace(pooled, scores=scores[0])
@@ -103,10 +105,10 @@ def pool(
         raw = []
         for spec in specs:
             pair = Pair(facts_of(scores[1][spec], models_of_sets[0][1].metric(spec)), a[spec], b[spec], confidence)
-            estimate, test = (Estimate(), None) if math.isnan(pair.difference) else pair.shown()
-            raw.append(unjudged(pair, scores[0][spec], scores[1][spec], estimate, test, where))
+            estimate, test = (Estimate(), None) if math.isnan(pair.difference) else pair.shown_estimate()
+            raw.append(unjudged_difference(pair, scores[0][spec], scores[1][spec], estimate, test, where))
     adjust = first.b.request.adjust
-    return replace(pooled, differences={d.spec: d for d in judged(raw, 1 - confidence, adjust)})
+    return replace(pooled, differences={d.spec: d for d in judge_family(raw, 1 - confidence, adjust)})
 
 
 def _population(sets: Sets, count: int, weighing: str) -> str:
@@ -183,7 +185,7 @@ def _sources(result: Held) -> Sources:
     return result.sources if isinstance(result, Report) else result.a.sources
 
 
-def _kept(result: Held) -> list[KeptModel]:
+def _kept_models(result: Held) -> list[KeptModel]:
     assert result.influences is not None
     request = result.request if isinstance(result, Report) else result.b.request
     return [KeptModel(result.influences, i, own, request.seed, request.draws) for i, own in enumerate(_own(result))]
@@ -221,7 +223,7 @@ def _specs(held: Sequence[Held]) -> tuple[list[str], list[str]]:
     return means, notes
 
 
-def _shown(result: Held, specs: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _shown_values(result: Held, specs: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """A set's own scores or differences, as the pool keeps them."""
     if isinstance(result, Report):
         return {spec: replace(result.scores[spec], draws=None) for spec in specs}, {}
@@ -294,7 +296,7 @@ def _by_name(by_name: Mapping[str, Any], called: Sequence[str], where: str) -> l
     return in_order
 
 
-def _joined(held: Sequence[Held], called: Sequence[str], shared: bool) -> Joined:
+def _join_sets(held: Sequence[Held], called: Sequence[str], shared: bool) -> Joined:
     influences = [one.influences for one in held if one.influences is not None]
     if shared:
         kinds = list(dict.fromkeys(one.of for one in influences))
@@ -316,7 +318,7 @@ def _check_apart(influences: Sequence[Influences], sources: Sequence[Sources], c
         count = len(np.intersect1d(influences[0].unit_keys, influences[1].unit_keys))
         overlap = f"{count_text(count, influences[0].of.removesuffix('s'))} of {called[0]}" if count else ""
     elif sources[0].truth_units is not None and sources[1].truth_units is not None:
-        share = sources[0].truth_units.shared(sources[1].truth_units)
+        share = sources[0].truth_units.shared_fraction(sources[1].truth_units)
         overlap = f"about {100 * share:.2g} % of the units of {called[0]}" if share else ""
     elif sources[0].truth.digest == sources[1].truth.digest:
         overlap = f"all units of {called[0]}"
@@ -338,7 +340,7 @@ def _pooled_score(
             random_estimate(values, influences[0].range, confidence)[0] if not np.isnan(values).any() else Estimate()
         )
     else:
-        correlation = joined.correlation(influences) if joined.shared else np.eye(len(influences))
+        correlation = joined.correlation(influences) if joined.n_shared else np.eye(len(influences))
         each = [Estimate(one.interval, one.se, one.df) for one in own]
         estimate = pooled_estimate(values, each, weights, correlation, influences[0].range)
     value = float(weights @ values)
@@ -375,5 +377,5 @@ def _random_difference(
     values = [ModelMetric(float(column.mean()), None, lambda: None, lambda: UnitSample(0)) for column in pairs.T]
     pair = Pair(replace(facts, better="higher"), values[0], values[1], confidence)  # distances are differences already
     null = null_hypothesis(spec, facts.better, where)
-    shown = pair.compared(scores[0][spec], scores[1][spec], estimate, p, "t over sets", null)
+    shown = pair.difference_of_scores(scores[0][spec], scores[1][spec], estimate, p, "t over sets", null)
     return UnjudgedDifference(shown)

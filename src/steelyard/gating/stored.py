@@ -8,7 +8,7 @@ from os import PathLike, fspath
 from typing import TypeVar
 
 from steelyard.core.errors import Incompatible, InvalidResult, MissingData
-from steelyard.gating.models import alone, chosen
+from steelyard.gating.models import alone, select_models
 from steelyard.gating.pairing import compare_many, compare_results
 from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.read import AnyResult, edit_notes, read_result
@@ -29,15 +29,17 @@ def compare_stored(files: Sequence[Path], model: str | None = None, baseline: st
         return _several(files, model, baseline)
     if len(files) == 1:
         held = read_result(files[0])
-        return _said(_named(_within(held, files[0], model, baseline), baseline or "", model or ""), files, [held])
+        return _with_change_notes(
+            _with_names(_within(held, files[0], model, baseline), baseline or "", model or ""), files, [held]
+        )
     asked = (baseline or model, model)
     held_two = [read_result(file) for file in files]
     a, b = (_report(held, file, one) for held, file, one in zip(held_two, files, asked, strict=True))
     names = [f"{one} of {fspath(file)}" if one else fspath(file) for file, one in zip(files, asked, strict=True)]
-    return _said(_named(compare_results(a, b), *names), files, held_two)
+    return _with_change_notes(_with_names(compare_results(a, b), *names), files, held_two)
 
 
-def _said(result: R, files: Sequence[Path], held: Sequence[AnyResult]) -> R:
+def _with_change_notes(result: R, files: Sequence[Path], held: Sequence[AnyResult]) -> R:
     """What was made from files, with a note for each that was changed after it was written."""
     return replace(result, notes=(*edit_notes(zip([fspath(file) for file in files], held, strict=True)), *result.notes))
 
@@ -57,10 +59,10 @@ def _several(files: Sequence[Path], model: str | None, baseline: str | None) -> 
     if not shared:
         raise Incompatible("the results share no score", remedy="Evaluate all with the same metrics.")
     alike = [replace(one, scores={spec: one.scores[spec] for spec in shared}) for one in reports]
-    return _said(compare_many(alike, [fspath(file) for file in files]), files, held)
+    return _with_change_notes(compare_many(alike, [fspath(file) for file in files]), files, held)
 
 
-def _named(comparison: Comparison, a: str, b: str) -> Comparison:
+def _with_names(comparison: Comparison, a: str, b: str) -> Comparison:
     sides = (replace(comparison.a, name=a or comparison.a.name), replace(comparison.b, name=b or comparison.b.name))
     return replace(comparison, a=sides[0], b=sides[1])
 
@@ -74,7 +76,7 @@ def _within(held: AnyResult, file: Path, model: str | None, baseline: str | None
         raise InvalidResult(
             "holds a report for each prompt", where=fspath(file), remedy="Name two with `model` and `baseline`."
         )
-    picked = chosen(held, model, baseline, fspath(file))
+    picked = select_models(held, model, baseline, fspath(file))
     if isinstance(picked, Comparison):
         return picked
     if picked[1] is None:

@@ -41,15 +41,15 @@ def with_intervals(
             f"{count} rows and {draws} draws make no interval", remedy="Use 2 rows and 100 draws or more."
         )
 
-    def computed(rows: Any) -> dict[str, float]:
+    def compute_rows(rows: Any) -> dict[str, float]:
         some = [[side[int(row)] for row in rows] for side in sides]
         given = module.compute(predictions=some[0], references=some[1], **settings)
         return {name: float(value) for name, value in given.items() if np.ndim(value) == 0 and _is_number(value)}
 
-    whole = computed(range(count))
+    whole = compute_rows(range(count))
     weights = WeightPlan(Role.DRAWS, seed=seed, rows=draws).bind(Units(np.arange(count)))
     values = [
-        computed(np.repeat(np.arange(count), row.astype(np.int64))) for block in weights.blocks() for row in block
+        compute_rows(np.repeat(np.arange(count), row.astype(np.int64))) for block in weights.blocks() for row in block
     ]
     scores = {}
     for name, value in whole.items():

@@ -46,7 +46,7 @@ def read_federated(path: str | PathLike[str], what: str = "boxes") -> tuple[BoxR
 def _columns(path: str | PathLike[str], side: str, threads: int, what: str, truth: Records | None) -> Columns:
     source = str(path)
     if not is_plain(Path(path), source):
-        return _parsed(read_bytes(Path(path), source), source, side, threads, what, truth)
+        return _parse_columns(read_bytes(Path(path), source), source, side, threads, what, truth)
     try:
         columns = _native.coco_read(source, side == "truth", threads, WHAT[what], *_sizes(truth))
     except ValueError as error:
@@ -60,10 +60,10 @@ def parse_coco(
     text: bytes, side: str, source: str = "text", threads: int = 0, what: str = "boxes", truth: Records | None = None
 ) -> BoxRecords:
     """Read a COCO file from bytes in memory."""
-    return _records(_parsed(text, source, side, threads, what, truth), source, side == "truth", what)
+    return _records(_parse_columns(text, source, side, threads, what, truth), source, side == "truth", what)
 
 
-def _parsed(text: bytes, source: str, side: str, threads: int, what: str, truth: Records | None) -> Columns:
+def _parse_columns(text: bytes, source: str, side: str, threads: int, what: str, truth: Records | None) -> Columns:
     columns = _native.coco_parse(text, side == "truth", threads, WHAT[what], *_sizes(truth))
     if isinstance(columns, tuple):
         raise _fault(columns, source, lambda byte: text[:byte], side == "truth", what)

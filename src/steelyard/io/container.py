@@ -78,7 +78,7 @@ def parse_container(data: bytes, source: str) -> Container:
     arrays: dict[str, Array] = {}
     try:
         for name, entry in _entries(header, len(data) - 32 - begin).items():
-            arrays[name] = _decoded(entry, view[begin + entry["at"] :][: entry["bytes"]])
+            arrays[name] = _decode_array(entry, view[begin + entry["at"] :][: entry["bytes"]])
         facts = _plain(header["facts"])
         if not isinstance(facts, dict):
             raise ValueError("the facts are not a mapping")
@@ -117,7 +117,7 @@ def read_facts(path: str | PathLike[str]) -> Mapping[str, Any]:
     return reader.facts if isinstance(reader.facts, dict) else {}
 
 
-def sealed(chunks: Iterable[bytes | memoryview]) -> Iterator[bytes | memoryview]:
+def seal_chunks(chunks: Iterable[bytes | memoryview]) -> Iterator[bytes | memoryview]:
     """The chunks, and behind them the SHA-256 of them all."""
     total = hashlib.sha256()
     for chunk in chunks:
@@ -165,7 +165,7 @@ def read_header(data: bytes, source: str) -> tuple[dict[str, Any], int]:
             raise ValueError("not an object")
     except (ValueError, RecursionError):
         raise InvalidResult("the header cannot be read", where=source, remedy=_REMEDY) from None
-    return header, _padded(_HEAD.size + length)
+    return header, _padded_size(_HEAD.size + length)
 
 
 class Reader:
@@ -218,7 +218,7 @@ class Reader:
 def _chunks(kind: str, facts: Mapping[str, Any], arrays: Mapping[str, Array], source: str) -> Iterator[bytes]:
     entries, parts, at = [], [], 0
     for name, array in arrays.items():
-        code, part = _encoded(array, f"{source}, '{name}'")
+        code, part = _encode_array(array, f"{source}, '{name}'")
         entries.append(
             {
                 "name": name,
@@ -230,24 +230,24 @@ def _chunks(kind: str, facts: Mapping[str, Any], arrays: Mapping[str, Array], so
             }
         )
         parts.append(part)
-        at = _padded(at + len(part))
-    header = json.dumps({"kind": kind, "facts": _tagged(facts), "arrays": entries}, sort_keys=True).encode()
+        at = _padded_size(at + len(part))
+    header = json.dumps({"kind": kind, "facts": _tag_value(facts), "arrays": entries}, sort_keys=True).encode()
     total = hashlib.sha256()
     head = _HEAD.pack(MAGIC, VERSION, 0, len(header)) + header
     for part in (head, *parts):
         total.update(part)
         yield part
-        gap = bytes(_padded(len(part)) - len(part))
+        gap = bytes(_padded_size(len(part)) - len(part))
         total.update(gap)
         yield gap
     yield total.digest()
 
 
-def _padded(size: int) -> int:
+def _padded_size(size: int) -> int:
     return -(-size // ALIGN) * ALIGN
 
 
-def _encoded(array: Array, where: str) -> tuple[str, Any]:
+def _encode_array(array: Array, where: str) -> tuple[str, Any]:
     if array.dtype.kind in "iufb":
         flat = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
         return "plain", flat.reshape(-1).view(np.uint8).data
@@ -257,7 +257,7 @@ def _encoded(array: Array, where: str) -> tuple[str, Any]:
     if array.ndim == 1 and all(type(value) is bytes for value in values):
         return "bytes", _in_a_row(values)
     try:
-        return "json", json.dumps([_tagged(value) for value in values], ensure_ascii=False).encode(
+        return "json", json.dumps([_tag_value(value) for value in values], ensure_ascii=False).encode(
             "utf-8", "surrogatepass"
         )
     except (TypeError, ValueError) as error:
@@ -269,7 +269,7 @@ def _in_a_row(texts: list[bytes]) -> bytes:
     return ends.tobytes() + b"".join(texts)
 
 
-def _decoded(entry: Mapping[str, Any], part: memoryview) -> Array:
+def _decode_array(entry: Mapping[str, Any], part: memoryview) -> Array:
     shape = tuple(int(size) for size in entry["shape"])
     if entry["code"] == "plain":
         return np.frombuffer(part, dtype=np.dtype(entry["type"])).reshape(shape)
@@ -291,18 +291,18 @@ def _decoded(entry: Mapping[str, Any], part: memoryview) -> Array:
     return result
 
 
-def _tagged(value: Any) -> Any:
+def _tag_value(value: Any) -> Any:
     """A value as JSON can say it; tuples and arrays are marked, unlike lists."""
     if isinstance(value, tuple):
-        return {"t": [_tagged(part) for part in value]}
+        return {"t": [_tag_value(part) for part in value]}
     if isinstance(value, np.ndarray):
         return {"a": [list(value.shape), value.ravel().tolist()]}
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, Mapping):
-        return {"m": [[_tagged(key), _tagged(part)] for key, part in value.items()]}
+        return {"m": [[_tag_value(key), _tag_value(part)] for key, part in value.items()]}
     if isinstance(value, list):
-        return [_tagged(part) for part in value]
+        return [_tag_value(part) for part in value]
     if value is None or isinstance(value, str | int | float | bool):
         return value
     raise TypeError(f"a value of type {type(value).__name__}")

@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.core.errors import Conflict, DuplicateKey, EmptyCell, EmptyInput, InvalidFile
 from steelyard.core.records import as_object
-from steelyard.io.dialect import asked, note
+from steelyard.io.dialect import current_dialect, note
 from steelyard.io.table import Table
 from steelyard.io.text import check_blank, open_text
 
@@ -28,7 +28,7 @@ def read_csv(path: Path, source: str, delimiter: str = ",") -> Table:
     `delimiter` is that of the file's ending; one that was asked for, or that the header says, goes before it.
     """
     with open_text(path, source) as file:
-        first, delimiter, decimal = _opened(file, source, delimiter)
+        first, delimiter, decimal = _open_lines(file, source, delimiter)
         reader = csv.reader(chain(first, file), delimiter=delimiter, strict=True)
         try:
             header = next((row for row in reader if row), None)
@@ -64,9 +64,9 @@ def read_csv(path: Path, source: str, delimiter: str = ",") -> Table:
     )
 
 
-def _opened(file: TextIO, source: str, delimiter: str) -> tuple[Iterator[str], str, str | None]:
+def _open_lines(file: TextIO, source: str, delimiter: str) -> tuple[Iterator[str], str, str | None]:
     """The lines up to the header, what separates fields, and what decimals have (None: it is found out)."""
-    dialect = asked()
+    dialect = current_dialect()
     lines = []
     for line in file:
         lines.append(line)

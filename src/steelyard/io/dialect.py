@@ -29,7 +29,7 @@ _ASKED: ContextVar[Dialect] = ContextVar("dialect", default=Dialect())  # noqa: 
 _NOTES: ContextVar[list[str] | None] = ContextVar("reading notes", default=None)
 
 
-def asked() -> Dialect:
+def current_dialect() -> Dialect:
     """What was asked for."""
     return _ASKED.get()
 

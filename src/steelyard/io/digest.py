@@ -39,7 +39,7 @@ def digest(records: Records) -> str:
                 total.update(b"-" if value is None else f"{value.shape}".encode() + value.tobytes())
             continue
         if column.dtype == object or column.dtype.kind == "U":
-            texts, codes = _coded(column) if len(column) > MANY else (map(str, column.tolist()), None)
+            texts, codes = _code_texts(column) if len(column) > MANY else (map(str, column.tolist()), None)
             total.update("\x1f".join(texts).encode("utf-8", "surrogatepass"))
             if codes is not None:
                 total.update(_native.fingerprint(codes.view(np.uint8)))
@@ -84,7 +84,7 @@ def _fingerprint(column: Array) -> bytes:
     return bytes(_native.fingerprint(np.ascontiguousarray(column).view(np.uint8).reshape(-1)))
 
 
-def _coded(column: Array) -> tuple[list[str], Array]:
+def _code_texts(column: Array) -> tuple[list[str], Array]:
     """The distinct texts in the order in which they first appear, and each row's place among them."""
     if column.dtype.kind == "U":
         wide = np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("=") if column.dtype.itemsize else "U1")
@@ -92,7 +92,7 @@ def _coded(column: Array) -> tuple[list[str], Array]:
         return column[first].tolist(), codes
     heads = first_of_runs(column)
     if len(heads) < len(column) // 8:  # long runs of one text: sorted by unit
-        texts, codes = _coded(column[heads])
+        texts, codes = _code_texts(column[heads])
         return texts, np.repeat(codes, np.diff(np.append(heads, len(column))))
     part = _native.factor_texts(column.tolist())
     if part is not None:

@@ -112,12 +112,12 @@ def _check_cells(path: Path, source: str) -> None:
             before, row, column = row, _row_number(place) if place else row + 1, 0
             places += row - before
             if not before < row <= MOST_ROWS:
-                raise _misplaced(f"row {place or row} follows row {before}", sheet, source)
+                raise _misplaced_error(f"row {place or row} follows row {before}", sheet, source)
         elif kind == "c":
             letters = place.rstrip("0123456789")
             before, column = column, _column_number(letters.upper()) if place else column + 1
             if not before < column <= MOST_COLUMNS or (place and place[len(letters) :] != str(row)):
-                raise _misplaced(f"cell {place or column} is out of order in row {row}", sheet, source)
+                raise _misplaced_error(f"cell {place or column} is out of order in row {row}", sheet, source)
             cells, places = cells + 1, places + column - before
             if places > max(MOST_PLACES, RATIO * cells):
                 raise TooLarge(
@@ -154,7 +154,7 @@ def _column_number(letters: str) -> int:
     return number or -1
 
 
-def _misplaced(what: str, sheet: str, source: str) -> InputError:
+def _misplaced_error(what: str, sheet: str, source: str) -> InputError:
     return InvalidFile(f"{what} of {sheet}", where=source, remedy="Open the workbook in Excel and save it again.")
 
 

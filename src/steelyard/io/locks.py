@@ -25,12 +25,12 @@ PAUSE = 0.02
 
 
 @contextlib.contextmanager
-def locked(path: str | os.PathLike[str], patience: float = PATIENCE) -> Iterator[None]:
+def hold_lock(path: str | os.PathLike[str], patience: float = PATIENCE) -> Iterator[None]:
     """Hold the lock of a path. Raises InputError after `patience` seconds."""
     name = Path(f"{os.fspath(path)}.lock")
     try:
         name.parent.mkdir(parents=True, exist_ok=True)
-        handle = _held(name, time.monotonic() + patience)
+        handle = _acquire_handle(name, time.monotonic() + patience)
     except OSError as error:
         raise CannotWrite(f"cannot be locked: {error.strerror}", where=os.fspath(path)) from None
     if handle is None:
@@ -48,12 +48,12 @@ def locked(path: str | os.PathLike[str], patience: float = PATIENCE) -> Iterator
                 name.unlink()
 
 
-def _held(name: Path, until: float) -> int | None:
+def _acquire_handle(name: Path, until: float) -> int | None:
     """A handle of the lock's file that this process holds; None where the time is over."""
     while True:
-        handle = _opened(name)
+        handle = _open_lock(name)
         if handle is not None:
-            if _taken(handle) and _is_still(handle, name):
+            if _try_lock(handle) and _is_still(handle, name):
                 return handle
             os.close(handle)
         if time.monotonic() > until:
@@ -61,7 +61,7 @@ def _held(name: Path, until: float) -> int | None:
         time.sleep(PAUSE)
 
 
-def _opened(name: Path) -> int | None:
+def _open_lock(name: Path) -> int | None:
     try:
         return os.open(name, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
     except PermissionError:
@@ -70,7 +70,7 @@ def _opened(name: Path) -> int | None:
         raise
 
 
-def _taken(handle: int) -> bool:
+def _try_lock(handle: int) -> bool:
     try:
         if sys.platform == "win32":
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)

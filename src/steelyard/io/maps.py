@@ -181,15 +181,15 @@ def _side(data: Any, task: Task, columns: Mapping[str, str], side: str, options:
         shape: tuple[int, ...] = getattr(data, "shape", ())
         if task.reader == "volumes" and len(shape) == 3 and shape[0] > 1:
             _note_flat_cases(shape, name)
-        table = _labelled(read_table(in_rows(data, key, name), name), task, columns, side, options)
+        table = _with_label_maps(read_table(in_rows(data, key, name), name), task, columns, side, options)
         return to_records(table, schema, columns, side)
     table = read_table(data, name)
     check_mapping(columns, {side: task.truth}, {side: table})
-    table = _labelled(_beside(table, Path(path).parent, columns, side), task, columns, side, options)
+    table = _with_label_maps(_beside(table, Path(path).parent, columns, side), task, columns, side, options)
     return to_records(table, schema, columns, side)
 
 
-def _labelled(table: Table, task: Task, columns: Mapping[str, str], side: str, options: Options) -> Table:
+def _with_label_maps(table: Table, task: Task, columns: Mapping[str, str], side: str, options: Options) -> Table:
     """The table with predicted arrays as maps of classes, where the task takes scores."""
     name = columns.get(f"{side}.map") or columns.get("map", "map")
     name = name if name in table.columns else "map"
@@ -352,7 +352,7 @@ def write_map_tables(
     """
     key = task.truth.key[0]
     sides = [
-        _listed(task, paths, str(options.of("suffix", side) or ""))
+        _list_maps(task, paths, str(options.of("suffix", side) or ""))
         for paths, side in ((truths, "truth"), (predictions, "prediction"))
     ]
     truth, prediction = _joinable(sides[0], sides[1], key)
@@ -374,7 +374,7 @@ def write_map_tables(
     return files
 
 
-def _listed(task: Task, paths: Sequence[str], suffix: str) -> Records:
+def _list_maps(task: Task, paths: Sequence[str], suffix: str) -> Records:
     """The maps of folders and of single files: ids are paths below the folder, or below what all files share."""
     ids: list[str] = []
     maps: list[str] = []

@@ -30,7 +30,7 @@ def part_file(folder: Path) -> tuple[str, BinaryIO]:
     while True:
         path = str(folder / _name())
         file = open(path, "xb")  # noqa: SIM115 - the caller closes it
-        if _locked(file.fileno()) is not False and os.path.lexists(path):
+        if _try_lock(file.fileno()) is not False and os.path.lexists(path):
             return path, file
         file.close()  # a sweeper was faster
 
@@ -41,8 +41,8 @@ def part_folder(folder: Path) -> Iterator[Path]:
     while True:
         path = folder / _name()
         path.mkdir(mode=0o700)
-        handle = _opened(path)
-        if handle is not None and _locked(handle) is not False and path.exists():
+        handle = _open_handle(path)
+        if handle is not None and _try_lock(handle) is not False and path.exists():
             break
         if sys.platform == "win32":
             break
@@ -86,11 +86,11 @@ def _remove_dead(path: Path) -> None:
         return
     if about.st_uid != os.geteuid() or not (stat.S_ISDIR(about.st_mode) or stat.S_ISREG(about.st_mode)):
         return
-    handle = _opened(path)
+    handle = _open_handle(path)
     if handle is None:
         return
     try:
-        if _locked(handle):
+        if _try_lock(handle):
             shutil.rmtree(path, ignore_errors=True) if stat.S_ISDIR(about.st_mode) else path.unlink()
     finally:
         os.close(handle)
@@ -100,7 +100,7 @@ def _name() -> str:
     return f"{PREFIX}{os.urandom(8).hex()}{SUFFIX}"
 
 
-def _opened(path: Path) -> int | None:
+def _open_handle(path: Path) -> int | None:
     """A handle of a file or folder, to be locked; None where there is none."""
     if sys.platform == "win32":
         return None
@@ -110,7 +110,7 @@ def _opened(path: Path) -> int | None:
         return None
 
 
-def _locked(handle: int) -> bool | None:
+def _try_lock(handle: int) -> bool | None:
     """Whether this process holds it now; None where the file system knows no locks."""
     if sys.platform == "win32":
         return None

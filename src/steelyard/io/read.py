@@ -195,7 +195,7 @@ def filled_rows(table: Table, columns: Sequence[Column], mapping: Mapping[str, s
     for column in columns:
         own = _classes(table, column, mapping, "prediction").values()
         names = dict.fromkeys((_name_of(table, column.name, mapping, "prediction"), *own))
-        empty = {name: _unfilled(table.columns[name], column) for name in names if name in table.columns}
+        empty = {name: _empty_cells(table.columns[name], column) for name in names if name in table.columns}
         if not any(cells.any() for cells in empty.values()):
             continue
         none = np.logical_and.reduce(list(empty.values()))
@@ -216,7 +216,7 @@ def filled_rows(table: Table, columns: Sequence[Column], mapping: Mapping[str, s
     return replace(table, columns=part, lines=lines[rows], counted=counted), place
 
 
-def _unfilled(values: Array, column: Column) -> Array:
+def _empty_cells(values: Array, column: Column) -> Array:
     """Which cells are empty; in a column of numbers nan is, too."""
     if values.dtype.kind == "f":
         return np.isnan(values)
@@ -407,7 +407,7 @@ def _problem(
 def _refuse_bytes(table: Table, name: str, cells: list[Any]) -> None:
     row = next((i for i, value in enumerate(cells) if isinstance(value, bytes)), None)
     if row is not None:
-        raise _problem(table, name, row, f"{_shown(cells[row])} is bytes, not text", "Decode the column to text.")
+        raise _problem(table, name, row, f"{_quote_value(cells[row])} is bytes, not text", "Decode the column to text.")
 
 
 def as_ids(table: Table, name: str, values: Array) -> Array:
@@ -423,7 +423,9 @@ def as_ids(table: Table, name: str, values: Array) -> Array:
         if is_empty(value):
             raise _problem(table, name, row, "the id is empty", "Give every row an id.", EmptyCell)
         if isinstance(value, list | tuple | dict | set | np.ndarray):
-            raise _problem(table, name, row, f"{_shown(value)} is not a valid id", "Give a text or a whole number.")
+            raise _problem(
+                table, name, row, f"{_quote_value(value)} is not a valid id", "Give a text or a whole number."
+            )
     _refuse_bytes(table, name, texts)
     return as_object([str(v) for v in texts])
 
@@ -461,7 +463,11 @@ def _labels(table: Table, name: str, values: Array, column: Column) -> Array:
             raise _problem(table, name, row, "the label is empty", "Give every row a label.", EmptyCell)
         if isinstance(value, list | tuple | set | dict | np.ndarray):
             raise _problem(
-                table, name, row, f"{_shown(value)} is not one label", "Several labels per row go in a column 'labels'."
+                table,
+                name,
+                row,
+                f"{_quote_value(value)} is not one label",
+                "Several labels per row go in a column 'labels'.",
             )
         if isinstance(value, float) and value.is_integer() and abs(value) > MOST_WHOLE:
             what = f"{value:.17g} is a floating-point number, which does not hold every whole number of that size"
@@ -536,7 +542,7 @@ def _numbers(table: Table, name: str, values: Array, column: Column) -> Array:
         remedy = f"It must be a whole number{'' if column.minimum is None else f' from {column.minimum:g} up'}."
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise _problem(table, name, row, f"{_shown(values[row])} is not allowed here", remedy, OutOfRange)
+        raise _problem(table, name, row, f"{_quote_value(values[row])} is not allowed here", remedy, OutOfRange)
     return numbers.astype(np.int64) if column.type == "integer" and not empty.any() else numbers
 
 
@@ -574,7 +580,7 @@ def _parse_numbers(table: Table, name: str, values: Array, column: Column) -> Ar
             remedy = "Write digits with a decimal point."
             if isinstance(value, str) and re.fullmatch(_COMMA, value.strip()):
                 remedy = "It has a comma: write a decimal point, and nothing between thousands."
-            raise _problem(table, name, row, f"{_shown(value)} is not a number", remedy, InvalidNumber) from None
+            raise _problem(table, name, row, f"{_quote_value(value)} is not a number", remedy, InvalidNumber) from None
     return numbers
 
 
@@ -584,6 +590,6 @@ def _are_ascii(texts: list[str]) -> bool:
     return whole.isascii() and "_" not in whole
 
 
-def _shown(value: Any) -> str:
+def _quote_value(value: Any) -> str:
     text = str(value)
     return f"'{text if len(text) <= 40 else text[:37] + '...'}'"

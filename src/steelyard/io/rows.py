@@ -60,7 +60,7 @@ def _predictions(task: Task, table: Table, columns: Mapping[str, str], schema: S
 
 
 def _one_source(task: Task, data: Any, columns: Mapping[str, str]) -> tuple[Records, Records]:
-    if not task.joined:
+    if not task.joint_columns:
         raise MissingData(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
     table, schema = of_truth(read_table, data, "truth"), task.both_sides()
     check_mapping(columns, {"truth": schema}, {"truth": table})

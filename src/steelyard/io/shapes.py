@@ -90,7 +90,7 @@ def numbers_column(table: Table, name: str, values: Array) -> Array:
     return np.stack(rows) if rows else np.zeros((0, 0))
 
 
-def flattened(data: Sequence[Any], side: str, what: str, source: str) -> dict[str, Any]:
+def flatten_images(data: Sequence[Any], side: str, what: str, source: str) -> dict[str, Any]:
     """One dict per image as columns: `image`, `masks` or `keypoints`, `labels`, and `scores` of predictions."""
     key = _SHAPE[what]
     allowed = {"image", key, "labels", "scores", "crowd", "area", "boxes"}
@@ -113,13 +113,13 @@ def flattened(data: Sequence[Any], side: str, what: str, source: str) -> dict[st
             )
         image = item["image"].item() if hasattr(item["image"], "item") else item["image"]
         images.append(image)
-        shapes = _listed(item[key])
+        shapes = _as_list(item[key])
         columns.setdefault("image", []).extend([image] * len(shapes))
         columns.setdefault(_COLUMN[what], []).extend(shapes)
         for name, column in (("labels", "label"), ("scores", "score"), ("crowd", "crowd"), ("area", "area")):
             if name not in item:
                 continue
-            values = _listed(item[name])
+            values = _as_list(item[name])
             if len(values) != len(shapes):
                 raise ShapeMismatch(
                     f"{len(shapes)} {key} and {len(values)} {name}", where=where, remedy="Give one for each."
@@ -127,7 +127,7 @@ def flattened(data: Sequence[Any], side: str, what: str, source: str) -> dict[st
             columns.setdefault(column, []).extend(v.item() if hasattr(v, "item") else v for v in values)
         if "boxes" in item:
             for axis, column in enumerate("xywh"):
-                columns.setdefault(column, []).extend(float(box[axis]) for box in _listed(item["boxes"]))
+                columns.setdefault(column, []).extend(float(box[axis]) for box in _as_list(item["boxes"]))
     rows = len(columns.get("image", ()))
     for name, values in columns.items():
         if len(values) != rows:
@@ -140,5 +140,5 @@ def flattened(data: Sequence[Any], side: str, what: str, source: str) -> dict[st
     return flat
 
 
-def _listed(values: Any) -> list[Any]:
+def _as_list(values: Any) -> list[Any]:
     return list(to_numpy(values))

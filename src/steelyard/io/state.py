@@ -31,7 +31,7 @@ def pack_records(records: Records, side: str) -> tuple[dict[str, Any], dict[str,
                 arrays[f"{side}.{name}"] = getattr(records, name)
     elif isinstance(records, Rankings):
         facts["shape"] = "rankings"
-        text, ends = _packed(records.documents)
+        text, ends = _pack_ids(records.documents)
         arrays |= {
             f"{side}.queries": records.queries,
             f"{side}.starts": records.starts,
@@ -69,7 +69,7 @@ def unpack_records(
     """One side as records, checked as an input is: what is not there or does not fit is an error."""
     where = place(0).rpartition(",")[0] or source
     try:
-        records = _unpacked(container, side, place, source, where)
+        records = _unpack_side(container, side, place, source, where)
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         if isinstance(error, InputError):
             raise
@@ -78,7 +78,7 @@ def unpack_records(
     return records
 
 
-def _unpacked(container: Container, side: str, place: Callable[[int], str], source: str, where: str) -> Records:
+def _unpack_side(container: Container, side: str, place: Callable[[int], str], source: str, where: str) -> Records:
     facts = container.facts[side]
     check_stored(facts, StoredSide, side, where)
     arrays = container.arrays
@@ -110,7 +110,7 @@ def _unpacked(container: Container, side: str, place: Callable[[int], str], sour
     return Records(source, columns, other, place, facts["names"])
 
 
-def _packed(ids: Ids) -> tuple[Array, Array]:
+def _pack_ids(ids: Ids) -> tuple[Array, Array]:
     """The texts of the ids one after the other, and where each ends: not what else the source's text held."""
     begin, size = (ids.place >> np.uint64(16)).astype(np.int64), (ids.place & np.uint64(0xFFFF)).astype(np.int64)
     ends = np.cumsum(size)

@@ -40,7 +40,7 @@ def plain(text: str) -> str:
     return text.replace("\n", " ").replace("\t", " ").strip()
 
 
-def unmarked(text: str, stops: re.Pattern[str] = _FULL_STOP) -> str:
+def strip_marks(text: str, stops: re.Pattern[str] = _FULL_STOP) -> str:
     """VQA's rule for marks: some are blanks, some vanish; `stops` are the full stops that go."""
     cleaned = text
     if _HAS_MARK.search(text):
@@ -53,7 +53,7 @@ def unmarked(text: str, stops: re.Pattern[str] = _FULL_STOP) -> str:
 
 def vqa(text: str, stops: re.Pattern[str] = _FULL_STOP) -> str:
     """VQA's rule for marks, numbers, articles and contractions."""
-    words = [_NUMBERS.get(word, word) for word in unmarked(plain(text), stops).lower().split()]
+    words = [_NUMBERS.get(word, word) for word in strip_marks(plain(text), stops).lower().split()]
     return " ".join(CONTRACTIONS.get(word, word) for word in words if word not in _ARTICLES)
 
 
@@ -66,7 +66,7 @@ def squad(text: str) -> str:
     return " ".join(_ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
-def spaced(text: str) -> str:
+def normalise_spaces(text: str) -> str:
     """Lower, with single blanks and none around."""
     return " ".join(text.lower().split())
 
@@ -81,7 +81,7 @@ NORMS: dict[str, Callable[[str], str]] = {
     "as_is": lambda text: text,
     "strip": str.strip,
     "lower": lambda text: text.strip().lower(),
-    "space": spaced,
+    "space": normalise_spaces,
     "squad": squad,
     "vqa": vqa,
     "number": number,
@@ -117,7 +117,9 @@ def chart_number(text: str, lenient: bool = False) -> float | None:
     return to_float(text)
 
 
-def relaxed(reply: str, answer: str, tolerance: float = 0.05, years: str = "relaxed", lenient: bool = False) -> bool:
+def relaxed_match(
+    reply: str, answer: str, tolerance: float = 0.05, years: str = "relaxed", lenient: bool = False
+) -> bool:
     """Whether a number is within a share of the true one, or else a text equal without case (Masry et al. 2022).
 
     `years="exact"` asks whole numbers from 1900 to 2100 to be equal.
@@ -125,7 +127,7 @@ def relaxed(reply: str, answer: str, tolerance: float = 0.05, years: str = "rela
     replied, wanted = chart_number(reply, lenient), chart_number(answer, lenient)
     if replied is None or wanted is None or (wanted == 0 and not lenient):
         if lenient:
-            return spaced(reply).rstrip(".!") == spaced(answer).rstrip(".!")
+            return normalise_spaces(reply).rstrip(".!") == normalise_spaces(answer).rstrip(".!")
         return reply.lower() == answer.lower()
     if years == "exact" and wanted.is_integer() and 1900 <= wanted <= 2100:
         return replied == wanted

@@ -79,13 +79,13 @@ def read_choice(text: str, options: Mapping[str, str], extract: str = "stated") 
     `strict`: the whole reply is a letter, a letter and that option's text, or an option's text. `stated`: else its
     first line is, or it says "the answer is B", or it names one letter or one option's text and no other.
     """
-    text = _unwrapped(text)
+    text = _unwrap_reply(text)
     whole = _whole(text, options)
     if whole is not None or extract == "strict" or not text:
         return whole or None
     first = text.splitlines()[0].strip()
     if first != text:
-        read = _whole(_unwrapped(first), options)
+        read = _whole(_unwrap_reply(first), options)
         if read is not None:
             return read or None
     letters = [letter for letter in _SAID.findall(text) if letter in options]
@@ -100,7 +100,7 @@ def read_choice(text: str, options: Mapping[str, str], extract: str = "stated") 
 
 def _whole(text: str, options: Mapping[str, str]) -> str | None:
     """The letter, "" where letter and text disagree, None where it is neither."""
-    alike = [letter for letter, option in options.items() if option and _folded(option) == _folded(text)]
+    alike = [letter for letter, option in options.items() if option and _fold_reply(option) == _fold_reply(text)]
     if len(alike) == 1:
         return alike[0]
     match = _LETTER.fullmatch(text)
@@ -109,7 +109,7 @@ def _whole(text: str, options: Mapping[str, str]) -> str | None:
     match = _LETTER_TEXT.fullmatch(text)
     if match and match[1].upper() in options:
         letter, rest = match[1].upper(), match[2]
-        named = [other for other, option in options.items() if option and _folded(option) == _folded(rest)]
+        named = [other for other, option in options.items() if option and _fold_reply(option) == _fold_reply(rest)]
         if named:
             return letter if letter in named else ""
         if len(rest.splitlines()) == 1 and not options[letter]:
@@ -117,12 +117,12 @@ def _whole(text: str, options: Mapping[str, str]) -> str | None:
     return None
 
 
-def _folded(text: str) -> str:
+def _fold_reply(text: str) -> str:
     return " ".join(text.casefold().split()).rstrip(".!")
 
 
 def _holds(text: str, option: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(_folded(option))}(?!\w)", _folded(text)) is not None
+    return re.search(rf"(?<!\w){re.escape(_fold_reply(option))}(?!\w)", _fold_reply(text)) is not None
 
 
 def _article(text: str, place: int) -> bool:
@@ -131,7 +131,7 @@ def _article(text: str, place: int) -> bool:
     return text[place] == "A" and starts and _NOUN.match(text, place) is not None
 
 
-def _unwrapped(text: str) -> str:
+def _unwrap_reply(text: str) -> str:
     """Without what only frames a reply: emphasis, quotes, a box of LaTeX, JSON with an answer in it."""
     text = text.strip()
     boxed = _BOXED.findall(text)

@@ -39,7 +39,7 @@ def tuple_lines(tokenised: Sequence[str], graph: Graph = "original") -> list[str
     for text in tokenised:
         if text.count(" ") >= MOST_WORDS:
             raise TooLarge(
-                f"a caption of {text.count(' ') + 1:,} words, '{_shown(text)}'",
+                f"a caption of {text.count(' ') + 1:,} words, '{_value_text(text)}'",
                 remedy=f"A caption is a sentence: at most {MOST_WORDS:,} words are parsed.",
             )
     cache = _parsed[graph]
@@ -61,13 +61,15 @@ def tuples_of(lines: str) -> Tuples:
 def lines_of(tuples: Sequence[Sequence[Any]], where: str = "") -> str:
     """Lines from tuples that a user gives; an error names the first that is none."""
     if not isinstance(tuples, list | tuple):
-        raise InvalidValue(f"'{_shown(tuples)}' is not a list of tuples", where=where, remedy=_EXAMPLE)
+        raise InvalidValue(f"'{_value_text(tuples)}' is not a list of tuples", where=where, remedy=_EXAMPLE)
     lines = []
     for entry in tuples:
         texts = isinstance(entry, list | tuple) and all(isinstance(part, str) for part in entry)
         parts = [" ".join(part.lower().split()) for part in entry] if texts else []
         if not 1 <= len(parts) <= 3 or not all(parts):
-            raise InvalidValue(f"'{_shown(entry)}' is not a tuple of one to three words", where=where, remedy=_EXAMPLE)
+            raise InvalidValue(
+                f"'{_value_text(entry)}' is not a tuple of one to three words", where=where, remedy=_EXAMPLE
+            )
         lines.append("\t".join(parts))
     return "\n".join(lines)
 
@@ -75,7 +77,7 @@ def lines_of(tuples: Sequence[Sequence[Any]], where: str = "") -> str:
 _EXAMPLE = 'Example: [["car"], ["car", "red"], ["car", "beside", "house"]].'
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     text = str(value)
     return text if len(text) <= 40 else text[:37] + "..."
 

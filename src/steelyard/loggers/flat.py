@@ -50,7 +50,7 @@ def flat(result: Result, prefix: str = "", *, intervals: bool = True, slices: bo
     """
     loaded = result_of(result)
     if not isinstance(loaded, Report):
-        return _compared(loaded, prefix, intervals, slices)
+        return _flatten_comparison(loaded, prefix, intervals, slices)
     values = _scores(loaded.scores, prefix, intervals)
     if slices:
         for by, parts in loaded.slices.items():
@@ -59,7 +59,7 @@ def flat(result: Result, prefix: str = "", *, intervals: bool = True, slices: bo
     return values
 
 
-def _compared(result: Comparison | Lineup, prefix: str, intervals: bool, slices: bool) -> dict[str, float]:
+def _flatten_comparison(result: Comparison | Lineup, prefix: str, intervals: bool, slices: bool) -> dict[str, float]:
     comparisons = [result] if isinstance(result, Comparison) else list(result.comparisons)
     first, *others = names_of(comparisons)
     values = _scores({spec: d.a for spec, d in comparisons[0].differences.items()}, f"{prefix}{first}/", intervals)
@@ -104,7 +104,7 @@ def _slice(by: Slice, value: Slice) -> str:
     return ", ".join(f"{column}={text}" for column, text in zip(slice_parts(by), slice_parts(value), strict=True))
 
 
-def renamed(values: Mapping[str, float], forbidden: str) -> dict[str, float]:
+def replace_characters(values: Mapping[str, float], forbidden: str) -> dict[str, float]:
     """Replace runs of forbidden characters in names by `_`, keeping names distinct."""
     clean_values: dict[str, float] = {}
     for name, value in values.items():

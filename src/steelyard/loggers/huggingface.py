@@ -36,7 +36,7 @@ def eval_results(
         raise EmptyInput("no metric is to be written", remedy='Example: tasks={"map": "detection_map"}.')
     lines = []
     for spec, task in tasks.items():
-        score = _defined(report, spec)
+        score = _defined_score(report, spec)
         lines += ["- dataset:", f"    id: {_text(dataset)}", f"    task_id: {_text(task)}"]
         lines += [f"    revision: {_text(revision)}"] if revision else []
         lines.append(f"  value: {score.value!r}")
@@ -51,7 +51,7 @@ def model_index(
 ) -> str:
     """The `model-index` of a model card's front matter: all scores, or those of `metrics`."""
     report = report_of(result)
-    chosen = [_defined(report, spec) for spec in metrics] or [s for s in report.scores.values() if s.defined]
+    chosen = [_defined_score(report, spec) for spec in metrics] or [s for s in report.scores.values() if s.defined]
     if not chosen:
         raise MissingData("no score of the result is defined", remedy="Evaluate data that have one.")
     lines = ["model-index:", f"- name: {_text(model)}", "  results:"]
@@ -71,7 +71,7 @@ def model_index(
     return "\n".join(lines) + "\n"
 
 
-def _defined(report: Report, spec: str) -> Score:
+def _defined_score(report: Report, spec: str) -> Score:
     if spec not in report.scores:
         raise MissingData(f"the result has no score '{spec}'", remedy=nearest(spec, report.scores))
     score = report.scores[spec]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard.core.errors import MissingPackage
-from steelyard.loggers.flat import Result, facts, flat, renamed, result_of
+from steelyard.loggers.flat import Result, facts, flat, replace_characters, result_of
 
 FORBIDDEN = r"[^\w\-. /]+"  # what the name of a metric may not hold
 
@@ -18,7 +18,7 @@ def log(result: Result, *, run_id: str | None = None, prefix: str = "", step: in
     except ImportError:
         raise MissingPackage("logging to MLflow", "mlflow") from None
     loaded = result_of(result)
-    values = renamed(flat(loaded, prefix), FORBIDDEN)
+    values = replace_characters(flat(loaded, prefix), FORBIDDEN)
     mlflow.log_metrics(values, step=step, run_id=run_id)
     if run_id is None:
         mlflow.set_tags(facts(loaded))

@@ -50,7 +50,7 @@ def namespace(**arrays: Array) -> Namespace:
     if all(torches):
         return torch_namespace()
     if any(torches):
-        raise _mixed(present)
+        raise _mixed_libraries(present)
     if all(isinstance(array, (np.ndarray, np.generic)) for array in present.values()):
         return np
     try:
@@ -60,7 +60,7 @@ def namespace(**arrays: Array) -> Namespace:
     try:
         return array_api_compat.array_namespace(*present.values())
     except TypeError:
-        raise _mixed(present) from None
+        raise _mixed_libraries(present) from None
 
 
 def torch_namespace() -> Namespace:
@@ -72,7 +72,7 @@ def torch_namespace() -> Namespace:
     return array_api_compat.torch
 
 
-def _mixed(arrays: dict[str, Array]) -> InputError:
+def _mixed_libraries(arrays: dict[str, Array]) -> InputError:
     kinds = ", ".join(f"{name} is {type(a).__module__}.{type(a).__name__}" for name, a in arrays.items())
     return Incompatible(f"the arrays are of different libraries: {kinds}", remedy="Convert them to one library.")
 

@@ -74,13 +74,13 @@ def _loss(
     check_choice("reduction", reduction, REDUCTIONS)
     if reduction == "positives" and positives is None:
         raise MissingKey("positives is missing", remedy="reduction='positives' of a box loss needs their number.")
-    formula = Quadratic.checked(delta, huber)
+    formula = Quadratic.check_settings(delta, huber)
     xp, prediction, parts = prepare(prediction, target, ignore)
     if reduction == "none":
         return each(xp, formula, prediction, parts)
     loss = total(xp, formula, prediction, parts)
     if reduction == "mean":
-        return divide(xp, loss, counted(xp, prediction, parts))
+        return divide(xp, loss, count_elements(xp, prediction, parts))
     if reduction == "positives":
         number: Any = positives if isinstance(positives, int | float) else xp.sum(positives)
         return divide(xp, loss, (number + 1) * coordinates(prediction))
@@ -106,7 +106,7 @@ class Quadratic(QuadraticSettings):
     """The formula. With c = min(|e|, δ) both branches are c (|e| - c/2), over δ for smooth L1."""
 
     @staticmethod
-    def checked(delta: float, huber: bool) -> Quadratic:
+    def check_settings(delta: float, huber: bool) -> Quadratic:
         """The formula, or an error that names the setting."""
         check_number("delta", delta, 0, open_low=True)
         return Quadratic(float(delta), huber)
@@ -162,7 +162,7 @@ def prepare(prediction: Array, target: Array, ignore: Array | None) -> tuple[Nam
     return xp, prediction, Parts(target, keep)
 
 
-def counted(xp: Namespace, prediction: Array, parts: Parts) -> Any:
+def count_elements(xp: Namespace, prediction: Array, parts: Parts) -> Any:
     """How many elements count."""
     if parts.keep is None:
         return size(prediction)

@@ -55,8 +55,8 @@ class DetectionLoss:
         check_choice("box_terms", self.box_terms, BOX_TERMS)
         check_choice("reduction", self.reduction, REDUCTIONS)
         self.__dict__["formulas"] = (
-            focal.Focal.checked(self.alpha, self.gamma, self.constant_alpha, self.label_smoothing),
-            box_losses.Quadratic.checked(self.delta, self.box_loss == "huber"),
+            focal.Focal.check_settings(self.alpha, self.gamma, self.constant_alpha, self.label_smoothing),
+            box_losses.Quadratic.check_settings(self.delta, self.box_loss == "huber"),
         )
 
     def _formulas(self) -> tuple[focal.Focal, box_losses.Quadratic]:
@@ -117,13 +117,13 @@ class DetectionLoss:
             if self.reduction == "positives" and positives is None:
                 positive_count = positive_count + focal.sum_of_positives(xp, parts, None)
             if self.reduction == "mean":
-                class_count = class_count + focal.counted(xp, x, parts)
+                class_count = class_count + focal.count_elements(xp, x, parts)
 
-            skipped = self._skipped(xp, parts, box_target, left_out)
+            skipped = self._skipped_terms(xp, parts, box_target, left_out)
             xp, b, box_parts = box_losses.prepare(b, box_target, skipped)
             box_sum = box_sum + total(xp, box_formula, b, box_parts)
             if self.reduction == "mean":
-                box_count = box_count + box_losses.counted(xp, b, box_parts)
+                box_count = box_count + box_losses.count_elements(xp, b, box_parts)
 
         if self.reduction == "positives":
             if positives is not None:
@@ -133,7 +133,7 @@ class DetectionLoss:
             class_sum, box_sum = divide(xp, class_sum, class_count), divide(xp, box_sum, box_count)
         return DetectionLosses(self.class_weight * class_sum + self.box_weight * box_sum, class_sum, box_sum)
 
-    def _skipped(self, xp: Namespace, parts: focal.Parts, box_target: Array, ignore: Array | None) -> Array:
+    def _skipped_terms(self, xp: Namespace, parts: focal.Parts, box_target: Array, ignore: Array | None) -> Array:
         """Where the box loss has no term."""
         if self.box_terms == "nonzero":
             skipped = box_target == 0

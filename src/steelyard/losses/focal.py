@@ -63,7 +63,7 @@ def focal_loss(
     positives + 1. `positives` is that number, or an array that adds up to it; without it the targets are counted.
     """
     check_choice("reduction", reduction, REDUCTIONS)
-    formula = Focal.checked(alpha, gamma, constant_alpha, label_smoothing)
+    formula = Focal.check_settings(alpha, gamma, constant_alpha, label_smoothing)
 
     def plain() -> Array:
         return _focal_loss(formula, logits, targets, weight_by_class, ignore, reduction, positives)
@@ -93,7 +93,7 @@ def _focal_loss(
     loss = total(xp, formula, logits, parts)
     loss = unless_unknown(xp, loss, parts.labels, logits.shape[-1], readable_targets)
     if reduction == "mean":
-        return divide(xp, loss, counted(xp, logits, parts))
+        return divide(xp, loss, count_elements(xp, logits, parts))
     if reduction == "positives":
         return divide(xp, loss, sum_of_positives(xp, parts, positives) + 1)
     return loss
@@ -125,7 +125,7 @@ class Focal(FocalSettings):
     """
 
     @staticmethod
-    def checked(alpha: float, gamma: float, constant_alpha: bool, label_smoothing: float) -> Focal:
+    def check_settings(alpha: float, gamma: float, constant_alpha: bool, label_smoothing: float) -> Focal:
         """The formula, or an error that names the setting."""
         check_number("alpha", alpha, 0, 1)
         check_number("gamma", gamma, 0)
@@ -310,7 +310,7 @@ def unless_unknown(xp: Namespace, loss: Array, labels: Array | None, classes: in
     return xp.where(wrong, xp.full_like(loss, float("nan")), loss)
 
 
-def counted(xp: Namespace, logits: Array, parts: Parts) -> Any:
+def count_elements(xp: Namespace, logits: Array, parts: Parts) -> Any:
     """How many elements count."""
     if parts.keep is None:
         return size(logits)

@@ -96,7 +96,7 @@ class _Call(NamedTuple):
     plan: LaunchPlan
     plain: Callable[[], Losses]
 
-    def counted(self) -> tuple[Array, int, int]:
+    def divisor_numbers(self) -> tuple[Array, int, int]:
         """What the sums are divided by, as the kernels read it: numbers, how many, and of which kind."""
         s, x = self.settings, self.levels[0].logits
         if s.reduction == "sum":
@@ -135,10 +135,10 @@ class _Call(NamedTuple):
             written[: len(self.levels)], written[len(self.levels) :] or written,
             x if self.weight is None else self.weight, plan.table, x if sums is None else sums,
             counts[0], counts[1], *(x if one is None else one for one in above), x if losses is None else losses,
-            x if losses is None else _done(x.device), plan.class_programs, plan.programs,
+            x if losses is None else _finished_counter(x.device), plan.class_programs, plan.programs,
             COUNTED=counts[2], TARGET=kind, IGNORE=first.ignore is not None, WEIGHT=self.weight is not None,
             SUMS=sums is not None, SLOPES=bool(gradients), BOXES=q is not None, NONZERO=s.nonzero,
-            **_asked(above), BACK=any(one is not None for one in above), ALPHA=f.alpha, GAMMA=f.gamma,
+            **_losses_with_gradient(above), BACK=any(one is not None for one in above), ALPHA=f.alpha, GAMMA=f.gamma,
             CONSTANT_ALPHA=f.constant_alpha, SMOOTHING=f.label_smoothing, HUBER=q is not None and q.huber,
             DELTA=1.0 if q is None else q.delta, CLASS_WEIGHT=s.class_weight, BOX_WEIGHT=s.box_weight,
             TINY=float(torch.finfo(_sum_type(x)).smallest_normal), DOUBLE=x.dtype == torch.float64,
@@ -164,7 +164,7 @@ class _Fused(torch.autograd.Function):
         ctx.call, ctx.kept = call, None
         ctx.save_for_backward(*tensors)
         ctx.set_materialize_grads(False)
-        ctx.counts = counts = call.counted()
+        ctx.counts = counts = call.divisor_numbers()
         losses = torch.empty(3, dtype=_sum_type(tensors[0]), device=tensors[0].device)
         wanted = any(ctx.needs_input_grad) and tensors[0].dtype in (torch.float32, torch.float64)
         if wanted:
@@ -194,7 +194,7 @@ class _Fused(torch.autograd.Function):
 _counters: dict[tuple[torch.device, int], Array] = {}
 
 
-def _done(device: torch.device) -> Array:
+def _finished_counter(device: torch.device) -> Array:
     """Where the programs of a launch count how many have ended: a place for each stream, 0 between launches."""
     key = device, torch._C._cuda_getCurrentRawStream(device.index) if device.type == "cuda" else 0
     if key not in _counters:
@@ -208,12 +208,12 @@ def _rescale(call: _Call, gradients: Sequence[Array], above: Sequence[Array | No
     programs, table = call.plan.scaling()
     kernels.rescale[(programs,)](
         tuple(gradients), table, *(gradients[0] if one is None else one for one in above),
-        **_asked(above), CLASS_WEIGHT=s.class_weight, BOX_WEIGHT=s.box_weight, CLASS_ARRAYS=many,
+        **_losses_with_gradient(above), CLASS_WEIGHT=s.class_weight, BOX_WEIGHT=s.box_weight, CLASS_ARRAYS=many,
         ARRAYS=len(gradients), ROOM=ROOM, WIDTH=WIDTH, BLOCK=BLOCK * 4, TURNS=TURNS, num_warps=4,
     )  # fmt: skip
 
 
-def _asked(above: Sequence[Array | None]) -> dict[str, bool]:
+def _losses_with_gradient(above: Sequence[Array | None]) -> dict[str, bool]:
     """Which of the three losses have a gradient from above."""
     return dict(zip(("TOTAL", "OWN_CLASSES", "OWN_BOXES"), (one is not None for one in above), strict=True))
 

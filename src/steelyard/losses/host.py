@@ -9,7 +9,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from steelyard import _native
-from steelyard.losses.strides import Strides, is_dense, is_packed, joined
+from steelyard.losses.strides import Strides, is_dense, is_packed, join_axes
 
 GAMMAS = (0.0, 1.0, 1.5, 2.0)
 Array = NDArray[Any]
@@ -35,7 +35,7 @@ def focal_sum(
     settings = (*alphas, gamma, None if slope is None else _flat(slope), threads)
     if is_packed(x.shape, steps):
         return _native.focal_of_rows(flat, labels.ravel(), classes, *settings)
-    sizes, (along, targets) = joined(x.shape[:-1], (steps[:-1], _steps(labels)))
+    sizes, (along, targets) = join_axes(x.shape[:-1], (steps[:-1], _steps(labels)))
     if len(sizes) > 3 or along[-1] != 1:
         return None
     lead = 3 - len(sizes)

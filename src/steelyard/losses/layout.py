@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from steelyard.losses.strides import Strides, is_dense, is_packed, joined
+from steelyard.losses.strides import Strides, is_dense, is_packed, join_axes
 
 LEVELS = 8
 WIDTH, ROOM = 17, 16  # numbers of a row of a table, and rows
@@ -110,7 +110,7 @@ def plan_of(key: tuple[Any, ...], device: str, anchors_per_cell: int | None = No
         key = tuple(_apart(level, anchors_per_cell) for level in key)
     levels = [Arrays(*(None if one is None else Shape(*one) for one in level)) for level in key]  # type: ignore[arg-type]
     labels = levels[0].targets.dtype in LABELS
-    if not all(_known(level, levels[0], labels) for level in levels):
+    if not all(_is_supported(level, levels[0], labels) for level in levels):
         return None
     rows, programs = [], 0
     last = _lies_last(levels[0], labels)
@@ -196,7 +196,7 @@ def _last_apart(array: Any, anchors: int) -> Any:
     return (*sizes[:3], anchors, numbers), (*strides[:3], strides[3] * numbers, strides[3]), dtype
 
 
-def _known(level: Arrays, first: Arrays, labels: bool) -> bool:
+def _is_supported(level: Arrays, first: Arrays, labels: bool) -> bool:
     """Whether the kernels know the types and shapes of a level, which are those of the first."""
     x, t = level.logits, level.targets
     anchors = x.sizes[:-1]
@@ -234,7 +234,7 @@ def _lies_last(level: Arrays, labels: bool) -> bool:
 
 def _planes(shape: Strides, x: Strides, t: Strides, chunks: int) -> tuple[list[int], int] | None:
     """Logits of which a class is a plane: at most three joined axes of anchors, the innermost in one stretch."""
-    sizes, (along, targets) = joined(shape[:-1], (x[:-1], t))
+    sizes, (along, targets) = join_axes(shape[:-1], (x[:-1], t))
     if len(sizes) > 3 or along[-1] != 1:
         return None
     lead = 3 - len(sizes)
@@ -253,7 +253,7 @@ def _boxes(level: Arrays) -> list[int] | None:
     if max(math.prod(b.sizes) + BOX_BLOCK * BOX_TURNS, reach) >= MOST:
         return None
     shape = b.sizes
-    sizes, strides = joined(shape, (b.strides, target.strides, (*level.targets.strides, 0)))
+    sizes, strides = join_axes(shape, (b.strides, target.strides, (*level.targets.strides, 0)))
     if len(sizes) > 4:
         return None
     lead = 4 - len(sizes)

@@ -32,7 +32,7 @@ def is_dense(shape: Strides, strides: Strides) -> bool:
     return True
 
 
-def joined(shape: Strides, arrays: Sequence[Strides]) -> tuple[list[int], list[list[int]]]:
+def join_axes(shape: Strides, arrays: Sequence[Strides]) -> tuple[list[int], list[list[int]]]:
     """Sizes of the joined axes, outermost first by the strides of the first array, and each array's strides."""
     sizes: list[int] = []
     strides: list[list[int]] = [[] for _ in arrays]

@@ -58,11 +58,11 @@ def count(xp: Namespace, mask: Array) -> Array:
 
 def on_gpu(x: Any) -> ModuleType | None:
     """The fused kernels where they can be tried: on a CUDA tensor, outside of a compiler, where Triton is there."""
-    return _fused() if is_torch(x) and x.device.type == "cuda" and not compiling() else None
+    return _fused_module() if is_torch(x) and x.device.type == "cuda" and not compiling() else None
 
 
 @cache
-def _fused() -> ModuleType | None:
+def _fused_module() -> ModuleType | None:
     if find_spec("triton") is None:
         return None
     from steelyard.losses import fused

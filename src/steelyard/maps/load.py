@@ -141,7 +141,7 @@ def load_volume(value: str | bytes, scores: bool = False) -> Volume:
     if isinstance(value, bytes):
         return Volume(load_map(value))
     path = value.partition(INSIDE)[0]
-    volume = _stored(value, path, ending_of(path))
+    volume = _load_volume(value, path, ending_of(path))
     grid, remarks = volume.grid, dict(volume.remarks)
     if grid.ndim == 4:
         grid, remark = labels_of_channels(grid, path, scores)
@@ -173,7 +173,7 @@ def is_array(value: str | bytes) -> bool:
     return isinstance(value, bytes) or ending_of(value.partition(INSIDE)[0]) in ARRAYS
 
 
-def _stored(value: str, path: str, ending: str) -> Volume:
+def _load_volume(value: str, path: str, ending: str) -> Volume:
     """A volume as its file has it. Each reader is imported where it is needed: few data have more than one format."""
     if ending in ARRAYS:
         return Volume(numpy_file(path, value.partition(INSIDE)[2]))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import DuplicateKey, InvalidFile, ShapeMismatch
-from steelyard.maps.volume import DAMAGED, Volume, check_size, grid_of, inflated, placed
+from steelyard.maps.volume import DAMAGED, Volume, check_size, grid_of, inflate_exactly, place_volume
 
 Array = NDArray[Any]
 MOST_HEADER = 1 << 20
@@ -49,13 +49,13 @@ def meta_volume(data: bytes, source: str, beside: Callable[[str], tuple[bytes, s
     if at < -1:
         raise InvalidFile(f"HeaderSize is {at}", where=source, remedy="It is -1, or from 0 up.")
     if _flag(fields, "CompressedData", source):
-        content, at = inflated(content[max(at, 0) :], count, name), 0
+        content, at = inflate_exactly(content[max(at, 0) :], count, name), 0
     elif at == -1:
         at = len(content) - count
     grid = grid_of(content, at, dtype, shape, name)
     if channels != 1:
         grid = np.moveaxis(grid, -1, 0)
-    return _placed(grid, fields, len(sizes), source)
+    return _place_grid(grid, fields, len(sizes), source)
 
 
 def _fields(data: bytes, source: str) -> tuple[dict[str, str], int]:
@@ -95,7 +95,7 @@ def _flag(fields: dict[str, str], name: str, source: str) -> bool:
     return text in ("true", "1")
 
 
-def _placed(grid: Array, fields: dict[str, str], axes: int, source: str) -> Volume:
+def _place_grid(grid: Array, fields: dict[str, str], axes: int, source: str) -> Volume:
     """The grid with the spacing and the place of the header, whose space is left, posterior, superior."""
     name = "ElementSpacing" if "ElementSpacing" in fields else "ElementSize"
     if name not in fields:
@@ -108,11 +108,11 @@ def _placed(grid: Array, fields: dict[str, str], axes: int, source: str) -> Volu
     turn = next((key for key in ("TransformMatrix", "Rotation", "Orientation") if key in fields), "")
     origin = next((key for key in ("Offset", "Position", "Origin") if key in fields), "")
     if axes != 3 or not turn or not origin:
-        return placed(grid, sizes, None, {}, "", source)
+        return place_volume(grid, sizes, None, {}, "", source)
     rows, offset = np.array(_numbers(fields, turn, source)), np.array(_numbers(fields, origin, source))
     if rows.shape != (9,) or offset.shape != (3,):
         raise InvalidFile(f"{turn} has {len(rows)} numbers and {origin} {len(offset)}", where=source, remedy=DAMAGED)
     affine = np.eye(4)
     affine[:3, :3], affine[:3, 3] = rows.reshape(3, 3).T * np.array(sizes), offset
     affine[:2] *= -1
-    return placed(grid, sizes, affine, {}, turn, source)
+    return place_volume(grid, sizes, affine, {}, turn, source)

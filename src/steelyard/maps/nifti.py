@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from steelyard import _native
 from steelyard.core.errors import InvalidFile, ShapeMismatch, UnreadableFile
 from steelyard.core.opening import check_declared, most_unpacked
-from steelyard.maps.volume import DAMAGED, Volume, check_size, grid_of, placed
+from steelyard.maps.volume import DAMAGED, Volume, check_size, grid_of, place_volume
 
 Array = NDArray[Any]
 GZIP = b"\x1f\x8b"
@@ -60,7 +60,7 @@ def nifti_volume(data: bytes, source: str, image: tuple[bytes, str] | None = Non
         )
     voxels, name = (data, source) if image is None else image
     end = int(header.offset) + check_size(shape, source) * dtype.itemsize
-    content = _unpacked(voxels, end, name) if voxels[:2] == GZIP else voxels
+    content = _unpack_gzip(voxels, end, name) if voxels[:2] == GZIP else voxels
     grid = grid_of(content, int(header.offset), dtype, shape, name)
     slope, inter = header.scale
     if header.magic[:1] != b"n" or math.isnan(slope) or slope == 0.0:  # Analyze has no scale, and nan or 0 say none
@@ -79,7 +79,7 @@ def nifti_volume(data: bytes, source: str, image: tuple[bytes, str] | None = Non
     sizes = [abs(float(size)) * factor for size in header.pixdim[1 : axes + 1]]
     if affine is not None:
         affine[:3] *= factor
-    return placed(grid, sizes, affine, remarks, named, source)
+    return place_volume(grid, sizes, affine, remarks, named, source)
 
 
 def _start(data: bytes, source: str) -> bytes:
@@ -92,7 +92,7 @@ def _start(data: bytes, source: str) -> bytes:
         raise UnreadableFile("cannot be unpacked", where=source, remedy=DAMAGED) from None
 
 
-def _unpacked(data: bytes, declared: int, source: str) -> memoryview:
+def _unpack_gzip(data: bytes, declared: int, source: str) -> memoryview:
     check_declared(declared, len(data), source)
     try:
         return _native.gunzip(data, min(most_unpacked(len(data)), max(declared, 1) + (256 << 20))).data

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import DuplicateKey, InvalidFile, ShapeMismatch
-from steelyard.maps.volume import DAMAGED, TO_MM, Volume, check_size, grid_of, inflated, placed
+from steelyard.maps.volume import DAMAGED, TO_MM, Volume, check_size, grid_of, inflate_exactly, place_volume
 
 Array = NDArray[Any]
 MOST_HEADER = 1 << 20
@@ -59,12 +59,12 @@ def nrrd_volume(data: bytes, source: str, beside: Callable[[str], tuple[bytes, s
     spatial = _spatial(fields, directions, sizes, source)
     named = fields.get("data file", fields.get("datafile", ""))
     content, name = beside(named) if named else (data[start:], source)
-    content, at = _decoded(content, fields, check_size(sizes, source) * dtype.itemsize, name)
+    content, at = _decode_voxels(content, fields, check_size(sizes, source) * dtype.itemsize, name)
     grid = grid_of(content, at, dtype, sizes, name)
     channel = next((axis for axis in range(len(sizes)) if axis not in spatial), None)
     if channel is not None:  # axis k of the file is the k-th from the end in the grid
         grid = np.moveaxis(grid, len(sizes) - 1 - channel, 0)
-    return _placed(grid, fields, directions, spatial, source)
+    return _place_grid(grid, fields, directions, spatial, source)
 
 
 def _fields(data: bytes, source: str) -> tuple[dict[str, str], int]:
@@ -136,7 +136,7 @@ def _vector(text: str, source: str) -> list[float]:
         raise InvalidFile(f"'{text}' is not a vector", where=source, remedy="Example: (0.7,0,0).") from None
 
 
-def _decoded(content: bytes, fields: dict[str, str], count: int, source: str) -> tuple[bytes, int]:
+def _decode_voxels(content: bytes, fields: dict[str, str], count: int, source: str) -> tuple[bytes, int]:
     """Bytes that hold the voxels, and where they begin; lines are skipped before unpacking, bytes after it."""
     lines, skip = fields.get("line skip", fields.get("lineskip", "0")), fields.get("byte skip", "")
     skip = skip or fields.get("byteskip", "0")
@@ -155,10 +155,10 @@ def _decoded(content: bytes, fields: dict[str, str], count: int, source: str) ->
         raise InvalidFile(f"the encoding is '{encoding}'", where=source, remedy="Write it as raw or gzip.")
     if skip == "-1":
         raise InvalidFile("skips -1 bytes of packed data", where=source, remedy="Give whole numbers from 0.")
-    return inflated(content, int(skip) + count, source, gzip=True), int(skip)
+    return inflate_exactly(content, int(skip) + count, source, gzip=True), int(skip)
 
 
-def _placed(grid: Array, fields: dict[str, str], directions: Directions, spatial: list[int], source: str) -> Volume:
+def _place_grid(grid: Array, fields: dict[str, str], directions: Directions, spatial: list[int], source: str) -> Volume:
     """The grid with the spacing and the place that the header gives."""
     remarks: dict[str, str] = {}
     if directions is None:
@@ -174,7 +174,7 @@ def _placed(grid: Array, fields: dict[str, str], directions: Directions, spatial
         units = re.findall(r'"([^"]*)"', fields.get("units", ""))
         factors = [_factor(units[axis] if axis < len(units) else "", remarks) for axis in spatial]
         sizes = [size * factor for size, factor in zip(sizes, factors, strict=True)]
-        return placed(grid, sizes, None, remarks, "", source)
+        return place_volume(grid, sizes, None, remarks, "", source)
     columns = np.array([direction for direction in directions if direction is not None], dtype=np.float64).T
     units = re.findall(r'"([^"]*)"', fields.get("space units", ""))
     factor = np.array([_factor(units[row] if row < len(units) else "", remarks) for row in range(len(columns))])
@@ -184,14 +184,14 @@ def _placed(grid: Array, fields: dict[str, str], directions: Directions, spatial
     lengths = np.sqrt((columns**2).sum(axis=0)).tolist()
     signs = _SPACES.get(fields.get("space", "").lower())
     if signs is None or columns.shape != (3, 3):
-        return placed(grid, lengths, None, remarks, "", source)
+        return place_volume(grid, lengths, None, remarks, "", source)
     origin = _vector(fields.get("space origin", "(0,0,0)"), source)
     if len(origin) != 3:
         raise InvalidFile(f"'space origin' is '{fields['space origin']}'", where=source, remedy="Give three numbers.")
     affine = np.eye(4)
     affine[:3, :3], affine[:3, 3] = columns, np.array(origin) * factor
     affine[:2] *= np.array(signs)[:, np.newaxis]
-    return placed(grid, lengths, affine, remarks, "space directions", source)
+    return place_volume(grid, lengths, affine, remarks, "space directions", source)
 
 
 def _factor(unit: str, remarks: dict[str, str]) -> float:

@@ -25,13 +25,13 @@ def colour(code: int) -> str:
     return PALETTE[code % len(PALETTE)]
 
 
-def thinned(grid: Array, most: int = MOST_SIDE) -> Array:
+def thin_grid(grid: Array, most: int = MOST_SIDE) -> Array:
     """Every n-th pixel, so that no side is longer than `most`."""
     step = -(-max(grid.shape) // most)
     return np.ascontiguousarray(grid[::step, ::step])
 
 
-def coloured(codes: Array, colour_of: Callable[[int], str]) -> str:
+def colour_codes(codes: Array, colour_of: Callable[[int], str]) -> str:
     """A picture of codes, each in its colour, as base64 text; beyond 256 of them the last share one."""
     shown = [int(code) for code in np.unique(codes, return_counts=True)[0].tolist()][:256]
     place = np.minimum(np.searchsorted(np.array(shown), codes), len(shown) - 1)

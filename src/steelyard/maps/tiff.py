@@ -174,7 +174,7 @@ def _grid(page: _Page, data: bytes) -> Array:
     for number, part in enumerate(parts):
         top, left = number // columns * down, number % columns * across
         lines = down if tiled else min(down, height - top)
-        raw = _unpacked(page, part, lines * line)
+        raw = _unpack_part(page, part, lines * line)
         if bits == 1:
             flat = np.frombuffer(raw, np.uint8).reshape(lines, line)
             values = np.unpackbits(flat, axis=1)[:, :across, np.newaxis]
@@ -203,7 +203,7 @@ def _parts(page: _Page, data: bytes, tiled: bool, count: int) -> Iterator[bytes]
         yield data[start : start + size]
 
 
-def _unpacked(page: _Page, part: bytes, count: int) -> bytes:
+def _unpack_part(page: _Page, part: bytes, count: int) -> bytes:
     """Exactly `count` bytes of a strip or tile."""
     compression = page.one(_COMPRESSION, 1)
     try:

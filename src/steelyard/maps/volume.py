@@ -64,7 +64,7 @@ def grid_of(data: bytes | memoryview, at: int, dtype: np.dtype[Any], shape: Sequ
     return grid
 
 
-def inflated(data: bytes | memoryview, count: int, source: str, *, gzip: bool = False) -> bytes:
+def inflate_exactly(data: bytes | memoryview, count: int, source: str, *, gzip: bool = False) -> bytes:
     """Exactly `count` bytes that zlib or gzip packed; what declares too much is refused before it is unpacked."""
     check_declared(count, len(data), source)
     engine = zlib.decompressobj(31 if gzip else 15)
@@ -79,7 +79,7 @@ def inflated(data: bytes | memoryview, count: int, source: str, *, gzip: bool = 
     return result
 
 
-def placed(
+def place_volume(
     grid: Array, sizes: Sequence[float], affine: Array | None, remarks: Mapping[str, str], named: str, source: str
 ) -> Volume:
     """A volume whose spacing is that of its affine, where it has one; `sizes` are what the header says beside it."""

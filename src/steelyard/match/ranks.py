@@ -217,7 +217,7 @@ def _query_pieces(starts: Array, width: int) -> list[slice]:
     return [part for part in pieces(len(starts) - 1, width, QUERY_BYTES) if starts[part.stop] > starts[part.start]]
 
 
-def _rounded(space: Space, side: int, part: slice) -> tuple[Array, Array, Array]:
+def _rounded_rows(space: Space, side: int, part: slice) -> tuple[Array, Array, Array]:
     """Rows in single precision, their lengths, and the lengths of what rounding took from them; or more than those."""
     width = space.query.shape[1]
     rows = np.empty((part.stop - part.start, width), dtype=np.float32)
@@ -242,7 +242,7 @@ def _count_part(counts: Counts, part: slice) -> None:
     """Count the gallery above the wanted vectors of some queries."""
     space, wanted = counts.space, counts.wanted
     cosine, width = space.distance == "cosine", space.query.shape[1]
-    rows, length, lost = _rounded(space, 0, part)
+    rows, length, lost = _rounded_rows(space, 0, part)
     first, last = (int(wanted.starts[i]) for i in (part.start, part.stop))
     starts = wanted.starts[part.start : part.stop + 1] - first
     mine = slice(first, last)
@@ -250,12 +250,12 @@ def _count_part(counts: Counts, part: slice) -> None:
     middle = score
     if not cosine:
         parts = pieces(len(rows), width, ROW_BYTES)
-        squares = np.concatenate([tree_sum(_squares(space.rows(0, _moved(p, part.start)))) for p in parts])
+        squares = np.concatenate([tree_sum(_squares(space.rows(0, _shift_slice(p, part.start)))) for p in parts])
         middle = (squares[owner] - score**2) / 2
     block = np.empty((min(QUERIES, len(rows)), min(GALLERY, len(space.gallery))), dtype=np.float32)
     for begin in range(0, len(space.gallery), GALLERY):
         end = min(len(space.gallery), begin + GALLERY)
-        gallery, most, most_lost = _rounded(space, 1, slice(begin, end))
+        gallery, most, most_lost = _rounded_rows(space, 1, slice(begin, end))
         off = bound(cosine, width, 2.0**-23, (length[owner], lost[owner]), (most.max(), most_lost.max()), score)
         # What stands behind the depth is not looked at any more; the query itself may be among what was counted.
         high, low = ends(middle, off, counts.above[mine] > wanted.depth)
@@ -276,7 +276,7 @@ def _count_part(counts: Counts, part: slice) -> None:
                 counts.decide(which + (first + a), column + begin)
 
 
-def _moved(part: slice, by: int) -> slice:
+def _shift_slice(part: slice, by: int) -> slice:
     return slice(part.start + by, part.stop + by)
 
 

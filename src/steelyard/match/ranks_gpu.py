@@ -122,7 +122,7 @@ class _Halves:
     square: torch.Tensor
 
 
-def _halved(space: Space, side: int, width: int) -> _Halves:
+def _half_precision(space: Space, side: int, width: int) -> _Halves:
     matrix = (space.query, space.gallery)[side]
     many, own, device = len(matrix), matrix.shape[1], matrix.device
     rows = torch.zeros((many, width), dtype=torch.float16, device=device)
@@ -155,7 +155,7 @@ def _count(counts: _Counts) -> None:
     space, wanted, device = counts.space, counts.wanted, counts.owner.device
     cosine, own = space.distance == "cosine", space.query.shape[1]
     width = -(-own // SHAPE["K"]) * SHAPE["K"]
-    query, gallery = _halved(space, 0, width), _halved(space, 1, width)
+    query, gallery = _half_precision(space, 0, width), _half_precision(space, 1, width)
     owner, which, slots = _slots(counts)
     score = counts.score
     middle = score if cosine else (query.square[counts.owner] - score**2) / 2
@@ -172,7 +172,7 @@ def _count(counts: _Counts) -> None:
     near, close, crowded = (torch.empty(room, dtype=torch.int64, device=device) for _ in range(3))
     many = torch.zeros(3, dtype=torch.int64, device=device)  # of each of the three
     scores = torch.where(which >= 0, score[which], 0.0)
-    matrices, described = _described(rows, gallery.rows)
+    matrices, described = _descriptors_of(rows, gallery.rows)
 
     def launch(begin: int, end: int) -> int:
         """Count a stretch; how many pairs are open."""
@@ -220,7 +220,7 @@ def _count(counts: _Counts) -> None:
     counts.single[which[there]] += surely
 
 
-def _described(query: torch.Tensor, gallery: torch.Tensor) -> tuple[tuple[Any, Any], bool]:
+def _descriptors_of(query: torch.Tensor, gallery: torch.Tensor) -> tuple[tuple[Any, Any], bool]:
     """Descriptors of both matrices where the GPU has an engine that reads by them, and Triton knows it."""
     try:
         from triton.tools.tensor_descriptor import TensorDescriptor

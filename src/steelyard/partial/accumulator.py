@@ -16,7 +16,7 @@ import numpy as np
 
 from steelyard.align.gather import ON_CONFLICT, Batch, Gathered, gather
 from steelyard.align.join import check_policy
-from steelyard.align.rankings import unfolded
+from steelyard.align.rankings import unfold_rows
 from steelyard.api import findings
 from steelyard.core import catalogue
 from steelyard.core.errors import (
@@ -38,7 +38,7 @@ from steelyard.core.request import Metrics, Request, Settings, takes_settings
 from steelyard.core.task import Task
 from steelyard.engine.measure import needs_of, per_unit_state
 from steelyard.engine.report import report_of
-from steelyard.engine.run import expanded, measure_records, metrics_of
+from steelyard.engine.run import expand_metrics, measure_records, metrics_of
 from steelyard.io.container import (
     Container,
     container_bytes,
@@ -185,7 +185,7 @@ class Accumulator:
         """How many batches came since the last were gathered into one."""
         return len(self.batches)
 
-    def gathered(self) -> Gathered:
+    def gather_batches(self) -> Gathered:
         """All batches as one, every unit once, in the order of their ids; later calls start from there."""
         if self.counter is not None:
             raise Unsupported("counts on a device have no rows to gather", remedy="Leave device out.")
@@ -211,7 +211,7 @@ class Accumulator:
         if self.compacted is not None:
             return self._report_sums(request)
         if self.counter is None:
-            gathered = self.gathered()
+            gathered = self.gather_batches()
             truth = replace(gathered.truth, source=SOURCES[0])
             prediction = replace(gathered.prediction, source=SOURCES[1])
             notes = tuple(self._read_notes)
@@ -242,7 +242,7 @@ class Accumulator:
         """
         if self.compacted is not None:
             raise Conflict("the accumulator is compacted already")
-        task, gathered = self.task, self.gathered()
+        task, gathered = self.task, self.gather_batches()
         request = replace(self.request, metrics=Request.of(task.name, metrics).metrics)
         data = measure_records(task, request, self.options, gathered.truth, gathered.prediction)
         state = per_unit_state(data.pairs, data.state, data.metrics)
@@ -254,7 +254,7 @@ class Accumulator:
         if kept is None:
             raise ValueError("the accumulator is not compacted")
         wanted = metrics_of(self.task, kept.specs if request.metrics is None else request.metrics)
-        wanted = expanded(self.task, wanted, False, kept.state)
+        wanted = expand_metrics(self.task, wanted, False, kept.state)
         for metric in wanted:
             if str(metric) not in kept.specs:
                 raise MissingData(f"what '{metric}' needs was not kept", remedy=nearest(str(metric), kept.specs))
@@ -272,23 +272,23 @@ class Accumulator:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the state, every unit once. The same data give the same bytes, whatever batches they came in."""
-        write_container(path, *self._packed())
+        write_container(path, *self._pack_state())
 
     def to_bytes(self) -> bytes:
         """What `save` writes, to be sent to another process."""
-        return container_bytes(*self._packed())
+        return container_bytes(*self._pack_state())
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Accumulator:
         """Read a state that `save` wrote."""
-        return Accumulator._unpacked(read_container(path), str(path))
+        return Accumulator._unpack_state(read_container(path), str(path))
 
     @staticmethod
     def from_bytes(data: bytes, source: str = "a state") -> Accumulator:
         """Read a state that `to_bytes` made; `source` names it in messages."""
-        return Accumulator._unpacked(parse_container(data, source), source)
+        return Accumulator._unpack_state(parse_container(data, source), source)
 
-    def _packed(self) -> tuple[str, dict[str, Any], dict[str, Array]]:
+    def _pack_state(self) -> tuple[str, dict[str, Any], dict[str, Array]]:
         facts: dict[str, Any] = {
             "task": self.task.name,
             "steelyard": __version__,
@@ -300,7 +300,7 @@ class Accumulator:
         if self.compacted is not None:
             facts["sums"], arrays = self.compacted.pack()
         if self.batches or self.counter is not None:
-            gathered = self.gathered()
+            gathered = self.gather_batches()
             sides = (gathered.truth, gathered.prediction)
             packed = pack_sides(*(replace(one, source=side) for one, side in zip(sides, SIDES, strict=True)))
             facts, arrays = facts | packed[0], arrays | packed[1]
@@ -324,7 +324,7 @@ class Accumulator:
         }  # fmt: skip
 
     @staticmethod
-    def _unpacked(container: Container, source: str) -> Accumulator:
+    def _unpack_state(container: Container, source: str) -> Accumulator:
         if container.kind != KIND:
             raise InvalidResult(f"the state is one of '{container.kind}', not of '{KIND}'", where=source)
         facts, arrays = container.facts, container.arrays
@@ -392,7 +392,7 @@ def _check_measured(task: Task, kept: PartialState, source: str) -> None:
 def _own(records: Records, named: str) -> Records:
     """The same records, over memory that nobody else writes to."""
     if isinstance(records, Rankings):
-        rows = unfolded(records)
+        rows = unfold_rows(records)
         return replace(rows, values=rows.values.copy(), place=RowLocation(named), source=named, content=[])
     columns = {name: np.array(column) for name, column in records.columns.items()}
     other = {name: np.array(column) for name, column in records.other.items()}

@@ -30,8 +30,8 @@ from steelyard.core.slice import slice_key
 from steelyard.core.state import State
 from steelyard.core.task import Policy, Task
 from steelyard.engine.groups import check_nested
-from steelyard.engine.measure import measured, needs_of
-from steelyard.engine.report import applied, state_report
+from steelyard.engine.measure import measure_state, needs_of
+from steelyard.engine.report import applied_request, state_report
 from steelyard.engine.slices import among_all, slices
 from steelyard.io.container import Container, unfit
 from steelyard.io.measured import check_state, pack_state, unpack_state
@@ -77,14 +77,14 @@ class PartialState:
             columns=request.columns,
             options=dict(options.given),
             state=state,
-            slices={by: slices(pairs, state, by, lambda part: measured(part, metrics), task) for by in request.by},
+            slices={by: slices(pairs, state, by, lambda part: measure_state(part, metrics), task) for by in request.by},
             coverage=pairs.coverage,
             rows=(len(gathered.truth), len(gathered.prediction)),
             totals=gathered.seen.totals,
             seen=gathered.seen,
         )
 
-    def mapped(self, change: Callable[[State], State]) -> PartialState:
+    def map_states(self, change: Callable[[State], State]) -> PartialState:
         """The same part with every state changed: that of all units, and those of the slices."""
         changed = {by: {value: change(state) for value, state in of.items()} for by, of in self.slices.items()}
         return replace(self, state=change(self.state), slices=changed)
@@ -95,7 +95,7 @@ class PartialState:
         asked = replace(
             request, by=tuple(self.slices), missing=self.policy.missing, extra=self.policy.extra, columns=self.columns
         )
-        asked = applied(task, asked, metrics, self.options)
+        asked = applied_request(task, asked, metrics, self.options)
         check_nested(units, asked)
         sliced = {
             slice_key(by): {slice_key(value): state for value, state in among_all(self.state, values).items()}
@@ -186,7 +186,7 @@ class PartialState:
         """What `pack` took apart, checked as an input is."""
         check_stored(container.facts, StoredSums, "sums", source)
         try:
-            part = _unpacked(container, source)
+            part = _unpack_state(container, source)
         except InputError:
             raise
         except (LookupError, TypeError, ValueError, AttributeError) as error:
@@ -229,7 +229,7 @@ def _without_units(part: PartialState, seen: SeenUnits, gone: set[str]) -> Parti
             remedy="Merge the accumulators first, then compact.",
         )
     return replace(
-        part.mapped(lambda state: state.take(left(state.units.ids))),
+        part.map_states(lambda state: state.take(left(state.units.ids))),
         coverage=coverage,
         rows=(part.rows[0] - int(lost.rows[:, 0].sum()), part.rows[1] - int(lost.rows[:, 1].sum())),
         totals=part.totals - lost.totals,
@@ -295,14 +295,14 @@ def _with_current_statistics(part: PartialState) -> PartialState:
     if not earlier:
         return part
 
-    def renamed(state: State) -> State:
+    def rename_statistics(state: State) -> State:
         same = {statistic: block for statistic, block in state.blocks.items() if statistic not in earlier.values()}
         return replace(state, blocks=same | {statistic: state.blocks[old] for statistic, old in earlier.items()})
 
-    return replace(part.mapped(renamed), notes=tuple(dict.fromkeys((*part.notes, *remarks))))
+    return replace(part.map_states(rename_statistics), notes=tuple(dict.fromkeys((*part.notes, *remarks))))
 
 
-def _unpacked(container: Container, source: str) -> PartialState:
+def _unpack_state(container: Container, source: str) -> PartialState:
     facts, arrays = container.facts, container.arrays
     seen = None
     if "seen.units" in arrays:

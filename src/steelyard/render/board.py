@@ -82,7 +82,7 @@ def board_text(lineup: Lineup, width: int) -> str:
     """The board for a terminal: a row per model; metrics that do not fit are counted below."""
     rows, first = rows_of(lineup.comparisons), lineup.comparisons[0]
     columns = {
-        spec: [_shown(row, i, spec, lineup.standings.get(spec)) for i, row in enumerate(rows)]
+        spec: [_value_and_rank(row, i, spec, lineup.standings.get(spec)) for i, row in enumerate(rows)]
         for spec in first.differences
     }
     heads = {spec: f"{spec}{ARROWS[d.better]}" for spec, d in first.differences.items()}
@@ -109,7 +109,7 @@ def board_text(lineup: Lineup, width: int) -> str:
     return f"{top}\n\n{table}{more}"
 
 
-def _shown(row: Row, place: int, spec: str, standing: Standing | None) -> tuple[str, str]:
+def _value_and_rank(row: Row, place: int, spec: str, standing: Standing | None) -> tuple[str, str]:
     """A model's value with its interval, and its rank."""
     value, rank = cell_of(row, place, spec, standing)
     score = row.scores[spec]
@@ -144,6 +144,6 @@ def board_cells(lineup: Lineup) -> tuple[list[str], list[list[str]]]:
     for i, row in enumerate(rows):
         line = [row.name]
         for spec in first.differences:
-            line += _shown(row, i, spec, lineup.standings.get(spec))
+            line += _value_and_rank(row, i, spec, lineup.standings.get(spec))
         cells.append(line)
     return header, cells

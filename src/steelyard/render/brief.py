@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from steelyard.core.counts import count_text
-from steelyard.render.numbers import interval_text, p_text, signed, value_text
+from steelyard.render.numbers import interval_text, p_text, signed_text, value_text
 from steelyard.render.verdicts import verdict_text
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ def score_brief(score: Score) -> str:
         return f"Score({score.spec} is undefined: {score.undefined_reason})"
     parts = [f"{score.spec} = {value_text(score.value, score.interval)} {score.measured_in}".strip()]
     parts.append(interval_text(score.value, score.interval))
-    return f"Score({_joined(parts)}, {count_text(score.units, 'unit')})"
+    return f"Score({_join_sentences(parts)}, {count_text(score.units, 'unit')})"
 
 
 def difference_brief(d: Difference) -> str:
     """A difference in one line."""
-    parts = [f"{d.spec}: {signed(d.difference, d.interval)} {d.measured_in}".strip()]
+    parts = [f"{d.spec}: {signed_text(d.difference, d.interval)} {d.measured_in}".strip()]
     parts.append(interval_text(d.difference, d.interval))
-    return f"Difference({_joined(parts)}, p {p_text(d.p_adjusted)}, {verdict_text(d.verdict)})"
+    return f"Difference({_join_sentences(parts)}, p {p_text(d.p_adjusted)}, {verdict_text(d.verdict)})"
 
 
 def units_brief(table: UnitTable) -> str:
@@ -49,5 +49,5 @@ def units_brief(table: UnitTable) -> str:
     return f"UnitTable({count_text(len(table.units), table.unit)}: {', '.join(specs[:6])}{more})"
 
 
-def _joined(parts: Sequence[str]) -> str:
+def _join_sentences(parts: Sequence[str]) -> str:
     return " ".join(part for part in parts if part)

@@ -46,7 +46,7 @@ def plain_formula(latex: str) -> str:
         for name, accent in _ACCENTS.items():
             text = re.sub(
                 rf"\\{name}\s*(?:{_GROUP}|(\w))",
-                lambda m, accent=accent: _accented(m[1] or m[2], accent),  # type: ignore[misc]
+                lambda m, accent=accent: _add_accent(m[1] or m[2], accent),  # type: ignore[misc]
                 text,
             )
     text = re.sub(rf"_(?:{_GROUP}|([\w+-]))", lambda m: _script(m[1] or m[2], _SUBSCRIPT, "_"), text)
@@ -79,7 +79,7 @@ def _term(text: str) -> str:
     return f"({text})"
 
 
-def _accented(text: str, accent: str) -> str:
+def _add_accent(text: str, accent: str) -> str:
     return unicodedata.normalize("NFC", text[:1] + accent + text[1:])
 
 

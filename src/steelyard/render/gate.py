@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from steelyard.core.counts import count_text
 from steelyard.render.markdown import code, plain
-from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
+from steelyard.render.numbers import interval_text, p_text, percent_text, signed_text, value_text
 from steelyard.results.gate import Gate, Verdict
 
 MARKS = {"pass": "✓ pass", "fail": "✗ FAIL", "undecided": "? undecided"}
@@ -37,7 +37,7 @@ def gate_text(gate: Gate, width: int = 80) -> str:
 def _block(verdict: Verdict, width: int) -> str:
     """A rule, and under it the numbers and what decided."""
     lines = [f"{MARKS[verdict.outcome]:<11}  {_name(verdict)}"]
-    for text in (seen(verdict), verdict.why):
+    for text in (deciding_numbers(verdict), verdict.why):
         indent = " " * 13
         lines.append(
             textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
@@ -50,7 +50,10 @@ def gate_markdown(gate: Gate) -> str:
     head = f"### {MARKS[gate.outcome]}: {gate.task}, {count_text(gate.units, gate.unit)}"
     against = f"`{code(gate.result)}`" + ("" if gate.baseline is None else f" against `{code(gate.baseline)}`")
     against += "" if gate.ledger is None else f", looks counted in `{code(gate.ledger)}`"
-    rows = ["| " + " | ".join([MARKS[v.outcome], _cell(v), plain(seen(v)), plain(v.why)]) + " |" for v in gate.verdicts]
+    rows = [
+        "| " + " | ".join([MARKS[v.outcome], _cell(v), plain(deciding_numbers(v)), plain(v.why)]) + " |"
+        for v in gate.verdicts
+    ]
     table = "\n".join([f"| | fail if | {_seen_header(gate)} | |", "| --- | --- | --- | --- |", *rows])
     notes = "\n".join(f"- {plain(note)}" for note in remarks(gate))
     return "\n\n".join(part for part in (head, against, table, summary(gate), notes) if part) + "\n"
@@ -68,7 +71,7 @@ def _name(verdict: Verdict) -> str:
     return verdict.rule if "*" not in verdict.rule else f"{verdict.rule}  ({verdict.where})"
 
 
-def seen(verdict: Verdict) -> str:
+def deciding_numbers(verdict: Verdict) -> str:
     """The numbers that decided: the score, and how far it lies from the baseline."""
     if math.isnan(verdict.value):
         return "undefined"
@@ -79,7 +82,9 @@ def seen(verdict: Verdict) -> str:
         return value
     reach = verdict.difference_interval
     bound = f"{value_text(verdict.bound, verdict.interval)} {verdict.measured_in}".strip()
-    text = f"{value} against {bound}: {signed(verdict.difference, reach)} {interval_text(verdict.difference, reach)}"
+    text = (
+        f"{value} against {bound}: {signed_text(verdict.difference, reach)} {interval_text(verdict.difference, reach)}"
+    )
     if verdict.level is not None and verdict.p is not None:
         shown = p_text(verdict.p) if verdict.spent is None or verdict.spent > 0.002 else f"{verdict.p:.2g}"
         text = f"{text.strip()}, p < {shown[1:]}" if shown.startswith("<") else f"{text.strip()}, p = {shown}"
@@ -89,7 +94,7 @@ def seen(verdict: Verdict) -> str:
 def sentence(verdict: Verdict) -> str:
     """One line that says it all: for a log, a test's message."""
     named = f"{verdict.label} ({verdict.metric}{', ' + verdict.where if verdict.where else ''})"
-    return f"{verdict.rule}: {named} {seen(verdict)}; {verdict.why} (by {HOW[verdict.method]})"
+    return f"{verdict.rule}: {named} {deciding_numbers(verdict)}; {verdict.why} (by {HOW[verdict.method]})"
 
 
 def summary(gate: Gate) -> str:

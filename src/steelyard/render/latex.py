@@ -38,7 +38,7 @@ MARKS = {
 }  # fmt: skip
 
 
-def escaped(text: str) -> str:
+def escape_latex(text: str) -> str:
     """Text from data, with nothing in it that LaTeX would read."""
     return "".join(MARKS.get(mark, mark if mark.isprintable() else " ") for mark in text)
 
@@ -57,7 +57,7 @@ def report_latex(report: Report, *, interval: str = "sub", caption: str = "", la
 def comparison_latex(comparison: Comparison, *, interval: str = "sub", caption: str = "", label: str = "") -> str:
     """Two models: both values, the difference, its corrected p-value and the verdict."""
     _check(interval)
-    first, name = map(escaped, names_of([comparison]))
+    first, name = map(escape_latex, names_of([comparison]))
     rows = []
     for d in comparison.differences.values():
         best = _best({0: d.a, 1: d.b}, d.better)
@@ -66,12 +66,14 @@ def comparison_latex(comparison: Comparison, *, interval: str = "sub", caption: 
             [
                 _short(d), *(_value(s, interval, i in best) for i, s in enumerate((d.a, d.b))),
                 _value(shown, interval, sign=True), *_brackets(shown, interval), _math(p_text(d.p_adjusted)),
-                escaped(VERDICTS.get(d.verdict, d.verdict)),
+                escape_latex(VERDICTS.get(d.verdict, d.verdict)),
             ]
         )  # fmt: skip
     heads = ["Metric", first, name, "Difference", *(["Interval"] if interval == "brackets" else []), "$p$"]
     heads.append("Verdict")
-    title = f"{comparison.title or comparison.task}; $p$ {escaped(correction_text(comparison.differences.values()))}"
+    title = (
+        f"{comparison.title or comparison.task}; $p$ {escape_latex(correction_text(comparison.differences.values()))}"
+    )
     caption_text = caption or _caption(title, comparison.b.request.confidence, interval, escape=False)
     return _document([_tabular("l" + "r" * (len(heads) - 2) + "l", heads, rows)], caption_text, label)
 
@@ -92,7 +94,7 @@ def lineup_latex(
     first = lineup.comparisons[0]
     models = rows_of(lineup.comparisons)
     columns = {spec: _column(lineup, models, spec, d, interval, marks) for spec, d in first.differences.items()}
-    names = [escaped(model.name) for model in models]
+    names = [escape_latex(model.name) for model in models]
     if len(columns) <= MOST_COLUMNS:
         rows = [[name, *(cells[i] for cells in columns.values())] for i, name in enumerate(names)]
         table = _tabular("l" + "r" * len(columns), ["Model", *map(_short, first.differences.values())], rows)
@@ -100,10 +102,10 @@ def lineup_latex(
         rows = [[_metric(first.differences[spec]), *cells] for spec, cells in columns.items()]
         table = _tabular("l" + "r" * len(names), ["Metric", *names], rows)
     tested = [d for one in lineup.comparisons for d in one.differences.values()]
-    marks_text = f"$^{{*}}$: surely differs from {names[0]}, {escaped(correction_text(tested))}"
+    marks_text = f"$^{{*}}$: surely differs from {names[0]}, {escape_latex(correction_text(tested))}"
     if marks == "letters":
         marks_text = "Models that share a letter are not shown to differ, all pairs together (max-T)"
-    title = f"{escaped(first.title or first.task)}. Bold: the best value. {marks_text}"
+    title = f"{escape_latex(first.title or first.task)}. Bold: the best value. {marks_text}"
     return _document([table], caption or _caption(title, first.b.request.confidence, interval, escape=False), label)
 
 
@@ -131,8 +133,10 @@ def _slices(by: Slice, parts: Mapping[Slice, Mapping[str, Score]], interval: str
     columns = []
     for value, scores in parts.items():
         units = str(max(score.units for score in scores.values()))
-        columns.append([escaped(slice_text(value)), units, *(_whole(score, interval) for score in scores.values())])
-    corner = escaped(slice_heading(by))
+        columns.append(
+            [escape_latex(slice_text(value)), units, *(_whole(score, interval) for score in scores.values())]
+        )
+    corner = escape_latex(slice_heading(by))
     if len(metrics) <= MOST_COLUMNS:
         return _tabular("lr" + "r" * len(metrics), [corner, "units", *map(_short, metrics.values())], columns)
     rows = zip([corner, "units", *map(_metric, metrics.values())], *columns, strict=True)
@@ -147,13 +151,13 @@ def _whole(score: Score, interval: str, bold: bool = False, mark: str = "") -> s
 
 def _short(shown: Score | Difference) -> str:
     """The head of a narrow column: the metric's spec."""
-    unit = f" ({escaped(shown.measured_in)})" if shown.measured_in else ""
-    return f"{escaped(shown.spec)}{unit} {ARROWS[shown.better]}".strip()
+    unit = f" ({escape_latex(shown.measured_in)})" if shown.measured_in else ""
+    return f"{escape_latex(shown.spec)}{unit} {ARROWS[shown.better]}".strip()
 
 
 def _metric(shown: Score | Difference) -> str:
-    unit = f" ({escaped(shown.measured_in)})" if shown.measured_in else ""
-    return f"{escaped(shown.label or shown.spec)}{unit} {ARROWS[shown.better]}".strip()
+    unit = f" ({escape_latex(shown.measured_in)})" if shown.measured_in else ""
+    return f"{escape_latex(shown.label or shown.spec)}{unit} {ARROWS[shown.better]}".strip()
 
 
 def _value(score: Score, interval: str, bold: bool = False, sign: bool = False) -> str:
@@ -204,11 +208,11 @@ def _best(scores: Mapping[int, Score], better: str) -> set[int]:
 
 
 def _caption(title: str, level: float | None, interval: str, *, escape: bool = True) -> str:
-    text = escaped(title) if escape else title
+    text = escape_latex(title) if escape else title
     if level is None or interval == "none":
         return f"{text}."
     where = "below and above each value" if interval == "sub" else "in brackets"
-    return f"{text}. {escaped(percent_text(level))} intervals {where}."
+    return f"{text}. {escape_latex(percent_text(level))} intervals {where}."
 
 
 def _tabular(align: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

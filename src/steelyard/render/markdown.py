@@ -9,7 +9,7 @@ from steelyard.core.counts import count_text
 from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.render.board import board_cells, rank_remarks, with_notes
 from steelyard.render.explanation import heading_of, remarks_on, table_of
-from steelyard.render.numbers import interval_text, names_of, p_text, percent_text, signed, value_text
+from steelyard.render.numbers import interval_text, names_of, p_text, percent_text, signed_text, value_text
 from steelyard.render.runs import comparison_remarks, comparison_runs, report_runs
 from steelyard.render.text import ARROWS, remarks_of, report_heading, undefined_remarks
 from steelyard.render.verdicts import flipped_text, paired_word, verdict_remarks, verdict_text
@@ -55,7 +55,7 @@ def comparison_markdown(comparison: Comparison) -> str:
             f"`{d.spec}`",
             value_text(d.a.value, d.a.interval),
             value_text(d.b.value, d.b.interval),
-            signed(d.difference, d.interval),
+            signed_text(d.difference, d.interval),
             interval_text(d.difference, d.interval),
             p_text(d.p_adjusted),
             verdict_text(d.verdict),
@@ -72,7 +72,9 @@ def comparison_markdown(comparison: Comparison) -> str:
     )
     notes = "\n".join(f"- {plain(note)}" for note in remarks)
     runs = _runs(comparison_runs(comparison, names))
-    sliced = [_compared(slice_heading(by), parts, f"{name} − {first}") for by, parts in comparison.slices.items()]
+    sliced = [
+        _slice_differences(slice_heading(by), parts, f"{name} − {first}") for by, parts in comparison.slices.items()
+    ]
     return "\n\n".join(part for part in (top, _table(header, "llrrrlrl", rows), *runs, *sliced, notes) if part) + "\n"
 
 
@@ -85,13 +87,13 @@ def _runs(runs: tuple[list[str], list[list[str]]] | None) -> list[str]:
     return [_table([header[0], *(f"`{spec}`" for spec in header[1:])], "l" + "r" * (len(header) - 1), cells)]
 
 
-def _compared(by: str, parts: Mapping[Slice, Mapping[str, Difference]], difference: str) -> str:
+def _slice_differences(by: str, parts: Mapping[Slice, Mapping[str, Difference]], difference: str) -> str:
     """A row per slice: units, and each difference with its interval and what it shows."""
     specs = list(next(iter(parts.values()), {}))
     rows = []
     for value, differences in parts.items():
         cells = [
-            f"{signed(d.difference, d.interval)} {interval_text(d.difference, d.interval)} "
+            f"{signed_text(d.difference, d.interval)} {interval_text(d.difference, d.interval)} "
             f"{verdict_text(d.verdict)}".strip()
             for d in differences.values()
         ]

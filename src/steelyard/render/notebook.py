@@ -17,12 +17,12 @@ from steelyard.core.table import Table
 from steelyard.render.board import rank_remarks, rows_of
 from steelyard.render.charts.registry import is_chart, markup_of
 from steelyard.render.charts.theme import PALETTE
-from steelyard.render.numbers import interval_text, names_of, p_text, percent_text, signed, value_text
+from steelyard.render.numbers import interval_text, names_of, p_text, percent_text, signed_text, value_text
 from steelyard.render.page.figures import figure_table, sketch
 from steelyard.render.strips import group_of, score_scales
 from steelyard.render.text import ARROWS, heading, remarks_of
 from steelyard.render.verdicts import paired_word, verdict_text
-from steelyard.results.details import named
+from steelyard.results.details import check_name
 from steelyard.results.registry import renderer
 from steelyard.results.report import Report
 from steelyard.results.score import Difference, Score
@@ -57,7 +57,7 @@ def comparison_notebook(comparison: Comparison) -> str:
     rows = []
     for d in comparison.differences.values():
         values = [value_text(s.value, s.interval) for s in (d.a, d.b)]
-        shown = [f"{ARROWS[d.better]} {d.spec}", *values, signed(d.difference, d.interval)]
+        shown = [f"{ARROWS[d.better]} {d.spec}", *values, signed_text(d.difference, d.interval)]
         shown += [interval_text(d.difference, d.interval), p_text(d.p_adjusted), verdict_text(d.verdict)]
         rows.append(list(map(escape, shown)))
     units = max((d.units for d in comparison.differences.values()), default=0)
@@ -103,7 +103,7 @@ def _slices(slices: Mapping[Slice, Mapping[Slice, Mapping[str, Any]]]) -> str:
 
 def _slice_cell(score: Score | Difference) -> str:
     if isinstance(score, Difference):
-        value, verdict = signed(score.difference, score.interval), f" {verdict_text(score.verdict)}"
+        value, verdict = signed_text(score.difference, score.interval), f" {verdict_text(score.verdict)}"
         interval = interval_text(score.difference, score.interval)
     else:
         value, verdict = value_text(score.value, score.interval), ""
@@ -130,7 +130,7 @@ def plot(result: Result, name: str, width: float) -> Any:
         figure = result.figure(name)
     else:
         figures = {each.name: each for each in renderer(result.kind, "figures")(result)}
-        figure = figures[named(name, tuple(figures), "figure")]
+        figure = figures[check_name(name, tuple(figures), "figure")]
     if not is_chart(figure) or find_spec("altair") is None or not len(figure):
         return Drawing(figure_html(figure))
     from steelyard.render.charts.library import altair
@@ -144,7 +144,7 @@ def plot(result: Result, name: str, width: float) -> Any:
 def figure_html(figure: Figure) -> str:
     """A figure as HTML that needs no style sheet: colours stand at each shape, and text has that of the notebook."""
     drawn = (sketch(figure) if is_chart(figure) else markup_of(figure)) if len(figure) else ""
-    drawn = re.sub(r'class="([^"]*)"', lambda match: _painted(match[1]), drawn) or figure_table(figure)
+    drawn = re.sub(r'class="([^"]*)"', lambda match: _style_attributes(match[1]), drawn) or figure_table(figure)
     caption = f"<p><small>{escape(figure.caption)}</small></p>" if figure.caption else ""
     return f'<div class="steelyard"><p><b>{escape(figure.title)}</b></p>{drawn}{caption}</div>'
 
@@ -152,7 +152,7 @@ def figure_html(figure: Figure) -> str:
 _COLOURS = {name: colour for colour, name in PALETTE.items()} | dict.fromkeys(("ink", "soft", "line"), "currentColor")
 
 
-def _painted(classes: str) -> str:
+def _style_attributes(classes: str) -> str:
     """The attributes that stand for classes of the page's style sheet."""
     said: dict[str, str] = {}
     for name in classes.split():

@@ -57,7 +57,7 @@ def interval_text(value: float, interval: Interval | None, digits: int = 3) -> s
     return f"[{number(interval[0], decimals)}, {number(interval[1], decimals)}]"
 
 
-def signed(value: float, interval: Interval | None = None, digits: int = 3) -> str:
+def signed_text(value: float, interval: Interval | None = None, digits: int = 3) -> str:
     """A difference, always with its sign."""
     text = value_text(value, interval, digits)
     return f"+{text}" if value > 0 and float(text.replace("−", "-")) != 0 else text

@@ -77,12 +77,14 @@ def needs(plan: StudyPlan) -> list[str]:
     for metric in plan.metrics:
         unit = f" {metric.measured_in}" if metric.measured_in else ""
         if metric.needed is not None:
-            lines.append(f"{metric.spec} of {metric.target:g}{unit}: {_planned(plan, metric.needed, _counted(plan))}")
+            lines.append(
+                f"{metric.spec} of {metric.target:g}{unit}: {_planned_text(plan, metric.needed, _unit_noun(plan))}"
+            )
         if metric.width is not None:
             by_proxy = metric.table is not None and metric.table.row_name == LABELLED
-            counted = LABELLED if by_proxy else _counted(plan)
+            counted = LABELLED if by_proxy else _unit_noun(plan)
             units_text = (
-                _planned(plan, metric.needed_for_width, counted)
+                _planned_text(plan, metric.needed_for_width, counted)
                 if metric.needed_for_width is not None
                 else "no number of labels is enough; more units must be judged by the proxy."
             )
@@ -90,11 +92,11 @@ def needs(plan: StudyPlan) -> list[str]:
     return lines
 
 
-def _counted(plan: StudyPlan) -> str:
+def _unit_noun(plan: StudyPlan) -> str:
     return "clusters" if plan.cluster else "units"
 
 
-def _planned(plan: StudyPlan, planned: Planned, counted: str) -> str:
+def _planned_text(plan: StudyPlan, planned: Planned, counted: str) -> str:
     """Three numbers: the pilot's, the cautious one, and the range of pilots."""
     where = f" of {plan.slice}" if plan.slice else ""
     text = f"{number_text(planned.units)} {counted}{where} from this pilot; plan for {number_text(planned.cautious)}"

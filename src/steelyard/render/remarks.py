@@ -11,7 +11,7 @@ _PLURAL = {"rests": "rest", "has": "have", "leaves": "leave", "is": "are"}
 _MOST = 6
 
 
-def merged(remarks: Iterable[str], specs: Iterable[str]) -> list[str]:
+def merge_remarks(remarks: Iterable[str], specs: Iterable[str]) -> list[str]:
     """Each remark once: "rmse rests on ..." and "r2 rests on ..." become "rmse and r2 rest on ...".
 
     A remark belongs to a metric where it begins with its spec; others stay as they are, in their order.
@@ -21,17 +21,17 @@ def merged(remarks: Iterable[str], specs: Iterable[str]) -> list[str]:
     for remark in dict.fromkeys(remarks):
         spec = next((name for name in longest_first if remark.startswith(f"{name} ")), "")
         shared.setdefault(remark[len(spec) :] if spec else remark, []).append(spec)
-    return [_said(rest, named) for rest, named in shared.items()]
+    return [_merged_remark(rest, named) for rest, named in shared.items()]
 
 
-def _said(rest: str, named: list[str]) -> str:
+def _merged_remark(rest: str, named: list[str]) -> str:
     if len(named) == 1:
         return named[0] + rest
     verb, _, more = rest.strip().partition(" ")
-    return f"{_listed(named)} {_PLURAL.get(verb, verb)} {more}"
+    return f"{_list_names(named)} {_PLURAL.get(verb, verb)} {more}"
 
 
-def _listed(named: Sequence[str]) -> str:
+def _list_names(named: Sequence[str]) -> str:
     """The first of these, and how many more there are."""
     if len(named) == 1:
         return named[0]
@@ -54,7 +54,7 @@ def rests_on(scores: Iterable[Score], unit: str) -> list[str]:
     rare = f"rarer than 1 in {count_text(round(1 / first.unseen), word)}"
     if first.unseen > 0.5:
         rare = f"of up to {100 * first.unseen:.0f} % of {count_text(2, word).partition(' ')[2]}"
-    named = _listed([score.spec for score in endless])
+    named = _list_names([score.spec for score in endless])
     return [f"{named} {verb} on {span} of {count_text(units, word)}; errors {rare} may be missing here, however large."]
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from steelyard.core.counts import count_text
 from steelyard.render.markdown import code, plain
-from steelyard.render.numbers import interval_text, p_text, percent_text, signed, value_text
-from steelyard.render.remarks import merged
+from steelyard.render.numbers import interval_text, p_text, percent_text, signed_text, value_text
+from steelyard.render.remarks import merge_remarks
 from steelyard.render.text import ARROWS, bullet, digits_of, grid, undefined_remarks
 from steelyard.render.verdicts import correction_text, verdict_text
 from steelyard.results.score import Difference
@@ -75,7 +75,9 @@ def pool_tables(pool: Pool) -> list[Table]:
         for spec in specs:
             if pool.differences:
                 d = member.differences[spec]
-                cells.append(f"{signed(d.difference, digits_of(d), 2)} {interval_text(d.difference, d.interval, 2)}")
+                cells.append(
+                    f"{signed_text(d.difference, digits_of(d), 2)} {interval_text(d.difference, d.interval, 2)}"
+                )
             else:
                 s = member.scores[spec]
                 cells.append(f"{value_text(s.value, s.interval)} {interval_text(s.value, s.interval)}")
@@ -90,7 +92,10 @@ def drift_tables(drift: Drift) -> list[Table]:
     for d in drift.differences.values():
         row = [*_start(d), *_change(d), p_text(d.p_adjusted), verdict_text(d.verdict).replace("difference", "diff.")]
         if mixed:
-            row[4:4] = [signed(drift.plain[d.spec], digits_of(d), 2), signed(drift.mix[d.spec], digits_of(d), 2)]
+            row[4:4] = [
+                signed_text(drift.plain[d.spec], digits_of(d), 2),
+                signed_text(drift.mix[d.spec], digits_of(d), 2),
+            ]
         rows.append(row)
     shown = ["plain", "mix"] if mixed else []
     header = ["", "metric", "old", "new", *shown, "old mix" if mixed else "change", level, "p", "new is"]
@@ -117,7 +122,7 @@ def pool_remarks(pool: Pool) -> list[str]:
         return [*remarks, *pool.notes, *undefined_remarks(differences)]
     own = [note for s in pool.scores.values() for note in s.notes]
     undefined = [f"{s.spec} is undefined: {s.undefined_reason}." for s in pool.scores.values() if not s.defined]
-    return merged([*remarks, *pool.notes, *own, *undefined], pool.scores)
+    return merge_remarks([*remarks, *pool.notes, *own, *undefined], pool.scores)
 
 
 def drift_remarks(drift: Drift) -> list[str]:
@@ -139,7 +144,7 @@ def _start(d: Difference) -> list[str]:
 
 
 def _change(d: Difference) -> list[str]:
-    return [signed(d.difference, digits_of(d), 2), interval_text(d.difference, d.interval, 2)]
+    return [signed_text(d.difference, digits_of(d), 2), interval_text(d.difference, d.interval, 2)]
 
 
 def _grid(table: Table, width: int) -> str:

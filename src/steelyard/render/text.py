@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from steelyard.core.counts import count_text
 from steelyard.core.pairs import Coverage
 from steelyard.core.slice import Slice, slice_heading, slice_text
-from steelyard.render.numbers import heads_of, interval_text, names_of, p_text, percent_text, signed, value_text
-from steelyard.render.remarks import merged, rests_on
+from steelyard.render.numbers import heads_of, interval_text, names_of, p_text, percent_text, signed_text, value_text
+from steelyard.render.remarks import merge_remarks, rests_on
 from steelyard.render.runs import WORDS as RUN_WORDS
 from steelyard.render.runs import comparison_remarks, comparison_runs, report_remarks, report_runs
 from steelyard.render.verdicts import flipped_text, paired_word, verdict_remarks
@@ -62,7 +62,7 @@ def comparison_text(comparison: Comparison, width: int = 80) -> str:
             ARROWS[d.better],
             d.spec,
             *(value_text(s.value, digits_of(d) and s.interval, 2) for s in (d.a, d.b)),
-            signed(d.difference, digits_of(d), 2),
+            signed_text(d.difference, digits_of(d), 2),
             interval_text(d.difference, d.interval, 2),
             p_text(d.p_adjusted),
             _short(d.verdict),
@@ -117,7 +117,7 @@ def _compared_slices(
     for value, differences in parts.items():
         d = differences[spec]
         won, lost = (sum(o.verdict == verdict for o in differences.values()) for verdict in ("better", "worse"))
-        shown = [signed(d.difference, digits_of(d), 2), interval_text(d.difference, d.interval, 2)]
+        shown = [signed_text(d.difference, digits_of(d), 2), interval_text(d.difference, d.interval, 2)]
         verdict = _short(d.verdict)
         rows.append([slice_text(value), str(d.units), *shown, p_text(d.p_adjusted), verdict, str(won), str(lost)])
     header = [by, "units", f"{spec}: {name} − {first}", "", "p", f"{name} is", "won", "lost"]
@@ -238,7 +238,7 @@ def remarks_of(report: Report) -> list[str]:
         elif score.n_excluded and not _absent_ones(score):
             remarks.append(f"{score.spec} leaves out {score.n_excluded:,} {score.excluded}.")
         remarks.extend(score.notes)
-    return [*merged(remarks, report.scores), *rests_on(report.scores.values(), report.unit)]
+    return [*merge_remarks(remarks, report.scores), *rests_on(report.scores.values(), report.unit)]
 
 
 def _absent_ones(score: Score) -> bool:

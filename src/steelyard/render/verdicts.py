@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from steelyard.core.counts import count_text
 from steelyard.render.numbers import p_text
-from steelyard.render.remarks import merged
+from steelyard.render.remarks import merge_remarks
 from steelyard.render.runs import runs_word
 from steelyard.results.comparison import Comparison
 from steelyard.results.score import Difference, Superiority
@@ -88,7 +88,7 @@ def verdict_remarks(differences: Iterable[Difference], unit: str, name: str = "B
         remarks.append("Margins are judged metric by metric, and hold only where they were named before the result.")
     remarks += [superiority_text(d.spec, d.superiority, unit, name, first) for d in listed if d.superiority]
     remarks += [note for d in listed for note in d.notes]
-    return merged(remarks, [d.spec for d in listed])
+    return merge_remarks(remarks, [d.spec for d in listed])
 
 
 def margin_text(d: Difference, name: str = "B", first: str = "A") -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from steelyard.core.counts import count_text
 from steelyard.core.slice import slice_heading, slice_text
-from steelyard.render.numbers import interval_text, money_text, p_text, percent_text, signed, value_text
+from steelyard.render.numbers import interval_text, money_text, p_text, percent_text, signed_text, value_text
 from steelyard.render.text import ARROWS, grid, legend, remarks_of
 from steelyard.render.verdicts import verdict_text
 from steelyard.results.comparison import Comparison
@@ -218,7 +218,7 @@ def headline(comparison: Comparison) -> tuple[str, Difference]:
 def _cells(d: Difference) -> list[str]:
     return [
         *(value_text(s.value, d.interval and s.interval, 2) for s in (d.a, d.b)),
-        signed(d.difference, d.interval, 2),
+        signed_text(d.difference, d.interval, 2),
         interval_text(d.difference, d.interval, 2),
         p_text(d.p_adjusted),
         verdict_text(d.verdict).replace("no difference shown", "no diff."),

@@ -79,7 +79,7 @@ def decode(data: Any, source: str = "result") -> Any:
     """
     at = At(source)
     _check_head(data, at)
-    result = _decoded(data, at)
+    result = _decode_result(data, at)
     if "digest" not in data or _digest_matches(data) or EDITED in result.notes:
         return result
     return replace(result, notes=(EDITED, *result.notes))
@@ -92,7 +92,7 @@ def _digest_matches(data: Mapping[str, Any]) -> bool:
         return False
 
 
-def _decoded(data: Mapping[str, Any], at: At) -> Any:
+def _decode_result(data: Mapping[str, Any], at: At) -> Any:
     try:
         result = form_of(KINDS[data["kind"]]).decode(data["body"], at.key("body"))
         if data.get("details") is None:

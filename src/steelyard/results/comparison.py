@@ -13,7 +13,7 @@ from steelyard.results.influences import Influences
 from steelyard.results.origin import Model, TaskFacts
 from steelyard.results.result import Result, TaskResult
 from steelyard.results.same import equal, result_repr
-from steelyard.results.score import BySpec, Difference, Differences, DifferencesBySlice, by_slice, misnamed
+from steelyard.results.score import BySpec, Difference, Differences, DifferencesBySlice, by_slice, misnamed_key
 
 
 @frozen
@@ -61,7 +61,7 @@ class Comparison(TaskResult):
 
     def faults(self) -> dict[str, str]:
         """What no run can have given, by field."""
-        wrong = misnamed(self.differences)
+        wrong = misnamed_key(self.differences)
         return {"differences": f"holds another difference under '{wrong}'"} if wrong else {}
 
 

@@ -204,7 +204,7 @@ class StoredDetails(Details):
         return self.kept.examples
 
 
-def named(name: str, names: tuple[str, ...], what: str) -> str:
+def check_name(name: str, names: tuple[str, ...], what: str) -> str:
     """The name, where it is known; else a KeyError that says the nearest, or what to do where there is none."""
     if name not in names:
         remedy = nearest(name, names) if names else f"{LACKING.format(f'no {what}s')}, where the task has them."

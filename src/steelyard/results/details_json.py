@@ -37,7 +37,7 @@ def pack(listing: Listing, most: int = MOST_ROWS, *, exact: bool = False) -> str
     rows = min(len(listing), most)
     heads, parts = [], []
     for name, column in listing.columns.items():
-        head, data = _packed(column, rows, exact or rows <= EXACT_ROWS)
+        head, data = _pack_column(column, rows, exact or rows <= EXACT_ROWS)
         heads.append({"name": name, **head})
         parts.append(data)
     header = {
@@ -46,14 +46,14 @@ def pack(listing: Listing, most: int = MOST_ROWS, *, exact: bool = False) -> str
     }  # fmt: skip
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     raw = text.encode("utf-8", "replace")
-    packed = _compressed(len(raw).to_bytes(4, "little") + raw + b"".join(parts))
+    packed = _compress_gzip(len(raw).to_bytes(4, "little") + raw + b"".join(parts))
     return base64.b64encode(packed).decode("ascii")
 
 
 def unpack(text: str) -> Listing:
     """The listing of a text that `pack` made. Raises ValueError where it is not one."""
     try:
-        raw = _decompressed(base64.b64decode(text, validate=True))
+        raw = _decompress_gzip(base64.b64decode(text, validate=True))
         size = int.from_bytes(raw[:4], "little")
         header = json.loads(raw[4 : 4 + size])
         at, rows = 4 + size, int(header["rows"])
@@ -74,14 +74,14 @@ def unpack(text: str) -> Listing:
         raise ValueError(f"a packed listing cannot be read: {error}") from None
 
 
-def _compressed(data: bytes) -> bytes:
+def _compress_gzip(data: bytes) -> bytes:
     """The data as a gzip file with a fixed header: `gzip.compress` writes a different one in each Python version."""
     deflate = zlib.compressobj(7, wbits=-zlib.MAX_WBITS)
     body = deflate.compress(data) + deflate.flush()
     return _GZIP_HEADER + body + struct.pack("<II", zlib.crc32(data), len(data) & 0xFFFFFFFF)
 
 
-def _decompressed(data: bytes) -> bytes:
+def _decompress_gzip(data: bytes) -> bytes:
     """What was compressed, up to a bound: a small file may claim to hold more than there is memory."""
     reader = zlib.decompressobj(wbits=31)
     raw = reader.decompress(data, MOST_BYTES)
@@ -95,7 +95,7 @@ def _decompressed(data: bytes) -> bytes:
 _TYPES = {"u1": "<u1", "u2": "<u2", "u4": "<u4", "f4": "<f4", "f8": "<f8"}
 
 
-def _packed(column: Array | Texts, rows: int, exact: bool) -> tuple[dict[str, Any], bytes]:
+def _pack_column(column: Array | Texts, rows: int, exact: bool) -> tuple[dict[str, Any], bytes]:
     if isinstance(column, Texts):
         codes, names = np.asarray(column.codes[:rows]), list(column.names)
         if len(names) > rows:  # name only what is shown
@@ -188,7 +188,7 @@ def figure_dict(figure: Figure) -> dict[str, Any]:
     }
 
 
-def settled(figure: Figure) -> Figure:
+def rounded_figure(figure: Figure) -> Figure:
     """The figure as a page draws it, with seven digits: the same from data and from a result."""
     plain = figure_dict(figure)
     return figure_of({**plain, "facts": _short(plain["facts"]), "columns": _short(plain["columns"])})

@@ -324,8 +324,8 @@ class _Data(Form):
 
     def _absent(self, name: str) -> bool:
         """Whether None is left out: what is large, and rarely there."""
-        inside = get_args(resolved(self.hints[name])) if name in self.fields else ()
-        return any(get_origin(resolved(one)) is np.ndarray or _holds_influences(one) for one in inside)
+        inside = get_args(resolve_alias(self.hints[name])) if name in self.fields else ()
+        return any(get_origin(resolve_alias(one)) is np.ndarray or _holds_influences(one) for one in inside)
 
     def decode(self, value: Any, at: At) -> Any:
         if not isinstance(value, Mapping):
@@ -374,7 +374,7 @@ OWN: dict[Any, tuple[Callable[[Any], Any], Callable[[Any], Any], dict[str, Any]]
 }
 
 
-def resolved(hint: Any) -> Any:
+def resolve_alias(hint: Any) -> Any:
     """The type behind a type alias; any other type is returned unchanged.
 
     `NDArray` is an alias object on Python 3.12 and later with NumPy 2.5 and later, and a plain generic class elsewhere.
@@ -383,13 +383,13 @@ def resolved(hint: Any) -> Any:
     if not hasattr(alias, "__value__"):
         return hint
     inside = get_args(hint)
-    return resolved(alias.__value__[inside] if inside else alias.__value__)
+    return resolve_alias(alias.__value__[inside] if inside else alias.__value__)
 
 
 @cache
 def form_of(hint: Any) -> Form:
     """The form of a type."""
-    hint = resolved(hint)
+    hint = resolve_alias(hint)
     origin, inside = get_origin(hint), get_args(hint)
     if hint in OWN or origin in OWN:
         return _Own(*OWN[hint if hint in OWN else origin])

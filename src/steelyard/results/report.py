@@ -14,12 +14,12 @@ from steelyard.core.pairs import Coverage
 from steelyard.core.request import Request
 from steelyard.core.slice import Slice, slice_text
 from steelyard.core.table import Table
-from steelyard.results.details import LACKING, NONE, Details, UnitTable, named
+from steelyard.results.details import LACKING, NONE, Details, UnitTable, check_name
 from steelyard.results.influences import Influences
 from steelyard.results.origin import Sources, TaskFacts
 from steelyard.results.result import Path, TaskResult
 from steelyard.results.same import equal, result_repr
-from steelyard.results.score import BySpec, Score, Scores, ScoresBySlice, by_slice, misnamed
+from steelyard.results.score import BySpec, Score, Scores, ScoresBySlice, by_slice, misnamed_key
 
 
 @frozen
@@ -78,7 +78,7 @@ class Report(TaskResult):
 
     def table(self, name: str) -> Table:
         """One of `tables`: a confusion matrix, a curve, a row for each class."""
-        return self.details.table(named(name, (*self.tables, *self.long_tables), "table"))
+        return self.details.table(check_name(name, (*self.tables, *self.long_tables), "table"))
 
     @property
     def long_tables(self) -> tuple[str, ...]:
@@ -104,7 +104,7 @@ class Report(TaskResult):
 
     def figure(self, name: str) -> Figure:
         """The data of one of `figures`."""
-        return self.details.figure(named(name, self.figures, "figure"))
+        return self.details.figure(check_name(name, self.figures, "figure"))
 
     def listing(self) -> Listing | None:
         """The rows that a reader of the page may look through, where the task has them."""
@@ -119,8 +119,8 @@ class Report(TaskResult):
             for value, scores in parts.items()
         }
         for place, scores in every.items():
-            if misnamed(scores):
-                wrong[place] = f"holds another score under '{misnamed(scores)}'"
+            if misnamed_key(scores):
+                wrong[place] = f"holds another score under '{misnamed_key(scores)}'"
             for spec, score in scores.items():
                 if score.draws is not None and len(score.draws) != self.request.draws:
                     count = f"holds {len(score.draws)} values where request.draws says {self.request.draws}"

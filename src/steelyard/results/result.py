@@ -107,14 +107,14 @@ class Result(metaclass=RenamedKeywords):
 
     def detach(self) -> Self:
         """The result without lazy details, so that it keeps no array of the data alive."""
-        return self._changed(lambda details: NONE if details.lazy else details)
+        return self._change_details(lambda details: NONE if details.lazy else details)
 
     def with_details(self) -> Self:
         """The result with its details stored as data: it can be pickled and no longer needs the inputs."""
-        return self._changed(lambda details: StoredDetails(details.data()) if details.lazy else details)
+        return self._change_details(lambda details: StoredDetails(details.data()) if details.lazy else details)
 
-    def _changed(self, change: Callable[[Details], Details]) -> Self:
-        inside = [result._changed(change) for result in inner_results(self)]
+    def _change_details(self, change: Callable[[Details], Details]) -> Self:
+        inside = [result._change_details(change) for result in inner_results(self)]
         rebuilt = with_inner_results(self, inside)
         changed: Self = replace(rebuilt, details=change(rebuilt.details))
         return changed

@@ -312,6 +312,6 @@ def by_slice(
     return {by: {value: BySpec(scores, task) for value, scores in parts.items()} for by, parts in slices.items()}
 
 
-def misnamed(scores: Mapping[str, Any]) -> str:
+def misnamed_key(scores: Mapping[str, Any]) -> str:
     """A key that is not the spec of its score; nothing where all are."""
     return next((key for key, score in scores.items() if key != score.spec), "")

@@ -10,7 +10,7 @@ from steelyard.core.frozen import frozen
 from steelyard.results.details import NONE, Details
 from steelyard.results.result import Result
 from steelyard.results.same import equal, result_repr
-from steelyard.results.score import BySpec, Difference, Differences, Score, Scores, misnamed
+from steelyard.results.score import BySpec, Difference, Differences, Score, Scores, misnamed_key
 
 Sets = Literal["fixed", "random"]
 
@@ -69,8 +69,8 @@ class Pool(Result):
         if not self.sets:
             return {"sets": "is empty"}
         for name, held in (("scores", self.scores), ("differences", self.differences)):
-            if misnamed(held):
-                return {name: f"holds another one under '{misnamed(held)}'"}
+            if misnamed_key(held):
+                return {name: f"holds another one under '{misnamed_key(held)}'"}
             if any(spec not in getattr(one, name) for one in self.sets for spec in held):
                 return {"sets": f"holds a set without some of the {name}"}
         return {}
@@ -124,8 +124,8 @@ class Drift(Result):
 
     def faults(self) -> dict[str, str]:
         """What no run can have given, by field."""
-        if misnamed(self.differences):
-            return {"differences": f"holds another difference under '{misnamed(self.differences)}'"}
+        if misnamed_key(self.differences):
+            return {"differences": f"holds another difference under '{misnamed_key(self.differences)}'"}
         if self.by and not all(spec in held for spec in self.differences for held in (self.plain, self.mix)):
             return {"mix": "lacks a metric"}
         return {}

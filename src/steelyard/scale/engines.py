@@ -28,7 +28,7 @@ from steelyard.core.errors import (
 )
 from steelyard.core.frozen import frozen
 from steelyard.engine.threads import use_threads
-from steelyard.scale.shards import damaged
+from steelyard.scale.shards import take_damaged
 
 ENGINES = ("local", "dask", "ray")
 ATTEMPTS = 3  # before a job whose worker dies is given up
@@ -64,12 +64,12 @@ class Engine(Protocol):
         """Give back what was started."""
 
 
-def guarded(job: Job, item: Any, threads: int) -> Any:
+def run_guarded(job: Job, item: Any, threads: int) -> Any:
     """Run a job on a worker; what a user can cause comes back as a Failure."""
     try:
         with use_threads(threads):
             result = job(item)
-        states = damaged()
+        states = take_damaged()
         return Remade(result, states) if states else result
     except SteelyardError as error:
         return Failure(str(error), of_data=not isinstance(error, WriteError))
@@ -101,7 +101,7 @@ class Local:
         """Run the job for every item."""
         if self.workers == 1:
             for index, item in enumerate(items):
-                yield index, guarded(job, item, self.threads)
+                yield index, run_guarded(job, item, self.threads)
             return
         pending = list(range(len(items)))[::-1]
         died = dict.fromkeys(pending, 0)
@@ -139,7 +139,7 @@ class Local:
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self.workers, mp_context=context, initializer=end_with_parent)
         try:
-            return self._pool.submit(guarded, job, item, self.threads)
+            return self._pool.submit(run_guarded, job, item, self.threads)
         except BrokenProcessPool as error:
             failed: Future[Any] = Future()
             failed.set_exception(error)
@@ -181,19 +181,19 @@ class Dask:
 
         It blames what waited on that worker too: where several are blamed, each runs once more by itself.
         """
-        futures = [self._client.submit(guarded, job, item, 1, pure=False) for item in items]
+        futures = [self._client.submit(run_guarded, job, item, 1, pure=False) for item in items]
         place = {future.key: index for index, future in enumerate(futures)}
         blamed: list[int] = []
         try:
             for future in self._distributed.as_completed(futures, loop=self._client.loop):
                 index = place[future.key]
-                if self._died(future):
+                if self._workers_died(future):
                     blamed.append(index)
                 else:
                     yield index, future.result()
             for index in blamed:
-                alone = self._client.submit(guarded, job, items[index], 1, pure=False) if len(blamed) > 1 else None
-                if alone is None or self._died(alone):
+                alone = self._client.submit(run_guarded, job, items[index], 1, pure=False) if len(blamed) > 1 else None
+                if alone is None or self._workers_died(alone):
                     yield index, Failure("its worker died again and again")
                 else:
                     yield index, alone.result()
@@ -203,7 +203,7 @@ class Dask:
                 self._client.cancel(under_way)
 
     @staticmethod
-    def _died(future: Any) -> bool:
+    def _workers_died(future: Any) -> bool:
         """Whether workers died of a job; another error is raised."""
         error = future.exception()
         if error is not None and type(error).__name__ != "KilledWorker":
@@ -240,7 +240,7 @@ class Ray:
 
     def run(self, job: Job, items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         """Run the job for every item; Ray runs it again where a worker dies."""
-        remote = self._ray.remote(num_cpus=1, max_retries=ATTEMPTS)(guarded)
+        remote = self._ray.remote(num_cpus=1, max_retries=ATTEMPTS)(run_guarded)
         place = {remote.remote(job, item, 1): index for index, item in enumerate(items)}
         waiting = list(place)
         try:

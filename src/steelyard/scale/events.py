@@ -19,7 +19,7 @@ from steelyard.core.statistic import Ranking
 from steelyard.io.container import Reader, read_container
 from steelyard.io.stored import FACTS, StoredUnits, check_stored
 from steelyard.io.valid import check_range
-from steelyard.scale.jobs import Shard, joined, measuring_name, under_whole
+from steelyard.scale.jobs import Shard, join_shard, measuring_name, under_whole
 from steelyard.scale.merge import SortedEvents
 from steelyard.scale.reading import ShardJobs
 from steelyard.scale.shards import keep, state_name, state_path, there
@@ -37,7 +37,7 @@ class Eventing:
 
 def blocks_of(job: Eventing) -> list[RankingBlock]:
     """The rankings of a shard, under the groups of all shards."""
-    state = under_whole(State.of(joined(job.shard)[0], job.needs), job.shard.measuring)
+    state = under_whole(State.of(join_shard(job.shard)[0], job.needs), job.shard.measuring)
     return [cast(RankingBlock, state.blocks[statistic]) for statistic in job.needs]
 
 

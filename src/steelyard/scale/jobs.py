@@ -20,7 +20,7 @@ from steelyard.core.pairs import Countable
 from steelyard.core.state import State
 from steelyard.core.statistic import Statistic
 from steelyard.core.task import Policy
-from steelyard.engine.groups import grouped
+from steelyard.engine.groups import with_groups
 from steelyard.engine.measure import needs_of
 from steelyard.io.options import resolve_options
 from steelyard.partial.state import PartialState
@@ -45,7 +45,7 @@ class Measuring:
     def lists_units(self) -> bool:
         """Whether the report goes by unit, so that none are counted by kind."""
         request = self.data.request
-        return bool(request.by or request.save_draws or request.save_influences or request.planned)
+        return bool(request.by or request.save_draws or request.save_influences or request.has_design)
 
     @property
     def options(self) -> Options:
@@ -62,7 +62,7 @@ class Shard:
     drop: tuple[str, ...] = ()
 
 
-def joined(shard: Shard) -> tuple[Any, Gathered]:
+def join_shard(shard: Shard) -> tuple[Any, Gathered]:
     """Join a shard's units, as a part of the whole where its facts are known.
 
     Alike units are counted where they are many in all, unless the report goes by unit: in slices, or for saved draws.
@@ -100,7 +100,7 @@ def facts_of_part(shard: Shard) -> PartFacts:
     """Join a shard's units and look at them."""
     from steelyard.checks.quick import quick_findings
 
-    pairs, rows = joined(shard)
+    pairs, rows = join_shard(shard)
     measuring = shard.measuring
     findings = quick_findings(measuring.data.definition, rows.truth, rows.prediction, pairs, measuring.options)
     own_units = not isinstance(pairs, Countable) or pairs.own_units
@@ -134,9 +134,9 @@ def make_sums(job: Summing) -> str:
     path = state_path(data.work, "sums", name)
     if there(path):
         return name
-    pairs, rows = joined(shard)
+    pairs, rows = join_shard(shard)
     state = State.of(pairs, [statistic for statistic in needs_of(job.metrics) if statistic not in job.without])
-    state = grouped(data.definition, request, pairs, state)
+    state = with_groups(data.definition, request, pairs, state)
     part = PartialState.of(data.definition, request, measuring.options, job.metrics, rows, pairs, state)
     keep(path, *replace(part, seen=None).pack())  # units of two shards are dropped from one of them before
     return name

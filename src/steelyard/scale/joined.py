@@ -18,7 +18,7 @@ from steelyard.core.table import Table
 from steelyard.core.task import Task
 from steelyard.core.units import Units
 from steelyard.engine.details import LazyDetails, definitions_of, tables_of
-from steelyard.engine.measure import measured, unit_values
+from steelyard.engine.measure import measure_state, unit_values
 from steelyard.partial.accumulator import Accumulator
 from steelyard.results.details import Details, UnitTable
 from steelyard.results.report import Report
@@ -49,7 +49,7 @@ def one_report(reports: Sequence[Report], chosen: Sequence[Metric], notes: Seque
     )
 
 
-def gathered(shards: Sequence[jobs.Shard]) -> Accumulator:
+def gather_shards(shards: Sequence[jobs.Shard]) -> Accumulator:
     """All rows of the shards in one place."""
     data = shards[0].measuring.data
     whole = Accumulator.for_request(data.request)
@@ -91,7 +91,7 @@ class ShardDetails(Details):
     @cached_property
     def whole(self) -> Report:
         """The report of all rows in one place, for its details; only what is looked at has its intervals made."""
-        plain = gathered(self.shards).report(
+        plain = gather_shards(self.shards).report(
             list(self.chosen), confidence=None, save_draws=False, save_influences=False
         )
         if not isinstance(plain.details, LazyDetails):
@@ -103,8 +103,8 @@ class ShardDetails(Details):
         definition = self.task
         if definition.tables is None or not self.fits:
             return ()
-        pairs = jobs.joined(self.shards[0])[0]
-        return tuple(tables_of(definition, pairs, measured(pairs, self.chosen[:1])))
+        pairs = jobs.join_shard(self.shards[0])[0]
+        return tuple(tables_of(definition, pairs, measure_state(pairs, self.chosen[:1])))
 
     @property
     def long_tables(self) -> tuple[str, ...]:
@@ -124,14 +124,14 @@ class ShardDetails(Details):
         return self.whole.listing() if self.fits else None
 
     def units(self) -> UnitTable:
-        pairs = jobs.joined(self.shards[0])[0]
+        pairs = jobs.join_shard(self.shards[0])[0]
         by_kind = isinstance(pairs, Countable) and pairs.distinct_units is not None
         if not by_kind and not self.by_shard:
             return self.report.units()
         parts = []
         for shard in self.shards:  # no unit needs another
-            pairs = jobs.joined(shard)[0]
-            state = measured(pairs.per_unit() if by_kind else pairs, self.chosen)
+            pairs = jobs.join_shard(shard)[0]
+            state = measure_state(pairs.per_unit() if by_kind else pairs, self.chosen)
             parts.append(state if by_kind else jobs.under_whole(state, shard.measuring))
         return _side_by_side(self.report.unit, parts, self.chosen)
 

@@ -68,7 +68,7 @@ class SortedEvents:
         return columns | {"unit": self.place[columns["unit"]]}
 
 
-def merged(runs: Sequence[SortedEvents], most: int) -> Iterator[Columns]:
+def merge_events(runs: Sequence[SortedEvents], most: int) -> Iterator[Columns]:
     """All events from the highest score to the lowest, equal scores by unit, in parts of about so many rows.
 
     Equal scores come in one part, however many they are.

@@ -29,7 +29,7 @@ from steelyard.io.container import (
     container_bytes,
     parse_container,
     read_container,
-    sealed,
+    seal_chunks,
     unfit,
 )
 from steelyard.io.dialect import reading_notes
@@ -108,7 +108,7 @@ def read_pair(job: ReadPair) -> Summary:
         with reading_notes() as file_notes:
             sides = read_sides(task, truth, predictions, job.data.columns, options)
         notes = (*getattr(sides[0], "notes", ()), *(f"In some files {note.partition(': ')[2]}" for note in file_notes))
-        return _kept(gather([sides], task.truth.key), path, name, notes)
+        return _keep_shard(gather([sides], task.truth.key), path, name, notes)
 
 
 @frozen
@@ -137,7 +137,7 @@ def split(job: Split) -> str:
     parts = [container_bytes("part", *_packed_side(part, job.side)) for part in cuts]
     index = np.cumsum([0] + [len(part) for part in parts])
     head = container_bytes("index", {NAME: os.path.basename(target)}, {"starts": index})
-    write_durably(target, sealed([len(head).to_bytes(8, "little"), head, *parts]))
+    write_durably(target, seal_chunks([len(head).to_bytes(8, "little"), head, *parts]))
     return name
 
 
@@ -162,7 +162,7 @@ def join_bucket(job: JoinBucket) -> Summary:
     key = job.data.definition.truth.key
     no_truth, no_prediction = (nothing_of(side[0], key) for side in (truth, predictions))
     batches = [(side, no_prediction) for side in truth] + [(no_truth, side) for side in predictions]
-    return _kept(gather(batches, key), path, name)
+    return _keep_shard(gather(batches, key), path, name)
 
 
 def load_shard(data: ShardJobs, name: str, drop: Sequence[str] = ()) -> Gathered:
@@ -173,10 +173,10 @@ def load_shard(data: ShardJobs, name: str, drop: Sequence[str] = ()) -> Gathered
     if drop:
         return gather([sides], data.definition.truth.key, drop=frozenset(drop))
     none = np.zeros(0, object)
-    return Gathered(*sides, none, none, _seen(container, path)[0])
+    return Gathered(*sides, none, none, _seen_units(container, path)[0])
 
 
-def _kept(shard: Gathered, path: str, name: str, notes: tuple[str, ...] = ()) -> Summary:
+def _keep_shard(shard: Gathered, path: str, name: str, notes: tuple[str, ...] = ()) -> Summary:
     facts, arrays = pack_sides(shard.truth, shard.prediction)
     rows, seen = (len(shard.truth), len(shard.prediction)), shard.seen
     facts = {"rows": rows, "notes": notes, "repeated": len(shard.repeated), **facts}
@@ -196,7 +196,7 @@ def _in_truth(shard: Gathered) -> Array:
 
 
 def _summary(container: Container, name: str, path: str) -> Summary:
-    seen, in_truth = _seen(container, path)
+    seen, in_truth = _seen_units(container, path)
     check_stored(container.facts, StoredShard, FACTS, path)
     rows, notes = container.facts["rows"], tuple(container.facts.get("notes", ()))
     repeated = container.facts.get("repeated", 0)
@@ -206,7 +206,7 @@ def _summary(container: Container, name: str, path: str) -> Summary:
     return Summary(name, id_keys(seen.ids), (rows[0], rows[1]), strays, notes, repeated)
 
 
-def _seen(container: Container, path: str) -> tuple[SeenUnits, Array]:
+def _seen_units(container: Container, path: str) -> tuple[SeenUnits, Array]:
     """The units of a state, and whether the truth names each."""
     try:
         units, digests, rows, in_truth = (

@@ -46,7 +46,7 @@ def report_of_shards(
 ) -> Report:
     """One report of all shards. Where `by_group`, rankings are read by the workers, group by group."""
     request = run.data.request
-    bounded = [] if approximate is None else _bounded(run.data.task, chosen, by_group, by_default)
+    bounded = [] if approximate is None else _boundable_metrics(run.data.task, chosen, by_group, by_default)
     exact = [metric for metric in chosen if metric not in bounded]
     reports: list[Report] = []
     asked: dict[Ranking, Any] = {}
@@ -54,14 +54,14 @@ def report_of_shards(
         reports.append(_approximate(run, shards, bounded, sources, facts, approximate))
     if exact:
         # Draws of clusters or strata read rankings here, where the groups of all units are known.
-        asked = dict(walks.what_is_asked(exact, request, facts)) if by_group and not request.planned else {}
-        blocks = _walked(run, shards, asked, memory) if asked else {}
-        reports.append(_merged(run, shards, exact, blocks).report(exact, request, sources))
+        asked = dict(walks.what_is_asked(exact, request, facts)) if by_group and not request.has_design else {}
+        blocks = _walk_rankings(run, shards, asked, memory) if asked else {}
+        reports.append(_merge_parts(run, shards, exact, blocks).report(exact, request, sources))
     report = one_report(reports, chosen, run.notes())
     return with_evidence(report, shards, chosen, by_shard=bool(asked or bounded))
 
 
-def _merged(
+def _merge_parts(
     run: ShardRun,
     shards: Sequence[jobs.Shard],
     metrics: Sequence[Metric],
@@ -75,7 +75,9 @@ def _merged(
     return replace(merged, state=replace(merged.state, blocks={**merged.state.blocks, **elsewhere}))
 
 
-def _walked(run: ShardRun, shards: Sequence[jobs.Shard], asked: walks.Asked, memory: int) -> Mapping[Statistic, Block]:
+def _walk_rankings(
+    run: ShardRun, shards: Sequence[jobs.Shard], asked: walks.Asked, memory: int
+) -> Mapping[Statistic, Block]:
     """What the curves of rankings read, group by group, on the workers."""
     needs = tuple(asked)
     laid = run.every("match", events.make_events, [events.Eventing(shard, needs) for shard in shards])
@@ -84,7 +86,7 @@ def _walked(run: ShardRun, shards: Sequence[jobs.Shard], asked: walks.Asked, mem
     return walks.read_answers(run.data, asked, run.every("walk", walks.walk, items), items)
 
 
-def _bounded(task: str, chosen: Sequence[Metric], by_group: bool, by_default: bool) -> list[Metric]:
+def _boundable_metrics(task: str, chosen: Sequence[Metric], by_group: bool, by_default: bool) -> list[Metric]:
     """The metrics of rankings, which histograms bound; one that they do not bound is an error if asked for by name."""
     bounded = []
     for metric in chosen:
@@ -112,7 +114,9 @@ def _approximate(
     names = run.every("bins", histograms.make_histograms, [histograms.Binning(shard, asked, bins) for shard in shards])
     counts = histograms.add_histograms(run.data, names)
     low, high = (
-        _merged(run, shards, metrics, histograms.bounded(asked, counts, facts, upper)).report(metrics, plain, sources)
+        _merge_parts(run, shards, metrics, histograms.bound_blocks(asked, counts, facts, upper)).report(
+            metrics, plain, sources
+        )
         for upper in (False, True)
     )
     scores = {}

@@ -36,7 +36,7 @@ from steelyard.core.request import Metrics, Request, Settings, takes_settings
 from steelyard.core.sketch import UnitSketch
 from steelyard.core.state import State
 from steelyard.core.units import Units
-from steelyard.engine.run import expanded, metrics_of
+from steelyard.engine.run import expand_metrics, metrics_of
 from steelyard.io.beside import in_file
 from steelyard.io.container import read_container
 from steelyard.io.dialect import reading_notes
@@ -46,9 +46,9 @@ from steelyard.partial.state import repeated_note
 from steelyard.results.report import Report
 from steelyard.scale import jobs, reading
 from steelyard.scale.engines import Engine, Failure, Remade, Started
-from steelyard.scale.joined import gathered, one_report
+from steelyard.scale.joined import gather_shards, one_report
 from steelyard.scale.reports import report_of_shards
-from steelyard.scale.shards import Pattern, damaged, find_shards, state_path, work_folder
+from steelyard.scale.shards import Pattern, find_shards, state_path, take_damaged, work_folder
 
 Progress = Callable[[str, int, int], None]
 
@@ -121,10 +121,10 @@ def evaluate_shards(
         every: list[jobs.PartFacts] = run.every("facts", jobs.facts_of_part, shards)
         facts = Metadata.merge([one.facts for one in every])[0]
         nothing = State(Units(np.zeros(0, np.int64)), facts, {})
-        chosen = expanded(definition, chosen, metrics is None, nothing)
+        chosen = expand_metrics(definition, chosen, metrics is None, nothing)
         shards = [replace(shard, measuring=replace(measuring, whole=facts)) for shard in shards]
         if not all(one.own_units for one in every):
-            return one_report([_gathered(run, shards, chosen, sources)], chosen, run.notes())
+            return one_report([_report_in_one_place(run, shards, chosen, sources)], chosen, run.notes())
         run.read_notes += notes_of_parts(definition, [one.findings for one in every])
         report = report_of_shards(
             run, shards, chosen, sources, facts,
@@ -187,7 +187,7 @@ class _Run:
         if self.bad:
             left = "; ".join(sorted(self.bad))
             notes.append(f"{len(self.bad)} of {self.shards} files could not be read and are left out: {left}")
-        remade = sorted({*self.remade, *damaged()})
+        remade = sorted({*self.remade, *take_damaged()})
         if remade:
             notes.append(
                 f"{len(remade)} states in the work folder were damaged and are made again: {first_few(remade)}."
@@ -264,15 +264,15 @@ def _each_unit_once(summaries: Sequence[reading.Summary], measuring: jobs.Measur
     return [jobs.Shard(measuring, one.name, tuple(sorted(drop.get(i, ())))) for i, one in enumerate(summaries)]
 
 
-def _gathered(
+def _report_in_one_place(
     run: _Run,
     shards: Sequence[jobs.Shard],
     metrics: Sequence[Metric],
     sources: tuple[str, str],
 ) -> Report:
     """What needs all rows in one place: they are brought together here."""
-    whole = gathered(shards)
-    rows = whole.gathered()
+    whole = gather_shards(shards)
+    rows = whole.gather_batches()
     report = whole.report(list(metrics))
     sides = [
         replace(side, source=source, digest=digest_text(total))

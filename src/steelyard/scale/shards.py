@@ -53,7 +53,7 @@ def find_shards(pattern: Pattern, side: str) -> list[str]:
         except FileNotFoundError:
             paths = []
         except Exception as error:  # every file system has errors of its own
-            raise UnreadableFile(f"cannot be listed: {_said(error)}", where=f"{side} '{pattern}'") from None
+            raise UnreadableFile(f"cannot be listed: {_first_line(error)}", where=f"{side} '{pattern}'") from None
         paths = [filesystem.unstrip_protocol(one) for one in paths] if "::" not in str(pattern) else [str(pattern)]
     elif glob.has_magic(str(pattern)) and not os.path.exists(pattern):
         paths = sorted(glob.glob(str(pattern), recursive=True))
@@ -89,11 +89,11 @@ def _filesystem(url: str) -> tuple[Any, str]:
             f"cannot be opened: {error}", where=url, remedy="Install what fsspec needs for it."
         ) from None
     except Exception as error:  # every file system has errors of its own
-        raise UnreadableFile(f"cannot be opened: {_said(error)}", where=url) from None
+        raise UnreadableFile(f"cannot be opened: {_first_line(error)}", where=url) from None
     return filesystem, path
 
 
-def _said(error: Exception) -> str:
+def _first_line(error: Exception) -> str:
     """What an error says in its first line; some say nothing but what they are."""
     text = str(error).strip()
     return text.splitlines()[0] if text else type(error).__name__
@@ -116,7 +116,7 @@ def local_copy(path: str) -> Iterator[Path]:
         except WriteError:
             raise
         except Exception as error:  # every file system has errors of its own
-            raise UnreadableFile(f"cannot be read: {_said(error)}", where=path) from None
+            raise UnreadableFile(f"cannot be read: {_first_line(error)}", where=path) from None
         try:
             yield copy
         except InputError as error:
@@ -197,7 +197,7 @@ def _own_name(path: str) -> object:
         return None
 
 
-def damaged() -> tuple[str, ...]:
+def take_damaged() -> tuple[str, ...]:
     """The states that this process has found damaged since it was last asked."""
     names = tuple(_damaged)
     _damaged.clear()

@@ -29,7 +29,7 @@ from steelyard.core.weights import Counts, Floats, GivenRows, Plain, Role, Weigh
 from steelyard.io.container import read_container
 from steelyard.io.valid import check_answers
 from steelyard.scale.events import Files, Sizes
-from steelyard.scale.merge import merged
+from steelyard.scale.merge import merge_events
 from steelyard.scale.reading import ShardJobs
 from steelyard.scale.shards import keep, state_name, state_path, there
 
@@ -138,14 +138,14 @@ def walk(job: Walking) -> str:
     if there(path):
         return name
     files = Files(job.data, job.events, job.number, job.units, pooled=job.groups is None)
-    arrays = _streamed(job, files) if request.confidence is None or files.count < 2 else None
+    arrays = _stream_answers(job, files) if request.confidence is None or files.count < 2 else None
     if arrays is None:
         arrays = _read(job, files)
     keep(path, {}, {part: np.ascontiguousarray(array) for part, array in arrays.items()})
     return name
 
 
-def _streamed(job: Walking, files: Files) -> dict[str, Array] | None:
+def _stream_answers(job: Walking, files: Files) -> dict[str, Array] | None:
     """The answers under weights of 1, each group a part at a time; None if one of them cannot be computed this way."""
     asked = [(i, question) for i, question in enumerate(job.asked) if question.role is Role.POINT]
     most = max(1, min(job.memory // EVENT_BYTES, max(PART, len(files.readers) * RUN_ROWS)))
@@ -158,7 +158,7 @@ def _streamed(job: Walking, files: Files) -> dict[str, Array] | None:
                 if stream is None:
                     return None
                 streams[i] = stream
-        for part in merged(files.runs(k), most) if streams else ():
+        for part in merge_events(files.runs(k), most) if streams else ():
             for stream in streams.values():
                 stream.feed(part)
         for i, stream in streams.items():

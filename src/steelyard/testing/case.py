@@ -13,7 +13,7 @@ from steelyard.core.options import Options
 from steelyard.core.state import State, Totals
 from steelyard.core.task import Policy, Task
 from steelyard.core.weights import Floats, Plain, Weights
-from steelyard.engine.measure import measured
+from steelyard.engine.measure import measure_state
 from steelyard.io.sources import read_sides
 from steelyard.testing.drawn import BothSides, Drawn, cut, without
 
@@ -58,7 +58,7 @@ class Case:
 
     def measure(self, sides: BothSides) -> State:
         """The state of all metrics: read, joined and measured."""
-        return measured(self.pairs(sides), self.metrics)
+        return measure_state(self.pairs(sides), self.metrics)
 
     def state(self, seed: int, units: int = UNITS) -> State:
         """The state of drawn data."""

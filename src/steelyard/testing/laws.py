@@ -123,20 +123,20 @@ def take_is_weights_of_zero_and_one(case: Case, metric: Metric) -> None:
 
 def whole_weights_are_repetition(case: Case, metric: Metric) -> None:
     """A unit that weighs 3 stands there three times."""
-    state, counts, repeated = _repeated(case)
+    state, counts, repeated = _repeat_units(case)
     value, expected = case.value(metric, state, counts * state.units.own), case.value(metric, repeated)
     require_equal(value, expected, f"'{metric}' under whole weights", ROUNDING)
 
 
 def copies_are_listed_units(case: Case, metric: Metric) -> None:
     """A row that stands for three alike units scores as three rows do."""
-    state, counts, repeated = _repeated(case)
+    state, counts, repeated = _repeat_units(case)
     alike = replace(state, units=replace(state.units, copies=counts))
     value, expected = alike.totals(POINT).of(metric), repeated.totals(POINT).of(metric)
     require_equal(value, expected, f"'{metric}' of units with copies", ROUNDING)
 
 
-def _repeated(case: Case) -> tuple[State, Counts, State]:
+def _repeat_units(case: Case) -> tuple[State, Counts, State]:
     """A state, how often each of its units is to stand there, and the state in which it does."""
 
     def make() -> tuple[State, Counts, State]:

@@ -204,7 +204,7 @@ def list_page(site: Site, entries: Sequence[Entry], folder: str, query: Query) -
     title = total if not query.narrowed else f"{len(shown):,} of {total}"
     body = (
         f'<form class="list" action="{escape(site.base)}/" method="get">{_controls(site, runs, query)}{drawn}'
-        f"{_picked(picked, page)}{_table(site, shown, page, query, picked)}{_turning(query, start, len(shown))}"
+        f"{_picked_fields(picked, page)}{_table(site, shown, page, query, picked)}{_turning(query, start, len(shown))}"
         f"{_bar(site, runs)}</form>{foreign}"
     )
     return document(title, folder, body)
@@ -232,9 +232,9 @@ def _controls(site: Site, runs: Sequence[Entry], query: Query) -> str:
     more = (
         _choice("Sort by", "sort", orders, query.sort)
         + _choice("Kind", "kind", dict.fromkeys(common(run.kind for run in runs)), query.kind, "all")
-        + _listed("Model", "model", common(model for run in runs for model in run.models), query.model)
-        + _listed("Data set", "data", common(run.data for run in runs), query.data)
-        + (_listed("Tag", "tag", tags, "") if tags else "")
+        + _input_with_values("Model", "model", common(model for run in runs for model in run.models), query.model)
+        + _input_with_values("Data set", "data", common(run.data for run in runs), query.data)
+        + (_input_with_values("Tag", "tag", tags, "") if tags else "")
         + _field("Since", f'<input type="date" name="since" value="{escape(query.since)}">')
         + _field("Until", f'<input type="date" name="until" value="{escape(query.until)}">')
         + _choice("Draw over", "over", {"time": "time", "runs": "runs"}, query.over)
@@ -268,13 +268,13 @@ def _choice(title: str, name: str, choices: Mapping[str, str | None], chosen: st
     return _field(title, f'<select name="{name}">{options}</select>')
 
 
-def _listed(title: str, name: str, values: Iterable[str], chosen: str) -> str:
+def _input_with_values(title: str, name: str, values: Iterable[str], chosen: str) -> str:
     options = "".join(f'<option value="{escape(value)}"></option>' for value in values)
     listed = f'<datalist id="{name}-values">{options}</datalist>'
     return _field(title, f'<input name="{name}" value="{escape(chosen)}" list="{name}-values">{listed}')
 
 
-def _picked(picked: Sequence[Entry], page: Sequence[Entry]) -> str:
+def _picked_fields(picked: Sequence[Entry], page: Sequence[Entry]) -> str:
     """Runs that are picked and not in sight stay picked."""
     away = [run for run in picked if run not in page]
     hidden_fields = "".join(f'<input type="hidden" name="run" value="{run.id}">' for run in away)

@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.core.counts import count_text
 from steelyard.core.scene import Steps
-from steelyard.render.numbers import signed, value_text
+from steelyard.render.numbers import signed_text, value_text
 from steelyard.render.svg import Backdrop, scene_svg
 from steelyard.render.text import ARROWS
 from steelyard.view.frame import Site, document
@@ -164,12 +164,12 @@ def unit_page(site: Site, run: StoredRun, data: RereadRun, unit: int, step: int 
     if place + 1 < len(order):
         turn += f'<a href="{escape(site.run(run, "unit", order[place + 1]))}" rel="next">better →</a>'
     body = f'<p class="turn"><span class="legend">{place + 1:,} of {len(order):,} from the worst</span>{turn}</p>'
-    body += _shown(site, run, data, unit, step, site.run(run, "unit", unit)) + _unit_scores(data, unit)
+    body += _unit_picture(site, run, data, unit, step, site.run(run, "unit", unit)) + _unit_scores(data, unit)
     links = [site.top(), (site.run(run), run.name), (site.run(run, "units"), f"All {count_text(2, kind)[2:]}")]
     return document(f"{kind.capitalize()} {name}", run.name, body, links)
 
 
-def _shown(site: Site, run: StoredRun, data: RereadRun, unit: int, step: int | None, here: str) -> str:
+def _unit_picture(site: Site, run: StoredRun, data: RereadRun, unit: int, step: int | None, here: str) -> str:
     """The picture of a unit, or its image and rows. `here` is the address of the page, to which steps lead."""
     steps = unit_steps(data, unit)
     at = None if steps is None else step if step in steps.numbers else steps.start
@@ -255,8 +255,8 @@ def both_page(site: Site, a: StoredRun, b: StoredRun, data: tuple[RereadRun, Rer
             picture = f'<img class="pic" src="{escape(site.run(b, "image", unit))}" alt="" loading="lazy">'
         cards += (
             f'<li class="card"><a href="{escape(site.both(a, b, "unit", unit))}">{picture}<span class="what"><strong>'
-            f"{escape(str(data[1].units[unit]))}</strong><small{kind}>{escape(spec)} {escape(signed(change))}</small>"
-            "</span></a></li>"
+            f"{escape(str(data[1].units[unit]))}</strong>"
+            f"<small{kind}>{escape(spec)} {escape(signed_text(change))}</small></span></a></li>"
         )
     body = f'<ul class="cards">{cards}</ul>' + _turning(site.both(a, b), 0, start, len(moved))
     links = [site.top(), (f"{site.base}/compare?a={a.id}&b={b.id}", "The comparison")]
@@ -272,7 +272,7 @@ def both_unit_page(
     for letter, run, run_data in (("A", a, data[0]), ("B", b, data[1])):
         parts += (
             f'<section><h2>{letter}: <a href="{escape(site.run(run, "unit", unit))}">{escape(run.name)}</a></h2>'
-            f"{_shown(site, run, run_data, unit, step, here)}{_unit_scores(run_data, unit)}</section>"
+            f"{_unit_picture(site, run, run_data, unit, step, here)}{_unit_scores(run_data, unit)}</section>"
         )
     order = [i for i, _ in changes(*data)[1]]
     turn = ""

@@ -21,8 +21,8 @@ from starlette.routing import Route
 
 from steelyard.core.counts import count_text
 from steelyard.core.errors import SteelyardError
-from steelyard.core.opening import confined
-from steelyard.render.numbers import interval_text, signed, value_text
+from steelyard.core.opening import confine_to
+from steelyard.render.numbers import interval_text, signed_text, value_text
 from steelyard.render.text import ARROWS
 from steelyard.render.verdicts import verdict_text
 from steelyard.results.comparison import Lineup
@@ -81,7 +81,7 @@ def _base(site: Site, runs: Sequence[StoredRun]) -> str:
     )
 
 
-def _shown(score: Score) -> Shown:
+def _shown_score(score: Score) -> Shown:
     return Shown(score.value, score.interval, score.better, score.measured_in, score.label)
 
 
@@ -93,9 +93,10 @@ def _block(runs: Sequence[StoredRun], lineup: Lineup, spec: str) -> str:
             rows.append((run, comparison.differences[spec].b, comparison.differences[spec]))
     score = next(comparison.differences[spec].a for comparison in lineup.comparisons if spec in comparison.differences)
     rows.insert(0, (runs[0], score, None))
-    scale = shared_scale(_shown(comparison) for _, comparison, _ in rows)
+    scale = shared_scale(_shown_score(comparison) for _, comparison, _ in rows)
     lines = "".join(
-        _line(run, comparison, difference, strip(_shown(comparison), scale)) for run, comparison, difference in rows
+        _line(run, comparison, difference, strip(_shown_score(comparison), scale))
+        for run, comparison, difference in rows
     )
     unit = f", {score.measured_in}" if score.measured_in else ""
     head = "".join(
@@ -118,7 +119,7 @@ def _line(run: StoredRun, score: Score, difference: Difference | None, drawn: st
     moved, word = "<small>baseline</small>", ""
     if difference is not None:
         between = interval_text(difference.difference, difference.interval)
-        moved = f"{escape(signed(difference.difference, difference.interval))} <small>{escape(between)}</small>"
+        moved = f"{escape(signed_text(difference.difference, difference.interval))} <small>{escape(between)}</small>"
         kind = {"better": "good", "worse": "bad"}.get(difference.verdict, "plain")
         word = f'<span class="{kind}">{escape(verdict_text(difference.verdict))}</span>'
     name = escape(run.name).replace("/", "/<wbr>").replace("_", "_<wbr>")
@@ -164,10 +165,10 @@ class Guard:
             return
         refused = self.refusal(scope)
         if refused is not None:
-            await _plain(*refused)(scope, receive, _sealed(send))
+            await _plain(*refused)(scope, receive, _with_headers(send))
             return
         scope = {**scope, "path": scope["path"][len(self.token) + 1 :] or "/"}
-        await self.app(scope, receive, _sealed(send))
+        await self.app(scope, receive, _with_headers(send))
 
     def refusal(self, scope: Scope) -> tuple[int, str] | None:
         """Status and words, where the request is not to be served."""
@@ -191,7 +192,7 @@ class Guard:
         return None
 
 
-def _sealed(send: Send) -> Send:
+def _with_headers(send: Send) -> Send:
     async def sealed(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             present = {name.lower() for name, _ in message["headers"]}
@@ -215,7 +216,7 @@ def make_app(folder: Folder, token: str, port: int) -> Guard:
 
     def route(path: str, endpoint: Callable[[Request], Response]) -> Route:
         def confined_answer(request: Request) -> Response:
-            with confined(folder.root):  # whatever a reader opens lies in the folder
+            with confine_to(folder.root):  # whatever a reader opens lies in the folder
                 return endpoint(request)
 
         async def answer(request: Request) -> Response:
@@ -237,7 +238,7 @@ def make_app(folder: Folder, token: str, port: int) -> Guard:
     ]
     hosts = frozenset(f"{name}:{port}" for name in ("127.0.0.1", "localhost"))
     app = Starlette(
-        routes=routes, exception_handlers={404: view.missing, Missing: view.missing, Exception: view.failed}
+        routes=routes, exception_handlers={404: view.missing, Missing: view.missing, Exception: view.answer_failure}
     )
     app.router.redirect_slashes = False
     return Guard(app, token, hosts, workers)
@@ -303,7 +304,7 @@ class _View:
         if row is not None:
             tables = unit_rows(data, unit)
             names = tables[0].images if tables else ()
-            image = self.site.images.named(run, data, names[row]) if row < len(names) and names[row] else None
+            image = self.site.images.find_image(run, data, names[row]) if row < len(names) and names[row] else None
         if image is None:
             raise Missing
         return Response(
@@ -360,7 +361,7 @@ class _View:
         """There is no such page."""
         return self._problem("There is no such page", "It may be that a result was moved or removed.", 404)
 
-    async def failed(self, request: Request, error: Exception) -> Response:
+    async def answer_failure(self, request: Request, error: Exception) -> Response:
         """Something went wrong here; the terminal has the whole story."""
         return self._problem("This page cannot be shown", f"{type(error).__name__}. See the terminal.", 500)
 

@@ -233,7 +233,7 @@ class Images:
         """The image that a scene names, of a unit whose id is an image, or that COCO's file names."""
         named = [where for name in scene.images for where in self._places(run, data, name, data.truth)] if scene else []
         image = next((image for where in named if (image := self._open(where)) is not None), None)
-        others = (self.named(run, data, name) for name in self.names(run, data, unit))
+        others = (self.find_image(run, data, name) for name in self.names(run, data, unit))
         return image or next((other for other in others if other is not None), None)
 
     def names(self, run: StoredRun, data: RereadRun, unit: int) -> list[str]:
@@ -247,7 +247,7 @@ class Images:
             names.append(wanted)
         return names
 
-    def named(self, run: StoredRun, data: RereadRun, name: str) -> ImageFile | None:
+    def find_image(self, run: StoredRun, data: RereadRun, name: str) -> ImageFile | None:
         """The image that data name: beside the truth, beside the result, from the folder's top, or in `images`."""
         return next(
             (image for where in self._places(run, data, name) if (image := self._open(where)) is not None), None

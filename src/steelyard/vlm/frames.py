@@ -194,7 +194,7 @@ def write_frames(path: Path, frames: Sequence[Frame], columns: Sequence[str] = (
         p = f.picture
         seen = [p.digest, p.width, p.height] if p else ["", "", ""]
         fixed = [f.sequence, f.t, f.image, f.food, f.weight, f.kcal_per_g, str(f.valid).lower(), *seen, f.problem]
-        rows.append([*fixed, *(f.text(name) for name in own), *(f.shots[key].stored() for key in shots)])
+        rows.append([*fixed, *(f.text(name) for name in own), *(f.shots[key].stored_cell() for key in shots)])
     write_text(path, csv_text(header, rows))
 
 

@@ -356,7 +356,7 @@ class Sharing:
             if not ids:
                 return None
             tails.append(ids)
-        heads = self._encoded(keys, texts, tails, images)
+        heads = self._encode_heads(keys, texts, tails, images)
         if heads is None:
             return None
         longest = heads.ids.shape[1] + max(map(len, tails)) + self._max_tokens
@@ -372,12 +372,12 @@ class Sharing:
             "past_key_values": _rows_of(heads.cache, index),
         }
 
-    def done(self) -> None:
+    def release(self) -> None:
         """Leave nothing behind in the model that another call could take for its own."""
         if self._rows:
             self._base.rope_deltas = None
 
-    def _encoded(
+    def _encode_heads(
         self, keys: Sequence[Hashable], texts: Sequence[str], tails: Sequence[list[int]], images: Any
     ) -> _Heads | None:
         """The heads of a batch; the last batch's are kept, for its follow-ups."""
@@ -427,7 +427,7 @@ def why_not(torch: Any, model: Any, inputs: Inputs, family: str) -> str:
     if family in FAMILIES:
         return FAMILIES[family]
     try:
-        moved, noise = _tried(torch, model, inputs)
+        moved, noise = _try_sharing(torch, model, inputs)
     except Exception as error:  # whatever an unknown model makes of it
         return f"the family is not known, and a trial failed ({first_line(error)})"
     allowed = TOLERANCE if model.dtype == torch.float32 else min(NOISE, max(TOLERANCE, 3 * noise))
@@ -436,7 +436,7 @@ def why_not(torch: Any, model: Any, inputs: Inputs, family: str) -> str:
     return f"the family is not known, and in a trial sharing moved the logits by {moved:.2g} of their spread"
 
 
-def _tried(torch: Any, model: Any, inputs: Inputs) -> tuple[float, float]:
+def _try_sharing(torch: Any, model: Any, inputs: Inputs) -> tuple[float, float]:
     """How far sharing moves the first logits of two questions, and how far a batch alone does, in their spread."""
     from PIL import Image
 
@@ -448,7 +448,7 @@ def _tried(torch: Any, model: Any, inputs: Inputs) -> tuple[float, float]:
     def logits(asked: Any) -> Any:
         settings = {"do_sample": False, "max_new_tokens": 1, "min_new_tokens": 1, "pad_token_id": inputs.pad}
         out = model.generate(**asked, **settings, return_dict_in_generate=True, output_logits=True)
-        sharing.done()
+        sharing.release()
         return out.logits[0].float()
 
     with torch.inference_mode():
@@ -582,7 +582,7 @@ class HuggingFace:
         except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:
             raise PermanentError(f"{self.label} cannot be asked: {first_line(error)}") from None
         finally:
-            self._sharing.done()
+            self._sharing.release()
         new = made[:, 1 if self._encodes else given["input_ids"].shape[1] :].tolist()
         lengths = given["attention_mask"].sum(dim=1).tolist()
         latency = (time.perf_counter() - started) / len(asked)

@@ -55,7 +55,7 @@ class Picture:
         if self.path is None:
             image = pil.new("RGB", (self.width, self.height), GREY)
         else:
-            data = _checked(self.path, self.digest)
+            data = _read_checked(self.path, self.digest)
             image = _upright(data, str(self.path))
             del data
         if max(image.size) > max_side:
@@ -71,7 +71,7 @@ class Picture:
     def jpeg(self, max_side: int = MAX_SIDE) -> bytes:
         """The image as a JPEG file: the original bytes if usable as they are, otherwise quality 95."""
         if self.path is not None and max(self.width, self.height) <= max_side:
-            data = _checked(self.path, self.digest)
+            data = _read_checked(self.path, self.digest)
             image = _open(data, str(self.path))
             if image.format == "JPEG" and image.mode in ("RGB", "L") and image.getexif().get(_ORIENTATION, 1) == 1:
                 image.close()
@@ -135,7 +135,7 @@ def _read(path: Path) -> bytes:
     return read_ordinary(path, MOST_BYTES, "image")
 
 
-def _checked(path: Path, digest: str) -> bytes:
+def _read_checked(path: Path, digest: str) -> bytes:
     """The bytes of a file that must be those of the digest."""
     data = _read(path)
     if hashlib.sha256(data).hexdigest() != digest:
@@ -155,7 +155,7 @@ def _open(data: bytes, where: str) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # our own limit is below Pillow's, and an error
-            image = pil.open(io.BytesIO(data), formats=[name for name in FORMATS if name in _known(pil)])
+            image = pil.open(io.BytesIO(data), formats=[name for name in FORMATS if name in _known_formats(pil)])
     except pil.DecompressionBombError as error:
         count = re.search(r"\d+", str(error))
         raise _too_large(where, f"{int(count[0]):,} pixels" if count else "too many pixels") from None
@@ -170,7 +170,7 @@ def _open(data: bytes, where: str) -> Any:
     return image
 
 
-def _known(pil: Any) -> Any:
+def _known_formats(pil: Any) -> Any:
     """The formats that this Pillow can open."""
     pil.init()
     return pil.OPEN

@@ -43,7 +43,7 @@ def _turns(texts: Sequence[str], first: list[dict[str, Any]], part: Callable[[st
     return [(model if i % 2 else "user", [*(first if i == 0 else []), part(text)]) for i, text in enumerate(texts)]
 
 
-def _typed(text: str) -> dict[str, Any]:
+def _text_part(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
@@ -51,7 +51,7 @@ def _chat(
     model: str, shown: Sequence[Shown], texts: Sequence[str], field: str, most: int, params: Mapping[str, Any]
 ) -> dict[str, Any]:
     pictures = [{"type": "image_url", "image_url": {"url": f"data:{one.media};base64,{one.data}"}} for one in shown]
-    messages = [{"role": role, "content": parts} for role, parts in _turns(texts, pictures, _typed, "assistant")]
+    messages = [{"role": role, "content": parts} for role, parts in _turns(texts, pictures, _text_part, "assistant")]
     return {"model": model, "messages": messages, field: most, "stream": False, **params}
 
 
@@ -61,7 +61,7 @@ def _messages(
     pictures = [
         {"type": "image", "source": {"type": "base64", "media_type": one.media, "data": one.data}} for one in shown
     ]
-    messages = [{"role": role, "content": parts} for role, parts in _turns(texts, pictures, _typed, "assistant")]
+    messages = [{"role": role, "content": parts} for role, parts in _turns(texts, pictures, _text_part, "assistant")]
     return {"model": model, "messages": messages, "max_tokens": most, "stream": False, **params}
 
 

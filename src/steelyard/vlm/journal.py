@@ -192,7 +192,7 @@ def every_reading(folder: Path) -> Iterator[JournalEntry]:
         if line.startswith(_TEXT):
             data = _decode(line, path, number)
             if not isinstance(data.get("text"), str) or not isinstance(data.get("body"), str):
-                raise _damaged(path, number, "it holds no text")
+                raise _damaged_line(path, number, "it holds no text")
             texts[data["text"]] = data["body"]
         else:
             yield _reading(_decode(line, path, number), texts, path, number)
@@ -202,12 +202,12 @@ def _reading(data: dict[str, Any], texts: Mapping[str, str], path: Path, number:
     try:
         key, model, prompt, image = names = [data["key"], data["model"], data["prompt"], data["image"]]
         if not all(isinstance(name, str) for name in names):
-            raise _damaged(path, number, "a name is not text")
+            raise _damaged_line(path, number, "a name is not text")
         return JournalEntry(key, model, prompt, image, tuple(_turn(t, texts, path, number) for t in data["turns"]))
     except KeyError as error:
-        raise _damaged(path, number, f"{error} is missing") from None
+        raise _damaged_line(path, number, f"{error} is missing") from None
     except (TypeError, AttributeError):
-        raise _damaged(path, number, "its turns are malformed") from None
+        raise _damaged_line(path, number, "its turns are malformed") from None
 
 
 def _turn(data: dict[str, Any], texts: Mapping[str, str], path: Path, number: int) -> Turn:
@@ -215,7 +215,7 @@ def _turn(data: dict[str, Any], texts: Mapping[str, str], path: Path, number: in
     counted = [data["latency"], data["attempts"]]
     plain = all(isinstance(v, str) for v in reply_texts) and all(isinstance(v, int | float) for v in counted)
     if not plain or not isinstance(data["usage"], dict):
-        raise _damaged(path, number, "a turn holds values of another kind")
+        raise _damaged_line(path, number, "a turn holds values of another kind")
     reply, finish, error = (text.encode("utf-8", "replace").decode() for text in reply_texts[:3])  # no half of a pair
     return Turn(texts.get(reply_texts[3], ""), reply, finish, data["usage"], counted[0], counted[1], error)
 
@@ -224,30 +224,30 @@ def _decode(line: bytes, path: Path, number: int) -> dict[str, Any]:
     try:
         data: dict[str, Any] = json.loads(line)  # it begins with a brace: see `_lines`
     except (ValueError, RecursionError) as error:
-        raise _damaged(path, number, str(error)) from None
+        raise _damaged_line(path, number, str(error)) from None
     return data
 
 
-def _damaged(path: Path, number: int, why: str) -> InputError:
+def _damaged_line(path: Path, number: int, why: str) -> InputError:
     remedy = "Remove that line; its reading will be asked again."
     return InvalidResult(f"the line is damaged ({why})", where=f"{path}, line {number}", remedy=remedy)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     with open_regular(path) as file:
-        for number, line in _bounded(file, path):
+        for number, line in _bounded_lines(file, path):
             if not line.endswith(b"\n"):
                 return
             if not line.startswith((_START, _TEXT)):
-                raise _damaged(path, number, "it begins like no reading")
+                raise _damaged_line(path, number, "it begins like no reading")
             yield number, line
 
 
-def _bounded(file: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
+def _bounded_lines(file: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
     """Lines with their numbers; none is longer than any that a run writes, so that a file cannot fill the memory."""
     for number, line in enumerate(iter(lambda: file.readline(MOST_LINE + 1), b""), 1):
         if len(line) > MOST_LINE:
-            raise _damaged(path, number, f"it is longer than {MOST_LINE >> 20} MB")
+            raise _damaged_line(path, number, f"it is longer than {MOST_LINE >> 20} MB")
         yield number, line
 
 
@@ -256,14 +256,14 @@ def _index(path: Path) -> tuple[set[bytes], set[str]]:
     done: set[bytes] = set()
     texts: set[str] = set()
     with open_regular(path) as file:
-        for number, line in _bounded(file, path):
+        for number, line in _bounded_lines(file, path):
             if line.startswith(_START):
                 if line[_STATE] == b"d":
                     done.add(line[_KEY])
             elif line.startswith(_TEXT):
                 texts.add(line[9:25].decode("ascii", "replace"))
             else:
-                raise _damaged(path, number, "it begins like no reading")
+                raise _damaged_line(path, number, "it begins like no reading")
     return done, texts
 
 

@@ -21,7 +21,7 @@ from typing import Any
 from steelyard.core.frozen import frozen
 from steelyard.language.replies import read_choice, read_number
 from steelyard.vlm.answers import MOST_GRAMS, OUTCOMES, Answer, classify, declines, parse_reply, reply_text
-from steelyard.vlm.schema import TYPES, read_json, spelled, violation
+from steelyard.vlm.schema import TYPES, canonical_json, read_json, violation
 
 FORMATS = ("xyxy", "xywh", "cxcywh", "yxyx")
 SCALES = ("pixels", "shown")
@@ -81,7 +81,7 @@ class BoxForm:
             if outcome != "ok":
                 return outcome, ""
             boxes.append(box)
-        return "ok", spelled(boxes)
+        return "ok", canonical_json(boxes)
 
     def _box(self, entry: Any, order: str, factors: tuple[float, float]) -> tuple[str, dict[str, Any]]:
         keys = [key for key in BOX_KEYS if isinstance(entry, dict) and key in entry]
@@ -92,7 +92,7 @@ class BoxForm:
             return "schema", {}
         if not TYPES["number"](score) or not 0 <= score <= 1 or not isinstance(label, str) or not label.strip():
             return "schema", {}
-        named = self._named(label)
+        named = self._match_label(label)
         if named is None:
             return "schema", {}
         left, top, width, height = _left_top_size([float(number) for number in numbers], order)
@@ -104,7 +104,7 @@ class BoxForm:
             return "outside", {}
         return "ok", {"box": [left, top, width, height], "label": named, "score": score}
 
-    def _named(self, label: str) -> str | None:
+    def _match_label(self, label: str) -> str | None:
         """A label as the question spells it; None where it names none of its labels."""
         plain = " ".join(label.split())
         if not self.labels:
@@ -327,7 +327,7 @@ def _text(kind: Kind, text: str) -> Answer:
 def _json(kind: Kind, text: str) -> Answer:
     try:
         value = read_json(text)
-        said = spelled(value)
+        said = canonical_json(value)
     except ValueError:
         return Answer("refusal" if declines(text) else "bad_json")
     if violation(value, json.loads(kind.schema)):

@@ -51,7 +51,7 @@ class RunPlan:
     environment: Mapping[str, Any] = field(default_factory=dict)
     asks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    def asked(self) -> dict[str, Prompt]:
+    def prompts_by_name(self) -> dict[str, Prompt]:
         """The prompts by name, each with what its answer is."""
         return {
             name: question(name, {**self.asks[name], "prompt": text}, NAME) if name in self.asks else Prompt(name, text)
@@ -61,7 +61,7 @@ class RunPlan:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the frames that questions give or are scored by."""
-        asked = [prompt for prompt in self.asked().values() if prompt.fills]
+        asked = [prompt for prompt in self.prompts_by_name().values() if prompt.fills]
         return tuple(dict.fromkeys(name for prompt in asked for name in prompt.needs))
 
 
@@ -84,7 +84,7 @@ class Question:
     more: tuple[Picture, ...] = ()
 
     @property
-    def shown(self) -> str:
+    def picture_digests(self) -> str:
         """The pictures by their digests."""
         return pictures_key((self.picture, *self.more) if self.picture else ())
 
@@ -97,14 +97,14 @@ def pictures_key(pictures: Sequence[Picture]) -> str:
 def questions(plan: RunPlan, frames: Sequence[Frame]) -> Iterator[Question]:
     """Every question of a plan, those about one frame together. Frames that are not valid are not asked about."""
     shown = [frame for frame in frames if frame.valid]
-    prompts = list(plan.asked().values())
+    prompts = list(plan.prompts_by_name().values())
     plain = [(prompt, prompt.follow_up or plan.follow_up, _settings(plan, prompt)) for prompt in prompts]
-    others = {prompt.shots: _swapped(shown, prompt) if plan.controls else {} for prompt in prompts}
+    others = {prompt.shots: _swapped_pictures(shown, prompt) if plan.controls else {} for prompt in prompts}
     max_side = int(plan.settings.get("max_side", 0))
     for frame in shown:
         for variant in (REAL, BLANK, SWAPPED) if plan.controls else (REAL,):
             for prompt, follow_up, settings in plain:
-                seen = _seen(frame, prompt, variant, others[prompt.shots])
+                seen = _pictures_for(frame, prompt, variant, others[prompt.shots])
                 problem = seen.problem or _lacks(prompt, frame)
                 asked = prompt
                 if prompt.by_row:
@@ -133,7 +133,7 @@ def questions(plan: RunPlan, frames: Sequence[Frame]) -> Iterator[Question]:
                 )
 
 
-def _seen(frame: Frame, prompt: Prompt, variant: str, others: Mapping[tuple[str, int], Shots]) -> Shots:
+def _pictures_for(frame: Frame, prompt: Prompt, variant: str, others: Mapping[tuple[str, int], Shots]) -> Shots:
     """The pictures that are shown: a frame's own, grey ones, or those of another sequence."""
     own = frame.pictures(prompt)
     if variant == SWAPPED:
@@ -157,7 +157,7 @@ def _lacks(prompt: Prompt, frame: Frame) -> str:
     return f"the prompt gives the column '{empty}', and the frame has nothing there" if empty else ""
 
 
-def _swapped(frames: Sequence[Frame], prompt: Prompt) -> dict[tuple[str, int], Shots]:
+def _swapped_pictures(frames: Sequence[Frame], prompt: Prompt) -> dict[tuple[str, int], Shots]:
     """For each frame the pictures of another sequence, at the same place in it where it is that long."""
     by_sequence: dict[str, list[tuple[Frame, Shots]]] = {}
     for frame in frames:
@@ -217,7 +217,7 @@ def _plan(data: dict[str, Any]) -> RunPlan:
         raise ValueError("a plan holds settings of another kind")
     if not isinstance(plan.asks, dict) or not all(isinstance(spec, dict) for spec in plan.asks.values()):
         raise ValueError("a plan holds questions of another kind")
-    plan.asked()
+    plan.prompts_by_name()
     if plan.mode not in MODES:
         raise ValueError(f"there is no mode '{plan.mode}'")
     return plan

@@ -32,7 +32,7 @@ from steelyard.vlm.answers import MOST_GRAMS, Answer
 from steelyard.vlm.images import Picture
 from steelyard.vlm.kinds import FORMATS, KINDS, SCALES, BoxForm, Kind
 from steelyard.vlm.question_file import read_file
-from steelyard.vlm.schema import read_json, schema_of, spelled
+from steelyard.vlm.schema import canonical_json, read_json, schema_of
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 # Which kinds have what.
@@ -90,7 +90,7 @@ def kind_spec(kind: Kind) -> dict[str, Any]:
 
 def _schema(spec: Mapping[str, Any], refuse: Callable[[str, str], InputError]) -> str:
     try:
-        return spelled(schema_of(spec.get("schema")))
+        return canonical_json(schema_of(spec.get("schema")))
     except ValueError as error:
         example = "Write 'schema: {type: object, properties: {name: {type: string}}, required: [name]}', for instance."
         raise refuse(f"has a schema that cannot be read: {error}", example) from None
@@ -271,14 +271,14 @@ class Prompt:
         if not self.fills:
             return self.text.replace(FOOD_NAME, food)
 
-        def filled(match: re.Match[str]) -> str:
+        def fill_placeholder(match: re.Match[str]) -> str:
             if match[1] is None:
                 return food if match[0] == FOOD_NAME else match[0][0]
             if match[1] == "options" and self.kind.options:
                 return "\n".join(f"{letter}. {text}" for letter, text in self.kind.options)
             return food if match[1] == "food" else column(match[1])
 
-        return _PLACE.sub(filled, self.text)
+        return _PLACE.sub(fill_placeholder, self.text)
 
     def read(self, text: str | None, finish: str, *, mode: str = "whole", most: float = MOST_GRAMS) -> Answer:
         """What a reply says."""

@@ -90,7 +90,7 @@ def read_run(folder: str | Path, mode: str | None = None) -> VlmRun:
             problem = question.problem or "it was not asked yet"
             taken.append(Taken(*what, Answer("failed"), problem=problem, spec=plan.model))
         else:
-            parsed = _parsed(what, reading, mode or plan.mode, plan.most)
+            parsed = _parse_reading(what, reading, mode or plan.mode, plan.most)
             taken.append(replace(parsed, key=question.key, spec=plan.model, pictures=reading.pictures))
     unasked = {
         plan.label if labels.count(plan.label) == 1 else plan.model: tuple(
@@ -103,7 +103,7 @@ def read_run(folder: str | Path, mode: str | None = None) -> VlmRun:
     )
 
 
-def _parsed(what: tuple[str, str, str, Frame, Prompt], reading: JournalEntry, mode: str, most: float) -> Taken:
+def _parse_reading(what: tuple[str, str, str, Frame, Prompt], reading: JournalEntry, mode: str, most: float) -> Taken:
     turns = reading.turns
     answer = Answer("failed")
     for number, turn in enumerate(turns, 1):

@@ -218,7 +218,7 @@ def _batches(backend: Backend, todo: Sequence[Question]) -> Iterator[Sequence[Qu
         return
     by_picture: dict[str, list[Question]] = {}
     for question in todo:
-        by_picture.setdefault(question.shown, []).append(question)
+        by_picture.setdefault(question.picture_digests, []).append(question)
     # A blank picture may be asked about with every food's name: no group may fill a batch by itself.
     groups = [group[i : i + 8] for group in by_picture.values() for i in range(0, len(group), 8)]
     for start in range(0, len(groups), backend.pictures):
@@ -281,7 +281,7 @@ def converse(backend: Backend, plan: RunPlan, batch: Sequence[Question]) -> list
         for place, reply in zip(again, second, strict=True):
             turns[place].append(_turn(batch[place].follow_up, reply))
     return [
-        JournalEntry(question.key, plan.model, question.prompt, question.shown, tuple(asked))
+        JournalEntry(question.key, plan.model, question.prompt, question.picture_digests, tuple(asked))
         for question, asked in zip(batch, turns, strict=True)
     ]
 

@@ -54,7 +54,7 @@ def read_json(text: str) -> Any:
     return value
 
 
-def spelled(value: Any) -> str:
+def canonical_json(value: Any) -> str:
     """A value in one spelling: keys in order, no blanks, 1.0 as 1."""
     return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
@@ -112,18 +112,18 @@ def _keyword(word: str, value: Any, types: list[str], path: str) -> Any:
             raise ValueError(f"{path}/additionalProperties is neither true nor false")
         return flag
     if word in _COUNTS or word in _BOUNDS:
-        number = _typed(value, ["number"])
+        number = _typed_value(value, ["number"])
         if not TYPES["number"](number) or (word in _COUNTS and not (TYPES["integer"](number) and number >= 0)):
             raise ValueError(f"{path}/{word} is not a {'count' if word in _COUNTS else 'number'}")
         return number
     if word == "enum":
         if not isinstance(value, list) or not value:
             raise ValueError(f"{path}/enum is not a list of values")
-        return [_typed(one, types) for one in value]
-    return _typed(value, types) if word == "const" else value
+        return [_typed_value(one, types) for one in value]
+    return _typed_value(value, types) if word == "const" else value
 
 
-def _typed(value: Any, types: list[str]) -> Any:
+def _typed_value(value: Any, types: list[str]) -> Any:
     """A value of a file; a text is taken for a number, a flag or null where the schema asks for one."""
     if not isinstance(value, str) or "string" in types or not types:
         return value
@@ -140,10 +140,10 @@ def violation(value: Any, schema: Mapping[str, Any], path: str = "$") -> str:
     types = [types] if isinstance(types, str) else types
     if types and not any(TYPES[one](value) for one in types):
         return path
-    text = spelled(value)
-    if "enum" in schema and text not in [spelled(one) for one in schema["enum"]]:
+    text = canonical_json(value)
+    if "enum" in schema and text not in [canonical_json(one) for one in schema["enum"]]:
         return path
-    if "const" in schema and text != spelled(schema["const"]):
+    if "const" in schema and text != canonical_json(schema["const"]):
         return path
     if TYPES["number"](value) and not _within(value, schema):
         return path

@@ -22,7 +22,7 @@ from steelyard import api
 from steelyard.core.errors import InputError, InvalidSetting, MissingData, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.request import By, Request
-from steelyard.render.numbers import signed, value_text
+from steelyard.render.numbers import signed_text, value_text
 from steelyard.results.comparison import Comparison
 from steelyard.results.details import Details, Example, Heard, Turn
 from steelyard.results.vlm import Effort, Pair, PromptScore, RunSource, VlmScore
@@ -57,11 +57,11 @@ class LazyRunDetails(Details):
             for taken in run.taken:
                 if taken.variant == REAL and taken.asked.weighs:
                     readings.setdefault((taken.frame.sequence, taken.frame.t), []).append(taken)
-            chosen += [_example(readings[key], images) for key in _chosen(readings)]
+            chosen += [_example(readings[key], images) for key in _choose_examples(readings)]
         return tuple(chosen)
 
 
-def _chosen(readings: dict[tuple[str, int], list[Taken]]) -> list[tuple[str, int]]:
+def _choose_examples(readings: dict[tuple[str, int], list[Taken]]) -> list[tuple[str, int]]:
     errors = {}
     for key, taken in readings.items():
         sizes = [
@@ -82,7 +82,7 @@ def _example(taken: Sequence[Taken], images: str | PathLike[str] | None) -> Exam
         answer = f"{value_text(reading.answer.grams)} g" if reading.answer.ok else reading.answer.outcome
         off = ""
         if reading.answer.ok and frame.weight == frame.weight:
-            off = f" ({signed(reading.answer.grams - frame.weight)} g)"
+            off = f" ({signed_text(reading.answer.grams - frame.weight)} g)"
         turns = tuple(Turn(turn.ask, turn.reply, turn.error) for turn in reading.conversation)
         heard.append(Heard(reading.model, reading.prompt, answer, off, reading.problem, turns))
     food = f", {frame.food}" if frame.food else ""
@@ -167,10 +167,10 @@ def score(
     tasks = list(dict.fromkeys(task if one.weighs else one.kind.task for one in taken))
     specs = [str(spec) for spec in request.metrics or ()]
     asked = Asked(metrics_by_task(specs, tasks), tuple(named), weight, report, comparison, beside, missing)
-    return _scored(runs, task, asked, priced)
+    return _score_runs(runs, task, asked, priced)
 
 
-def _scored(runs: Sequence[VlmRun], task: str, asked: Asked, prices: Prices | None) -> VlmScore:
+def _score_runs(runs: Sequence[VlmRun], task: str, asked: Asked, prices: Prices | None) -> VlmScore:
     rows: list[PromptScore] = []
     predictions: dict[tuple[str, str], dict[Key, float]] = {}
     truths: dict[Key, Frame] = {}
@@ -204,12 +204,12 @@ def _scored(runs: Sequence[VlmRun], task: str, asked: Asked, prices: Prices | No
         confidence=asked.comparison["confidence"],
         parser=PARSER_VERSION,
         runs=tuple(_source(run, prices) for run in runs),
-        notes=tuple(_unasked(run) for run in runs if run.unasked),
+        notes=tuple(_unasked_remark(run) for run in runs if run.unasked),
         details=LazyRunDetails(tuple(runs)),
     )
 
 
-def _unasked(run: VlmRun) -> str:
+def _unasked_remark(run: VlmRun) -> str:
     held = "; ".join(f"{model}: {', '.join(prompts)}" for model, prompts in run.unasked.items())
     return (
         f"{run.folder} also holds replies to prompts that the last run did not ask, which are not shown ({held}). Name "

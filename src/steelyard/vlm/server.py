@@ -101,7 +101,7 @@ class Pace:
         with self._lock:
             self._until = max(self._until, time.monotonic() + seconds)
 
-    def heard(self, headers: Mapping[str, str]) -> None:
+    def note_limits(self, headers: Mapping[str, str]) -> None:
         """Wait where the server says that nothing is left of its limits."""
         for kind in ("requests", "tokens", "input-tokens", "output-tokens"):
             left, limit, reset = _limits(headers, kind)
@@ -262,7 +262,7 @@ class Server:
         model, url = match.groups() if match else (spec, speaks.url) if speaks.url else spec.rpartition("@")[::2]
         if not model or not url:
             raise InvalidSetting(f"'{kind}:{spec}' is not a model", remedy=f"Write {kind}:MODEL@http://host:port/v1.")
-        self.label, self.url = model, _checked(url)
+        self.label, self.url = model, _check_url(url)
         self.fingerprint = f"{kind}:{model}@{self.url}"
         self._variable = options.key_variable or speaks.key_variable
         self._secret = Secret(_key(self._variable))
@@ -318,7 +318,7 @@ class Server:
 
     def _ask(self, conversation: Conversation) -> Reply:
         try:
-            shown = [self._shown(picture) for picture in conversation.pictures]
+            shown = [self._shown_picture(picture) for picture in conversation.pictures]
         except InputError as error:
             return Reply("", error=str(error), attempts=0)
         started = time.perf_counter()
@@ -339,13 +339,13 @@ class Server:
             if not self._answered:
                 remedy = "Is the server running, and the URL right?"
                 raise PermanentError(f"{self.url} cannot be reached ({error}). {remedy}") from None
-            return self._failed(error, started, attempts)
+            return self._failed_reply(error, started, attempts)
         except (_Passing, InputError) as error:
-            return self._failed(error, started, attempts)
+            return self._failed_reply(error, started, attempts)
         self._answered = True
         return Reply(reply.text, reply.finish, reply.usage, time.perf_counter() - started, attempts)
 
-    def _failed(self, error: Exception, started: float, attempts: int) -> Reply:
+    def _failed_reply(self, error: Exception, started: float, attempts: int) -> Reply:
         tries = "" if attempts == 1 else f" after {attempts} attempts"
         took = time.perf_counter() - started
         return Reply("", error=f"{error}{tries}", latency=took, attempts=attempts, refused=isinstance(error, _Refused))
@@ -356,7 +356,7 @@ class Server:
             return float(after)
         return float(self._tenacity.wait_random_exponential(multiplier=0.5, max=LONGEST_WAIT)(state))
 
-    def _shown(self, picture: Any) -> Shown:
+    def _shown_picture(self, picture: Any) -> Shown:
         data = getattr(picture, self._options.image)(self._options.max_side)
         return Shown(base64.b64encode(data).decode(), f"image/{self._options.image}")
 
@@ -379,16 +379,16 @@ class Server:
         """Ask; where the longest reply goes by another name, ask by that, and keep to it."""
         field = self._field
         try:
-            return self._sent(self._body(shown, texts))
+            return self._send_body(self._body(shown, texts))
         except _OtherField:
             with self._naming:
                 if self._field == field and self._switched:
                     raise
                 if self._field == field:
                     self._field, self._switched = _OTHER[field], True
-        return self._sent(self._body(shown, texts))
+        return self._send_body(self._body(shown, texts))
 
-    def _sent(self, body: bytes) -> Reply:
+    def _send_body(self, body: bytes) -> Reply:
         ticket = self._pace.wait(self._options.max_tokens)
         try:
             answer = self._wire.post(body)
@@ -397,7 +397,7 @@ class Server:
             raise failure(self._clean(str(error))) from None
         except InputError as error:
             raise type(error)(self._clean(str(error))) from None
-        self._pace.heard(answer.headers)
+        self._pace.note_limits(answer.headers)
         if answer.status != 200:
             self._refuse(answer)
         kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -497,7 +497,7 @@ def _key(variable: str) -> str:
     return key
 
 
-def _checked(url: str) -> str:
+def _check_url(url: str) -> str:
     """The base URL, without what must not be kept in a journal."""
     try:
         parts = urlsplit(url)

@@ -25,7 +25,7 @@ class Shots:
     pictures: tuple[Picture, ...] = ()
     problem: str = ""
 
-    def stored(self) -> str:
+    def stored_cell(self) -> str:
         """As a cell of the frames that a run keeps."""
         held: dict[str, Any] = {"pictures": [[one.digest, one.width, one.height] for one in self.pictures]}
         return json.dumps(held | ({"problem": self.problem} if self.problem else {}))

@@ -133,7 +133,7 @@ def spending(prices: Prices, budget: float | None, plan: RunPlan) -> Spending:
         raise OutOfRange(f"a budget of {budget:g} is none", remedy="Give an amount above 0.")
     price = prices.of(plan.model, plan.label)
     longest = next((plan.settings[name] for name in LIMITS if isinstance(plan.settings.get(name), int)), 0)
-    again = [prompt.follow_up or plan.follow_up for prompt in plan.asked().values()]
+    again = [prompt.follow_up or plan.follow_up for prompt in plan.prompts_by_name().values()]
     account = Spending(prices, plan.model, price, longest, budget, follow_up=max(len(text.encode()) for text in again))
     account.rates[plan.model] = price
     return account

@@ -66,7 +66,9 @@ class Wire:
         # httpx has timeouts for each step alone; the total one is kept below it, where bytes are read and sent.
         for transport in (self._client._transport, *self._client._mounts.values()):
             if transport is not None:
-                transport._pool._network_backend = _timed(httpcore, transport._pool._network_backend, self._clock)
+                transport._pool._network_backend = _timed_backend(
+                    httpcore, transport._pool._network_backend, self._clock
+                )
 
     @property
     def closed(self) -> threading.Event:
@@ -129,7 +131,7 @@ class _Clock(threading.local):
         return 0.0 if self.closed.is_set() else self.end - time.monotonic()
 
 
-def _timed(httpcore: Any, inner: Any, clock: _Clock) -> Any:
+def _timed_backend(httpcore: Any, inner: Any, clock: _Clock) -> Any:
     """A network backend that lets no step go on beyond the clock's end."""
 
     def within(timeout: float | None, error: type[Exception], most: float = float("inf")) -> float:

@@ -33,7 +33,7 @@ from steelyard.tasks.answers.sums import (
     shares_apart,
     vqa_scores,
 )
-from steelyard.tasks.answers.texts import said
+from steelyard.tasks.answers.texts import said_texts
 from steelyard.tasks.answers.verdicts import JudgeSum, LoggedSum
 
 
@@ -162,9 +162,9 @@ def test_anls() -> None:
     assert score(accepted, replies, "anls@0.7") == pytest.approx([0, 0, 1, 1 - 1 / 7])
     assert score(accepted, replies, "anls@0.5(length=folded)") == pytest.approx([2 / 3, 1 / 2, 1, 1 - 1 / 6])
     pairs = pairs_of("answers", *sides([["a b"], ["x"]], ["A  b", "x"]))
-    assert shares_apart(said(pairs, SharedCache()), "raw").tolist() == [0, 0]
+    assert shares_apart(said_texts(pairs, SharedCache()), "raw").tolist() == [0, 0]
     empty = pairs_of("answers", *sides([[" "]], [" "]))
-    assert shares_apart(said(empty, SharedCache(), empty=True), "folded").tolist() == [0]
+    assert shares_apart(said_texts(empty, SharedCache(), empty=True), "folded").tolist() == [0]
     assert AnlsSum(0.0).of_questions(pairs, SharedCache()).tolist() == [1, 1]
 
 

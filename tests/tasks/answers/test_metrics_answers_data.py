@@ -17,7 +17,7 @@ from steelyard.core.task import Policy
 from steelyard.tasks.answers import data
 from steelyard.tasks.answers.data import choices_of
 from steelyard.tasks.answers.task import defaults_for
-from steelyard.tasks.answers.texts import chosen, codes_of, said
+from steelyard.tasks.answers.texts import chosen_options, codes_of, said_texts
 
 ASKED: dict[str, Any] = {"question": ["p", "q"], "answer": ["a", "b"]}
 LIST = 'Write JSON: ["two", "2"].'
@@ -122,7 +122,7 @@ def test_questions_and_their_answers() -> None:
     assert (pairs.place.tolist(), pairs.prediction_row.tolist()) == ([0, 1], [1, 0])
     assert (pairs.grouped, pairs.own_units) == (True, False)
     assert pairs.facts == Metadata(holds=frozenset({"answers"}))
-    texts = said(pairs, SharedCache())
+    texts = said_texts(pairs, SharedCache())
     assert texts.distinct == ["B", "c", "b", "d", "a"]
     assert (texts.reply.tolist(), texts.accepted.tolist()) == ([0, 1], [2, 3, 4, 1])
     assert (texts.of.tolist(), texts.begin.tolist()) == ([0, 0, 1, 1], [0, 2, 4])
@@ -130,9 +130,9 @@ def test_questions_and_their_answers() -> None:
     assert texts.best(np.array([0.25, 0.5, 1.0, 0.0])).tolist() == [0.5, 1]
     assert texts.each(str.upper) == ["B", "C", "B", "D", "A"]
     part = pairs.select(np.array([False, True]))
-    few = said(part, SharedCache())
+    few = said_texts(part, SharedCache())
     assert (few.distinct, few.begin.tolist(), few.accepted.tolist()) == (["c", "a"], [0, 2], [1, 0])
-    none = said(pairs.select(np.array([False, False])), SharedCache())
+    none = said_texts(pairs.select(np.array([False, False])), SharedCache())
     assert none.best(np.zeros(0)).tolist() == []
     assert none.answered.tolist() == []
 
@@ -152,12 +152,12 @@ def test_replies_that_are_none() -> None:
         "outcome": ["ok", "ok", "refused", " ", ""],
     }
     pairs = pairs_of("answers", truth, predicted, Policy("worst", "skip"))
-    texts = said(pairs, SharedCache())
+    texts = said_texts(pairs, SharedCache())
     assert texts.answered.tolist() == [True, False, False, True, False, False]
     assert [texts.distinct[k] for k in texts.reply] == ["x", "", "x", "x", "", ""]  # blanks are nothing
     assert texts.best(np.ones(6)).tolist() == [1, 0, 0, 1, 0, 0]
     nothing = pairs_of("answers", truth, {"question": [], "answer": []}, Policy("worst", "skip"))
-    assert said(nothing, SharedCache()).answered.tolist() == [False] * 6
+    assert said_texts(nothing, SharedCache()).answered.tolist() == [False] * 6
 
 
 def test_logs_that_agree_on_the_truth() -> None:
@@ -178,9 +178,9 @@ def test_texts_that_a_metric_needs() -> None:
     with refuses("E-empty-cell", "'p'", "row 1", "truth, row 1"):
         sy.evaluate("answers", empty, {"question": ["o", "p"], "answer": ["a", "b"]}, ["exact"], confidence=None)  # fmt: skip
     work, pairs = SharedCache(), pairs_of("answers", empty, {"question": ["o", "p"], "answer": ["a", "b"]})
-    assert said(pairs, work, empty=True).blank.tolist() == [False, False, False, True]
+    assert said_texts(pairs, work, empty=True).blank.tolist() == [False, False, False, True]
     with refuses("E-empty-cell", "'p'"):
-        said(pairs, work)
+        said_texts(pairs, work)
 
 
 def test_texts_made_alike() -> None:
@@ -221,14 +221,14 @@ def test_what_is_chosen() -> None:
     }  # fmt: skip
     predicted = {"question": list("abcde"), "answer": ["B", "A", "neither", "x", ""]}
     pairs, work = pairs_of("answers", truth, predicted), SharedCache()
-    made = chosen(pairs, work, "strict")
+    made = chosen_options(pairs, work, "strict")
     assert made.asked.tolist() == [True, True, True, False, True]
     assert made.named.tolist() == [True, True, False, False, False]
     assert made.right.tolist() == [True, False, False, False, False]
     assert made.guess.tolist() == pytest.approx([1 / 2, 1 / 2, 1 / 2, 0, 1 / 3])
-    assert chosen(pairs, work, "strict") is made
+    assert chosen_options(pairs, work, "strict") is made
     first = {**predicted, "answer": ["", "B", "A", "x", "C"]}
-    silent = chosen(pairs_of("answers", truth, first), SharedCache(), "strict")
+    silent = chosen_options(pairs_of("answers", truth, first), SharedCache(), "strict")
     assert silent.right.tolist() == [False, True, True, False, True]
 
 

@@ -15,7 +15,7 @@ import steelyard as sy
 from steelyard.core.explanation import Explanation, Step
 from steelyard.core.statistic import SharedCache
 from steelyard.tasks.answers import views
-from steelyard.tasks.answers.texts import said
+from steelyard.tasks.answers.texts import said_texts
 from steelyard.tasks.answers.views import TEXT_ONLY, TOOLS, AnswerConventions, _set_f1, _word_set, outcomes_of
 
 
@@ -56,12 +56,12 @@ def test_characters_that_are_mixed_up() -> None:
         [["cat", "cot"], ["hat"], ["ab"], ["x"]], ["cot", "hot", "a b", "y"], outcome=["ok", "ok", "ok", "lost"]
     )
     pairs = pairs_of("answers", *given)
-    assert views._counted(pairs) == [("a as o", 2), ("nothing as blank", 1)]
+    assert views._frequent_edits(pairs) == [("a as o", 2), ("nothing as blank", 1)]
     assert views.confusions(pairs).values.tolist() == [[2], [1]]
     later = pairs_of("answers", *sides([["x"], ["b"], ["a"], ["a"]], ["y", "c", "b", "b"]))
-    assert views._counted(later) == [("a as b", 2), ("b as c", 1), ("x as y", 1)]
+    assert views._frequent_edits(later) == [("a as b", 2), ("b as c", 1), ("x as y", 1)]
     many = pairs_of("answers", *sides([["a"], ["z"], ["z"]], ["b", "y", "y"]))
-    assert views._counted(many) == [("z as y", 2), ("a as b", 1)]
+    assert views._frequent_edits(many) == [("z as y", 2), ("a as b", 1)]
     right = pairs_of("answers", *sides([["a"]], ["a"]))
     assert views.confusions(right).values.shape == (0, 1)
 
@@ -167,7 +167,7 @@ def test_weights_and_outcomes() -> None:
     assert [step.values["exact"] for step in made.steps] == pytest.approx([4 / 8, 1 / 3, 3 / 8])
     assert made.theirs == pytest.approx({"exact": 2 / 3})
     pairs = pairs_of("answers", *sides([["a"]], ["a"], sample_weight=[0.0]))
-    texts = said(pairs, SharedCache())
+    texts = said_texts(pairs, SharedCache())
     assert np.isnan(outcomes_of(pairs, texts, ("exact",), AnswerConventions())["exact"])
 
 

@@ -365,7 +365,7 @@ def test_a_model_against_itself_has_no_difference() -> None:
 def test_bad_counts_are_refused() -> None:
     state = measured(*draw_boxes(np.random.default_rng(0), 20))
     counts, grid = np.ones((1, 20, 32), np.uint8), np.linspace(0, 1, 101)
-    good, coco = RankingFigure(RANKING, "coco").ranked(state.blocks[RANKING]), FIGURES["coco"]
+    good, coco = RankingFigure(RANKING, "coco").native_ranking(state.blocks[RANKING]), FIGURES["coco"]
     for message, *arguments in (
         ("32 rows side by side", np.ones((1, 20, 16), np.uint8), 16, coco, grid),
         ("out of range", np.ones((1, 19, 32), np.uint8), 32, coco, grid),

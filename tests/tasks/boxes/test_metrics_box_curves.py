@@ -284,21 +284,21 @@ def test_bounds_of_histograms(kind: str) -> None:
     assert fine["counts"][:, :, 5:].sum() == 0
     assert coarse["counts"].tolist() == [[[[2, 1]], [[1, 2]]], [[[0, 2]], [[0, 2]]], [[[0, 1]], [[0, 1]]]]
     for upper in (False, True):
-        exact = curve.bounded(fine, FACTS, upper)
+        exact = curve.bound_reading(fine, FACTS, upper)
         close(exact.figure, [mean_of(FIGURES[kind])])
         close(exact.recall, [mean_of(RECALLS)])
-        wide = curve.bounded(coarse, FACTS, upper)
+        wide = curve.bound_reading(coarse, FACTS, upper)
         close(wide.figure, [[value / 2 for value in BOUNDS[kind][upper]]])
         close(wide.recall, [mean_of(RECALLS)])
-        close(figure(kind, label="cat").bounded(coarse, FACTS, upper).figure, [BOUNDS[kind][upper]])
-        nothing = figure(kind, label="cow").bounded(coarse, FACTS, upper)
+        close(figure(kind, label="cat").bound_reading(coarse, FACTS, upper).figure, [BOUNDS[kind][upper]])
+        nothing = figure(kind, label="cow").bound_reading(coarse, FACTS, upper)
         np.testing.assert_array_equal([nothing.figure, nothing.recall], np.full((2, 1, 2), nan))
 
 
 def test_bounds_of_precision_by_recall() -> None:
     for kind in ("coco", "recall"):
         curve = figure(kind)
-        low, high = (curve.bounded(curve.histogram(BLOCK, 1), FACTS, upper) for upper in (False, True))
+        low, high = (curve.bound_reading(curve.histogram(BLOCK, 1), FACTS, upper) for upper in (False, True))
         for read in (low, high):
             assert read.figure.shape == (2, 101, 3)
             np.testing.assert_allclose(read.recall, [[2 / 3, nan, 0], [1 / 3, nan, 0]])
@@ -306,7 +306,7 @@ def test_bounds_of_precision_by_recall() -> None:
             close(read.figure[:, :, DOG], np.zeros((2, 101)))
         close(low.figure[:, :, CAT], [[2 / 3] * 67 + [0] * 34, [1 / 3] * 34 + [0] * 67])
         close(high.figure[:, :, CAT], [[1] * 67 + [0] * 34, [1] * 34 + [0] * 67])
-        alone = figure(kind, label="dog").bounded(curve.histogram(BLOCK, 1), FACTS, True)
+        alone = figure(kind, label="dog").bound_reading(curve.histogram(BLOCK, 1), FACTS, True)
         assert np.isnan(alone.figure[:, :, CAT]).all()
         close(alone.figure[:, :, DOG], np.zeros((2, 101)))
 
@@ -317,7 +317,7 @@ def test_what_has_no_bounds() -> None:
     with refuses("E-unsupported", "F1"):
         figure("lamr").histogram(BLOCK, 10)
     with refuses("E-unsupported", "approximate"):
-        figure("step", group=("classes", "cat")).bounded(figure("step").histogram(BLOCK, 10), FACTS, True)
+        figure("step", group=("classes", "cat")).bound_reading(figure("step").histogram(BLOCK, 10), FACTS, True)
 
 
 def test_the_best_f1_of_all_classes() -> None:
@@ -353,7 +353,7 @@ def test_what_a_ranking_holds() -> None:
     dogs.feed(part_of(DOG, 0, 1))
     assert [part.tolist() for part in dogs.result()] == [[1], [True], [0], [0], [0]]
     assert summary.histogram(BLOCK, 10) == {}
-    assert [part.tolist() for part in summary.bounded({}, FACTS, True)] == [[0], [1], [0], [0], [0]]
+    assert [part.tolist() for part in summary.bound_reading({}, FACTS, True)] == [[0], [1], [0], [0], [0]]
 
 
 def test_what_a_cap_leaves_out() -> None:

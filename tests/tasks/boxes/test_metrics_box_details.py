@@ -153,7 +153,7 @@ def test_slices_by_class_and_by_image() -> None:
     named = {"images": [{"id": 1}], "categories": [{"id": 3, "name": "cat"}], "annotations": []}
     ids = pairs_of("boxes", named, [{"image_id": 1, "category_id": 3, "bbox": [0, 0, 1, 1], "score": 0.5}])
     values, owner = ids.slice_values("label")
-    assert (values.tolist(), owner.tolist(), ids.facts.axes["class"].shown) == (["cat"], [0], ("cat",))
+    assert (values.tolist(), owner.tolist(), ids.facts.axes["class"].display_names) == (["cat"], [0], ("cat",))
 
 
 def test_notes() -> None:

@@ -191,7 +191,7 @@ def test_nuscenes_filters(tmp_path: Path) -> None:
         box.pop("num_pts", None)
     paths = write_nuscenes(tmp_path, truth, results, ego={"s": [100.0, 0, 0]})
     pairs = pairs_of(*paths)
-    kept = [sorted(pairs.facts.axes["class"].shown[code] for code in side.group) for side in pairs.sides]
+    kept = [sorted(pairs.facts.axes["class"].display_names[code] for code in side.group) for side in pairs.sides]
     assert kept == [["bicycle", "car"], ["bicycle", "car"]]
     report = sy.evaluate("boxes3d", *paths, ["map(label=car)", "map"], confidence=None)
     assert report["map(label=car)"].value == 1

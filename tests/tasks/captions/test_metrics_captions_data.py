@@ -17,7 +17,7 @@ from steelyard.core.statistic import SharedCache
 from steelyard.core.task import Policy
 from steelyard.tasks.captions import data, task
 from steelyard.tasks.captions import data as captions_data
-from steelyard.tasks.captions.data import captions, tokenised
+from steelyard.tasks.captions.data import captions, tokenise_pairs
 
 TRUTH: dict[str, Any] = {
     "image": ["j", "i", "k", "i"], "caption": ["a dog", "a car", "a sky", "A red car."],
@@ -44,9 +44,9 @@ def test_images_stand_in_the_order_of_ids() -> None:
     assert texts.starts.tolist() == [0, 2, 3, 4]
     assert [texts.of(i) for i in range(3)] == [["a car", "A red car."], ["a dog"], ["a sky"]]
     assert captions(pairs, work) is texts
-    made = tokenised(pairs, work)
+    made = tokenise_pairs(pairs, work)
     assert made == (["the car", "a cat", "clouds"], ["a car", "a red car", "a dog", "a sky"])
-    assert tokenised(pairs, work) is made
+    assert tokenise_pairs(pairs, work) is made
 
 
 def test_a_part_of_the_references() -> None:
@@ -189,7 +189,7 @@ def test_lists_of_captions() -> None:
     ],
 )  # fmt: skip
 def test_a_text_that_is_a_list(text: str, read: list[str] | None) -> None:
-    assert captions_data.listed(text) == read
+    assert captions_data.captions_of_list(text) == read
 
 
 def test_sides_without_lists_are_left_as_they_are() -> None:

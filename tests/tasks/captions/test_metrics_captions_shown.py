@@ -13,7 +13,7 @@ from support.shown import agree, check_figure, check_listing
 import steelyard as sy
 from steelyard.core.statistic import SharedCache
 from steelyard.tasks.captions import views as figures
-from steelyard.tasks.captions.views import PARTS, _matched, _same, _scores
+from steelyard.tasks.captions.views import PARTS, _match_tuples, _same, _scores
 
 TRUTH: dict[str, Any] = {
     "image": ["i", "i", "j"],
@@ -128,9 +128,9 @@ def test_scores_are_those_that_were_measured() -> None:
 
 
 def test_tuples_alone() -> None:
-    assert _matched([], "car") == []
-    assert _matched([("car",), ("bus",)], "") == [False, False]
-    assert _matched([("automobile",), ("bus",), ("dog",)], "car\nbus") == [True, True, False]
+    assert _match_tuples([], "car") == []
+    assert _match_tuples([("car",), ("bus",)], "") == [False, False]
+    assert _match_tuples([("automobile",), ("bus",), ("dog",)], "car\nbus") == [True, True, False]
 
 
 def test_the_listing() -> None:

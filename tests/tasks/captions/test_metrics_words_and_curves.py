@@ -10,7 +10,7 @@ from support.made import in_turn, pairs_of
 from support.shown import check_figure
 
 import steelyard as sy
-from steelyard.tasks.captions.views import _matched
+from steelyard.tasks.captions.views import _match_tuples
 from steelyard.tasks.labels import views as labels_views
 
 GRAPH = "car\ncar\tred\nhouse\ncar\tbeside\thouse"
@@ -26,7 +26,7 @@ GRAPH = "car\ncar\tred\nhouse\ncar\tbeside\thouse"
 )  # fmt: skip
 def test_a_tuple_matches_as_what_it_is(said: tuple[str, ...], matched: bool) -> None:
     """The right object does not make its attribute right, nor a relation."""
-    assert _matched([said, ("car",)], GRAPH) == [matched, True]
+    assert _match_tuples([said, ("car",)], GRAPH) == [matched, True]
 
 
 def test_wrong_attributes_of_right_objects() -> None:
@@ -62,4 +62,4 @@ def test_curves_of_the_classes_with_the_most_rows(monkeypatch: pytest.MonkeyPatc
     """A class without rows comes last."""
     monkeypatch.setattr(labels_views, "MOST_CURVES", 2)
     given = {f"score:{name}": [1.0, 2.0, 3.0] for name in ("a", "b", "none", "z")}
-    assert labels_views._shown(pairs_of("labels", {"labels": ["a|z", "b|z", "b|z"]}, given)) == [1, 3]
+    assert labels_views._shown_classes(pairs_of("labels", {"labels": ["a|z", "b|z", "b|z"]}, given)) == [1, 3]

@@ -28,7 +28,7 @@ from steelyard.core.request import Request
 from steelyard.core.state import State, Totals
 from steelyard.core.task import Policy
 from steelyard.core.weights import EachUnit, LeaveOneOut, Plain, Role
-from steelyard.engine.measure import measured
+from steelyard.engine.measure import measure_state
 from steelyard.engine.score import score
 from steelyard.io.read import read_table, to_records
 from steelyard.tasks.labels.data import LabelPairs
@@ -50,7 +50,7 @@ def pairs_of(truth: Any, predictions: Any) -> LabelPairs:
 def state_of(pairs: LabelPairs, *specs: str) -> State:
     """What the metrics need, or all of the catalogue."""
     wanted = [catalogue.parse(spec, "labels") for spec in specs] or list(catalogue.metrics("labels"))
-    return measured(pairs, wanted)
+    return measure_state(pairs, wanted)
 
 
 def of(metric: Metric, state: State, weights: Any = None) -> np.ndarray[Any, Any]:

@@ -344,7 +344,7 @@ def test_counts() -> None:
     one = Counts(np.array([[1.0, 0]]), np.array([[0.0, 0]]), np.array([[2.0, 0]]), lambda: np.array([[3.0, 4]]))
     assert one.present.tolist() == [[True, False]]
     assert [c.tolist() for c in (one.of(0).tp, one.of(0).fp, one.of(0).fn, one.of(1).tn)] == [[1], [0], [2], [4]]
-    pooled = one.pooled()
+    pooled = one.pool_classes()
     assert [c.tolist() for c in (pooled.tp, pooled.fp, pooled.fn, pooled.tn)] == [[1], [0], [2], [7]]
 
 
@@ -353,6 +353,6 @@ def test_what_has_no_form_for_all_classes() -> None:
     assert isinstance(asked, PerClass)
     assert asked.pooled_needs() == ()
     totals = state_of(pairs_of("labels", *SCORED), asked).totals(POINT).only(asked.needs())
-    assert refusal(asked.pooled, totals) == ["metric 'brier' has no micro average", "", "Use macro(brier)."]
+    assert refusal(asked.pooled_value, totals) == ["metric 'brier' has no micro average", "", "Use macro(brier)."]
     with pytest.raises(TypeError, match=r"^'f1' is of one class$"):
         F1().overall(totals)

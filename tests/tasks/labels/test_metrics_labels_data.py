@@ -17,7 +17,7 @@ from steelyard.tasks.labels import data as labels_data
 from steelyard.tasks.labels import task as labels_task
 from steelyard.tasks.labels.alike import alike
 from steelyard.tasks.labels.counts import positive
-from steelyard.tasks.labels.data import class_columns, ordered
+from steelyard.tasks.labels.data import class_columns, order_classes
 from steelyard.tasks.labels.task import defaults_for
 from steelyard.tasks.labels.walks import positive_place
 
@@ -152,7 +152,7 @@ def test_declared_classes_and_columns() -> None:
 
 def test_rows_that_are_left_out() -> None:
     pairs = pairs_of("labels", ONE, {"id": ["r1"], "label": ["a"]}, Policy("skip", "skip"))
-    assert (len(pairs), len(pairs.truth), pairs.coded.truth.tolist()) == (1, 2, [1])
+    assert (len(pairs), len(pairs.truth), pairs.coded_labels.truth.tolist()) == (1, 2, [1])
 
 
 def test_no_declared_class() -> None:
@@ -192,7 +192,7 @@ def test_slices() -> None:
     ],
 )  # fmt: skip
 def test_the_order_of_classes(names: list[str], expected: tuple[str, ...]) -> None:
-    assert ordered(names) == expected
+    assert order_classes(names) == expected
 
 
 def test_columns_of_classes() -> None:
@@ -206,7 +206,7 @@ def test_words_and_numbers() -> None:
     for sides in ((numbers, words), (words, numbers)):
         pairs = pairs_of("labels", *sides)
         assert pairs.classes == ("0", "1")
-        assert (pairs.coded.truth.tolist(), pairs.coded.predicted.tolist()) == ([1, 0, 1], [1, 0, 1])
+        assert (pairs.coded_labels.truth.tolist(), pairs.coded_labels.predicted.tolist()) == ([1, 0, 1], [1, 0, 1])
         assert pairs.prediction["label"].dtype == pairs.truth["label"].dtype
     for mixed in (["true", "no", "false"], ["no", "true", "false"]):
         assert pairs_of("labels", numbers, {"label": mixed}).classes == ("0", "1", *sorted(mixed))

@@ -240,7 +240,7 @@ def test_rows_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pairs.distinct_units.copies.tolist() == [1, 1, 2]
     rows = LabelRows(pairs)
     assert (rows.units, rows.owner.tolist(), rows.weight) == (3, [0, 1, 2], None)
-    assert (rows.truth.tolist(), rows.predicted.tolist()) == ([0, 1, 1], [1, 0, 1])
+    assert (rows.truth.tolist(), rows.predicted_labels.tolist()) == ([0, 1, 1], [1, 0, 1])
     state = State.of(pairs, [ClassCounts(), RowSum("right"), Confusion()])
     assert state.totals(POINT)[ClassCounts()].tolist() == [[[0, 2], [1, 1], [1, 1]]]
     assert state.totals(POINT)[RowSum("right")].tolist() == [2]

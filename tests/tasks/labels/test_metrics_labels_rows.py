@@ -59,31 +59,35 @@ def scores(pairs: Any) -> list[Any]:
 def test_codes() -> None:
     pairs = pairs_of("labels", TRUTH, {"id": FOUR[::-1], "label": ["a", "d", "b", "c"]})
     assert pairs.classes == ("a", "b", "c", "d")
-    assert pairs.coded.truth.tolist() == [2, 0, 1, 0]
-    assert pairs.coded.predicted.tolist() == [2, 1, 3, 0]
-    assert pairs.predicted is pairs.coded.predicted
+    assert pairs.coded_labels.truth.tolist() == [2, 0, 1, 0]
+    assert pairs.coded_labels.predicted.tolist() == [2, 1, 3, 0]
+    assert pairs.predicted_labels is pairs.coded_labels.predicted
     assert (pairs.scores, pairs.probabilities, pairs.several, pairs.grouped) == (None, None, False, False)
     lacking = pairs_of("labels", TRUTH, {"id": ["1", "9"], "label": ["b", "a"]}, SOME)
-    assert lacking.coded.predicted.tolist() == [-1, 1, -1, -1]
+    assert lacking.coded_labels.predicted.tolist() == [-1, 1, -1, -1]
     nothing = pairs_of("labels", TRUTH, {"id": [], "label": []}, SOME)
-    assert nothing.coded.predicted.tolist() == [-1] * 4
+    assert nothing.coded_labels.predicted.tolist() == [-1] * 4
 
 
 def test_codes_of_sets() -> None:
     pairs = pairs_of("labels", SETS, {"id": FOUR, "labels": ["a", "b", "d", "a"]})
     assert pairs.several
     assert pairs.classes == ("a", "b", "d")
-    assert pairs.coded.truth.tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 0], [1, 0, 0]]
-    assert pairs.coded.predicted.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    assert pairs.coded_labels.truth.tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 0], [1, 0, 0]]
+    assert pairs.coded_labels.predicted.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]]
     missing = pairs_of("labels", SETS, {"id": ["1"], "labels": ["b"]}, SOME)
-    assert missing.coded.predicted.tolist() == [[0, 0], [0, 1], [1, 1], [0, 1]]  # all that is wrong
+    assert missing.coded_labels.predicted.tolist() == [[0, 0], [0, 1], [1, 1], [0, 1]]  # all that is wrong
     nothing = pairs_of("labels", SETS, {"id": [], "labels": []}, SOME)
-    assert nothing.coded.predicted.tolist() == [[0, 0], [1, 0], [1, 1], [0, 1]]
+    assert nothing.coded_labels.predicted.tolist() == [[0, 0], [1, 0], [1, 1], [0, 1]]
     columns = pairs_of("labels", {"id": FOUR, "label:b": [1, 1, 0, 0], "label:a": [1, 0, 0, 1]}, SETS)
     assert columns.classes == ("a", "b")
-    assert columns.coded.truth.tolist() == columns.coded.predicted.tolist() == [[1, 1], [0, 1], [0, 0], [1, 0]]
+    assert (
+        columns.coded_labels.truth.tolist()
+        == columns.coded_labels.predicted.tolist()
+        == [[1, 1], [0, 1], [0, 0], [1, 0]]
+    )
     single = pairs_of("labels", {"id": FOUR, "label:b": [1, 1, 0, 0]}, {"id": FOUR, "score:b": [3.0, 2.0, 1.0, 0.0]})
-    assert (single.classes, single.predicted) == (("b",), None)
+    assert (single.classes, single.predicted_labels) == (("b",), None)
     assert scores(single) == [(0,), [[3], [2], [1], [0]]]
 
 
@@ -92,7 +96,7 @@ def test_scores_in_the_order_of_classes() -> None:
     given = pairs.probabilities
     assert given.classes == (0, 1, 2)
     assert given.values.tolist() == [[0.5, 0.2, 0.3], [0.3, 0.5, 0.2], [0.25, 0.25, 0.5], [1, 0, 0]]
-    assert pairs.predicted.tolist() == [0, 1, 2, 0]
+    assert pairs.predicted_labels.tolist() == [0, 1, 2, 0]
     assert pairs.facts.holds == {"labels", "probability:all", "ranked:probability:all"}
     assert pairs.facts.flags == {"several labels": False}
     assert pairs.facts.axes["class"].ids == ("a", "b", "c")
@@ -100,7 +104,7 @@ def test_scores_in_the_order_of_classes() -> None:
     both = {"id": FOUR, **GIVEN, "score:a": [1.0, 2.0, 3.0, 4.0], "score:b": [0.0] * 4, "score:c": [9.0, 0.0, 9.0, 9.0]}
     two = pairs_of("labels", TRUTH, both)
     assert two.facts.holds == {"labels", "probability:all", "ranked:score:all"}
-    assert two.predicted.tolist() == [0, 1, 2, 0]  # the probabilities decide
+    assert two.predicted_labels.tolist() == [0, 1, 2, 0]  # the probabilities decide
     assert LabelRows(two).ranked_by == "score"
     assert LabelRows(pairs).ranked_by == "probability"
 
@@ -125,21 +129,21 @@ def test_scores_in_the_order_of_classes() -> None:
 def test_what_the_data_hold(labels: list[Any], predicted: dict[str, Any], holds: set[str], decided: Any) -> None:
     pairs = pairs_of("labels", {"label": labels}, predicted)
     assert pairs.facts.holds == holds
-    assert (None if pairs.predicted is None else pairs.predicted.tolist()) == decided
+    assert (None if pairs.predicted_labels is None else pairs.predicted_labels.tolist()) == decided
 
 
 def test_sets_from_probabilities() -> None:
     given = {"id": FOUR, "probability:a": [0.5, 0.4, 0.9, 0.0], "probability:b": [0.9, 0.5, 0.1, 0.49]}
     pairs = pairs_of("labels", SETS, given)
-    assert pairs.predicted.tolist() == [[1, 1], [0, 1], [1, 0], [0, 0]]
+    assert pairs.predicted_labels.tolist() == [[1, 1], [0, 1], [1, 0], [0, 0]]
     assert pairs.facts.holds == {"labels", "probability:all", "ranked:probability:all"}
     by_score = pairs_of(
         "labels", SETS, {name.replace("probability", "score"): column for name, column in given.items()}
     )
-    assert by_score.predicted is None
+    assert by_score.predicted_labels is None
     assert by_score.facts.holds == {"ranked:score:all"}
     assert by_score.facts.flags == {"several labels": True}
-    assert LabelRows(by_score).predicted.tolist() == [[0, 0]] * 4
+    assert LabelRows(by_score).predicted_labels.tolist() == [[0, 0]] * 4
     assert total(by_score, ClassCounts()) == [[[0, 0], [a, b], [0, 0]] for a, b in ([1, 1], [0, 1], [0, 0], [1, 0])]
 
 
@@ -172,7 +176,7 @@ def test_rows_and_classes() -> None:
     assert scored.scores(0, "score").tolist() == [-0.25, -0.5, -1]
     assert scored.scores(-1, "score").tolist() == [-math.inf] * 3
     assert scored.at_least(1, 0.5).tolist() == [0, 1, 1]
-    assert scored.predicted.tolist() == [-1, -1, -1]
+    assert scored.predicted_labels.tolist() == [-1, -1, -1]
     assert scored.alone
 
 
@@ -183,9 +187,9 @@ GUESSED = {"id": FOUR, "label": ["a", "a", "b", "b"]}
 def test_rows_of_groups() -> None:
     pairs = pairs_of("labels", GROUPS, GUESSED)
     assert pairs.units.tolist() == ["p", "q"]
-    assert (pairs.rows.tolist(), pairs.owned[1].tolist()) == ([0, 2, 3, 1], [0, 0, 0, 1])
+    assert (pairs.rows.tolist(), pairs.owned_pairs[1].tolist()) == ([0, 2, 3, 1], [0, 0, 0, 1])
     assert pairs.weight.tolist() == [1, 0]
-    assert (pairs.plain, pairs.own_units, pairs.kept) == (False, False, ())
+    assert (pairs.plain, pairs.own_units, pairs.kept_statistics) == (False, False, ())
     rows = LabelRows(pairs)
     assert (rows.units, rows.owner.tolist(), rows.alone) == (2, [0, 0, 0, 1], False)
     assert rows.weight is not None
@@ -197,7 +201,7 @@ def test_rows_of_groups() -> None:
     assert total(pairs, ClassCounts()) == [[[2, 1], [0.5, 0], [0, 0.5]], [[0, 0], [0, 0], [0, 0]]]
     assert read(pairs, Present(ClassCounts())) == [[[1, 1], [1, 0], [0, 1]], [[0, 0], [0, 0], [0, 0]]]
     part = pairs.select(np.array([False, True, False, True]))
-    assert (part.rows.tolist(), part.units.tolist(), part.owned[1].tolist()) == ([2, 1], ["p", "q"], [0, 1])
+    assert (part.rows.tolist(), part.units.tolist(), part.owned_pairs[1].tolist()) == ([2, 1], ["p", "q"], [0, 1])
     assert (part.classes, part.prediction_rows.tolist()) == (("a", "b"), [2, 1])
     assert total(part, RowSum("rows")) == [0.5, 0]
     plain = pairs_of("labels", {"label": ["a", "b"]}, {"label": ["b", "b"]}).select(np.array([False, True]))
@@ -242,7 +246,7 @@ def test_units_behind_a_class() -> None:
 
 def test_pairs_of_labels() -> None:
     pairs = pairs_of("labels", TRUTH, {"id": ["0", "1", "3"], "label": ["a", "a", "c"]}, SOME)
-    assert pairs.kept == (Confusion(),)
+    assert pairs.kept_statistics == (Confusion(),)
     none = [[0] * 3 for _ in range(3)]
     assert total(pairs, Confusion()) == [
         [[[0, 0, 0], [0, 0, 0], [1, 0, 0]], none], [[[1, 0, 0], [0, 0, 0], [0, 0, 0]], none],

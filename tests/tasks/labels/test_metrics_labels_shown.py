@@ -150,9 +150,9 @@ def test_a_class_without_rows_has_no_curve() -> None:
 
 
 def test_long_curves_keep_their_ends() -> None:
-    (kept,) = labels_views._thinned(np.arange(1001))
+    (kept,) = labels_views._thin_points(np.arange(1001))
     assert (len(kept), kept[0], kept[1], kept[-1]) == (160, 0, 6, 1000)
-    (kept,) = labels_views._thinned(np.arange(160))
+    (kept,) = labels_views._thin_points(np.arange(160))
     assert kept.tolist() == list(range(160))
 
 

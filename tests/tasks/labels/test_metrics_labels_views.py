@@ -130,7 +130,7 @@ def test_weights_in_the_matrix() -> None:
     figure = labels_views.confusion_figure(pairs)
     assert figure.columns["text"] == ["", "0.5", "2", "0.2"]
     assert figure.columns["share"].tolist() == pytest.approx([0, 1, 8 / 9, 1 / 9])
-    cells, counts = labels_views.confused(pairs)
+    cells, counts = labels_views.confusion_cells(pairs)
     assert (cells.tolist(), counts.tolist()) == ([1, 2, 3], [0.5, 2, 0.25])
 
 

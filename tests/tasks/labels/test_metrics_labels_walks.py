@@ -16,7 +16,7 @@ from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
 from steelyard.core.weights import EachUnit, LeaveGroupOut, Role
 from steelyard.tasks.labels import walks
-from steelyard.tasks.labels.walks import NotedWalk, PairWalk, Ranked, Scores, Walk, positive_place, walked
+from steelyard.tasks.labels.walks import NotedWalk, PairWalk, Ranked, Scores, Walk, positive_place, walk_rankings
 
 READINGS = ["ap", "auc", "best_f1", "best_threshold", "tpr"]
 ROWS = 24
@@ -81,7 +81,7 @@ def check_walks(reading: Any, weights: bool, grouped: bool) -> None:
         assert totals[each].shape == (len(rows), 3)
         assert totals[by_pair].shape == (len(rows), 3, 3)
         for k in {0, len(rows) // 2}:
-            weight = rows[k][pairs.owned[1]] * own
+            weight = rows[k][pairs.owned_pairs[1]] * own
             expected = [
                 written_out(reading, given[f"score:{c}"], label == c, weight, limit) for c in ("c0", "c1", "c2")
             ]
@@ -164,7 +164,7 @@ def test_the_threshold_is_the_highest_of_equals() -> None:
 
 def test_walks_of_no_ranking() -> None:
     weights = POINT.bind(State.of(rankings(["a", "b"], [1.0, 2.0])[0], [Scores()]).units)
-    assert walked([], weights, 0, 0.0).shape == (1, 0)
+    assert walk_rankings([], weights, 0, 0.0).shape == (1, 0)
 
 
 def test_ends_of_equal_scores() -> None:
@@ -201,7 +201,7 @@ def test_groups_left_out_and_some_units(reading: Any) -> None:
     given = {name: np.array(column)[pairs.rows] for name, column in predicted.items()}
 
     def expected(row: Any) -> list[float]:
-        weight = row[pairs.owned[1]]
+        weight = row[pairs.owned_pairs[1]]
         return [written_out(reading, given[f"score:{c}"], label == c, weight, 0.3) for c in ("c0", "c1", "c2")]
 
     group = np.arange(units, dtype=np.int32) % 4 - 1
@@ -276,10 +276,10 @@ def test_histograms() -> None:
     counts = one.histogram(block, 2)
     assert {name: column.tolist() for name, column in counts.items()} == {"counts": [[[1, 1], [1, 1]]]}
     facts = pairs.facts
-    assert [one.bounded(counts, facts, upper).tolist() for upper in (False, True)] == [[1 / 4], [3 / 4]]
+    assert [one.bound_reading(counts, facts, upper).tolist() for upper in (False, True)] == [[1 / 4], [3 / 4]]
     average = Walk(Scores(), "ap")
     # all others first: 1/2 and 2/4; all hits first: 1 and 2/3
-    assert [average.bounded(counts, facts, upper).tolist() for upper in (False, True)] == [
+    assert [average.bound_reading(counts, facts, upper).tolist() for upper in (False, True)] == [
         [pytest.approx(1 / 2)], [pytest.approx(5 / 6)],
     ]  # fmt: skip
     both = PairWalk(Scores("pairs"), "auc")
@@ -287,14 +287,14 @@ def test_histograms() -> None:
     assert isinstance(paired, RankingBlock)
     by_class = both.histogram(paired, 2)
     assert by_class["counts"].tolist() == [[[1, 1], [1, 1]], [[1, 1], [1, 1]]]
-    ends = both.bounded(by_class, facts, True)
+    ends = both.bound_reading(by_class, facts, True)
     assert ends.shape == (1, 2, 2)
     assert ends[0, 0, 1] == ends[0, 1, 0] == 3 / 4
     assert np.isnan(ends[0, 0, 0])
     each = Walk(Scores("each"), "auc")
     group = State.of(pairs, [each.ranking]).blocks[each.ranking]
     assert isinstance(group, RankingBlock)
-    assert each.bounded(each.histogram(group, 2), facts, False).tolist() == [[1 / 4, 1 / 4]]
+    assert each.bound_reading(each.histogram(group, 2), facts, False).tolist() == [[1 / 4, 1 / 4]]
 
 
 @in_turn("reading", READINGS)
@@ -314,4 +314,4 @@ def test_a_class_without_rows_has_no_pair() -> None:
     values = state.totals(POINT)[curve][0]
     np.testing.assert_array_equal(values, [[nan, 1, nan], [1, nan, nan], [nan, nan, nan]])
     counts = curve.histogram(state.blocks[curve.ranking], 10)  # type: ignore[arg-type]
-    np.testing.assert_array_equal(curve.bounded(counts, pairs.facts, False)[0], values)
+    np.testing.assert_array_equal(curve.bound_reading(counts, pairs.facts, False)[0], values)

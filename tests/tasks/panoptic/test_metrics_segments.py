@@ -160,10 +160,10 @@ def test_overlaps_of_boundaries() -> None:
     shown = values_of("panoptic", truth, predicted, ["pq", "pq(overlap=boundary)", "rq(overlap=boundary)"])
     assert list(shown.values()) == pytest.approx([(20 / 30 + 19 / 29) / 2, (19 / 29) / 2, 1 / 2])
     pairs = pairs_of("panoptic", truth, predicted)
-    assert pairs.fitted(0.02).best.tolist() == pytest.approx([8 / 24, 19 / 29])
-    assert pairs.fitted(0.2).best.tolist() == pytest.approx([18 / 30, 19 / 29])
+    assert pairs.overlap_fits(0.02).best.tolist() == pytest.approx([8 / 24, 19 / 29])
+    assert pairs.overlap_fits(0.2).best.tolist() == pytest.approx([18 / 30, 19 / 29])
     away = side([np.where(grids[0, 0] == 1, 9, 2)], [[segment(9, 2), segment(2, 3)]])
-    assert pairs_of("panoptic", truth, away).fitted(0.02).best.tolist() == [0, 1]
+    assert pairs_of("panoptic", truth, away).overlap_fits(0.02).best.tolist() == [0, 1]
 
 
 def test_areas_of_the_json() -> None:
@@ -212,7 +212,7 @@ UNFIT: list[tuple[Any, Any, tuple[str, str, str]]] = [
 @pytest.mark.parametrize(("truth", "predicted", "said"), UNFIT, ids=[case[2][0] for case in UNFIT])
 def test_maps_and_segments_that_do_not_fit(truth: Any, predicted: Any, said: tuple[str, str, str]) -> None:
     with refuses(*said):
-        _ = pairs_of("panoptic", truth, predicted).shared
+        _ = pairs_of("panoptic", truth, predicted).shared_pixels
 
 
 def test_one_category_of_two_kinds() -> None:
@@ -234,7 +234,7 @@ def test_a_map_of_three_axes() -> None:
     pairs = pairs_of("panoptic", TRUTH, FOUND)
     records = Records("truth", {"image": np.array(["i0"], dtype=object), "map": packed})
     with refuses("E-shape-mismatch", "3", "row 0"):
-        replace(pairs, truth=records).opened(0)
+        replace(pairs, truth=records).open_pair(0)
 
 
 def listed(*rows: Any) -> Records:

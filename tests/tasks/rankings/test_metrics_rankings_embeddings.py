@@ -15,7 +15,7 @@ from steelyard.core.rankings import Rankings
 from steelyard.core.records import Records
 from steelyard.core.task import Policy
 from steelyard.tasks.rankings import embeddings
-from steelyard.tasks.rankings.embeddings import OPTIONS, _by_unit, _packed, _text_order, prepare, ranked_pairs
+from steelyard.tasks.rankings.embeddings import OPTIONS, _by_unit, _pack_ids, _text_order, prepare, ranked_pairs
 from steelyard.tasks.rankings.task import TASK, join
 
 LINE = np.array([[0.0, 1.0], [1.0, 1.0], [3.0, 1.0], [7.0, 1.0]])  # on a line: 0, 1, 3, 7
@@ -210,7 +210,7 @@ def test_refused_beside_lists() -> None:
 
 
 def test_ids_that_cannot_be_packed() -> None:
-    assert refusal(_packed, np.array(["a", "b" * 70_000], dtype=object)) == [
+    assert refusal(_pack_ids, np.array(["a", "b" * 70_000], dtype=object)) == [
         "the id in row 1 is not text, or too long", "", "Give every vector a short id.",
     ]  # fmt: skip
 

@@ -148,7 +148,7 @@ def test_maps_that_were_counted_elsewhere() -> None:
     assert pairs.scan.size.tolist() == [[1, 4], [2, 2]]
     assert by_unit(pairs, ClassPixels()).tolist() == [[[0, 0, 0, 0], [4, 4, 4, 1]], [[3, 3, 4, 1], [0, 1, 0, 1]]]
     with refuses("E-missing-data", "truth"):
-        pairs.opened(0)  # fmt: skip
+        pairs.open_pair(0)  # fmt: skip
 
 
 def test_weights_of_images_that_are_left() -> None:
@@ -254,4 +254,4 @@ def test_a_map_of_three_axes() -> None:
     records = Records("truth", {"image": np.array(["i0"], dtype=object), "map": packed})
     with_volume = replace(pairs, truth=records)
     with refuses("E-shape-mismatch", "3", "row 0", "'i0'", "row 0 (image 'i0')"):
-        with_volume.opened(0)
+        with_volume.open_pair(0)

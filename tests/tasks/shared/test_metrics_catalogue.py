@@ -15,7 +15,7 @@ from steelyard.core import catalogue, registry
 from steelyard.core.explanation import Explanation, Step
 from steelyard.core.frozen import frozen
 from steelyard.tasks.shared.agreement import agreement, binned_table, bins_of, error_by_size
-from steelyard.tasks.shared.tools import Tool, explained
+from steelyard.tasks.shared.tools import Tool, explain_tool
 
 NAMES = [
     "weights", "sequences", "boxes", "masks", "keypoints", "oriented", "losses", "ellipses", "labels", "rankings", "captions",
@@ -61,10 +61,10 @@ def test_tasks_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = {name: (module, name) for name, module in catalogue.MODULES.items() if name != "boxes"}
     expected |= {"borrowed": ("steelyard.tasks.weights.task", "borrowed"), "broken": ("no.such.module", "broken")}
     assert catalogue.samples() == expected
-    tasks, problems = catalogue.loaded()
+    tasks, problems = catalogue.loaded_tasks()
     assert [name for name in tasks if name not in ("borrowed", "broken")] == NAMES
     assert any("'broken'" in problem for problem in problems)
-    hidden = registry.hidden(registry.TASKS, catalogue.MODULES, "task")
+    hidden = registry.hidden_names(registry.TASKS, catalogue.MODULES, "task")
     assert problems[: len(hidden)] == hidden
     assert any(problem.startswith("task 'boxes' of ") for problem in hidden)
 
@@ -134,12 +134,12 @@ def test_what_is_explained_one_setting_at_a_time() -> None:
     tool = Tool(
         "other", "1.2", Conventions("b", 5), {"first": "It is so.", "second": "It is 5."}, ("y", "x"), ("A remark.",)
     )
-    assert explained(tool, values) == Explanation(
+    assert explain_tool(tool, values) == Explanation(
         "other", "1.2", {"y": 97, "x": 2},
         (Step("the first", "a", "b", "It is so.", {"y": 98, "x": 2}), Step("the second", "2", 5, "It is 5.", {"y": 97, "x": 5})),  # type: ignore[arg-type]
         {"y": 98, "x": 5}, ("A remark.",),
     )  # fmt: skip
-    same = explained(dataclasses.replace(tool, conventions=Conventions(second=5)), values)
+    same = explain_tool(dataclasses.replace(tool, conventions=Conventions(second=5)), values)
     assert [step.setting for step in same.steps] == ["the second"]
 
 

@@ -126,7 +126,10 @@ def test_bits_of_levels() -> None:
     assert predicted.small.tolist() == [0, 0, 0b001, 0b001]
     low = pairs_of("boxes3d", image, {**image, "bottom": [39.0, 24, 30, 41], "score": [0.9] * 4}).sides[1]
     assert low.small.tolist() == [0b001, 0b111, 0b111, 0]
-    assert solid_needs._repacked(np.array([0b1010, 0b0101], dtype=np.uint8), ("moderate", "all")).tolist() == [0b11, 0]
+    assert solid_needs._repack_levels(np.array([0b1010, 0b0101], dtype=np.uint8), ("moderate", "all")).tolist() == [
+        0b11,
+        0,
+    ]
 
 
 def test_what_the_data_hold() -> None:

@@ -99,7 +99,7 @@ class LVIS:
         """The mask of an annotation: of its polygons, united; of its counts; or as it is."""
         image, segmentation = self.imgs[ann["image_id"]], ann["segmentation"]
         if isinstance(segmentation, list):
-            return masks.united(segmentation, image["height"], image["width"])
+            return masks.polygon_union(segmentation, image["height"], image["width"])
         if isinstance(segmentation["counts"], list):
             return masks.frPyObjects(segmentation, image["height"], image["width"])
         return segmentation

@@ -25,7 +25,7 @@ class ResultsError(InputError, AssertionError):
     """Results that do not fit the data set. The reference raises AssertionError, so it is one as well."""
 
 
-def _listed(ids: Any) -> Sequence[Any]:
+def _id_list(ids: Any) -> Sequence[Any]:
     """One id or several, as several; a text is one id."""
     if isinstance(ids, str | bytes) or not (hasattr(ids, "__iter__") and hasattr(ids, "__len__")):
         return [ids]
@@ -170,7 +170,7 @@ class COCO:
 
     def getAnnIds(self, imgIds: Any = (), catIds: Any = (), areaRng: Any = (), iscrowd: Any = None) -> list[Any]:
         """Ids of annotations by image, category, area (between the ends) and crowd flag; empty: all."""
-        images, categories = _listed(imgIds), _listed(catIds)
+        images, categories = _id_list(imgIds), _id_list(catIds)
         anns: Iterable[Ann] = () if len(images) else self.dataset["annotations"]
         if len(images):
             anns = [ann for image in images if image in self.imgToAnns for ann in self.imgToAnns[image]]
@@ -184,16 +184,16 @@ class COCO:
     def getCatIds(self, catNms: Any = (), supNms: Any = (), catIds: Any = ()) -> list[Any]:
         """Ids of categories by name, supercategory and id; an empty filter lets all pass."""
         columns = self._truth_columns()
-        if columns is not None and not any(len(_listed(ids)) for ids in (catNms, supNms, catIds)):
+        if columns is not None and not any(len(_id_list(ids)) for ids in (catNms, supNms, catIds)):
             return list(columns.categories.tolist())
         cats = self.dataset["categories"]
-        for key, wanted in (("name", _listed(catNms)), ("supercategory", _listed(supNms)), ("id", _listed(catIds))):
+        for key, wanted in (("name", _id_list(catNms)), ("supercategory", _id_list(supNms)), ("id", _id_list(catIds))):
             cats = [cat for cat in cats if cat[key] in wanted] if len(wanted) else cats
         return [cat["id"] for cat in cats]
 
     def getImgIds(self, imgIds: Any = (), catIds: Any = ()) -> list[Any]:
         """Ids of the images that hold all of the given categories; an empty filter lets all pass."""
-        images, categories = _listed(imgIds), _listed(catIds)
+        images, categories = _id_list(imgIds), _id_list(catIds)
         if not len(images) and not len(categories):
             columns = self._truth_columns()
             return list(self.imgs if columns is None else columns.images.tolist())
@@ -205,15 +205,15 @@ class COCO:
 
     def loadAnns(self, ids: Any = ()) -> list[Ann]:
         """The annotations with these ids: the dicts themselves, not copies."""
-        return [self.anns[key] for key in _listed(ids)]
+        return [self.anns[key] for key in _id_list(ids)]
 
     def loadCats(self, ids: Any = ()) -> list[dict[str, Any]]:
         """The categories with these ids."""
-        return [self.cats[key] for key in _listed(ids)]
+        return [self.cats[key] for key in _id_list(ids)]
 
     def loadImgs(self, ids: Any = ()) -> list[dict[str, Any]]:
         """The images with these ids."""
-        return [self.imgs[key] for key in _listed(ids)]
+        return [self.imgs[key] for key in _id_list(ids)]
 
     def loadRes(self, resFile: Any) -> COCO:
         """Results as a data set of their own: a path, a list of dicts, an array n × 7, or nothing found at all.
@@ -344,7 +344,7 @@ class COCO:
             compressed = isinstance(segmentation["counts"], str | bytes)
             return segmentation if compressed else masks.frPyObjects(segmentation, *segmentation["size"])
         image = self.imgs[ann["image_id"]]
-        return masks.united(segmentation, image["height"], image["width"])
+        return masks.polygon_union(segmentation, image["height"], image["width"])
 
     def annToMask(self, ann: Ann) -> Any:
         """The pixels of an annotation, height × width."""
@@ -371,7 +371,7 @@ class COCO:
         if tarDir is None:
             print("Please specify target directory")
             return -1
-        images = self.loadImgs(imgIds) if len(_listed(imgIds)) else list(self.imgs.values())
+        images = self.loadImgs(imgIds) if len(_id_list(imgIds)) else list(self.imgs.values())
         os.makedirs(tarDir, exist_ok=True)
         for number, image in enumerate(images):
             start = time.time()

@@ -31,11 +31,11 @@ from steelyard.compat.pycocotools.matching import (
     above_zero,
     curves,
     distinct,
+    ids_of_rows,
+    image_entries,
     iou_table,
     lay_out,
-    listed,
     match,
-    named,
     not_zero,
 )
 from steelyard.compat.pycocotools.oks import oks_table
@@ -99,7 +99,7 @@ class COCOeval:
     def evalImgs(self) -> Any:
         """What was found for each category, area range and image, in this order: dicts, or None for an empty cell."""
         if self._eval_imgs is None:
-            self._eval_imgs = [] if self._layout is None else listed(self._layout, self._paramsEval)
+            self._eval_imgs = [] if self._layout is None else image_entries(self._layout, self._paramsEval)
         return self._eval_imgs
 
     @evalImgs.setter
@@ -215,7 +215,7 @@ class COCOeval:
             return self._gts[imgId, catId], self._dts[imgId, catId]
         return tuple([ann for cat in p.catIds for ann in side[imgId, cat]] for side in (self._gts, self._dts))  # type: ignore[return-value]
 
-    def _ranked(self, dts: list[Any], most: int) -> list[Any]:
+    def _top_scored(self, dts: list[Any], most: int) -> list[Any]:
         order = np.argsort([-dt["score"] for dt in dts], kind="stable")
         return [dts[i] for i in order[:most]]
 
@@ -225,7 +225,7 @@ class COCOeval:
         gts, dts = self._cell(imgId, catId)
         if not gts and not dts:
             return []
-        dts = self._ranked(dts, p.maxDets[-1])
+        dts = self._top_scored(dts, p.maxDets[-1])
         if p.iouType in POINTS:
             raise Unsupported("keypoints have no IoU", remedy="computeOks gives their similarity.")
         key = "bbox" if p.iouType == "bbox" else "segmentation"
@@ -238,7 +238,7 @@ class COCOeval:
     def computeOks(self, imgId: Any, catId: Any) -> Any:
         """Object keypoint similarity of one image and category; as `computeIoU`."""
         p = self.params
-        gts, dts = self._gts[imgId, catId], self._ranked(self._dts[imgId, catId], p.maxDets[-1])
+        gts, dts = self._gts[imgId, catId], self._top_scored(self._dts[imgId, catId], p.maxDets[-1])
         if not gts or not dts:
             return []
         sigmas = np.asarray(p.kpt_oks_sigmas, dtype=np.float64)
@@ -260,7 +260,7 @@ class COCOeval:
         for gt, area in zip(gts, areas, strict=True):
             gt["_ignore"] = 1 if gt["ignore"] or area < aRng[0] or area > aRng[1] else 0
         order = np.argsort([gt["_ignore"] for gt in gts], kind="stable")
-        gts, dts = [gts[i] for i in order], self._ranked(dts, maxDet)
+        gts, dts = [gts[i] for i in order], self._top_scored(dts, maxDet)
         ious = self.ious[imgId, catId]
         d_ids, t_ids = (id_column([ann["id"] for ann in side]) for side in (dts, gts))
         ignored = np.array([gt["_ignore"] for gt in gts], dtype=np.int64)
@@ -282,8 +282,8 @@ class COCOeval:
             "maxDet": maxDet,
             "dtIds": [dt["id"] for dt in dts],
             "gtIds": [gt["id"] for gt in gts],
-            "dtMatches": named(d_rows, t_ids),
-            "gtMatches": named(t_rows, d_ids),
+            "dtMatches": ids_of_rows(d_rows, t_ids),
+            "gtMatches": ids_of_rows(t_rows, d_ids),
             "dtScores": [dt["score"] for dt in dts],
             "gtIgnore": ignored,
             "dtIgnore": inside_ignored | (~matched & outside),
@@ -315,7 +315,7 @@ class COCOeval:
         if fast and same and self._layout is not None:
             arrays = self._layout.accumulate(m_list, p.recThrs, len(k_list))
             sizes = shape, (T, K, A, M), shape
-            precision, recall, scores = (_fitted(part, size) for part, size in zip(arrays, sizes, strict=True))
+            precision, recall, scores = (_fit_shape(part, size) for part, size in zip(arrays, sizes, strict=True))
         else:
             precision, recall, scores = -np.ones(shape), -np.ones((T, K, A, M)), -np.ones(shape)
             listed_rows = Listed(self.evalImgs, done, i_list)
@@ -425,7 +425,7 @@ def _unique(ids: Any) -> list[Any]:
     return list(distinct(np.sort(column)) if column.ndim == 1 and column.dtype.kind == "i" else np.unique(column))
 
 
-def _fitted(part: Any, shape: tuple[int, ...]) -> Any:
+def _fit_shape(part: Any, shape: tuple[int, ...]) -> Any:
     """An array of this shape with as much of `part` as it has room for, -1 elsewhere."""
     if part.shape == shape:
         return part
@@ -461,7 +461,7 @@ def _mark(p: Any, coco: Any) -> None:
     side = DictSide(p, _by_cell(p, coco, truth=True), truth=True)
     if len(p.areaRng):
         area, (low, high) = side.area(), p.areaRng[-1][:2]
-        side.mark(side.ignored() | (area < low) | (area > high))
+        side.mark(side.ignored_truths() | (area < low) | (area > high))
 
 
 def _is_compressed(segmentation: Any) -> bool:

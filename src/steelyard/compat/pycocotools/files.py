@@ -31,10 +31,10 @@ def many_objects() -> Iterator[None]:
 def read_json(path: Any) -> Any:
     """The contents of a JSON file as Python objects."""
     with open(path, "rb") as file:
-        return _parsed(file, path)
+        return _parse_json(file, path)
 
 
-def _parsed(file: Any, path: Any) -> Any:
+def _parse_json(file: Any, path: Any) -> Any:
     try:
         with many_objects():
             return json.loads(file.read().decode("utf-8"))
@@ -98,7 +98,7 @@ class HeldFile:
             )
         self.file.seek(0)
         with self.file:
-            return _parsed(self.file, self.path)
+            return _parse_json(self.file, self.path)
 
 
 class HeldList:

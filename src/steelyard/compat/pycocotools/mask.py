@@ -70,12 +70,12 @@ def frPyObjects(pyobj: Any, h: int, w: int) -> Any:
     if isinstance(pyobj, np.ndarray):
         return _boxes(pyobj, h, w)
     if isinstance(pyobj, dict):
-        return _native_call(_native.mask_copy, _filled(pyobj))
+        return _native_call(_native.mask_copy, _fill_counts(pyobj))
     if not isinstance(pyobj, list | tuple) or not len(pyobj):
         raise InvalidValue("neither boxes, polygons nor masks", where="mask", remedy="Give a list that is not empty.")
     first = pyobj[0]
     if isinstance(first, dict):
-        return [_native_call(_native.mask_copy, _filled(mask)) for mask in pyobj]
+        return [_native_call(_native.mask_copy, _fill_counts(mask)) for mask in pyobj]
     if not isinstance(first, list | tuple | np.ndarray):  # numbers: one box or one polygon
         return frPyObjects([pyobj], h, w)[0]
     if len(first) == 4:
@@ -84,7 +84,7 @@ def frPyObjects(pyobj: Any, h: int, w: int) -> Any:
     return _native_call(_native.mask_polygons, polygons, int(h), int(w))
 
 
-def _filled(mask: Any) -> Any:
+def _fill_counts(mask: Any) -> Any:
     """Counts that end before the image does, with background behind them; all else as it is."""
     counts, size = mask.get("counts"), mask.get("size")
     plain = isinstance(counts, list | tuple) and isinstance(size, list | tuple) and len(size) == 2
@@ -102,7 +102,7 @@ def _filled(mask: Any) -> Any:
     return {**mask, "counts": whole}
 
 
-def united(polygons: Any, h: int, w: int) -> dict[str, Any]:
+def polygon_union(polygons: Any, h: int, w: int) -> dict[str, Any]:
     """What `merge(frPyObjects(polygons, h, w))` gives, in one step."""
     plain = type(polygons) is list and len(polygons) and all(type(p) is list and len(p) != 4 for p in polygons)
     if not plain:

@@ -29,7 +29,7 @@ def not_zero(ids: Array) -> Array:
     return ids != 0 if ids.dtype != object else np.array([bool(v) for v in ids.tolist()], dtype=bool)
 
 
-def named(rows: Array, ids: Array) -> Array:
+def ids_of_rows(rows: Array, ids: Array) -> Array:
     """Rows as ids, 0 where there is none."""
     if not len(ids):
         return np.zeros(rows.shape)
@@ -135,9 +135,9 @@ def lay_out(p: Any, truth: Side, detected: Side) -> Layout:
     detected.take(d_order)
     crowd, t_area, d_area = truth.crowd(), truth.area(), detected.area()
     ranges = [[float(v) for v in area[:2]] for area in p.areaRng]
-    never = truth.ignored()
-    ignored = _stacked([never | (t_area < low) | (t_area > high) for low, high in ranges], len(t_order))
-    outside = _stacked([(d_area < low) | (d_area > high) for low, high in ranges], len(d_order))
+    never = truth.ignored_truths()
+    ignored = _stack_rows([never | (t_area < low) | (t_area > high) for low, high in ranges], len(t_order))
+    outside = _stack_rows([(d_area < low) | (d_area > high) for low, high in ranges], len(d_order))
     if ranges:
         truth.mark(ignored[-1])
     pairs = np.diff(d_begin) * np.diff(t_begin)
@@ -159,7 +159,7 @@ def lay_out(p: Any, truth: Side, detected: Side) -> Layout:
     )
 
 
-def _stacked(rows: list[Array], columns: int) -> Array:
+def _stack_rows(rows: list[Array], columns: int) -> Array:
     return np.stack(rows) if rows else np.zeros((0, columns), dtype=bool)
 
 
@@ -249,7 +249,7 @@ def _check_mask(ann: Any) -> None:
         raise InvalidValue(str(error), where=where) from None
 
 
-def listed(layout: Layout, p: Any) -> list[Any]:
+def image_entries(layout: Layout, p: Any) -> list[Any]:
     """What the reference keeps in `evalImgs`."""
     images, areas = len(p.imgIds), len(p.areaRng)
     categories = p.catIds if p.useCats else [-1]
@@ -270,8 +270,8 @@ def listed(layout: Layout, p: Any) -> list[Any]:
                 "maxDet": p.maxDets[-1],
                 "dtIds": d_list[d],
                 "gtIds": [t_list[t.start + place] for place in order],
-                "dtMatches": named(d_match[a][:, d], t_ids),
-                "gtMatches": named(t_match[a][:, t][:, order], d_ids),
+                "dtMatches": ids_of_rows(d_match[a][:, d], t_ids),
+                "gtMatches": ids_of_rows(t_match[a][:, t][:, order], d_ids),
                 "dtScores": scores[d],
                 "gtIgnore": flags[order].astype(np.int64),
                 "dtIgnore": ignored[a][:, d],

@@ -183,7 +183,7 @@ class DictSide:
         """Which are crowds."""
         return np.array([int(ann.get("iscrowd", 0)) for ann in self.anns], dtype=np.uint8)
 
-    def ignored(self) -> Array:
+    def ignored_truths(self) -> Array:
         """Which truths never count."""
         return np.array([bool(ann["ignore"]) for ann in self.anns], dtype=bool)
 
@@ -232,7 +232,7 @@ class ColumnSide:
         assert self.columns.crowd is not None
         return self.columns.crowd[self.rows]
 
-    def ignored(self) -> Array:
+    def ignored_truths(self) -> Array:
         """Which truths never count."""
         return np.asarray(self.crowd() != 0)
 

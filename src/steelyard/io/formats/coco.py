@@ -143,13 +143,13 @@ def render(dataset: Dataset) -> str:
     images = [
         {
             "id": i,
-            **_given(file_name=p.file or (p.stem if dataset.by_file else None), width=p.width, height=p.height),
+            **_without_none(file_name=p.file or (p.stem if dataset.by_file else None), width=p.width, height=p.height),
             **p.extra,
         }
         for i, p in zip(pictures, dataset.pictures, strict=True)
     ]
     return _truth_text(dataset, images, [
-        {"id": i, "name": c.shown, **c.extra} for i, c in zip(categories, dataset.categories, strict=True)
+        {"id": i, "name": c.display_name, **c.extra} for i, c in zip(categories, dataset.categories, strict=True)
     ], _annotations(dataset, pictures, categories))  # fmt: skip
 
 
@@ -171,7 +171,7 @@ def render_lvis(dataset: Dataset) -> str:
     for i, (p, kinds) in enumerate(zip(dataset.pictures, present, strict=True)):
         absent = [categories[k] for k in range(len(categories)) if k not in kinds]
         lvis_keys = {"neg_category_ids": absent, "not_exhaustive_category_ids": [], "coco_url": p.file or p.stem}
-        image = {"id": pictures[i], **_given(width=p.width, height=p.height), **lvis_keys, **p.extra}
+        image = {"id": pictures[i], **_without_none(width=p.width, height=p.height), **lvis_keys, **p.extra}
         if p.file and image["coco_url"] != p.file and not str(image["coco_url"]).endswith(p.file):
             image["file_name"] = p.file
         images.append(image)
@@ -179,9 +179,9 @@ def render_lvis(dataset: Dataset) -> str:
     for k, c in enumerate(dataset.categories):
         count = in_images[k]
         letter = next((letter for most, letter in EPOCHS if count <= most), "f")
-        category = {"synset": c.shown, "synonyms": [c.shown], "def": "", "frequency": letter}
+        category = {"synset": c.display_name, "synonyms": [c.display_name], "def": "", "frequency": letter}
         numbers = {"image_count": count, "instance_count": in_boxes[k]}
-        kinds_of.append({"id": categories[k], "name": c.shown, **category, **numbers, **c.extra})
+        kinds_of.append({"id": categories[k], "name": c.display_name, **category, **numbers, **c.extra})
     annotations = _annotations(dataset, pictures, categories)
     for annotation, box in zip(annotations, dataset.box.tolist(), strict=True):
         annotation.pop("iscrowd", None)
@@ -195,7 +195,7 @@ def fresh_ids(ids: list[Id], renumber: bool) -> list[Id]:
     return list(range(1, len(ids) + 1)) if renumber else ids
 
 
-def _given(**values: Any) -> dict[str, Any]:
+def _without_none(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 

@@ -84,8 +84,10 @@ def _in_order(dataset: Dataset, names: str) -> Dataset:
     listed = read_names(Path(names))[0]
     like = replace(dataset, categories=[Category(n if dataset.by_name else i, n) for i, n in enumerate(listed)])
     for c in dataset.categories:
-        if c.shown not in listed and not (c.name == "" and is_whole(str(c.id)) and int(c.id) < len(listed)):
-            raise UnknownName(f"class '{c.shown}' is not in the list of names", where=names, remedy="Add it there.")
+        if c.display_name not in listed and not (c.name == "" and is_whole(str(c.id)) and int(c.id) < len(listed)):
+            raise UnknownName(
+                f"class '{c.display_name}' is not in the list of names", where=names, remedy="Add it there."
+            )
     fitted = fit(replace(dataset, numbered=False), like)
     return replace(fitted, pictures=dataset.pictures, picture=dataset.picture)
 
@@ -170,10 +172,10 @@ def _write(rendered: str | Iterable[tuple[str, str]], goal: Path, source: str) -
 
 def write_files(files: Iterable[tuple[str, str]], goal: Path, source: str) -> None:
     """Write names and texts as the files of a folder, all or none."""
-    write_folder(_checked(files, source), goal)
+    write_folder(_check_names(files, source), goal)
 
 
-def _checked(files: Iterable[tuple[str, str]], source: str) -> Iterator[tuple[str, str]]:
+def _check_names(files: Iterable[tuple[str, str]], source: str) -> Iterator[tuple[str, str]]:
     """Names of images become names of files: none may leave the folder or stand for two images."""
     seen: set[str] = set()
     for name, text in files:

@@ -24,7 +24,7 @@ from steelyard.io.formats.dataset import Category, Dataset, Gatherer, Picture
 from steelyard.io.formats.format import Format
 from steelyard.io.formats.numbers import coordinate, corners, exact, from_corners, plain, polygon_of, score
 from steelyard.io.formats.sizes import whole_pixels
-from steelyard.io.formats.xml import Node, escape, quoted, read_xml
+from steelyard.io.formats.xml import Node, escape, quote_attribute, read_xml
 
 LARGEST = 1 << 28  # pixels of one image
 
@@ -234,7 +234,7 @@ def render(dataset: Dataset) -> str:
     lines = ['<?xml version="1.0" encoding="utf-8"?>', "<annotations>", "  <version>1.1</version>", "  <meta>"]
     lines.append("    <job>\n      <labels>")
     for category in dataset.categories:
-        lines.append(f"        <label><name>{escape(category.shown)}</name><attributes></attributes></label>")
+        lines.append(f"        <label><name>{escape(category.display_name)}</name><attributes></attributes></label>")
     lines.append("      </labels>\n    </job>\n  </meta>")
     rows: list[list[int]] = [[] for _ in dataset.pictures]
     for row, i in enumerate(dataset.picture.tolist()):
@@ -248,7 +248,7 @@ def render(dataset: Dataset) -> str:
             )
         id_ = picture.extra.get("cvat_id", number)
         size = f'width="{picture.width}" height="{picture.height}"'
-        lines.append(f'  <image id="{id_}" name={quoted(picture.file or picture.stem)} {size}>')
+        lines.append(f'  <image id="{id_}" name={quote_attribute(picture.file or picture.stem)} {size}>')
         lines += [_shape_text(dataset, row, picture) for row in own]
         lines.append("  </image>")
     return "\n".join([*lines, "</annotations>", ""])
@@ -272,9 +272,9 @@ def segmentation_fits(dataset: Dataset, row: int, picture: Picture) -> str:
 
 def _shape_text(dataset: Dataset, row: int, picture: Picture) -> str:
     extra = dataset.extra_of(row)
-    label = dataset.categories[dataset.category[row]].shown
+    label = dataset.categories[dataset.category[row]].display_name
     fixed = {"label": label, "source": extra.get("source", "manual"), "occluded": extra.get("occluded", 0)}
-    common = " ".join(f"{name}={quoted(value)}" for name, value in fixed.items())
+    common = " ".join(f"{name}={quote_attribute(value)}" for name, value in fixed.items())
     kind = segmentation_fits(dataset, row, picture)
     if kind == "polygon":
         flat = extra["segmentation"][0]
@@ -290,14 +290,14 @@ def _shape_text(dataset: Dataset, row: int, picture: Picture) -> str:
         kind = "box"
         names = ("xtl", "ytl", "xbr", "ybr")
         own = " ".join(f'{n}="{plain(v)}"' for n, v in zip(names, corners(dataset.box[row].tolist()), strict=True))
-    more = f" z_order={quoted(extra.get('z_order', 0))}"
+    more = f" z_order={quote_attribute(extra.get('z_order', 0))}"
     if "group_id" in extra:
-        more += f" group_id={quoted(extra['group_id'])}"
+        more += f" group_id={quote_attribute(extra['group_id'])}"
     stored = extra.get("attributes")
     attributes = dict(stored) if isinstance(stored, dict) else {}
     if dataset.score is not None:
         attributes["score"] = repr(float(dataset.score[row]))
-    inside = "".join(f"<attribute name={quoted(k)}>{escape(v)}</attribute>" for k, v in attributes.items())
+    inside = "".join(f"<attribute name={quote_attribute(k)}>{escape(v)}</attribute>" for k, v in attributes.items())
     return f"    <{kind} {common} {own}{more}>{inside}</{kind}>"
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.deprecated import Renamed
 from steelyard.core.errors import InvalidFile, InvalidNumber, MissingKey, OutOfRange
 from steelyard.core.records import Array, BoxRecords, as_object, box_columns
 from steelyard.io.coco import image_fields
@@ -49,8 +50,10 @@ class Category:
     name: str = ""
     extra: dict[str, Any] = field(default_factory=dict)
 
+    shown = Renamed("display_name")
+
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """The name, or else the id."""
         return self.name or str(self.id)
 

@@ -126,9 +126,9 @@ def render(dataset: Dataset, options: WriteOptions) -> Iterator[tuple[str, str]]
     """A file per image, or per class where there are scores."""
     corners = corners_of_dataset(dataset)
     for kind in dataset.categories:
-        if not kind.shown or any(c.isspace() or c in "/\\" for c in kind.shown):
+        if not kind.display_name or any(c.isspace() or c in "/\\" for c in kind.display_name):
             raise CannotWrite(
-                f"class '{kind.shown}' cannot stand in a line of DOTA", where=dataset.source,
+                f"class '{kind.display_name}' cannot stand in a line of DOTA", where=dataset.source,
                 remedy="Its words are separated by spaces: name it without.",
             )  # fmt: skip
     texts = [" ".join(repr(v) for v in row) for row in corners.tolist()]
@@ -136,7 +136,7 @@ def render(dataset: Dataset, options: WriteOptions) -> Iterator[tuple[str, str]]
         for k, kind in enumerate(dataset.categories):
             rows = [row for row, c in enumerate(dataset.category.tolist()) if c == k]
             lines = [f"{_stem(dataset, row)} {float(dataset.score[row])!r} {texts[row]}\n" for row in rows]
-            yield f"{RESULTS}{kind.shown}.txt", "".join(lines)
+            yield f"{RESULTS}{kind.display_name}.txt", "".join(lines)
         return
     rows_of: list[list[int]] = [[] for _ in dataset.pictures]
     for row, i in enumerate(dataset.picture.tolist()):
@@ -145,7 +145,7 @@ def render(dataset: Dataset, options: WriteOptions) -> Iterator[tuple[str, str]]
         lines = []
         for row in rows:
             hard = int(bool(dataset.difficult[row])) if dataset.difficult is not None else 0
-            lines.append(f"{texts[row]} {dataset.categories[dataset.category[row]].shown} {hard}\n")
+            lines.append(f"{texts[row]} {dataset.categories[dataset.category[row]].display_name} {hard}\n")
         yield f"{picture.stem}.txt", "".join(lines)
 
 

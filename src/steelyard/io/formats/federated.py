@@ -66,7 +66,7 @@ def by_rules_of_lvis(truth: Dataset, prediction: Dataset) -> tuple[BoxRecords, B
     picture = np.where(prediction.picture < pictures, prediction.picture, -1)
     category = np.where(prediction.category < width, prediction.category, -1)
     first = Federation(truth.records(), truth.picture, truth.category, looked, unsure)
-    return _ruled(first, Results(prediction.records(), picture, category), width)
+    return _apply_rules(first, Results(prediction.records(), picture, category), width)
 
 
 def read_lvis(truth: str, predictions: str) -> tuple[BoxRecords, BoxRecords] | None:
@@ -78,13 +78,13 @@ def read_lvis(truth: str, predictions: str) -> tuple[BoxRecords, BoxRecords] | N
     if images is None or labels is None or any(column is None or column.dtype.kind != "i" for column in ids):
         return None
     picture, category = _places(images, first["image"]), _places(labels, first["label"])
-    cells = [_listed(columns.get(key), labels) for key in ("vain", "unsure")]
+    cells = [_listed_cells(columns.get(key), labels) for key in ("vain", "unsure")]
     if cells[0] is None or cells[1] is None or (picture < 0).any() or (category < 0).any():
         return None
     often = tuple(columns["frequency"])
     records = replace(first, zero_id=-1, frequency=often if any(often) else ())
     results = Results(second, _places(images, second["image"]), _places(labels, second["label"]))
-    return _ruled(Federation(records, picture, category, cells[0], cells[1]), results, len(labels))
+    return _apply_rules(Federation(records, picture, category, cells[0], cells[1]), results, len(labels))
 
 
 def read_lvis_masks(truth: str, predictions: str) -> tuple[BoxRecords, BoxRecords]:
@@ -98,7 +98,7 @@ def read_lvis_masks(truth: str, predictions: str) -> tuple[BoxRecords, BoxRecord
     cells: list[Array] = []
     for key, name in zip(("vain", "unsure"), FEDERATED, strict=True):
         whole = all(not len(column) or column.dtype.kind == "i" for column in ids)
-        listed = _listed(columns.get(key), labels) if whole else None
+        listed = _listed_cells(columns.get(key), labels) if whole else None
         if listed is None:
             raise InvalidFile(
                 f"the truth is not one of LVIS: '{name}' is not a list of category ids in every image",
@@ -117,7 +117,7 @@ def read_lvis_masks(truth: str, predictions: str) -> tuple[BoxRecords, BoxRecord
     often = tuple(columns["frequency"])
     records = replace(first, zero_id=-1, frequency=often if any(often) else ())
     results = Results(second, _places(images, second["image"]), _places(labels, second["label"]))
-    return _ruled(Federation(records, picture, category, cells[0], cells[1]), results, len(labels))
+    return _apply_rules(Federation(records, picture, category, cells[0], cells[1]), results, len(labels))
 
 
 def _whole_images(truth: BoxRecords, picture: Array) -> Array:
@@ -135,7 +135,7 @@ def _whole_images(truth: BoxRecords, picture: Array) -> Array:
     return masks
 
 
-def _listed(lists: Any, labels: Array) -> Array | None:
+def _listed_cells(lists: Any, labels: Array) -> Array | None:
     """Cells of images and the classes that they list; None where an image has no list, or an unknown class."""
     if lists is None or (lists[1] < 0).any():
         return None
@@ -155,7 +155,7 @@ def _places(labels: Array, column: Array) -> Array:
     return np.where(at >= 0, order[at], -1)
 
 
-def _ruled(truth: Federation, results: Results, width: int) -> tuple[BoxRecords, BoxRecords]:
+def _apply_rules(truth: Federation, results: Results, width: int) -> tuple[BoxRecords, BoxRecords]:
     first, second = truth.records, results.records
     rows = np.flatnonzero(first["area"] > 0)
     here = (truth.picture * width + truth.category)[rows]

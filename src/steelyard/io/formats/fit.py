@@ -84,12 +84,12 @@ def _categories(dataset: Dataset, like: Dataset) -> tuple[list[Category], Array]
         if place is None:
             place = len(categories)
             taken = str(c.id) in ids
-            categories.append(Category(c.shown, c.name, c.extra) if taken else c)
+            categories.append(Category(c.display_name, c.name, c.extra) if taken else c)
         places.append(place)
     return categories, np.array(places, dtype=np.int64)
 
 
-def _coded(listed: Array | None, column: Array) -> tuple[list[Any], Array]:
+def _code_ids(listed: Array | None, column: Array) -> tuple[list[Any], Array]:
     """Distinct ids, the listed ones first, and each row's place among them."""
     if column.dtype.kind == "i" and (listed is None or listed.dtype.kind == "i"):
         first = np.zeros(0, np.int64) if listed is None else listed
@@ -106,8 +106,8 @@ def from_records(records: Records, format: str = "csv") -> Dataset:
     truth = "score" not in records
     listed = records.images if isinstance(records, BoxRecords) and records.images is not None else None
     kinds = records.labels if isinstance(records, BoxRecords) and records.labels is not None else None
-    images, picture = _coded(listed, records["image"])
-    labels, category = _coded(kinds, records["label"])
+    images, picture = _code_ids(listed, records["image"])
+    labels, category = _code_ids(kinds, records["label"])
     names: dict[Any, str] = {}
     if isinstance(records, BoxRecords) and records.labels is not None and records.label_names:
         names = dict(zip(records.labels.tolist(), records.label_names, strict=True))

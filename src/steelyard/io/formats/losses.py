@@ -80,7 +80,7 @@ def _classes(dataset: Dataset, target: str, results: bool) -> Iterator[Loss]:
     categories = dataset.categories
     used = set(dataset.category.tolist())
     if target in ("voc", "cvat"):
-        numbered = sum(str(c.id) != c.shown for c in categories)
+        numbered = sum(str(c.id) != c.display_name for c in categories)
         if numbered:
             yield Loss("lost", "ids of classes", numbered, f"{target} has names only")
     elif target == "yolo":
@@ -139,7 +139,7 @@ def _boxes(dataset: Dataset, target: str, options: WriteOptions) -> Iterator[Los
 
 
 def _segmentations(dataset: Dataset, target: str, options: WriteOptions) -> Iterator[Loss]:
-    rows = [row for row, extra in enumerate(dataset.extra) if _filled(extra.get("segmentation"))]
+    rows = [row for row, extra in enumerate(dataset.extra) if _is_filled(extra.get("segmentation"))]
     if not rows or target in ("coco", "lvis", "csv") or (target == "yolo" and options.polygons):
         return
     if target == "cvat":
@@ -152,7 +152,7 @@ def _segmentations(dataset: Dataset, target: str, options: WriteOptions) -> Iter
     yield Loss("lost", "segmentations", len(rows), f"{target} has boxes{more}")
 
 
-def _filled(value: Any) -> bool:
+def _is_filled(value: Any) -> bool:
     return value is not None and value != []
 
 

@@ -22,7 +22,7 @@ def read_names(path: Path) -> tuple[list[str], bool]:
         lines = file.read().splitlines()
     if path.suffix.lower() not in (".yaml", ".yml"):
         names = [line.strip() for line in lines if line.strip()]
-        return _checked(names, source), False
+        return _check_unique(names, source), False
     return _from_yaml(lines, source)
 
 
@@ -38,8 +38,8 @@ def _from_yaml(lines: list[str], source: str) -> tuple[list[str], bool]:
             while rest[0] in "[{" and rest[-1] not in "]}" and at + 1 < len(lines):  # goes on over several lines
                 at += 1
                 rest = f"{rest} {_bare(lines[at])}".strip()
-            return _checked(_inline(rest, f"{source}, line {number + 1}"), source), points
-        return _checked(_block(lines, number + 1, source), source), points
+            return _check_unique(_inline(rest, f"{source}, line {number + 1}"), source), points
+        return _check_unique(_block(lines, number + 1, source), source), points
     return [], points
 
 
@@ -126,7 +126,7 @@ def _scalar(text: str, where: str) -> str:
     return text
 
 
-def _checked(names: list[str], source: str) -> list[str]:
+def _check_unique(names: list[str], source: str) -> list[str]:
     for i, name in enumerate(names):
         if name in names[:i]:
             raise DuplicateKey(f"class '{name}' appears twice", where=source, remedy="Names of classes are unique.")

@@ -99,7 +99,7 @@ def render(dataset: Dataset, options: WriteOptions) -> Iterator[tuple[str, str]]
         if dataset.score is None or own:
             yield f"labels/{picture.stem}.txt", "".join(lines)
     yield SIZES, csv_text(("image", "width", "height"), sizes)
-    listed = "".join(f"  {i}: {yaml_name(c.shown)}\n" for i, c in enumerate(dataset.categories))
+    listed = "".join(f"  {i}: {yaml_name(c.display_name)}\n" for i, c in enumerate(dataset.categories))
     yield "data.yaml", f"path: .\ntrain: images\nval: images\nnc: {len(dataset.categories)}\nnames:\n{listed}"
 
 

@@ -81,7 +81,7 @@ def read(path: Path, source: str, side: str, reading: ReadOptions, like: Dataset
         copies = [(row, name) for row, label in enumerate(labels) for name in (label, *above[label])]
         rows = np.array([row for row, _ in copies], dtype=np.int64)
         labels = [name for _, name in copies]
-    looked = _verified(Path(reading.verified), above, below) if reading.verified and not scored else {}
+    looked = _read_verified(Path(reading.verified), above, below) if reading.verified and not scored else {}
     places = {name: i for i, name in enumerate(dict.fromkeys([*images, *looked]))}
     kinds = sorted({*labels, *above, *(name for names in looked.values() for name in names)})
     code = {name: i for i, name in enumerate(kinds)}
@@ -164,7 +164,7 @@ def _refuse_unlisted(labels: list[str], listed: Mapping[str, Any], hierarchy: st
             )
 
 
-def _verified(
+def _read_verified(
     path: Path, above: Mapping[str, tuple[str, ...]], below: Mapping[str, tuple[str, ...]]
 ) -> dict[str, set[str]]:
     """Of every image the classes that somebody looked for there, found or not."""

@@ -228,14 +228,14 @@ def _extra(table: Table, rows: Array, others: list[str]) -> list[dict[str, Any]]
         for name, values in columns.items():
             value = values[row]
             if isinstance(value, str):
-                value = _parsed(value.strip(), name)
+                value = _parse_cell(value.strip(), name)
             if _text(value):
                 extra[name] = value
         extras.append(extra)
     return extras
 
 
-def _parsed(text: str, name: str) -> Any:
+def _parse_cell(text: str, name: str) -> Any:
     """A cell that was written as JSON: ids and numbers in their own kind, lists and objects whole."""
     if text[:1] in "[{" or name == "id":
         try:

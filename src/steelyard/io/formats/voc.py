@@ -179,7 +179,7 @@ def _object_lines(dataset: Dataset, row: int, pixels: str, whole: bool) -> list[
         named = {name: value.to_integral_value() for name, value in named.items()}
     extra = dataset.extra_of(row)
     difficult = dataset.difficult is not None and bool(dataset.difficult[row])
-    lines = ["\t<object>", f"\t\t<name>{escape(dataset.categories[dataset.category[row]].shown)}</name>"]
+    lines = ["\t<object>", f"\t\t<name>{escape(dataset.categories[dataset.category[row]].display_name)}</name>"]
     lines.append(f"\t\t<pose>{escape(extra.get('pose', 'Unspecified'))}</pose>")
     lines.append(f"\t\t<truncated>{escape(extra.get('truncated', 0))}</truncated>")
     if "occluded" in extra:

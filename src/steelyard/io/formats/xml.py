@@ -131,15 +131,15 @@ class _Builder:
 
 def escape(text: object) -> str:
     """Text for the inside of an element."""
-    return _escape(_allowed(str(text)))
+    return _escape(_check_characters(str(text)))
 
 
-def quoted(text: object) -> str:
+def quote_attribute(text: object) -> str:
     """Text as the value of an attribute, with its quotes."""
-    return _quoted(_allowed(str(text)), {"\n": "&#10;", "\t": "&#9;", "\r": "&#13;"})
+    return _quoted(_check_characters(str(text)), {"\n": "&#10;", "\t": "&#9;", "\r": "&#13;"})
 
 
-def _allowed(text: str) -> str:
+def _check_characters(text: str) -> str:
     """XML has no way to write most control characters, nor half a surrogate."""
     for character in text:
         code = ord(character)

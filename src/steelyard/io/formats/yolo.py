@@ -268,7 +268,7 @@ def render(dataset: Dataset, polygons: bool = False) -> Iterator[tuple[str, str]
             lines = [_line(dataset, row, (picture.width or 0, picture.height or 0), polygons) for row in own]
             yield f"labels/{picture.stem}.txt", "".join(f"{line}\n" for line in lines)
     yield SIZES, csv_text(("image", "width", "height"), sizes)
-    listed = "".join(f"  {i}: {yaml_name(c.shown)}\n" for i, c in enumerate(dataset.categories))
+    listed = "".join(f"  {i}: {yaml_name(c.display_name)}\n" for i, c in enumerate(dataset.categories))
     yield "data.yaml", f"path: .\ntrain: images\nval: images\nnc: {len(dataset.categories)}\nnames:\n{listed}"
 
 
@@ -291,13 +291,13 @@ def _fractions(box: list[float], size: Size) -> list[str]:
     parts = (centre[0], width), (centre[1], height), (w, width), (h, height)
     short = [SHORT.divide(v, n) for v, n in parts]
     for digits in DIGITS:
-        rounded = [_rounded(part, digits) for part in short]
+        rounded = [_round_digits(part, digits) for part in short]
         if _from_centre(rounded[0], rounded[1], rounded[2], rounded[3], size) == tuple(box):
             return [plain(part) for part in rounded]
-    return [plain(_rounded(EXACT.divide(v, n), MANY_DIGITS)) for v, n in parts]
+    return [plain(_round_digits(EXACT.divide(v, n), MANY_DIGITS)) for v, n in parts]
 
 
-def _rounded(value: Decimal, digits: int) -> Decimal:
+def _round_digits(value: Decimal, digits: int) -> Decimal:
     return value.quantize(Decimal(1).scaleb(-digits), context=EXACT)
 
 
@@ -313,7 +313,7 @@ def _polygon(dataset: Dataset, row: int, size: Size) -> str:
     for i, value in enumerate(flat):
         side = Decimal(size[i % 2])
         share = EXACT.divide(exact(value), side)
-        shorter = (_rounded(share, digits) for digits in (*DIGITS, MANY_DIGITS))
+        shorter = (_round_digits(share, digits) for digits in (*DIGITS, MANY_DIGITS))
         texts.append(plain(next((one for one in shorter if float(EXACT.multiply(one, side)) == value), share)))
     return " ".join(texts)
 

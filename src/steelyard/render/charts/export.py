@@ -110,27 +110,27 @@ def export_figures(figures: Iterable[Figure], folder: Path, **asked: Any) -> tup
     for figure in figures:
         if is_chart(figure) and len(figure):
             base = os.path.join(folder, file_name(figure.name))
-            files |= {f"{base}.{ending}": data for ending, data in _drawn(figure, paper).items()}
+            files |= {f"{base}.{ending}": data for ending, data in _render_formats(figure, paper).items()}
     for path, data in files.items():
         write_bytes(path, data)
     return tuple(files)
 
 
-def _drawn(figure: Figure, paper: Paper) -> dict[str, bytes]:
+def _render_formats(figure: Figure, paper: Paper) -> dict[str, bytes]:
     """The figure in each format."""
     library, svg = vl_convert(), svg_text(spec_of(figure, paper.pixels, font=paper.font))
     drawn = {}
     for ending in paper.formats:
         if ending == "svg":
-            drawn[ending] = _sized(svg, INCH / PIXELS, "mm").encode()
+            drawn[ending] = _with_size(svg, INCH / PIXELS, "mm").encode()
         elif ending == "pdf":
-            drawn[ending] = library.svg_to_pdf(_sized(svg, 72 / PIXELS))
+            drawn[ending] = library.svg_to_pdf(_with_size(svg, 72 / PIXELS))
         else:
-            drawn[ending] = library.svg_to_png(_sized(svg, 72 / PIXELS), scale=1.0, ppi=float(paper.dpi))
+            drawn[ending] = library.svg_to_png(_with_size(svg, 72 / PIXELS), scale=1.0, ppi=float(paper.dpi))
     return drawn
 
 
-def _sized(svg: str, scale: float, unit: str = "") -> str:
+def _with_size(svg: str, scale: float, unit: str = "") -> str:
     """The drawing with its size on paper: that of its pixels times a factor."""
 
     def size(match: re.Match[str]) -> str:

@@ -51,18 +51,18 @@ def axis_x(title: str, width: float, field: str = "x:Q", **kwargs: Any) -> Any:
     alt = altair()
     scale = kwargs.pop("scale", alt.Scale(zero=False, nice=True))
     axis = alt.Axis(**{"tickCount": max(3, int(width // 90)), **kwargs})
-    return alt.X(field, title=_folded(clean(title), width - 70), scale=scale, axis=axis)
+    return alt.X(field, title=_wrap_title(clean(title), width - 70), scale=scale, axis=axis)
 
 
 def axis_y(title: str, field: str = "y:Q", **kwargs: Any) -> Any:
     """The vertical axis of a chart."""
     alt = altair()
     scale = kwargs.pop("scale", alt.Scale(zero=False, nice=True))
-    title_lines = _folded(clean(title), HEIGHT - 50)
+    title_lines = _wrap_title(clean(title), HEIGHT - 50)
     return alt.Y(field, title=title_lines, scale=scale, axis=alt.Axis(tickCount=6, **kwargs))
 
 
-def _folded(text: str, room: float) -> Any:
+def _wrap_title(text: str, room: float) -> Any:
     """A title in as many lines as it needs."""
     lines: list[str] = []
     for word in text.split(" "):
@@ -164,7 +164,7 @@ def spread(figure: Figure, width: float) -> Any:
     crowded = max(map(text_width, names), default=0) + 6 > room
     angle = -90 if room < 26 else -35
     axis = alt.Axis(labelAngle=angle if crowded else 0, grid=False, labelOverlap=False)
-    x = alt.X("name:N", title=_folded(clean(figure.facts["x"]), width - 70), sort=None, axis=axis)
+    x = alt.X("name:N", title=_wrap_title(clean(figure.facts["x"]), width - 70), sort=None, axis=axis)
     y = axis_y(figure.facts["y"], "p10:Q")
     size = min(22.0, 0.7 * room)
     return alt.layer(

@@ -80,14 +80,14 @@ def sentences(figure: Figure) -> str:
     ):
         blocks.append(
             f'<div class="sentence"><h4>{escape(str(image))} <small>SPICE {value_text(float(spice))}</small></h4>'
-            f"<p class=said>{_marked(said['words']) or '(empty)'}</p>{_tuples(said)}"
+            f"<p class=said>{_mark_words(said['words']) or '(empty)'}</p>{_tuples(said)}"
             f"<details><summary>References</summary><ul>"
             f"{''.join(f'<li>{escape(str(text))}</li>' for text in said['references'])}</ul></details></div>"
         )
     return "".join(blocks)
 
 
-def _marked(words: Sequence[Sequence[str]]) -> str:
+def _mark_words(words: Sequence[Sequence[str]]) -> str:
     tags = {"hit": ("<ins>", "</ins>"), "miss": ("<del>", "</del>")}
     shown = []
     for word, state in words:

@@ -24,7 +24,7 @@ from steelyard.render.numbers import (
     names_of,
     p_text,
     percent_text,
-    signed,
+    signed_text,
     value_text,
 )
 from steelyard.render.page.figures import NO_CHARTS, figure_blocks, unique_name
@@ -105,7 +105,7 @@ def improvement_figure(comparisons: Sequence[Comparison]) -> Figure:
             gain = _gain(d)
             if gain is None:
                 continue
-            values = (d.spec, *gain, name if len(comparisons) > 1 else _said(d))
+            values = (d.spec, *gain, name if len(comparisons) > 1 else _verdict_text(d))
             for column, value in zip(columns, values, strict=True):
                 columns[column].append(value)
     return Figure(
@@ -118,7 +118,7 @@ def improvement_figure(comparisons: Sequence[Comparison]) -> Figure:
     )
 
 
-def _said(d: Difference) -> str:
+def _verdict_text(d: Difference) -> str:
     return d.verdict if d.verdict in VERDICTS else "no difference shown"
 
 
@@ -155,7 +155,7 @@ def _difference_figure(
             if d.interval is None or not np.isfinite([d.difference, *d.interval]).all():
                 continue
             measured_in = d.measured_in
-            row = (value, d.difference, *d.interval, model if len(groups) > 1 else _said(d))
+            row = (value, d.difference, *d.interval, model if len(groups) > 1 else _verdict_text(d))
             for column, cell in zip(columns, row, strict=True):
                 columns[column].append(cell)
     who = others[0] if len(groups) == 1 else "each"
@@ -292,7 +292,7 @@ def _differences(lineup: Lineup, about: Mapping[str, Description], confidence: f
                     Cell(f"{metric}<br><small>{escape(d.label)}</small>", head=True),
                     number_cell(d.a.value, f"{ARROWS[d.better]} {value_text(d.a.value, d.a.interval)}"),
                     number_cell(d.b.value, value_text(d.b.value, d.b.interval)),
-                    number_cell(d.difference, signed(d.difference, d.interval)),
+                    number_cell(d.difference, signed_text(d.difference, d.interval)),
                     Cell(escape(interval_text(d.difference, d.interval))),
                     Cell(whisker(d.difference, d.interval, scales.get(group_of(d)))),
                     number_cell(d.p_adjusted, p_text(d.p_adjusted)),
@@ -323,7 +323,8 @@ def _cards(comparison: Comparison, about: Mapping[str, Description], level: str)
         below = f'{level} <span class="nowrap">{escape(between)}</span>' if between else escape(d.undefined_reason)
         cards.append(
             f'<div class="card"><h3>{term(d.label, d.spec, about, f"card-{i}")}</h3>'
-            f'<p class="number">{escape(signed(d.difference, d.interval))}<small> {escape(d.measured_in)}</small></p>'
+            f'<p class="number">{escape(signed_text(d.difference, d.interval))}'
+            f"<small> {escape(d.measured_in)}</small></p>"
             f'{whisker(d.difference, d.interval, scales.get(group_of(d)))}<p class="legend">{below}<br>'
             f"{BETTER[d.better]}<br>"
             f"{escape(names_of([comparison])[1])} is {_verdict(d)}</p></div>"
@@ -352,7 +353,7 @@ def _slice_table(by: str, difference: str, parts: Mapping[Slice, Mapping[str, Di
         cells.append(number_cell(lost, str(lost)))
         for d in differences.values():
             verdict = d.verdict.split()[0] if d.verdict in VERDICTS else "no"
-            shown = escape(signed(d.difference, d.interval))
+            shown = escape(signed_text(d.difference, d.interval))
             interval = escape(interval_text(d.difference, d.interval))
             mark = f"<br><small>{_verdict(d)}</small>" if d.verdict in VERDICTS else ""
             html = f'<span class="verdict {verdict}">{shown}</span><br><small>{interval}</small>{mark}'
@@ -377,7 +378,7 @@ def _classes(comparisons: Sequence[Comparison]) -> str:
                 head_cell(name),
                 number_cell(d.a.value, value_text(d.a.value, d.a.interval)),
                 number_cell(d.b.value, value_text(d.b.value, d.b.interval)),
-                number_cell(d.difference, signed(d.difference, d.interval)),
+                number_cell(d.difference, signed_text(d.difference, d.interval)),
                 Cell(escape(interval_text(d.difference, d.interval))),
                 number_cell(d.p_adjusted, p_text(d.p_adjusted)),
                 Cell(_verdict(d)),
@@ -414,7 +415,7 @@ def _units(comparisons: Sequence[Comparison]) -> str:
                 head_cell(str(a.units[i])),
                 number_cell(float(before[i]), value_text(float(before[i]))),
                 number_cell(float(after[i]), value_text(float(after[i]))),
-                number_cell(float(change[i]), signed(float(change[i]))),
+                number_cell(float(change[i]), signed_text(float(change[i]))),
                 Cell(_change(float(gain[i]), d.better)),
             ]
             for i in order[:CHANGED]

@@ -404,7 +404,7 @@ def figure_blocks(figures: Iterable[Figure]) -> str:
 
 def figure_block(figure: Figure) -> str:
     """One figure with its caption and its table."""
-    drawn = _drawn(figure)
+    drawn = _draw_figure(figure)
     wide = " broad" if figure.chart in BROAD or not is_chart(figure) else ""
     says = (
         ""
@@ -421,7 +421,7 @@ def figure_block(figure: Figure) -> str:
 OWN_TEXT = {"sentences", "conversation"}  # kinds that are text themselves
 
 
-def _drawn(figure: Figure) -> str:
+def _draw_figure(figure: Figure) -> str:
     if not is_chart(figure):
         return markup_of(figure)
     if not available():

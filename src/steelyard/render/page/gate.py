@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from steelyard.core.counts import count_text
-from steelyard.render.gate import MARKS, remarks, seen, summary
+from steelyard.render.gate import MARKS, deciding_numbers, remarks, summary
 from steelyard.render.page.frame import Section, bullets, document, facts
 from steelyard.render.page.tables import Cell, head_cell, table
 from steelyard.results.gate import Gate
@@ -19,7 +19,7 @@ def gate_page(gate: Gate) -> str:
         [
             Cell(f'<span class="verdict {CLASSES[v.outcome]}">{escape(MARKS[v.outcome])}</span>'),
             head_cell(v.rule if "*" not in v.rule else f"{v.rule} ({v.where})"),
-            Cell(escape(seen(v))),
+            Cell(escape(deciding_numbers(v))),
             Cell(escape(v.why)),
         ]
         for v in gate.verdicts

@@ -28,7 +28,7 @@ from steelyard.render.remarks import largest_shares
 from steelyard.render.runs import report_runs
 from steelyard.render.text import remarks_of, report_heading
 from steelyard.results.details import UnitTable
-from steelyard.results.details_json import settled, unit_listing
+from steelyard.results.details_json import rounded_figure, unit_listing
 from steelyard.results.origin import Model, ModelRun, SourceInfo
 from steelyard.results.report import Report
 from steelyard.results.score import Score
@@ -132,7 +132,7 @@ def report_page(report: Report) -> str:
     """The page."""
     scores, about = list(report.scores.values()), definitions_of(report, report.task, report.scores)
     confidence, units = report.request.confidence, report.details.units()
-    own = [settled(report.figure(name)) for name in report.figures]
+    own = [rounded_figure(report.figure(name)) for name in report.figures]
     sections = [
         Section("scores", "Scores", cards(scores, about, confidence) + score_table(scores, about, confidence)),
         Section("runs", "Runs", runs_table(report_runs(report))),

@@ -11,7 +11,7 @@ from typing import Any
 
 from steelyard.core.counts import count_text
 from steelyard.core.figure import Figure
-from steelyard.render.numbers import interval_text, money_text, p_text, percent_text, signed, value_text
+from steelyard.render.numbers import interval_text, money_text, p_text, percent_text, signed_text, value_text
 from steelyard.render.page.figures import figure_blocks, interval_figure
 from steelyard.render.page.frame import Section, bullets, definitions_of, document, facts
 from steelyard.render.page.scores import definitions, term
@@ -29,7 +29,7 @@ from steelyard.render.vlm import (
     tokens_text,
 )
 from steelyard.results.details import Example
-from steelyard.results.details_json import settled
+from steelyard.results.details_json import rounded_figure
 from steelyard.results.score import Difference
 from steelyard.results.vlm import PromptScore, VlmScore
 
@@ -120,7 +120,7 @@ def _difference_rows(d: Difference) -> list[Cell]:
     return [
         number_cell(d.a.value, value_text(d.a.value, d.a.interval)),
         number_cell(d.b.value, value_text(d.b.value, d.b.interval)),
-        number_cell(d.difference, signed(d.difference, d.interval)),
+        number_cell(d.difference, signed_text(d.difference, d.interval)),
         Cell(escape(interval_text(d.difference, d.interval))),
         number_cell(d.p_adjusted, p_text(d.p_adjusted)),
         Cell(verdict),
@@ -191,7 +191,7 @@ def _agreement(scored: Sequence[PromptScore]) -> list[Figure]:
     figures = []
     for i, row in enumerate(scored):
         if row.report and "agreement" in row.report.figures:
-            f = settled(row.report.figure("agreement"))
+            f = rounded_figure(row.report.figure("agreement"))
             figures.append(Figure(f"agreement_{i + 1}", f.chart, row.prompt, f.columns, f.facts, f.caption, f.table))
     return figures
 

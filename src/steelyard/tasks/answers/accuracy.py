@@ -38,7 +38,7 @@ class MeanScore(Metric):
     of: Of = "all"
 
     @abstractmethod
-    def scored(self) -> Sum:
+    def score_sum(self) -> Sum:
         """What is added up."""
 
     @property
@@ -47,10 +47,10 @@ class MeanScore(Metric):
         return self.title if self.of == "all" else f"{self.title}, of what is answered"
 
     def needs(self) -> tuple[Requirement, ...]:
-        return self.scored(), ALL, ANSWERED
+        return self.score_sum(), ALL, ANSWERED
 
     def reduce(self, totals: TotalsView) -> Floats:
-        return ratio(totals[self.scored()], totals[Questions(self.of)])
+        return ratio(totals[self.score_sum()], totals[Questions(self.of)])
 
     def excluded(self, totals: TotalsView) -> tuple[float, str]:
         """Questions without an answer, where they are left out."""
@@ -69,7 +69,7 @@ class Share(MeanScore):
     """Base of those that are a share of questions: each is right or wrong."""
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
-        return totals[self.scored()], totals[Questions(self.of)]
+        return totals[self.score_sum()], totals[Questions(self.of)]
 
 
 class Exact(Share):
@@ -101,7 +101,7 @@ class Exact(Share):
     def examples(cls) -> tuple[Metric, ...]:
         return cls(), cls(norm="squad")
 
-    def scored(self) -> Sum:
+    def score_sum(self) -> Sum:
         return ExactSum(self.norm, self.unicode)
 
 
@@ -132,7 +132,7 @@ class Vqa(MeanScore):
     process: Process = "official"
     rule: Rule = "official"
 
-    def scored(self) -> Sum:
+    def score_sum(self) -> Sum:
         return VqaSum(self.process, self.rule)
 
     def needs(self) -> tuple[Requirement, ...]:
@@ -181,7 +181,7 @@ class Anls(MeanScore):
     edge: Literal["script", "paper"] = "script"
     length: Literal["raw", "folded"] = "raw"
 
-    def scored(self) -> Sum:
+    def score_sum(self) -> Sum:
         return AnlsSum(float(self.threshold), self.edge, self.length)
 
 
@@ -217,7 +217,7 @@ class Relaxed(Share):
         title = f"Relaxed accuracy ({100 * self.tolerance:g} %{', lenient' if self.lenient else ''})"
         return title if self.of == "all" else f"{title}, of what is answered"
 
-    def scored(self) -> Sum:
+    def score_sum(self) -> Sum:
         return RelaxedSum(float(self.tolerance), self.years, self.lenient)
 
 
@@ -242,7 +242,7 @@ class WordF1(MeanScore):
     reference = "SQuAD 1.1's script"
     reaches_best = False  # an answer of articles alone has no word
 
-    def scored(self) -> Sum:
+    def score_sum(self) -> Sum:
         return BagSum("words")
 
 
@@ -265,7 +265,7 @@ class CharacterF1(MeanScore):
     name = "char_f1"
     title = "Character F1"
 
-    def scored(self) -> Sum:
+    def score_sum(self) -> Sum:
         return BagSum("characters")
 
 

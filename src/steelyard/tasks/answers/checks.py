@@ -19,7 +19,7 @@ def _replies(data: CheckData) -> tuple[list[int], list[str]]:
     pairs = data.pairs
     if pairs is None or "answer" not in pairs.prediction or not len(pairs.accepted):
         return [], []
-    rows = data.kept[1]
+    rows = data.paired_rows[1]
     return rows.tolist(), [str(text) for text in pairs.prediction["answer"][rows].tolist()]
 
 
@@ -49,7 +49,7 @@ def tokens(data: CheckData) -> Problem | None:
     "answer-labelled", "warning", "replies begin with 'Answer:', which no comparison takes off",
     "Keep what stands behind it.",
 )  # fmt: skip
-def labelled(data: CheckData) -> Problem | None:
+def labelled_replies(data: CheckData) -> Problem | None:
     """Replies with a label in front, where true answers have none."""
     if data.pairs is not None and any(LABEL.match(str(text)) for text in data.pairs.accepted[:100].tolist()):
         return None

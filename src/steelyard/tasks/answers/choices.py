@@ -17,7 +17,7 @@ from steelyard.language.replies import YES_NO
 from steelyard.tasks.answers.data import AnswerPairs
 from steelyard.tasks.answers.shares import ShareOf
 from steelyard.tasks.answers.sums import QuestionSum
-from steelyard.tasks.answers.texts import Said, chosen, said
+from steelyard.tasks.answers.texts import Said, chosen_options, said_texts
 
 Extract = Literal["stated", "strict"]
 Reader = Literal["word", "whole", "pope"]
@@ -31,7 +31,7 @@ class ChoiceCounts(QuestionSum):
     extract: Extract = "stated"
 
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
-        choices = chosen(pairs, cache, self.extract)
+        choices = chosen_options(pairs, cache, self.extract)
         return np.stack([choices.right, choices.guess, choices.asked, choices.named], axis=1)
 
 
@@ -43,7 +43,7 @@ class AllChosen(Sum):
     extract: Extract = "stated"
 
     def measure(self, pairs: AnswerPairs, cache: SharedCache) -> SumBlock:
-        choices, units = chosen(pairs, cache, self.extract), len(pairs.units)
+        choices, units = chosen_options(pairs, cache, self.extract), len(pairs.units)
         asked = np.bincount(pairs.owner, weights=choices.asked, minlength=units)
         right = np.bincount(pairs.owner, weights=choices.right, minlength=units)
         logs = np.log(choices.guess, out=np.zeros(len(choices.guess)), where=choices.asked)
@@ -62,7 +62,7 @@ class YesNoCounts(QuestionSum):
     reader: Reader = "word"
 
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
-        texts = said(pairs, cache)
+        texts = said_texts(pairs, cache)
         true, replies = truth_of_yes_no(texts), texts.each(YES_NO[self.reader])
         says = np.array([{"yes": 1, "no": 0}.get(one, -1) for one in replies], dtype=np.int64)[texts.reply]
         if self.reader != "pope":  # whose script has no other

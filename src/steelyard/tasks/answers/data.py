@@ -133,7 +133,7 @@ class AnswerPairs(Pairs, Countable):
 
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> AnswerPairs:
     """Join replies and questions by the id of the question."""
-    truth, prediction = prepared(truth, prediction, options)
+    truth, prediction = prepare_sides(truth, prediction, options)
     questions, (code,) = codes(truth["question"])
     order = np.argsort(code, kind="stable")
     begin = np.searchsorted(code[order], np.arange(len(questions) + 1)).astype(np.int64)
@@ -164,13 +164,13 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
         joined.truth_row,
         texts,
         begin,
-        _held(one, prediction, texts, begin),
+        _common_columns(one, prediction, texts, begin),
     )
 
 
-def prepared(truth: Records, prediction: Records, options: Options) -> tuple[Records, Records]:
+def prepare_sides(truth: Records, prediction: Records, options: Options) -> tuple[Records, Records]:
     """One accepted answer per row, and texts that are not too long."""
-    truth = _listed(truth)
+    truth = _explode_answers(truth)
     if "answer" not in truth and "verdict" not in truth and "judge" not in prediction:
         has = ", ".join(f"'{name}'" for name in [*truth.columns, *truth.other])
         raise MissingColumn(
@@ -196,7 +196,7 @@ def prepared(truth: Records, prediction: Records, options: Options) -> tuple[Rec
     return truth, prediction
 
 
-def _listed(truth: Records) -> Records:
+def _explode_answers(truth: Records) -> Records:
     """The truth with one accepted answer in each row, where rows give lists of them."""
     if "answers" not in truth:
         return truth
@@ -283,7 +283,7 @@ def _refuse_other_targets(truth: Records, prediction: Records, joined: Pairs, or
             )
 
 
-def _held(truth: Records, prediction: Records, texts: Array, begin: Array) -> frozenset[str]:
+def _common_columns(truth: Records, prediction: Records, texts: Array, begin: Array) -> frozenset[str]:
     """What all answers have in common."""
     held = {name for name, given in (("verdict", "verdict" in truth), ("judge", "judge" in prediction)) if given}
     held |= {f"logged:{name.partition(':')[2]}" for name in prediction.columns if name.startswith("logged:")}

@@ -170,18 +170,18 @@ def _without_copies(read: dict[Path, list[Row]]) -> dict[Path, list[Row]]:
     """VLMEvalKit writes judged copies of predictions beside them, under longer names: of equals the longer stays."""
     replies = {file: {(row["question"], row["prediction"]) for row in rows} for file, rows in read.items()}
 
-    def copied(file: Path) -> bool:
+    def is_copy(file: Path) -> bool:
         longer = (one for one in read if one.parent == file.parent and _name(one).startswith(f"{_name(file)}_"))
         return any(replies[one] == replies[file] for one in longer)
 
-    return {file: rows for file, rows in read.items() if not copied(file)}
+    return {file: rows for file, rows in read.items() if not is_copy(file)}
 
 
 def _name(file: Path) -> str:
     return file.name.removesuffix(".gz").rsplit(".", 1)[0]
 
 
-def _listed(target: Any) -> list[str]:
+def _accepted_list(target: Any) -> list[str]:
     """Accepted answers: a text, a list, or a text that is one."""
     if isinstance(target, str) and target.startswith("["):
         for read in (json.loads, ast.literal_eval):
@@ -230,7 +230,7 @@ def _harness(file: Path, source: str) -> Iterator[Row]:
         scored = [name for name in names if name not in HARNESS]
         if isinstance(metric_names, list):
             scored = [expect(name, "a text", "metrics", table.place(i)) for name in metric_names]
-        converted = {"question": row["doc_id"], "answers": _listed(row.get("target"))}
+        converted = {"question": row["doc_id"], "answers": _accepted_list(row.get("target"))}
         doc = row.get("doc")
         if isinstance(doc, Mapping):
             converted |= {
@@ -303,7 +303,7 @@ def _sample(sample: Any, source: str) -> Row:
     row = {
         "question": expect(sample["id"], "a text or a number", "id", source),
         "epoch": sample.get("epoch", 1),
-        "answers": _listed(sample["target"]),
+        "answers": _accepted_list(sample["target"]),
         "prediction": _text(completion),
         "outcome": outcome,
     }
@@ -340,10 +340,10 @@ def _members(file: Path, source: str) -> dict[str, Callable[[], bytes]]:
             "the archive cannot be read", where=source, remedy="Was the run ended while it was written?"
         ) from None
     check_declared(sum(one.file_size for one in listed), len(data), source)
-    return {one.filename: lambda one=one: _unpacked(data, one, source) for one in listed}  # type: ignore[misc]
+    return {one.filename: lambda one=one: _unpack_member(data, one, source) for one in listed}  # type: ignore[misc]
 
 
-def _unpacked(data: bytes, member: zipfile.ZipInfo, source: str) -> bytes:
+def _unpack_member(data: bytes, member: zipfile.ZipInfo, source: str) -> bytes:
     where = f"{source}, {member.filename}"
     broken = UnreadableFile("the member is damaged", where=where, remedy="Copy the file again.")
     head = data[member.header_offset : member.header_offset + 30]
@@ -402,7 +402,7 @@ def _vlmevalkit(file: Path, source: str) -> Iterator[Row]:
         reply = _text(row["prediction"])
         converted: Row = {
             "question": expect(row["index"], "a text or a number", "index", table.place(i)),
-            "answers": _listed(row["answer"]),
+            "answers": _accepted_list(row["answer"]),
             "prediction": "" if FAILED in reply else reply,
             "outcome": "failed" if FAILED in reply else "ok",
         }
@@ -443,7 +443,7 @@ def _vqa(file: Path, source: str) -> Iterator[Row]:
         texts = [a.get("answer") if isinstance(a, dict) else a for a in answers]
         row = {
             "question": annotation["question_id"],
-            "answers": _listed(texts),
+            "answers": _accepted_list(texts),
             "group": annotation.get("image_id", annotation["question_id"]),
         }
         yield row | {name: annotation[name] for name in ("question_type", "answer_type") if name in annotation}

@@ -14,7 +14,7 @@ from steelyard.language import answers as alike
 from steelyard.language import edits
 from steelyard.language.replies import read_number
 from steelyard.tasks.answers.data import MANY, AnswerPairs
-from steelyard.tasks.answers.texts import Said, codes_of, said
+from steelyard.tasks.answers.texts import Said, codes_of, said_texts
 
 Process = Literal["official", "always"]
 Rule = Literal["official", "simple"]
@@ -47,7 +47,7 @@ class Questions(QuestionSum):
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
         if self.of == "all":
             return np.ones(len(pairs.owner))
-        return said(pairs, cache, empty=True).answered
+        return said_texts(pairs, cache, empty=True).answered
 
 
 class ExactSum(QuestionSum):
@@ -61,7 +61,7 @@ class ExactSum(QuestionSum):
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
         """1 where it is one."""
         reply, accepted = codes_of(pairs, cache, self.norm, self.form)
-        texts = said(pairs, cache)
+        texts = said_texts(pairs, cache)
         return texts.best((accepted == reply[texts.of]).astype(float))
 
 
@@ -69,7 +69,7 @@ def vqa_scores(pairs: AnswerPairs, cache: SharedCache, process: str, rule: str) 
     """VQA accuracy of each question."""
 
     def make() -> Array:
-        texts = said(pairs, cache)
+        texts = said_texts(pairs, cache)
         if not len(texts.reply):
             return np.zeros(0)
         reply, accepted = codes_of(pairs, cache, "vqa", "as_is")
@@ -114,7 +114,7 @@ class VqaRemarks(QuestionSum):
     drawn = False
 
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
-        texts = said(pairs, cache)
+        texts = said_texts(pairs, cache)
         official, always = (vqa_scores(pairs, cache, process, "official") for process in ("official", "always"))
         return np.stack([always > official, np.diff(texts.begin) <= MANY], axis=1)
 
@@ -129,7 +129,7 @@ class AnlsSum(QuestionSum):
     length: Literal["raw", "folded"] = "raw"
 
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
-        texts = said(pairs, cache)
+        texts = said_texts(pairs, cache)
         far = cache.once(("anls", self.length), lambda: shares_apart(texts, self.length))
         value = 1 - far
         low = value < self.threshold if self.edge == "script" else far >= self.threshold
@@ -138,7 +138,7 @@ class AnlsSum(QuestionSum):
 
 def shares_apart(texts: Said, length: str) -> Array:
     """Edit distance of each accepted answer to the reply, as a share of the longer one's length."""
-    folded = texts.each(alike.spaced)
+    folded = texts.each(alike.normalise_spaces)
     count = len(folded)
     sized = folded if length == "folded" else [text if text.isascii() else text.upper() for text in texts.distinct]
     lengths = np.fromiter(map(len, sized), np.int64, count)
@@ -160,10 +160,10 @@ class RelaxedSum(QuestionSum):
 
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
         """1 where it is."""
-        texts = said(pairs, cache)
+        texts = said_texts(pairs, cache)
         distinct = texts.distinct
         right = [
-            alike.relaxed(distinct[reply], distinct[answer], self.tolerance, self.years, self.lenient)
+            alike.relaxed_match(distinct[reply], distinct[answer], self.tolerance, self.years, self.lenient)
             for reply, answer in zip(texts.reply[texts.of].tolist(), texts.accepted.tolist(), strict=True)
         ]
         return texts.best(np.array(right, dtype=float))
@@ -177,8 +177,8 @@ class BagSum(QuestionSum):
     of: Literal["words", "characters"] = "words"
 
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
-        texts = said(pairs, cache)
-        bags = texts.each((lambda t: alike.squad(t).split()) if self.of == "words" else alike.spaced)
+        texts = said_texts(pairs, cache)
+        bags = texts.each((lambda t: alike.squad(t).split()) if self.of == "words" else alike.normalise_spaces)
         pairs_of = zip(texts.reply[texts.of].tolist(), texts.accepted.tolist(), strict=True)
         return texts.best(np.array([alike.bag_f1(bags[reply], bags[answer]) for reply, answer in pairs_of]))
 
@@ -193,11 +193,11 @@ class EditSums(QuestionSum):
     space: Literal["blank", "any"] = "blank"
 
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
-        return cache.once(self, lambda: self._made(pairs, cache))
+        return cache.once(self, lambda: self._best_counts(pairs, cache))
 
     def texts(self, pairs: AnswerPairs, cache: SharedCache) -> tuple[list[str], list[str]]:
         """Each accepted answer, and beside it the reply."""
-        texts, form = said(pairs, cache, empty=True), alike.unicode_form(self.form)
+        texts, form = said_texts(pairs, cache, empty=True), alike.unicode_form(self.form)
         shaped = [form(text).strip() for text in texts.distinct]
         reply = texts.reply[texts.of].tolist()
         return [shaped[i] for i in texts.accepted.tolist()], [shaped[i] for i in reply]
@@ -208,8 +208,8 @@ class EditSums(QuestionSum):
         sides = ([alike.transcript_words(text, self.space) for text in side] for side in self.texts(pairs, cache))
         return edits.edit_counts(*edits.words(*sides))
 
-    def _made(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
-        texts = said(pairs, cache, empty=True)
+    def _best_counts(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
+        texts = said_texts(pairs, cache, empty=True)
         counts = self._counts(pairs, cache).astype(np.float64)
         length, wrong = counts[:, :3].sum(axis=1), counts[:, 1:].sum(axis=1)
         rate = np.divide(wrong, length, out=np.where(wrong > 0, np.inf, 0.0), where=length > 0)
@@ -224,7 +224,7 @@ class TextRemarks(QuestionSum):
     drawn = False
 
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
-        texts = said(pairs, cache, empty=True)
+        texts = said_texts(pairs, cache, empty=True)
         nfc = alike.unicode_form("nfc")
         tabbed = np.array([any(mark in text.strip() for mark in "\t\n\r") for text in texts.distinct], dtype=bool)
         forms = np.array([nfc(text) != text for text in texts.distinct], dtype=bool)
@@ -236,7 +236,7 @@ def numbers_of(pairs: AnswerPairs, cache: SharedCache, read: str) -> tuple[Array
     """The true number of each question that has one, the nearest to the reply's; and the reply's. nan where none."""
 
     def make() -> tuple[Array, Array]:
-        texts = said(pairs, cache)
+        texts = said_texts(pairs, cache)
 
         def numbers(reading: str) -> Array:
             values = [read_number(text, reading) for text in texts.distinct]
@@ -264,13 +264,13 @@ class NumberHits(QuestionSum):
 
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
         true, given = numbers_of(pairs, cache, self.read)
-        asked = _asked(true, self.whole)
+        asked = _countable_truth(true, self.whole)
         with np.errstate(invalid="ignore"):
             hit = np.abs(given - true) <= np.maximum(self.relative * np.abs(true), self.absolute)
         return np.stack([hit & asked, asked], axis=1)
 
 
-def _asked(true: Array, whole: bool) -> Array:
+def _countable_truth(true: Array, whole: bool) -> Array:
     asked = ~np.isnan(true)
     return asked & (true >= 0) & (true == np.floor(true)) if whole else asked
 
@@ -287,7 +287,7 @@ class NumberErrors(QuestionSum):
 
     def of_questions(self, pairs: AnswerPairs, cache: SharedCache) -> Array:
         true, given = numbers_of(pairs, cache, self.read)
-        asked = _asked(true, self.whole)
+        asked = _countable_truth(true, self.whole)
         both = asked & ~np.isnan(given)
         error = np.where(both, given - np.where(asked, true, 0.0), 0.0)
         some = both & (true != 0)

@@ -45,15 +45,15 @@ class Said:
         return list(map(function, self.distinct))
 
 
-def said(pairs: AnswerPairs, cache: SharedCache, *, empty: bool = False) -> Said:
+def said_texts(pairs: AnswerPairs, cache: SharedCache, *, empty: bool = False) -> Said:
     """The texts. An accepted answer that is empty is an error, unless a metric can take it."""
-    texts = cache.once("said", lambda: _said(pairs))
+    texts = cache.once("said", lambda: _collect_texts(pairs))
     if not empty:
         cache.once("no empty truth", lambda: _refuse_empty(pairs, texts))
     return texts
 
 
-def _said(pairs: AnswerPairs) -> Said:
+def _collect_texts(pairs: AnswerPairs) -> Said:
     if "answer" not in pairs.prediction or not len(pairs.accepted):
         side = pairs.prediction if len(pairs.accepted) else pairs.truth
         raise MissingColumn(
@@ -66,7 +66,7 @@ def _said(pairs: AnswerPairs) -> Said:
     rows = np.arange(begin[-1]) + np.repeat(pairs.begin[pairs.place] - begin[:-1], counts)
     replies = _replies(pairs)
     every = [*replies, *pairs.accepted[rows].tolist()]
-    code, first = _factored(every)
+    code, first = _code_texts(every)
     distinct = [every[i] for i in first.tolist()]
     reply = code[: len(replies)]
     blank = np.fromiter((not text or text.isspace() for text in distinct), dtype=bool, count=len(distinct))
@@ -78,7 +78,7 @@ def _said(pairs: AnswerPairs) -> Said:
     return Said(distinct, reply, code[len(replies) :], of, begin, answered, blank)
 
 
-def _factored(texts: list[str]) -> tuple[Array, Array]:
+def _code_texts(texts: list[str]) -> tuple[Array, Array]:
     """Codes of texts in the order in which they first come, and where each does."""
     factored = _native.factor_texts(list[object](texts))
     if factored is None:
@@ -113,11 +113,11 @@ def codes_of(pairs: AnswerPairs, cache: SharedCache, norm: str, form: str) -> tu
     """Texts made alike, as codes: of the replies, and of the accepted answers."""
 
     def make() -> Array:
-        texts = said(pairs, cache)
+        texts = said_texts(pairs, cache)
         shape, make_alike = alike.unicode_form(form), alike.NORMS[norm]
-        return _factored([make_alike(shape(text)) for text in texts.distinct])[0]
+        return _code_texts([make_alike(shape(text)) for text in texts.distinct])[0]
 
-    texts = said(pairs, cache)
+    texts = said_texts(pairs, cache)
     code = cache.once(("alike", norm, form), make)
     return code[texts.reply], code[texts.accepted]
 
@@ -134,13 +134,13 @@ class Chosen:
     guess: Array
 
 
-def chosen(pairs: AnswerPairs, cache: SharedCache, extract: str) -> Chosen:
+def chosen_options(pairs: AnswerPairs, cache: SharedCache, extract: str) -> Chosen:
     """What replies choose."""
-    return cache.once(("chosen", extract), lambda: _chosen(pairs, cache, extract))
+    return cache.once(("chosen", extract), lambda: _choose_options(pairs, cache, extract))
 
 
-def _chosen(pairs: AnswerPairs, cache: SharedCache, extract: str) -> Chosen:
-    texts = said(pairs, cache)
+def _choose_options(pairs: AnswerPairs, cache: SharedCache, extract: str) -> Chosen:
+    texts = said_texts(pairs, cache)
     n = len(texts.reply)
     asked, named, right, guess = np.zeros(n, bool), np.zeros(n, bool), np.zeros(n, bool), np.zeros(n)
     if "choices" not in pairs.truth:
@@ -178,7 +178,9 @@ def _option(answer: str, options: dict[str, str], pairs: AnswerPairs, row: int) 
     letter = answer.strip().upper()
     if letter in options:
         return letter
-    alike_text = [key for key, option in options.items() if alike.spaced(option) == alike.spaced(answer)]
+    alike_text = [
+        key for key, option in options.items() if alike.normalise_spaces(option) == alike.normalise_spaces(answer)
+    ]
     if len(alike_text) == 1:
         return alike_text[0]
     raise UnknownName(

@@ -192,7 +192,7 @@ class MatchErrorRate(_Words):
         return ratio(substituted + deleted + inserted, kept + substituted + deleted + inserted)
 
 
-def _preserved(correct: Floats, true: Floats, predicted: Floats) -> Floats:
+def _preserved_share(correct: Floats, true: Floats, predicted: Floats) -> Floats:
     """Share of the true words that are kept, times that of the said ones; 0 where one side has no word, as in jiwer."""
     both: Floats = ratio(correct, true) * ratio(correct, predicted)
     return np.where(np.isnan(both) & (true + predicted > 0), 0.0, both)
@@ -221,7 +221,7 @@ class WordInformationPreserved(_Words):
 
     def reduce(self, totals: TotalsView) -> Floats:
         kept, substituted, deleted, inserted = self.counts(totals)
-        return _preserved(kept, kept + substituted + deleted, kept + substituted + inserted)
+        return _preserved_share(kept, kept + substituted + deleted, kept + substituted + inserted)
 
 
 class WordInformationLost(_Words):
@@ -246,7 +246,7 @@ class WordInformationLost(_Words):
 
     def reduce(self, totals: TotalsView) -> Floats:
         kept, substituted, deleted, inserted = self.counts(totals)
-        return 1 - _preserved(kept, kept + substituted + deleted, kept + substituted + inserted)
+        return 1 - _preserved_share(kept, kept + substituted + deleted, kept + substituted + inserted)
 
 
 TRANSCRIPTS: tuple[type[Metric], ...] = (

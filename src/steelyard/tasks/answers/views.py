@@ -33,9 +33,9 @@ from steelyard.language.replies import YES_NO
 from steelyard.tasks.answers.choices import YesNoCounts, truth_of_yes_no
 from steelyard.tasks.answers.data import AnswerPairs
 from steelyard.tasks.answers.sums import AnlsSum, EditSums, ExactSum, numbers_of, shares_apart
-from steelyard.tasks.answers.texts import Said, said
+from steelyard.tasks.answers.texts import Said, said_texts
 from steelyard.tasks.shared.agreement import agreement, other_texts
-from steelyard.tasks.shared.tools import Tool, explained, find_tools
+from steelyard.tasks.shared.tools import Tool, explain_tool, find_tools
 
 TEXTS = ("exact", "anls@0.5", "relaxed@0.05", "word_f1")
 YES_OR_NO = ("yn_accuracy", "yn_precision", "yn_recall", "yn_f1", "yes_ratio")
@@ -132,7 +132,7 @@ TOOLS: dict[str, Tool[AnswerConventions]] = {
 
 def explain(pairs: AnswerPairs, names: Any) -> tuple[Explanation, ...]:
     """An explanation for each tool that is named."""
-    texts = said(pairs, SharedCache())
+    texts = said_texts(pairs, SharedCache())
     return tuple(_of_tool(pairs, texts, tool) for tool in find_tools(names, TOOLS).values())
 
 
@@ -145,7 +145,7 @@ def _of_tool(pairs: AnswerPairs, texts: Said, tool: Tool[AnswerConventions]) -> 
     else:
         fitting = [name for name in tool.prints if name in TEXTS]
     prints = tuple(fitting) or tool.prints[:1]
-    return explained(replace(tool, prints=prints), partial(outcomes_of, pairs, texts, prints))
+    return explain_tool(replace(tool, prints=prints), partial(outcomes_of, pairs, texts, prints))
 
 
 def outcomes_of(
@@ -188,7 +188,7 @@ def _vqa(texts: Said, conventions: AnswerConventions) -> Array:
 def _exact(texts: Said, conventions: AnswerConventions) -> Array:
     shape: Callable[[str], Any] = {
         "as they are": alike.NORMS["as_is"], "lower, stripped": alike.NORMS["lower"], "sets of words": _word_set,
-    }.get(conventions.equal, alike.spaced)  # fmt: skip
+    }.get(conventions.equal, alike.normalise_spaces)  # fmt: skip
     code = _codes(texts.each(shape))
     return texts.best((code[texts.accepted] == code[texts.reply][texts.of]).astype(float))
 
@@ -198,10 +198,10 @@ def _anls(texts: Said, conventions: AnswerConventions) -> Array:
     return texts.best(np.where(value < 0.5, 0.0, value))
 
 
-def _relaxed(texts: Said, conventions: AnswerConventions) -> Array:
+def _relaxed_scores(texts: Said, conventions: AnswerConventions) -> Array:
     replies = texts.each(str.strip if conventions.around != OURS.around else str)
     pairs = zip(texts.reply[texts.of].tolist(), texts.accepted.tolist(), strict=True)
-    return texts.best(np.array([alike.relaxed(replies[r], texts.distinct[a]) for r, a in pairs], dtype=float))
+    return texts.best(np.array([alike.relaxed_match(replies[r], texts.distinct[a]) for r, a in pairs], dtype=float))
 
 
 def _word_f1(texts: Said, conventions: AnswerConventions) -> Array:
@@ -234,12 +234,12 @@ def _word_set(text: str) -> frozenset[str]:
 
 
 _SCORES: dict[str, Callable[[Said, AnswerConventions], Array]] = {
-    "vqa": _vqa, "exact": _exact, "anls@0.5": _anls, "relaxed@0.05": _relaxed, "word_f1": _word_f1,
+    "vqa": _vqa, "exact": _exact, "anls@0.5": _anls, "relaxed@0.05": _relaxed_scores, "word_f1": _word_f1,
 }  # fmt: skip
 
 
 def _by_marks(text: str) -> str:
-    words = alike.unmarked(text.lower(), SINGLE_STOPS).split()
+    words = alike.strip_marks(text.lower(), SINGLE_STOPS).split()
     says = [word for word in ("yes", "no") if word in words]
     return says[0] if len(says) == 1 else "other"
 
@@ -340,11 +340,11 @@ def yes_no_figure(pairs: AnswerPairs) -> Figure:
     )
 
 
-def _counted(pairs: AnswerPairs) -> list[tuple[str, int]]:
+def _frequent_edits(pairs: AnswerPairs) -> list[tuple[str, int]]:
     """The most frequent edits, as "a as o", with how often they come."""
     some = pairs if len(pairs.owner) <= MOST_QUESTIONS else pairs.select(np.arange(len(pairs.owner)) < MOST_QUESTIONS)
     work, statistic = SharedCache(), EditSums("characters")
-    texts = said(some, work, empty=True)
+    texts = said_texts(some, work, empty=True)
     true, replied = statistic.texts(some, work)
     first = np.zeros(len(texts.accepted), dtype=bool)
     first[texts.begin[:-1]] = texts.answered  # of several accepted answers the first is aligned
@@ -363,14 +363,14 @@ def _name(character: str) -> str:
 
 def confusions(pairs: AnswerPairs) -> Table:
     """The most frequent edits of characters."""
-    counted = _counted(pairs)
+    counted = _frequent_edits(pairs)
     values = np.array([[count] for _, count in counted], dtype=float).reshape(-1, 1)
     return Table("confusions", "Characters that are mixed up", "edit", tuple(n for n, _ in counted), ("times",), values)
 
 
 def confusions_figure(pairs: AnswerPairs) -> Figure:
     """The table as a bar chart."""
-    counted = _counted(pairs)
+    counted = _frequent_edits(pairs)
     return Figure(
         "confusions",
         "bars",
@@ -403,7 +403,7 @@ def listing(pairs: AnswerPairs, state: State) -> Listing | None:
     if "answers" not in state.facts.holds:
         return None
     work = SharedCache()
-    texts = said(pairs, work, empty=True)
+    texts = said_texts(pairs, work, empty=True)
     accepted = [
         " | ".join(dict.fromkeys(texts.distinct[k] for k in texts.accepted[low:high].tolist()))
         for low, high in zip(texts.begin[:-1].tolist(), texts.begin[1:].tolist(), strict=True)

@@ -19,7 +19,7 @@ from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement, SharedCache, Statistic, Sum
 from steelyard.core.weights import Floats, Weights, ratio
 from steelyard.tasks.boxes.along import Walk, class_means
-from steelyard.tasks.boxes.lrp import Located, located
+from steelyard.tasks.boxes.lrp import Located, ranking_with_overlaps
 from steelyard.tasks.boxes.matches import STANDARD_AREAS, UNCOUNTED, Matches, matches, overlaps
 from steelyard.tasks.boxes.pairs import CROWD, BoxPairs
 from steelyard.tasks.boxes.ranking import RankingSummary
@@ -139,7 +139,7 @@ class LocatedShares(Located):
         if self.tau > 0:
             return super().measure(pairs, cache)
         m = matches(pairs, cache, (LEAST,), STANDARD_AREAS[:1], MOST)[0]
-        return located(match_at_zero(pairs, m))
+        return ranking_with_overlaps(match_at_zero(pairs, m))
 
 
 def match_at_zero(s: BoxPairs, m: Matches) -> Matches:

@@ -35,7 +35,7 @@ def check_ids(side: CheckedSide) -> None:
     for ids, what, listed in ((side.images, "image", "images"), (side.labels, "class", "classes")):
         if ids is None:
             continue
-        rows = _repeated(ids)
+        rows = _repeated_ids(ids)
         side.report(
             f"duplicate-{what}-id", "error",
             f"Ids of {listed} appear more than once: boxes of the one are counted with the other.", rows,
@@ -51,7 +51,7 @@ def check_ids(side: CheckedSide) -> None:
         )  # fmt: skip
     if side.id is not None:
         with_id = np.flatnonzero(side.id >= 0)
-        rows = with_id[_repeated(side.id[with_id])]
+        rows = with_id[_repeated_ids(side.id[with_id])]
         side.report(
             "duplicate-box-id", "error", "Ids of annotations appear more than once: pycocotools keeps only the "
             "last of each.",
@@ -70,7 +70,7 @@ def _id_of(ids: Array) -> Callable[[int], str]:
     return lambda row: f"id {ids[row]}"
 
 
-def _repeated(ids: Array) -> Array:
+def _repeated_ids(ids: Array) -> Array:
     """Rows whose id stands in an earlier row."""
     if not len(ids):
         return np.zeros(0, np.int64)

@@ -111,8 +111,8 @@ def _limit(side: CheckedSide, cell: Array, score: Array) -> None:
 
 def check_join(truth: CheckedSide, side: CheckedSide) -> Array:
     """Predictions of unknown images or classes, and images without any. Gives each prediction's image."""
-    images = _known(truth.images, truth.image)
-    labels = _known(truth.labels, truth.label)
+    images = _known_ids(truth.images, truth.image)
+    labels = _known_ids(truth.labels, truth.label)
     image, label = places(images, side.image), places(labels, side.label)
     for codes, column, truth_ids, what in (
         (image, side.image, images, "image"),
@@ -137,7 +137,7 @@ def check_join(truth: CheckedSide, side: CheckedSide) -> Array:
     return image
 
 
-def _known(listed: Array | None, column: Array) -> Array:
+def _known_ids(listed: Array | None, column: Array) -> Array:
     return np.unique(column) if listed is None else listed
 
 
@@ -171,7 +171,7 @@ def _missing_classes(truth: CheckedSide, side: CheckedSide, labels: Array, label
     never = np.flatnonzero((counts >= 10) & (predicted == 0))
     names = truth.names if len(truth.names) == len(labels) else ()
 
-    def called(row: int) -> str:
+    def class_text(row: int) -> str:
         return f"class {labels[row]}" + (f" ({names[row]})" if names and names[row] else "")
 
     if (label >= 0).any():
@@ -180,14 +180,14 @@ def _missing_classes(truth: CheckedSide, side: CheckedSide, labels: Array, label
             "predicted: their AP is 0.",
             never, "Does the model know these classes, and are the ids those of the "
             "truth?", total=int((counts > 0).sum()),
-            shown=lambda row: f"{called(row)}: {int(counts[row])} objects",
+            shown=lambda row: f"{class_text(row)}: {int(counts[row])} objects",
         )  # fmt: skip
     bare = np.flatnonzero((counts == 0) & (predicted > 0))
     side.report(
         "classes-without-truth", "note", "Classes that are predicted and have no truth: all wrong, and no AP "
         "counts them.", bare,
         "Nothing need be done; precision and the confusion matrix count them.", total=len(labels),
-        shown=lambda row: f"{called(row)}: {int(predicted[row])} predictions",
+        shown=lambda row: f"{class_text(row)}: {int(predicted[row])} predictions",
     )  # fmt: skip
 
 
@@ -198,7 +198,7 @@ def check_fit(truth: CheckedSide, side: CheckedSide, image: Array, sizes: Array 
     """
     if side.score is None or len(side) < FEW or len(truth) < FEW or misread(truth):
         return
-    codes = places(_known(truth.images, truth.image), truth.image)
+    codes = places(_known_ids(truth.images, truth.image), truth.image)
     crowd = np.zeros(len(truth), dtype=bool) if truth.crowd is None else truth.crowd.astype(bool)
     usable = ~crowd & (truth.box[:, 2] > 0) & (truth.box[:, 3] > 0)
     sample = draw_sample(codes, usable, image, side.score)
@@ -311,14 +311,14 @@ def class_shift(truth: CheckedSide, side: CheckedSide, sample: OverlapSample, bo
     """Classes off by one, or places in a list where ids are expected."""
     value, partner = sample.best(truth.box, box)
     hit = np.flatnonzero((value >= 0.5) & (partner >= 0))
-    labels = _known(truth.labels, truth.label)
+    labels = _known_ids(truth.labels, truth.label)
     if len(hit) < FEW or truth.label.dtype.kind != "i" or side.label.dtype.kind != "i":
         return
     right = truth.label[sample.truths[hit]]
     predicted = side.label[partner[hit]]
     ordered = np.sort(labels)
 
-    def listed(first: int) -> Callable[[Array], Array]:
+    def ids_from(first: int) -> Callable[[Array], Array]:
         return lambda ids: np.where(
             (ids >= first) & (ids < first + len(ordered)), ordered[np.clip(ids - first, 0, len(ordered) - 1)], -1
         )
@@ -326,8 +326,8 @@ def class_shift(truth: CheckedSide, side: CheckedSide, sample: OverlapSample, bo
     others: dict[str, Callable[[Array], Array]] = {
         "one less than the truth's": lambda ids: ids + 1,
         "one more than the truth's": lambda ids: ids - 1,
-        "places in the sorted list of ids, from 0": listed(0),
-        "places in the sorted list of ids, from 1": listed(1),
+        "places in the sorted list of ids, from 0": ids_from(0),
+        "places in the sorted list of ids, from 1": ids_from(1),
     }
     plain = float(np.mean(predicted == right))
     rates = {name: float(np.mean(other(predicted) == right)) for name, other in others.items()}

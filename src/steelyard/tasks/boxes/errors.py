@@ -83,18 +83,18 @@ def _look(s: BoxPairs, iou: float, background: float) -> Breakdown:
             classes[i] = s.label[g[truth]]
         repaired.append(classes)
 
-    def joined(parts: list[Array], kind: str) -> Array:
+    def concatenate_parts(parts: list[Array], kind: str) -> Array:
         return np.concatenate(parts) if parts else np.zeros(0, dtype=kind)
 
     missed = ~matched & ~usable & ~crowd
     return Breakdown(
-        joined(rows, "int64"),
-        joined(kinds, "int64"),
-        joined(ignored, "bool"),
-        joined(repaired, "int64"),
+        concatenate_parts(rows, "int64"),
+        concatenate_parts(kinds, "int64"),
+        concatenate_parts(ignored, "bool"),
+        concatenate_parts(repaired, "int64"),
         missed,
         matched,
-        joined(beyond, "int64"),
+        concatenate_parts(beyond, "int64"),
     )
 
 

@@ -18,7 +18,7 @@ from steelyard.core.pairs import Array
 from steelyard.core.statistic import SharedCache
 from steelyard.tasks.boxes.matches import AREAS, IOUS, STANDARD_AREAS, Matches, match_objects
 from steelyard.tasks.boxes.pairs import CROWD, LOST, BoxPairs
-from steelyard.tasks.shared.tools import Tool, explained, find_tools
+from steelyard.tasks.shared.tools import Tool, explain_tool, find_tools
 
 
 def linspace_single(start: float, stop: float, points: int) -> Array:
@@ -169,7 +169,7 @@ TOOLS = {
 def explain_tools(pairs: BoxPairs, names: Any) -> tuple[Explanation, ...]:
     """An explanation for each tool that is named."""
     work = SharedCache()
-    return tuple(explained(tool, partial(values, pairs, work)) for tool in find_tools(names, TOOLS).values())
+    return tuple(explain_tool(tool, partial(values, pairs, work)) for tool in find_tools(names, TOOLS).values())
 
 
 def values(pairs: BoxPairs, cache: SharedCache, conventions: BoxConventions) -> dict[str, float]:
@@ -178,7 +178,7 @@ def values(pairs: BoxPairs, cache: SharedCache, conventions: BoxConventions) -> 
 
 
 def _values(objects: BoxPairs, conventions: BoxConventions) -> dict[str, float]:
-    data = _prepared(objects, conventions)
+    data = _apply_conventions(objects, conventions)
     ious = IOUS if conventions.ious == OURS.ious else tuple(map(float, THRESHOLDS))
     most = 100 if conventions.limit == OURS.limit else MOST
     if conventions.curve != OURS.curve and conventions.numbers != OURS.numbers and conventions.crowd == "left out":
@@ -191,10 +191,10 @@ def _values(objects: BoxPairs, conventions: BoxConventions) -> dict[str, float]:
         if conventions.curve != OURS.curve:
             return {**dict.fromkeys(NAMES, float("nan")), **straight_lines(data, *hits_by_image(data, m), conventions)}
         if conventions.ties != OURS.ties:
-            m = _untied(data, m)
+            m = _unstable_order(data, m)
         single = conventions.recalls != OURS.recalls
         grid = linspace_single(0.0, 1.0, 101).astype(np.float64) if single else np.linspace(0.0, 1.0, 101)
-        precision = m.ranked(most).curves(np.ones(len(data.units)), grid)[0]
+        precision = m.native_ranking(most).curves(np.ones(len(data.units)), grid)[0]
         if name == "all":
             values = {"map": mean_of(precision), "map50": mean_of(precision[0]), "map75": mean_of(precision[5])}
         else:
@@ -208,11 +208,11 @@ def mean_of(values: Array) -> float:
     return float(np.mean(flat)) if len(flat) else float("nan")
 
 
-def _prepared(s: BoxPairs, conventions: BoxConventions) -> BoxPairs:
+def _apply_conventions(s: BoxPairs, conventions: BoxConventions) -> BoxPairs:
     """Return the boxes as the tool's conventions read them."""
     if conventions.numbers != OURS.numbers:
         score = s.d_score.astype(np.float32).astype(np.float64)
-        s = replace(s, box=_rounded(s.box), d_box=_rounded(s.d_box), d_score=score)
+        s = replace(s, box=_round_corners(s.box), d_box=_round_corners(s.d_box), d_score=score)
     if conventions.area != OURS.area:
         s = replace(s, area=s.box[:, 2] * s.box[:, 3])
     truths, detections = np.ones(len(s.image), dtype=bool), np.ones(len(s.d_image), dtype=bool)
@@ -228,7 +228,7 @@ def _prepared(s: BoxPairs, conventions: BoxConventions) -> BoxPairs:
     return s.part(rows[::-1].copy() if conventions.first != OURS.first else rows, np.flatnonzero(detections))
 
 
-def _rounded(box: Array) -> Array:
+def _round_corners(box: Array) -> Array:
     low, high = box[:, :2].astype(np.float32), (box[:, :2] + box[:, 2:]).astype(np.float32)
     return np.column_stack([low, high - low]).astype(np.float64)
 
@@ -301,7 +301,7 @@ def _trapezoids(right: Array, seen: Array, count: int) -> float:
     return float(np.sum(np.diff(grid) * (heights[1:] + heights[:-1]) / 2.0))
 
 
-def _untied(data: BoxPairs, m: Matches) -> Matches:
+def _unstable_order(data: BoxPairs, m: Matches) -> Matches:
     """Return the matches with the detections of each class in the order of an unstable sort."""
     place = np.empty_like(m.order)
     turn = np.argsort(-data.d_score[by_image(data)])

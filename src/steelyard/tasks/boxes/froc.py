@@ -46,7 +46,7 @@ class FirstHits(Ranking):
         if self.repeats == "wrong":
             return block
         rows = np.flatnonzero(m.places())
-        ignored = block.events.columns["ignored0"] | repeated(pairs, m, self.iou)[rows]
+        ignored = block.events.columns["ignored0"] | repeated_hits(pairs, m, self.iou)[rows]
         events = Grouped(block.events.begin, block.events.unit, {**block.events.columns, "ignored0": ignored})
         return RankingBlock(block.axis, events, block.positives)
 
@@ -55,7 +55,7 @@ class FirstHits(Ranking):
         return with_cap(self, stored)
 
 
-def repeated(s: BoxPairs, m: Matches, iou: float) -> Array:
+def repeated_hits(s: BoxPairs, m: Matches, iou: float) -> Array:
     """A flag for each place of a detection that hits an object of its class which another one took."""
     flags = np.zeros(len(m.order), dtype=bool)
     hit, ignored = m.bit(0)

@@ -36,14 +36,14 @@ class Located(Ranking):
         return {"score": "f", "rank": "u", "hit0": "u", "ignored0": "u", "overlap": "f"}, {"counted0": "u"}
 
     def measure(self, pairs: BoxPairs, cache: SharedCache) -> RankingBlock:
-        return located(matches(pairs, cache, (self.tau,), (AREAS["all"],), MOST)[0])
+        return ranking_with_overlaps(matches(pairs, cache, (self.tau,), (AREAS["all"],), MOST)[0])
 
     def earlier(self, stored: Iterable[Statistic]) -> tuple[Statistic, str] | None:
         """Versions before 0.3 kept it with a cap."""
         return with_cap(self, stored)
 
 
-def located(m: Matches) -> RankingBlock:
+def ranking_with_overlaps(m: Matches) -> RankingBlock:
     """Matches at one IoU as a ranking with overlaps."""
     block, rows = ranking_of([m]), np.flatnonzero(m.places())
     events = Grouped(block.events.begin, block.events.unit, {**block.events.columns, "overlap": m.overlap[rows]})

@@ -56,7 +56,7 @@ class Matches:
         mask = np.uint32(1 << t)
         return (self.hit & mask) != 0, (self.ignored & mask) != 0
 
-    def ranked(self, most: int) -> _native.Ranked:
+    def native_ranking(self, most: int) -> _native.Ranked:
         """As the native core reads curves and figures along it, with so many detections per image and class."""
         return _native.Ranked(
             self.begin, self.end, self.image, self.score, self.rank, self.hit, self.ignored, self.truth_begin,

@@ -62,7 +62,7 @@ def check_group(metric: Any) -> None:
         raise InvalidSpec(f"metric '{metric.name}': classes cannot be {metric.classes}", remedy="Give [name, name].")
 
 
-def titled(title: str, metric: Any) -> str:
+def title_with_classes(title: str, metric: Any) -> str:
     """A title with the classes behind it."""
     if metric.frequency is not None:
         return f"{title}, {OFTEN[metric.frequency]} classes"
@@ -156,7 +156,7 @@ class _Averaged(Metric):
         return self.summary.remarks(totals[self.summary], self.figure[0].groups(totals.facts))
 
 
-def _sized(title: str, area: AreaSetting) -> str:
+def _title_with_area(title: str, area: AreaSetting) -> str:
     if area == "all":
         return title
     return f"{title}, {area} objects" if isinstance(area, str) else f"{title}, area {area[0]:g} to {area[1]:g}"
@@ -264,7 +264,7 @@ class MeanAveragePrecision(_Averaged):
 
     @property
     def label(self) -> str:
-        return titled(_sized(f"mAP, IoU {render_value(self.iou)}", self.area), self)
+        return title_with_classes(_title_with_area(f"mAP, IoU {render_value(self.iou)}", self.area), self)
 
     @property
     def figure(self) -> Read:
@@ -278,10 +278,10 @@ class MeanAveragePrecision(_Averaged):
         every, has_truth, equal = totals[self.summary][:3]
         in_order = self.ties == "order" or self.kind not in ("step", "loop")
         ties = _ties(int(equal.sum())) if in_order else ""
-        return (*remarks, *filter(None, (_hidden(every[has_truth == 0]), ties)))
+        return (*remarks, *filter(None, (_hidden_remark(every[has_truth == 0]), ties)))
 
 
-def _hidden(sizes: Array) -> str:
+def _hidden_remark(sizes: Array) -> str:
     hidden, classes = int(sizes.sum()), int(np.count_nonzero(sizes))
     if not hidden:
         return ""
@@ -316,7 +316,7 @@ class _AtThreshold(_Averaged):
 
     @property
     def label(self) -> str:
-        return titled(_sized(self.title, self.area), self)
+        return title_with_classes(_title_with_area(self.title, self.area), self)
 
     @property
     def figure(self) -> Read:
@@ -397,7 +397,7 @@ class AverageRecall(Metric):
 
     @property
     def label(self) -> str:
-        return _sized(f"Average recall, {self.max_dets} detections", self.area)
+        return _title_with_area(f"Average recall, {self.max_dets} detections", self.area)
 
     @property
     def figure(self) -> Read:
@@ -425,7 +425,7 @@ def reference_arrays(pairs: BoxPairs, *, quirks: bool = True, most: tuple[int, .
     weights = np.ones(len(pairs.units))
 
     def curves(block: RankingBlock, area: int, m: int) -> tuple[Array, Array, Array]:
-        return RankingFigure(statistic, "coco", area, m).ranked(block).curves(weights, GRIDS["coco"])
+        return RankingFigure(statistic, "coco", area, m).native_ranking(block).curves(weights, GRIDS["coco"])
 
     parts = [[curves(ranking, area, m) for m in most] for area in range(len(AREAS))]
     arrays = {}

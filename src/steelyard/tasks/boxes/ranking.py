@@ -12,7 +12,7 @@ from steelyard import _native
 from steelyard._native import BoxFigure
 from steelyard.core.by_group import Arrays, GroupCurve, GroupSizes, Stream, no_approximation
 from steelyard.core.frozen import frozen
-from steelyard.core.histogram import Histogram, at_recalls, binned, fallen
+from steelyard.core.histogram import Histogram, at_recalls, bin_of_score, falling_precision
 from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import Grouped, RankingBlock, first_steps
@@ -35,12 +35,12 @@ from steelyard.tasks.boxes.settings import (
 POINTS = 101
 
 
-def counted(
+def count_events(
     block: RankingBlock, hit: Array, ignored: Array, within_cap: Array, objects: Array, levels: int, bins: int
 ) -> dict[str, Array]:
     """Hits and others by class, IoU and bin, and objects by class. They add up over parts of the images."""
     classes = block.groups
-    place = block.events.group * bins + binned(block.events.columns["score"], bins)
+    place = block.events.group * bins + bin_of_score(block.events.columns["score"], bins)
     counts = np.zeros((classes, levels, bins, 2), dtype=np.int64)
     for t in range(levels):
         right = (hit >> t & 1).astype(bool)
@@ -65,7 +65,7 @@ def bounds(
         for k in chosen:
             for t in range(levels):
                 ends = Histogram(counts[k, t, :, 0], counts[k, t, :, 1], float(objects[k])).precision_bounds()
-                precision[t, :, k] = at_recalls(fallen(ends[int(upper)]), float(objects[k]), POINTS)
+                precision[t, :, k] = at_recalls(falling_precision(ends[int(upper)]), float(objects[k]), POINTS)
         return precision, recall
     if not chosen:
         nothing = np.full((1, levels), np.nan)
@@ -260,11 +260,11 @@ class RankingFigure(GroupCurve):
     def _read(self, block: RankingBlock, weights: Weights) -> tuple[Array, Array]:
         if self._by_recall(weights.role):
             row = next(weights.blocks())[0]
-            precision, recall, _ = self.ranked(block).curves(row, GRIDS["coco"], False)
+            precision, recall, _ = self.native_ranking(block).curves(row, GRIDS["coco"], False)
             return precision, recall
         if weights.role is Role.UNITS and weights.units > FEW_IMAGES:
             return self._each_image(block, cast(EachUnit, weights))
-        ranked, figure, left = self.ranked(block), FIGURES[self.figure], weights.rows
+        ranked, figure, left = self.native_ranking(block), FIGURES[self.figure], weights.rows
         groups = weights.groups() if self.figure in COUNTED and weights.rows >= MANY_GROUPS else None
         if groups is not None:
             value, recall = ranked.left_out(groups, weights.rows, figure, self.grid)
@@ -328,7 +328,7 @@ class RankingFigure(GroupCurve):
             hit, ignored = (hit >> self.at) & 1, (ignored >> self.at) & 1
         return hit.astype(np.uint32), ignored.astype(np.uint32)
 
-    def ranked(self, block: RankingBlock) -> _native.Ranked:
+    def native_ranking(self, block: RankingBlock) -> _native.Ranked:
         """The ranking as the native core reads curves and figures along it."""
         e, p = block.events, block.positives
         return _native.Ranked(
@@ -389,9 +389,9 @@ class RankingFigure(GroupCurve):
         hit, ignored = self.bits(block.events.columns)
         within_cap = block.events.columns["rank"] < self.max_dets
         objects = block.positives.columns[f"counted{self.area}"]
-        return counted(block, hit, ignored, within_cap, objects, self.levels, bins)
+        return count_events(block, hit, ignored, within_cap, objects, self.levels, bins)
 
-    def bounded(self, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> FigureValues:
+    def bound_reading(self, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> FigureValues:
         """The ends of precision on the grid, and of average precision; recall is exact."""
         if self.group is not None:
             raise no_approximation("a mean over some of the classes")
@@ -542,7 +542,7 @@ class RankingSummary(GroupCurve):
         """Nothing: bins do not say which scores are equal."""
         return {}
 
-    def bounded(self, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> Arrays:
+    def bound_reading(self, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> Arrays:
         nothing = np.zeros(1)
         return nothing, nothing + 1, nothing, nothing, nothing
 

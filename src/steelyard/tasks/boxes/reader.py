@@ -31,7 +31,7 @@ from steelyard.io.coco import image_fields, parse_coco, read_coco
 from steelyard.io.formats.format import ReadOptions
 from steelyard.io.once import of_truth
 from steelyard.io.read import read_table, to_records
-from steelyard.io.shapes import flattened, rows_of
+from steelyard.io.shapes import flatten_images, rows_of
 from steelyard.io.table import Table
 from steelyard.io.text import ending, is_plain
 
@@ -67,7 +67,7 @@ def read_sides(
         first = of_truth(read_boxes, truth, task.truth, columns, "truth", task.reader)
         sides = first, read_boxes(predictions, task.prediction, columns, "prediction", task.reader, first)
     else:
-        sides = _fitted(task, truth, predictions, columns, readings)
+        sides = _fit_sides(task, truth, predictions, columns, readings)
     if not len(sides[0]) and not _images(sides[0]):
         raise EmptyInput("there is no image", where=sides[0].source, remedy="The truth needs at least one.")
     return sides
@@ -96,7 +96,7 @@ def _has_own_ids(data: Any, reading: ReadOptions) -> bool:
     return plain and not (reading.images or reading.names)
 
 
-def _fitted(
+def _fit_sides(
     task: Task, truth: Any, predictions: Any, columns: Mapping[str, str], readings: Sequence[ReadOptions]
 ) -> tuple[Records, Records]:
     """Sides of which one names images by files or classes by names: the predictions get the ids of the truth."""
@@ -167,7 +167,7 @@ def read_boxes(
         if all(isinstance(item, Mapping) and "image_id" in item for item in data) and (data or side != "truth"):
             return parse_coco(_dumps(data, source), side, source, what=what, truth=truth)
         if what != "boxes":
-            data = flattened(data, side, what, source)
+            data = flatten_images(data, side, what, source)
         else:
             return _from_images(data, schema, columns, side, source)
     return records_of_table(data, schema, columns, side, source)
@@ -189,7 +189,7 @@ def records_of_table(data: Any, schema: Schema, columns: Mapping[str, str], side
     return _with_images(records, named or [records["image"]])
 
 
-def _unmasked(values: Any, where: str) -> Array:
+def _without_mask(values: Any, where: str) -> Array:
     """An array of an image; masked entries have no value."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         row = int(np.argwhere(np.ma.getmaskarray(values))[0][0])
@@ -253,7 +253,7 @@ def _from_images(data: Sequence[Any], schema: Schema, columns: Mapping[str, str]
     for i, item in enumerate(data):
         if not (type(item) is dict or isinstance(item, Mapping)) or not needed <= item.keys() <= _PER_IMAGE:
             raise _wrong_item(item, needed, f"{source}, item {i}")
-        boxes = _unmasked(item["boxes"], f"{source}, item {i}")
+        boxes = _without_mask(item["boxes"], f"{source}, item {i}")
         if boxes.ndim != 2 or boxes.shape[1] != 4:
             if boxes.size:
                 shape = " × ".join(map(str, boxes.shape))
@@ -268,7 +268,7 @@ def _from_images(data: Sequence[Any], schema: Schema, columns: Mapping[str, str]
         for name, values in item.items():
             if name == "image" or name == "boxes":
                 continue
-            array = _unmasked(values, f"{source}, item {i}")
+            array = _without_mask(values, f"{source}, item {i}")
             if array.shape != (count,) and not array.size == count == 0:
                 where = f"{source}, item {i}"
                 raise ShapeMismatch(

@@ -74,7 +74,7 @@ def on_grid(iou: float | Range) -> tuple[float | Range, tuple[int, ...]]:
 
 def class_names(facts: Metadata) -> tuple[str, ...]:
     """What the classes are called: their names, or else their ids."""
-    return facts.axes[CLASS].shown
+    return facts.axes[CLASS].display_names
 
 
 def class_codes(facts: Metadata, group: tuple[Any, ...]) -> list[int]:
@@ -101,7 +101,7 @@ def class_code(facts: Metadata, label: str | int) -> int:
 
 def with_cap(statistic: Any, stored: Iterable[Statistic]) -> tuple[Statistic, str] | None:
     """The statistic as versions before 0.3 kept it, when every metric had a cap by default, and a remark about that."""
-    capped: list[Any] = [one for one in stored if type(one) is type(statistic) and _uncapped(one) == statistic]
+    capped: list[Any] = [one for one in stored if type(one) is type(statistic) and _without_cap(one) == statistic]
     if not capped:
         return None
     widest = max(capped, key=lambda one: int(one.max_dets))
@@ -109,5 +109,5 @@ def with_cap(statistic: Any, stored: Iterable[Statistic]) -> tuple[Statistic, st
     return widest, f"The state was saved before version 0.3: {rule}."
 
 
-def _uncapped(statistic: Any) -> Any:
+def _without_cap(statistic: Any) -> Any:
     return replace(statistic, max_dets=MOST)

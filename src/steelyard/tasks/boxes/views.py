@@ -426,7 +426,9 @@ def class_metrics(state: State, most: int = STANDARD_MOST) -> Mapping[str, Metri
     rankings = [block for block in state.blocks.values() if isinstance(block, RankingBlock)]
     objects = np.diff(rankings[0].positives.begin) if rankings else np.ones(len(axis))
     largest = [k for k in np.argsort(-objects, kind="stable")[:MOST_CLASSES].tolist() if objects[k]]
-    return {axis.shown[k]: AveragePrecision(iou=STANDARD, max_dets=cap, only=axis.ids[k]) for k in sorted(largest)}
+    return {
+        axis.display_names[k]: AveragePrecision(iou=STANDARD, max_dets=cap, only=axis.ids[k]) for k in sorted(largest)
+    }
 
 
 def listing(pairs: BoxPairs, state: State) -> Listing:
@@ -445,7 +447,7 @@ def listing(pairs: BoxPairs, state: State) -> Listing:
     order = np.lexsort((-np.concatenate([m.score[places], np.full(len(missed), -np.inf)]),
                         np.concatenate([m.image[places], pairs.image[missed]])))  # fmt: skip
 
-    def joined(predicted: Array, objects: Array) -> Array:
+    def concatenate_sides(predicted: Array, objects: Array) -> Array:
         return np.concatenate([predicted, objects])[order]
 
     nothing = np.full(len(missed), np.nan)
@@ -454,15 +456,17 @@ def listing(pairs: BoxPairs, state: State) -> Listing:
         "detections",
         "Detections and missed objects",
         {
-            "image": Texts(joined(m.image[places], pairs.image[missed]), [str(u) for u in pairs.units.tolist()]),
-            "class": Texts(joined(label, pairs.label[missed]), names),
+            "image": Texts(
+                concatenate_sides(m.image[places], pairs.image[missed]), [str(u) for u in pairs.units.tolist()]
+            ),
+            "class": Texts(concatenate_sides(label, pairs.label[missed]), names),
             "outcome": Texts(
-                joined(outcome, np.full(len(missed), 3)),
+                concatenate_sides(outcome, np.full(len(missed), 3)),
                 ["hit", "false positive", "counts neither way", "missed object"],
             ),
-            "score": joined(m.score[places], nothing),
-            "IoU": joined(np.where(hit, m.overlap[places], np.nan), nothing),
-            "area": np.rint(joined(area, pairs.area[missed])),
+            "score": concatenate_sides(m.score[places], nothing),
+            "IoU": concatenate_sides(np.where(hit, m.overlap[places], np.nan), nothing),
+            "area": np.rint(concatenate_sides(area, pairs.area[missed])),
         },
         "outcome",
         "score",

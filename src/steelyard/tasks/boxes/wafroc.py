@@ -19,7 +19,7 @@ from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Ranking, Requirement, SharedCache
 from steelyard.core.weights import Floats, Weights
 from steelyard.tasks.boxes.along import MOST_CELLS, from_zero
-from steelyard.tasks.boxes.froc import repeated
+from steelyard.tasks.boxes.froc import repeated_hits
 from steelyard.tasks.boxes.matches import AREAS, UNCOUNTED, matches
 from steelyard.tasks.boxes.pairs import CLASS, BoxPairs
 from steelyard.tasks.boxes.settings import MOST, check_ious
@@ -50,7 +50,7 @@ class LesionMarks(Ranking):
         hit, ignored = m.bit(0)
         counted, share, cell = _shares(pairs)
         classes, label = max(pairs.classes, 1), m.label
-        false = np.flatnonzero(m.places() & ~hit & ~ignored & ~repeated(pairs, m, self.iou))
+        false = np.flatnonzero(m.places() & ~hit & ~ignored & ~repeated_hits(pairs, m, self.iou))
         highest = false[np.unique(m.image[false].astype(np.int64) * classes + label[false], return_index=True)[1]]
         places = np.sort(np.concatenate([np.flatnonzero(hit & ~ignored), highest]))  # by class and falling score
         on_lesion = hit[places]
@@ -79,7 +79,7 @@ def _shares(pairs: BoxPairs) -> tuple[Array, Floats, Array]:
         row = int(empty[0])
         raise InvalidValue(
             f"image '{pairs.units[pairs.image[row]]}': the lesion weights of class "
-            f"'{pairs.facts.axes[CLASS].shown[pairs.label[row]]}' add up to 0",
+            f"'{pairs.facts.axes[CLASS].display_names[pairs.label[row]]}' add up to 0",
             where=pairs.truth.source,
             remedy="Give at least one lesion of the image a weight above 0 in the column 'lesion_weight'.",
         )

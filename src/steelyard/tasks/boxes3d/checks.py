@@ -44,7 +44,7 @@ def _ends(data: CheckData) -> tuple[int, int]:
     return int(begins[0][last]), int(begins[1][last])
 
 
-def matched(data: CheckData, truth: Array, predicted: Array) -> tuple[Array, Array]:
+def match_centres(data: CheckData, truth: Array, predicted: Array) -> tuple[Array, Array]:
     """Rows of the truth and of the predictions whose centres are near each other on the ground."""
     arguments: list[Any] = []
     for side, boxes, begin in zip(data.pairs.sides, (truth, predicted), data.read["boxes3d.begins"], strict=True):
@@ -62,14 +62,14 @@ def matched(data: CheckData, truth: Array, predicted: Array) -> tuple[Array, Arr
 def pairs_of(data: CheckData, truth: Array, predicted: Array) -> tuple[Array, Array]:
     """The same of places as they stand, made once."""
     if "boxes3d.pairs" not in data.read:
-        data.read["boxes3d.pairs"] = matched(data, truth, predicted)
+        data.read["boxes3d.pairs"] = match_centres(data, truth, predicted)
     rows: tuple[Array, Array] = data.read["boxes3d.pairs"]
     return rows
 
 
 def share(data: CheckData, truth: Array, predicted: Array) -> float:
     """How many truths a prediction is near to."""
-    rows, _ = matched(data, truth, predicted)
+    rows, _ = match_centres(data, truth, predicted)
     return len(rows) / max(1, len(truth))
 
 
@@ -79,7 +79,7 @@ def middle(values: Array) -> float:
     return float((ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2)
 
 
-def wrapped(angle: Array, period: float = 2 * np.pi) -> Array:
+def wrap_angle(angle: Array, period: float = 2 * np.pi) -> Array:
     """Angles from minus half a period to half a period."""
     return np.asarray((angle + period / 2) % period - period / 2)
 
@@ -184,9 +184,9 @@ def yaw_offset(data: CheckData) -> Problem | None:
     if seen is None:
         return None
     true, predicted, theirs = seen
-    off = wrapped(predicted - true)
+    off = wrap_angle(predicted - true)
     for turn, name in ((np.pi / 2, "a quarter turn"), (-np.pi / 2, "minus a quarter turn"), (np.pi, "half a turn")):
-        hit = np.abs(wrapped(off - turn)) < TURN
+        hit = np.abs(wrap_angle(off - turn)) < TURN
         if hit.mean() > 0.6:
             return Problem(
                 f"The headings of {hit.mean():.0%} of what is found are off by {name}.", int(hit.sum()), len(hit),
@@ -205,7 +205,7 @@ def yaw_turn(data: CheckData) -> Problem | None:
     if seen is None:
         return None
     true, predicted, theirs = seen
-    plain, other = (np.abs(wrapped(one)) < TURN for one in (predicted - true, predicted + true))
+    plain, other = (np.abs(wrap_angle(one)) < TURN for one in (predicted - true, predicted + true))
     if plain.mean() > 0.4 or other.mean() < 0.6:
         return None
     return Problem(

@@ -257,7 +257,7 @@ def _objects(records: SolidRecords) -> Array:
     return np.array([str(one) != "" for one in records["label"].tolist()], dtype=bool)
 
 
-def _known(records: SolidRecords, name: str) -> int:
+def _count_known(records: SolidRecords, name: str) -> int:
     """How many boxes say something in a column."""
     column = records[name]
     return sum(str(one) != "" for one in column.tolist()) if column.dtype == object else int((~np.isnan(column)).sum())
@@ -274,7 +274,7 @@ def _losses(records: SolidRecords, to: str, camera: bool) -> Iterator[Loss]:
         return
     held |= set(KITTI) if to == "kitti" else {"vx", "vy", "attribute", "points", "ego_dx", "ego_dy"}
     for name in records.columns:
-        if name not in held and (count := _known(records, name)):
+        if name not in held and (count := _count_known(records, name)):
             yield Loss("lost", f"'{name}'", count, f"{to} has no place for it")
     for name, column in records.other.items():
         if (to, name) != ("nuscenes", "scene"):
@@ -388,7 +388,9 @@ def _nuscenes(records: SolidRecords, camera: bool) -> str:
 
 def _table_text(records: SolidRecords) -> str:
     """The columns that say something, and those of the user's own."""
-    columns = {name: records[name] for name in records.columns if name in ("frame", "label") or _known(records, name)}
+    columns = {
+        name: records[name] for name in records.columns if name in ("frame", "label") or _count_known(records, name)
+    }
     columns |= dict(records.other)
     if records.ego and "ego_dx" not in columns:
         at = np.array([records.ego.get(str(frame), (np.nan,) * 3) for frame in records["frame"].tolist()])

@@ -56,21 +56,21 @@ class KittiMetric(Metric):
     only: str | None = field(default=None, metadata={"spec": "label"})
 
     @property
-    def seen(self) -> str:
+    def view_name(self) -> str:
         """The view."""
         return "bbox"
 
     @property
     def events(self) -> KittiEvents:
         """What it is made of."""
-        return KittiEvents(self.seen, self.level, self.overlap)
+        return KittiEvents(self.view_name, self.level, self.overlap)
 
     @property
     def label(self) -> str:
         """Names the class, the view, and what is not usual."""
-        return self.named(self.title)
+        return self.title_in_view(self.title)
 
-    def named(self, view: str) -> str:
+    def title_in_view(self, view: str) -> str:
         """The class and the view, then what is not usual: another level, recalls or overlap."""
         parts = [view] if self.only is None else [str(self.only), view]
         parts += [] if self.level == "moderate" else [self.level]
@@ -93,7 +93,7 @@ class KittiMetric(Metric):
 
     def possible(self, facts: Metadata) -> bool:
         """Whether the data hold what it looks at."""
-        return can_view(facts, self.seen, self.level)
+        return can_view(facts, self.view_name, self.level)
 
     def undefined_reason(self, totals: TotalsView) -> str:
         """Say what the data lack, that the class is not there, or what the docstring says."""
@@ -105,9 +105,9 @@ class KittiMetric(Metric):
 
     def lacking(self, facts: Metadata) -> str:
         """What the data lack."""
-        if self.seen == "bbox" and "image" not in facts.holds:
+        if self.view_name == "bbox" and "image" not in facts.holds:
             return "both sides need the box in the image: left, top, right, bottom"
-        if self.seen != "bbox" and "place" not in facts.holds:
+        if self.view_name != "bbox" and "place" not in facts.holds:
             return "both sides need a place in space: x, y, z, length, width, height, yaw"
         return "levels need the box in the image, or a column 'difficulty'; level=all takes every truth"
 
@@ -115,7 +115,7 @@ class KittiMetric(Metric):
         if not self.possible(totals.facts):
             return ()
         counts = totals[KittiTruths(self.events)][0]
-        shown = totals.facts.axes["class"].shown
+        shown = totals.facts.axes["class"].display_names
         chosen = range(len(shown)) if self.only is None else [totals.facts.axes["class"].find(self.only)]
         notes = []
         for code in chosen:
@@ -163,13 +163,13 @@ class KittiAp(KittiMetric):
         return cls(), cls(view="bev", positions=11, overlap="loose"), cls(view="bbox", level="easy"), cls(level="all")
 
     @property
-    def seen(self) -> str:
+    def view_name(self) -> str:
         return self.view
 
     @property
     def label(self) -> str:
         """Names the class, the view, and what is not usual."""
-        return self.named({"bbox": "2D", "bev": "BEV", "3d": "3D"}[self.view])
+        return self.title_in_view({"bbox": "2D", "bev": "BEV", "3d": "3D"}[self.view])
 
 
 class Aos(KittiMetric):

@@ -68,7 +68,7 @@ class CentreMetric(Metric):
     def needs(self) -> tuple[Requirement, ...]:
         return SCORES, EVENTS, DROPPED
 
-    def combined(self, totals: TotalsView, by_class: Floats) -> Floats:
+    def combine_classes(self, totals: TotalsView, by_class: Floats) -> Floats:
         """One class, or the mean of the classes."""
         if self.only is None:
             return mean_of_defined(by_class)
@@ -89,7 +89,7 @@ class CentreMetric(Metric):
         notes = [f"Left out before matching: {', '.join(parts)}."] if parts else []
         gone = np.isnan(totals[SCORES][0, :, 0])
         if self.only is None and totals.facts.flags["rules"] == "nuscenes" and gone.any() and not gone.all():
-            shown = totals.facts.axes["class"].shown
+            shown = totals.facts.axes["class"].display_names
             names = ", ".join(shown[code] for code in np.flatnonzero(gone))
             notes.append(
                 f"{int(gone.sum())} of {len(gone)} classes have no truth and count as AP 0 and errors 1, as nuScenes "
@@ -138,11 +138,11 @@ class CentreMap(CentreMetric):
     def reduce(self, totals: TotalsView) -> Floats:
         values = precision_by_class(totals)
         if self.distance is not None:
-            return self.combined(totals, values[..., DISTANCES.tolist().index(self.distance)])
+            return self.combine_classes(totals, values[..., DISTANCES.tolist().index(self.distance)])
         mean = values[..., 0]
         for place in range(1, len(DISTANCES)):
             mean = mean + values[..., place]
-        return self.combined(totals, mean / len(DISTANCES))
+        return self.combine_classes(totals, mean / len(DISTANCES))
 
 
 class ErrorMetric(CentreMetric):
@@ -154,16 +154,16 @@ class ErrorMetric(CentreMetric):
 
     def reduce(self, totals: TotalsView) -> Floats:
         values = error_by_class(totals, self.error)
-        if not self.held(totals):
+        if not self.has_data(totals):
             return np.full(totals.rows, np.nan)
-        return self.combined(totals, values)
+        return self.combine_classes(totals, values)
 
-    def held(self, totals: TotalsView) -> bool:
+    def has_data(self, totals: TotalsView) -> bool:
         """Whether the data hold what the error is of."""
         return NEEDED.get(self.error, "place") in totals.facts.holds
 
     def undefined_reason(self, totals: TotalsView) -> str:
-        if "place" in totals.facts.holds and not self.held(totals):
+        if "place" in totals.facts.holds and not self.has_data(totals):
             return f"the truth has no {self.error}"
         return CentreMetric.undefined_reason(self, totals)
 
@@ -296,7 +296,7 @@ class Nds(CentreMetric):
         for error in ERRORS:
             if NEEDED.get(error, "place") not in totals.facts.holds:
                 return np.full(totals.rows, np.nan)
-            left = np.maximum(0.0, 1.0 - self.combined(totals, error_by_class(totals, error)))
+            left = np.maximum(0.0, 1.0 - self.combine_classes(totals, error_by_class(totals, error)))
             score = score + left
         return score / 10
 

@@ -52,7 +52,7 @@ def check_limit(side: Prepared) -> None:
         )
 
 
-def filtered(rules: Rules, truth: Prepared, prediction: Prepared) -> tuple[Prepared, Prepared]:
+def filter_rows(rules: Rules, truth: Prepared, prediction: Prepared) -> tuple[Prepared, Prepared]:
     """Rows that nuScenes leaves out: too far from the car, without a point, bicycles in a rack."""
     check_limit(prediction)
     out = []
@@ -253,7 +253,7 @@ class SolidPairs:
         sides = self.sides
         owner = np.concatenate([side.owner for side in sides])
         if name == "label":
-            shown = np.array([*self.facts.axes["class"].shown, "other"], dtype=object)
+            shown = np.array([*self.facts.axes["class"].display_names, "other"], dtype=object)
             return shown[np.concatenate([side.group for side in sides])], owner
         rows = replace(
             self.joined, truth_row=sides[0].row, truth_owner=sides[0].owner, prediction_row=sides[1].row,
@@ -284,7 +284,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     """Join by frame, and give every row its class and place."""
     rules, true, predicted = prepare(truth, prediction, options)
     if rules.name == "nuscenes":
-        true, predicted = filtered(rules, true, predicted)
+        true, predicted = filter_rows(rules, true, predicted)
     joined = join_sets(truth, prediction, "frame", _value(truth, prediction), policy, weight="sample_weight")
     chosen = options.of("frames")
     if chosen is not None:
@@ -294,7 +294,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
         ("truth", true, joined.truth_row, joined.truth_owner),
         ("prediction", predicted, joined.prediction_row, joined.prediction_owner),
     ):
-        sides.append(_side(prepared, row, owner, prepared.keep, _meant(rules, prepared, options, side)))
+        sides.append(_side(prepared, row, owner, prepared.keep, _axis_conventions(rules, prepared, options, side)))
         for what, rows in prepared.dropped.items():
             name = f"{'truths' if side == 'truth' else 'predictions'} {what}"
             dropped[name] = np.bincount(owner[rows[row]], minlength=len(joined.units)).astype(np.float64)
@@ -330,7 +330,7 @@ def _only(joined: SetPairs, names: set[str]) -> SetPairs:
     )  # fmt: skip
 
 
-def _meant(rules: Rules, prepared: Prepared, options: Options, side: str) -> tuple[bool, bool]:
+def _axis_conventions(rules: Rules, prepared: Prepared, options: Options, side: str) -> tuple[bool, bool]:
     """Whether y points down, and whether a place is the middle of the bottom."""
     axes, anchor = options.of("axes", side), options.of("anchor", side)
     camera = rules.name == "kitti" if axes == "auto" else axes == "camera"

@@ -39,10 +39,10 @@ def can_view(facts: Metadata, view: str, level: str) -> bool:
     return ("image" if view == "bbox" else "place") in facts.holds and (level == "all" or "levels" in facts.holds)
 
 
-def matched(pairs: SolidPairs, cache: SharedCache, view: str, overlap: str | float) -> Mapping[str, Array]:
+def kitti_events(pairs: SolidPairs, cache: SharedCache, view: str, overlap: str | float) -> Mapping[str, Array]:
     """KITTI's events in a view, of all classes and levels."""
     return cache.once(
-        ("boxes3d", view, overlap), lambda: _matched(pairs, view, overlap, asked_levels(cache, view, overlap))
+        ("boxes3d", view, overlap), lambda: _match_kitti(pairs, view, overlap, asked_levels(cache, view, overlap))
     )
 
 
@@ -53,7 +53,7 @@ def asked_levels(cache: SharedCache, view: str, overlap: str | float) -> tuple[s
     return tuple(level for level in LEVELS if level in asked) or LEVELS
 
 
-def _repacked(bits: Array, levels: tuple[str, ...]) -> Array:
+def _repack_levels(bits: Array, levels: tuple[str, ...]) -> Array:
     """Bits of these levels alone, from the first on."""
     out = np.zeros(len(bits), dtype=np.uint8)
     for place, level in enumerate(levels):
@@ -61,17 +61,18 @@ def _repacked(bits: Array, levels: tuple[str, ...]) -> Array:
     return out
 
 
-def _matched(pairs: SolidPairs, view: str, overlap: str | float, levels: tuple[str, ...]) -> Mapping[str, Array]:
+def _match_kitti(pairs: SolidPairs, view: str, overlap: str | float, levels: tuple[str, ...]) -> Mapping[str, Array]:
     truth, predicted = pairs.sides
     units = len(pairs.units)
-    labels = pairs.facts.axes["class"].shown
+    labels = pairs.facts.axes["class"].display_names
     boxes = (truth.image, predicted.image) if view == "bbox" else (truth.solid, predicted.solid)
     regions = pairs.regions
     result: Any = _native.kitti_match(
         VIEWS.index(view), truth.begin(units), np.ascontiguousarray(boxes[0]), truth.group, truth.own,
-        _repacked(truth.levels, levels), angles(truth.column("alpha")),
-        predicted.begin(units), np.ascontiguousarray(boxes[1]), predicted.group, _repacked(predicted.small, levels),
-        angles(predicted.column("alpha")), predicted.column("score"), regions.begin(units),
+        _repack_levels(truth.levels, levels), angles(truth.column("alpha")),
+        predicted.begin(units), np.ascontiguousarray(boxes[1]), predicted.group,
+        _repack_levels(predicted.small, levels), angles(predicted.column("alpha")), predicted.column("score"),
+        regions.begin(units),
         np.ascontiguousarray(regions.image), np.array([least_overlap(label, view, overlap) for label in labels]),
         len(levels),
     )  # fmt: skip
@@ -101,7 +102,7 @@ class KittiEvents(Ranking):
         classes = pairs.facts.size("class")
         if not classes or not can_view(pairs.facts, self.view, self.level):
             return _nothing(classes, EVENT)
-        matches = matched(pairs, cache, self.view, self.overlap)
+        matches = kitti_events(pairs, cache, self.view, self.overlap)
         levels = asked_levels(cache, self.view, self.overlap)
         level, count = levels.index(self.level), len(levels)
         tables = []

@@ -23,11 +23,11 @@ def defaults_for(facts: Metadata) -> tuple[str, ...]:
     if facts.flags["rules"] == "nuscenes":
         return OF_NUSCENES
     if "levels" not in facts.holds:
-        labels = facts.axes["class"].shown
+        labels = facts.axes["class"].display_names
         shown = [f"kitti_ap(level=all{place}, label={label})" for place in ("", ", view=bev") for label in labels]
         return ("map", "mate", "mase", "maoe", *(shown if "place" in facts.holds else ()))
     specs = []
-    for label in facts.axes["class"].shown:
+    for label in facts.axes["class"].display_names:
         views = VIEWS[::-1] if "place" in facts.holds else VIEWS[:1]
         specs += [_spec(views[0], level, label) for level in ("moderate", "easy", "hard")]
         specs += [_spec(view, "moderate", label) for view in views[1:]]

@@ -45,17 +45,17 @@ TOOLS = {"kitti-2017": "2017", "openpcdet": "0.6"}
 
 def explain(pairs: SolidPairs, names: Any) -> tuple[Explanation, ...]:
     """What each table says for these data, and which rule moves it."""
-    return tuple(_explained(pairs, name) for name in find_tools(names, TOOLS))
+    return tuple(_explain_kitti(pairs, name) for name in find_tools(names, TOOLS))
 
 
 def _values(pairs: SolidPairs, metric: KittiAp) -> Mapping[str, float]:
     """One number by class, in space and at the level moderate where the metric does not say otherwise."""
     totals = State.of(pairs, [metric.events]).totals(POINT)
-    labels = pairs.facts.axes["class"].shown
+    labels = pairs.facts.axes["class"].display_names
     return {label: float(totals.of(replace(metric, only=label))[0]) for label in labels}
 
 
-def _explained(pairs: SolidPairs, tool: str) -> Explanation:
+def _explain_kitti(pairs: SolidPairs, tool: str) -> Explanation:
     view = "3d" if "place" in pairs.facts.holds else "bbox"
     level = "moderate" if "levels" in pairs.facts.holds else "all"
     plain = _values(pairs, KittiAp(view=view, level=level))
@@ -114,7 +114,7 @@ def scene(pairs: SolidPairs, unit: int, metric: Metric) -> Scene:
     truth, predicted, _, errors, partner = centres(pairs, SharedCache())
     mine, theirs = np.flatnonzero(truth.owner == unit), np.flatnonzero(predicted.owner == unit)
     taken = set(partner[theirs].tolist())
-    shown = pairs.facts.axes["class"].shown
+    shown = pairs.facts.axes["class"].display_names
     shapes: list[PolygonShape | LineShape] = []
     for row in mine.tolist():
         label = shown[truth.group[row]]
@@ -199,7 +199,7 @@ def tables(pairs: SolidPairs, state: State) -> Mapping[str, Callable[[], Table]]
 
 def _by_class(pairs: SolidPairs, metrics: Sequence[Metric], name: str, title: str) -> Table:
     needs = [statistic for metric in metrics for statistic in metric.needs() if isinstance(statistic, Statistic)]
-    labels, totals = pairs.facts.axes["class"].shown, State.of(pairs, dict.fromkeys(needs)).totals(POINT)
+    labels, totals = pairs.facts.axes["class"].display_names, State.of(pairs, dict.fromkeys(needs)).totals(POINT)
     values = [[float(totals.of(_of(metric, label))[0]) for metric in metrics] for label in labels]
     return Table(name, title, "class", labels, tuple(metric.label for metric in metrics), np.array(values))
 
@@ -211,7 +211,7 @@ def _of(metric: Metric, label: str) -> Metric:
 
 def class_metrics(state: State) -> Mapping[str, Metric]:
     """The metrics by which models are compared class by class."""
-    labels = state.facts.axes["class"].shown
+    labels = state.facts.axes["class"].display_names
     if len(labels) < 2:
         return {}
     for metric in (KittiAp(), CentreMap()):
@@ -246,7 +246,7 @@ def _weights(state: State) -> Array:
 def places(state: State, needs: Sequence[KittiEvents]) -> Figure:
     """Precision at KITTI's 41 places, for each class and level."""
     columns: dict[str, list[object]] = {"series": [], "x": [], "y": []}
-    shown = state.facts.axes["class"].shown
+    shown = state.facts.axes["class"].display_names
     for group, label in enumerate(shown):
         for statistic in needs if len(shown) == 1 else needs[1:2]:
             block = state.blocks[statistic]
@@ -269,7 +269,7 @@ def _curves(state: State) -> tuple[Array, list[str]]:
     assert isinstance(block, RankingBlock)
     counts = np.diff(block.positives.begin)
     groups = np.flatnonzero(counts).tolist()
-    shown = state.facts.axes["class"].shown
+    shown = state.facts.axes["class"].display_names
     every = [centre_curves(block, group, _weights(state)) for group in groups]
     return (np.stack(every) if every else np.zeros((0, 10, 101))), [shown[group] for group in groups]
 
@@ -328,7 +328,7 @@ def listing(pairs: SolidPairs, state: State) -> Listing | None:
     if "place" not in pairs.facts.holds:
         return None
     truth, predicted, _, values, partner = centres(pairs, SharedCache())
-    shown = np.array(pairs.facts.axes["class"].shown, dtype=object)
+    shown = np.array(pairs.facts.axes["class"].display_names, dtype=object)
     missed = np.setdiff1d(np.arange(len(truth)), partner)
     kinds = np.where(partner >= 0, "found", "false").tolist() + ["missed"] * len(missed)
     nothing = np.full(len(missed), np.nan)

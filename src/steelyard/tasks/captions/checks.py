@@ -55,7 +55,7 @@ def _similarity(words: set[str], references: list[set[str]]) -> float:
     "captions-shifted", "error", "captions stand at another image: the order or the ids differ",
     "Join captions by the image's id, not by their order.",
 )  # fmt: skip
-def shifted(data: CheckData) -> Problem | None:
+def shifted_captions(data: CheckData) -> Problem | None:
     """Candidates that fit the references of the next image or the one before better than their own."""
     texts = _texts(data)
     if texts is None or len(texts[0]) < FEW:

@@ -33,7 +33,7 @@ def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Reco
     return _references(truth), _candidates(prediction)
 
 
-def listed(text: str) -> list[str] | None:
+def captions_of_list(text: str) -> list[str] | None:
     """The captions of a JSON list of texts; None where it is none."""
     if not text.startswith("["):
         return None
@@ -49,7 +49,7 @@ def _lists(records: Records) -> dict[int, list[str]]:
     if "caption" not in records:
         return {}
     rows = [row for row, text in enumerate(records["caption"].tolist()) if str(text).startswith("[")]
-    lists = {row: listed(str(records["caption"][row])) for row in rows}
+    lists = {row: captions_of_list(str(records["caption"][row])) for row in rows}
     return {row: captions for row, captions in lists.items() if captions is not None}
 
 
@@ -220,7 +220,7 @@ def captions(pairs: CaptionPairs, cache: SharedCache) -> Captions:
     return cache.once("captions", make)
 
 
-def tokenised(pairs: CaptionPairs, cache: SharedCache) -> tuple[list[str], list[str]]:
+def tokenise_pairs(pairs: CaptionPairs, cache: SharedCache) -> tuple[list[str], list[str]]:
     """Candidates and references in tokens of the Penn Treebank, as COCO's captions are scored."""
 
     def make() -> tuple[list[str], list[str]]:

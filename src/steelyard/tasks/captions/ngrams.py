@@ -24,7 +24,7 @@ from steelyard.core.statistic import Requirement, Rows, SharedCache, Statistic, 
 from steelyard.core.weights import Floats, ratio
 from steelyard.language import tables
 from steelyard.language.tokens import alphanumeric, mteval13a, pack
-from steelyard.tasks.captions.data import CaptionPairs, captions, tokenised
+from steelyard.tasks.captions.data import CaptionPairs, captions, tokenise_pairs
 from steelyard.tasks.captions.spice import image_scores
 
 OVERLAPS = (
@@ -56,7 +56,7 @@ def overlap_columns(pairs: CaptionPairs, cache: SharedCache, tokens: str = "ptb"
     def make() -> dict[str, Array]:
         texts = captions(pairs, cache)
         if tokens == "ptb":
-            return overlap(*tokenised(pairs, cache), texts.starts)
+            return overlap(*tokenise_pairs(pairs, cache), texts.starts)
         tokenise = _TOKENISED[tokens]
         references = [tokenise(text) for text in texts.references]
         return overlap([tokenise(text) for text in texts.candidates], references, texts.starts)
@@ -115,7 +115,7 @@ class MeteorSum(Sum):
 
     def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
         def make() -> Array:
-            candidates, references = tokenised(pairs, cache)
+            candidates, references = tokenise_pairs(pairs, cache)
             starts = captions(pairs, cache).starts
             counts: Array = _native.meteor_counts(tables.wordnet(), *pack(candidates), *pack(references), starts)
             return counts
@@ -181,7 +181,7 @@ def _rows(
     units = len(pairs.units)
 
     def make() -> tuple[Array, Array]:
-        candidates, references = tokenised(pairs, cache)
+        candidates, references = tokenise_pairs(pairs, cache)
         starts = captions(pairs, cache).starts
         texts = as_object([*candidates, *references])
         owner = np.concatenate([np.arange(units), pairs.owner])

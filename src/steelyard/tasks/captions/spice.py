@@ -23,7 +23,7 @@ from steelyard.core.weights import Floats, ratio
 from steelyard.language import scene, tables
 from steelyard.language.scene import Graph, count_known
 from steelyard.language.tokens import pack
-from steelyard.tasks.captions.data import CaptionPairs, captions, tokenised
+from steelyard.tasks.captions.data import CaptionPairs, captions, tokenise_pairs
 
 CATEGORIES = ("all", "object", "attribute", "relation", "color", "count", "size")
 
@@ -33,16 +33,16 @@ def scene_lines(
 ) -> tuple[list[str], list[list[str]]]:
     """Tuples of the candidate and of every reference of some images: those that the user gave, else the parsed ones."""
     texts = captions(pairs, cache)
-    candidate_tokens, reference_tokens = tokenised(pairs, cache)
+    candidate_tokens, reference_tokens = tokenise_pairs(pairs, cache)
     rows = [range(texts.starts[i], texts.starts[i + 1]) for i in images]
     flat = [row for some in rows for row in some]
     lines = scene.tuple_lines([candidate_tokens[i] for i in images] + [reference_tokens[r] for r in flat], graph)
     parsed = iter(lines)
-    candidates = [_given(texts.candidate_graphs[i], next(parsed)) for i in images]
-    return candidates, [[_given(texts.reference_graphs[r], next(parsed)) for r in some] for some in rows]
+    candidates = [_graph_or_parsed(texts.candidate_graphs[i], next(parsed)) for i in images]
+    return candidates, [[_graph_or_parsed(texts.reference_graphs[r], next(parsed)) for r in some] for some in rows]
 
 
-def _given(graph: str | None, parsed: str) -> str:
+def _graph_or_parsed(graph: str | None, parsed: str) -> str:
     return parsed if graph is None else graph
 
 
@@ -135,7 +135,7 @@ class KnownWords(Sum):
 
     def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
         word_cache: dict[str, bool] = {}
-        candidates, references = tokenised(pairs, cache)
+        candidates, references = tokenise_pairs(pairs, cache)
         starts = captions(pairs, cache).starts.tolist()
         counts = [
             count_known([text, *references[starts[i] : starts[i + 1]]], word_cache) for i, text in enumerate(candidates)

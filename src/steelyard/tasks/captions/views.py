@@ -47,7 +47,7 @@ def sentences(pairs: CaptionPairs, state: State, graph: scene.Graph = "original"
     chosen = list(dict.fromkeys([*order[:WORST].tolist(), *order[::-1][:BEST].tolist()]))
     texts = captions(pairs, work)
     graphs = zip(chosen, *scene_lines(pairs, work, graph, chosen), strict=True)
-    shown = [_explained(texts, i, lines, refs) for i, lines, refs in graphs]
+    shown = [_explain_tuples(texts, i, lines, refs) for i, lines, refs in graphs]
     return Figure(
         "sentences",
         "sentences",
@@ -59,12 +59,12 @@ def sentences(pairs: CaptionPairs, state: State, graph: scene.Graph = "original"
     )
 
 
-def _explained(texts: Captions, i: int, lines: str, references: Sequence[str]) -> dict[str, Any]:
+def _explain_tuples(texts: Captions, i: int, lines: str, references: Sequence[str]) -> dict[str, Any]:
     candidate = list(dict.fromkeys(scene.tuples_of(lines)))
     wanted = list(dict.fromkeys(t for text in references for t in scene.tuples_of(text)))
     whole = "\n".join(text for text in references if text)
-    hit = _matched(candidate, whole)
-    covered = _matched(wanted, lines)
+    hit = _match_tuples(candidate, whole)
+    covered = _match_tuples(wanted, lines)
     good = {word for t, ok in zip(candidate, hit, strict=True) if ok for word in t}
     bad = {word for t, ok in zip(candidate, hit, strict=True) if not ok for word in t} - good
     return {
@@ -76,7 +76,7 @@ def _explained(texts: Captions, i: int, lines: str, references: Sequence[str]) -
     }
 
 
-def _matched(tuples: Sequence[tuple[str, ...]], against: str) -> list[bool]:
+def _match_tuples(tuples: Sequence[tuple[str, ...]], against: str) -> list[bool]:
     """Whether each tuple alone has a match in a scene graph: as an object, an attribute or a relation."""
     if not tuples or not against:
         return [False] * len(tuples)

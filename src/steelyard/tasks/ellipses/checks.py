@@ -196,7 +196,7 @@ def axes_exchanged(data: CheckData) -> Problem | None:
     if use.sum() < FEW:
         return None
     plain = _turn(near.predicted[use, 2], near.truth[use, 2])
-    return _turned(data, near, use, plain, 90 - plain, "with a quarter turn more")
+    return _turned_angles(data, near, use, plain, 90 - plain, "with a quarter turn more")
 
 
 @CHECKS.add(
@@ -214,10 +214,14 @@ def angle_reversed(data: CheckData) -> Problem | None:
     if use.sum() < FEW:
         return None
     plain = _turn(near.predicted[use, 2], near.truth[use, 2])
-    return _turned(data, near, use, plain, _turn(-near.predicted[use, 2], near.truth[use, 2]), "with the other sign")
+    return _turned_angles(
+        data, near, use, plain, _turn(-near.predicted[use, 2], near.truth[use, 2]), "with the other sign"
+    )
 
 
-def _turned(data: CheckData, near: Nearest, use: Array, plain: Array, other: Array, reading: str) -> Problem | None:
+def _turned_angles(
+    data: CheckData, near: Nearest, use: Array, plain: Array, other: Array, reading: str
+) -> Problem | None:
     if np.median(other) > 20 or np.median(plain) < 2 * np.median(other) + 10:
         return None
     return Problem(
@@ -282,7 +286,7 @@ def copies(data: CheckData) -> Problem | None:
     )  # fmt: skip
 
 
-def repeated(side: str, data: CheckData) -> Problem | None:
+def repeated_ellipses(side: str, data: CheckData) -> Problem | None:
     """Ellipses that appear twice in an image, equal in all."""
     records = raw(data, side)
     if records is None or "xc" not in records or not all(name in records for name in PARAMETERS):
@@ -302,7 +306,7 @@ def repeated(side: str, data: CheckData) -> Problem | None:
 
 for _name, _effect in (("truth", "one of two is a sure miss"), ("predictions", "each copy is a false positive")):
     CHECKS.add("repeated-rows", "warning", _effect, "Write each ellipse once.", side=_name, quick=False)(
-        partial(repeated, _name)
+        partial(repeated_ellipses, _name)
     )
 
 

@@ -52,7 +52,7 @@ class Matches:
         return self.input.truth[self.truth_row]
 
     @property
-    def detected(self) -> Array:
+    def detected_rows(self) -> Array:
         """The detected ellipse of each pair."""
         return self.input.detected[self.detected_row]
 
@@ -104,7 +104,7 @@ def hits(pairs: SetPairs, cache: SharedCache, ious: tuple[float, ...]) -> Array:
 
 def ious(matched: Matches) -> Array:
     """Overlap of each pair."""
-    return np.asarray(1 - distances(matched.truth, matched.detected, "iou"))
+    return np.asarray(1 - distances(matched.truth, matched.detected_rows, "iou"))
 
 
 DistanceName = Literal["param", "center", "wasserstein", "iou", "hausdorff", "probiou"]

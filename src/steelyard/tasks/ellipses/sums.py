@@ -179,7 +179,7 @@ class CenterSum(_PairValues):
     name = "ellipses.center"
 
     def values(self, matched: Matches) -> Array:
-        return distances(matched.truth, matched.detected, "center")
+        return distances(matched.truth, matched.detected_rows, "center")
 
 
 class AxisSum(_PairValues):
@@ -191,7 +191,7 @@ class AxisSum(_PairValues):
     relative: bool
 
     def values(self, matched: Matches) -> Array:
-        error = np.abs(matched.detected[:, 3:] - matched.truth[:, 3:])
+        error = np.abs(matched.detected_rows[:, 3:] - matched.truth[:, 3:])
         if self.relative:
             error = error / matched.truth[:, 3:]
         taken = {"both": slice(0, 2), "major": slice(0, 1), "minor": slice(1, 2)}[self.axis]
@@ -207,9 +207,9 @@ class AngleSum(_PairValues):
 
     def values(self, matched: Matches) -> Array:
         """Difference modulo 180°, nan for near circles."""
-        turn = np.abs(matched.detected[:, 2] - matched.truth[:, 2])
+        turn = np.abs(matched.detected_rows[:, 2] - matched.truth[:, 2])
         turn = np.minimum(turn, 180 - turn)
         roundest = np.maximum(
-            matched.truth[:, 4] / matched.truth[:, 3], matched.detected[:, 4] / matched.detected[:, 3]
+            matched.truth[:, 4] / matched.truth[:, 3], matched.detected_rows[:, 4] / matched.detected_rows[:, 3]
         )
         return np.where(roundest > self.round, math.nan, turn)

@@ -33,7 +33,7 @@ def scene(pairs: SetPairs, unit: int, metric: Metric) -> Scene:
     for j, (x, y, degrees, a, b) in enumerate(both.detected.tolist()):
         shapes.append(EllipseShape("prediction", x, y, degrees, a, b, f"D{j + 1}", j in detected))
     for first, second, distance in zip(
-        matched.truth.tolist(), matched.detected.tolist(), matched.distance, strict=True
+        matched.truth.tolist(), matched.detected_rows.tolist(), matched.distance, strict=True
     ):
         shapes.append(LineShape("pair", first[0], first[1], second[0], second[1], f"{distance:.4g}"))
     value = float(metric.by_unit(alone, work)[0])

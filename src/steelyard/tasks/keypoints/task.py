@@ -108,7 +108,7 @@ def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Reco
                 remedy="Give x, y and v of the same points on both sides.",
             )
     sigmas = _sigmas(options.of("sigmas"), width // 3)
-    return _measured(truth, sigmas, True), _measured(prediction, sigmas, False)
+    return _with_measures(truth, sigmas, True), _with_measures(prediction, sigmas, False)
 
 
 def _sigmas(option: Any, points: int) -> tuple[float, ...]:
@@ -128,7 +128,7 @@ def _sigmas(option: Any, points: int) -> tuple[float, ...]:
     return sigmas
 
 
-def _measured(records: Records, sigmas: tuple[float, ...], truth: bool) -> BoxRecords:
+def _with_measures(records: Records, sigmas: tuple[float, ...], truth: bool) -> BoxRecords:
     columns = dict(records.columns)
     points = np.ascontiguousarray(columns.pop("keypoints"), dtype=np.float64)
     if not len(points):

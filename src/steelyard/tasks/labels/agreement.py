@@ -377,7 +377,7 @@ class CohenKappa(LabelMetric):
     def needs(self) -> tuple[Requirement, ...]:
         return (self._apart(), ROWS, *count_needs())
 
-    def _expected(self, truth: Floats) -> Floats:
+    def _expected_distances(self, truth: Floats) -> Floats:
         """How far each class is from a row of the truth, summed over rows: sums from either side, no table of pairs."""
         return self._before(truth) + self._before(truth[:, ::-1])[:, ::-1]
 
@@ -397,7 +397,7 @@ class CohenKappa(LabelMetric):
         observed = totals[self._apart()]
         counts = class_counts(totals)
         rows = totals[ROWS]
-        expected = (self._expected(counts.tp + counts.fn) * (counts.tp + counts.fp)).sum(axis=1)
+        expected = (self._expected_distances(counts.tp + counts.fn) * (counts.tp + counts.fp)).sum(axis=1)
         return 1 - ratio(observed * rows, np.where(expected > _ROUNDING * rows**2, expected, 0.0))
 
 

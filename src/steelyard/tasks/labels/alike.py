@@ -23,9 +23,9 @@ def alike(truth: Records, prediction: Records) -> tuple[Records, Records]:
         return truth, prediction
     mine, theirs = truth["label"], prediction["label"]
     if mine.dtype.kind == "i" and _words(theirs):
-        prediction = _numbered(prediction)
+        prediction = _number_labels(prediction)
     elif theirs.dtype.kind == "i" and _words(mine):
-        truth = _numbered(truth)
+        truth = _number_labels(truth)
     elif theirs.dtype.kind in "OU":
         _refuse_scores(mine, prediction)
     return truth, prediction
@@ -38,7 +38,7 @@ def _words(column: Array) -> bool:
     return {str(value).strip().lower() for value in column.tolist()} <= WORDS.keys()
 
 
-def _numbered(records: Records) -> Records:
+def _number_labels(records: Records) -> Records:
     numbers = np.array([WORDS[str(value).strip().lower()] for value in records["label"].tolist()], dtype=np.int64)
     return replace(records, columns={**records.columns, "label": numbers})
 

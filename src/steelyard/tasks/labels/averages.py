@@ -238,7 +238,7 @@ class Micro(Wrapper):
         return self.inner.pooled_needs() if self.undefined == "skip" else (*self.inner.pooled_needs(), ROWS)
 
     def value(self, totals: TotalsView) -> Floats:
-        value = self.inner.pooled(totals)
+        value = self.inner.pooled_value(totals)
         if self.undefined == "skip":
             return value
         return np.where(np.isnan(value) & (totals[ROWS] > 0), 0.0, value)
@@ -247,7 +247,7 @@ class Micro(Wrapper):
         """The proportion of all decisions, where the metric inside is one."""
         if self.undefined != "skip" or not isinstance(self.of, CountMetric) or self.of.lacks(totals.facts):
             return None
-        return self.of.fraction(self.of.counts(totals).pooled())
+        return self.of.fraction(self.of.counts(totals).pool_classes())
 
     def part_units(self, state: State) -> Floats | None:
         of = self.of
@@ -333,19 +333,19 @@ class OneVersusOne(Wrapper):
             raise InvalidSpec(f"metric '{self.of}' is not one of a ranking", remedy="Example: ovo(roc_auc).")
 
     @property
-    def ranked(self) -> RankedMetric:
+    def ranked_metric(self) -> RankedMetric:
         """The metric inside."""
         if not isinstance(self.of, RankedMetric):
             raise InvalidSpec(f"metric '{self.of}' is not one of a ranking", remedy="Example: ovo(roc_auc).")
         return self.of
 
     def needs(self) -> tuple[Requirement, ...]:
-        return (self.ranked.pair_curves, *count_needs())
+        return (self.ranked_metric.pair_curves, *count_needs())
 
     def value(self, totals: TotalsView) -> Floats:
         if several(totals.facts):
             return np.full(totals.rows, np.nan)
-        support, both = class_support(totals), totals[self.ranked.pair_curves]
+        support, both = class_support(totals), totals[self.ranked_metric.pair_curves]
         total, count = np.zeros(totals.rows), np.zeros(totals.rows)
         for a, b in combinations(range(totals.facts.size("class")), 2):
             value = (both[:, a, b] + both[:, b, a]) / 2

@@ -205,14 +205,14 @@ class CalibrationMetric(ProbabilityMetric):
         ]
         return np.stack(gaps, axis=1) if gaps else np.zeros((totals.rows, 0))
 
-    def debiased(self, bins: Bins) -> Floats | None:
+    def debiased_value(self, bins: Bins) -> Floats | None:
         """The debiased value before it is cut at 0, or its square; None where the metric is not debiased."""
         return None
 
     def signed(self, totals: TotalsView) -> Floats | None:
         facts = totals.facts
         lacking = self.lacks(facts) or (not self.has_overall(facts) and place_of(self, self.only, facts) < 0)
-        return None if lacking or not self.squared else self.debiased(self.read(totals))
+        return None if lacking or not self.squared else self.debiased_value(self.read(totals))
 
 
 class ExpectedCalibrationError(CalibrationMetric):
@@ -256,12 +256,12 @@ class ExpectedCalibrationError(CalibrationMetric):
         return f"{super().label}, debiased" if self.debias else super().label
 
     def gap(self, bins: Bins) -> Floats:
-        signed = self.debiased(bins) if self.debias else None
+        signed = self.debiased_value(bins) if self.debias else None
         if signed is not None:
             return np.maximum(signed, 0.0)
         return ratio(np.abs(bins.right - bins.confidence).sum(axis=1), bins.rows.sum(axis=1))
 
-    def debiased(self, bins: Bins) -> Floats | None:
+    def debiased_value(self, bins: Bins) -> Floats | None:
         gap, variance = bins.gaps()
         return bins.mean(2 * gap - folded_mean(gap, np.sqrt(variance)))
 
@@ -307,7 +307,7 @@ class RootMeanSquareCalibrationError(CalibrationMetric):
     def gap(self, bins: Bins) -> Floats:
         return np.sqrt(np.maximum(self._square(bins), 0.0))
 
-    def debiased(self, bins: Bins) -> Floats | None:
+    def debiased_value(self, bins: Bins) -> Floats | None:
         return self._square(bins)
 
     def _square(self, bins: Bins) -> Floats:

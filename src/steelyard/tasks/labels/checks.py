@@ -21,7 +21,7 @@ def _labels(data: CheckData) -> tuple[list[str], list[str]] | None:
         pairs = data.pairs
         data.read["labels"] = None
         if pairs is not None and "label" in pairs.truth and "label" in pairs.prediction:
-            rows, places = data.kept
+            rows, places = data.paired_rows
             sides = pairs.truth["label"][rows], pairs.prediction["label"][places]
             data.read["labels"] = tuple([str(v).strip() for v in side.tolist()] for side in sides)
     labels: tuple[list[str], list[str]] | None = data.read["labels"]
@@ -55,7 +55,7 @@ def spelt_apart(data: CheckData) -> Problem | None:
     rows = [i for i, name in enumerate(sides[1]) if name in apart]
     return Problem(
         "Labels differ only by case, blanks or hyphens: " + ", ".join(f"'{name}'" for name in sorted(apart)[:4]) + ".",
-        len(rows), len(sides[1]), some_rows(data.pairs.prediction, data.kept[1][rows], "label"),
+        len(rows), len(sides[1]), some_rows(data.pairs.prediction, data.paired_rows[1][rows], "label"),
     )  # fmt: skip
 
 
@@ -92,7 +92,7 @@ def _are_words(column: Array) -> bool:
     "labels-shifted", "error", "labels off by one, or places in a list where names are expected",
     "Map the model's classes to the labels of the truth.",
 )  # fmt: skip
-def shifted(data: CheckData) -> Problem | None:
+def shifted_labels(data: CheckData) -> Problem | None:
     """Whether another reading of the predicted labels is right far more often."""
     sides = _labels(data)
     if sides is None or len(sides[0]) < FEW or len(set(sides[0])) < 2:
@@ -116,7 +116,7 @@ def shifted(data: CheckData) -> Problem | None:
         return None
     return Problem(
         f"{plain:.0%} of the labels are right as they stand, and {shares[best]:.0%} where they are taken as {best}.",
-        len(predicted), len(predicted), some_rows(data.pairs.prediction, data.kept[1], "label"),
+        len(predicted), len(predicted), some_rows(data.pairs.prediction, data.paired_rows[1], "label"),
     )  # fmt: skip
 
 
@@ -126,7 +126,7 @@ def shifted(data: CheckData) -> Problem | None:
     "classes are named in another order",
     "Map the model's classes to the labels of the truth.",
 )
-def exchanged(data: CheckData) -> Problem | None:
+def exchanged_labels(data: CheckData) -> Problem | None:
     """Labels that say which class is which, under other names."""
     sides = _labels(data)
     if sides is None or len(sides[0]) < FEW:
@@ -146,7 +146,7 @@ def exchanged(data: CheckData) -> Problem | None:
     shown = ", ".join(f"'{label}' for '{meant}'" for label, meant in list(taken.items())[:3] if label != meant)
     return Problem(
         f"{plain:.0%} of the labels are right, and {share:.0%} under other names: {shown}.",
-        len(predicted), len(predicted), some_rows(data.pairs.prediction, data.kept[1], "label"),
+        len(predicted), len(predicted), some_rows(data.pairs.prediction, data.paired_rows[1], "label"),
     )  # fmt: skip
 
 
@@ -164,14 +164,14 @@ def unknown(data: CheckData) -> Problem | None:
         return None
     return Problem(
         f"{len(rows) / len(sides[1]):.0%} of the predicted labels do not stand in the truth at all.",
-        len(rows), len(sides[1]), some_rows(data.pairs.prediction, data.kept[1][rows], "label"),
+        len(rows), len(sides[1]), some_rows(data.pairs.prediction, data.paired_rows[1][rows], "label"),
     )  # fmt: skip
 
 
 @CHECKS.add("constant", "warning", "one answer for all: the model has not looked", "Are these the model's answers?")
 def constant(data: CheckData) -> Problem | None:
     """One label, or one score, for every row."""
-    rows, places = data.kept
+    rows, places = data.paired_rows
     if data.pairs is None or len(rows) < 50:
         return None
     sides = _labels(data)
@@ -188,7 +188,7 @@ def constant(data: CheckData) -> Problem | None:
 def _scores(data: CheckData) -> list[tuple[str, Array, Array]]:
     """Classes with a column of scores: its name, the scores, and which rows are of the class."""
     pairs = data.pairs
-    rows, places = data.kept
+    rows, places = data.paired_rows
     if pairs is None or "label" not in pairs.truth or len(rows) < FEW:
         return []
     if not any(column.partition(":")[0] in ("score", "probability") for column in pairs.prediction.columns):
@@ -218,7 +218,7 @@ def scores_reversed(data: CheckData) -> Problem | None:
     name, area, positive = min(areas, key=lambda one: one[1])
     return Problem(
         f"A row of class '{name}' has the higher score than another row in {area:.0%} of the pairs: worse than chance.",
-        int(positive.sum()), len(positive), some_rows(data.pairs.prediction, data.kept[1][:3]),
+        int(positive.sum()), len(positive), some_rows(data.pairs.prediction, data.paired_rows[1][:3]),
     )  # fmt: skip
 
 
@@ -231,7 +231,7 @@ def against_scores(data: CheckData) -> Problem | None:
     sides = _labels(data)
     if sides is None or len(sides[0]) < FEW:
         return None
-    places = data.kept[1]
+    places = data.paired_rows[1]
     for name in ("probability", "score"):
         columns = [c for c in data.pairs.prediction.columns if c.startswith(f"{name}:")]
         if len(columns) < 2:
@@ -288,7 +288,7 @@ def rows_shifted(data: CheckData) -> Problem | None:
     sides = _labels(data)
     if sides is None or len(sides[0]) < FEW or len(data.pairs.truth) > len(sides[0]):
         return None
-    order = np.argsort(data.kept[0], kind="stable").tolist()
+    order = np.argsort(data.paired_rows[0], kind="stable").tolist()
     right, predicted = ([side[i] for i in order] for side in sides)
     plain = _share(right, predicted)
     moved = {"after": _share(right[:-1], predicted[1:]), "before": _share(right[1:], predicted[:-1])}
@@ -298,5 +298,5 @@ def rows_shifted(data: CheckData) -> Problem | None:
     return Problem(
         f"{plain:.0%} of the labels are right, and {moved[best]:.0%} where each row gets the prediction "
         f"of the row {best}.",
-        len(right), len(right), some_rows(data.pairs.prediction, data.kept[1], "label"),
+        len(right), len(right), some_rows(data.pairs.prediction, data.paired_rows[1], "label"),
     )  # fmt: skip

@@ -79,7 +79,7 @@ class Counts:
         """One class."""
         return Counts(self.tp[:, place], self.fp[:, place], self.fn[:, place], lambda: self.tn[:, place])
 
-    def pooled(self) -> Counts:
+    def pool_classes(self) -> Counts:
         """All classes together."""
         return Counts(self.tp.sum(axis=1), self.fp.sum(axis=1), self.fn.sum(axis=1), lambda: self.tn.sum(axis=1))
 
@@ -217,7 +217,7 @@ class PerClass(Metric):
         """What `each` reads."""
 
     def pooled_needs(self) -> tuple[Requirement, ...]:
-        """What `pooled` reads."""
+        """What `pooled_value` reads."""
         return ()
 
     @abstractmethod
@@ -234,12 +234,12 @@ class PerClass(Metric):
 
     def class_units(self, state: State, *, undefined: str = "skip") -> Floats | None:
         """How many units, or clusters, the value of each class rests on: all of them."""
-        return np.full(state.facts.size("class"), float(state.units.drawn))
+        return np.full(state.facts.size("class"), float(state.units.n_resampled))
 
     def class_truth(self, state: State) -> Array | None:
         return class_truth(state)
 
-    def pooled(self, totals: TotalsView) -> Floats:
+    def pooled_value(self, totals: TotalsView) -> Floats:
         """The value of all classes' decisions in one."""
         raise InvalidSpec(f"metric '{self.name}' has no micro average", remedy=f"Use macro({self.name}).")
 
@@ -253,13 +253,13 @@ class PerClass(Metric):
 
     def reduce(self, totals: TotalsView) -> Floats:
         if self.lacks(totals.facts):
-            return self.undefined(totals)
+            return self.undefined_rows(totals)
         if self.only is None and self.has_overall(totals.facts):
             return self.overall(totals)
         place = place_of(self, self.only, totals.facts)
-        return self.undefined(totals) if place < 0 else self.of(totals, place)
+        return self.undefined_rows(totals) if place < 0 else self.of(totals, place)
 
-    def undefined(self, totals: TotalsView) -> Floats:
+    def undefined_rows(self, totals: TotalsView) -> Floats:
         """No number, for each row of weights."""
         return np.full(totals.rows, np.nan)
 
@@ -350,8 +350,8 @@ class CountMetric(PerClass):
     def each(self, totals: TotalsView) -> Floats:
         return self.value(self.counts(totals))
 
-    def pooled(self, totals: TotalsView) -> Floats:
-        return self.value(self.counts(totals).pooled())
+    def pooled_value(self, totals: TotalsView) -> Floats:
+        return self.value(self.counts(totals).pool_classes())
 
 
 class ProportionMetric(CountMetric):
@@ -374,7 +374,7 @@ class ProportionMetric(CountMetric):
         if entries is not None and entries.value is not None:  # what rows weigh does not say how many they are
             return None
         rows = self.fraction(class_counts(state.totals(COUNT), self.limit))[1][0]
-        return np.asarray(np.minimum(rows, state.units.drawn))
+        return np.asarray(np.minimum(rows, state.units.n_resampled))
 
     def value(self, counts: Counts) -> Floats:
         return ratio(*self.fraction(counts))

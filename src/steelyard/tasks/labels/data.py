@@ -85,7 +85,7 @@ def class_columns(records: Records, name: str) -> list[str]:
     return [column.partition(":")[2] for column in records.columns if column.startswith(f"{name}:")]
 
 
-def ordered(names: Sequence[str]) -> tuple[str, ...]:
+def order_classes(names: Sequence[str]) -> tuple[str, ...]:
     """Classes in their order: as integers where all are integers, else as texts."""
     try:
         whole = all(str(int(name)) == name for name in names)
@@ -110,7 +110,7 @@ def declared_by_columns(pairs: LabelPairs) -> tuple[str, ...] | None:
                 remedy="Give one column for each class wherever there is one per class.",
             )
         classes = columns
-    return None if classes is None else ordered(classes)
+    return None if classes is None else order_classes(classes)
 
 
 def code_single(pairs: LabelPairs) -> Coded:
@@ -146,7 +146,7 @@ def _all_classes(pairs: LabelPairs, names: Sequence[str]) -> tuple[str, ...]:
         if kind in pairs.prediction and classes <= {"0", "1"}:
             classes |= {"0", "1"}
         classes |= set(class_columns(pairs.prediction, kind))
-    return ordered(list(classes))
+    return order_classes(list(classes))
 
 
 def _refuse_empty(side: Records, names: Sequence[str], code: Array) -> None:
@@ -178,7 +178,7 @@ def code_several(pairs: LabelPairs) -> Coded:
     classes = pairs.declared or declared_by_columns(pairs)
     if classes is None:
         sides = [side["labels"] for side in (pairs.truth, pairs.prediction) if "labels" in side]
-        classes = ordered(list({name for side in sides for labels in side.tolist() for name in labels}))
+        classes = order_classes(list({name for side in sides for labels in side.tolist() for name in labels}))
     truth = _indicators(pairs.truth, classes)
     predicted = _indicators(pairs.prediction, classes)
     if truth is None:  # cannot be: the truth was checked to hold labels
@@ -210,7 +210,7 @@ def _indicators(side: Records, classes: tuple[str, ...]) -> Array | None:
     return matrix
 
 
-def scored(pairs: LabelPairs, kind: str) -> Scored | None:
+def scored_rows(pairs: LabelPairs, kind: str) -> Scored | None:
     """Scores or probabilities in the order of the classes; a missing prediction gets the worst there can be."""
     side, classes = pairs.prediction, pairs.classes
     columns = class_columns(side, kind)
@@ -274,7 +274,7 @@ def _worst(values: Array, missing: Array, pairs: LabelPairs, places: tuple[int, 
     """Where a prediction is missing: the lowest value for the true classes, the highest for all others."""
     if not missing.any():
         return values
-    truth = pairs.coded.truth[missing]
+    truth = pairs.coded_labels.truth[missing]
     positive = truth[:, list(places)] > 0 if pairs.several else truth[:, np.newaxis] == np.array(places)
     low, high = (0.0, 1.0) if kind == "probability" else (-np.inf, np.inf)
     values = values.copy()
@@ -290,7 +290,7 @@ def count_rows(pairs: LabelPairs) -> Counted | None:
             counted = count_integers(np.ascontiguousarray(truth), np.ascontiguousarray(predicted))
             if counted is not None:
                 return counted
-    coded = pairs.coded
+    coded = pairs.coded_labels
     if coded.predicted is None or (coded.predicted < 0).any():
         return None
     table = count_codes(coded.truth, coded.predicted, len(coded.classes))
@@ -454,7 +454,7 @@ class LabelPairs(Countable):
     @property
     def units(self) -> Array:
         """Ids of the units: groups, ids, or positions."""
-        return self.owned[0]
+        return self.owned_pairs[0]
 
     @property
     def named_units(self) -> Array | None:
@@ -464,7 +464,7 @@ class LabelPairs(Countable):
         return self.truth.columns.get("id")
 
     @cached_property
-    def owned(self) -> tuple[Array, Array]:
+    def owned_pairs(self) -> tuple[Array, Array]:
         """Ids of the units, and the unit of each pair."""
         if self.grouped:
             units, (code,) = codes(self.truth["group"])
@@ -480,7 +480,7 @@ class LabelPairs(Countable):
         for records, rows in ((self.truth, self.rows), (self.prediction, self.prediction_rows)):
             values = records.find(name)
             if values is not None and (len(rows) == 0 or rows.min() >= 0):
-                return values[rows], self.owned[1]
+                return values[rows], self.owned_pairs[1]
         raise no_slice_column(self.truth, name)
 
     def select(self, keep: Array) -> LabelPairs:
@@ -488,7 +488,7 @@ class LabelPairs(Countable):
         part = replace(
             self, truth_row=self.rows[keep], prediction_row=self.prediction_rows[keep], declared=self.classes
         )
-        part.__dict__["owned"] = (self.owned[0], self.owned[1][keep])
+        part.__dict__["owned_pairs"] = (self.owned_pairs[0], self.owned_pairs[1][keep])
         return part
 
     @property
@@ -509,7 +509,7 @@ class LabelPairs(Countable):
         return None if self.aggregated is None else DistinctUnits(self.aggregated.matrix)
 
     @property
-    def kept(self) -> tuple[Confusion, ...]:
+    def kept_statistics(self) -> tuple[Confusion, ...]:
         return (Confusion(),) if self.plain else ()
 
     @property
@@ -527,7 +527,7 @@ class LabelPairs(Countable):
         """1 for units with a weight, and 0 for others; None where rows have no weights."""
         if "weight" not in self.truth:
             return None
-        units, owner = self.owned
+        units, owner = self.owned_pairs
         total = np.bincount(owner, weights=self.truth["weight"][self.rows], minlength=len(units))
         return (total > 0).astype(np.float64)
 
@@ -539,7 +539,7 @@ class LabelPairs(Countable):
         class and the number of classes where only one has a column; "positive:..." with the name of that class.
         """
         classes, holds = self.classes, set()
-        if self.aggregated is not None or self.predicted is not None:
+        if self.aggregated is not None or self.predicted_labels is not None:
             holds.add("labels")
         for kind, table in (("score", self.scores), ("probability", self.probabilities)):
             if table is None:
@@ -558,15 +558,15 @@ class LabelPairs(Countable):
     @property
     def classes(self) -> tuple[str, ...]:
         """Names of the classes, in their order."""
-        return self.coded.classes if self.aggregated is None else self.aggregated.classes
+        return self.coded_labels.classes if self.aggregated is None else self.aggregated.classes
 
     @cached_property
-    def predicted(self) -> Array | None:
+    def predicted_labels(self) -> Array | None:
         """Labels as they are given; else from scores: the class with the highest (the first of equals), or a
         probability of at least 0.5.
         """
-        if self.coded.predicted is not None:
-            return self.coded.predicted
+        if self.coded_labels.predicted is not None:
+            return self.coded_labels.predicted
         for kind, table in (("probability", self.probabilities), ("score", self.scores)):
             if table is None:
                 continue
@@ -580,19 +580,19 @@ class LabelPairs(Countable):
         return None
 
     @cached_property
-    def coded(self) -> Coded:
+    def coded_labels(self) -> Coded:
         """Labels as places in the list of classes."""
         return code_several(self) if self.several else code_single(self)
 
     @cached_property
     def scores(self) -> Scored | None:
         """Scores by class."""
-        return scored(self, "score")
+        return scored_rows(self, "score")
 
     @cached_property
     def probabilities(self) -> Scored | None:
         """Probabilities by class."""
-        return scored(self, "probability")
+        return scored_rows(self, "probability")
 
 
 def join(truth: Records, prediction: Records, policy: Policy, options: Options) -> LabelPairs:
@@ -618,7 +618,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     if isinstance(truth, DeclaredRecords):
         pairs = replace(pairs, declared=truth.classes)
     if pairs.grouped:  # the rows of a group stand together
-        order = np.argsort(pairs.owned[1], kind="stable")
+        order = np.argsort(pairs.owned_pairs[1], kind="stable")
         pairs = replace(pairs, truth_row=pairs.rows[order], prediction_row=pairs.prediction_rows[order])
     return pairs
 

@@ -26,10 +26,10 @@ SOURCES = ("gathered truth", "gathered predictions")
 
 def counter(options: Options, device: Any) -> LabelCounter:
     """The counter of these options on a device."""
-    return LabelCounter(device_of(device), _declared(options))
+    return LabelCounter(device_of(device), _declared_classes(options))
 
 
-def _declared(options: Options) -> tuple[int, ...] | None:
+def _declared_classes(options: Options) -> tuple[int, ...] | None:
     """The classes as whole numbers; None where they are not declared."""
     declared = options.of("classes")
     if declared is None:
@@ -93,11 +93,11 @@ class LabelCounter(Counter):
                 remedy="Give one class per row, or one score per row and class.",
             )  # fmt: skip
         values = [whole(side, where) for side, where in zip((right, predicted), named, strict=True)]
-        self._count([self._placed(values[0], 0), self._placed(values[1], 1)])
+        self._count([self._class_places(values[0], 0), self._class_places(values[1], 1)])
         if unready is not None:
             self.unready += unready
 
-    def _placed(self, values: torch.Tensor, side: int) -> torch.Tensor:
+    def _class_places(self, values: torch.Tensor, side: int) -> torch.Tensor:
         """Places of classes; -1 for what is none."""
         inside = (values >= 0) & (values < (self.size if self._places is None else len(self._places)))
         places = torch.where(inside, values, 0)

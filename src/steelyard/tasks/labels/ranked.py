@@ -99,7 +99,7 @@ class RankedMetric(PerClass):
         values: Floats = totals[self.class_curves]
         return values
 
-    def pooled(self, totals: TotalsView) -> Floats:
+    def pooled_value(self, totals: TotalsView) -> Floats:
         value: Floats = totals[self.pooled_curve]
         return value
 
@@ -123,7 +123,7 @@ class AgainstOthers(RankedMetric):
         if own is None:
             return None
         block = state.blocks[self.class_curves.ranking]
-        fewest = np.minimum(own, state.units.drawn - own)
+        fewest = np.minimum(own, state.units.n_resampled - own)
         if not isinstance(block, RankingBlock) or (fewest == own).all():
             return fewest
         return np.minimum(own, _units_with(block, state.units, False))  # a unit may have rows of both

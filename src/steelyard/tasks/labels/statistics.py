@@ -39,7 +39,7 @@ class LabelRows:
     @cached_property
     def owner(self) -> Array:
         """The unit of each row."""
-        owner: Array = self.pairs.owned[1] if self.pairs.aggregated is None else np.arange(self.units)
+        owner: Array = self.pairs.owned_pairs[1] if self.pairs.aggregated is None else np.arange(self.units)
         return owner
 
     @cached_property
@@ -57,15 +57,15 @@ class LabelRows:
     @cached_property
     def truth(self) -> Array:
         """The labels that are right."""
-        truth: Array = self.pairs.coded.truth if self.pairs.aggregated is None else self._sides[0]
+        truth: Array = self.pairs.coded_labels.truth if self.pairs.aggregated is None else self._sides[0]
         return truth
 
     @cached_property
-    def predicted(self) -> Array:
+    def predicted_labels(self) -> Array:
         """The labels that were predicted; none where there are scores only."""
         if self.pairs.aggregated is not None:
             return self._sides[1]
-        given: Array | None = self.pairs.predicted
+        given: Array | None = self.pairs.predicted_labels
         if given is not None:
             return given
         return np.zeros_like(self.truth) if self.several else np.full(len(self.truth), -1)
@@ -135,11 +135,11 @@ class LabelRows:
         """A value of each row, times its weight, summed into its unit; with a column for each class where there are."""
         each = np.asarray(values, dtype=np.float64)
         if each.ndim == 1:
-            return SumBlock(self._summed(each))
-        columns = [self._summed(np.ascontiguousarray(column)) for column in each.T]
+            return SumBlock(self._sum_by_unit(each))
+        columns = [self._sum_by_unit(np.ascontiguousarray(column)) for column in each.T]
         return SumBlock(np.stack(columns, axis=1) if columns else np.zeros((self.units, 0)), "class")
 
-    def _summed(self, each: Array) -> Array:
+    def _sum_by_unit(self, each: Array) -> Array:
         return np.bincount(
             self.owner, weights=each if self.weight is None else each * self.weight, minlength=self.units
         )
@@ -176,7 +176,7 @@ class RowSum(Sum):
             if rows.weight is None:
                 return SumBlock(np.bincount(rows.owner, minlength=rows.units).astype(np.float64))
             return SumBlock(np.bincount(rows.owner, weights=rows.weight, minlength=rows.units))
-        equal: Array = rows.truth == rows.predicted
+        equal: Array = rows.truth == rows.predicted_labels
         right = np.asarray(equal.all(axis=1)) if rows.several else equal
         return rows.sums(right if self.of == "right" else ~right)
 
@@ -311,7 +311,7 @@ class ClassCounts(Cells):
         places = range(rows.classes)
         truth = np.stack([rows.is_class(place) for place in places], axis=1)
         predicted = np.stack([rows.at_least(place, self.threshold) for place in places], axis=1)
-        return CellsBlock(axes, _indicated(rows, truth, predicted))
+        return CellsBlock(axes, _indicator_entries(rows, truth, predicted))
 
 
 def _margins(matrix: Array) -> Floats:
@@ -321,9 +321,9 @@ def _margins(matrix: Array) -> Floats:
 
 
 def _label_entries(rows: LabelRows) -> Entries:
-    truth, predicted, classes = rows.truth, rows.predicted, rows.classes
+    truth, predicted, classes = rows.truth, rows.predicted_labels, rows.classes
     if rows.several:
-        return _indicated(rows, truth, predicted)
+        return _indicator_entries(rows, truth, predicted)
     right = truth == predicted
     pairs = np.empty((len(truth), 2), dtype=np.int64)
     pairs[:, 0] = np.where(right, truth, truth + classes)
@@ -332,7 +332,7 @@ def _label_entries(rows: LabelRows) -> Entries:
     return rows.entries(flat // 2, pairs.ravel()[flat], 3 * classes)
 
 
-def _indicated(rows: LabelRows, truth: Array, predicted: Array) -> Entries:
+def _indicator_entries(rows: LabelRows, truth: Array, predicted: Array) -> Entries:
     """Entries of 0 and 1 by row and class."""
     classes = truth.shape[1]
     row, place = np.nonzero(truth | predicted)
@@ -375,7 +375,7 @@ def _cell_entries(rows: LabelRows) -> Entries:
     if rows.several:
         none = np.zeros(0, np.int64)
         return rows.entries(none, none, 2 * size)
-    truth, predicted = rows.truth.astype(np.int64), rows.predicted
+    truth, predicted = rows.truth.astype(np.int64), rows.predicted_labels
     lacking = predicted < 0
     cells = truth * rows.classes + np.where(lacking, truth + size, predicted)
     return rows.entries(np.arange(len(cells)), cells, 2 * size)
@@ -483,21 +483,21 @@ def _bin_entries(rows: LabelRows, pairs: list[tuple[Array, Array]], bins: int, g
         code = _bin_of(confidence, bins) + 3 * bins * group
         codes += [code, code + bins, code + 2 * bins]
         values += [right * each, confidence * each, each]
-    return _stacked(rows, codes, values, 3 * bins * groups)
+    return _stack_entries(rows, codes, values, 3 * bins * groups)
 
 
 def _gap_entries(rows: LabelRows, pairs: list[tuple[Array, Array]], bins: int, groups: int = 1) -> Entries:
     """One entry for each row and each pair of confidence and whether it is right."""
     each = np.ones(len(rows.owner)) if rows.weight is None else rows.weight
     codes = [_bin_of(confidence, bins) + bins * group for group, (confidence, _) in enumerate(pairs)]
-    return _stacked(rows, codes, [(right - confidence) ** 2 * each for confidence, right in pairs], bins * groups)
+    return _stack_entries(rows, codes, [(right - confidence) ** 2 * each for confidence, right in pairs], bins * groups)
 
 
 def _bin_of(confidence: Array, bins: int) -> Array:
     return np.asarray(np.searchsorted(np.linspace(0.0, 1.0, bins + 1)[1:-1], confidence))
 
 
-def _stacked(rows: LabelRows, codes: list[Array], values: list[Array], size: int) -> Entries:
+def _stack_entries(rows: LabelRows, codes: list[Array], values: list[Array], size: int) -> Entries:
     """Entries of each row, one after the other."""
     if not codes:
         return Entries(np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0), size)

@@ -79,19 +79,19 @@ def confusion(pairs: LabelPairs, name: str = "confusion") -> Table:
     return Table(name, _TITLES[name], "truth", classes, classes, values)
 
 
-def _kept(requirement: Sequence[Requirement]) -> list[Statistic]:
+def _kept_rankings(requirement: Sequence[Requirement]) -> list[Statistic]:
     return list(dict.fromkeys(one.ranking if isinstance(one, RankingReader) else one for one in requirement))
 
 
 def _matrix(pairs: LabelPairs) -> Array:
     size = len(pairs.classes)
-    cells, counts = confused(pairs)
+    cells, counts = confusion_cells(pairs)
     matrix = np.zeros(size * size)
     matrix[cells] = counts
     return matrix.reshape(size, size)
 
 
-def confused(pairs: LabelPairs) -> tuple[Array, Array]:
+def confusion_cells(pairs: LabelPairs) -> tuple[Array, Array]:
     """Cells of the confusion matrix that hold rows (truth times classes, plus prediction), and how many."""
     state = State.of(pairs, [Confusion()])
     block: Any = state.blocks[Confusion()]
@@ -104,7 +104,7 @@ def confused(pairs: LabelPairs) -> tuple[Array, Array]:
 def class_table(pairs: LabelPairs) -> Table:
     """Counts, precision, recall and F1 of every class."""
     needs = count_needs(negatives=True)
-    counts = class_counts(State.of(pairs, _kept(needs)).totals(POINT).only(needs))
+    counts = class_counts(State.of(pairs, _kept_rankings(needs)).totals(POINT).only(needs))
     columns = {
         "rows": counts.tp + counts.fn,
         "predicted": counts.tp + counts.fp,
@@ -199,7 +199,7 @@ def matrix_figure(table: Table, title: str, caption: str) -> Figure:
 def confused_figure(pairs: LabelPairs) -> Figure:
     """The pairs of classes that are confused most, where there are too many classes for a matrix."""
     classes = pairs.classes
-    cells, counts = confused(pairs)
+    cells, counts = confusion_cells(pairs)
     i, j = np.divmod(cells, len(classes))
     order = np.argsort(np.where(i == j, 0.0, -counts), kind="stable")[:MOST_PAIRS]
     order = order[(i[order] != j[order]) & (counts[order] > 0)]
@@ -217,7 +217,7 @@ def confused_figure(pairs: LabelPairs) -> Figure:
 def near_figure(pairs: LabelPairs) -> Figure:
     """The matrix of the classes that are confused most with each other."""
     classes = pairs.classes
-    cells, counts = confused(pairs)
+    cells, counts = confusion_cells(pairs)
     i, j = np.divmod(cells, len(classes))
     order = np.argsort(np.where(i == j, 0.0, -counts), kind="stable")
     near = dict.fromkeys(k for at in order[: 4 * MOST_NEAR].tolist() for k in (int(i[at]), int(j[at])))
@@ -234,12 +234,12 @@ def near_figure(pairs: LabelPairs) -> Figure:
     return replace(figure, name="confusion_near")
 
 
-def _shown(pairs: LabelPairs) -> list[int]:
+def _shown_classes(pairs: LabelPairs) -> list[int]:
     """The classes whose curves are drawn: the positive one of two, else those with the most rows."""
     classes = len(pairs.classes)
     if not pairs.several and classes == 2:
         return [positive(pairs.facts)]
-    truth = pairs.coded.truth
+    truth = pairs.coded_labels.truth
     support = truth.sum(axis=0, dtype=np.int64) if pairs.several else np.bincount(truth, minlength=classes)
     table = pairs.scores if pairs.scores is not None else pairs.probabilities
     scored = [] if table is None else [place for place in range(classes) if place in table.classes]
@@ -258,7 +258,7 @@ def _steps(pairs: LabelPairs, place: int) -> tuple[Array, Array, float, float]:
     return tp[ends], fp[ends], *total
 
 
-def _thinned(*columns: Array) -> list[Array]:
+def _thin_points(*columns: Array) -> list[Array]:
     """Points of a curve, evenly taken; the ends stay."""
     places = np.unique(np.linspace(0, len(columns[0]) - 1, min(POINTS, len(columns[0]))).round().astype(int))
     return [column[places] for column in columns]
@@ -266,7 +266,7 @@ def _thinned(*columns: Array) -> list[Array]:
 
 def _curves(pairs: LabelPairs, name: str, title: str, x: str, y: str, caption: str, *, roc_kind: bool) -> Figure:
     columns: dict[str, list[Any]] = {"series": [], "x": [], "y": []}
-    for place in _shown(pairs):
+    for place in _shown_classes(pairs):
         tp, fp, positives, negatives = _steps(pairs, place)
         if positives <= 0 or (roc_kind and negatives <= 0):
             continue
@@ -274,7 +274,7 @@ def _curves(pairs: LabelPairs, name: str, title: str, x: str, y: str, caption: s
             xs, ys = np.append(0.0, fp / negatives), np.append(0.0, tp / positives)
         else:
             xs, ys = np.append(0.0, tp / positives), np.append(1.0, tp / (tp + fp))
-        xs, ys = _thinned(xs, ys)
+        xs, ys = _thin_points(xs, ys)
         columns["series"] += [pairs.classes[place]] * len(xs)
         columns["x"] += xs.tolist()
         columns["y"] += ys.tolist()
@@ -354,7 +354,7 @@ def listing(pairs: LabelPairs, state: State) -> Listing:
     columns: dict[str, Array | Texts] = {"id": Texts.of(ids)}
     if pairs.grouped:
         columns["group"] = Texts.of(pairs.truth["group"][pairs.rows].tolist())
-    truth, predicted = rows.truth, pairs.predicted
+    truth, predicted = rows.truth, pairs.predicted_labels
     if pairs.several:
         columns["true"] = Texts.of([_set(row, classes) for row in truth])
         if predicted is not None:

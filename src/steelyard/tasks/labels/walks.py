@@ -15,7 +15,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.by_group import Arrays, GroupCurve, GroupSizes, Stream, no_approximation
-from steelyard.core.histogram import Histogram, binned
+from steelyard.core.histogram import Histogram, bin_of_score
 from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import Grouped, RankingBlock, first_steps
@@ -42,7 +42,7 @@ class Scores(Ranking):
         """Nothing where the predictions hold no scores, or no class is meant."""
         rows = rows_of(pairs, cache)
         if self.of == "pooled":
-            return _block("", [_pooled(rows)] if rows.ranked_by and rows.classes else [], 1)
+            return _block("", [_pooled_columns(rows)] if rows.ranked_by and rows.classes else [], 1)
         if self.of == "one":
             place = positive_place(pairs) if self.label is None else rows.place(self.label)
             meant = rows.ranked_by and (self.label is not None or place >= 0)
@@ -71,7 +71,7 @@ def _by_class(rows: LabelRows, place: int, cache: SharedCache) -> Columns:
     )
 
 
-def _pooled(rows: LabelRows) -> Columns:
+def _pooled_columns(rows: LabelRows) -> Columns:
     positive = np.stack([rows.is_class(place) for place in range(rows.classes)], axis=1)
     row = np.repeat(np.arange(len(rows.owner)), rows.classes)
     return _sorted(rows, rows.matrix(rows.ranked_by).ravel(), positive.ravel(), row)
@@ -135,19 +135,19 @@ class Ranked:
         value: Floats = _native.ranked(
             np.ones((1, 1)), np.zeros(0, np.int64), self.positive, self.last, self.value, reading, limit
         )
-        return self._scored(value, reading, self.score)
+        return self._score_at_rank(value, reading, self.score)
 
     def walk(self, block: Floats, reading: int, limit: float) -> Floats:
         """One value for each row of weights."""
         value: Floats = _native.ranked(block, self.owner, self.positive, self.last, self.value, reading, limit)
-        return self._scored(value, reading, self.score)
+        return self._score_at_rank(value, reading, self.score)
 
     def alone(self, start: int, stop: int, reading: int, limit: float) -> Floats:
         """One value for each unit from `start` to `stop`, which is alone."""
         order, starts, last = self._by_unit(start, stop)
         weight = self.value[order] if len(self.value) else self.value
         value: Floats = _native.ranked_each(starts, self.positive[order], last, weight, reading, limit)
-        return self._scored(value, reading, self.score[order], starts[:-1])
+        return self._score_at_rank(value, reading, self.score[order], starts[:-1])
 
     def _by_unit(self, start: int, stop: int) -> tuple[Array, Array, Array]:
         """Events by unit, where those of each unit begin, and the ends of runs of equal scores."""
@@ -180,7 +180,7 @@ class Ranked:
         )
 
     @staticmethod
-    def _scored(value: Floats, reading: int, score: Array, starts: Array | int = 0) -> Floats:
+    def _score_at_rank(value: Floats, reading: int, score: Array, starts: Array | int = 0) -> Floats:
         """The score at the rank that a walk gives, where that is asked for."""
         if reading != READINGS["best_threshold"] or not len(score):
             return value
@@ -203,7 +203,7 @@ def first_steps_of(rankings: Sequence[Ranked], weights: Weights) -> Floats:
     return np.concatenate(parts) if parts else np.zeros((0, len(rankings)))
 
 
-def walked(rankings: Sequence[Ranked], weights: Weights, reading: int, limit: float) -> Floats:
+def walk_rankings(rankings: Sequence[Ranked], weights: Weights, reading: int, limit: float) -> Floats:
     """What each ranking gives under each row of weights: (rows, rankings). The weights are made once for all."""
     if not rankings:
         return np.zeros((weights.rows, 0))
@@ -213,7 +213,7 @@ def walked(rankings: Sequence[Ranked], weights: Weights, reading: int, limit: fl
     if weights.even:
         return np.stack([one.evenly(reading, limit) for one in rankings], axis=1)
     if reading in COUNTED and all(not len(one.value) and len(one.unit) < MOST_COUNTED for one in rankings):
-        counted = _counted(rankings, weights, reading)
+        counted = _walk_counts(rankings, weights, reading)
         if counted is not None:
             return counted
     parts = []
@@ -223,7 +223,7 @@ def walked(rankings: Sequence[Ranked], weights: Weights, reading: int, limit: fl
     return np.concatenate(parts) if parts else np.zeros((0, len(rankings)))
 
 
-def _counted(rankings: Sequence[Ranked], weights: Weights, reading: int) -> Floats | None:
+def _walk_counts(rankings: Sequence[Ranked], weights: Weights, reading: int) -> Floats | None:
     """Walk with integer weights: bootstrap draws, or one group left out."""
     groups = weights.groups()
     counts = None if groups is not None else weights.counts()
@@ -284,22 +284,22 @@ class Walk(GroupCurve):
         """Whether histograms bound it: nothing that is sought along a ranking, and no single rows."""
         return self.reading in ("ap", "auc") and self.ties == "step" and not self.loop
 
-    def _walked(self, rankings: Sequence[Ranked], weights: Weights) -> Floats:
-        values = walked(rankings, weights, READINGS[self.reading], self.limit)
+    def _walk_rankings(self, rankings: Sequence[Ranked], weights: Weights) -> Floats:
+        values = walk_rankings(rankings, weights, READINGS[self.reading], self.limit)
         return values - first_steps_of(rankings, weights) if self.loop and rankings else values
 
     def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
         rankings = [Ranked(*_group(block, k), self.ties) for k in range(block.groups)]
-        return self._shaped(self._walked(rankings, weights))
+        return self._shape_values(self._walk_rankings(rankings, weights))
 
-    def _shaped(self, values: Floats) -> Floats:
+    def _shape_values(self, values: Floats) -> Floats:
         return values[:, 0] if self.ranking.of in ("one", "pooled") else values
 
     def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
-        return (self._walked([Ranked(*_group(block, 0), self.ties)], weights)[:, 0],)
+        return (self._walk_rankings([Ranked(*_group(block, 0), self.ties)], weights)[:, 0],)
 
     def join(self, parts: Iterator[Arrays]) -> Floats:
-        return self._shaped(np.stack([part[0] for part in parts], axis=1))
+        return self._shape_values(np.stack([part[0] for part in parts], axis=1))
 
     def stream(self, sizes: GroupSizes, units: int) -> Stream | None:
         positives = sizes.sum("event", "positive")
@@ -312,9 +312,9 @@ class Walk(GroupCurve):
             raise no_approximation("what is sought along a ranking, or takes rows one by one,")
         return {"counts": _histogram(block, block.events.columns["positive"] == 0, 2, bins)}
 
-    def bounded(self, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> Floats:
+    def bound_reading(self, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> Floats:
         ends = [_end(self.reading, group[0], group[1], upper) for group in counts["counts"]]
-        return self._shaped(np.array(ends)[np.newaxis])
+        return self._shape_values(np.array(ends)[np.newaxis])
 
 
 class NotedWalk(Walk):
@@ -382,7 +382,7 @@ class PairWalk(GroupCurve):
             rows = np.flatnonzero((columns["positive"] > 0) | (columns["code"] == code))
             rankings.append(Ranked(unit[rows], {name: column[rows] for name, column in columns.items()}))
         values = np.full((weights.rows, int(others.max(initial=-1)) + 1), np.nan)
-        values[:, others] = walked(rankings, weights, READINGS[self.reading], self.limit)
+        values[:, others] = walk_rankings(rankings, weights, READINGS[self.reading], self.limit)
         return (values,)
 
     def join(self, parts: Iterator[Arrays]) -> Floats:
@@ -399,7 +399,7 @@ class PairWalk(GroupCurve):
     def histogram(self, block: RankingBlock, bins: int) -> dict[str, Array]:
         return {"counts": _histogram(block, block.events.columns["code"], block.groups, bins)}
 
-    def bounded(self, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> Floats:
+    def bound_reading(self, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> Floats:
         every = counts["counts"]
         ends = np.full((1, len(every), len(every)), np.nan)
         for a, group in enumerate(every):
@@ -411,7 +411,7 @@ class PairWalk(GroupCurve):
 
 def _histogram(block: RankingBlock, side: Array, sides: int, bins: int) -> Array:
     """Events by group, by what they are, and by bin of scores."""
-    place = (block.events.group * sides + side) * bins + binned(block.events.columns["score"], bins)
+    place = (block.events.group * sides + side) * bins + bin_of_score(block.events.columns["score"], bins)
     return np.bincount(place, minlength=block.groups * sides * bins).reshape(block.groups, sides, bins)
 
 

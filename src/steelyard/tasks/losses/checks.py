@@ -23,7 +23,7 @@ def probabilities(data: CheckData) -> Problem | None:
         return None
     return Problem(
         f"All {len(logit):,} logits that were looked at lie from {logit.min():.2g} to {logit.max():.2g}.",
-        len(logit), len(logit), some_rows(data.pairs.prediction, data.kept[1], "logit"),
+        len(logit), len(logit), some_rows(data.pairs.prediction, data.paired_rows[1], "logit"),
     )  # fmt: skip
 
 
@@ -38,7 +38,7 @@ def reversed_logits(data: CheckData) -> Problem | None:
         return None
     return Problem(
         f"A positive has the higher logit in {area:.0%} of the pairs of a positive and a negative.",
-        int(use.sum()), len(use), some_rows(data.pairs.prediction, data.kept[1][use], "logit"),
+        int(use.sum()), len(use), some_rows(data.pairs.prediction, data.paired_rows[1][use], "logit"),
     )  # fmt: skip
 
 
@@ -58,7 +58,7 @@ def scale_of_values(data: CheckData) -> Problem | None:
     return Problem(
         f"Half of the truth's values are above {sizes[0]:.3g} in size, and half of the predictions' above "
         f"{sizes[1]:.3g}.",
-        int(use.sum()), len(use), some_rows(data.pairs.prediction, data.kept[1][use], "value"),
+        int(use.sum()), len(use), some_rows(data.pairs.prediction, data.paired_rows[1][use], "value"),
     )  # fmt: skip
 
 

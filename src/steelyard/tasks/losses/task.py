@@ -45,7 +45,7 @@ def sides(pairs: Pairs, name: str, other: str) -> tuple[Array, Array]:
     return pairs.truth_column(name), pairs.prediction_column(other, missing=np.nan)
 
 
-def _counted(pairs: Pairs, cache: SharedCache) -> Array:
+def _counted_rows(pairs: Pairs, cache: SharedCache) -> Array:
     """Which rows count: those that are not marked to be ignored."""
 
     def make() -> Array:
@@ -61,7 +61,7 @@ def _rows(pairs: Pairs, cache: SharedCache, name: str, other: str) -> tuple[Arra
 
     def make() -> tuple[Array, Array, Array]:
         truth, prediction = sides(pairs, name, other)
-        used = _counted(pairs, cache) & ~np.isnan(truth)
+        used = _counted_rows(pairs, cache) & ~np.isnan(truth)
         return pairs.owner[used], truth[used], prediction[used]
 
     return cache.once(("rows", name), make)
@@ -77,7 +77,7 @@ class LossRows(Sum):
     def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
         units = len(pairs.units)
         if self.of == "ignored":
-            return sum_by_unit((~_counted(pairs, cache)).astype(float), pairs.owner, units)
+            return sum_by_unit((~_counted_rows(pairs, cache)).astype(float), pairs.owner, units)
         owner, truth, _ = _rows(pairs, cache, *SIDES[self.of == "boxes"])
         return sum_by_unit(truth if self.of == "positives" else np.ones(len(owner)), owner, units)
 

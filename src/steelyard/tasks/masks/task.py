@@ -61,7 +61,7 @@ def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Reco
             raise Unsupported(
                 "overlap=boundary is not supported with the rules of LVIS", remedy="Leave out overlap, or format=lvis."
             )
-    return _measured(truth, ratio), _measured(prediction, ratio)
+    return _with_measures(truth, ratio), _with_measures(prediction, ratio)
 
 
 def _refuse_empty_images(records: Records) -> None:
@@ -84,7 +84,7 @@ def _refuse_empty_images(records: Records) -> None:
         )
 
 
-def _measured(records: Records, ratio: float) -> BoxRecords:
+def _with_measures(records: Records, ratio: float) -> BoxRecords:
     columns = dict(records.columns)
     masks = columns.pop("mask")
     columns["shape"] = masks

@@ -181,7 +181,7 @@ def _near(data: CheckData) -> Near | None:
     return Near(true[mine], boxes[theirs], predicted[theirs]) if len(mine) >= FEW else None
 
 
-def _turned(data: CheckData, turned: Any, what: str) -> Problem | None:
+def _compare_turned(data: CheckData, turned: Any, what: str) -> Problem | None:
     """Whether boxes that fit clearly better if they are turned outnumber those that fit worse."""
     pairs = near(data)
     if pairs is None:
@@ -204,20 +204,20 @@ def _turned(data: CheckData, turned: Any, what: str) -> Problem | None:
 def turn(data: CheckData) -> Problem | None:
     """Whether boxes fit with the angle the other way."""
 
-    def mirrored(rectangles: Array) -> Array:
+    def mirror_angles(rectangles: Array) -> Array:
         rectangles[:, 4] *= -1
         return rectangles
 
-    return _turned(data, mirrored, "with their angles the other way round")
+    return _compare_turned(data, mirror_angles, "with their angles the other way round")
 
 
 @CHECKS.add(
     "edges-exchanged", "error", "width and height are exchanged: boxes lie across their objects",
     "The angle is that of the width: exchange w and h, or set the option angle to their convention (oc, le90, opencv).",
 )  # fmt: skip
-def exchanged(data: CheckData) -> Problem | None:
+def exchanged_edges(data: CheckData) -> Problem | None:
     """Whether boxes fit with width and height exchanged."""
-    return _turned(data, lambda r: r[:, [0, 1, 3, 2, 4]], "with width and height exchanged")
+    return _compare_turned(data, lambda r: r[:, [0, 1, 3, 2, 4]], "with width and height exchanged")
 
 
 @CHECKS.add(

@@ -263,7 +263,7 @@ def read_sides(
     options = options or Options(task.options)
     first = of_truth(_read, truth, task.truth, columns, "truth", options, None)
     second = _read(predictions, task.prediction, columns, "prediction", options, first)
-    sides = _fitted(first, second)
+    sides = _fit_sides(first, second)
     images = sides[0].images if isinstance(sides[0], BoxRecords) else None
     if not len(sides[0]) and (images is None or not len(images)):
         raise EmptyInput("there is no image", where=sides[0].source, remedy="The truth needs at least one.")
@@ -328,7 +328,7 @@ def detect(path: Path, source: str) -> str:
     )  # fmt: skip
 
 
-def _fitted(truth: Read, prediction: Read) -> tuple[Records, Records]:
+def _fit_sides(truth: Read, prediction: Read) -> tuple[Records, Records]:
     """Where one side names images by files or classes by names, the predictions get the ids of the truth."""
     if isinstance(truth, Records) and isinstance(prediction, Records):
         return truth, prediction

@@ -121,10 +121,10 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
 
 def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Records, Records]:
     """Both sides as corners with the boxes around them and their areas, and how they are compared."""
-    return _measured(truth, "truth", options), _measured(prediction, "prediction", options)
+    return _with_measures(truth, "truth", options), _with_measures(prediction, "prediction", options)
 
 
-def _measured(records: Records, side: str, options: Options) -> BoxRecords:
+def _with_measures(records: Records, side: str, options: Options) -> BoxRecords:
     corners = corners_of_records(records, side, options)
     crossed = np.flatnonzero(_native.quad_shapes(corners) == 2)
     if len(crossed):

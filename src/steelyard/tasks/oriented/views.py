@@ -34,7 +34,7 @@ from steelyard.tasks.boxes.views import long_tables as long_tables_of_boxes
 from steelyard.tasks.boxes.views import scene as scene_of_boxes
 from steelyard.tasks.boxes.views import tables as tables_of_boxes
 from steelyard.tasks.oriented.task import prepare as prepared
-from steelyard.tasks.shared.tools import Tool, explained, find_tools
+from steelyard.tasks.shared.tools import Tool, explain_tool, find_tools
 
 COCO, DOTA = ("map", "map50", "map75"), ("ap(kind=voc11, rule=dota)",)
 MOST_LISTED = 65535
@@ -110,28 +110,28 @@ TOOLS = {
 
 def explain(pairs: BoxPairs, names: Any) -> tuple[Explanation, ...]:
     """An explanation for each tool that is named."""
-    return tuple(explained(tool, partial(values, pairs, tool.prints)) for tool in find_tools(names, TOOLS).values())
+    return tuple(explain_tool(tool, partial(values, pairs, tool.prints)) for tool in find_tools(names, TOOLS).values())
 
 
 def values(s: BoxPairs, names: tuple[str, ...], conventions: OrientedConventions) -> dict[str, float]:
     """The numbers that come of a way."""
-    s = _prepared(s, conventions)
+    s = _apply_conventions(s, conventions)
     most = 100 if conventions.limit.startswith("100") else MOST_LISTED
     if names == DOTA:
         rule = "dota" if conventions.rule == OURS.rule else "voc"
         m = match_objects(s, (0.5,), (AREAS["all"],), most, rule)[0]
         ones = np.ones((1, len(s.units)))
-        values, _ = m.ranked(most).figures(ones, FIGURES["voc11"], GRIDS["voc11"])
+        values, _ = m.native_ranking(most).figures(ones, FIGURES["voc11"], GRIDS["voc11"])
         return {DOTA[0]: float(values[0, 0])}
     m = match_objects(s, IOUS, (AREAS["all"],), most)[0]
     if conventions.curve != OURS.curve:
         lines = straight_lines(s, *hits_by_image(s, m), LINES)
         return {name: lines.get(name, float("nan")) for name in names}
-    precision = m.ranked(most).curves(np.ones(len(s.units)), GRIDS["coco"])[0]
+    precision = m.native_ranking(most).curves(np.ones(len(s.units)), GRIDS["coco"])[0]
     return {"map": mean_of(precision), "map50": mean_of(precision[0]), "map75": mean_of(precision[5])}
 
 
-def _prepared(s: BoxPairs, conventions: OrientedConventions) -> BoxPairs:
+def _apply_conventions(s: BoxPairs, conventions: OrientedConventions) -> BoxPairs:
     """Return the objects as the tool's conventions read them."""
     truths, detections = np.ones(len(s.image), dtype=bool), np.ones(len(s.d_image), dtype=bool)
     if conventions.small != OURS.small:

@@ -10,7 +10,7 @@ CHECKS = with_ids(Checks())
 
 
 @CHECKS.add("maps-refused", "error", "evaluation refuses the maps", "See the example.", quick=False)
-def refused(data: CheckData) -> Problem | None:
+def refused_maps(data: CheckData) -> Problem | None:
     """What evaluation would refuse."""
     try:
         if data.pairs is not None:

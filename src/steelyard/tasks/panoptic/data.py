@@ -104,9 +104,9 @@ class PanopticPairs(Pairs):
         return frozenset(category for category, (_, thing) in self.classes.items() if thing)
 
     @cached_property
-    def shared(self) -> Shared:
+    def shared_pixels(self) -> Shared:
         """How many pixels segments share; maps and segments that do not fit each other are refused."""
-        cells = self._joined(for_each(len(self.owner), lambda pair: count_pairs(*self.opened(pair))))
+        cells = self._join_cells(for_each(len(self.owner), lambda pair: count_pairs(*self.open_pair(pair))))
         shared = Shared.of(*cells, *self.segments)
         self._check(*cells[:3], shared)
         return shared
@@ -114,20 +114,20 @@ class PanopticPairs(Pairs):
     @cached_property
     def fits(self) -> Fits:
         """By the overlap of masks."""
-        return self.fitted(0.0)
+        return self.overlap_fits(0.0)
 
-    def fitted(self, width: float) -> Fits:
+    def overlap_fits(self, width: float) -> Fits:
         """By the lesser overlap of masks and of bands of `width` (of the diagonal) along edges; 0: masks alone."""
         true, predicted = self.segments
         bands = None
         if width > 0:
-            banded = for_each(len(self.owner), lambda pair: self._banded(pair, width))
-            bands = Shared.of(*self._joined(banded), true, predicted)
-        areas = true.area if self.areas == "json" else self.shared.true
+            banded = for_each(len(self.owner), lambda pair: self._band_cells(pair, width))
+            bands = Shared.of(*self._join_cells(banded), true, predicted)
+        areas = true.area if self.areas == "json" else self.shared_pixels.true
         classes = self.facts.axes["class"].ids
-        return fit_segments(true, predicted, self.shared, bands, areas, self.owner, classes, self.crowds)
+        return fit_segments(true, predicted, self.shared_pixels, bands, areas, self.owner, classes, self.crowds)
 
-    def _joined(self, parts: list[Cells]) -> tuple[Array, Array, Array, Array]:
+    def _join_cells(self, parts: list[Cells]) -> tuple[Array, Array, Array, Array]:
         """Cells of all images one after the other: pair, both ids, pixels."""
         pair = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
         if not parts:
@@ -135,13 +135,13 @@ class PanopticPairs(Pairs):
         a, b, count = (np.concatenate([part[i] for part in parts]).astype(np.int64) for i in range(3))
         return pair, a, b, count
 
-    def opened(self, pair: int) -> tuple[Opened, Opened]:
+    def open_pair(self, pair: int) -> tuple[Opened, Opened]:
         """Both maps of a pair, of one size; a missing prediction is void everywhere."""
         row, other = int(self.truth_row[pair]), int(self.prediction_row[pair])
-        truth = _opened(self.truth, row)
+        truth = _open_map(self.truth, row)
         if other < 0:
             return truth, Held(np.zeros(truth.shape, dtype=np.uint8))
-        prediction = _opened(self.prediction, other)
+        prediction = _open_map(self.prediction, other)
         if truth.shape != prediction.shape:
             raise ShapeMismatch(
                 f"{_size(truth.shape)} pixels, and the prediction has {_size(prediction.shape)}",
@@ -150,8 +150,8 @@ class PanopticPairs(Pairs):
             )
         return truth, prediction
 
-    def _banded(self, pair: int, width: float) -> Cells:
-        sides = [np.ascontiguousarray(side.map(), dtype=np.uint32) for side in self.opened(pair)]
+    def _band_cells(self, pair: int, width: float) -> Cells:
+        sides = [np.ascontiguousarray(side.map(), dtype=np.uint32) for side in self.open_pair(pair)]
         distance = max(1, round(width * math.hypot(*sides[0].shape)))
         first, second = (_native.map_bands(side, distance, INSIDE, VOID) for side in sides)
         return _native.map_cells(first, second)
@@ -176,7 +176,7 @@ class PanopticPairs(Pairs):
         _refuse(records, int(row[at]), areas, side == 0 and self.areas == "pixels")
 
 
-def _opened(records: Records, row: int) -> Opened:
+def _open_map(records: Records, row: int) -> Opened:
     grid = open_row(records, row)
     if len(grid.shape) != 2:
         raise ShapeMismatch(f"has {len(grid.shape)} axes", where=records.place(row), remedy="A map is height × width.")

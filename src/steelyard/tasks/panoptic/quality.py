@@ -39,7 +39,7 @@ class SegmentCounts(Cells):
     name: ClassVar[str] = "panoptic.segments"
 
     def measure(self, pairs: PanopticPairs, cache: SharedCache) -> CellsBlock:
-        fits: Fits = pairs.fits if self.overlap == "mask" else cache.once("boundary", lambda: pairs.fitted(0.02))
+        fits: Fits = pairs.fits if self.overlap == "mask" else cache.once("boundary", lambda: pairs.overlap_fits(0.02))
         match = fits.overlap > self.iou
         owner = np.concatenate([fits.owner, fits.lone_owner])
         label = np.concatenate([fits.category, fits.lone_category])
@@ -95,10 +95,10 @@ class Quality(Metric):
     def expand(self, facts: Metadata) -> tuple[Metric, ...]:
         """One for each class where that is asked for."""
         if self.of == "each":
-            names = facts.axes["class"].shown
+            names = facts.axes["class"].display_names
             return tuple(replace(self, of="all", only=as_spec(name)) for name in names)
         if self.only is not None and facts.axes["class"].find(self.only) < 0:
-            known = facts.axes["class"].shown
+            known = facts.axes["class"].display_names
             raise UnknownName(f"there is no class '{self.only}'", remedy=nearest(str(self.only), known))
         return (self,)
 
@@ -113,14 +113,14 @@ class Quality(Metric):
     def each(self, cells: Floats) -> Floats:
         """The figure of every class."""
 
-    def _kept(self, cells: Floats) -> Any:
+    def _kept_classes(self, cells: Floats) -> Any:
         column = {"things": THING, "stuff": STUFF}.get(self.of)
         every = cells[:, :, TP : FN + 1].sum(axis=2) > 0
         return every if column is None else every & (cells[:, :, column] > 0)
 
     def reduce(self, totals: Any) -> Floats:
         cells = totals[self.statistic()]
-        values, included = self.each(cells), self._kept(cells)
+        values, included = self.each(cells), self._kept_classes(cells)
         if self.only is not None:
             place = totals.facts.axes["class"].find(self.only)
             return np.where(included[:, place], values[:, place], np.nan) if place >= 0 else totals.undefined()
@@ -128,7 +128,7 @@ class Quality(Metric):
 
     def class_scores(self, totals: Any) -> Floats | None:
         cells = totals[self.statistic()]
-        return None if self.only is not None else np.where(self._kept(cells), self.each(cells), np.nan)
+        return None if self.only is not None else np.where(self._kept_classes(cells), self.each(cells), np.nan)
 
     def class_truth(self, state: State) -> Array | None:
         return segments_true(state, self.statistic())
@@ -141,7 +141,7 @@ class Quality(Metric):
         cells = totals[self.statistic()]
         if self.of != "all" or self.only is not None:
             return 0, ""
-        return float((~self._kept(cells))[0].sum()), "classes that have no segment"
+        return float((~self._kept_classes(cells))[0].sum()), "classes that have no segment"
 
 
 def segments_true(state: State, statistic: SegmentCounts) -> Array:
@@ -218,7 +218,7 @@ class SegmentationQuality(Quality):
         cells = totals[self.statistic()]
         if self.matched or self.only is not None:
             return ()
-        none = int((self._kept(cells) & (cells[:, :, TP] == 0))[0].sum())
+        none = int((self._kept_classes(cells) & (cells[:, :, TP] == 0))[0].sum())
         return (f"{none} classes have no pair and count as 0 in sq.",) if none else ()
 
 
@@ -305,7 +305,7 @@ class PanopticQualityDagger(Metric):
         places = np.flatnonzero(self._made_up(totals)[0]).tolist()
         if self.classes == "union" or not places:
             return ()
-        shown = totals.facts.axes["class"].shown
+        shown = totals.facts.axes["class"].display_names
         names = ", ".join(shown[place] for place in places[:5]) + (", ..." if len(places) > 5 else "")
         return (f"Stuff that is predicted and never true is not in the mean: {names}. classes=union counts it as 0.",)
 

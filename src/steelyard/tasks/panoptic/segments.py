@@ -260,7 +260,7 @@ def fit_segments(
     An overlap of more than half makes pairs unique. A prediction more than half of which lies on void, or on a crowd of
     its class, is excused: it counts neither way.
     """
-    excused = _excused(true, predicted, shared, crowds)
+    excused = _excused_predictions(true, predicted, shared, crowds)
     cells = np.flatnonzero((shared.g >= 0) & (shared.p >= 0))
     g, p = shared.g[cells], shared.p[cells]
     cells = cells[~true.crowd[g] & (true.category[g] == predicted.category[p])]
@@ -294,7 +294,7 @@ def _sums(place: Array, count: Array, size: int) -> Array:
     return np.bincount(place, weights=count, minlength=size).astype(np.int64)
 
 
-def _excused(true: Segments, predicted: Segments, shared: Shared, crowds: str) -> Array:
+def _excused_predictions(true: Segments, predicted: Segments, shared: Shared, crowds: str) -> Array:
     """Which predictions lie mostly on void or on a crowd of their class."""
     crowd = true.crowd.copy()
     if crowds == "last":

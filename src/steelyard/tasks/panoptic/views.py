@@ -20,7 +20,7 @@ from steelyard.core.scene import RasterShape, Scene
 from steelyard.core.state import State
 from steelyard.core.table import Table
 from steelyard.core.weights import ratio
-from steelyard.maps.raster import MOST_SIDE, colour, coloured, indexed_png, thinned
+from steelyard.maps.raster import MOST_SIDE, colour, colour_codes, indexed_png, thin_grid
 from steelyard.tasks.panoptic.data import PanopticPairs
 from steelyard.tasks.panoptic.quality import (
     FN,
@@ -44,12 +44,12 @@ _KINDS = ("all", "things", "stuff")
 
 def explain(pairs: PanopticPairs, names: Any) -> tuple[Explanation, ...]:
     """What each tool prints for these data, and which rule moves it."""
-    return tuple(_explained(pairs, name) for name in find_tools(names, TOOLS))
+    return tuple(_explain_crowds(pairs, name) for name in find_tools(names, TOOLS))
 
 
-def _explained(pairs: PanopticPairs, name: str) -> Explanation:
+def _explain_crowds(pairs: PanopticPairs, name: str) -> Explanation:
     plain, last = _numbers(pairs), replace(pairs, crowds="last")
-    last.__dict__["shared"] = pairs.shared  # what was counted, so that no map is read again
+    last.__dict__["shared_pixels"] = pairs.shared_pixels  # what was counted, so that no map is read again
     theirs = _numbers(last)
     step = Step(
         "crowds", pairs.crowds, "last", "Of several crowds of a class in an image, it keeps the last alone.", theirs
@@ -82,9 +82,9 @@ Pictures = tuple[str, str, str]
 
 def pictures(pairs: PanopticPairs, pair: int, most: int) -> tuple[Pictures, list[int], tuple[int, int]]:
     """Truth, prediction and what became of segments; the classes that are shown, and the size of the maps."""
-    truth, prediction = (side.map() for side in pairs.opened(pair))
+    truth, prediction = (side.map() for side in pairs.open_pair(pair))
     sides = [
-        _places(listed, pair, thinned(grid, most))
+        _places(listed, pair, thin_grid(grid, most))
         for listed, grid in zip(pairs.segments, (truth, prediction), strict=True)
     ]
     axis = np.array(pairs.facts.axes["class"].ids, dtype=np.int64)
@@ -92,7 +92,7 @@ def pictures(pairs: PanopticPairs, pair: int, most: int) -> tuple[Pictures, list
     seen = sorted({int(c) for code in codes for c in np.unique(code, return_counts=True)[0].tolist() if c < VOID_CODE})
     state = indexed_png(_state(pairs, *sides), [shade for _, shade in MEANINGS])
     height, width = truth.shape
-    return (coloured(codes[0], _shade), coloured(codes[1], _shade), state), seen, (height, width)
+    return (colour_codes(codes[0], _shade), colour_codes(codes[1], _shade), state), seen, (height, width)
 
 
 def _places(listed: Segments, pair: int, grid: Array) -> Array:
@@ -131,7 +131,7 @@ def scene(pairs: PanopticPairs, unit: int, metric: Metric) -> Scene:
     """The image at place `unit`: segments of the truth and of the prediction, and what became of them."""
     pair = int(np.flatnonzero(pairs.owner == unit)[0])
     (first, second, state), seen, (height, width) = pictures(pairs, pair, PICTURE_SIDE)
-    names, fits = pairs.facts.axes["class"].shown, pairs.fits
+    names, fits = pairs.facts.axes["class"].display_names, pairs.fits
     mine, theirs = (listed.pair == pair for listed in pairs.segments)
     paired = int((fits.partner[mine] >= 0).sum())
     false = int((~fits.taken & ~fits.excused)[theirs].sum())
@@ -172,7 +172,7 @@ def class_table(state: State) -> Table:
         "FN": cells[:, FN],
         "thing": (cells[:, THING] > 0).astype(float),
     }
-    names = state.facts.axes["class"].shown
+    names = state.facts.axes["class"].display_names
     return Table("classes", "Classes", "class", names, tuple(columns), np.stack(list(columns.values()), axis=1))
 
 
@@ -196,7 +196,7 @@ def maps(pairs: PanopticPairs, state: State) -> Figure:
         columns["cost"].append(float(wrong[unit]))
         for name, png in zip(("truth", "prediction", "segments"), images, strict=True):
             columns[name].append(png)
-    names = state.facts.axes["class"].shown
+    names = state.facts.axes["class"].display_names
     legend = [[names[code], colour(code)] for code in sorted(seen)][:MOST_CLASSES]
     rows = np.array(columns["cost"])[:, np.newaxis]
     table = Table("maps", "Images", "image", tuple(columns["image"]), ("missed and false segments",), rows)
@@ -225,7 +225,7 @@ def pq_by_class(state: State) -> Figure:
 
 def class_metrics(state: State) -> Mapping[str, Metric]:
     """PQ of each class."""
-    names = state.facts.axes["class"].shown
+    names = state.facts.axes["class"].display_names
     return {name: PanopticQuality(only=as_spec(name)) for name in names[:MOST_CLASSES]}
 
 

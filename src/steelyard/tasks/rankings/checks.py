@@ -107,7 +107,7 @@ def scores_equal(data: CheckData) -> Problem | None:
     "repeated-documents", "error", "a document twice in a list: refused here, counted twice elsewhere",
     "Write each document once for a query.", quick=False,
 )  # fmt: skip
-def repeated(data: CheckData) -> Problem | None:
+def repeated_documents(data: CheckData) -> Problem | None:
     """Documents that appear more than once in the list of a query."""
     run = data.prediction
     if not isinstance(run, Rankings) or run.nested is not None or not len(run.values):

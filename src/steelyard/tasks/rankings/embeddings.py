@@ -120,7 +120,7 @@ class _Parts:
         self.alone = not any("gallery" in side or "gallery_label" in side for side in sides)
         self.query = self._ids("query")
         self.gallery = self.query if self.alone else self._ids("gallery")
-        self.gallery_ids = _packed(self.gallery)
+        self.gallery_ids = _pack_ids(self.gallery)
         _, (query, gallery) = factorize(self.query, self.gallery)
         where = np.full(int(max(query.max(initial=-1), gallery.max(initial=-1))) + 1, -1, dtype=np.int64)
         where[gallery] = np.arange(len(gallery))
@@ -159,7 +159,7 @@ def _need(side: Embeddings, name: str, remedy: str) -> None:
         raise MissingKey(f"array '{name}' is missing; the arrays are {has}", where=side.source, remedy=remedy)
 
 
-def _packed(ids: Array) -> Ids:
+def _pack_ids(ids: Array) -> Ids:
     if ids.dtype != object:
         return Ids(*_native.pack_integers(np.ascontiguousarray(ids, dtype=np.int64)))
     packed: Any = _native.pack_objects(ids)

@@ -76,7 +76,7 @@ def read_trec(path: Path, source: str, side: str) -> Rankings:
     def where(row: int) -> str:
         return f"{source}, line {_line(text, int(place[row]) >> 16)}"
 
-    names = [_decoded(text, int(p), source) for p in run_place.tolist()]
+    names = [_decode_query(text, int(p), source) for p in run_place.tolist()]
     return Rankings.from_runs(source, where, names, run_row, Ids(text, place, key), values)
 
 
@@ -93,7 +93,7 @@ def _line(text: Array, place: int) -> int:
     return int(np.count_nonzero(text[:place] == ord("\n"))) + 1
 
 
-def _decoded(text: Array, place: int, source: str) -> str:
+def _decode_query(text: Array, place: int, source: str) -> str:
     begin, size = divmod(place, 1 << 16)
     try:
         return bytes(text[begin : begin + size]).decode()

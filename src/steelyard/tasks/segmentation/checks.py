@@ -29,7 +29,7 @@ def _scan(data: CheckData) -> Any:
 
 
 @CHECKS.add("maps-refused", "error", "evaluation refuses the maps", "See the example.", quick=False)
-def refused(data: CheckData) -> Problem | None:
+def refused_maps(data: CheckData) -> Problem | None:
     """What evaluation would refuse."""
     _scan(data)
     text = data.read["refused"]
@@ -42,7 +42,7 @@ def refused(data: CheckData) -> Problem | None:
     "predictions are labelled one off, so that nearly nothing is right",
     "Say prediction.shift, or reduce_zero.",
 )
-def shifted(data: CheckData) -> Problem | None:
+def shifted_labels(data: CheckData) -> Problem | None:
     """Whether far more pixels agree when predictions are raised or lowered by one."""
     scan = _scan(data)
     if scan is None or not len(scan.count):
@@ -103,7 +103,7 @@ def void(data: CheckData) -> Problem | None:
     side="truth",
     quick=False,
 )
-def ignored(data: CheckData) -> Problem | None:
+def mostly_ignored(data: CheckData) -> Problem | None:
     """Whether more than half of the truth is ignored."""
     if _scan(data) is None:
         return None

@@ -151,21 +151,21 @@ def _bands(pairs: MapPairs, widths: Sequence[float]) -> list[Coded]:
     kind: Any = np.uint8 if pairs.facts.size("class") <= UNCLASSED & 0xFF else np.uint16
     ignored, inside = (code & np.iinfo(kind).max for code in (_IGNORED, _INSIDE))
 
-    def banded(codes: Array, distances: Sequence[int]) -> list[Array]:
+    def band_maps(codes: Array, distances: Sequence[int]) -> list[Array]:
         return [np.asarray(_native.map_bands(codes, distance, inside, ignored)) for distance in distances]
 
     def of_image(pair: int) -> list[tuple[Array, Array, Array]]:
-        truth, prediction = pairs.opened(pair)
+        truth, prediction = pairs.open_pair(pair)
         distances = [max(1, round(width * math.hypot(*truth.shape))) for width in widths]
         codes = coder[0](truth.map()).astype(kind, copy=False)
-        bands = banded(codes, distances)
+        bands = band_maps(codes, distances)
         if prediction is None:
             counted = [np.unique(band, return_counts=True) for band in bands]
             return [(values, np.full(len(values), UNCLASSED), count) for values, count in counted]
         cut = codes == ignored  # on both sides, so that ignored pixels bound the same bands
         codes = coder[1](prediction.map()).astype(kind, copy=False)
         codes[cut] = ignored
-        others = banded(codes, distances)
+        others = band_maps(codes, distances)
         return [_native.map_cells(band, other) for band, other in zip(bands, others, strict=True)]
 
     every = for_each(len(pairs.owner), of_image)

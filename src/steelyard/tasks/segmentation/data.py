@@ -95,28 +95,28 @@ class MapPairs(Pairs):
     def scan(self) -> Scan:
         """All maps, counted."""
 
-        def counted(row: int) -> tuple[tuple[Array, Array, Array], tuple[int, ...]]:
-            truth, prediction = self.opened(row)
+        def count_image(row: int) -> tuple[tuple[Array, Array, Array], tuple[int, ...]]:
+            truth, prediction = self.open_pair(row)
             if prediction is None:
                 values, count = np.unique(truth.map(), return_counts=True)
                 return (values, np.full(len(values), NOTHING), count), truth.shape
             return count_pairs(truth, prediction), truth.shape
 
-        scanned = for_each(len(self.owner), counted)
+        scanned = for_each(len(self.owner), count_image)
         sizes = np.array([size for _, size in scanned], dtype=np.int64).reshape(-1, 2)
         return Scan.of([cells for cells, _ in scanned], self.owner, sizes)
 
     @cached_property
     def pixels(self) -> Coded:
         """Pixel counts by class."""
-        return coded(self, self.scan)
+        return code_scan(self, self.scan)
 
     def maps(self, pair: int) -> tuple[Array, Array | None]:
         """The pixels of both maps of a pair; None where there is no prediction."""
-        truth, prediction = self.opened(pair)
+        truth, prediction = self.open_pair(pair)
         return truth.map(), None if prediction is None else prediction.map()
 
-    def opened(self, pair: int) -> tuple[Opened, Opened | None]:
+    def open_pair(self, pair: int) -> tuple[Opened, Opened | None]:
         """Both maps of a pair, which are of one size; None where there is no prediction."""
         row, other = int(self.truth_row[pair]), int(self.prediction_row[pair])
         if isinstance(self.truth, CountedMaps):
@@ -192,11 +192,11 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
         scores=score_rules(options),
     )
     if isinstance(truth, CountedMaps) and truth.scan is not None:
-        pairs.__dict__["scan"] = _arranged(truth.scan, pairs)
+        pairs.__dict__["scan"] = _arrange_images(truth.scan, pairs)
     return pairs
 
 
-def _arranged(scan: Scan, pairs: MapPairs) -> Scan:
+def _arrange_images(scan: Scan, pairs: MapPairs) -> Scan:
     """Return the counts with images in the order of the pairs' units."""
     place = np.empty(len(pairs.owner), dtype=np.int64)
     place[pairs.truth_row] = pairs.owner
@@ -228,7 +228,7 @@ class Coded:
     ignored: Array
 
 
-def coded(pairs: MapPairs, scan: Scan) -> Coded:
+def code_scan(pairs: MapPairs, scan: Scan) -> Coded:
     """A scan by class. A value of the truth without a class is an error, one of a prediction as the options say."""
     classes = pairs.facts.axes["class"].ids
     places = [
@@ -293,6 +293,6 @@ __all__ = [
     "Coded",
     "MapPairs",
     "Scan",
-    "coded",
+    "code_scan",
     "join",
 ]

@@ -71,7 +71,7 @@ class MapCounter(Counter):
                 remedy="Maps are images × height × width, of one size on both sides.",
             )  # fmt: skip
         values = [whole(maps, where) for maps, where in zip(side_maps, named, strict=True)]
-        right, predicted = (self._placed(maps, side) for side, maps in enumerate(values))
+        right, predicted = (self._class_places(maps, side) for side, maps in enumerate(values))
         self.wrong[0].see(values[0], right == self.shape[0] - 1)
         self.wrong[1].see(values[1], (predicted == self.shape[1] - 1) & (right < self.classes))
         many, cells = len(right), self.shape[0] * self.shape[1]
@@ -108,7 +108,7 @@ class MapCounter(Counter):
     def notes(self) -> tuple[str, ...]:
         return (self.rules.note,) if self.rules.note else ()
 
-    def _placed(self, values: torch.Tensor, side: int) -> torch.Tensor:
+    def _class_places(self, values: torch.Tensor, side: int) -> torch.Tensor:
         """Places of values; the last is for values that are not a class."""
         table = self._places[side]
         inside = (values >= 0) & (values < len(table))

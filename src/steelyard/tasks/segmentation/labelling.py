@@ -92,7 +92,7 @@ class Labelling:
 def labelling_of(options: Options) -> Labelling:
     """What the options say; what contradicts itself is an error."""
     preset = _preset(options.of("labels"))
-    names = _listed(options.of("names"))
+    names = _listed_values(options.of("names"))
     classes = options.of("classes")
     if classes is not None and (classes != int(classes) or (names and len(names) != classes)):
         what = f"does not match the {len(names)} names" if names else "is not a whole number"
@@ -115,7 +115,7 @@ def labelling_of(options: Options) -> Labelling:
     for side, name in enumerate(SIDES):
         relabel = options.of("relabel", name)
         if relabel is not None:
-            tables[side] = _relabelled(_listed(relabel), ids, names, side)
+            tables[side] = _relabel_table(_listed_values(relabel), ids, names, side)
     if ids is None and any(table is not None for table in tables):
         ids = tuple(sorted({label for table in tables if table for label in table.values() if label >= 0}))
     ignore = {_whole(value, "ignore") for value in options.of("ignore") or ()} | preset.ignore
@@ -160,7 +160,7 @@ def _preset(name: str) -> Labelling:
     return Labelling()
 
 
-def _listed(records: Any) -> tuple[str, ...]:
+def _listed_values(records: Any) -> tuple[str, ...]:
     return () if records is None else tuple(str(value) for value in next(iter(records.columns.values())).tolist())
 
 
@@ -173,7 +173,7 @@ def _whole(value: float, name: str) -> int:
 def _palette(given: Any) -> dict[str, int]:
     """Colours by name, each as a map of colours holds it; nothing where no palette is given."""
     colours: dict[str, int] = {}
-    lines = _listed(given)
+    lines = _listed_values(given)
     if given is not None and not lines:
         raise InvalidSetting("no colour is given", where="option palette", remedy="Example: road=804080.")
     for line in lines:
@@ -229,7 +229,7 @@ def _coloured_names(palettes: Sequence[Mapping[str, int]], names: Sequence[str])
     return tuple(names) or lines
 
 
-def _relabelled(
+def _relabel_table(
     lines: Sequence[str], ids: tuple[int, ...] | None, names: Sequence[str], side: int
 ) -> Mapping[int, int]:
     table: dict[int, int] = {}

@@ -49,7 +49,7 @@ def class_place(facts: Metadata, label: object) -> int:
     axis = facts.axes["class"]
     place = axis.find(label)
     if place < 0:
-        raise UnknownName(f"there is no class '{label}'", remedy=nearest(str(label), axis.shown))
+        raise UnknownName(f"there is no class '{label}'", remedy=nearest(str(label), axis.display_names))
     return place
 
 
@@ -117,7 +117,7 @@ class OneClass(Overlap):
         if self.only is not None:
             class_place(facts, self.only)
             return (self,)
-        return tuple(replace(self, only=as_spec(name)) for name in facts.axes["class"].shown)
+        return tuple(replace(self, only=as_spec(name)) for name in facts.axes["class"].display_names)
 
     def reduce(self, totals: Any) -> Floats:
         """The figure of the class, or the mean of all where one number is asked for."""
@@ -151,7 +151,7 @@ class MeanOfClasses(Overlap):
             class_place(facts, self.without)
         return (self,)
 
-    def kept(self, totals: Any, values: Floats) -> Any:
+    def kept_classes(self, totals: Any, values: Floats) -> Any:
         """Which classes enter the mean: (rows, classes)."""
         keep = np.ones(values.shape, dtype=bool)
         if self.without is not None:
@@ -161,15 +161,15 @@ class MeanOfClasses(Overlap):
 
     def reduce(self, totals: Any) -> Floats:
         values = self.each(totals)
-        return mean_defined(values, self.kept(totals, values))
+        return mean_defined(values, self.kept_classes(totals, values))
 
     def class_scores(self, totals: Any) -> Floats | None:
         values = self.each(totals)
-        return np.where(self.kept(totals, values), values, np.nan)
+        return np.where(self.kept_classes(totals, values), values, np.nan)
 
     def excluded(self, totals: Any) -> tuple[float, str]:
         values = self.each(totals)
-        return float((np.isnan(values) & self.kept(totals, values))[0].sum()), "classes that have no pixel"
+        return float((np.isnan(values) & self.kept_classes(totals, values))[0].sum()), "classes that have no pixel"
 
 
 def units_having(state: State, statistic: Cells, *columns: int) -> Floats:

@@ -127,8 +127,8 @@ class MeanIou(MeanOfClasses):
     def needs(self) -> tuple[Requirement, ...]:
         return (*super().needs(), ImageScore(self.figure)) if self.level == "image" else super().needs()
 
-    def kept(self, totals: Any, values: Floats) -> Any:
-        keep = super().kept(totals, values)
+    def kept_classes(self, totals: Any, values: Floats) -> Any:
+        keep = super().kept_classes(totals, values)
         return keep & (totals[self.cells()][:, :, TRUE] > 0) if self.classes == "truth" else keep
 
     def reduce(self, totals: Any) -> Floats:

@@ -20,7 +20,7 @@ from steelyard.core.scene import RasterShape, Scene
 from steelyard.core.state import State
 from steelyard.core.table import Table
 from steelyard.core.weights import ratio
-from steelyard.maps.raster import colour, coloured, indexed_png, thinned
+from steelyard.maps.raster import colour, colour_codes, indexed_png, thin_grid
 from steelyard.tasks.segmentation.counts import (
     HIT,
     IMAGES,
@@ -129,7 +129,7 @@ def class_table(state: State) -> Table:
         "predicted": cells[0, :, PREDICTED],
         **{title: figure_of(kind, cells)[0] for title, kind in FIGURES.items()},
     }
-    names = state.facts.axes["class"].shown
+    names = state.facts.axes["class"].display_names
     return Table("classes", "Classes", "class", names, tuple(columns), np.stack(list(columns.values()), axis=1))
 
 
@@ -143,7 +143,7 @@ def confusion(state: State, name: str = "confusion") -> Table:
         values = ratio(values, values.sum(axis=1, keepdims=True))
     elif name == "confusion_predicted":
         values = ratio(values, values.sum(axis=0, keepdims=True))
-    names = state.facts.axes["class"].shown
+    names = state.facts.axes["class"].display_names
     return Table(name, _TITLES[name], "truth", names, names, values)
 
 
@@ -167,11 +167,11 @@ def error_picture(truth: Array, prediction: Array) -> str:
 
 def scene(pairs: MapPairs, unit: int, metric: Metric) -> Scene:
     """The image at place `unit`: truth, prediction and difference."""
-    pair, coder, names = pairs.pair_of(unit), coders(pairs), pairs.facts.axes["class"].shown
+    pair, coder, names = pairs.pair_of(unit), coders(pairs), pairs.facts.axes["class"].display_names
     truth, prediction = pairs.maps(pair)
     height, width = truth.shape
-    first = thinned(coder[0](truth), MOST_SIDE)
-    second = np.full_like(first, UNCLASSED) if prediction is None else thinned(coder[1](prediction), MOST_SIDE)
+    first = thin_grid(coder[0](truth), MOST_SIDE)
+    second = np.full_like(first, UNCLASSED) if prediction is None else thin_grid(coder[1](prediction), MOST_SIDE)
     pixels = pairs.pixels
     mine = pixels.owner == unit
     counted = int(pixels.count[mine].sum())
@@ -188,8 +188,8 @@ def scene(pairs: MapPairs, unit: int, metric: Metric) -> Scene:
         shapes=(),
         bounds=(0.0, 0.0, float(width), float(height)),
         rasters=(
-            RasterShape("Truth", coloured(first, class_colour), width, height),
-            RasterShape("Prediction", coloured(second, class_colour), width, height),
+            RasterShape("Truth", colour_codes(first, class_colour), width, height),
+            RasterShape("Prediction", colour_codes(second, class_colour), width, height),
             RasterShape("Difference", error_picture(first, second), width, height),
         ),
         legend=(*classes, *MEANINGS),
@@ -225,18 +225,18 @@ def maps(pairs: MapPairs, state: State) -> Figure:
     """Truth, prediction and errors of the images that cost most."""
     cost = costs(state)
     order = np.argsort(-cost, kind="stable")[:SHOWN]
-    names, coder = state.facts.axes["class"].shown, coders(pairs)
+    names, coder = state.facts.axes["class"].display_names, coders(pairs)
     columns: dict[str, list[Any]] = {"image": [], "cost": [], "truth": [], "prediction": [], "errors": []}
     seen: set[int] = set()
     for unit in order.tolist():
         truth, prediction = pairs.maps(pairs.pair_of(unit))
-        first = thinned(coder[0](truth))
-        second = np.full_like(first, UNCLASSED) if prediction is None else thinned(coder[1](prediction))
+        first = thin_grid(coder[0](truth))
+        second = np.full_like(first, UNCLASSED) if prediction is None else thin_grid(coder[1](prediction))
         seen |= set(np.unique(np.concatenate([first.ravel(), second.ravel()])).tolist())
         columns["image"].append(str(pairs.units[unit]))
         columns["cost"].append(float(cost[unit]))
-        columns["truth"].append(coloured(first, class_colour))
-        columns["prediction"].append(coloured(second, class_colour))
+        columns["truth"].append(colour_codes(first, class_colour))
+        columns["prediction"].append(colour_codes(second, class_colour))
         columns["errors"].append(error_picture(first, second))
     legend = [[names[code], colour(code)] for code in sorted(seen) if code < len(names)][:MOST_CLASSES]
     if any(code > UNCLASSED for code in seen):
@@ -311,7 +311,7 @@ def confusion_figure(state: State) -> Figure:
 
 def class_metrics(state: State) -> Mapping[str, Metric]:
     """IoU of each class; of many, those with the most true pixels."""
-    names = state.facts.axes["class"].shown
+    names = state.facts.axes["class"].display_names
     true = state.totals(POINT)[ClassPixels()][0, :, TRUE]
     largest = [k for k in np.argsort(-true, kind="stable")[:MOST_CLASSES].tolist() if true[k]]
     return {names[k]: Iou(only=as_spec(names[k])) for k in sorted(largest)}

@@ -51,7 +51,7 @@ def _frames(data: CheckData) -> tuple[Array, Array, Array, Array, Array, Array] 
     return data.read["frames"]  # type: ignore[no-any-return]
 
 
-def _joined(frames: tuple[Array, ...], change: Callable[[Array, Array], Array]) -> tuple[float, float, int]:
+def _match_frames(frames: tuple[Array, ...], change: Callable[[Array, Array], Array]) -> tuple[float, float, int]:
     """The share of true frames that meet a prediction whose time was changed, the mean error there, and how many."""
     sequence, t, weight, other, at, predicted = frames
     moved = change(at, other)
@@ -78,9 +78,9 @@ def time_shifted(data: CheckData) -> Problem | None:
     frames = _frames(data)
     if frames is None:
         return None
-    plain, error, met = _joined(frames, lambda t, _: t.astype(float))
+    plain, error, met = _match_frames(frames, lambda t, _: t.astype(float))
     for step in (-1, 1):
-        share, moved, count = _joined(frames, lambda t, _, step=step: t + float(step))  # type: ignore[misc]
+        share, moved, count = _match_frames(frames, lambda t, _, step=step: t + float(step))  # type: ignore[misc]
         better = count >= FEW and moved < error / 2 and share > 0.6 * plain
         meets = share >= 0.95 and plain < share - 0.05 and moved <= error and count > met
         if better or meets:
@@ -102,10 +102,10 @@ def unit_of_time(data: CheckData) -> Problem | None:
     frames = _frames(data)
     if frames is None:
         return None
-    plain, _, _ = _joined(frames, lambda t, _: t.astype(float))
+    plain, _, _ = _match_frames(frames, lambda t, _: t.astype(float))
     for rate in RATES:
         for factor, word in ((1 / rate, f"divided by {rate:g}"), (rate, f"multiplied by {rate:g}")):
-            share, _, count = _joined(frames, lambda t, _, f=factor: np.round(t * f, 9))  # type: ignore[misc]
+            share, _, count = _match_frames(frames, lambda t, _, f=factor: np.round(t * f, 9))  # type: ignore[misc]
             if share > 0.8 and plain < 0.5 * share and count >= 10:
                 return Problem(
                     f"{plain:.0%} of the true frames have a prediction, and {share:.0%} where its t is {word}.",
@@ -124,8 +124,8 @@ def time_reversed(data: CheckData) -> Problem | None:
         return None
     last = np.zeros(int(max(frames[0].max(initial=0), frames[3].max(initial=0))) + 1, dtype=np.int64)
     np.maximum.at(last, frames[3], frames[4])
-    _, error, _ = _joined(frames, lambda t, _: t.astype(float))
-    share, moved, count = _joined(frames, lambda t, sequence: (last[sequence] - t).astype(float))
+    _, error, _ = _match_frames(frames, lambda t, _: t.astype(float))
+    share, moved, count = _match_frames(frames, lambda t, sequence: (last[sequence] - t).astype(float))
     if count < FEW or moved > 0.6 * error or share < 0.5:
         return None
     return Problem(
@@ -140,7 +140,7 @@ def time_reversed(data: CheckData) -> Problem | None:
 )  # fmt: skip
 def consumed_as_left(data: CheckData) -> Problem | None:
     """Whether predictions fit the initial weight minus the truth."""
-    rows, places = data.kept
+    rows, places = data.paired_rows
     if data.pairs is None or len(rows) < FEW:
         return None
     truth, predicted = data.numbers("weight", "weight")

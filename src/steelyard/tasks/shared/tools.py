@@ -38,12 +38,12 @@ def find_tools(names: Iterable[str], tools: Mapping[str, T]) -> dict[str, T]:
     return {name: tools[name] for name in names}
 
 
-def explained(tool: Tool[W], values: Callable[[W], Mapping[str, float]]) -> Explanation:
+def explain_tool(tool: Tool[W], values: Callable[[W], Mapping[str, float]]) -> Explanation:
     """What the tool prints by `values` of its way, and what each of its settings does on its own."""
     conventions: Any = tool.conventions
     ours = type(conventions)()
 
-    def printed(way: W) -> dict[str, float]:
+    def printed_values(way: W) -> dict[str, float]:
         every = values(way)
         return {name: every[name] for name in tool.prints}
 
@@ -51,6 +51,8 @@ def explained(tool: Tool[W], values: Callable[[W], Mapping[str, float]]) -> Expl
     for f in fields(conventions):
         theirs = getattr(conventions, f.name)
         if theirs != f.default:
-            alone = printed(replace(ours, **{f.name: theirs}))
+            alone = printed_values(replace(ours, **{f.name: theirs}))
             steps.append(Step(f.metadata["title"], str(f.default), theirs, tool.reasons[f.name], alone))
-    return Explanation(tool.name, tool.version, printed(ours), tuple(steps), printed(conventions), tool.remarks)
+    return Explanation(
+        tool.name, tool.version, printed_values(ours), tuple(steps), printed_values(conventions), tool.remarks
+    )

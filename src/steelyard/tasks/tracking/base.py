@@ -41,9 +41,9 @@ def class_code(facts: Metadata, label: object) -> int:
     axis = facts.axes["class"]
     code = axis.find(label)
     if code < 0:
-        remedy = nearest(str(label), axis.shown)
-        if label in MOTS.values() and set(axis.shown) <= set(MOTS):
-            remedy = f"The classes are {', '.join(axis.shown)}; benchmark=mots gives them the names of MOTS."
+        remedy = nearest(str(label), axis.display_names)
+        if label in MOTS.values() and set(axis.display_names) <= set(MOTS):
+            remedy = f"The classes are {', '.join(axis.display_names)}; benchmark=mots gives them the names of MOTS."
         raise UnknownName(f"there is no class '{label}'", remedy=remedy)
     return code
 
@@ -67,16 +67,16 @@ class TrackMetric(Metric):
 
     @property
     def label(self) -> str:
-        return self.named()
+        return self.full_title()
 
-    def named(self) -> str:
+    def full_title(self) -> str:
         """The title and the class, or how classes are combined."""
         if self.only is not None:
             return f"{self.title}, {self.only}"
         suffix = {"det": ", classes summed", "trackeval": ", all classes"}.get(self.over, "")
         return f"{self.title}{suffix}"
 
-    def combined(self, totals: TotalsView, sums: Floats, value: Callable[[Floats], Floats]) -> Floats:
+    def combine_classes(self, totals: TotalsView, sums: Floats, value: Callable[[Floats], Floats]) -> Floats:
         """The value of each row of weights from sums (rows, classes, ...)."""
         if self.only is not None:
             return value(sums[:, class_code(totals.facts, self.only)])
@@ -85,11 +85,11 @@ class TrackMetric(Metric):
         classes = range(sums.shape[1])
         values: Floats = np.stack([value(sums[:, code]) for code in classes], axis=-1)
         if self.over == "trackeval":
-            printed = np.stack([self.printed(sums[:, code]) for code in classes], axis=-1)
+            printed = np.stack([self.printed_value(sums[:, code]) for code in classes], axis=-1)
             values = np.where(np.isnan(values), printed, values)
         return defined_mean(values)
 
-    def printed(self, sums: Floats) -> Floats:
+    def printed_value(self, sums: Floats) -> Floats:
         """What TrackEval prints for a class whose value is undefined."""
         return np.zeros(len(sums))
 
@@ -100,7 +100,7 @@ class TrackMetric(Metric):
             return []
         sums = totals[self.own_needs()[0]][0]
         each = [replace(self, only=label).reduce(totals)[0] for label in axis.ids]
-        names = [axis.shown[code] for code, value in enumerate(each) if np.isnan(value) and sums[code].any()]
+        names = [axis.display_names[code] for code, value in enumerate(each) if np.isnan(value) and sums[code].any()]
         return names if len(names) < len(axis) else []
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
@@ -140,7 +140,7 @@ class TrackMetric(Metric):
         """What its value is made of."""
 
 
-def added(sums: Mapping[str, Floats], names: tuple[str, ...]) -> Floats:
+def add_counts(sums: Mapping[str, Floats], names: tuple[str, ...]) -> Floats:
     """The sum of some counts, in their order."""
     total = sums[names[0]]
     for name in names[1:]:

@@ -11,7 +11,7 @@ from steelyard.core.metric import Between, Metric, family
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Cells, Sum
 from steelyard.core.weights import Floats, ratio
-from steelyard.tasks.tracking.base import TrackMetric, added, in_order
+from steelyard.tasks.tracking.base import TrackMetric, add_counts, in_order
 from steelyard.tasks.tracking.statistics import CLEAR, IDENTITY, SEQUENCES, ClearCells, SequenceMotaCells
 
 INFINITY = float("inf")
@@ -40,7 +40,7 @@ class ClearMetric(CountedMetric):
     ways: ClassVar[tuple[str, ...]] = ("class_mean", "det", "trackeval")
 
     def reduce(self, totals: TotalsView) -> Floats:
-        return self.combined(totals, totals[self.cells], lambda sums: self.of(named(sums)))
+        return self.combine_classes(totals, totals[self.cells], lambda sums: self.of(counts_by_name(sums)))
 
     @abstractmethod
     def of(self, s: S) -> Floats:
@@ -55,10 +55,10 @@ class CountRatio(ClearMetric):
 
     def of(self, s: S) -> Floats:
         """Undefined where the denominator is 0."""
-        return ratio(added(s, self.numerator), added(s, self.denominator))
+        return ratio(add_counts(s, self.numerator), add_counts(s, self.denominator))
 
 
-def named(sums: Floats) -> S:
+def counts_by_name(sums: Floats) -> S:
     """Counts (rows, 12) by name."""
     return {name: sums[:, i] for i, name in enumerate(NAMES)}
 
@@ -68,8 +68,8 @@ class ByTruth(ClearMetric):
 
     range = (-INFINITY, 1)
 
-    def printed(self, sums: Floats) -> Floats:
-        return -named(sums)["fp"]
+    def printed_value(self, sums: Floats) -> Floats:
+        return -counts_by_name(sums)["fp"]
 
 
 class Mota(ByTruth):
@@ -295,7 +295,7 @@ class SequenceMota(CountedMetric):
 
     def reduce(self, totals: TotalsView) -> Floats:
         sums = totals[SequenceMotaCells(float(self.iou))]
-        return self.combined(totals, sums, lambda one: ratio(one[:, 0], one[:, 1]))
+        return self.combine_classes(totals, sums, lambda one: ratio(one[:, 0], one[:, 1]))
 
 
 CLEAR_METRICS: tuple[type[Metric], ...] = (
@@ -317,9 +317,9 @@ class Total(ClearMetric):
     def reduce(self, totals: TotalsView) -> Floats:
         sums = totals[self.cells]
         if self.only is not None:
-            value = self.combined(totals, sums, lambda one: self.of(named(one)))
+            value = self.combine_classes(totals, sums, lambda one: self.of(counts_by_name(one)))
         else:
-            value = self.of(named(in_order(np.moveaxis(sums, 1, -1))))
+            value = self.of(counts_by_name(in_order(np.moveaxis(sums, 1, -1))))
         return np.where(totals[SEQUENCES][:, 0] > 0, value, np.nan)
 
 
@@ -414,7 +414,7 @@ _TRACKED = r"""{short}: true tracks that are matched in {share} of their frames.
     """
 
 
-def _tracked(title: str, short: str, share: str, rate: str) -> dict[str, str]:
+def _track_count_metadata(title: str, short: str, share: str, rate: str) -> dict[str, str]:
     """The facts of a count of tracks by the share of their frames that are matched."""
     return {"name": short.lower(), "title": title, "short": short, "share": share, "rate": rate, "better": "none"}
 
@@ -423,9 +423,9 @@ _TRACKS = family(
     Total,
     "tracks",
     _TRACKED,
-    most=_tracked("Mostly tracked", "MT", "more than 80 %", "mtr"),
-    some=_tracked("Partly tracked", "PT", "20 % to 80 %", "mtr"),
-    few=_tracked("Mostly lost", "ML", "less than 20 %", "mlr"),
+    most=_track_count_metadata("Mostly tracked", "MT", "more than 80 %", "mtr"),
+    some=_track_count_metadata("Partly tracked", "PT", "20 % to 80 %", "mtr"),
+    few=_track_count_metadata("Mostly lost", "ML", "less than 20 %", "mlr"),
 )
 
 
@@ -517,7 +517,7 @@ class FalsePerFrame(CountedMetric):
     def reduce(self, totals: TotalsView) -> Floats:
         """Over all frames; of several classes the mean."""
         frames = totals[SEQUENCES][:, 1]
-        return self.combined(totals, totals[self.cells], lambda sums: ratio(named(sums)["fp"], frames))
+        return self.combine_classes(totals, totals[self.cells], lambda sums: ratio(counts_by_name(sums)["fp"], frames))
 
 
 COUNT_METRICS: tuple[type[Metric], ...] = (

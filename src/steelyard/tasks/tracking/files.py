@@ -132,7 +132,7 @@ def read_mot(text: bytes, source: str, reading: TrackReadOptions) -> SequenceRow
             columns["label"] = _whole(label)
     first, last = int(lines[0]), int(lines[-1])
     every = range(first, last + 1) if last - first == count - 1 else lines.copy()  # no blank line between
-    return _tracked(SequenceRows(source, columns, every), track, reading)
+    return _with_track_column(SequenceRows(source, columns, every), track, reading)
 
 
 def _no_whole(values: Array) -> Array:
@@ -145,7 +145,7 @@ def _whole(values: Array) -> Array:
     return values.astype(np.int8 if (np.abs(values) < 128).all() else np.int64)
 
 
-def _tracked(rows: SequenceRows, track: Array, reading: TrackReadOptions) -> SequenceRows:
+def _with_track_column(rows: SequenceRows, track: Array, reading: TrackReadOptions) -> SequenceRows:
     """The rows with a track of their own; -1 is what detectors write that follow nothing."""
     untracked = track < 0
     if not untracked.any():
@@ -173,7 +173,7 @@ def read_kitti(text: bytes, source: str, reading: TrackReadOptions) -> SequenceR
     columns: dict[str, list[float]] = {name: [] for name in names}
     labels: list[str] = []
     lines: list[int] = []
-    for number, line in enumerate(_decoded(text, source).splitlines(), start=1):
+    for number, line in enumerate(_decode_utf8(text, source).splitlines(), start=1):
         fields = line.split()
         if not fields:
             continue
@@ -207,7 +207,7 @@ def read_mots(text: bytes, source: str, reading: TrackReadOptions) -> SequenceRo
     numbers: list[list[float]] = []
     masks: list[bytes] = []
     lines: list[int] = []
-    for number, line in enumerate(_decoded(text, source).splitlines(), start=1):
+    for number, line in enumerate(_decode_utf8(text, source).splitlines(), start=1):
         fields = line.split()
         if not fields:
             continue
@@ -286,7 +286,7 @@ def _whole_columns(
     return rows
 
 
-def _decoded(text: bytes, source: str) -> str:
+def _decode_utf8(text: bytes, source: str) -> str:
     try:
         return text.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -12,7 +12,7 @@ from steelyard.core.metric import Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Cells, Sum
 from steelyard.core.weights import Floats, ratio
-from steelyard.tasks.tracking.base import TrackMetric, added, defined_mean, in_order
+from steelyard.tasks.tracking.base import TrackMetric, add_counts, defined_mean, in_order
 from steelyard.tasks.tracking.statistics import ALPHAS, HOTA, LOSSES, HotaCells, LossCells, SequenceHota
 
 CELLS, LOST = HotaCells(), LossCells()
@@ -42,13 +42,13 @@ class HotaMetric(TrackMetric):
 
     @property
     def label(self) -> str:
-        return self.named() if self.alpha is None else f"{self.named()} at {self.alpha:g}"
+        return self.full_title() if self.alpha is None else f"{self.full_title()} at {self.alpha:g}"
 
     def own_needs(self) -> tuple[Cells | Sum, ...]:
         return (CELLS,)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        return self.combined(totals, totals[CELLS], self.one)
+        return self.combine_classes(totals, totals[CELLS], self.one)
 
     def one(self, sums: Floats) -> Floats:
         """The value of one class from sums (rows, 7, 19)."""
@@ -81,7 +81,7 @@ class HotaShare(HotaMetric):
     denominator: ClassVar[tuple[str, ...]]
 
     def at_threshold(self, s: dict[str, Floats]) -> Floats:
-        return share(added(s, self.numerator), added(s, self.denominator))
+        return share(add_counts(s, self.numerator), add_counts(s, self.denominator))
 
 
 class Hota(HotaMetric):
@@ -262,7 +262,7 @@ class LocA(HotaMetric):
         curve = HotaMetric.curve(self, sums)
         return np.where((sums[:, 0] > 0).any(axis=1, keepdims=True), curve, np.nan)
 
-    def printed(self, sums: Floats) -> Floats:
+    def printed_value(self, sums: Floats) -> Floats:
         """1 where nothing is matched."""
         return np.ones(len(sums))
 
@@ -294,7 +294,7 @@ class SequenceMean(TrackMetric):
         return (SequenceHota(),)
 
     def reduce(self, totals: TotalsView) -> Floats:
-        return self.combined(totals, totals[SequenceHota()], lambda sums: ratio(sums[:, 0], sums[:, 1]))
+        return self.combine_classes(totals, totals[SequenceHota()], lambda sums: ratio(sums[:, 0], sums[:, 1]))
 
 
 class AssociationLoss(TrackMetric):
@@ -337,7 +337,7 @@ class AssociationLoss(TrackMetric):
     def reduce(self, totals: TotalsView) -> Floats:
         place = LOSSES.index(self.part)
         both = np.stack([totals[LOST][:, :, place], totals[CELLS][:, :, 0]], axis=2)
-        return self.combined(totals, both, lambda sums: defined_mean(ratio(sums[:, 0], sums[:, 1])))
+        return self.combine_classes(totals, both, lambda sums: defined_mean(ratio(sums[:, 0], sums[:, 1])))
 
 
 HOTA_METRICS: tuple[type[Metric], ...] = (

@@ -67,7 +67,7 @@ class TrackPairs:
     def slice_values(self, name: str) -> tuple[Array, Array]:
         """The class of every row of both sides, or a column of the truth that is constant in each sequence."""
         if name == "label" and "label" in self.facts.holds:
-            shown = np.array(self.facts.axes["class"].shown, dtype=object)
+            shown = np.array(self.facts.axes["class"].display_names, dtype=object)
             runs = np.concatenate([side.run for side in self.sides])
             return shown[runs % len(shown)], runs // len(shown)
         joined = self.joined

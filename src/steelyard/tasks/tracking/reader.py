@@ -138,7 +138,7 @@ def _from_frames(data: Sequence[Any], source: str) -> dict[str, Array]:
                 )
         if ("boxes" in item) == ("masks" in item):
             raise Conflict("neither boxes nor masks, or both", where=where, remedy="Give one of them.")
-        tracks = _listed(item["tracks"], where)
+        tracks = _as_list(item["tracks"], where)
         parts: dict[str, list[Any]] = {"track": tracks}
         if "boxes" in item:
             try:
@@ -154,7 +154,7 @@ def _from_frames(data: Sequence[Any], source: str) -> dict[str, Array]:
             parts |= {name: boxes[:, axis].tolist() for axis, name in enumerate("xywh")}
         for name, column in _COLUMN.items():
             if name in item and name != "tracks":
-                parts[column] = _listed(item[name], where)
+                parts[column] = _as_list(item[name], where)
         for name, values in parts.items():
             if len(values) != len(tracks):
                 raise ShapeMismatch(
@@ -199,7 +199,7 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def _listed(values: Any, where: str) -> list[Any]:
+def _as_list(values: Any, where: str) -> list[Any]:
     array = to_numpy(values)
     if isinstance(array, str | bytes) or not hasattr(array, "__iter__") or getattr(array, "ndim", 1) == 0:
         raise InvalidValue(

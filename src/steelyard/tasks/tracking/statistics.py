@@ -70,17 +70,17 @@ class Tracked:
     event: Array
 
 
-def kept(pairs: TrackPairs, cache: SharedCache) -> Kept:
+def kept_rows(pairs: TrackPairs, cache: SharedCache) -> Kept:
     """What is scored of the pairs, made once."""
-    return cache.once("kept", lambda: _kept(pairs))
+    return cache.once("kept", lambda: _keep_rows(pairs))
 
 
-def tracked(pairs: TrackPairs, cache: SharedCache, iou: float = 0.5, *, last_match: bool = False) -> Tracked:
+def tracked_sums(pairs: TrackPairs, cache: SharedCache, iou: float = 0.5, *, last_match: bool = False) -> Tracked:
     """The sums of all runs at a threshold of CLEAR and Identity, made once for each."""
-    return cache.once(("tracked", iou, last_match), lambda: _tracked(kept(pairs, cache), iou, last_match))
+    return cache.once(("tracked", iou, last_match), lambda: _track_runs(kept_rows(pairs, cache), iou, last_match))
 
 
-def _tracked(rows: Kept, iou: float, last_match: bool) -> Tracked:
+def _track_runs(rows: Kept, iou: float, last_match: bool) -> Tracked:
     truth, prediction = (
         (side.frame, side.track, run_ends(side.run, rows.runs), scored.view(np.uint8))
         for side, scored in zip((rows.truth, rows.prediction), rows.scored, strict=True)
@@ -91,7 +91,7 @@ def _tracked(rows: Kept, iou: float, last_match: bool) -> Tracked:
     )
 
 
-def _kept(pairs: TrackPairs) -> Kept:
+def _keep_rows(pairs: TrackPairs) -> Kept:
     truth, prediction = pairs.sides
     runs = np.union1d(distinct(truth.run), distinct(prediction.run))
     frames = truth.frame, run_ends(truth.run, runs), prediction.frame, run_ends(prediction.run, runs)
@@ -270,7 +270,7 @@ class HotaCells(Cells):
 
     def measure(self, pairs: TrackPairs, cache: SharedCache) -> CellsBlock:
         """Seven sums of 19 thresholds."""
-        return _cells(pairs, kept(pairs, cache), tracked(pairs, cache).hota)
+        return _cells(pairs, kept_rows(pairs, cache), tracked_sums(pairs, cache).hota)
 
 
 class SequenceHota(Cells):
@@ -279,7 +279,7 @@ class SequenceHota(Cells):
     name = "tracking.sequence_hota"
 
     def measure(self, pairs: TrackPairs, cache: SharedCache) -> CellsBlock:
-        sums = tracked(pairs, cache).hota
+        sums = tracked_sums(pairs, cache).hota
         tp, fn, fp, assa = (sums[:, i] for i in (0, 1, 2, 4))
         every, matched = tp + fn + fp, tp > 0
         product = np.divide(tp, every, out=np.zeros_like(tp), where=every > 0)
@@ -288,7 +288,7 @@ class SequenceHota(Cells):
         for place in range(len(ALPHAS)):
             value += np.sqrt(product[:, place])
         there = (every[:, 0] > 0).astype(np.float64)
-        return _cells(pairs, kept(pairs, cache), np.stack([value / len(ALPHAS), there], axis=1))
+        return _cells(pairs, kept_rows(pairs, cache), np.stack([value / len(ALPHAS), there], axis=1))
 
 
 class LossCells(Cells):
@@ -298,7 +298,7 @@ class LossCells(Cells):
 
     def measure(self, pairs: TrackPairs, cache: SharedCache) -> CellsBlock:
         """Four sums of 19 thresholds."""
-        return _cells(pairs, kept(pairs, cache), tracked(pairs, cache).losses)
+        return _cells(pairs, kept_rows(pairs, cache), tracked_sums(pairs, cache).losses)
 
 
 class ClearCells(Cells):
@@ -309,8 +309,8 @@ class ClearCells(Cells):
     iou: float = 0.5
 
     def measure(self, pairs: TrackPairs, cache: SharedCache) -> CellsBlock:
-        sums = tracked(pairs, cache, self.iou)
-        return _cells(pairs, kept(pairs, cache), np.concatenate([sums.clear, sums.identity], axis=1))
+        sums = tracked_sums(pairs, cache, self.iou)
+        return _cells(pairs, kept_rows(pairs, cache), np.concatenate([sums.clear, sums.identity], axis=1))
 
 
 class SequenceMotaCells(Cells):
@@ -321,10 +321,10 @@ class SequenceMotaCells(Cells):
     iou: float = 0.5
 
     def measure(self, pairs: TrackPairs, cache: SharedCache) -> CellsBlock:
-        tp, fn, fp, _, idsw = tracked(pairs, cache, self.iou).clear.T[:5]
+        tp, fn, fp, _, idsw = tracked_sums(pairs, cache, self.iou).clear.T[:5]
         there = tp + fn > 0
         value = np.divide(tp - fp - idsw, tp + fn, out=np.zeros(len(tp)), where=there)
-        return _cells(pairs, kept(pairs, cache), np.stack([value, there.astype(np.float64)], axis=1))
+        return _cells(pairs, kept_rows(pairs, cache), np.stack([value, there.astype(np.float64)], axis=1))
 
 
 class SequenceSum(Sum):
@@ -343,7 +343,7 @@ class RemovedSum(Sum):
     drawn = False
 
     def measure(self, pairs: TrackPairs, cache: SharedCache) -> SumBlock:
-        return SumBlock(kept(pairs, cache).removed)
+        return SumBlock(kept_rows(pairs, cache).removed)
 
 
 SEQUENCES, REMOVED_ROWS = SequenceSum(), RemovedSum()

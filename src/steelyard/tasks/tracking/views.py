@@ -35,8 +35,8 @@ from steelyard.tasks.tracking.statistics import (
     Kept,
     LossCells,
     Tracked,
-    kept,
-    tracked,
+    kept_rows,
+    tracked_sums,
 )
 
 TOOLS = {"py-motmetrics": "1.4.0", "trackeval": "1.3.0"}
@@ -65,7 +65,7 @@ def _numbers(clear: Array, *, distance: bool = False) -> dict[str, float]:
 
 
 def _motmetrics(pairs: TrackPairs, cache: SharedCache) -> Explanation:
-    ours, theirs = tracked(pairs, cache), tracked(pairs, cache, last_match=True)
+    ours, theirs = tracked_sums(pairs, cache), tracked_sums(pairs, cache, last_match=True)
     plain, all_rules = _numbers(ours.clear), _numbers(theirs.clear, distance=True)
     keeps = {**_numbers(theirs.clear), "mt": plain["mt"]}
     steps = (
@@ -87,19 +87,19 @@ def _motmetrics(pairs: TrackPairs, cache: SharedCache) -> Explanation:
         (
             "It takes nothing out before scoring: these numbers are of the rows that are left here.",
             "IoU below 0.5 counts as no pair, as here.",
-            *_summed(pairs),
+            *_summed_remarks(pairs),
         ),
     )  # fmt: skip
 
 
-def _summed(pairs: TrackPairs) -> tuple[str, ...]:
+def _summed_remarks(pairs: TrackPairs) -> tuple[str, ...]:
     """What a reader must know of the numbers where there are several classes."""
     return ("Counts of all classes are summed here: mota(over=det).",) if pairs.facts.size("class") > 1 else ()
 
 
 def _at_least(pairs: TrackPairs, cache: SharedCache, ours: Tracked) -> float:
     """True tracks that are matched in 80 % of their frames or more."""
-    rows = kept(pairs, cache)
+    rows = kept_rows(pairs, cache)
     mine = np.flatnonzero(rows.scored[0])
     _, code = np.unique(rows.truth.run[mine] * (1 << 40) + rows.truth.track[mine], return_inverse=True)
     seen, matched = np.bincount(code), np.bincount(code, weights=ours.partner[mine] >= 0)
@@ -107,14 +107,14 @@ def _at_least(pairs: TrackPairs, cache: SharedCache, ours: Tracked) -> float:
 
 
 def _trackeval(pairs: TrackPairs, cache: SharedCache) -> Explanation:
-    plain = _numbers(tracked(pairs, cache).clear)
+    plain = _numbers(tracked_sums(pairs, cache).clear)
     shown: Mapping[str, float] = {name: 0.0 if np.isnan(value) else value for name, value in plain.items()}
     return Explanation(
         "trackeval", TOOLS["trackeval"], plain, (), shown,
         (
             "Undefined numbers are printed as 0, and LocA without a match as 1.",
             "Frames of a sequence that is empty on one side are not counted, so FP per frame is higher there.",
-            *_summed(pairs),
+            *_summed_remarks(pairs),
         ),
     )  # fmt: skip
 
@@ -130,7 +130,7 @@ def steps(pairs: TrackPairs, unit: int) -> Steps:
     with the most mistakes.
     """
     work = SharedCache()
-    rows, clear = kept(pairs, work), tracked(pairs, work)
+    rows, clear = kept_rows(pairs, work), tracked_sums(pairs, work)
     mine, theirs = rows.rows(unit, max(1, pairs.facts.size("class")))
     true, predicted = rows.truth.frame[mine], rows.prediction.frame[theirs]
     numbers = np.union1d(true, predicted)
@@ -159,7 +159,7 @@ def scene(pairs: TrackPairs, unit: int, metric: Metric, step: int | None = None)
             remedy=f"Its frames with boxes are {all_steps.numbers[0]} to {all_steps.numbers[-1]}.",
         )
     work = SharedCache()
-    rows, clear = kept(pairs, work), tracked(pairs, work)
+    rows, clear = kept_rows(pairs, work), tracked_sums(pairs, work)
     mine, theirs = rows.rows(unit, max(1, pairs.facts.size("class")))
     bounds = _bounds(_boxes(rows.truth, mine), _boxes(rows.prediction, theirs))
     mine, theirs = mine[rows.truth.frame[mine] == frame], theirs[rows.prediction.frame[theirs] == frame]
@@ -247,19 +247,19 @@ def _by_sequence(state: State, metrics: Sequence[Metric]) -> Table:
 
 def class_metrics(state: State) -> Mapping[str, Metric]:
     """The metrics by which models are compared class by class."""
-    labels = state.facts.axes["class"].shown
+    labels = state.facts.axes["class"].display_names
     return {label: Hota(only=label) for label in labels} if len(labels) > 1 and _has(state, Hota()) else {}
 
 
 def _by_class(state: State, metrics: Sequence[Metric]) -> Table:
-    labels, totals = state.facts.axes["class"].shown, state.totals(POINT)
+    labels, totals = state.facts.axes["class"].display_names, state.totals(POINT)
     values = [[float(totals.of(type(metric)(only=label))[0]) for metric in metrics] for label in labels]  # type: ignore[call-arg]
     return Table("classes", "By class", "class", labels, tuple(metric.label for metric in metrics), np.array(values))
 
 
 def figures(pairs: TrackPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """The figures that these data have."""
-    if not len(state) or not kept(pairs, SharedCache()).scored[0].any():
+    if not len(state) or not kept_rows(pairs, SharedCache()).scored[0].any():
         return {}
     measured = State.of(pairs, dict.fromkeys([HotaCells(), LossCells(), SEQUENCES, REMOVED_ROWS]))
     return {
@@ -331,7 +331,7 @@ def worst_unit(state: State) -> int:
 def timeline(pairs: TrackPairs, unit: int) -> Figure:
     """One sequence: a row per true track, coloured by the predicted track that CLEAR matches; switches as ticks."""
     work = SharedCache()
-    rows, clear = kept(pairs, work), tracked(pairs, work)
+    rows, clear = kept_rows(pairs, work), tracked_sums(pairs, work)
     mine, _ = rows.rows(unit, max(1, pairs.facts.size("class")))
     tracks, first = np.unique(rows.truth.run[mine] * (1 << 40) + rows.truth.track[mine], return_index=True)
     shown = tracks[np.argsort(first, kind="stable")][:MOST_TRACKS]
@@ -368,7 +368,7 @@ def _pieces(pairs: TrackPairs, rows: Kept, partner: Array, event: Array, own: Ar
 def listing(pairs: TrackPairs, state: State) -> Listing:
     """Every switch: where, when, from which name to which, and of what kind."""
     work = SharedCache()
-    rows, clear = kept(pairs, work), tracked(pairs, work)
+    rows, clear = kept_rows(pairs, work), tracked_sums(pairs, work)
     classes = max(1, pairs.facts.size("class"))
     columns: dict[str, list[object]] = {
         name: [] for name in ("sequence", "frame", "true track", "from", "to", "kind", "frames without a match")

@@ -283,20 +283,20 @@ def surface_figure(asked: Asked, events: Directions) -> float:
 
 def _percentile(at: float, rule: str, a: tuple[Array, Array, Array], b: tuple[Array, Array, Array]) -> float:
     if rule == "pooled":
-        return _ordered(at, np.repeat(np.concatenate([a[0], b[0]]), np.concatenate([a[2], b[2]])))
+        return _percentile_of(at, np.repeat(np.concatenate([a[0], b[0]]), np.concatenate([a[2], b[2]])))
     reading: Callable[[tuple[Array, Array, Array]], float] = (
-        (lambda side: _ordered(at, np.repeat(side[0], side[2])))
+        (lambda side: _percentile_of(at, np.repeat(side[0], side[2])))
         if rule == "linear"
-        else (lambda side: _reached(at, side))
+        else (lambda side: _weighted_percentile(at, side))
     )
     return max(reading(a), reading(b))
 
 
-def _ordered(at: float, distances: Array) -> float:
+def _percentile_of(at: float, distances: Array) -> float:
     return float(np.percentile(distances, at))
 
 
-def _reached(at: float, side: tuple[Array, Array, Array]) -> float:
+def _weighted_percentile(at: float, side: tuple[Array, Array, Array]) -> float:
     """The first distance at which the weights up to it reach the share."""
     distance, weight, _ = side
     if at == 100:

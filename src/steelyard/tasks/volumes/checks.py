@@ -13,7 +13,7 @@ BETTER = 0.3  # by how much reversed axes must fit better to be named
 
 
 @CHECKS.add("volumes-refused", "error", "evaluation refuses the volumes", "See the example.", quick=False)
-def refused(data: CheckData) -> Problem | None:
+def refused_volumes(data: CheckData) -> Problem | None:
     """What evaluation would refuse."""
     try:
         if data.pairs is not None:

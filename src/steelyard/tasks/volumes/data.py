@@ -156,12 +156,12 @@ class VolumePairs(Pairs):
     def scan(self) -> list[Scanned]:
         """All cases, counted."""
 
-        def counted(pair: int) -> Scanned:
+        def scan_case(pair: int) -> Scanned:
             case = self.case(pair)
             cells = _native.map_cells(case.truth, case.prediction)
             return Scanned(cells, case.truth.shape, case.spacing, case.where, case.remarks)
 
-        return for_each(len(self.owner), counted)
+        return for_each(len(self.owner), scan_case)
 
     @property
     def cells(self) -> list[tuple[Array, Array, Array]]:

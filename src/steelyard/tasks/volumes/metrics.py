@@ -61,9 +61,11 @@ class CaseMetric(Metric):
         """One metric for each structure where that is asked for."""
         axis = facts.axes["structure"]
         if self.only == "each":
-            return tuple(replace(self, only=as_spec(name)) for name in axis.shown)
+            return tuple(replace(self, only=as_spec(name)) for name in axis.display_names)
         if self.only is not None and axis.find(self.only) < 0:
-            raise UnknownName(f"there is no structure '{self.only}'", remedy=nearest(str(self.only), axis.shown))
+            raise UnknownName(
+                f"there is no structure '{self.only}'", remedy=nearest(str(self.only), axis.display_names)
+            )
         return (self,)
 
     def reduce(self, totals: Any) -> Floats:

@@ -24,9 +24,9 @@ from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
 from steelyard.core.table import Table
 from steelyard.core.weights import ratio
-from steelyard.maps.raster import MOST_SIDE, colour, coloured, indexed_png, thinned
+from steelyard.maps.raster import MOST_SIDE, colour, colour_codes, indexed_png, thin_grid
 from steelyard.tasks.shared.agreement import bland_altman
-from steelyard.tasks.shared.tools import Tool, explained, find_tools
+from steelyard.tasks.shared.tools import Tool, explain_tool, find_tools
 from steelyard.tasks.volumes.cases import (
     COUNT,
     DISTANCES,
@@ -88,7 +88,7 @@ TOOLS = {
 
 def explain(pairs: VolumePairs, names: Any) -> tuple[Explanation, ...]:
     """What each tool prints for these data, and which rule moves it."""
-    return tuple(explained(tool, partial(_numbers, pairs)) for tool in find_tools(names, TOOLS).values())
+    return tuple(explain_tool(tool, partial(_numbers, pairs)) for tool in find_tools(names, TOOLS).values())
 
 
 def _numbers(pairs: VolumePairs, conventions: VolumeConventions) -> Mapping[str, float]:
@@ -157,7 +157,7 @@ def nsd_by_tolerance(pairs: VolumePairs, surface: str) -> Figure:
     farthest = case_values(CaseScore("hd", at=99.0, surface=surface, missed="skip"), pairs, work)
     far = farthest[:, :, VALUE][farthest[:, :, CASES] > 0]
     end = min(WIDEST, float(far.max())) if len(far) and far.max() > 0 else 1.0
-    names = pairs.facts.axes["structure"].shown
+    names = pairs.facts.axes["structure"].display_names
     columns: dict[str, list[Any]] = {name: [] for name in ("series", "x", "y", "low", "high")}
     for tolerance in np.linspace(0.0, end, STEPS).tolist():
         table = case_values(CaseScore("nsd", at=tolerance, surface=surface), pairs, work)
@@ -213,11 +213,11 @@ def slice_of(case: Case, number: int | None) -> tuple[Array, Array]:
 
 def slice_pictures(truth: Array, prediction: Array, most: int) -> tuple[str, str, str]:
     """Labels of the truth and of the prediction, and where they differ."""
-    first, second = (thinned(side, most).astype(np.int64) for side in (truth, prediction))
+    first, second = (thin_grid(side, most).astype(np.int64) for side in (truth, prediction))
     state = np.select([(first == 0) & (second == 0), first == second, second == 0, first == 0], [0, 1, 2, 3], default=4)
     return (
-        coloured(first, _shade),
-        coloured(second, _shade),
+        colour_codes(first, _shade),
+        colour_codes(second, _shade),
         indexed_png(state, [BACKGROUND, *(c for _, c in MEANINGS)]),
     )
 
@@ -264,22 +264,22 @@ SHOWN = 6
 
 def tables(pairs: VolumePairs, state: State) -> Mapping[str, Callable[[], Table]]:
     """A row for each structure."""
-    return {"structures": lambda: structure_table(state)} if _kept(state) else {}
+    return {"structures": lambda: structure_table(state)} if _kept_scores(state) else {}
 
 
-def _kept(state: State) -> list[CaseScore]:
+def _kept_scores(state: State) -> list[CaseScore]:
     return [statistic for statistic in state.blocks if isinstance(statistic, CaseScore)]
 
 
 def structure_table(state: State) -> Table:
     """What was measured of every structure, the mean over its cases."""
     totals, columns = state.totals(POINT), {}
-    for statistic in _kept(state):
+    for statistic in _kept_scores(state):
         cells = totals[statistic][0]
         columns[_title(statistic)] = ratio(cells[:, VALUE], cells[:, COUNT])
-    first = totals[_kept(state)[0]][0]
+    first = totals[_kept_scores(state)[0]][0]
     columns |= {"on one side only": first[:, MISSED], "on neither side": first[:, EMPTY]}
-    names = state.facts.axes["structure"].shown
+    names = state.facts.axes["structure"].display_names
     values = np.stack(list(columns.values()), axis=1)
     return Table("structures", "Structures", "structure", names, tuple(columns), values)
 
@@ -355,13 +355,13 @@ def dice_by_volume(pairs: VolumePairs) -> Figure:
 
 def class_metrics(state: State) -> Mapping[str, Metric]:
     """Dice of each structure."""
-    names = state.facts.axes["structure"].shown[:MOST_STRUCTURES]
+    names = state.facts.axes["structure"].display_names[:MOST_STRUCTURES]
     return {name: Dice(only=as_spec(name)) for name in names} if CaseScore() in state.blocks else {}
 
 
 def listing(pairs: VolumePairs, state: State) -> Listing | None:
     """Every case with the mean of its structures."""
-    statistics = _kept(state)
+    statistics = _kept_scores(state)
     if not statistics:
         return None
     totals = state.totals(UNITS)

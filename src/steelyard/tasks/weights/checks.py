@@ -38,7 +38,7 @@ def totals_as_items(data: CheckData) -> Problem | None:
     """Items of a dish that all have one prediction, which fits the sum of the dish and not the item."""
     if data.pairs is None or "item" not in data.pairs.truth:
         return None
-    rows, places = data.kept
+    rows, places = data.paired_rows
     if len(rows) < FEW:
         return None
     truth, predicted = data.numbers("weight", "weight")
