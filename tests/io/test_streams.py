@@ -66,10 +66,28 @@ def test_boxes_rankings_and_labels(form: str) -> None:
     import pyarrow.dataset  # noqa: F401
 
     make = FORMS[form]
-    truth = pa.table({"image": [1, 1, 2], "label": ["cup", "fork", None], "x": [0.0, 50, None], "y": [0.0, 0, None],
-                      "w": [10.0, 10, None], "h": [10.0, 10, None], "surplus": ["a", "b", "c"]})  # fmt: skip
-    detected = pa.table({"image": [1, 2], "label": ["cup", "fork"], "x": [0.0, 0], "y": [0.0, 0], "w": [10.0, 10],
-                      "h": [10.0, 10], "score": [0.9, 0.8]})  # fmt: skip
+    truth = pa.table(
+        {
+            "image": [1, 1, 2],
+            "label": ["cup", "fork", None],
+            "x": [0.0, 50, None],
+            "y": [0.0, 0, None],
+            "w": [10.0, 10, None],
+            "h": [10.0, 10, None],
+            "surplus": ["a", "b", "c"],
+        }
+    )
+    detected = pa.table(
+        {
+            "image": [1, 2],
+            "label": ["cup", "fork"],
+            "x": [0.0, 0],
+            "y": [0.0, 0],
+            "w": [10.0, 10],
+            "h": [10.0, 10],
+            "score": [0.9, 0.8],
+        }
+    )
     assert sy.score("boxes", make(truth), make(detected), "map50") == pytest.approx(
         0.5
     )  # image 2 is known, and has no object
@@ -77,8 +95,9 @@ def test_boxes_rankings_and_labels(form: str) -> None:
     run = pa.table({"query": ["a", "a", "b"], "doc": ["1", "2", "4"], "score": [0.2, 0.9, 0.5]})
     assert sy.score("rankings", make(relevance), make(run), "mrr") == 0.25  # rank 2 of a, none of b
     both = pa.table({"id": [1, 2, 3], "label": ["a", "b", "a"], "predicted": ["a", "a", "a"], "site": ["x", "x", "y"]})
-    report = sy.evaluate("labels", make(both), metrics="accuracy", by="site", confidence=None,
-                         columns={"prediction": "predicted"})  # fmt: skip
+    report = sy.evaluate(
+        "labels", make(both), metrics="accuracy", by="site", confidence=None, columns={"prediction": "predicted"}
+    )
     assert report["accuracy"].value == pytest.approx(2 / 3)
     assert [part["accuracy"].value for part in report.slices["site"].values()] == [0.5, 1.0]
 
@@ -109,8 +128,9 @@ def test_batches_are_released_before_the_next() -> None:
             yield pa.record_batch(columns, schema=schema)
 
     stream = Foreign(pa.RecordBatchReader.from_batches(schema, batches()))
-    report = sy.evaluate("labels", stream, {"id": range(20_000), "label": ["class 0"] * 20_000}, "accuracy",
-                         confidence=None)  # fmt: skip
+    report = sy.evaluate(
+        "labels", stream, {"id": range(20_000), "label": ["class 0"] * 20_000}, "accuracy", confidence=None
+    )
     assert report["accuracy"].value == 6667 / 20_000
     assert len(held) == 20
     assert max(held) < 2_500_000  # a batch has about 1,020,000

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     metavar="FORMAT",
     default="auto",
     show_default=True,
-    help="Format of FROM: coco, lvis, voc, yolo, cvat, csv, dota, yolo-obb, hrsc, openimages, kitti, nuscenes, or "
-    "one from a plugin.",
+    help="Format of FROM: coco, lvis, voc, yolo, cvat, labelstudio, roboflow, csv, dota, yolo-obb, hrsc, openimages, "
+    "kitti, nuscenes, or one from a plugin.",
 )
 @click.option(
     "--to",

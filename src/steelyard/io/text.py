@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
-from steelyard.core.errors import InvalidFile, InvalidText, TooLarge, UnreadableFile
+from steelyard.core.errors import InputError, InvalidFile, InvalidText, TooLarge, UnreadableFile
 from steelyard.core.opening import Unpacked, open_regular
 
 if TYPE_CHECKING:
@@ -100,6 +101,28 @@ def first_bytes(path: Path, source: str) -> bytes:
             return _head(file)
     except OSError as error:
         raise UnreadableFile(f"cannot be read: {error.strerror}", where=source) from None
+
+
+ROBOFLOW_COLUMNS = ("filename", "class", "xmin", "ymin", "xmax", "ymax")
+_TASKS = re.compile(
+    rb'\[\s*\{(?:(?!"(?:image_id|category_id|bbox)"\s*:).)*?"(?:annotations|predictions|data)"\s*:\s*[\[{]', re.DOTALL
+)
+
+
+def labelled_by(path: Path) -> str:
+    """The labelling tool whose export a JSON or CSV file is, "labelstudio" or "roboflow"; else nothing."""
+    kind = ending(path)
+    if kind not in (".json", ".csv") or not path.is_file():
+        return ""
+    try:
+        with open_bytes(path, str(path)) as file:
+            head = file.read(1 << 14).removeprefix(BOM).lstrip()
+    except InputError:  # the reader of the file says what is wrong
+        return ""
+    if kind == ".json":
+        return "labelstudio" if _TASKS.match(head) else ""
+    names = {name.strip(b' "') for name in head.partition(b"\n")[0].rstrip().split(b",")}
+    return "roboflow" if {name.encode() for name in ROBOFLOW_COLUMNS} <= names else ""
 
 
 def _head(file: BinaryIO) -> bytes:

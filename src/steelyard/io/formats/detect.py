@@ -18,7 +18,7 @@ from steelyard.core.opening import check_readable, is_entry
 from steelyard.io.formats import voc, yolo
 from steelyard.io.formats.format import Format
 from steelyard.io.formats.xml import root_name
-from steelyard.io.text import ending, first_bytes, refuse_foreign
+from steelyard.io.text import ending, first_bytes, labelled_by, refuse_foreign
 
 # One line per format: where its Format is. A module is imported when its format is first asked for.
 PLACES = {
@@ -27,6 +27,8 @@ PLACES = {
     "voc": "steelyard.io.formats.voc:FORMAT",
     "yolo": "steelyard.io.formats.yolo:FORMAT",
     "cvat": "steelyard.io.formats.cvat:FORMAT",
+    "labelstudio": "steelyard.io.formats.labelstudio:FORMAT",
+    "roboflow": "steelyard.io.formats.roboflow:FORMAT",
     "csv": "steelyard.io.formats.table:FORMAT",
     "dota": "steelyard.io.formats.dota:FORMAT",
     "yolo-obb": "steelyard.io.formats.obb:FORMAT",
@@ -63,7 +65,9 @@ def ending_of(ending: str) -> str:
     return next((name for name in names() if (own := find_format(name).ending) and own == ending), "")
 
 
+YAML = (".yaml", ".yml")
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq")
+EXPORTS = ("_annotations.coco.json", "_annotations.csv")
 ROOTS = {"annotation": "voc", "annotations": "cvat"}
 
 
@@ -72,10 +76,14 @@ def detect(path: Path, source: str) -> str:
     if path.is_dir():
         return _folder(path, source)
     suffix = ending(path)
+    if tool := labelled_by(path):
+        return tool
     if suffix == ".json":
         return "coco"
     if suffix in TABLES:
         return "csv"
+    if suffix in YAML and path.exists():
+        return "yolo"
     if suffix == ".xml":
         check_readable(path, source)
         root = root_name(path)
@@ -95,6 +103,11 @@ def detect(path: Path, source: str) -> str:
 
 
 def _folder(path: Path, source: str) -> str:
+    for name in EXPORTS:
+        if is_entry(path / name):
+            raise InvalidFile(
+                "the folder is an export of Roboflow", where=source, remedy=f"Give its file: {path / name}."
+            )
     formats = []
     xml = list(islice(voc.files_of(path), 1))
     if xml:

@@ -34,7 +34,7 @@ def fit(dataset: Dataset, like: Dataset) -> Dataset:
 def _pictures(dataset: Dataset, like: Dataset) -> tuple[list[Picture], Array]:
     by_file = dataset.by_file or like.by_file
     known = {(p.stem if by_file else str(p.id)): i for i, p in enumerate(like.pictures)}
-    ends = _unique((PurePosixPath(p.stem).name, i) for i, p in enumerate(like.pictures)) if by_file else {}
+    ends = _unique((name, i) for i, p in enumerate(like.pictures) for name in _last_names(p)) if by_file else {}
     numbers = _unique((str(int(name)), i) for name, i in ends.items() if is_whole(name))
     pictures = list(like.pictures)
     places = []
@@ -42,7 +42,8 @@ def _pictures(dataset: Dataset, like: Dataset) -> tuple[list[Picture], Array]:
         name = p.stem if by_file else str(p.id)
         place = known.get(name)
         if place is None and by_file:
-            place = ends.get(PurePosixPath(name).name)
+            places_of = (ends.get(end) for end in _last_names(p))
+            place = next((there for there in places_of if there is not None), None)
         if place is None and isinstance(p.id, int):  # 139 for 000000000139
             place = numbers.get(str(p.id))
         if place is None:
@@ -50,6 +51,13 @@ def _pictures(dataset: Dataset, like: Dataset) -> tuple[list[Picture], Array]:
             pictures.append(p)
         places.append(place)
     return pictures, np.array(places, dtype=np.int64)
+
+
+def _last_names(picture: Picture) -> list[str]:
+    """The last part of an image's name, and of the name that its file had before it was uploaded to a tool."""
+    original = picture.extra.get("original_name")
+    names = [picture.stem] if original is None else [picture.stem, Picture(0, str(original)).stem]
+    return list(dict.fromkeys(PurePosixPath(name).name for name in names))
 
 
 def _unique(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:

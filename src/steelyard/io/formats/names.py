@@ -26,6 +26,20 @@ def read_names(path: Path) -> tuple[list[str], bool]:
     return _from_yaml(lines, source)
 
 
+def read_settings(path: Path) -> dict[str, str]:
+    """The settings of a YAML file that are one text on one line, such as `path` and `val`."""
+    source = str(path)
+    with open_text(path, source) as file:
+        lines = file.read().splitlines()
+    settings = {}
+    for number, line in enumerate(lines, start=1):
+        match = _KEY.match(line)
+        text = _bare(match[2]) if match else ""
+        if match and text:
+            settings[match[1]] = _scalar(text, f"{source}, line {number}")
+    return settings
+
+
 def _from_yaml(lines: list[str], source: str) -> tuple[list[str], bool]:
     points = any(line.startswith("kpt_shape") for line in lines)
     for number, line in enumerate(lines):

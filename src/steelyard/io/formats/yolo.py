@@ -28,7 +28,7 @@ from steelyard.core.opening import is_entry
 from steelyard.io.csv import read_csv
 from steelyard.io.formats.dataset import Category, Dataset, Gatherer, Picture
 from steelyard.io.formats.format import Format, ReadOptions
-from steelyard.io.formats.names import read_names
+from steelyard.io.formats.names import read_names, read_settings
 from steelyard.io.formats.numbers import EXACT, SHORT, coordinate, exact, plain, polygon_of, score
 from steelyard.io.formats.sizes import ENDINGS, picture_size, whole_pixels
 from steelyard.io.text import open_text
@@ -98,6 +98,32 @@ def read(
     return gathered.dataset(
         source, "yolo", side, categories=categories, by_file=True, numbered=not classes, notes=notes
     )
+
+
+def validation_folders(path: Path, source: str) -> tuple[Path, Path]:
+    """The labels and the images of the validation split that a data.yaml names, as Ultralytics and Roboflow do."""
+    settings = read_settings(path)
+    split = settings.get("val", "")
+    if not split or split[0] in "[{":
+        raise MissingKey("'val' does not name one folder", where=source, remedy="Give the folder of labels itself.")
+    relative = split
+    while relative.startswith("../"):
+        relative = relative[3:]
+    root = path.parent / settings.get("path", "")
+    places = [root / split, path.parent / split, root / relative, path.parent / relative]
+    images = next((place for place in places if place.is_dir()), None)
+    if images is None:
+        raise MissingFile(
+            f"'val' is '{split}', and there is no such folder",
+            where=source,
+            remedy="Correct the path, or give the folder of labels itself.",
+        )
+    parts = list(images.parts)
+    at = max((i for i, part in enumerate(parts) if part == "images"), default=-1)
+    labels = Path(*parts[:at], "labels", *parts[at + 1 :]) if at >= 0 else images
+    if not labels.is_dir():
+        raise MissingFile("there is no such folder of labels", where=str(labels), remedy=f"It belongs to {images}.")
+    return labels, images
 
 
 def class_names(path: Path, names: str | None) -> tuple[list[str], bool]:
@@ -334,7 +360,12 @@ def _read(path: Path, source: str, side: str, reading: ReadOptions, like: Datase
     for p in like.pictures if like is not None else ():
         if p.width is not None and p.height is not None:
             sizes[p.stem] = sizes[PurePosixPath(p.stem).name] = (p.width, p.height)
-    return read(path, source, side, images=reading.images, names=reading.names, known=sizes)
+    images, names = reading.images, reading.names
+    if path.is_file():  # a data.yaml
+        names = names or str(path)
+        path, pictures = validation_folders(path, source)
+        images = images or str(pictures)
+    return read(path, source, side, images=images, names=names, known=sizes)
 
 
 FORMAT = Format(

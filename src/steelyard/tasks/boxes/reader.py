@@ -21,6 +21,7 @@ from steelyard.core.errors import (
     MissingKey,
     ShapeMismatch,
     UnknownName,
+    Unmatched,
     nearest,
 )
 from steelyard.core.options import Options
@@ -28,12 +29,13 @@ from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array, BoxRecords, Records, Schema, as_object, box_columns
 from steelyard.core.task import Task
 from steelyard.io.coco import image_fields, parse_coco, read_coco
+from steelyard.io.dialect import note
 from steelyard.io.formats.format import ReadOptions
 from steelyard.io.once import of_truth
 from steelyard.io.read import read_table, to_records
 from steelyard.io.shapes import flatten_images, rows_of
 from steelyard.io.table import Table
-from steelyard.io.text import ending, is_plain
+from steelyard.io.text import ending, is_plain, labelled_by, read_bytes
 
 if TYPE_CHECKING:
     from steelyard.io.formats.dataset import Dataset
@@ -93,7 +95,7 @@ def _has_own_ids(data: Any, reading: ReadOptions) -> bool:
         return True
     named = reading.format if reading.format != "auto" else ""
     plain = ending(data) in READERS if not named else named in ("coco", "csv")
-    return plain and not (reading.images or reading.names)
+    return plain and not (reading.images or reading.names) and not (not named and labelled_by(Path(data)))
 
 
 def _fit_sides(
@@ -109,7 +111,15 @@ def _fit_sides(
     from steelyard.io.formats.fit import fit  # few evaluations need the other formats
 
     first = of_truth(_dataset, truth, readings[0], "truth", task.truth, columns, None)
-    second = fit(_dataset(predictions, readings[1], "prediction", task.prediction, columns, first), first)
+    if isinstance(truth, str | PathLike) and ending(truth) in (".yaml", ".yml"):
+        predictions = _with_equal_ids(predictions)
+        second = _dataset(predictions, readings[1], "prediction", task.prediction, columns, first)
+        second = _counted_from_zero(second, first)
+    else:
+        second = _dataset(predictions, readings[1], "prediction", task.prediction, columns, first)
+    for text in (*first.notes, *second.notes):
+        note(text)
+    second = fit(second, first)
     if readings[0].format == "lvis":
         from steelyard.io.formats.federated import by_rules_of_lvis
 
@@ -130,9 +140,47 @@ def _dataset(
 
     if isinstance(data, str | PathLike):
         results = name == "prediction" and ending(data) == ".json" and not (reading.names or reading.images)
+        results = results and reading.format in ("auto", "coco", "lvis") and not labelled_by(Path(data))
         if not results and not (ending(data) in READERS[1:] and columns):
             return read_dataset(data, reading, name, like)
     return from_records(read_boxes(data, schema, columns, name))
+
+
+def _with_equal_ids(predictions: Any) -> Any:
+    """Results of Ultralytics whose ids of images are numbers and texts: rows with texts, and all else as it is.
+
+    It writes the name of an image's file without ending, as a number where it is one.
+    """
+    if not isinstance(predictions, str | PathLike) or ending(predictions) != ".json":
+        return predictions
+    try:
+        read_coco(predictions, "prediction")
+    except InputError:
+        from steelyard.io.json import parse_json
+
+        source = str(predictions)
+        rows = parse_json(read_bytes(Path(predictions), source).decode("utf-8", "replace"), source)
+        kinds = (
+            {type(row.get("image_id")) for row in rows if isinstance(row, dict)} if isinstance(rows, list) else set()
+        )
+        if kinds == {int, str}:
+            return [row | {"image_id": Path(str(row.get("file_name", row["image_id"]))).stem} for row in rows]
+    return predictions
+
+
+def _counted_from_zero(results: Dataset, truth: Dataset) -> Dataset:
+    """Results of a validation of Ultralytics with its classes counted from 0, as in the data.yaml."""
+    ids = [category.id for category in results.categories]
+    if results.by_file or not ids or not all(isinstance(number, int) for number in ids) or 0 in ids:
+        return results
+    if max(map(int, ids)) > len(truth.categories):
+        raise Unmatched(
+            f"class {max(map(int, ids))} is not one of the {len(truth.categories)} of the truth",
+            where=results.source,
+            remedy="Predictions with the ids of COCO need COCO's annotations as the truth.",
+        )
+    note(f"{results.source}: classes are counted from 1, as Ultralytics writes them.")
+    return replace(results, categories=[replace(c, id=int(c.id) - 1) for c in results.categories])
 
 
 def _plain_json(data: Any, reading: ReadOptions) -> bool:

@@ -40,7 +40,7 @@ OPTIONS = (
         "choice",
         "Format of the files.",
         "auto",
-        ("auto", "coco", "lvis", "voc", "yolo", "cvat", "openimages", "csv"),
+        ("auto", "coco", "lvis", "voc", "yolo", "cvat", "labelstudio", "roboflow", "openimages", "csv"),
         reads=True,
         group="steelyard.formats",
     ),
