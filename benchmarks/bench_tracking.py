@@ -92,6 +92,11 @@ with contextlib.redirect_stdout(io.StringIO()):
                trackeval.metrics.Identity({'PRINT_CONFIG': False})]
     trackeval.Evaluator(quiet).evaluate([data], metrics)
 """
+DROP_IN = """
+import steelyard.compat
+steelyard.compat.install("trackeval")
+import trackeval
+"""
 
 
 def main() -> None:
@@ -108,6 +113,7 @@ def main() -> None:
                 "steelyard": measure(RUN, setup),
                 "steelyard, with 1,000 draws": measure(RUN.replace(", confidence=None", ""), setup),
                 "motrics": measure(MOTRICS, given + "import motrics"),
+                "drop-in for TrackEval": measure(TRACKEVAL, given + DROP_IN),
                 "TrackEval": measure(TRACKEVAL, given + "import trackeval", repeat=1),
             },
         )

@@ -34,6 +34,9 @@ void bind(nanobind::module_& m);
 namespace focal_binding {
 void bind(nanobind::module_& m);
 }
+namespace frames_binding {
+void bind(nanobind::module_& m);
+}
 namespace keypoints_binding {
 void bind(nanobind::module_& m);
 }
@@ -109,6 +112,7 @@ NB_MODULE(_native, m) {
   steelyard::edits_binding::bind(m);
   steelyard::ellipses_binding::bind(m);
   steelyard::focal_binding::bind(m);
+  steelyard::frames_binding::bind(m);
   steelyard::keypoints_binding::bind(m);
   steelyard::labels_binding::bind(m);
   steelyard::language_binding::bind(m);

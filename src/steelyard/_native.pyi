@@ -200,6 +200,38 @@ def focal_of_planes(logits: NDArray[numpy.float32], labels: NDArray[numpy.int64]
 def focal_of_rows(logits: NDArray[numpy.float32], labels: NDArray[numpy.int64], classes: int, alpha_class: float, alpha_background: float, gamma: float, slope: NDArray[numpy.float32] | None, threads: int) -> float:
     """The same of logits that lie anchor by anchor."""
 
+def frame_ious(truth: NDArray[numpy.float64], truth_sizes: NDArray[numpy.int64], prediction: NDArray[numpy.float64], prediction_sizes: NDArray[numpy.int64], of_truth: bool = False) -> NDArray[numpy.float64]:
+    """
+    IoU of the boxes (left, top, right, low) of each frame, or the share of the first; the matrices flat.
+    """
+
+def frame_select(similarity: NDArray[numpy.float64], truth_sizes: NDArray[numpy.int64], prediction_sizes: NDArray[numpy.int64], truth: NDArray[numpy.uint8], prediction: NDArray[numpy.uint8]) -> NDArray[numpy.float64]:
+    """The similarities of the chosen rows and columns of each frame."""
+
+def frame_pairs(similarity: NDArray[numpy.float64], truth_sizes: NDArray[numpy.int64], prediction_sizes: NDArray[numpy.int64], truth: NDArray[numpy.uint8], prediction: NDArray[numpy.uint8], least: float, lift: float = 0.0) -> NDArray[numpy.int64]:
+    """
+    The truth row that each prediction is paired with by similarity, among the chosen rows, or -1.
+    """
+
+def frame_sums(similarity: NDArray[numpy.float64], truth_sizes: NDArray[numpy.int64], prediction_sizes: NDArray[numpy.int64]) -> NDArray[numpy.float64]:
+    """The similarity that pairing each frame adds up to."""
+
+def frame_hota(similarity: NDArray[numpy.float64], truth_sizes: NDArray[numpy.int64], prediction_sizes: NDArray[numpy.int64], truth_track: NDArray[numpy.int64], prediction_track: NDArray[numpy.int64], truth_tracks: int, prediction_tracks: int) -> NDArray[numpy.int64]:
+    """The prediction row that HOTA pairs each truth row with, or -1."""
+
+def frame_clear(similarity: NDArray[numpy.float64], truth_sizes: NDArray[numpy.int64], prediction_sizes: NDArray[numpy.int64], truth_track: NDArray[numpy.int64], prediction_track: NDArray[numpy.int64], truth_tracks: int, prediction_tracks: int, threshold: float) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64]]:
+    """
+    The counts of CLEAR, and the prediction row that each truth row is matched with, or -1.
+    """
+
+def frame_identity(similarity: NDArray[numpy.float64], truth_sizes: NDArray[numpy.int64], prediction_sizes: NDArray[numpy.int64], truth_track: NDArray[numpy.int64], prediction_track: NDArray[numpy.int64], truth_tracks: int, prediction_tracks: int, threshold: float) -> NDArray[numpy.float64]:
+    """IDTP, IDFN and IDFP."""
+
+def mask_contours(first: list[object], second: list[object], radius: int) -> NDArray[numpy.int64]:
+    """
+    Of each pair of masks: pixels of both outlines, and of each within the radius of the other.
+    """
+
 def oks(d_points: NDArray[numpy.float64], t_points: NDArray[numpy.float64], t_box: NDArray[numpy.float64], t_area: NDArray[numpy.float64], sigmas: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
     """
     Object keypoint similarity, detections by truths; points are x, y, v in turn.

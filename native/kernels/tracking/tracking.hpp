@@ -121,8 +121,9 @@ struct Scores {
 // How CLEAR goes on with a pair: the last frame that was walked (TrackEval), or the last match ever (py-motmetrics).
 enum class Keeps : int { last_frame = 0, last_match = 1 };
 
+// With `matched`, only the pairing is made: the prediction row of each truth row, or -1.
 void score_hota(const std::vector<Frame>& frames, const Rows& truth, const Rows& prediction, const Overlap* overlaps,
-                std::size_t count, Scores& out);
+                std::size_t count, Scores& out, std::int64_t* matched = nullptr);
 // `partner` of truth rows (-1 without) and `event` (1: a switch, 2: the start of a fragment) may be null.
 void score_clear(const std::vector<Frame>& frames, const Rows& truth, const Rows& prediction, const Overlap* overlaps,
                  double threshold, Keeps keeps, Scores& out, std::int64_t* partner, std::uint8_t* event);

@@ -98,7 +98,8 @@ std::vector<double> lengths(const Rows& rows) {
 }  // namespace
 
 void score_hota(const std::vector<Frame>& frames, const Rows& truth, const Rows& prediction, const Overlap* overlaps,
-                std::size_t count, Scores& out) {
+                std::size_t count, Scores& out, std::int64_t* matched_rows) {
+  if (matched_rows) std::fill_n(matched_rows, truth.count, std::int64_t{-1});
   for (auto& row : out.hota) std::fill_n(row, kAlphas, 0.0);
   for (auto& row : out.losses) std::fill_n(row, kAlphas, 0.0);
   const std::vector<double> g = lengths(truth), t = lengths(prediction);
@@ -130,7 +131,8 @@ void score_hota(const std::vector<Frame>& frames, const Rows& truth, const Rows&
 
   double limits[kAlphas];
   for (std::size_t a = 0; a < kAlphas; ++a) limits[a] = alpha(a) - kEpsilon;
-  std::vector<double> levels(pairs.size() * (kAlphas + 1), 0.0), similar(pairs.size() * (kAlphas + 1), 0.0);
+  const std::size_t counters = matched_rows ? 0 : pairs.size() * (kAlphas + 1);
+  std::vector<double> levels(counters, 0.0), similar(counters, 0.0);
   FramePairing pairing;
   std::vector<Edge> edges;
   std::vector<std::int64_t> partner;
@@ -146,6 +148,12 @@ void score_hota(const std::vector<Frame>& frames, const Rows& truth, const Rows&
     if (edges.empty()) continue;
     partner.resize(f.truth_end - f.truth);
     pairing.solve(edges, f.truth_end - f.truth, f.prediction_end - f.prediction, 0.0, partner.data());
+    if (matched_rows) {
+      for (std::size_t i = 0; i < partner.size(); ++i) {
+        if (partner[i] >= 0) matched_rows[f.truth + i] = static_cast<std::int64_t>(f.prediction) + partner[i];
+      }
+      continue;
+    }
     for (std::size_t o = f.pair; o < f.pair_end; ++o) {
       const Overlap& one = overlaps[o];
       if (partner[one.truth - f.truth] != static_cast<std::int64_t>(one.prediction - f.prediction)) continue;
@@ -155,6 +163,7 @@ void score_hota(const std::vector<Frame>& frames, const Rows& truth, const Rows&
       similar[number[o] * (kAlphas + 1) + level] += one.similarity;
     }
   }
+  if (matched_rows) return;
 
   // A pair at level k is a match at the first k thresholds.
   std::vector<double> of_truth(truth.tracks * kAlphas, 0.0), of_prediction(prediction.tracks * kAlphas, 0.0);
@@ -233,6 +242,7 @@ void score_clear(const std::vector<Frame>& frames, const Rows& truth, const Rows
       const bool goes_on =
           trackeval && last[static_cast<std::size_t>(truth.track[one.truth])] == prediction.track[one.prediction];
       const double worth = (goes_on ? 1000.0 : 0.0) + one.similarity;
+      if (!(worth > 0)) continue;
       edges.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j), worth});
     }
     if (!edges.empty()) {
