@@ -15,7 +15,6 @@ from support.tiers import slow_rows_except
 import steelyard as sy
 from steelyard.cli.main import cli
 from steelyard.io.write import write_bytes, write_text
-from steelyard.render.charts import library
 
 COMMAND = f'"{sys.executable}" -m steelyard'
 posix = pytest.mark.skipif(os.name != "posix", reason="pipes and modes of POSIX")
@@ -226,7 +225,11 @@ def test_a_path_of_5000_characters(here: Path, steelyard, line: str) -> None:
     ("options", "lacks", "message"),
     [
         (["-o", "a.json", "-o", "t.xlsx"], "openpyxl", r"cannot write 't.xlsx': openpyxl is not installed.*\[excel\]"),
-        (["-o", "a.json", "--figures", "f"], "vl_convert", r"charts need the package vl-convert-python.*\[report\]"),
+        (
+            ["-o", "a.json", "--figures", "f"],
+            "vl_convert",
+            r"PNG and PDF need the package vl-convert-python.*\[report\]",
+        ),
         (["-o", "a.json", "--html", "./a.json"], "", r"'\./a\.json' is to be written twice"),
         (["-o", "a.json", "-o", "t.csv/b.json"], "", r"t\.csv/b\.json: cannot be written: '.*t\.csv' is not a folder"),
         (["-o", "a.json", "--units", "t.csv/u.csv"], "", r"'.*t\.csv' is not a folder"),
@@ -240,7 +243,6 @@ def test_nothing_is_written_where_one_output_cannot_be(
     monkeypatch.chdir(here)
     if lacks:
         monkeypatch.setitem(sys.modules, lacks, None)
-        library.vl_convert.cache_clear()  # another test may have loaded it
     before = sorted(here.iterdir())
     with pytest.raises(sy.InputError, match=message):
         cli(["evaluate", "weights", "t.csv", "a.csv", "--draws", "100", *options], standalone_mode=False)

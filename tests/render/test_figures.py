@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import re
 import struct
 from collections.abc import Callable
 from importlib.resources import files
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
+from support.refusal import refuses
 
 import steelyard as sy
 from steelyard.core.figure import Figure
+from steelyard.render.charts.draw import chart_svg
 from steelyard.render.charts.export import paper_of
-from steelyard.render.charts.layout import apart, fitting, text_width, ticks
-from steelyard.render.charts.render import spec_of, svg_text
+from steelyard.render.charts.layout import fit_names, text_width
 
 SAMPLE = Path(str(files("steelyard") / "samples"))
 TRUTH, A, B = (str(SAMPLE / "weights" / name) for name in ("truth.csv", "model_a.csv", "model_b.csv"))
@@ -37,6 +39,7 @@ def test_sizes_on_paper(steelyard: Callable[..., Any], tmp_path: Path) -> None:
     assert box
     assert float(box[1]) == pytest.approx(85 / 25.4 * 72, abs=1)  # points
     png = (tmp_path / "f" / "agreement.png").read_bytes()
+    assert set(Image.open(io.BytesIO(png)).convert("RGBA").getchannel("A").tobytes()) == {255}
     assert struct.unpack(">I", png[16:20])[0] == pytest.approx(85 / 25.4 * 300, abs=3)
     at = png.index(b"pHYs") + 4
     assert struct.unpack(">I", png[at : at + 4])[0] == pytest.approx(300 / 0.0254, rel=0.001)  # dots per metre
@@ -70,7 +73,7 @@ def test_widths() -> None:
         if millimetres >= 40:
             assert paper_of(width=text).width == pytest.approx(millimetres)
     assert paper_of(width=85).width == paper_of(width="85mm").width == 85
-    with pytest.raises(sy.InputError, match="a figure of 5mm is too narrow"):
+    with refuses("E-out-of-range", "5mm"):
         paper_of(width=5.0)
     assert paper_of("pdf, .PNG,pdf").formats == ("pdf", "png")
     assert paper_of().formats == ("svg", "png", "pdf")
@@ -87,21 +90,6 @@ def test_nothing_is_written_where_one_figure_fails(tmp_path: Path) -> None:
     assert len(export_figures([good], tmp_path, formats="svg")) == 1
 
 
-def test_series_differ_without_colours() -> None:
-    names = [name for name in ("base", "ours", "third") for _ in range(2)]
-    lines = Figure(
-        "c", "curves", "C", {"x": [0, 1] * 3, "y": [0, 1, 0, 2, 0, 3], "series": names}, {"x": "x", "y": "y"}
-    )
-    svg = svg_text(spec_of(lines, 350.0))
-    drawn = re.findall(r'<path aria-label="[^"]*series[^"]*"[^>]*?/>', svg)
-    assert len({re.search(r'stroke-dasharray="([^"]*)"', line)[1] for line in drawn if "dasharray" in line}) >= 2  # type: ignore[index]
-    rows = {"name": ["m"] * 3, "value": [1.0, 2, 3], "low": [0.0, 1, 2], "high": [2.0, 3, 4]}
-    points = Figure("i", "intervals", "I", {**rows, "series": ["base", "ours", "third"]}, {"x": "x"})
-    spec = spec_of(points, 350.0)
-    shapes = spec["layer"][-1]["encoding"]["shape"]["scale"]["range"]
-    assert len(set(shapes)) == 3
-
-
 def test_legends_name_the_models_and_scores_stand_by_model() -> None:
     lineup = sy.compare("weights", TRUTH, {"base": A, "ours": B, "oracle": TRUTH}, metrics=["mae", "bias"], draws=100)
     from steelyard.results.registry import renderer
@@ -111,48 +99,18 @@ def test_legends_name_the_models_and_scores_stand_by_model() -> None:
     assert list(scores.columns["name"]) == ["base", "ours", "oracle"]
     assert list(scores.columns["value"]) == [lineup[0]["mae"].a.value, lineup[0]["mae"].b.value, 0.0]
     assert next(iter(scores.columns["low"])) == lineup[0]["mae"].a.interval[0]  # type: ignore[index]
-    assert "ours" in svg_text(spec_of(figures["differences"], 540.0))
+    assert "ours" in chart_svg(figures["differences"], 540.0)
 
 
 def test_names_that_are_cut_stay_different() -> None:
     names = [f"a very long name of a class, number {i} of them" for i in range(3)] + ["short"]
-    short = fitting(names, 90.0)
+    short = fit_names(names, 90.0)
     assert len(set(short)) == 4
     assert all(text_width(name) <= 100 for name in short)
     assert short[-1] == "short"
-    same = fitting(["x" * 50 + "a" + "y" * 50, "x" * 50 + "b" + "y" * 50], 90.0)
+    same = fit_names(["x" * 50 + "a" + "y" * 50, "x" * 50 + "b" + "y" * 50], 90.0)
     assert len(set(same)) == 2
-    assert " → " in fitting(["a very long name of a class → another very long name"], 120.0)[0]
-
-
-def test_ticks_have_room() -> None:
-    assert ticks(0.0, 1.0, 300) == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    for high in (0.0123, 3.7, 12345.0):
-        at = ticks(0.0, high, 200)
-        assert 2 <= len(at) <= 5
-        assert at[-1] <= high
-    assert ticks(1.0, 1.0, 100) == [1.0]
-
-
-@pytest.mark.parametrize("count", [1, 2, 7, 8, 23, 24])
-@pytest.mark.parametrize("size", [6.0, 11.9, 12.0, 40.0])
-def test_names_of_narrow_columns_keep_their_distance_and_the_last(count: int, size: float) -> None:
-    """The last is the background of a confusion matrix. Letters are 11 high: names need 12 from one to the next."""
-    names = [f"class {place}" for place in range(count)]
-    shown = [names.index(name) for name in apart(names, size)]
-    assert shown[-1] == count - 1
-    assert all((second - first) * size >= 12 for first, second in pairwise(shown))
-    assert size < 12 or len(shown) == count
-
-
-def test_a_matrix_of_narrow_columns_names_the_last() -> None:
-    names = [f"class {place}" for place in range(23)] + ["(background)"]
-    columns = {"row": names, "column": names, "share": [0.5] * 24, "text": ["1"] * 24}
-    figure = Figure("confusion", "matrix", "Confusion", columns, facts={"x": "predicted", "y": "true"})
-    encoding = spec_of(figure, 350.0)["layer"][0]["encoding"]
-    for side in "xy":
-        assert encoding[side]["axis"]["values"][-1] == "(background)"
-        assert len(encoding[side]["axis"]["values"]) < 24
+    assert " → " in fit_names(["a very long name of a class → another very long name"], 120.0)[0]
 
 
 def test_the_old_option_of_figure_formats_works_where_it_is_free(steelyard: Callable[..., Any], tmp_path: Path) -> None:

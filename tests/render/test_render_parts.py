@@ -19,8 +19,6 @@ from steelyard.render import vlm as vlm_text
 from steelyard.render.brief import score_brief
 from steelyard.render.charts import overlays
 from steelyard.render.charts.export import export_figures
-from steelyard.render.charts.generic import cloud
-from steelyard.render.charts.layout import ticks
 from steelyard.render.frames import report_sheets
 from steelyard.render.page import comparison as compared
 from steelyard.render.page import figures, scores
@@ -29,7 +27,6 @@ from steelyard.render.page import vlm as vlm_page
 from steelyard.render.page.comparison import _cell, score_figures, unit_figures
 from steelyard.render.scene import as_svg
 from steelyard.render.svg import Backdrop, rasters_svg
-from steelyard.results.comparison import Lineup
 from steelyard.results.details import UnitTable
 from steelyard.results.vlm import Effort, PromptScore, VlmScore
 
@@ -91,21 +88,6 @@ def test_empty_pictures_are_not_written(tmp_path: Any) -> None:
     empty = Figure("none", "histogram", "None", {"low": [], "high": [], "count": []})
     assert export_figures([empty], tmp_path, formats=["svg"]) == ()
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_cloud_of_counts_is_of_cells() -> None:
-    columns = {"x": [0.0], "y": [0.0], "x2": [1.0], "y2": [2.0], "count": [7]}
-    cells, points = (
-        cloud(Figure("c", "cloud", "C", held), "x:Q", "y:Q").to_dict() for held in (columns, {"x": [0.0], "y": [0.0]})
-    )
-    assert [chart["mark"]["type"] for chart in (cells, points)] == ["rect", "circle"]
-    assert cells["encoding"]["opacity"]["field"] == "count"
-
-
-def test_ticks_have_room_or_there_are_none() -> None:
-    assert ticks(0.0, 1.0, 300.0) == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    assert ticks(1000000.0, 2000000.0, 80.0) == [1000000.0, 2000000.0]
-    assert ticks(0.0, 1.0, 5.0) == []
 
 
 def test_maps_of_odd_texts_are_left_out() -> None:
@@ -173,21 +155,10 @@ def test_gains_of_what_is_best_at_zero() -> None:
     assert (rows.count("verdict better"), rows.count("verdict worse"), rows.count("<td>equal</td>")) == (1, 1, 1)
 
 
-def test_charts_that_cannot_be_drawn_are_said(both: sy.Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = compared._remarks(Lineup((both,)))
-    monkeypatch.setattr(compared, "available", lambda: False)
-    assert compared._remarks(Lineup((both,))) == [*before, compared.NO_CHARTS]
-
-
 def test_distributions_of_as_many_scores_as_wanted(report: sy.Report) -> None:
     spread = np.arange(8.0)
     units = UnitTable("dish", np.arange(8), {"mae": spread, "bias": spread})
     assert [len(figures.distributions(units, report.scores, most)) for most in (1, 2, 3)] == [1, 2, 2]
-
-
-def test_a_sketch_of_nothing_has_a_range() -> None:
-    nothing, one, some = np.array([math.nan]), np.array([2.0]), np.array([1.0, math.nan, 4.0])
-    assert [figures._range(values) for values in (nothing, one, some)] == [(0.0, 1.0), (1.5, 2.5), (1.0, 4.0)]
 
 
 def test_pages_of_models_without_an_answer() -> None:

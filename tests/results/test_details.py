@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
+import sys
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 from support.lazy import lazy
+from support.refusal import refuses
 
 import steelyard as sy
-from steelyard.core.figure import Figure, Listing, Texts
-from steelyard.render.charts.registry import CHARTS
-from steelyard.render.page.figures import SKETCHES, _Plane, sketch
+from steelyard.core.figure import Listing, Texts
 from steelyard.results import details_json
 from steelyard.results.details_json import EXACT_ROWS, pack, unpack
 
@@ -149,26 +148,16 @@ def test_figures_for_papers(steelyard: Callable[..., Any], tmp_path: Path) -> No
             assert (tmp_path / "figures" / f"{name}{ending}").read_bytes().startswith(head)
 
 
-def test_without_the_chart_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from steelyard.render.charts import library
-    from steelyard.render.page import figures, report
-
-    for module in (figures, report):
-        monkeypatch.setattr(module, "available", lambda: False)
-    made = sy.evaluate("weights", TRUTH, PREDICTED, draws=100)
-    page = made.to_html()
-    assert "steelyard[report]" in page
-    assert (
-        page.count('<div class="sketch"><svg class="chart"') == 3
-    )  # the cloud, Bland and Altman, the spread of errors
+def test_only_png_and_pdf_need_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    report = sy.evaluate("weights", TRUTH, PREDICTED, draws=100)
+    page = report.to_html()
+    assert page.count('<div class="drawn w540"><svg class="chart"') == 3
     assert "<details><summary>Table: Predicted against true" in page
-    monkeypatch.setitem(__import__("sys").modules, "vl_convert", None)
-    library.vl_convert.cache_clear()
-    try:
-        with pytest.raises(sy.InputError, match=r"pip install 'steelyard\[report\]'"):
-            made.write_figures(tmp_path)
-    finally:
-        library.vl_convert.cache_clear()
+    with refuses("E-not-installed", "vl-convert-python", "steelyard[report]"):
+        report.write_figures(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    assert len(report.write_figures(tmp_path, formats="svg")) == 3
 
 
 def test_more_classes_than_a_matrix_may_have(tmp_path: Path) -> None:
@@ -182,101 +171,3 @@ def test_more_classes_than_a_matrix_may_have(tmp_path: Path) -> None:
     assert "of 10,200 classes has" in page
     assert 'id="data-table-classes"' in page
     assert len(page) < 1_500_000
-
-
-def test_a_sketch_draws_the_line_that_its_caption_speaks_of() -> None:
-    columns = {"name": ["mae", "rmse"], "value": [30.0, 10.0], "low": [20.0, 5.0], "high": [40.0, 15.0]}
-    drawn = sketch(Figure("differences", "intervals", "Gain", columns, {"at": 0.0}))
-    assert drawn.count('stroke-dasharray="3 3"') == 1
-    assert "stroke-dasharray" not in sketch(Figure("differences", "intervals", "Gain", columns))
-
-
-def test_sketches_of_points_draw_what_is_equal_and_the_limits() -> None:
-    """The identity where both axes reach, from (2, 2) to (4, 4); of Bland and Altman's limits those on the axis."""
-    points = {"x": [1.0, 4.0], "y": [2.0, 6.0]}
-    drawn = sketch(Figure("agreement", "agreement", "A", points))
-    plane = _Plane(Figure("agreement", "agreement", "A", points), np.array([1.0, 4.0]), np.array([2.0, 6.0]))
-    (line,) = re.findall(r'stroke-dasharray="3 3" x1="(.*?)" y1="(.*?)" x2="(.*?)" y2="(.*?)"', drawn)
-    assert [float(at) for at in line] == [round(at, 1) for at in (plane.x(2), plane.y(2), plane.x(4), plane.y(4))]
-    limits = {"bias": 3.0, "low": 1.0, "high": 5.0}
-    assert re.findall(r'"s-ink"( stroke-dasharray|)', sketch(Figure("b", "bland_altman", "B", points, limits))) == [
-        "",
-        " stroke-dasharray",
-    ]  # the mean is solid, and the lower limit is off the axis
-    assert "stroke-dasharray" not in sketch(Figure("p", "plane", "P", points))
-
-
-def test_every_kind_of_chart_has_a_sketch() -> None:
-    assert set(SKETCHES) == set(CHARTS)
-
-
-def test_a_sketch_of_cells_is_darker_where_there_are_more() -> None:
-    """Two cells of a grid: from (0, 0) to (1, 1) with one point, and from (1, 1) to (2, 2) with three."""
-    columns = {"x": [0.0, 1.0], "x2": [1.0, 2.0], "y": [0.0, 1.0], "y2": [1.0, 2.0], "count": [1.0, 3.0]}
-    figure = Figure("agreement", "agreement", "A", columns)
-    plane, drawn = _Plane(figure, np.array([0.0, 2.0]), np.array([0.0, 2.0])), sketch(figure)
-    cells = re.findall(r'fill-opacity="(.*?)" x="(.*?)" y="(.*?)" width="(.*?)" height="(.*?)"', drawn)
-    size = (plane.x(1) - plane.x(0), plane.y(0) - plane.y(1))
-    assert [[float(v) for v in cell] for cell in cells] == [
-        pytest.approx([0.56, plane.x(0), plane.y(1), *size], abs=0.06),  # 0.12 + 0.88 log 2 / log 4
-        pytest.approx([1.0, plane.x(1), plane.y(2), *size], abs=0.06),
-    ]
-
-
-def test_a_sketch_of_a_timeline_has_a_bar_per_stretch() -> None:
-    columns = {"row": ["1", "1", "2"], "x": [0, 5, 0], "x2": [5, 10, 10], "series": ["a", "b", "missed"],
-               "event": ["", "switch", ""]}  # fmt: skip
-    drawn = sketch(Figure("timeline", "timeline", "T", columns, {"x": "frame"}))
-    bars = re.findall(r'"f-c(\d)" fill-opacity="(.*?)" x="(.*?)" y="(.*?)" width="(.*?)"', drawn)
-    assert [(colour, opacity) for colour, opacity, *_ in bars] == [("1", "0.9"), ("2", "0.9"), ("8", "0.25")]
-    (x, width), (x2, width2), (x3, whole) = ((float(bar[2]), float(bar[4])) for bar in bars)
-    assert width == pytest.approx(width2, abs=0.1)
-    assert (x3, whole) == pytest.approx((x, 2 * width), abs=0.2)
-    assert re.findall(r'"s-ink" stroke-width="2" x1="(.*?)"', drawn) == [f"{x2:.1f}"]
-
-
-def test_a_sketch_of_traces_has_a_picture_per_panel() -> None:
-    columns = {
-        "panel": ["p", "p", "q<", "q<"],
-        "series": ["true", "predicted"] * 2,
-        "x": [0, 0, 0, 0],
-        "y": [1, 2, 3, 4],
-    }
-    drawn = sketch(Figure("traces", "traces", "T", columns, {"x": "frame", "y": "weight"}))
-    assert re.findall("<p>(.*?)</p>", drawn) == ["p", "q&lt;"]
-    assert drawn.count('<svg class="chart"') == 2
-
-
-def test_a_sketch_of_a_spread_draws_box_whisker_and_median() -> None:
-    columns = {
-        "low": [0.0, 10.0], "high": [10.0, 30.0], "count": [5.0, 5.0], "p10": [-4.0, -2.0], "p25": [-2.0, -1.0],
-        "p50": [0.0, 1.0], "p75": [2.0, 3.0], "p90": [4.0, 6.0],
-    }  # fmt: skip
-    figure = Figure("error_by_size", "spread", "Error", columns, {"x": "true", "y": "error"})
-    plane, drawn = _Plane(figure, np.array([0.0, 30.0]), np.array([-4.0, 6.0])), sketch(figure)
-    whiskers = re.findall(
-        r'"s-c1" stroke-width="1.5" x1="([0-9.]+)" y1="([0-9.]+)" x2="([0-9.]+)" y2="([0-9.]+)"', drawn
-    )
-    boxes = re.findall(
-        r'"f-c1" fill-opacity="0.35" x="([0-9.]+)" y="([0-9.]+)" width="([0-9.]+)" height="([0-9.]+)"', drawn
-    )
-    medians = re.findall(r'"s-c2" stroke-width="2" x1="([0-9.]+)" y1="([0-9.]+)" x2="([0-9.]+)" y2="([0-9.]+)"', drawn)
-    zero = re.findall(
-        r'"s-soft" stroke-dasharray="3 3" x1="([0-9.]+)" y1="([0-9.]+)" x2="([0-9.]+)" y2="([0-9.]+)"', drawn
-    )
-
-    def shown(*values: float) -> tuple[str, ...]:
-        return tuple(f"{value:.1f}" for value in values)
-
-    edges = [(plane.x(0.0) + 0.5, plane.x(10.0) - 0.5), (plane.x(10.0) + 0.5, plane.x(30.0) - 0.5)]
-    middles = [(a + b) / 2 for a, b in edges]
-    assert whiskers == [
-        shown(middles[0], plane.y(4.0), middles[0], plane.y(-4.0)),
-        shown(middles[1], plane.y(6.0), middles[1], plane.y(-2.0)),
-    ]
-    assert boxes == [
-        shown(edges[0][0], plane.y(2.0), edges[0][1] - edges[0][0], plane.y(-2.0) - plane.y(2.0)),
-        shown(edges[1][0], plane.y(3.0), edges[1][1] - edges[1][0], plane.y(-1.0) - plane.y(3.0)),
-    ]
-    assert medians == [shown(a, plane.y(y), b, plane.y(y)) for (a, b), y in zip(edges, (0.0, 1.0), strict=True)]
-    assert zero == [shown(plane.x(0.0), plane.y(0.0), plane.x(30.0), plane.y(0.0))]

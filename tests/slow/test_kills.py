@@ -44,7 +44,7 @@ ZYGOTE = """
 import json, os, sys, tempfile
 import steelyard.cli.main, steelyard.cli.evaluate, steelyard.cli.convert, steelyard.cli.gate, steelyard.cli.report
 if sys.argv[1:] == ["charts"]:
-    import altair, vl_convert
+    import vl_convert
 import steelyard.api, steelyard.files, steelyard.gating, steelyard.scale.run, steelyard.render.page.report, pyarrow.parquet
 from steelyard.core import catalogue
 for task in ("boxes", "weights", "labels"):

@@ -16,7 +16,6 @@ from support.tiers import slow_except
 
 import steelyard as sy
 from steelyard.core import catalogue
-from steelyard.render.page import comparison, figures, report
 from steelyard.results.result import Result
 
 SAMPLE = ROOT / "src" / "steelyard" / "samples"
@@ -110,19 +109,6 @@ def test_models_side_by_side(task: str, tab: Page, tmp_path: Path) -> None:
     assert faults(tab, lineup, tmp_path / "r.html") == {}
     titles = tab.run(TITLES)
     assert len(titles) == len(set(titles)), sorted(title for title in titles if titles.count(title) > 1)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("task", ["labels", "sequences", "tracking"])
-def test_without_the_extra_there_are_sketches(
-    task: str, tab: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in (comparison, figures, report):
-        monkeypatch.setattr(module, "available", lambda: False)
-    assert faults(tab, report_of(task), tmp_path / "r.html") == {}
-    assert tab.run("document.querySelectorAll('.sketch svg[role=img]').length") >= 5
-    assert tab.run("document.querySelectorAll('figure details[open]').length") == 0
-    assert "pip install 'steelyard[report]'" in tab.run("document.querySelector('#remarks').textContent")
 
 
 @pytest.mark.slow

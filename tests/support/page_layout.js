@@ -36,7 +36,7 @@
     if (box.width && (box.right > wide + SLACK || box.left < -SLACK) && !scroller(node.parentElement)) say("wider than the screen", node, `${Math.round(box.left)}..${Math.round(box.right)}`);
     if (node.clientWidth && node.scrollWidth > node.clientWidth + SLACK && of(node).display !== "inline") {
       const over = of(node).overflowX;
-      if (["hidden", "clip"].includes(over) && !node.matches(".drawn, .sketch") && !(of(node).textOverflow === "ellipsis" && node.closest("[title]"))) say("clipped", node);
+      if (["hidden", "clip"].includes(over) && !node.matches(".drawn") && !(of(node).textOverflow === "ellipsis" && node.closest("[title]"))) say("clipped", node);
       if (["auto", "scroll"].includes(over) && !of(node).backgroundImage.includes("gradient") && !scroller(node.parentElement) && !node.matches(".body")) say("scrolls without a cue", node);
     }
   };

@@ -463,7 +463,7 @@ def output_options(
         _output("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write an HTML report to FILE.")
         if html else None,
         _output("--figures", metavar="DIR", type=click.Path(file_okay=False),
-                help="Also write the charts of the report to DIR as SVG, PNG and PDF. Needs steelyard[report].")
+                help="Also write the report's charts to DIR as SVG, PNG and PDF. PNG and PDF need steelyard[report].")
         if figures else None,
         *(_LOOK if look else ()),
         _output("--json", "as_json", is_flag=True, help="Print the result as JSON.") if json else None,

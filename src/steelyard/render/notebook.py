@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from html import escape
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from steelyard.core.counts import count_text
+from steelyard.core.errors import OutOfRange
 from steelyard.core.figure import Figure
 from steelyard.core.frozen import frozen
 from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.core.table import Table
 from steelyard.render.board import rank_remarks, rows_of
-from steelyard.render.charts.registry import is_chart, markup_of
-from steelyard.render.charts.theme import PALETTE
+from steelyard.render.charts.draw import CHARTS, chart_svg
+from steelyard.render.charts.overlays import markup_of
+from steelyard.render.charts.theme import ADAPTING, with_colours
 from steelyard.render.numbers import interval_text, names_of, p_text, percent_text, signed_text, value_text
-from steelyard.render.page.figures import figure_table, sketch
+from steelyard.render.page.figures import figure_table
 from steelyard.render.strips import group_of, score_scales
 from steelyard.render.text import ARROWS, heading, remarks_of
 from steelyard.render.verdicts import paired_word, verdict_text
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from steelyard.results.score import Interval
 
 WIDE, HIGH = 120, 14
+NARROWEST, WIDEST = 150, 5000  # pixels of a figure
 MOST_REMARKS, MOST_ROWS = 5, 60
 _CELL = 'style="text-align:{};padding:2px 10px;white-space:nowrap"'
 
@@ -124,48 +125,24 @@ class Drawing:
         return self.html
 
 
-def plot(result: Result, name: str, width: float) -> Any:
-    """One figure of a result: an Altair chart where the package is installed and draws it, otherwise a `Drawing`."""
+def plot(result: Result, name: str, width: float) -> Drawing:
+    """One figure of a result."""
+    if not NARROWEST <= width <= WIDEST:
+        raise OutOfRange(f"a figure of {width:g} pixels is too narrow or too wide", remedy="Choose from 150 to 5000.")
     if isinstance(result, Report) and name in result.figures:
         figure = result.figure(name)
     else:
         figures = {each.name: each for each in renderer(result.kind, "figures")(result)}
         figure = figures[check_name(name, tuple(figures), "figure")]
-    if not is_chart(figure) or find_spec("altair") is None or not len(figure):
-        return Drawing(figure_html(figure))
-    from steelyard.render.charts.library import altair
-    from steelyard.render.charts.render import spec_of
-
-    spec = spec_of(figure, width) | {"title": figure.title}
-    del spec["config"]["background"]  # none, which Vega-Lite takes and Altair does not
-    return altair().Chart.from_dict(spec)
+    return Drawing(figure_html(figure, width))
 
 
-def figure_html(figure: Figure) -> str:
+def figure_html(figure: Figure, width: float = 540) -> str:
     """A figure as HTML that needs no style sheet: colours stand at each shape, and text has that of the notebook."""
-    drawn = (sketch(figure) if is_chart(figure) else markup_of(figure)) if len(figure) else ""
-    drawn = re.sub(r'class="([^"]*)"', lambda match: _style_attributes(match[1]), drawn) or figure_table(figure)
+    drawn = (chart_svg(figure, width) if figure.chart in CHARTS else markup_of(figure)) if len(figure) else ""
+    drawn = with_colours(drawn, ADAPTING) or figure_table(figure)
     caption = f"<p><small>{escape(figure.caption)}</small></p>" if figure.caption else ""
     return f'<div class="steelyard"><p><b>{escape(figure.title)}</b></p>{drawn}{caption}</div>'
-
-
-_COLOURS = {name: colour for colour, name in PALETTE.items()} | dict.fromkeys(("ink", "soft", "line"), "currentColor")
-
-
-def _style_attributes(classes: str) -> str:
-    """The attributes that stand for classes of the page's style sheet."""
-    said: dict[str, str] = {}
-    for name in classes.split():
-        prefix, _, colour = name.partition("-")
-        if prefix in ("f", "s") and colour in _COLOURS:
-            said["fill" if prefix == "f" else "stroke"] = _COLOURS[colour]
-            if colour in ("soft", "line"):
-                said["opacity"] = "0.7" if colour == "soft" else "0.25"
-        elif name == "faint":
-            said["fill-opacity"] = "0.15"
-    if "stroke" in said:
-        said.setdefault("fill", "none")
-    return " ".join(f'{name}="{value}"' for name, value in said.items())
 
 
 def table_html(table: Table) -> str:

@@ -8,7 +8,7 @@ from html import escape
 
 from steelyard.core.frozen import frozen
 from steelyard.core.scene import BoxShape, EllipseShape, LineShape, PolygonShape, Scene
-from steelyard.render.charts.layout import fitting, text_width
+from steelyard.render.charts.layout import fit_names, text_width
 
 INK, PAPER = "#1d1d22", "#ffffff"
 SIDE = 720.0  # the longer side of the picture, in its own units
@@ -88,7 +88,7 @@ def _image(href: str, x: float, y: float, wide: float, high: float, more: str, n
 def _swatches(scene: Scene, top: float) -> tuple[list[str], int]:
     """Swatches with their names, as many in a row as there is room for."""
     shown = [entry for entry in scene.legend if _COLOUR.fullmatch(entry[1])]
-    names = fitting([name for name, _ in shown], _NAME, _LETTERS)
+    names = fit_names([name for name, _ in shown], _NAME, _LETTERS)
     each = _SWATCH + max((text_width(name, _LETTERS) for name in names), default=0.0) + _BETWEEN
     across = int((SIDE + _BETWEEN) // each)
     drawn = []

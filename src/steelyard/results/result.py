@@ -87,7 +87,7 @@ class Result(metaclass=RenamedKeywords):
         return data
 
     def write_figures(self, folder: Path, **look: Any) -> tuple[str, ...]:
-        """Write every chart into a folder; gives the paths. Needs steelyard[report].
+        """Write every chart into a folder; gives the paths. PNG and PDF need steelyard[report].
 
         `formats` are of "svg", "png", "pdf"; `width` is a length such as "85mm" or "3.3in", or "1col", "1.5col",
         "2col"; `dpi` is how fine a PNG is, `font` the family of the letters.
@@ -100,8 +100,8 @@ class Result(metaclass=RenamedKeywords):
     def plot(self, name: str, width: float = 540) -> Any:
         """Draw a figure: `report.plot("roc")`. Notebooks display it.
 
-        The result is an Altair chart if `altair` is installed, otherwise a drawing whose `str` is HTML with SVG. The
-        names are those of `report.figures`, and of the files that `write_figures` writes. `width` is in pixels.
+        The result is a drawing whose `str` is HTML with SVG. The names are those of `report.figures`, and of the files
+        that `write_figures` writes. `width` is in pixels.
         """
         return load(PLOT)(self, name, width)
 

@@ -1,1 +1,1 @@
-"""Pictures: from a figure's typed columns to an Altair chart, and from a chart to SVG, PNG and PDF."""
+"""Pictures: from a figure's typed columns to SVG, and from SVG to PNG and PDF."""

@@ -10,14 +10,12 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from steelyard.core.errors import InvalidSetting, OutOfRange, UnknownFormat
+from steelyard.core.errors import InvalidSetting, NotInstalled, OutOfRange, UnknownFormat
 from steelyard.core.figure import Figure
 from steelyard.core.frozen import frozen
 from steelyard.io.write import write_bytes
-from steelyard.render.charts.library import altair, vl_convert
-from steelyard.render.charts.registry import is_chart
-from steelyard.render.charts.render import spec_of, svg_text
-from steelyard.render.charts.theme import FONT
+from steelyard.render.charts.draw import CHARTS, chart_svg
+from steelyard.render.charts.theme import with_colours
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
 
 
 FORMATS = ("svg", "png", "pdf")
+FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica Neue, Arial, sans-serif"
 INCH = 25.4  # millimetres
 PIXELS = 96.0  # of the drawing, for an inch of paper: labels of 11 are 8.25 points
 UNITS = {"mm": 1.0, "cm": 10.0, "in": INCH, "pt": INCH / 72}
@@ -88,6 +87,8 @@ def _millimetres(width: str | float) -> float:
     return length
 
 
+SVG = "http://www.w3.org/2000/svg"
+BACKGROUND = '<rect width="100%" height="100%" fill="#ffffff"/>'  # vl-convert darkens shades on a transparent one
 _SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
 
 
@@ -98,9 +99,18 @@ def file_name(name: str) -> str:
 
 def check_figures(**asked: Any) -> None:
     """Raise if figures cannot be exported this way, before anything is computed."""
-    paper_of(**asked)
-    altair()
-    vl_convert()
+    if set(paper_of(**asked).formats) - {"svg"}:
+        vl_convert()
+
+
+def vl_convert() -> Any:
+    """The package that turns SVG into PNG and PDF."""
+    try:
+        import vl_convert
+    except ImportError:
+        remedy = "Install it: pip install 'steelyard[report]'; or choose the format svg."
+        raise NotInstalled("PNG and PDF need the package vl-convert-python", remedy=remedy) from None
+    return vl_convert
 
 
 def export_figures(figures: Iterable[Figure], folder: Path, **asked: Any) -> tuple[str, ...]:
@@ -108,7 +118,7 @@ def export_figures(figures: Iterable[Figure], folder: Path, **asked: Any) -> tup
     paper = paper_of(**asked)
     files: dict[str, bytes] = {}
     for figure in figures:
-        if is_chart(figure) and len(figure):
+        if figure.chart in CHARTS and len(figure):
             base = os.path.join(folder, file_name(figure.name))
             files |= {f"{base}.{ending}": data for ending, data in _render_formats(figure, paper).items()}
     for path, data in files.items():
@@ -118,15 +128,16 @@ def export_figures(figures: Iterable[Figure], folder: Path, **asked: Any) -> tup
 
 def _render_formats(figure: Figure, paper: Paper) -> dict[str, bytes]:
     """The figure in each format."""
-    library, svg = vl_convert(), svg_text(spec_of(figure, paper.pixels, font=paper.font))
+    svg = with_colours(chart_svg(figure, paper.pixels)).replace("<svg ", f'<svg xmlns="{SVG}" ', 1)
+    svg = svg.replace(">", f' font-family="{paper.font}">{BACKGROUND}', 1)
     drawn = {}
     for ending in paper.formats:
         if ending == "svg":
             drawn[ending] = _with_size(svg, INCH / PIXELS, "mm").encode()
         elif ending == "pdf":
-            drawn[ending] = library.svg_to_pdf(_with_size(svg, 72 / PIXELS))
+            drawn[ending] = vl_convert().svg_to_pdf(_with_size(svg, 72 / PIXELS))
         else:
-            drawn[ending] = library.svg_to_png(_with_size(svg, 72 / PIXELS), scale=1.0, ppi=float(paper.dpi))
+            drawn[ending] = vl_convert().svg_to_png(_with_size(svg, 72 / PIXELS), scale=1.0, ppi=float(paper.dpi))
     return drawn
 
 
@@ -134,7 +145,7 @@ def _with_size(svg: str, scale: float, unit: str = "") -> str:
     """The drawing with its size on paper: that of its pixels times a factor."""
 
     def size(match: re.Match[str]) -> str:
-        wide, high = (f"{float(number) * scale:.6g}{unit}" for number in match.groups())
+        wide, high = (f"{float(length) * scale:.6g}{unit}" for length in match.groups())
         return f'width="{wide}" height="{high}"'
 
     return _SIZE.sub(size, svg, count=1)

@@ -1,16 +1,14 @@
-"""Room in a chart: how wide texts are, names that fit, ticks and columns of a legend that do not collide."""
+"""Room in a chart: how wide texts are, names that fit, and round numbers for an axis."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import pairwise
 from unicodedata import east_asian_width
 
 LETTER = 0.62  # of the size of the letters: the mean width of one in a wide sans-serif
 LABEL = 11.0  # the size of a label
-WIDTHS = (350.0, 540.0)  # a chart for a phone, and one for a column of a page
-BROAD_WIDTHS = (350.0, 720.0, 1200.0)  # the same of a picture that takes the whole width
-NARROW = 450.0  # below, a chart is one for a phone
 
 
 def text_width(text: str, size: float = LABEL) -> float:
@@ -18,7 +16,7 @@ def text_width(text: str, size: float = LABEL) -> float:
     return size * sum(1.0 if east_asian_width(letter) in "WF" else LETTER for letter in text)
 
 
-def fitting(names: Sequence[str], room: float, size: float = LABEL) -> list[str]:
+def fit_names(names: Sequence[str], room: float, size: float = LABEL) -> list[str]:
     """Names that fit the room, cut in the middle; different ones stay different."""
     taken: dict[str, str] = {}
     shortened = []
@@ -50,29 +48,58 @@ def _cut(text: str, room: float, size: float) -> str:
     return f"{text[: keep - tail]}…{text[len(text) - tail :]}"
 
 
-def apart(names: Sequence[str], size: float) -> list[str]:
-    """The names of rows or columns of a size that have room: every so many, and always the last."""
+def places_with_room(count: int, size: float) -> list[int]:
+    """The rows or columns of a size that have room for a name: every so many, and always the last."""
     step = max(1, math.ceil((LABEL + 1) / size))
-    return [*names[: max(0, len(names) - step) : step], *names[-1:]]
+    return [*range(0, max(0, count - step), step), *([count - 1] if count else [])]
 
 
-def ticks(low: float, high: float, width: float) -> list[float]:
-    """Round numbers from low to high, so far apart that their labels have room."""
+def wrap_text(text: str, room: float, size: float = LABEL) -> list[str]:
+    """A text in as many lines as it needs; a word that is too long is cut."""
+    lines: list[str] = []
+    for word in text.split():
+        if lines and text_width(f"{lines[-1]} {word}", size) <= room:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(_cut(word, room, size))
+    return lines
+
+
+def ticks(
+    low: float, high: float, room: float, *, outside: bool = False, whole: bool = False, upright: bool = False
+) -> list[float]:
+    """Round numbers from low to high, so far apart that their labels have room.
+
+    With `outside` the first and the last lie around low and high; `whole` ones have no decimals. `upright` is for a
+    vertical axis, whose labels need less room.
+    """
     if not (math.isfinite(low) and math.isfinite(high)) or high <= low:
         return [low] if math.isfinite(low) else []
-    for most in range(max(2, int(width // 55)), 0, -1):
+    for most in range(max(2, int(room // (32 if upright else 55))), 0, -1):
         rough = (high - low) / most
         size = 10.0 ** math.floor(math.log10(rough))
-        step = next(step for step in (size, 2 * size, 2.5 * size, 5 * size, 10 * size) if step >= rough * (1 - 1e-9))
-        first = math.ceil(low / step - 1e-9)
-        values = [round(step * i, 12) for i in range(first, math.floor(high / step + 1e-9) + 1)]
-        longest = max((text_width(f"{value:g}") for value in values), default=0.0)
-        if len(values) < 2 or step / (high - low) * width > longest + 10:
+        size = max(size, 1.0) if whole else size
+        step = next(size * k for k in (1, 2, 5, 10) if size * k >= rough * (1 - 1e-9))
+        if outside:
+            first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+        else:
+            first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+        values = [float(f"{step * i:.12g}") for i in range(first, last + 1)]
+        span = step * (last - first) if outside else high - low
+        longest = LABEL if upright else max(map(text_width, tick_texts(values)), default=0.0)
+        if len(values) < 2 or step / span * room > longest + 10:
             return values
     return []
 
 
-def legend_columns(names: Iterable[str], width: float) -> int:
-    """How many entries of a legend stand side by side."""
-    widest = max((text_width(name) for name in names), default=0.0)
-    return max(1, int((width - 40) // (widest + 34)))
+def tick_texts(values: Sequence[float]) -> list[str]:
+    """Numbers as labels, all with as many decimals as they need to differ."""
+    step = min((b - a for a, b in pairwise(values)), default=0.0) or max(map(abs, values), default=0.0) or 1.0
+    largest = max(map(abs, values), default=0.0)
+    if largest >= 1e9 or step < 1e-6:
+        digits = min(15, max(1, math.ceil(math.log10(max(largest, step) / step)) + 1))
+        texts = [f"{value + 0.0:.{digits}g}" for value in values]
+    else:
+        decimals = next(d for d in range(9) if d == 8 or abs(round(step, d) - step) < 1e-6 * step)
+        texts = [f"{value + 0.0:,.{decimals}f}" for value in values]
+    return [text.replace("-", "−") for text in texts]

@@ -138,3 +138,11 @@ def _entry(name: str, code: str) -> str:
         f'<svg class="swatch" width="12" height="12" aria-hidden="true"><rect width="12" height="12" fill="#{code}"/>'
         f"</svg> {escape(name)} "
     )
+
+
+MARKUP = {"overlays": overlays, "sentences": sentences, "rasters": rasters}
+
+
+def markup_of(figure: Figure) -> str:
+    """The figure as HTML; nothing where its kind is not known here."""
+    return MARKUP[figure.chart](figure) if figure.chart in MARKUP else ""

@@ -1,51 +1,40 @@
-"""What every chart looks like: sizes, letters and colours.
+"""The colours of every chart.
 
-Colours are those of Okabe and Ito, which nearly everybody can distinguish. A chart is drawn in the light colours; in a
-page each of them becomes a class, so that the style sheet can give the dark ones. A colour that is not in PALETTE is
-therefore a mistake, and shades are made by opacity alone.
+They are those of Okabe and Ito, which nearly everybody can distinguish. A chart names a colour by a class, so that the
+style sheet of a page can give the light or the dark one; elsewhere `with_colours` puts them in. Shades are made by
+opacity alone.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Mapping
 
-INK, SOFT, LINE, PAPER = "#1b2330", "#566171", "#dfe3e9", "#ffffff"
-BLUE, ORANGE, GREEN, PINK, SKY, YELLOW, BROWN, GREY = (
-    "#0b6bb0", "#c9500a", "#00876a", "#b85a92", "#3f9fd8", "#b8860b", "#8a5a3c", "#7a8594",
-)  # fmt: skip
-SERIES = (BLUE, ORANGE, GREEN, PINK, SKY, YELLOW, BROWN, GREY)
-
-# A colour's name in the style sheet: --ink, --c1 ...
+# A colour's name in the style sheet (--ink, --c1), and its light value.
 PALETTE = {
-    INK: "ink", SOFT: "soft", LINE: "line", PAPER: "paper",
-    **{colour: f"c{i + 1}" for i, colour in enumerate(SERIES)},
+    "ink": "#1b2330", "soft": "#566171", "line": "#dfe3e9", "paper": "#ffffff",
+    "c1": "#0b6bb0", "c2": "#c9500a", "c3": "#00876a", "c4": "#b85a92",
+    "c5": "#3f9fd8", "c6": "#b8860b", "c7": "#8a5a3c", "c8": "#7a8594",
 }  # fmt: skip
-
-# Lines and points differ without colours too.
-DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (4, 4), (1, 3), (10, 4), (5, 2, 1, 2, 1, 2))
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left", "triangle-right")
-
-HEIGHT = 270.0
-FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica Neue, Arial, sans-serif"
+# Colours on a background that is not known: texts and lines have that of the text around them, or a shade of it.
+ADAPTING = {**PALETTE, **dict.fromkeys(("ink", "soft", "line"), "currentColor")}
 
 
-def config(font: str = FONT) -> dict[str, Any]:
-    """Vega-Lite's settings for all charts."""
-    return {
-        "background": None,
-        "font": font,
-        "view": {"stroke": None},
-        "axis": {
-            "labelColor": SOFT, "titleColor": INK, "gridColor": LINE, "domainColor": GREY, "tickColor": GREY,
-            "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": 500, "tickSize": 4, "titlePadding": 8,
-            "labelLimit": 150, "domain": False, "ticks": False, "labelPadding": 6,
-        },
-        "axisQuantitative": {"labelOverlap": True, "labelSeparation": 12, "labelFlush": False, "labelBound": False},
-        "header": {"labelColor": INK, "labelFontSize": 12, "labelFontWeight": 500, "title": None},
-        "legend": {
-            "labelColor": INK, "titleColor": SOFT, "labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": 500,
-            "orient": "top", "title": None, "symbolSize": 70, "labelLimit": 180, "offset": 6, "columnPadding": 26,
-        },
-        "range": {"category": list(SERIES)},
-        "text": {"color": INK, "fontSize": 11},
-    }  # fmt: skip
+def with_colours(svg: str, colours: Mapping[str, str] = PALETTE) -> str:
+    """The drawing with colours in place of classes, for where there is no style sheet."""
+    return re.sub(r' class="([^"]*)"', lambda match: _attributes(match[1], colours), svg)
+
+
+def _attributes(classes: str, colours: Mapping[str, str]) -> str:
+    shown: dict[str, str] = {}
+    for name in classes.split():
+        prefix, _, colour = name.partition("-")
+        if prefix in ("f", "s") and colour in colours:
+            shown["fill" if prefix == "f" else "stroke"] = colours[colour]
+            if colours[colour] == "currentColor" and colour in ("soft", "line"):
+                shown["opacity"] = "0.7" if colour == "soft" else "0.25"
+        elif name == "faint":
+            shown["fill-opacity"] = "0.15"
+    if "stroke" in shown:
+        shown.setdefault("fill", "none")
+    return "".join(f' {name}="{value}"' for name, value in shown.items())

@@ -16,7 +16,6 @@ from steelyard.core.figure import Array, Figure, Listing, Texts, points_or_cells
 from steelyard.core.metric import Description
 from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.render.board import rank_remarks, rows_of
-from steelyard.render.charts.library import available
 from steelyard.render.numbers import (
     interval_text,
     letter_of,
@@ -27,7 +26,7 @@ from steelyard.render.numbers import (
     signed_text,
     value_text,
 )
-from steelyard.render.page.figures import NO_CHARTS, figure_blocks, unique_name
+from steelyard.render.page.figures import figure_blocks, unique_name
 from steelyard.render.page.frame import Section, bullets, definitions_of, document
 from steelyard.render.page.report import explorers, origin_facts, runs_table, top
 from steelyard.render.page.scores import BETTER, CARDS, definitions, term, whisker
@@ -461,6 +460,4 @@ def _remarks(lineup: Lineup) -> list[str]:
     remarks = [*lineup.notes, *(remark for one in comparisons for remark in comparison_remarks(one))]
     remarks += [note for c in comparisons for note in c.notes]
     remarks += [remark for c in comparisons for remark in undefined_remarks(c.differences.values())]
-    if not available():
-        remarks.append(NO_CHARTS)
     return list(dict.fromkeys(remarks))

@@ -10,8 +10,7 @@ import numpy as np
 
 from steelyard.core.figure import Figure
 from steelyard.core.table import Table
-from steelyard.render.charts.library import available
-from steelyard.render.page.figures import NO_CHARTS, figure_blocks
+from steelyard.render.page.figures import figure_blocks
 from steelyard.render.page.frame import Section, bullets, document
 from steelyard.render.page.tables import Cell, head_cell, number_cell, table
 from steelyard.render.plan import needs, number_text, pilot_line, quantity_line, tables
@@ -122,9 +121,8 @@ def _range(planned: Planned) -> str:
 
 
 def _remarks(plan: StudyPlan) -> list[str]:
-    remarks = [
+    return [
         *plan.notes,
         "The standard error shrinks with the square root of the number of units; a pilot knows it only roughly.",
         "Plan from a difference that would matter, never from the pilot's own.",
     ]
-    return remarks if available() else [*remarks, NO_CHARTS]

@@ -17,10 +17,9 @@ from steelyard.core.counts import count_text
 from steelyard.core.errors import InputError
 from steelyard.core.figure import Array, Listing, Texts
 from steelyard.core.slice import Slice, slice_heading, slice_text
-from steelyard.render.charts.library import available
 from steelyard.render.explanation import heading_of, remarks_on, table_of
 from steelyard.render.numbers import interval_text, number, percent_text, value_text
-from steelyard.render.page.figures import NO_CHARTS, distributions, figure_block, figure_blocks, slice_figures
+from steelyard.render.page.figures import distributions, figure_block, figure_blocks, slice_figures
 from steelyard.render.page.frame import Section, bullets, definitions_of, document, facts
 from steelyard.render.page.scores import cards, definitions, score_table
 from steelyard.render.page.tables import Cell, data_table, explorer, head_cell, number_cell, table, text_cell
@@ -259,8 +258,6 @@ def _units(report: Report, units: UnitTable | None) -> str:
 
 def _remarks(report: Report, pictured: bool) -> str:
     remarks = [*remarks_of(report), *largest_shares(report.scores.values(), report.unit)]
-    if not available():
-        remarks.append(NO_CHARTS)
     if not pictured and report.details.units() is None and report.request.runs is None:
         remarks.append(
             "This page was made from a result that holds scores only. Write the result with details to see images, "
