@@ -19,6 +19,7 @@ from steelyard.align.join import check_policy
 from steelyard.align.rankings import unfold_rows
 from steelyard.api import findings
 from steelyard.core import catalogue
+from steelyard.core.deprecated import Renamed
 from steelyard.core.errors import (
     Conflict,
     EmptyInput,
@@ -196,6 +197,8 @@ class Accumulator:
         self._repeated = _once([*self._repeated, gathered.repeated])
         self._unlike = _once([*self._unlike, gathered.unlike])
         return gathered
+
+    gathered = Renamed("gather_batches")
 
     def report(self, metrics: Metrics = None, **settings: Unpack[Resampling]) -> Report:
         """Evaluate all batches as one.

@@ -260,7 +260,7 @@ def test_detections_of_classes_without_truth_are_counted_in_a_note() -> None:
     truth = {k: v if k == "images" else [x for x, label in zip(v, truth["label"], strict=True) if label == "cat"]
              for k, v in truth.items()}  # fmt: skip
     report = sy.evaluate("boxes", truth, predicted, "map", confidence=None)
-    assert "1 detections are of 1 classes without truth" in " ".join(report["map"].notes)
+    assert "1 detection of 1 class without ground truth" in " ".join(report["map"].notes)
 
 
 def test_slices_by_class_and_by_a_column_of_the_image() -> None:

@@ -168,13 +168,13 @@ def test_notes() -> None:
     def notes(spec: str, **changed: Any) -> tuple[str, ...]:
         return sy.evaluate("boxes", truth, {**predicted, **changed}, [spec], confidence=None)[spec].notes
 
-    hidden = "2 detections are of 2 classes without truth: all wrong, and no AP counts them."
+    hidden = "2 detections of 2 classes without ground truth: false positives that count in no AP."
     assert notes("map") == (hidden,)
     assert notes("map", score=[0.9, 0.8, 0.8, 0.6, 0.6]) == (
-        hidden, "1 detection has the score of another of its class: they keep the input's order.",
+        hidden, "1 detection ties with another of the same class; ties keep input order.",
     )  # fmt: skip
     assert notes("map", score=[0.8, 0.8, 0.8, 0.8, 0.8], label=["cat"] * 5) == (
-        "4 detections have the score of another of their class: they keep the input's order.",
+        "4 detections tie with another of the same class; ties keep input order.",
     )
     assert notes("map(area=small)") == ()
     assert notes("best_f1") == ("The best F1 is reached with detections of score 0.8 or more.",)

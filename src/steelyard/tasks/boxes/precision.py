@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import Conflict, InvalidSpec, first_few
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
@@ -285,15 +286,15 @@ def _hidden_remark(sizes: Array) -> str:
     hidden, classes = int(sizes.sum()), int(np.count_nonzero(sizes))
     if not hidden:
         return ""
-    return f"{hidden:,} detections are of {classes:,} classes without truth: all wrong, and no AP counts them."
+    subject = f"{count_text(hidden, 'detection')} of {count_text(classes, 'class')} without ground truth"
+    return f"{subject}: false positives that count in no AP."
 
 
 def _ties(ties: int) -> str:
     if not ties:
         return ""
-    if ties == 1:
-        return "1 detection has the score of another of its class: they keep the input's order."
-    return f"{ties:,} detections have the score of another of their class: they keep the input's order."
+    subject = f"{count_text(ties, 'detection')} {'ties' if ties == 1 else 'tie'}"
+    return f"{subject} with another of the same class; ties keep input order."
 
 
 class _AtThreshold(_Averaged):
@@ -397,7 +398,7 @@ class AverageRecall(Metric):
 
     @property
     def label(self) -> str:
-        return _title_with_area(f"Average recall, {self.max_dets} detections", self.area)
+        return _title_with_area(f"Average recall, {count_text(self.max_dets, 'detection')}", self.area)
 
     @property
     def figure(self) -> Read:

@@ -105,7 +105,7 @@ class Scored(Metric):
 
 
 class Score(Scored):
-    r"""Ellipse score: how near the detections are, with a share lost for every one too few or too many.
+    r"""Ellipse score: how near the detections are, reduced for each missing and each extra detection.
 
     $S = \frac{1}{N} \sum_{\mathrm{images}} \frac{\sum_{\mathrm{pairs}} f(d)}{\max(n, m)}, \quad f(d) = \min(1, t / d)$
 
