@@ -2,6 +2,13 @@
 
 `Accumulator.compact` makes one of the batches that it gathered, and a worker makes one of each shard. Both are merged,
 saved, read and reported here.
+
+Two things that an accumulator can hold are not a `PartialState`, because nothing is measured yet. Rows that were not
+compacted can still be scored by any metric under any slice, and rows of one unit that arrive in two batches are
+compared by their contents; as a `PartialState` they would need a second set of fields, and every method a second
+branch. Counts on a device have no units and no ids: they are tensors of one process, added up without waiting for the
+device, and become rows when a report asks for them (`partial.tensors.Counter.sides`). Both are therefore alternatives
+to `compacted` in `Accumulator`, which decides between them at the start.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from steelyard.render.page.frame import Section, bullets, document
 from steelyard.render.page.tables import Cell, head_cell, number_cell, table
 from steelyard.render.plan import needs, number_text, pilot_line, quantity_line, tables
 from steelyard.render.verdicts import size_text
-from steelyard.results.plan import MetricPlan, Planned, StudyPlan
+from steelyard.results.plan import MetricPlan, StudyPlan
 
 POINTS = 40  # along a curve
 
@@ -114,10 +114,6 @@ def _targets(plan: StudyPlan) -> str:
                 )
     remarks = bullets(needs(plan)) if plan.slice else ""
     return (table("Units that are needed", header, rows) if rows else "") + remarks
-
-
-def _range(planned: Planned) -> str:
-    return f"{number_text(planned.low)}–{number_text(planned.high)}" if planned.high else ""
 
 
 def _remarks(plan: StudyPlan) -> list[str]:

@@ -14,7 +14,7 @@ Metrics
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -23,34 +23,12 @@ from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
 from steelyard.core.records import LARGEST, Array, BoxRecords, Column, Records, Schema, with_similarity
 from steelyard.core.task import Policy
-from steelyard.tasks.boxes.calibration import DetectionCalibrationError
-from steelyard.tasks.boxes.counts import (
-    F1,
-    BestF1,
-    FBeta,
-    LogAverageMissRate,
-    MeanIou,
-    Precision,
-    Recall,
-)
-from steelyard.tasks.boxes.errors import ErrorCost
-from steelyard.tasks.boxes.false_positives import (
-    FalsePositiveRateCandidate,
-    FalsePositiveRateImage,
-    FalsePositivesPerImage,
-)
+from steelyard.tasks.boxes.counts import MeanIou
 from steelyard.tasks.boxes.lrp import OptimalLrp
 from steelyard.tasks.boxes.pairs import TRUTH as BOXES
 from steelyard.tasks.boxes.pairs import BoxPairs, KeypointSimilarity, pair
-from steelyard.tasks.boxes.precision import (
-    AveragePrecision,
-    AverageRecall,
-    MeanAveragePrecision,
-    MeanAveragePrecision50,
-    MeanAveragePrecision75,
-)
+from steelyard.tasks.boxes.precision import AverageRecall
 from steelyard.tasks.boxes.task import TASK as BOX_TASK
-from steelyard.tasks.boxes.working import PrecisionAt, RecallAt
 
 # How exactly people place the 17 points of COCO's body, from nose to right ankle.
 BODY = tuple(v / 1000 for v in (26, 25, 25, 35, 35, 79, 79, 72, 72, 62, 62, 107, 107, 87, 87, 89, 89))
@@ -170,19 +148,12 @@ class _OfPoints(Metric):
         return str(super().label).replace("IoU", "OKS")
 
 
-class _Map(_OfPoints, MeanAveragePrecision):
-    __doc__ = MeanAveragePrecision.__doc__
-    cap = MOST_OF_POINTS
-
-
-class _Map50(_OfPoints, MeanAveragePrecision50):
-    __doc__ = MeanAveragePrecision50.__doc__
-    cap = MOST_OF_POINTS
-
-
-class _Map75(_OfPoints, MeanAveragePrecision75):
-    __doc__ = MeanAveragePrecision75.__doc__
-    cap = MOST_OF_POINTS
+def _of_points(base: type[Metric]) -> type[Metric]:
+    """A metric of boxes for keypoints, as an attribute of `_OfPoints`; a cap is that of COCO's keypoints."""
+    place = {"__module__": __name__, "__qualname__": f"_OfPoints.{base.__name__}", "__doc__": base.__doc__}
+    cap = {"cap": MOST_OF_POINTS} if hasattr(base, "cap") else {}
+    setattr(_OfPoints, base.__name__, type(base.__name__, (_OfPoints, base), {**place, **cap}))
+    return cast(type[Metric], getattr(_OfPoints, base.__name__))
 
 
 class _AverageRecall(_OfPoints, AverageRecall):
@@ -192,35 +163,6 @@ class _AverageRecall(_OfPoints, AverageRecall):
     @classmethod
     def examples(cls) -> tuple[Metric, ...]:
         return (cls(20), cls(20, "medium"), cls(20, "large"))
-
-
-class _AveragePrecision(_OfPoints, AveragePrecision):
-    __doc__ = AveragePrecision.__doc__
-    cap = MOST_OF_POINTS
-
-
-class _Precision(_OfPoints, Precision):
-    __doc__ = Precision.__doc__
-
-
-class _Recall(_OfPoints, Recall):
-    __doc__ = Recall.__doc__
-
-
-class _F1(_OfPoints, F1):
-    __doc__ = F1.__doc__
-
-
-class _BestF1(_OfPoints, BestF1):
-    __doc__ = BestF1.__doc__
-
-
-class _FalsePositiveRateCandidate(_OfPoints, FalsePositiveRateCandidate):
-    __doc__ = FalsePositiveRateCandidate.__doc__
-
-
-class _FalsePositivesPerImage(_OfPoints, FalsePositivesPerImage):
-    __doc__ = FalsePositivesPerImage.__doc__
 
 
 class _MeanOks(_OfPoints, MeanIou):
@@ -241,31 +183,14 @@ class _MeanOks(_OfPoints, MeanIou):
     title = "Mean OKS of the matched"
 
 
-class _LogAverageMissRate(_OfPoints, LogAverageMissRate):
-    __doc__ = LogAverageMissRate.__doc__
-
-
-class _FBeta(_OfPoints, FBeta):
-    __doc__ = FBeta.__doc__
-
-
-class _PrecisionAt(_OfPoints, PrecisionAt):
-    __doc__ = PrecisionAt.__doc__
-
-
-class _RecallAt(_OfPoints, RecallAt):
-    __doc__ = RecallAt.__doc__
-
-
-class _Calibration(_OfPoints, DetectionCalibrationError):
-    __doc__ = DetectionCalibrationError.__doc__
-
-
 class _OptimalLrp(_OfPoints, OptimalLrp):
     __doc__ = OptimalLrp.__doc__
     max_dets: int = MOST_OF_POINTS
 
 
+_OWN: dict[str, type[Metric]] = {"ar": _AverageRecall, "mean_iou": _MeanOks, "olrp": _OptimalLrp}
+_SAME = ("fpr_image", "dap")
+_OF_BOXES = ("laece", "sensitivity", "cpm", "wafroc", "wafroc1", "mr2", "ji")  # not of keypoints
 TASK = replace(
     BOX_TASK,
     name="keypoints",
@@ -273,11 +198,10 @@ TASK = replace(
     truth=TRUTH,
     prediction=PREDICTION,
     join=join,
-    metrics=(
-        _Map, _Map50, _Map75, _AverageRecall, _AveragePrecision, _Precision, _Recall, _F1, _FBeta, _BestF1,
-        _PrecisionAt, _RecallAt, _Calibration, _OptimalLrp, FalsePositiveRateImage,
-        _FalsePositiveRateCandidate, _FalsePositivesPerImage, _MeanOks, _LogAverageMissRate,
-        ErrorCost,
+    metrics=tuple(
+        _OWN.get(metric.name) or (metric if metric.name in _SAME else _of_points(metric))
+        for metric in BOX_TASK.metrics
+        if metric.name not in _OF_BOXES
     ),
     defaults=(
         "map", "map50", "map75", "map(area=medium)", "map(area=large)", "ar@20", "ap(kind=step)", "best_f1",

@@ -36,29 +36,18 @@ from steelyard.core.quads import (
 )
 from steelyard.core.records import LARGEST, BoxRecords, Column, Records, Schema, box_columns, with_similarity
 from steelyard.core.task import Policy
-from steelyard.tasks.boxes.calibration import DetectionCalibrationError, LocalisationCalibrationError
-from steelyard.tasks.boxes.counts import F1, BestF1, FBeta, LogAverageMissRate, MeanIou, Precision, Recall
-from steelyard.tasks.boxes.errors import ErrorCost
-from steelyard.tasks.boxes.false_positives import (
-    FalsePositiveRateCandidate,
-    FalsePositiveRateImage,
-    FalsePositivesPerImage,
-)
-from steelyard.tasks.boxes.froc import CompetitionMetric, Sensitivity
+from steelyard.tasks.boxes.calibration import LocalisationCalibrationError
 from steelyard.tasks.boxes.lrp import OptimalLrp
 from steelyard.tasks.boxes.pairs import TRUTH as BOXES
 from steelyard.tasks.boxes.pairs import BoxPairs, ProbIou, QuadIou, pair
 from steelyard.tasks.boxes.precision import (
     AveragePrecision,
-    AverageRecall,
     MeanAveragePrecision,
     MeanAveragePrecision50,
     MeanAveragePrecision75,
 )
 from steelyard.tasks.boxes.settings import MOST
 from steelyard.tasks.boxes.task import TASK as BOX_TASK
-from steelyard.tasks.boxes.wafroc import WeightedAfroc, WeightedAfroc1
-from steelyard.tasks.boxes.working import PrecisionAt, RecallAt
 
 _SHAPE = (
     Column("cx", "number", required=False, meaning="centre, pixels from the left", minimum=-LARGEST, maximum=LARGEST),
@@ -226,6 +215,7 @@ class _OptimalLrp(OptimalLrp):
     max_dets: int = MOST
 
 
+_OWN = {cls.name: cls for cls in (_Map, _Map50, _Map75, _AveragePrecision, _LocalisationCalibration, _OptimalLrp)}
 TASK = replace(
     BOX_TASK,
     name="oriented",
@@ -233,13 +223,7 @@ TASK = replace(
     truth=TRUTH,
     prediction=PREDICTION,
     join=join,
-    metrics=(
-        _Map, _Map50, _Map75, AverageRecall, _AveragePrecision, Precision, Recall, F1, FBeta, BestF1, PrecisionAt,
-        RecallAt, DetectionCalibrationError, _LocalisationCalibration, _OptimalLrp, Sensitivity, CompetitionMetric,
-        WeightedAfroc, WeightedAfroc1,
-        FalsePositiveRateImage, FalsePositiveRateCandidate, FalsePositivesPerImage, MeanIou, LogAverageMissRate,
-        ErrorCost,
-    ),
+    metrics=tuple(_OWN.get(cls.name, cls) for cls in BOX_TASK.metrics if cls.name not in ("mr2", "ji")),
     defaults=(
         "map", "map50", "map75", "map(area=small)", "map(area=medium)", "map(area=large)", "ar@100",
         "ap(kind=voc11, rule=dota)", "ap(kind=voc, rule=dota)", "ap(kind=step)", "best_f1", "precision", "recall", "f1",
