@@ -69,6 +69,31 @@ res = {i: [text] for i, text in enumerate(candidates)}
     },
 )
 
+SCORERS = """
+import contextlib, io
+from {package}.bleu.bleu import Bleu
+from {package}.rouge.rouge import Rouge
+from {package}.cider.cider import Cider
+import steelyard as sy
+sy.use_threads(1)
+gts = dict(enumerate(truth))
+res = {{i: [text] for i, text in enumerate(candidates)}}
+"""
+table(
+    "Drop-in for pycocoevalcap: Bleu, Rouge and Cider of 5,000 images with 5 references",
+    "steelyard.compat.pycocoevalcap",
+    {
+        package: measure(
+            "with contextlib.redirect_stdout(io.StringIO()):\n"
+            "    for scorer in (Bleu(4), Rouge(), Cider()):\n"
+            "        scorer.compute_score(gts, res)",
+            TEXTS + SCORERS.format(package=package),
+            repeat=1,
+        )
+        for package in ("steelyard.compat.pycocoevalcap", "pycocoevalcap")
+    },
+)
+
 table(
     "The whole evaluation of 5,000 images with 5 references: tokens, SPICE with its parts, n-grams, intervals",
     "steelyard",

@@ -115,12 +115,37 @@ class MeteorSum(Sum):
 
     def measure(self, pairs: CaptionPairs, cache: SharedCache) -> SumBlock:
         def make() -> Array:
-            candidates, references = tokenise_pairs(pairs, cache)
-            starts = captions(pairs, cache).starts
-            counts: Array = _native.meteor_counts(tables.wordnet(), *pack(candidates), *pack(references), starts)
-            return counts
+            return meteor_counts(*tokenise_pairs(pairs, cache), captions(pairs, cache).starts)
 
         return SumBlock(np.ascontiguousarray(cache.once("meteor", make)[:, METEOR_COLUMNS.index(self.of)]))
+
+
+def meteor_counts(candidates: Sequence[str], references: Sequence[str], starts: Array) -> Array:
+    """METEOR's counts and score of tokenised candidates, by image, in the order of `METEOR_COLUMNS`.
+
+    A candidate that matches a reference from end to end has no chunk, as in METEOR 1.5's sums over a file.
+    """
+    counts: Array = _native.meteor_counts(tables.wordnet(), *pack(candidates), *pack(references), starts)
+    columns = dict(zip(METEOR_COLUMNS, counts.T, strict=True))
+    whole = (columns["chunks"] == 1) & (columns["score"] > 0.99 * _meteor_mean(columns))  # without a penalty
+    columns["chunks"][whole] = 0.0
+    return counts
+
+
+def _meteor_mean(sums: Mapping[str, Array]) -> Array:
+    """The mean of precision and recall, before the penalty."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        precision = sums["matched_candidate"] / sums["all_candidate"]
+        recall = sums["matched_reference"] / sums["all_reference"]
+        return np.asarray(1 / (0.15 / precision + 0.85 / recall), dtype=np.float64)
+
+
+def meteor_of(sums: Mapping[str, Array]) -> Array:
+    """METEOR of counts that were added up over images."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        broken = sums["chunks"] / ((sums["words_candidate"] + sums["words_reference"]) / 2)
+        value = _meteor_mean(sums) * (1 - 0.6 * broken**0.2)
+    return np.where(sums["matched_candidate"] > 0, value, 0.0)
 
 
 class CiderRows(Rows):
@@ -468,15 +493,7 @@ class Meteor(Metric):
     def reduce(self, totals: TotalsView) -> Floats:
         if self.level == "image":
             return ratio(totals[MeteorSum("score")], totals[IMAGES])
-        sums = {name: totals[MeteorSum(name)] for name in METEOR_COLUMNS}
-        with np.errstate(divide="ignore", invalid="ignore"):
-            precision = sums["matched_candidate"] / sums["all_candidate"]
-            recall = sums["matched_reference"] / sums["all_reference"]
-            mean = 1 / (0.15 / precision + 0.85 / recall)
-            value = mean * (
-                1 - 0.6 * (sums["chunks"] / ((sums["words_candidate"] + sums["words_reference"]) / 2)) ** 0.2
-            )
-        value = np.where(sums["matched_candidate"] > 0, value, 0.0)
+        value = meteor_of({name: totals[MeteorSum(name)] for name in METEOR_COLUMNS})
         return np.where(totals[IMAGES] > 0, value, np.nan)
 
 
