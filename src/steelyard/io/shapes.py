@@ -142,3 +142,52 @@ def flatten_images(data: Sequence[Any], side: str, what: str, source: str) -> di
 
 def _as_list(values: Any) -> list[Any]:
     return list(to_numpy(values))
+
+
+def of_detections(data: Any, side: str, what: str, source: str) -> list[dict[str, Any]] | None:
+    """Detections as the package supervision has them, as one dict per image; None where the data are something else.
+
+    A list is one item per image, in the order of the other side; a mapping is by image. They are known by their
+    attributes `xyxy`, `class_id`, `confidence`, `mask` and `data`.
+    """
+    if what == "keypoints" or not holds_detections(data):
+        return None
+    items = []
+    for image, detections in data.items() if isinstance(data, Mapping) else enumerate(data):
+        where = f"{source}, image {image!r}"
+        if not is_detections(detections):
+            kind = type(detections).__name__
+            raise InvalidValue(f"{kind} beside detections", where=where, remedy="Give detections for every image.")
+        count = len(detections.xyxy)
+        corners = np.asarray(to_numpy(detections.xyxy), dtype=np.float64).reshape(-1, 4)
+        item: dict[str, Any] = {"image": image, "boxes": np.hstack([corners[:, :2], corners[:, 2:] - corners[:, :2]])}
+        columns = {"labels": detections.class_id} | ({"scores": detections.confidence} if side == "prediction" else {})
+        if what == "masks":
+            columns["masks"] = detections.mask
+        for name, values in columns.items():
+            if values is None and count:
+                attribute = {"labels": "class_id", "scores": "confidence", "masks": "mask"}[name]
+                raise MissingKey(
+                    f"the detections have no {attribute}", where=where, remedy="Set it for every detection."
+                )
+            item[name] = np.zeros(0) if values is None else np.asarray(to_numpy(values))
+        more = getattr(detections, "data", {}) or {}
+        if side == "truth" and count:
+            for name, key in (("crowd", "iscrowd"), ("area", "area")):
+                if key in more:
+                    values = np.asarray(more[key])
+                    item[name] = values.astype(bool) if name == "crowd" else values
+        items.append(item)
+    return items
+
+
+def holds_detections(data: Any) -> bool:
+    """Whether a list, or a mapping by image, begins with detections."""
+    if not isinstance(data, list | tuple | Mapping):
+        return False
+    return is_detections(next(iter(data.values() if isinstance(data, Mapping) else data), None))
+
+
+def is_detections(item: Any) -> bool:
+    """Whether an object has what supervision's `Detections` have."""
+    return not isinstance(item, Mapping) and all(hasattr(item, name) for name in ("xyxy", "class_id", "confidence"))

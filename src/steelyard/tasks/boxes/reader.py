@@ -33,7 +33,7 @@ from steelyard.io.dialect import note
 from steelyard.io.formats.format import ReadOptions
 from steelyard.io.once import of_truth
 from steelyard.io.read import read_table, to_records
-from steelyard.io.shapes import flatten_images, rows_of
+from steelyard.io.shapes import flatten_images, holds_detections, of_detections, rows_of
 from steelyard.io.table import Table
 from steelyard.io.text import ending, is_plain, labelled_by, read_bytes
 
@@ -55,6 +55,12 @@ def read_sides(
     """Truth and predictions; neither can hold the other."""
     if predictions is None:
         raise MissingData(f"task '{task.name}' needs truth and predictions", remedy="Give both.")
+    listed = [isinstance(side, list | tuple) and holds_detections(side) for side in (truth, predictions)]
+    if all(listed) and len(truth) != len(predictions):
+        raise ShapeMismatch(
+            f"truth has {len(truth):,} images and predictions have {len(predictions):,}",
+            remedy="Lists are joined by position: give one item per image, or dicts by image.",
+        )
     readings = [reading_of(options, side) for side in ("truth", "prediction")]
     own = readings[0].format
     if own in ("lvis", "openimages") and not isinstance(truth, str | PathLike):
@@ -204,6 +210,7 @@ def read_boxes(
 ) -> Records:
     """Records of one side, "truth" or "prediction", of boxes, masks or keypoints; `truth` knows the images' sizes."""
     source = "truth" if side == "truth" else "predictions"
+    data = of_detections(data, side, what, source) or data
     if isinstance(data, str | PathLike):
         if ending(data) == ".json":
             return read_coco(data, side, what=what, truth=truth)
