@@ -16,7 +16,7 @@ MARKS = {"pass": "✓ pass", "fail": "✗ FAIL", "undecided": "? undecided"}
 HOW = {
     "value": "the value alone",
     "interval": "the interval of the score",
-    "paired randomisation": "paired sign flips over units, as compare makes it",
+    "paired randomisation": "paired sign flips over units, as in compare",
     "paired draws": "paired bootstrap draws of units",
     "unpaired": "the two intervals, as if the results were independent",
 }
