@@ -19,7 +19,7 @@ from PIL import Image
 import steelyard as sy
 from steelyard.cli.demo import copy_sample
 from steelyard.core import catalogue
-from steelyard.view.index import run_id
+from steelyard.view.runs import run_id
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "src" / "steelyard" / "samples"

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from support.refusal import refuses
 
-from steelyard.core.letters import ALPHABET, compact_letters
 from steelyard.core.progress import advance, portion, steps, use_progress
 from steelyard.core.ranking import Grouped
 from steelyard.core.request import LONGEST_TAG, MOST_TAGS, Request, check_tags
+from steelyard.engine.ranks import ALPHABET, compact_letters
 
 
 def test_tags() -> None:

@@ -11,7 +11,7 @@ import pytest
 from support.refusal import refuses
 
 import steelyard as sy
-from steelyard.core.letters import ALPHABET, compact_letters
+from steelyard.engine.ranks import ALPHABET, compact_letters
 from steelyard.results.comparison import Lineup
 
 SAMPLE = Path(str(files("steelyard") / "samples"))

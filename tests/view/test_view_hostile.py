@@ -20,7 +20,8 @@ from PIL import Image
 from support.viewer import SAMPLES, SECRET, TOKEN, Server, evaluate, run_id
 
 from steelyard import api
-from steelyard.view import connections, index
+from steelyard.view import connections
+from steelyard.view import runs as index
 from steelyard.view.listing import moment
 
 BOXES = (SAMPLES / "boxes" / "truth.json").read_text(encoding="utf-8")

@@ -20,12 +20,12 @@ from test_view import PAYLOADS
 import steelyard as sy
 from steelyard.gating.pairing import compare_many, compare_results
 from steelyard.results.codec import KINDS
-from steelyard.view import index
+from steelyard.view import runs as index
 from steelyard.view.entry import Entry, Shown, entry_of
 from steelyard.view.folder import Folder
-from steelyard.view.index import NoHead, head_of
 from steelyard.view.listing import nice_ticks, tick_texts, time_ticks
 from steelyard.view.query import A_PAGE, Query, matching, parse_query
+from steelyard.view.runs import NoHead, head_of
 
 
 @pytest.fixture(scope="module")

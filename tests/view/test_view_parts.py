@@ -13,15 +13,14 @@ import pytest
 import steelyard as sy
 from steelyard.core.errors import InputError
 from steelyard.core.records import Records
-from steelyard.view import index as indexes
 from steelyard.view import pages, server, units
+from steelyard.view import runs as indexes
 from steelyard.view import server as viewing
 from steelyard.view.entry import Entry, Shown, _number, _score, _text
 from steelyard.view.folder import Folder, Outside
 from steelyard.view.frame import Scale, Site, strip
-from steelyard.view.index import Index, NoHead, head_of
 from steelyard.view.listing import Point, _mark, tick_texts
-from steelyard.view.runs import Runs, StoredRun
+from steelyard.view.runs import Index, NoHead, Runs, StoredRun, head_of
 from steelyard.view.server import Guard
 
 

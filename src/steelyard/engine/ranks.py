@@ -4,20 +4,53 @@ All pairs of models are tested by flips, each difference over the spread of its 
 are shown at the level of the intervals, for all pairs at once. A model's rank then lies between one more than the
 models shown better and the last but those shown worse: with that confidence all ranks lie in their sets (Mogstad,
 Romano, Shaikh and Wilhelm 2024). Ranks of bootstrap draws themselves would almost never cover those of equal models.
+
+Compact letters: models that share one are not shown to differ. They are computed by insert and absorb (Piepho 2004):
+all models begin in one group; each pair that differs splits every group that holds both, and a group that lies in
+another is dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 
 import numpy as np
 
-from steelyard.core.letters import compact_letters
 from steelyard.engine.families import max_t
 from steelyard.engine.flips import FlipTest, Influence, flip_test, nearer
 from steelyard.engine.paired import BEST, MetricTraits
 from steelyard.results.comparison import Standing
+
+ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def compact_letters(order: Sequence[int], different: Iterable[tuple[int, int]]) -> dict[int, str]:
+    """The letters of each model of `order`, the best first; nothing where there are more groups than letters."""
+    groups = [frozenset(order)]
+    for i, j in different:
+        split: list[frozenset[int]] = []
+        for group in groups:
+            split += [group - {i}, group - {j}] if i in group and j in group else [group]
+        groups = _maximal_groups(split)
+        if len(groups) > len(ALPHABET):
+            return {}
+    place = {model: at for at, model in enumerate(order)}
+    groups.sort(key=lambda group: sorted(place[model] for model in group))
+    return {
+        model: "".join(letter for letter, group in zip(ALPHABET, groups, strict=False) if model in group)
+        for model in order
+    }
+
+
+def _maximal_groups(groups: Iterable[frozenset[int]]) -> list[frozenset[int]]:
+    """The groups that lie in no other."""
+    maximal: list[frozenset[int]] = []
+    for group in sorted(set(groups), key=lambda one: (-len(one), sorted(one))):
+        if not any(group <= other for other in maximal):
+            maximal.append(group)
+    return maximal
+
 
 Combined = Callable[[int, int, float], tuple[float, Influence]]  # model i plus so many times model j
 

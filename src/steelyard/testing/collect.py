@@ -11,8 +11,7 @@ from steelyard.core.metric import Metric
 from steelyard.core.task import Task
 from steelyard.testing.case import Case
 from steelyard.testing.drawn import Drawn
-from steelyard.testing.laws import METRIC_LAWS
-from steelyard.testing.task_laws import TASK_LAWS
+from steelyard.testing.laws import METRIC_LAWS, TASK_LAWS
 
 
 @frozen

@@ -25,7 +25,7 @@ from support.refusal import refuses
 import steelyard as sy
 from steelyard.core.plan import POINT
 from steelyard.core.statistic import SharedCache
-from steelyard.tasks.answers.choices import AllChosen, ChoiceCounts, YesNoCounts
+from steelyard.tasks.answers.choices import AllChosen, ChoiceCounts, JudgeSum, LoggedSum, YesNoCounts
 from steelyard.tasks.answers.sums import (
     AnlsSum,
     Questions,
@@ -34,7 +34,6 @@ from steelyard.tasks.answers.sums import (
     vqa_scores,
 )
 from steelyard.tasks.answers.texts import said_texts
-from steelyard.tasks.answers.verdicts import JudgeSum, LoggedSum
 
 
 def sides(accepted: list[list[str]], replies: list[str], **more: Any) -> tuple[dict[str, Any], dict[str, Any]]:

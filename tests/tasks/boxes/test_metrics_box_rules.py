@@ -16,13 +16,13 @@ from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
 from steelyard.tasks.boxes import views as boxes_views
 from steelyard.tasks.boxes.calibration import LocatedShares, ScoreBins
+from steelyard.tasks.boxes.counts import ClassesSeen, MatchedOverlap, WorkingCounts
 from steelyard.tasks.boxes.errors import Repaired
 from steelyard.tasks.boxes.explain import OURS, BoxConventions, hits_by_image, rank_in_image, straight_lines, values
 from steelyard.tasks.boxes.froc import FirstHits
 from steelyard.tasks.boxes.lrp import Located
 from steelyard.tasks.boxes.matches import match_objects, matches
 from steelyard.tasks.boxes.ranking import detections
-from steelyard.tasks.boxes.sums import ClassesSeen, MatchedOverlap, WorkingCounts
 from steelyard.tasks.boxes3d.nuscenes import EVENTS
 from steelyard.tasks.boxes3d.statistics import KittiEvents
 

@@ -14,9 +14,9 @@ from steelyard.core import catalogue
 from steelyard.core.numerals import as_spec
 from steelyard.core.plan import POINT
 from steelyard.core.state import State
-from steelyard.tasks.segmentation.boundary import edge_of, edge_scores
 from steelyard.tasks.segmentation.counts import UNCLASSED, coders
 from steelyard.tasks.segmentation.overlap import class_place, mean_defined
+from steelyard.tasks.segmentation.scores import edge_of, edge_scores
 
 nan = np.nan
 

@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.core.metric import Between, Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.weights import Floats
-from steelyard.tasks.answers.shares import OfSum, ShareOf
+from steelyard.tasks.answers.choices import OfSum, ShareOf
 from steelyard.tasks.answers.sums import NumberErrors, NumberHits, Read
 
 INFINITY = float("inf")

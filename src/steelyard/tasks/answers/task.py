@@ -11,11 +11,10 @@ from __future__ import annotations
 from steelyard.core.metadata import Metadata
 from steelyard.core.task import Task
 from steelyard.tasks.answers.accuracy import ACCURACIES
-from steelyard.tasks.answers.choices import CHOICES
+from steelyard.tasks.answers.choices import CHOICES, VERDICTS
 from steelyard.tasks.answers.data import OPTIONS, PREDICTION, TRUTH, join
 from steelyard.tasks.answers.numbers import NUMBERS
 from steelyard.tasks.answers.transcripts import TRANSCRIPTS
-from steelyard.tasks.answers.verdicts import VERDICTS
 
 
 def defaults_for(facts: Metadata) -> tuple[str, ...]:

@@ -1,21 +1,130 @@
-"""Boxes at a working point: precision, recall, F1, the miss rate and the IoU of what was found."""
+"""Boxes at a working point: precision, recall, F1, the miss rate and the IoU of what was found.
+
+Then wrong boxes as a rate, in the three forms that are in use: per image, by image and class, by candidate. First
+come the sums by image of all of them: hits and false positives, overlaps, classes that are absent.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field
 from typing import Annotated
 
 import numpy as np
 
+from steelyard.core.block import SumBlock
 from steelyard.core.metric import Between, Metric
 from steelyard.core.pairs import Array
 from steelyard.core.spec import Range, render_value
 from steelyard.core.state import TotalsView
-from steelyard.core.statistic import Requirement
+from steelyard.core.statistic import Requirement, SharedCache, Statistic, Sum
 from steelyard.core.weights import Floats, ratio
+from steelyard.tasks.boxes.matches import AREAS, STANDARD_AREAS, Matches, matches
+from steelyard.tasks.boxes.pairs import CLASS, BoxPairs
 from steelyard.tasks.boxes.ranking import BestF1Search, RankingFigure, detections
-from steelyard.tasks.boxes.settings import MOST, STANDARD, Most, ScoreThreshold, check_ious, class_code
-from steelyard.tasks.boxes.sums import MatchedOverlap, WorkingCounts
+from steelyard.tasks.boxes.settings import (
+    MOST,
+    STANDARD,
+    Most,
+    ScoreThreshold,
+    check_ious,
+    class_code,
+    on_grid,
+    thresholds,
+    with_cap,
+)
+
+
+class ImageCount(Sum):
+    """1 for each image."""
+
+    name = "boxes.images"
+
+    def measure(self, pairs: BoxPairs, cache: SharedCache) -> SumBlock:
+        return SumBlock(np.ones(len(pairs.units)))
+
+
+class WorkingCounts(Sum):
+    """True positives, false positives and objects at each IoU, of detections with at least a score.
+
+    Columns: the true positives of all IoUs, then the false positives, then the objects. Without a score all count.
+    """
+
+    name = "boxes.counts"
+
+    iou: float | Range
+    score: float | None
+    max_dets: int
+    label: str | int | None = None
+
+    def measure(self, pairs: BoxPairs, cache: SharedCache) -> SumBlock:
+        """Counts by image. A class that is not here has none."""
+        levels, places = on_grid(self.iou)
+        m = matches(pairs, cache, thresholds(levels), STANDARD_AREAS, MOST)[0]
+        units = len(pairs.units)
+        detections = m.places() & (m.rank < self.max_dets)
+        if self.score is not None:
+            detections &= m.score >= self.score
+        objects = m.counts.astype(bool)
+        if self.label is not None:
+            detections, objects = _of_class(m, detections, objects, pairs.facts.axes[CLASS].find(self.label))
+        columns = np.zeros((units, 3, len(places)))
+        for column, t in enumerate(places):
+            hit, ignored = m.bit(t)
+            columns[:, 0, column] = np.bincount(m.image[detections & hit], minlength=units)
+            columns[:, 1, column] = np.bincount(m.image[detections & ~hit & ~ignored], minlength=units)
+            columns[:, 2, column] = np.bincount(m.truth_image[objects], minlength=units)
+        return SumBlock(columns.reshape(units, -1))
+
+    def earlier(self, stored: Iterable[Statistic]) -> tuple[Statistic, str] | None:
+        """Versions before 0.3 kept it with a cap."""
+        return with_cap(self, stored)
+
+
+def _of_class(m: Matches, detections: Array, objects: Array, code: int) -> tuple[Array, Array]:
+    mine, true = np.zeros(len(detections), dtype=bool), np.zeros(len(objects), dtype=bool)
+    if code >= 0:
+        mine[m.begin[code] : m.end[code]] = True
+        true[m.truth_begin[code] : m.truth_begin[code + 1]] = True
+    return detections & mine, objects & true
+
+
+class MatchedOverlap(Sum):
+    """The sum of the overlaps of what is matched, and how many those are."""
+
+    name = "boxes.matched_overlap"
+
+    iou: float
+    score: float
+    max_dets: int
+
+    def measure(self, pairs: BoxPairs, cache: SharedCache) -> SumBlock:
+        m = matches(pairs, cache, (float(self.iou),), (AREAS["all"],), MOST)[0]
+        used = m.places() & (m.score >= self.score) & (m.rank < self.max_dets) & m.bit(0)[0]
+        units = len(pairs.units)
+        overlap = np.bincount(m.image[used], weights=m.overlap[used], minlength=units)
+        return SumBlock(np.stack([overlap, np.bincount(m.image[used], minlength=units)], axis=1))
+
+    def earlier(self, stored: Iterable[Statistic]) -> tuple[Statistic, str] | None:
+        """Versions before 0.3 kept it with a cap."""
+        return with_cap(self, stored)
+
+
+class ClassesSeen(Sum):
+    """By image: how many classes it holds, and how many of the others were detected from a score on."""
+
+    name = "boxes.classes_seen"
+
+    score: float
+
+    def measure(self, pairs: BoxPairs, cache: SharedCache) -> SumBlock:
+        classes = max(pairs.classes, 1)
+        present = np.unique(pairs.image.astype(np.int64) * classes + pairs.label)
+        confident = pairs.d_score >= self.score
+        detected = np.unique(pairs.d_image[confident].astype(np.int64) * classes + pairs.d_label[confident])
+        wrong = np.setdiff1d(detected, present)
+        columns = [np.bincount(codes // classes, minlength=len(pairs.units)) for codes in (present, wrong)]
+        return SumBlock(np.stack(columns, axis=1))
 
 
 class WorkingPoint(Metric):
@@ -317,3 +426,116 @@ class LogAverageMissRate(Metric):
     def reduce(self, totals: TotalsView) -> Floats:
         rates: Floats = totals[self.curve].figure[:, 0]
         return rates
+
+
+IMAGES = ImageCount()
+INFINITY = float("inf")
+
+
+class FalsePositivesPerImage(WorkingPoint):
+    r"""False positives per image: how many wrong detections a viewer sees.
+
+    $\mathrm{FPPI} = \mathrm{FP} \;/\; \mathrm{images}$
+
+    Undefined when there is no image.
+
+    Pros:
+    - Means the same whatever the number of objects.
+
+    Cons:
+    - Not a rate: it has no upper end.
+    """
+
+    name = "fppi"
+    title = "False positives per image"
+    better = "lower"
+    range = (0, INFINITY)
+
+    @property
+    def counts(self) -> WorkingCounts:
+        """What is counted."""
+        return WorkingCounts(self.iou, self.score, self.max_dets)
+
+    def needs(self) -> tuple[Requirement, ...]:
+        return self.counts, IMAGES
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        wrong = by_threshold(totals[self.counts])[:, 1]
+        return mean_over_thresholds(ratio(wrong, totals[IMAGES][:, np.newaxis]))
+
+
+class FalsePositiveRateImage(Metric):
+    r"""False positive rate by image: of the images without a class, the share that got a detection of it.
+
+    $\mathrm{FPR} = \sum_k |\{i : k \notin i,\; k\ \mathrm{detected}\}| \;/\; \sum_k |\{i : k \notin i\}|$
+
+    Boxes have no true negatives; whole images do, so this is the one rate with a true denominator, and what plain `fpr`
+    means. It is taken over all pairs of image and class.
+
+    Undefined when every image holds every class.
+
+    Pros:
+    - A real rate, from 0 to 1, comparable with classification.
+
+    Cons:
+    - Blind to false positives in images that do hold the class.
+    - Small by nature where there are many classes.
+    """
+
+    name = "fpr_image"
+    title = "False positive rate by image"
+    aliases = ("fpr", "false positive rate")
+    better = "lower"
+    range = (0.0, 1.0)
+
+    score: ScoreThreshold = 0.5
+
+    def check(self) -> None:
+        """Check the score threshold."""
+
+    def needs(self) -> tuple[Requirement, ...]:
+        return ClassesSeen(self.score), IMAGES
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        return ratio(*self.proportions(totals))
+
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
+        """One proportion, of the classes that images do not hold: those that were detected."""
+        seen = totals[ClassesSeen(self.score)]
+        return seen[:, 1], totals.facts.size(CLASS) * totals[IMAGES] - seen[:, 0]
+
+
+class FalsePositiveRateCandidate(WorkingPoint):
+    r"""False positive rate by candidate: of the detections that match nothing, the share that the score lets through.
+
+    $\mathrm{FPR}_{\mathrm{candidate}} = |\{d\ \mathrm{unmatched},\; s_d \ge s\}| \;/\; |\{d\ \mathrm{unmatched}\}|$
+
+    Takes the unmatched detections of low score for the true negatives.
+
+    Undefined when every detection matches.
+
+    Pros:
+    - Shows how well the score tells wrong detections from right ones.
+
+    Cons:
+    - Depends on how many detections of low score the model puts out: not comparable between models.
+    """
+
+    name = "fpr_candidate"
+    title = "False positive rate by candidate"
+    better = "lower"
+
+    @property
+    def counts(self) -> tuple[WorkingCounts, WorkingCounts]:
+        """What is counted: detections from the score on, and all."""
+        return WorkingCounts(self.iou, self.score, self.max_dets), WorkingCounts(self.iou, None, self.max_dets)
+
+    def needs(self) -> tuple[Requirement, ...]:
+        return self.counts
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        return mean_over_thresholds(ratio(*self.proportions(totals)))
+
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
+        confident, every = (by_threshold(totals[statistic])[:, 1] for statistic in self.counts)
+        return confident, every

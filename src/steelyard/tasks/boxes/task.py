@@ -8,6 +8,9 @@ from steelyard.tasks.boxes.calibration import DetectionCalibrationError, Localis
 from steelyard.tasks.boxes.counts import (
     F1,
     BestF1,
+    FalsePositiveRateCandidate,
+    FalsePositiveRateImage,
+    FalsePositivesPerImage,
     FBeta,
     LogAverageMissRate,
     MeanIou,
@@ -16,12 +19,7 @@ from steelyard.tasks.boxes.counts import (
 )
 from steelyard.tasks.boxes.crowds import CrowdMissRate, JaccardIndex
 from steelyard.tasks.boxes.errors import ErrorCost
-from steelyard.tasks.boxes.false_positives import (
-    FalsePositiveRateCandidate,
-    FalsePositiveRateImage,
-    FalsePositivesPerImage,
-)
-from steelyard.tasks.boxes.froc import CompetitionMetric, Sensitivity
+from steelyard.tasks.boxes.froc import CompetitionMetric, Sensitivity, WeightedAfroc, WeightedAfroc1
 from steelyard.tasks.boxes.lrp import OptimalLrp
 from steelyard.tasks.boxes.pairs import PREDICTION, TRUTH, join
 from steelyard.tasks.boxes.precision import (
@@ -31,7 +29,6 @@ from steelyard.tasks.boxes.precision import (
     MeanAveragePrecision50,
     MeanAveragePrecision75,
 )
-from steelyard.tasks.boxes.wafroc import WeightedAfroc, WeightedAfroc1
 from steelyard.tasks.boxes.working import PrecisionAt, RecallAt
 
 OPTIONS = (

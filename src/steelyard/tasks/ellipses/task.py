@@ -10,8 +10,18 @@ from __future__ import annotations
 
 from steelyard.core.task import Task
 from steelyard.tasks.ellipses.data import OPTIONS, PREDICTION, TRUTH, join, plain_sides
-from steelyard.tasks.ellipses.detection import F1, AveragePrecision, DetectionRate, Precision, Recall
-from steelyard.tasks.ellipses.errors import AngleError, AxisError, CenterError, MeanDistance, MeanIou
+from steelyard.tasks.ellipses.detection import (
+    F1,
+    AngleError,
+    AveragePrecision,
+    AxisError,
+    CenterError,
+    DetectionRate,
+    MeanDistance,
+    MeanIou,
+    Precision,
+    Recall,
+)
 from steelyard.tasks.ellipses.score import Score, TruthScore
 
 TASK = Task(

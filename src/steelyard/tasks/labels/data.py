@@ -9,6 +9,8 @@ Conventions
     Without an `id` on both sides rows are joined by position, and both must have as many.
     Classes are the labels that occur on either side, or the columns where there is one per class. They are ordered as
     integers where all are integers, else as texts; the positive class of two is the last.
+
+Labels of two sides may be written in two ways: True beside 1, and scores where labels are expected.
 """
 
 from __future__ import annotations
@@ -40,8 +42,62 @@ from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array, Countable, Coverage, no_slice_column
 from steelyard.core.records import Column, Records, Schema
 from steelyard.core.task import Policy
-from steelyard.tasks.labels.alike import alike
 from steelyard.tasks.labels.statistics import Confusion
+
+WORDS = {"true": 1, "false": 0}
+
+
+def alike(truth: Records, prediction: Records) -> tuple[Records, Records]:
+    """Both sides with labels that can be compared.
+
+    Where one side has the words True and False and the other has integers, the words are read as 1 and 0. Fractions
+    where the truth has none are scores, and refused.
+    """
+    if "label" not in truth or "label" not in prediction:
+        return truth, prediction
+    mine, theirs = truth["label"], prediction["label"]
+    if mine.dtype.kind == "i" and _words(theirs):
+        prediction = _number_labels(prediction)
+    elif theirs.dtype.kind == "i" and _words(mine):
+        truth = _number_labels(truth)
+    elif theirs.dtype.kind in "OU":
+        _refuse_scores(mine, prediction)
+    return truth, prediction
+
+
+def _words(column: Array) -> bool:
+    """Whether labels are the words True and False; most columns show it in their first row."""
+    if column.dtype.kind not in "OU" or not len(column) or str(column[0]).strip().lower() not in WORDS:
+        return False
+    return {str(value).strip().lower() for value in column.tolist()} <= WORDS.keys()
+
+
+def _number_labels(records: Records) -> Records:
+    numbers = np.array([WORDS[str(value).strip().lower()] for value in records["label"].tolist()], dtype=np.int64)
+    return replace(records, columns={**records.columns, "label": numbers})
+
+
+def _fraction(value: object) -> bool:
+    try:
+        number = float(str(value))
+    except ValueError:
+        return False
+    return number != int(number) if np.isfinite(number) else False
+
+
+def _refuse_scores(truth: Array, prediction: Records) -> None:
+    labels = prediction["label"]
+    row = next((row for row in range(min(3, len(labels))) if _fraction(labels[row])), None)
+    if row is None:
+        return
+    labels_seen = set(map(str, np.unique(truth).tolist() if truth.dtype.kind == "i" else truth.tolist()))
+    if not any(map(_fraction, labels_seen)):
+        raise InvalidValue(
+            f"'{labels[row]}' is not a label: it looks like a score",
+            where=prediction.where(row, "label"),
+            remedy="Scores go in a column 'score', probabilities in 'probability'.",
+        )
+
 
 SUM_TOLERANCE = 1e-3  # how far the probabilities of a row may be from adding up to 1
 MOST_IN_A_TABLE = 4096  # classes x classes that are counted in one table

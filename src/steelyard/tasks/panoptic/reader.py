@@ -26,7 +26,6 @@ from steelyard.core.errors import (
     UnknownName,
     nearest,
 )
-from steelyard.core.json_fields import json_field, json_whole
 from steelyard.core.options import Options
 from steelyard.core.records import MapRecords, Records, as_object
 from steelyard.core.task import Task
@@ -35,6 +34,7 @@ from steelyard.io.maps import in_rows
 from steelyard.io.once import of_truth
 from steelyard.io.read import read_table, to_records
 from steelyard.io.text import read_bytes
+from steelyard.tasks.panoptic.segments import json_field, json_whole
 
 Categories = Mapping[int, tuple[str, int]]
 

@@ -1,4 +1,7 @@
-"""The segments of all images of one side as columns: their ids, classes, and what the JSON says of them."""
+"""The segments of all images of one side as columns: their ids, classes, and what the JSON says of them.
+
+Fields of the JSON are read with a message that names the key, the value and the remedy.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,47 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from steelyard.core.errors import Conflict, DuplicateKey, InputError, InvalidValue, OutOfRange
+from steelyard.core.errors import (
+    Conflict,
+    DuplicateKey,
+    InputError,
+    InvalidNumber,
+    InvalidValue,
+    MissingKey,
+    OutOfRange,
+)
 from steelyard.core.frozen import frozen
-from steelyard.core.json_fields import json_field, json_whole
+from steelyard.core.numerals import is_whole
 from steelyard.core.pairs import Array
 from steelyard.core.records import Records
+
+
+def json_field(entry: Any, key: str, where: str) -> Any:
+    """What an object has under a key, which must be there."""
+    if not isinstance(entry, dict):
+        raise InvalidValue(
+            f"{_value_text(entry)} where an object is expected", where=where, remedy=f"It needs the key '{key}'."
+        )
+    if key not in entry:
+        raise MissingKey(f"the key '{key}' is missing", where=where, remedy="Add it.")
+    return entry[key]
+
+
+def json_whole(value: Any, key: str, where: str) -> int:
+    """A whole number, or its digits as a text; true and false are 1 and 0."""
+    if isinstance(value, bool | int):
+        return int(value)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str) and is_whole(value, 18, signed=True):
+        return int(value)
+    raise InvalidNumber(f"'{key}' is {_value_text(value)}", where=where, remedy="It must be a whole number.")
+
+
+def _value_text(value: Any) -> str:
+    text = "null" if value is None else repr(value)
+    return text if len(text) <= 40 else f"{text[:39]}…"
+
 
 BITS = 24  # of a segment's id: a colour
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)

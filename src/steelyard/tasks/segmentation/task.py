@@ -12,10 +12,9 @@ Metrics
 from __future__ import annotations
 
 from steelyard.core.task import Task
-from steelyard.tasks.segmentation.boundary import BOUNDARY_METRICS
 from steelyard.tasks.segmentation.data import PREDICTION, TRUTH, join
 from steelyard.tasks.segmentation.labelling import OPTIONS, score_rules
-from steelyard.tasks.segmentation.scores import OVERLAP_METRICS
+from steelyard.tasks.segmentation.scores import BOUNDARY_METRICS, OVERLAP_METRICS
 
 TASK = Task(
     name="segmentation",
