@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import bench_boxes as boxes
@@ -19,6 +20,7 @@ import numpy as np
 from measure import QUICK
 
 HEIGHT, WIDTH = 480, 640
+Maker = Callable[[str, Path], tuple[Path, Path]]
 OURS = boxes.OURS.replace('"boxes"', '"masks"')
 PEERS = {name: (module, code.replace('"bbox"', '"segm"')) for name, (module, code) in boxes.PEERS.items()}
 PEERS["vernier"] = ("vernier", """
@@ -92,8 +94,9 @@ def counts_of(mask: dict[str, object]) -> list[int]:
     return [int(v) for v in np.diff(edges)]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def run_kind(kind: str, ours: str, peers: dict[str, tuple[str, str]], maker: Maker, text: str | None) -> None:
+    """Run the benchmark of boxes on another kind of data."""
+    parser = argparse.ArgumentParser(description=text)
     parser.add_argument("sizes", nargs="*", default=[], choices=["Q", "S", "M", []], help="S")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--no-draws", dest="draws", action="store_false", help="leave out 1,000 bootstrap draws")
@@ -102,7 +105,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="keep the data in this folder")
     asked = parser.parse_args()
     boxes.LEFT_OUT = {"M": boxes.SLOW, "S": {"pycocotools"}}
-    boxes.KIND, boxes.OURS, boxes.PEERS, boxes.make_data = "masks", OURS, PEERS, _made(boxes.make_data)
+    boxes.KIND, boxes.OURS, boxes.PEERS, boxes.make_data = kind, ours, peers, _replaced(boxes.make_data, maker)
     with tempfile.TemporaryDirectory() as temporary:
         folder = asked.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
@@ -110,13 +113,13 @@ def main() -> None:
             boxes.run_size(size, folder, asked)
 
 
-def _made(of_boxes):  # type: ignore[no-untyped-def]
-    """The maker of masks, which needs the maker of boxes under its own name."""
+def _replaced(of_boxes: Maker, maker: Maker) -> Maker:
+    """The maker of another kind of data, which needs the maker of boxes under its own name."""
 
     def make(size: str, folder: Path) -> tuple[Path, Path]:
         boxes.make_data = of_boxes
         try:
-            return make_data(size, folder)
+            return maker(size, folder)
         finally:
             boxes.make_data = make
 
@@ -124,4 +127,4 @@ def _made(of_boxes):  # type: ignore[no-untyped-def]
 
 
 if __name__ == "__main__":
-    main()
+    run_kind("masks", OURS, PEERS, make_data, __doc__)

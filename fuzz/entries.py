@@ -11,11 +11,11 @@ REACHED_BY: dict[str, tuple[str, ...]] = {
     ),
     "streams.parts": ("BoxStream", "LabelStream"),
     "masks.kernels": (
-        "cell_mask_ious", "mask_area", "mask_boundary", "mask_box", "mask_boxes", "mask_copy", "mask_decode",
-        "mask_encode", "mask_fingerprint", "mask_iou", "mask_merge", "mask_pack", "mask_polygons", "mask_sizes",
-        "mask_united", "masks_match",
+        "cell_mask_ious", "mask_area", "mask_boundary", "mask_box", "mask_boxes", "mask_column", "mask_copy",
+        "mask_decode", "mask_encode", "mask_fingerprint", "mask_iou", "mask_merge", "mask_pack", "mask_polygons",
+        "mask_sizes", "mask_united", "masks_match",
     ),
-    "keypoints.kernels": ("keypoints_match", "oks"),
+    "keypoints.kernels": ("keypoints_match", "oks", "oks_exponents", "oks_means"),
     "quads.kernels": (
         "probiou_match", "quad_shapes", "quads_iou", "quads_match", "rectangles_iou", "rectangles_probiou",
     ),

@@ -216,7 +216,7 @@ def fuzz_cells(rng: random.Random) -> None:
     values = [1, 2.5, "a", None, [1, 2, 3, 4], [1.0, 2, 3.5, True], {}, 1 << 80, float("nan")]
     names = ["image_id", "category_id", "bbox", "score", "area", "id", "segmentation"]
     results = [{name: rng.choice(values) for name in names if rng.random() < 0.9} for _ in range(d)]
-    draw.call(_native.result_columns, results, bool(d % 2))
+    draw.call(_native.result_columns, results, bool(d % 2), bool(t % 2))
     draw.call(_native.complete_results, results)
     places = [draw.whole(4, d).astype(np.int32) for _ in range(2)]
     draw.call(_native.order_cells, *places, draw.few(d), 4, 4, bool(d % 2))

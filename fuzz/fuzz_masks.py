@@ -195,9 +195,16 @@ def fuzz_kernels(rng: random.Random) -> None:
     draw.call(_native.masks_match, objects(draw, t, d, truths, detections), RULES, share)
     cells = 1 + draw.size(2)
     draw.call(_native.mask_iou, detections, truths, crowd, share)
-    draw.call(
-        _native.cell_mask_ious, draw.offsets(cells, d), draw.offsets(cells, t), detections, truths, crowd, share, 2
-    )
+    columns: list[Any] = [_native.mask_column([counts(rng, 9, 9) for _ in range(n)]) for n in (d, t)]
+    if d and rng.random() < 0.3:
+        part = columns[0][rng.randrange(3)]
+        if part.size:
+            part.flat[rng.randrange(part.size)] = rng.choice([0, 1, 9, 200])
+    draw.call(_native.mask_column, packed)
+    rows = [draw.whole(n, n).astype(np.int32) for n in (d, t)]
+    least = rng.choice([-np.inf, 0.0, 0.5, np.nan])
+    begins = draw.offsets(cells, d), draw.offsets(cells, t)
+    draw.call(_native.cell_mask_ious, *begins, *rows, *columns, crowd, share, least, 2)
     for entry in (
         _native.mask_area,
         _native.mask_box,
@@ -224,6 +231,15 @@ def fuzz_keypoints(rng: random.Random) -> None:
     sigmas = draw.real(points, low=1e-6, high=2.0)
     t_points, d_points = draw.real(t, 3 * points, low=-1.0), draw.real(d, 3 * points, low=-1.0)
     draw.call(_native.oks, d_points, t_points, draw.real(t, 4), draw.real(t), sigmas)
+    cells = 1 + draw.size(2)
+    begins = draw.offsets(cells, d), draw.offsets(cells, t)
+    rows = [draw.whole(n, n).astype(np.int32) for n in (d, t)]
+    places = np.ascontiguousarray(d_points[:, : 2 * points])
+    last, least = rng.randrange(cells + 2), rng.choice([-np.inf, 0.0, 0.5, np.nan])
+    draw.call(
+        _native.oks_exponents, *begins, *rows, places, t_points, draw.real(t, 4), draw.real(t), sigmas, least, 0, last
+    )
+    draw.call(_native.oks_means, draw.real(d), draw.offsets(cells, d))
     draw.call(_native.keypoints_match, objects(draw, t, d, t_points, d_points), RULES, sigmas)
 
 

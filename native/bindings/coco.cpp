@@ -22,9 +22,11 @@ Out<T> joined(std::vector<Part>& parts, Get get, std::size_t width = 0) {
   for (Part& part : parts) total += get(part).size();
   T* out;
   auto result = width ? make_raw<T>({total / width, width}, out) : make_raw<T>({total}, out);
+  Freed freed;
   for (Part& part : parts) {
     auto& column = get(part);
     out = std::copy(column.begin(), column.end(), out);
+    freed.add(column.size() * sizeof(column[0]));
     std::decay_t<decltype(column)>().swap(column);
   }
   return result;
@@ -76,16 +78,59 @@ void put_masks(nb::dict& out, std::vector<Part>& parts, bool truth) {
   if (!truth) out["area"] = joined<double>(parts, [](Part& p) -> auto& { return p.shapes.areas; });
 }
 
-void put_keypoints(nb::dict& out, std::vector<Part>& parts, bool truth) {
-  std::size_t width = 0;
+// Masks as a column: heads, where each text begins, and the texts. Each part's memory is given back as it is copied.
+void put_mask_column(nb::dict& out, std::vector<Part>& parts) {
+  std::size_t rows = 0, bytes = 0;
+  for (const Part& part : parts) {
+    rows += part.shapes.ends.size();
+    bytes += part.shapes.texts.size();
+  }
+  std::int64_t* begin;
+  std::uint8_t* text;
+  auto heads = joined<std::uint32_t>(parts, [](Part& p) -> auto& { return p.shapes.heads; }, kPackedHead);
+  auto places = make_raw<std::int64_t>({rows + 1}, begin);
+  auto texts = make_raw<std::uint8_t>({bytes}, text);
+  Freed freed;
+  std::int64_t before = 0;
+  *begin++ = 0;
   for (Part& part : parts) {
-    width = std::max(width, part.shapes.keypoint_numbers);
+    Shapes& shapes = part.shapes;
+    for (const Shapes::Ends& end : shapes.ends) *begin++ = before + static_cast<std::int64_t>(end.text);
+    before += static_cast<std::int64_t>(shapes.texts.size());
+    text = std::copy(shapes.texts.begin(), shapes.texts.end(), text);
+    freed.add(shapes.texts.size());
+    std::string().swap(shapes.texts);
+    std::vector<Shapes::Ends>().swap(shapes.ends);
+  }
+  out["mask"] = nb::make_tuple(heads, places, texts);
+}
+
+void put_keypoints(nb::dict& out, std::vector<Part>& parts, bool truth, bool compact) {
+  const std::size_t each = compact && !truth ? 2 : 3;
+  std::size_t width = each;
+  for (Part& part : parts) {
+    width = std::max(width, part.shapes.keypoint_numbers / 3 * each);
     for (std::size_t row = 0; row < part.area.size(); ++row) {
       if (part.area[row] < 0) part.area[row] = part.box[4 * row + 2] * part.box[4 * row + 3];
     }
   }
-  out["keypoints"] = joined<double>(parts, [](Part& p) -> auto& { return p.shapes.keypoints; }, width ? width : 3);
+  out["keypoints"] = joined<double>(parts, [](Part& p) -> auto& { return p.shapes.keypoints; }, width);
   if (truth) out["visible"] = joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.shapes.visible; });
+}
+
+// Keypoints beside boxes, where every annotation has some.
+void put_points_beside(nb::dict& out, std::vector<Part>& parts) {
+  std::size_t width = 0, rows = 0, with_points = 0;
+  for (const Part& part : parts) {
+    rows += part.crowd.size();
+    with_points += part.shapes.visible.size();
+    const std::size_t numbers = part.shapes.keypoint_numbers;
+    if (width && numbers && numbers != width) return;
+    width = std::max(width, numbers);
+  }
+  if (width == 0 || with_points != rows) return;
+  out["keypoints"] = joined<double>(parts, [](Part& p) -> auto& { return p.shapes.keypoints; }, width);
+  out["visible"] = joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.shapes.visible; });
 }
 
 void put_rotated(nb::dict& out, std::vector<Part>& parts) {
@@ -100,14 +145,14 @@ void put_rotated(nb::dict& out, std::vector<Part>& parts) {
 
 Result<std::variant<nb::typed<nb::dict, nb::str, nb::object>,
                     Tuple<std::size_t, nb::str, bool, nb::str, long long, nb::str>>>
-read(const Source& source, bool truth, long threads, What what, const ImageSizes& sizes) {
+read(const Source& source, bool truth, long threads, What what, const ImageSizes& sizes, bool compact) {
   std::vector<Part> parts;
   Fault fault;
   bool failed = false;
   {
     nb::gil_scoped_release release;
     try {
-      parts = read_parts(source, truth, threads, what, sizes);
+      parts = read_parts(source, truth, threads, what, sizes, compact);
     } catch (Fault& met) {
       fault = std::move(met);
       failed = true;
@@ -120,9 +165,13 @@ read(const Source& source, bool truth, long threads, What what, const ImageSizes
   nb::dict out;
   out["image"] = joined_ids(parts, [](Part& p) -> Ids& { return p.image; });
   out["label"] = joined_ids(parts, [](Part& p) -> Ids& { return p.label; });
-  if (what == What::masks) put_masks(out, parts, truth);
-  if (what == What::keypoints) put_keypoints(out, parts, truth);
+  const bool sized = what == What::masks && truth;
+  if (sized) out["canvas"] = joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.shapes.sizes; }, 2);
+  if (what == What::masks && compact) put_mask_column(out, parts);
+  if (what == What::masks && !compact) put_masks(out, parts, truth);
+  if (what == What::keypoints) put_keypoints(out, parts, truth, compact);
   if (what == What::rotated) put_rotated(out, parts);
+  if (what == What::boxes && truth && compact) put_points_beside(out, parts);
   if (what == What::boxes || what == What::keypoints)
     out["box"] = joined<double>(parts, [](Part& p) -> auto& { return p.box; }, 4);
   if (!truth) {
@@ -134,8 +183,6 @@ read(const Source& source, bool truth, long threads, What what, const ImageSizes
   out["id"] = joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.id; });
   out["area"] = joined<double>(parts, [](Part& p) -> auto& { return p.area; });
   out["crowd"] = joined<std::uint8_t>(parts, [](Part& p) -> auto& { return p.crowd; });
-  if (what == What::masks)
-    out["canvas"] = joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.shapes.sizes; }, 2);
   out["categories"] = joined_ids(parts, [](Part& p) -> Ids& { return p.categories; });
   out["names"] = words(parts, [](Part& p) -> auto& { return p.names; }, [](Part& p) -> auto& { return p.name_ends; });
   bool federated = false, lacks_area = false;
@@ -185,25 +232,25 @@ ImageSizes sizes_of(nb::object ids, nb::object sizes) {
 void bind(nb::module_& m) {
   m.def(
       "coco_read",
-      [](const std::string& path, bool truth, long threads, int what, nb::object ids, nb::object sizes) {
+      [](const std::string& path, bool truth, long threads, int what, nb::object ids, nb::object sizes, bool compact) {
         std::unique_ptr<Source> source;
         {
           nb::gil_scoped_release release;  // whoever writes a pipe may be a thread of this process
           source = std::make_unique<Source>(path);
         }
-        return read(*source, truth, threads, what_of(what), sizes_of(ids, sizes));
+        return read(*source, truth, threads, what_of(what), sizes_of(ids, sizes), compact);
       },
       nb::arg("path"), nb::arg("truth"), nb::arg("threads") = 0, nb::arg("what") = 0, nb::arg("ids") = nb::none(),
-      nb::arg("sizes") = nb::none(),
+      nb::arg("sizes") = nb::none(), nb::arg("compact") = false,
       "Columns of a COCO file as a dict, or a tuple (byte, what, syntax, section, record, key) that says what is "
       "wrong. "
       "`what`: 0 boxes, 1 masks, 2 keypoints, 3 rotated boxes; `ids` and `sizes` of images serve results with "
-      "polygons.");
+      "polygons; `compact`: masks as `mask_column` gives them, and keypoints of results without their flags.");
   m.def(
       "coco_parse",
       [](nb::bytes text, bool truth, long threads, int what, nb::object ids, nb::object sizes) {
         return read(Source(static_cast<const char*>(text.data()), text.size()), truth, threads, what_of(what),
-                    sizes_of(ids, sizes));
+                    sizes_of(ids, sizes), false);
       },
       nb::arg("text"), nb::arg("truth"), nb::arg("threads") = 0, nb::arg("what") = 0, nb::arg("ids") = nb::none(),
       nb::arg("sizes") = nb::none(), "The same from bytes in memory.");

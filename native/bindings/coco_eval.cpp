@@ -127,16 +127,27 @@ PyObject* value_of(PyObject* record, const nb::str& key) {
   return value;
 }
 
-// Columns of results that are dicts with boxes: image, category, box, score and, once they are complete, area. None
-// where a record has anything that only Python can read.
-nb::object result_columns(nb::list results, bool complete) {
+// A number of any kind, NumPy's too.
+bool read_any_real(PyObject* value, double& out) {
+  if (value == nullptr || PyBool_Check(value) || PyUnicode_Check(value) || PyBytes_Check(value)) return false;
+  out = PyFloat_AsDouble(value);
+  if (out == -1.0 && PyErr_Occurred()) {
+    PyErr_Clear();
+    return false;
+  }
+  return true;
+}
+
+// Columns of results that are dicts: image, category, box unless they are of another kind, score and, once they are
+// complete, area. None where a record has anything that only Python can read.
+nb::object result_columns(nb::list results, bool complete, bool boxes_too) {
   const std::size_t n = results.size();
   const ResultKeys keys;
   std::int64_t *image, *category;
   double *box, *score, *area;
   auto images = make_raw<std::int64_t>({n}, image);
   auto categories = make_raw<std::int64_t>({n}, category);
-  auto boxes = make_raw<double>({n, 4}, box);
+  auto boxes = make_raw<double>({boxes_too ? n : 0, 4}, box);
   auto scores = make_raw<double>({n}, score);
   auto areas = make_raw<double>({complete ? n : 0}, area);
   for (std::size_t i = 0; i < n; ++i) {
@@ -144,16 +155,16 @@ nb::object result_columns(nb::list results, bool complete) {
     if (!PyDict_CheckExact(record)) return nb::none();
     PyObject* corners = value_of(record, keys.box);
     if (!read_whole(value_of(record, keys.image), image[i]) ||
-        !read_whole(value_of(record, keys.category), category[i]) ||
-        !read_real(value_of(record, keys.score), score[i]) || corners == nullptr || !PyList_CheckExact(corners) ||
-        PyList_Size(corners) != 4)
+        !read_whole(value_of(record, keys.category), category[i]) || !read_real(value_of(record, keys.score), score[i]))
       return nb::none();
-    for (Py_ssize_t side = 0; side < 4; ++side) {
+    if (boxes_too && (corners == nullptr || !PyList_CheckExact(corners) || PyList_Size(corners) != 4))
+      return nb::none();
+    for (Py_ssize_t side = 0; boxes_too && side < 4; ++side) {
       if (!read_real(PyList_GetItem(corners, side), box[4 * i + static_cast<std::size_t>(side)])) return nb::none();
     }
     std::int64_t id = 0;
-    if (complete && (!read_real(value_of(record, keys.area), area[i]) || !read_whole(value_of(record, keys.id), id) ||
-                     id != static_cast<std::int64_t>(i) + 1))
+    if (complete && (!read_any_real(value_of(record, keys.area), area[i]) ||
+                     !read_whole(value_of(record, keys.id), id) || id != static_cast<std::int64_t>(i) + 1))
       return nb::none();
   }
   return nb::make_tuple(images, categories, boxes, scores, complete ? nb::cast(areas) : nb::none());
@@ -189,7 +200,7 @@ std::size_t complete_results(nb::list results) {
 }  // namespace
 
 void bind(nb::module_& m) {
-  m.def("result_columns", &result_columns, nb::arg("results"), nb::arg("complete"),
+  m.def("result_columns", &result_columns, nb::arg("results"), nb::arg("complete"), nb::arg("boxes") = true,
         "Image, category, box, score and area of results that are dicts, or None where only Python can read them.");
   m.def("complete_results", &complete_results, nb::arg("results"),
         "Add polygon, area, id and crowd flag to results that `result_columns` has read; their number.");

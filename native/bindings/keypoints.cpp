@@ -38,12 +38,43 @@ MatchColumns match(nb::object objects, nb::object rules, In1<double> sigmas) {
   return match_columns(in, GivenRules(rules), &similarity);
 }
 
+Tuple<Out<double>, Out<std::int64_t>, Out<std::int64_t>> exponents_of(
+    In1<std::int64_t> d_begin, In1<std::int64_t> t_begin, In1<std::int32_t> d_rows, In1<std::int32_t> t_rows,
+    In2<double> d_points, In2<double> t_points, In2<double> t_box, In1<double> t_area, In1<double> sigmas, double least,
+    std::size_t first, std::size_t last) {
+  const CellPoints in{view(d_begin), view(t_begin), view(d_rows), view(t_rows), view(d_points), view(t_points),
+                      view(t_box),   view(t_area),  view(sigmas), least,        first,          last};
+  Exponents out;
+  {
+    nb::gil_scoped_release release;
+    check_cell_points(in);
+    out = oks_exponents(in);
+  }
+  return nb::make_tuple(array_of(out.values), array_of(out.begin), array_of(out.pair));
+}
+
+Out<double> means_of(In1<double> values, In1<std::int64_t> begin) {
+  require(begin.shape(0) > 0, "the values of the pairs are out of bounds");
+  double* out;
+  auto result = make_raw<double>({begin.shape(0) - 1}, out);
+  oks_means(view(values), view(begin), out);
+  return result;
+}
+
 }  // namespace
 
 void bind(nb::module_& m) {
   m.def("oks", &similarities, nb::arg("d_points").noconvert(), nb::arg("t_points").noconvert(),
         nb::arg("t_box").noconvert(), nb::arg("t_area").noconvert(), nb::arg("sigmas").noconvert(),
         "Object keypoint similarity, detections by truths; points are x, y, v in turn.");
+  m.def("oks_exponents", &exponents_of, nb::arg("d_begin").noconvert(), nb::arg("t_begin").noconvert(),
+        nb::arg("d_rows").noconvert(), nb::arg("t_rows").noconvert(), nb::arg("d_points").noconvert(),
+        nb::arg("t_points").noconvert(), nb::arg("t_box").noconvert(), nb::arg("t_area").noconvert(),
+        nb::arg("sigmas").noconvert(), nb::arg("least"), nb::arg("first"), nb::arg("last"),
+        "What exp is asked of for the pairs in the cells from `first` to `last`, where each pair begins, and its place "
+        "among all pairs. Pairs that are surely less alike than `least` are left out.");
+  m.def("oks_means", &means_of, nb::arg("values").noconvert(), nb::arg("begin").noconvert(),
+        "The mean of the values of each pair, added as NumPy adds them.");
   m.def("keypoints_match", &match, nb::arg("objects"), nb::arg("rules"), nb::arg("sigmas").noconvert(),
         "As boxes_match, by object keypoint similarity.");
 }

@@ -113,6 +113,12 @@ Rle mask_of(nb::handle value) {
   return rle;
 }
 
+std::string_view mask_text(nb::handle value) {
+  PyObject* counts = PyDict_Check(value.ptr()) ? PyDict_GetItemString(value.ptr(), "counts") : nullptr;
+  if (counts == nullptr || !(PyUnicode_Check(counts) || PyBytes_Check(counts))) return {};
+  return text_of(counts);
+}
+
 nb::bytes packed(const Rle& rle) {
   std::vector<std::uint32_t> words(kPackedHead);
   pack_head(words.data(), rle, extent_of(rle));

@@ -2,7 +2,9 @@
 #include "masks.hpp"
 
 #include <algorithm>
+#include <string>
 
+#include "masks/mask_column.hpp"
 #include "masks/mask_similarity.hpp"
 #include "matching.hpp"
 #include "support/pool.hpp"
@@ -55,48 +57,57 @@ Out<double> mask_iou(nb::list d, nb::list g, In1<std::uint8_t> crowd, double rat
   return result;
 }
 
-// IoU of all pairs in each cell, flat: detections [d_begin[c], d_begin[c + 1]) with truths likewise.
-Out<double> cell_mask_ious(In1<std::int64_t> d_begin, In1<std::int64_t> t_begin, nb::list d, nb::list g,
-                           In1<std::uint8_t> crowd, double ratio, long threads) {
-  require(d_begin.shape(0) >= 1 && d_begin.shape(0) == t_begin.shape(0), "one range for each cell");
-  require(crowd.shape(0) == nb::len(g), "one crowd flag for each truth");
-  require(ratio >= 0 && ratio <= 1, "the boundary's share of the diagonal is from 0 to 1");
-  const std::size_t cells = d_begin.shape(0) - 1;
-  std::vector<std::size_t> at(cells + 1, 0);
-  for (int side = 0; side < 2; ++side) {
-    const std::int64_t* begin = side ? t_begin.data() : d_begin.data();
-    const std::int64_t rows = static_cast<std::int64_t>(nb::len(side ? g : d));
-    require(begin[0] == 0 && begin[cells] == rows, "the ranges of the cells are out of bounds");
-    for (std::size_t c = 0; c < cells; ++c)
-      require(begin[c] <= begin[c + 1], "the ranges of the cells are out of bounds");
+using ColumnTuple = Tuple<Out<std::uint32_t>, Out<std::int64_t>, Out<std::uint8_t>>;
+
+struct HeldColumn {
+  In2<std::uint32_t> heads;
+  In1<std::int64_t> begin;
+  In1<std::uint8_t> texts;
+  explicit HeldColumn(nb::tuple parts) {
+    require(nb::len(parts) == 3 && nb::try_cast(parts[0], heads, false) && nb::try_cast(parts[1], begin, false) &&
+                nb::try_cast(parts[2], texts, false),
+            "a column of masks is heads, places and texts");
   }
-  for (std::size_t c = 0; c < cells; ++c) {
-    at[c + 1] = at[c] + static_cast<std::size_t>((d_begin.data()[c + 1] - d_begin.data()[c]) *
-                                                 (t_begin.data()[c + 1] - t_begin.data()[c]));
+  MaskColumn column() const {
+    return {view(heads), view(begin), {reinterpret_cast<const char*>(texts.data()), texts.shape(0)}};
   }
-  const std::vector<Rle> dets = masks_of(d), truths = masks_of(g);
-  MaskIou similarity(dets.size(), truths.size(), ratio > 0);
+};
+
+Out<double> cell_mask_iou_array(In1<std::int64_t> d_begin, In1<std::int64_t> t_begin, In1<std::int32_t> d_rows,
+                                In1<std::int32_t> t_rows, ColumnTuple d_masks, ColumnTuple t_masks,
+                                In1<std::uint8_t> crowd, double boundary, double least, long threads) {
+  const HeldColumn detected(d_masks), truth(t_masks);
+  const CellMasks in{view(d_begin),  view(t_begin), view(d_rows), view(t_rows), detected.column(),
+                     truth.column(), view(crowd),   boundary,     least};
+  const std::size_t pairs = check_cell_masks(in);
   double* out;
-  auto result = make_raw<double>({at[cells]}, out);
+  auto result = make_raw<double>({pairs}, out);
   nb::gil_scoped_release release;
-  constexpr std::size_t kBlock = 64;
-  const std::size_t workers = thread_count(threads);
-  prepare(similarity, false, dets, ratio, workers);
-  prepare(similarity, true, truths, ratio, workers);
-  parallel_for((cells + kBlock - 1) / kBlock, workers, [&](std::size_t block) {
-    for (std::size_t c = block * kBlock; c < std::min(cells, (block + 1) * kBlock); ++c) {
-      double* to = out + at[c];
-      for (std::int64_t i = d_begin.data()[c]; i < d_begin.data()[c + 1]; ++i) {
-        for (std::int64_t j = t_begin.data()[c]; j < t_begin.data()[c + 1]; ++j) {
-          const auto a = static_cast<std::size_t>(i), b = static_cast<std::size_t>(j);
-          // Masks of different size have none: -1, as the reference says it.
-          const bool alike = dets[a].height == truths[b].height && dets[a].width == truths[b].width;
-          *to++ = alike ? similarity.of(a, b, crowd.data()[b], 0.0) : -1.0;
-        }
-      }
-    }
-  });
+  cell_mask_ious(in, threads, out);
   return result;
+}
+
+// Masks of Python objects as a column.
+ColumnTuple mask_column(nb::list masks) {
+  std::uint32_t* head;
+  std::int64_t* begin;
+  auto heads = make_raw<std::uint32_t>({nb::len(masks), kPackedHead}, head);
+  auto places = make_raw<std::int64_t>({nb::len(masks) + 1}, begin);
+  std::string texts;
+  for (nb::handle item : masks) {
+    const Rle rle = mask_of(item);
+    pack_head(head, rle, extent_of(rle));
+    head += kPackedHead;
+    *begin++ = static_cast<std::int64_t>(texts.size());
+    const std::string_view text = mask_text(item);
+    if (text.empty()) add_text(rle, texts);
+    else texts += text;
+  }
+  *begin = static_cast<std::int64_t>(texts.size());
+  std::uint8_t* out;
+  auto all = make_raw<std::uint8_t>({texts.size()}, out);
+  std::copy(texts.begin(), texts.end(), out);
+  return nb::make_tuple(heads, places, all);
 }
 
 Out<double> boxes_iou(In2<double> d, In2<double> g, In1<std::uint8_t> crowd) {
@@ -122,9 +133,12 @@ void bind(nb::module_& m) {
         "boundaries.");
   m.def("mask_iou", &mask_iou, nb::arg("detections"), nb::arg("truths"), nb::arg("crowd").noconvert(),
         nb::arg("boundary") = 0.0, "IoU of masks, detections by truths; -1 where their sizes differ.");
-  m.def("cell_mask_ious", &cell_mask_ious, nb::arg("d_begin").noconvert(), nb::arg("t_begin").noconvert(),
-        nb::arg("detections"), nb::arg("truths"), nb::arg("crowd").noconvert(), nb::arg("boundary") = 0.0,
-        nb::arg("threads") = 0, "IoU of all pairs in each cell, flat.");
+  m.def("cell_mask_ious", &cell_mask_iou_array, nb::arg("d_begin").noconvert(), nb::arg("t_begin").noconvert(),
+        nb::arg("d_rows").noconvert(), nb::arg("t_rows").noconvert(), nb::arg("d_masks"), nb::arg("t_masks"),
+        nb::arg("crowd").noconvert(), nb::arg("boundary") = 0.0, nb::arg("least") = 0.0, nb::arg("threads") = 0,
+        "IoU of all pairs in each cell, flat; -1 where sizes differ. A pair below `least` may be 0.");
+  m.def("mask_column", &mask_column, nb::arg("masks"),
+        "Masks as a column: size and extent of each, where its compressed text begins, and all texts.");
   m.def("boxes_iou", &boxes_iou, nb::arg("detections").noconvert(), nb::arg("truths").noconvert(),
         nb::arg("crowd").noconvert(), "IoU of boxes, detections by truths.");
 }

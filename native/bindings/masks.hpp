@@ -4,6 +4,7 @@
 // what COCO writes: {"size": [height, width], "counts": text, bytes or a list}.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "arrays.hpp"
@@ -17,6 +18,8 @@ double number_of(nb::handle value, const char* what);
 void numbers_of(nb::handle values, const char* what, std::vector<double>& out);
 
 Rle mask_of(nb::handle value);
+// The counts of a mask where they are compressed text; empty where they are not.
+std::string_view mask_text(nb::handle value);
 std::vector<Rle> masks_of(nb::list list);
 nb::bytes packed(const Rle& rle);
 nb::dict as_coco(const Rle& rle);

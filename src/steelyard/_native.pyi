@@ -81,15 +81,15 @@ def boxes_match(objects: object, rules: object) -> dict[str, NDArray[numpy.gener
     Match detections to truth. Gives, with detections by class and falling score: begin and end of each class, the detections' rows (order), their rank in their image, bits of hit and ignored by area; begin of each class among the truths, the truths' rows; and each detection's partner and overlap at the first threshold.
     """
 
-def coco_read(path: str, truth: bool, threads: int = 0, what: int = 0, ids: object | None = None, sizes: object | None = None) -> dict[str, object] | tuple[int, str, bool, str, int, str]:
+def coco_read(path: str, truth: bool, threads: int = 0, what: int = 0, ids: object | None = None, sizes: object | None = None, compact: bool = False) -> dict[str, object] | tuple[int, str, bool, str, int, str]:
     """
-    Columns of a COCO file as a dict, or a tuple (byte, what, syntax, section, record, key) that says what is wrong. `what`: 0 boxes, 1 masks, 2 keypoints, 3 rotated boxes; `ids` and `sizes` of images serve results with polygons.
+    Columns of a COCO file as a dict, or a tuple (byte, what, syntax, section, record, key) that says what is wrong. `what`: 0 boxes, 1 masks, 2 keypoints, 3 rotated boxes; `ids` and `sizes` of images serve results with polygons; `compact`: masks as `mask_column` gives them, and keypoints of results without their flags.
     """
 
 def coco_parse(text: bytes, truth: bool, threads: int = 0, what: int = 0, ids: object | None = None, sizes: object | None = None) -> dict[str, object] | tuple[int, str, bool, str, int, str]:
     """The same from bytes in memory."""
 
-def result_columns(results: list[object], complete: bool) -> object:
+def result_columns(results: list[object], complete: bool, boxes: bool = True) -> object:
     """
     Image, category, box, score and area of results that are dicts, or None where only Python can read them.
     """
@@ -236,6 +236,14 @@ def oks(d_points: NDArray[numpy.float64], t_points: NDArray[numpy.float64], t_bo
     """
     Object keypoint similarity, detections by truths; points are x, y, v in turn.
     """
+
+def oks_exponents(d_begin: NDArray[numpy.int64], t_begin: NDArray[numpy.int64], d_rows: NDArray[numpy.int32], t_rows: NDArray[numpy.int32], d_points: NDArray[numpy.float64], t_points: NDArray[numpy.float64], t_box: NDArray[numpy.float64], t_area: NDArray[numpy.float64], sigmas: NDArray[numpy.float64], least: float, first: int, last: int) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """
+    What exp is asked of for the pairs in the cells from `first` to `last`, where each pair begins, and its place among all pairs. Pairs that are surely less alike than `least` are left out.
+    """
+
+def oks_means(values: NDArray[numpy.float64], begin: NDArray[numpy.int64]) -> NDArray[numpy.float64]:
+    """The mean of the values of each pair, added as NumPy adds them."""
 
 def keypoints_match(objects: object, rules: object, sigmas: NDArray[numpy.float64]) -> dict[str, NDArray[numpy.generic]]:
     """As boxes_match, by object keypoint similarity."""
@@ -416,8 +424,15 @@ def masks_match(objects: object, rules: object, boundary: float = 0.0) -> dict[s
 def mask_iou(detections: list[object], truths: list[object], crowd: NDArray[numpy.uint8], boundary: float = 0.0) -> NDArray[numpy.float64]:
     """IoU of masks, detections by truths; -1 where their sizes differ."""
 
-def cell_mask_ious(d_begin: NDArray[numpy.int64], t_begin: NDArray[numpy.int64], detections: list[object], truths: list[object], crowd: NDArray[numpy.uint8], boundary: float = 0.0, threads: int = 0) -> NDArray[numpy.float64]:
-    """IoU of all pairs in each cell, flat."""
+def cell_mask_ious(d_begin: NDArray[numpy.int64], t_begin: NDArray[numpy.int64], d_rows: NDArray[numpy.int32], t_rows: NDArray[numpy.int32], d_masks: tuple[NDArray[numpy.uint32], NDArray[numpy.int64], NDArray[numpy.uint8]], t_masks: tuple[NDArray[numpy.uint32], NDArray[numpy.int64], NDArray[numpy.uint8]], crowd: NDArray[numpy.uint8], boundary: float = 0.0, least: float = 0.0, threads: int = 0) -> NDArray[numpy.float64]:
+    """
+    IoU of all pairs in each cell, flat; -1 where sizes differ. A pair below `least` may be 0.
+    """
+
+def mask_column(masks: list[object]) -> tuple[NDArray[numpy.uint32], NDArray[numpy.int64], NDArray[numpy.uint8]]:
+    """
+    Masks as a column: size and extent of each, where its compressed text begins, and all texts.
+    """
 
 def boxes_iou(detections: NDArray[numpy.float64], truths: NDArray[numpy.float64], crowd: NDArray[numpy.uint8]) -> NDArray[numpy.float64]:
     """IoU of boxes, detections by truths."""

@@ -285,7 +285,7 @@ def test_the_similarity_of_one_cell_is_that_of_pycocotools():
 
 def test_points_that_are_no_numbers_are_refused():
     for point, sigmas, text in (
-        (np.inf, [0.05, 0.1], ("E-invalid-number", "0", "'keypoints'", "1e12")),
+        (np.inf, [0.05, 0.1], ("E-invalid-number", "id 1", "'keypoints'", "1e12")),
         (4, [0.0, 0.1], ("E-out-of-range", "sigma")),
     ):
         gt = loaded(ours_coco.COCO, keypoint_truth())

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.coco_drawn import draw_coco, quiet
+from support.coco_drawn import draw_coco, mask_of, quiet, uncompressed
 from support.compat_probes import pycocotools_tools, same, same_numbers
 
 import steelyard as sy
@@ -47,8 +47,8 @@ def both(paths: tuple[Path, Path], change: Change | None = None, kind: str = "bb
     return from_files(ours, paths, change, kind), from_files(pycocotools_tools(), paths, change, kind)
 
 
-def is_unseen(coco: Any) -> bool:
-    params = SimpleNamespace(iouType="bbox", imgIds=[1], catIds=[1])
+def is_unseen(coco: Any, kind: str = "bbox") -> bool:
+    params = SimpleNamespace(iouType=kind, imgIds=[1], catIds=[1], kpt_oks_sigmas=np.ones(17))
     return coco.unseen_columns(params) is not None
 
 
@@ -66,14 +66,16 @@ def own_settings(e: Any) -> None:
     e.params.maxDets = [2, 5, 7]
 
 
+@pytest.mark.parametrize("kind", ["bbox", "segm", "keypoints"])
 @pytest.mark.parametrize("change", [None, no_categories, some_ids, own_settings])
-def test_files_are_evaluated_as_pycocotools_evaluates_them(change: Change | None, tmp_path: Path) -> None:
+def test_files_are_evaluated_as_pycocotools_evaluates_them(change: Change | None, kind: str, tmp_path: Path) -> None:
     """Every array, then every match and IoU, which are made when they are read, and the same from those lists."""
-    for seed in range(40, 60):
+    for seed in range(40, 52):
         data, results = draw_coco(seed)
-        mine, theirs = both(written(tmp_path, data, results["bbox"]), change)
-        assert is_unseen(mine.cocoGt)
-        assert is_unseen(mine.cocoDt)
+        mine, theirs = both(written(tmp_path, data, results[kind]), change, kind)
+        if kind == "bbox" or change is not no_categories:  # keypoints without categories go step by step
+            assert is_unseen(mine.cocoGt, kind) or kind == "keypoints"
+            assert is_unseen(mine.cocoDt, kind) or kind == "keypoints"
         same_numbers(mine, theirs)
         same(theirs.evalImgs, mine.evalImgs, "evalImgs")
         ious = [{key: np.asarray(value) for key, value in e.ious.items()} for e in (theirs, mine)]
@@ -82,18 +84,67 @@ def test_files_are_evaluated_as_pycocotools_evaluates_them(change: Change | None
         same_numbers(mine, theirs)
 
 
+def with_boxes(results: Any) -> Any:
+    """Results of any kind with boxes beside: then the area is that of the box."""
+    return [{**one, "bbox": box["bbox"]} for one, box in zip(results[0], results[1], strict=True)]
+
+
 @pytest.mark.parametrize("kind", ["segm", "keypoints"])
-def test_files_of_other_kinds(kind: str, tmp_path: Path) -> None:
+def test_results_with_boxes_beside(kind: str, tmp_path: Path) -> None:
     for seed in range(60, 66):
         data, results = draw_coco(seed)
-        same_numbers(*both(written(tmp_path, data, results[kind]), kind=kind))
+        paths = written(tmp_path, data, with_boxes((results[kind], results["bbox"])))
+        mine, theirs = both(paths, kind=kind)
+        assert is_unseen(mine.cocoDt, kind)
+        same_numbers(mine, theirs)
+        same(theirs.evalImgs, mine.evalImgs, "evalImgs")
+        same_numbers(*both(paths))
 
 
-def test_the_dicts_are_those_of_pycocotools(tmp_path: Path) -> None:
-    """With all that loading results and evaluating leaves in them."""
-    for seed in range(66, 72):
+def test_boxes_of_masks(tmp_path: Path) -> None:
+    """Masks have boxes of their own, also where the first evaluation was of masks."""
+    for seed in range(60, 64):
         data, results = draw_coco(seed)
-        mine, theirs = both(written(tmp_path, data, results["bbox"]))
+        paths = written(tmp_path, data, results["segm"])
+        same_numbers(*both(paths))
+        pair = both(paths, kind="segm")
+        for e in pair:
+            e.params.iouType = "bbox"
+        same_numbers(*map(run, pair))
+
+
+def polygons(results: Any) -> Any:
+    return [{**r, "segmentation": [[1, 1, 30, 1, 30, 30, 1, 30]]} for r in results]
+
+
+def uncompressed_masks(results: Any) -> Any:
+    """As `counts` is a list in the truth, and never in results that pycocotools takes."""
+    return [{**r, "segmentation": uncompressed(r["segmentation"])} for r in results]
+
+
+@pytest.mark.parametrize("change", [polygons, uncompressed_masks])
+def test_masks_that_pycocotools_does_not_take(change: Callable[[Any], Any], tmp_path: Path) -> None:
+    """Polygons and uncompressed masks count as the masks that they stand for."""
+    for seed in range(64, 68):
+        data, results = draw_coco(seed)
+        changed = change(results["segm"])
+        compressed = results["segm"]
+        if change is polygons:
+            ring = mask_of([[1, 1, 30, 1, 30, 30, 1, 30]])
+            compressed = [{**r, "segmentation": ring} for r in results["segm"]]
+        theirs = from_files(pycocotools_tools(), written(tmp_path, data, compressed), kind="segm")
+        mine = from_files(ours, written(tmp_path, data, changed), kind="segm")
+        same_numbers(mine, theirs)
+        quiet(mine.evaluate)
+        assert all(type(ann["segmentation"]) is dict for ann in mine.cocoDt.anns.values())
+
+
+@pytest.mark.parametrize("kind", ["bbox", "segm", "keypoints"])
+def test_the_dicts_are_those_of_pycocotools(kind: str, tmp_path: Path) -> None:
+    """With all that loading results and evaluating leaves in them."""
+    for seed in range(66, 70):
+        data, results = draw_coco(seed)
+        mine, theirs = both(written(tmp_path, data, results[kind]), kind=kind)
         for name in ("dataset", "anns", "imgs", "cats"):
             same(getattr(theirs.cocoDt, name), getattr(mine.cocoDt, name), name)
             same(getattr(theirs.cocoGt, name), getattr(mine.cocoGt, name), name)
@@ -109,6 +160,7 @@ def test_the_dicts_are_those_of_pycocotools(tmp_path: Path) -> None:
 def edit_values(e: Any) -> None:
     for ann in list(e.cocoGt.anns.values())[::2]:
         ann["area"], ann["bbox"] = 900.0, [3.0, 4.0, 30.0, 30.0]
+        ann["keypoints"] = [30.0, 20.0, 2] * 17
     for ann in next(iter(e.cocoGt.imgToAnns.values())):
         ann["iscrowd"] = 1 - ann["iscrowd"]
     for ann in e.cocoDt.dataset["annotations"][::3]:
@@ -124,14 +176,21 @@ def edit_entries(e: Any) -> None:
     quiet(e.cocoDt.createIndex)
 
 
-@pytest.mark.parametrize("edit", [edit_values, edit_entries])
-def test_what_is_changed_counts(edit: Change, tmp_path: Path) -> None:
+def edit_masks(e: Any) -> None:
+    for coco in (e.cocoGt, e.cocoDt):
+        for ann in list(coco.anns.values())[::2]:
+            ann["segmentation"] = mask_of([[5.0, 5.0, 50.0, 5.0, 40.0, 60.0]])
+
+
+@pytest.mark.parametrize("kind", ["bbox", "segm", "keypoints"])
+@pytest.mark.parametrize("edit", [edit_values, edit_entries, edit_masks])
+def test_what_is_changed_counts(edit: Change, kind: str, tmp_path: Path) -> None:
     """Changed before the evaluation, and after one."""
-    for seed in range(72, 78):
+    for seed in range(72, 76):
         data, results = draw_coco(seed)
-        paths = written(tmp_path, data, results["bbox"])
-        same_numbers(*both(paths, edit))
-        pair = both(paths)
+        paths = written(tmp_path, data, results[kind])
+        same_numbers(*both(paths, edit, kind))
+        pair = both(paths, kind=kind)
         lists = copy.deepcopy(pair[1].evalImgs)
         for e in pair:
             edit(e)
@@ -190,17 +249,19 @@ def test_a_file_that_was_changed_is_refused(tmp_path: Path) -> None:
         assert (caught.value.code, caught.value.where) == ("E-invalid-file", str(paths[1]))
 
 
+@pytest.mark.parametrize("kind", ["bbox", "segm", "keypoints"])
 @pytest.mark.parametrize("twin", [lambda value: pickle.loads(pickle.dumps(value)), copy.deepcopy])
-def test_copies(twin: Callable[[Any], Any], tmp_path: Path) -> None:
+def test_copies(twin: Callable[[Any], Any], kind: str, tmp_path: Path) -> None:
     data, results = draw_coco(88)
-    mine, theirs = both(written(tmp_path, data, results["bbox"]))
+    mine, theirs = both(written(tmp_path, data, results[kind]), kind=kind)
     copied = twin(mine)
     same(theirs.evalImgs, copied.evalImgs, "evalImgs")
     same_numbers(run(copied), theirs)
 
 
 def without_area(data: Any) -> None:
-    del next(ann for ann in data["annotations"] if not ann["iscrowd"])["area"]
+    counts = (ann for ann in data["annotations"] if not ann["iscrowd"] and ann["num_keypoints"])
+    del next(counts)["area"]
 
 
 def repeated_id(data: Any) -> None:
@@ -219,19 +280,31 @@ def without_crowd(data: Any) -> None:
     data["annotations"][0]["iscrowd"] = True
 
 
-@pytest.mark.parametrize("change", [without_area, repeated_id, unknown_image, zero_id, without_crowd])
-def test_odd_files_are_taken_as_pycocotools_takes_them(change: Change, tmp_path: Path) -> None:
-    for seed in range(90, 96):
+def without_points(data: Any) -> None:
+    del data["annotations"][0]["num_keypoints"]
+
+
+def other_size(data: Any) -> None:
+    """A mask that does not fit its image, which has no IoU with others."""
+    data["annotations"][0]["segmentation"] = {"size": [4, 4], "counts": [3, 9, 4]}
+
+
+@pytest.mark.parametrize("kind", ["bbox", "segm", "keypoints"])
+@pytest.mark.parametrize(
+    "change", [without_area, repeated_id, unknown_image, zero_id, without_crowd, without_points, other_size]
+)
+def test_odd_files_are_taken_as_pycocotools_takes_them(change: Change, kind: str, tmp_path: Path) -> None:
+    for seed in range(90, 94):
         data, results = draw_coco(seed)
         change(data)
-        paths = written(tmp_path, data, results["bbox"])
+        paths = written(tmp_path, data, results[kind])
         try:
-            theirs = from_files(pycocotools_tools(), paths)
+            theirs = from_files(pycocotools_tools(), paths, kind=kind)
         except KeyError:
             with pytest.raises(KeyError):
-                from_files(ours, paths)
+                from_files(ours, paths, kind=kind)
             continue
-        same_numbers(from_files(ours, paths), theirs)
+        same_numbers(from_files(ours, paths, kind=kind), theirs)
 
 
 def test_results_of_unknown_images_are_refused(tmp_path: Path) -> None:

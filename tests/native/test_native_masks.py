@@ -64,7 +64,9 @@ def test_masks_of_other_sizes_cannot_be_compared() -> None:
     wide, high, empty = ({"size": s, "counts": c} for s, c in (([2, 3], [0, 6]), ([3, 2], [0, 6]), ([2, 2], [4])))
     assert _native.mask_iou([MASK], [wide, high, MASK, empty], u8(0, 0, 0, 0)).tolist() == [[-1, -1, 1, 0]]
     begin = i64(0, 1), i64(0, 3)
-    assert _native.cell_mask_ious(*begin, [MASK], [wide, high, empty], u8(0, 0, 0)).tolist() == [-1, -1, 0]
+    columns = _native.mask_column([MASK]), _native.mask_column([wide, high, empty])
+    rows = np.arange(1, dtype=np.int32), np.arange(3, dtype=np.int32)
+    assert _native.cell_mask_ious(*begin, *rows, *columns, u8(0, 0, 0)).tolist() == [-1, -1, 0]
     with pytest.raises(ValueError, match="masks of different size cannot be merged: 2 x 2 and 2 x 3"):
         _native.mask_merge([MASK, wide], False)
     with pytest.raises(ValueError, match="a mask is not packed"):

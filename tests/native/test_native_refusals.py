@@ -30,6 +30,7 @@ def ones(*shape: int) -> np.ndarray:
 
 MAP = np.zeros((2, 3), np.uint8)
 MASK = {"size": [2, 2], "counts": [0, 4]}
+COLUMN = _native.mask_column([MASK])
 PACKED = _native.mask_pack(MASK)
 SOLID = f64(1, 1, 1, 2, 2, 2, 0).reshape(1, 7)
 ELLIPSE = f64(1, 1, 0, 2, 1).reshape(1, 5)
@@ -122,8 +123,10 @@ GOOD: dict[str, dict[str, Any]] = {
     },
     "mask_iou": {"detections": [MASK], "truths": [MASK], "crowd": u8(0)},
     "cell_mask_ious": {
-        "d_begin": i64(0, 1), "t_begin": i64(0, 1), "detections": [MASK], "truths": [MASK], "crowd": u8(0),
+        "d_begin": i64(0, 1), "t_begin": i64(0, 1), "d_rows": i32(0), "t_rows": i32(0), "d_masks": COLUMN,
+        "t_masks": COLUMN, "crowd": u8(0),
     },
+    "mask_column": {"masks": [MASK]},
     "boxes_iou": {"detections": ones(1, 4), "truths": ones(1, 4), "crowd": u8(0)},
     "mask_boxes": {"boxes": ones(1, 4), "height": 3, "width": 3},
     "mask_decode": {"masks": [MASK, MASK]},
@@ -146,6 +149,12 @@ GOOD: dict[str, dict[str, Any]] = {
         "d_begin": i64(0, 1), "t_begin": i64(0, 1), "d_rows": i32(0), "t_rows": i32(0), "d_box": ones(1, 4),
         "t_box": ones(1, 4), "crowd": u8(0),
     },
+    "oks_exponents": {
+        "d_begin": i64(0, 1), "t_begin": i64(0, 1), "d_rows": i32(0), "t_rows": i32(0), "d_points": ones(1, 2),
+        "t_points": ones(1, 3), "t_box": ones(1, 4), "t_area": f64(9), "sigmas": f64(0.1), "least": 0.5, "first": 0,
+        "last": 1,
+    },
+    "oks_means": {"values": f64(0.5), "begin": i64(0, 1)},
     "oks": {
         "d_points": ones(1, 3), "t_points": ones(1, 3), "t_box": ones(1, 4), "t_area": f64(9), "sigmas": f64(0.1),
     },
@@ -325,6 +334,14 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("cell_mask_ious", {"d_begin": i64(1, 1)}, "out of bounds"),
     ("cell_mask_ious", {"t_begin": i64(0, 2)}, "out of bounds"),
     ("cell_mask_ious", {"d_begin": i64(0, 2, 1), "t_begin": i64(0, 1, 1)}, "out of bounds"),
+    ("cell_mask_ious", {"d_rows": i32(1)}, "a row is out of range"),
+    ("cell_mask_ious", {"t_masks": COLUMN[:2]}, "heads, places and texts"),
+    ("cell_mask_ious", {"t_masks": (COLUMN[0].astype(np.int64), *COLUMN[1:])}, "heads, places and texts"),
+    ("cell_mask_ious", {"t_masks": (COLUMN[0][:, :6].copy(), *COLUMN[1:])}, "its size and extent"),
+    ("cell_mask_ious", {"d_masks": (COLUMN[0], i64(0), COLUMN[2])}, "one text for each mask"),
+    ("cell_mask_ious", {"d_masks": (COLUMN[0], i64(0, 9), COLUMN[2])}, "texts of the masks are out of bounds"),
+    ("cell_mask_ious", {"d_masks": (COLUMN[0], i64(0, 0), COLUMN[2][:0])}, "the counts add up to 0 pixels"),
+    ("mask_column", {"masks": [{"size": [2, 2]}]}, "a mask lacks 'counts'"),
     ("boxes_iou", {"detections": ones(1, 3)}, "x, y, width, height"),
     ("boxes_iou", {"truths": ones(1, 3)}, "x, y, width, height"),
     ("boxes_iou", {"crowd": u8()}, "one crowd flag"),
@@ -375,6 +392,16 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("cell_box_ious", {"d_box": ones(1, 3)}, "x, y, width, height"),
     ("cell_box_ious", {"t_box": ones(1, 3)}, "x, y, width, height"),
     ("cell_box_ious", {"crowd": u8()}, "one crowd flag"),
+    ("oks_exponents", {"sigmas": f64()}, "from 1 to 65536 sigmas"),
+    ("oks_exponents", {"d_points": ones(1, 3)}, "x and y for each sigma"),
+    ("oks_exponents", {"t_points": ones(1, 2)}, "x, y and v for each sigma"),
+    ("oks_exponents", {"t_box": ones(1, 3)}, "x, y, width, height"),
+    ("oks_exponents", {"t_area": f64()}, "one area for each truth"),
+    ("oks_exponents", {"t_rows": i32(1)}, "a row is out of range"),
+    ("oks_exponents", {"last": 2}, "the cells are out of range"),
+    ("oks_means", {"begin": i64()}, "out of bounds"),
+    ("oks_means", {"begin": i64(0, 2)}, "out of bounds"),
+    ("oks_means", {"begin": i64(0, 0, 1)}, "a pair without a value"),
     ("oks", {"sigmas": f64()}, "from 1 to 65536 sigmas"),
     ("oks", {"sigmas": f64(0.0)}, "from 1e-6 to 1e6"),
     ("oks", {"sigmas": f64(1e7)}, "from 1e-6 to 1e6"),

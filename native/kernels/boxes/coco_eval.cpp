@@ -20,9 +20,7 @@
 #include "support/pool.hpp"
 
 namespace steelyard {
-namespace {
 
-// Where the IoUs of each cell begin, and their number.
 std::vector<std::size_t> pairs_before(View<std::int64_t> d_begin, View<std::int64_t> t_begin) {
   std::vector<std::size_t> before(d_begin.size(), 0);
   for (std::size_t c = 0; c + 1 < before.size(); ++c) {
@@ -31,6 +29,8 @@ std::vector<std::size_t> pairs_before(View<std::int64_t> d_begin, View<std::int6
   }
   return before;
 }
+
+namespace {
 
 // Rows by falling score; equal ones keep their order, and what is not a number is last.
 void sort_falling(View<double> score, std::int32_t* begin, std::int32_t* end) {
@@ -401,17 +401,20 @@ void reference_curves(const ReferenceRanking& in, long threads, double* p, doubl
   });
 }
 
-std::size_t check_cell_boxes(const CellBoxes& in) {
+std::size_t check_cells_of(const CellPairs& in, std::size_t detections, std::size_t truths) {
   require(in.d_begin.size() == in.t_begin.size(), "one range for each cell");
   check_offsets(in.d_begin, in.d_rows.size(), "the detections' ranges are out of bounds");
   check_offsets(in.t_begin, in.t_rows.size(), "the truths' ranges are out of bounds");
-  require(in.d_box.columns == 4 && in.t_box.columns == 4, "boxes are x, y, width, height");
-  require(in.crowd.size() == in.t_rows.size(), "one crowd flag for each truth");
-  for (const auto& [rows, box] : {std::pair(in.d_rows, in.d_box), std::pair(in.t_rows, in.t_box)}) {
-    for (std::int32_t row : rows)
-      require(row >= 0 && static_cast<std::size_t>(row) < box.rows, "a row is out of range");
+  for (const auto& [rows, count] : {std::pair(in.d_rows, detections), std::pair(in.t_rows, truths)}) {
+    for (std::int32_t row : rows) require(row >= 0 && static_cast<std::size_t>(row) < count, "a row is out of range");
   }
   return pairs_before(in.d_begin, in.t_begin).back();
+}
+
+std::size_t check_cell_boxes(const CellBoxes& in) {
+  require(in.d_box.columns == 4 && in.t_box.columns == 4, "boxes are x, y, width, height");
+  require(in.crowd.size() == in.t_rows.size(), "one crowd flag for each truth");
+  return check_cells_of({in.d_begin, in.t_begin, in.d_rows, in.t_rows}, in.d_box.rows, in.t_box.rows);
 }
 
 void cell_box_ious(const CellBoxes& in, double* out) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "support/views.hpp"
 
@@ -60,6 +61,17 @@ struct CellRows {
 // The rows by cell, and in a cell by falling score; equal ones keep their order, and a score that is not a number is
 // last.
 void order_cells(const CellRows& in, std::int32_t* order);
+
+// Where the IoUs of each cell begin, and their number.
+std::vector<std::size_t> pairs_before(View<std::int64_t> d_begin, View<std::int64_t> t_begin);
+
+// The rows of both sides that lie in the cells.
+struct CellPairs {
+  View<std::int64_t> d_begin, t_begin;
+  View<std::int32_t> d_rows, t_rows;
+};
+// The number of pairs in all cells, after a check of the ranges and rows.
+std::size_t check_cells_of(const CellPairs& in, std::size_t detections, std::size_t truths);
 
 // Boxes of both sides, and the rows that lie in the cells.
 struct CellBoxes {

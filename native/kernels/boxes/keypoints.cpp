@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "ap/figures.hpp"
+#include "boxes/coco_eval.hpp"
 #include "support/checks.hpp"
 
 namespace steelyard {
@@ -69,6 +70,115 @@ double Oks::of(std::size_t detection, std::size_t truth, bool, double) const {
   }
   if (terms.empty()) return 0;
   return sum_as_numpy(terms.data(), terms.size()) / static_cast<double>(terms.size());
+}
+
+void check_cell_points(const CellPoints& in) {
+  check_sigmas(in.sigmas);
+  require(in.d_points.columns == 2 * in.sigmas.size(), "a detection needs x and y for each sigma");
+  require(in.t_points.columns == 3 * in.sigmas.size(), "a truth needs x, y and v for each sigma");
+  require(in.t_box.columns == 4 && in.t_box.rows == in.t_points.rows, "boxes are x, y, width, height");
+  require(in.t_area.size() == in.t_rows.size(), "one area for each truth");
+  check_cells_of({in.d_begin, in.t_begin, in.d_rows, in.t_rows}, in.d_points.rows, in.t_points.rows);
+  require(in.first <= in.last && in.last < in.d_begin.size(), "the cells are out of range");
+}
+
+namespace {
+
+// A truth as its detections need it: the points that count, or its region where none is labelled.
+class TruthPoints {
+ public:
+  TruthPoints(const double* points, const double* box, double area, const std::vector<double>& variance)
+      : area_(area + kTiny) {
+    for (std::size_t k = 0; k < variance.size(); ++k)
+      if (points[3 * k + 2] > 0) add(k, points[3 * k], points[3 * k + 1], variance[k]);
+    region_ = place_.empty();
+    for (std::size_t k = 0; region_ && k < variance.size(); ++k) add(k, 0, 0, variance[k]);
+    x0_ = box[0] - box[2];
+    x1_ = box[0] + box[2] * 2;
+    y0_ = box[1] - box[3];
+    y1_ = box[1] + box[3] * 2;
+  }
+
+  // Whether the similarity is surely below. exp(-e) is at most 1 / (1 + e + e^2 / 2); the last digits are left room.
+  bool is_below(const double* d, double least) const {
+    if (!(area_ > 0)) return false;
+    const double needed = least * static_cast<double>(place_.size()) * (1 - 1e-9);
+    double most = static_cast<double>(place_.size());  // as if all points behind were equal
+    for (std::size_t i = 0; i < place_.size(); ++i) {
+      const double e = squared(d, i) * inverse_[i];
+      most -= 1 - 1 / (1 + e * (1 + 0.5 * e));
+      if (most < needed) return true;
+    }
+    return false;
+  }
+
+  void add_exponents(const double* d, std::vector<double>& out) const {
+    for (std::size_t i = 0; i < place_.size(); ++i) out.push_back(-(squared(d, i) / variance_[i] / area_ / 2));
+  }
+
+ private:
+  void add(std::size_t k, double x, double y, double variance) {
+    place_.push_back(2 * k);
+    xy_.push_back(x);
+    xy_.push_back(y);
+    variance_.push_back(variance);
+    inverse_.push_back(1 / (variance * area_ * 2));
+  }
+  double squared(const double* d, std::size_t i) const {
+    const double x = d[place_[i]], y = d[place_[i] + 1];
+    double dx = x - xy_[2 * i], dy = y - xy_[2 * i + 1];
+    if (region_) {  // twice its box on every side
+      dx = std::max(0.0, x0_ - x) + std::max(0.0, x - x1_);
+      dy = std::max(0.0, y0_ - y) + std::max(0.0, y - y1_);
+    }
+    return dx * dx + dy * dy;
+  }
+
+  double area_, x0_, x1_, y0_, y1_;
+  bool region_;
+  std::vector<std::size_t> place_;
+  std::vector<double> xy_, variance_, inverse_;
+};
+
+}  // namespace
+
+Exponents oks_exponents(const CellPoints& in) {
+  std::vector<double> variance;
+  for (double sigma : in.sigmas) variance.push_back((sigma * 2) * (sigma * 2));
+  Exponents out;
+  out.begin.push_back(0);
+  const std::vector<std::size_t> before = pairs_before(in.d_begin, in.t_begin);
+  std::vector<TruthPoints> truths;
+  for (std::size_t c = in.first; c < in.last; ++c) {
+    if (before[c] == before[c + 1]) continue;
+    truths.clear();
+    for (std::int64_t g = in.t_begin[c]; g < in.t_begin[c + 1]; ++g) {
+      const auto place = static_cast<std::size_t>(g), row = static_cast<std::size_t>(in.t_rows[place]);
+      truths.emplace_back(in.t_points.row(row), in.t_box.row(row), in.t_area[place], variance);
+    }
+    auto pair = static_cast<std::int64_t>(before[c]);
+    for (std::int64_t i = in.d_begin[c]; i < in.d_begin[c + 1]; ++i) {
+      const double* d = in.d_points.row(static_cast<std::size_t>(in.d_rows[static_cast<std::size_t>(i)]));
+      for (const TruthPoints& truth : truths) {
+        if (!truth.is_below(d, in.least)) {
+          truth.add_exponents(d, out.values);
+          out.begin.push_back(static_cast<std::int64_t>(out.values.size()));
+          out.pair.push_back(pair);
+        }
+        ++pair;
+      }
+    }
+  }
+  return out;
+}
+
+void oks_means(View<double> values, View<std::int64_t> begin, double* out) {
+  check_offsets(begin, values.size(), "the values of the pairs are out of bounds");
+  for (std::size_t i = 0; i + 1 < begin.size(); ++i) {
+    const auto n = static_cast<std::size_t>(begin[i + 1] - begin[i]);
+    require(n > 0, "a pair without a value");
+    out[i] = sum_as_numpy(values.data() + begin[i], n) / static_cast<double>(n);
+  }
 }
 
 void check_points(Matrix<double> points, View<double> sigmas, std::size_t rows, const char* message) {

@@ -20,7 +20,7 @@ bool mixed(const Ids& a, const Ids& b) {
   return (!a.numbers.empty() && !b.ends.empty()) || (!a.ends.empty() && !b.numbers.empty());
 }
 
-std::vector<Part> parse(const Source& source, bool truth, What what, long asked) {
+std::vector<Part> parse(const Source& source, bool truth, What what, bool compact, long asked) {
   const std::size_t size = source.size();
   const std::size_t chunks = std::max<std::size_t>(1, (size + kChunk - 1) / kChunk);
   const std::size_t threads = thread_count(asked);
@@ -31,7 +31,7 @@ std::vector<Part> parse(const Source& source, bool truth, What what, long asked)
     guess.phase = Phase::element;
     guess.section = truth ? kAnnotations : kResults;
     parallel_for(chunks, threads, [&](std::size_t i) {
-      Parser parser(source, truth, what);
+      Parser parser(source, truth, what, compact);
       try {
         if (i == 0) parser.run(parts[i], State{}, 0, until(i), false);
         else parser.run(parts[i], guess, i * kChunk, until(i), true);
@@ -40,7 +40,7 @@ std::vector<Part> parse(const Source& source, bool truth, What what, long asked)
       }
     });
   }
-  Parser parser(source, truth, what);
+  Parser parser(source, truth, what, compact);
   State state;
   std::size_t place = 0;
   std::size_t counts[kSections] = {0, 0, 0, 0};
@@ -111,7 +111,7 @@ void draw_masks(std::vector<Part>& parts, ImageSizes known, long asked) {
   parallel_for(parts.size(), thread_count(asked), [&](std::size_t p) {
     Part& part = parts[p];
     try {
-      part.shapes.draw([&](std::size_t row, std::int64_t& height, std::int64_t& width) {
+      const auto size_of = [&](std::size_t row, std::int64_t& height, std::int64_t& width) {
         std::size_t at;
         if (!part.image.ends.empty()) {
           const std::size_t from = row ? static_cast<std::size_t>(part.image.ends[row - 1]) : 0;
@@ -127,7 +127,9 @@ void draw_masks(std::vector<Part>& parts, ImageSizes known, long asked) {
         height = known.sizes[2 * at];
         width = known.sizes[2 * at + 1];
         return true;
-      });
+      };
+      if (part.shapes.compact) part.shapes.draw_compact(size_of);
+      else part.shapes.draw(size_of);
     } catch (Fault& fault) {
       faults[p] = std::move(fault);
     }
@@ -135,7 +137,7 @@ void draw_masks(std::vector<Part>& parts, ImageSizes known, long asked) {
   long long before = 0;
   for (std::size_t p = 0; p < parts.size(); ++p) {
     if (faults[p]) {
-      faults[p]->record += before;
+      if (faults[p]->record >= 0) faults[p]->record += before;
       faults[p]->section = parts[p].counts[kResults] ? kResults : kAnnotations;
       throw std::move(*faults[p]);
     }
@@ -159,8 +161,9 @@ void check_keypoints(const std::vector<Part>& parts) {
 
 }  // namespace
 
-std::vector<Part> read_parts(const Source& source, bool truth, long threads, What what, const ImageSizes& sizes) {
-  std::vector<Part> parts = parse(source, truth, what, threads);
+std::vector<Part> read_parts(const Source& source, bool truth, long threads, What what, const ImageSizes& sizes,
+                             bool compact) {
+  std::vector<Part> parts = parse(source, truth, what, compact, threads);
   if (what == What::masks) draw_masks(parts, sizes, threads);
   if (what == What::keypoints) check_keypoints(parts);
   return parts;

@@ -17,6 +17,8 @@ struct ImageSizes {
 };
 
 // The parts of a file in order; masks are drawn, and all checks are made. Throws a Fault that says what is wrong.
-std::vector<Part> read_parts(const Source& source, bool truth, long threads, What what, const ImageSizes& sizes);
+// Compact: masks stay text, and keypoints of results are x and y.
+std::vector<Part> read_parts(const Source& source, bool truth, long threads, What what, const ImageSizes& sizes,
+                             bool compact = false);
 
 }  // namespace steelyard::coco

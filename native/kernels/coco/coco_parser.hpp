@@ -19,7 +19,8 @@ namespace steelyard::coco {
 
 class Parser {
  public:
-  Parser(const Source& source, bool truth, What what) : source_(source), truth_(truth), what_(what) {}
+  Parser(const Source& source, bool truth, What what, bool compact = false)
+      : source_(source), truth_(truth), what_(what), compact_(compact) {}
 
   // Parses from `from` (in the given state) up to the first gap between records at or behind `until`.
   // With `guess` it first looks for a place to start.
@@ -28,6 +29,7 @@ class Parser {
     std::size_t start = 0;
     if (guess && !find_gap(start)) return;
     make_room(part, until - std::min(from, until));
+    part.shapes.compact = compact_;
     part.before = state;
     part.begin = from + start;
     for (;;) {
@@ -74,6 +76,14 @@ class Parser {
     } else {
       part.score.reserve(rows);
     }
+    if (!compact_) return;
+    // Blocks of this size come from the system and go back to it. Where threads grow many of them in steps instead,
+    // the allocator keeps what they leave behind, which is more than the columns.
+    constexpr std::size_t kRoom = 4 * kChunk;
+    if (what_ == What::keypoints || (what_ == What::boxes && truth_))
+      part.shapes.keypoints.reserve(kRoom / sizeof(double));
+    if (what_ == What::masks) part.shapes.texts.reserve(kRoom);
+    if (what_ == What::masks && truth_) part.shapes.points.reserve(kRoom / sizeof(double));
   }
 
   // The '{' of a `} , {`, the first in the buffer.
@@ -204,7 +214,9 @@ class Parser {
                                                     {0, kPoints | kVisible, 0, kPoints},
                                                     {0, kRotated, 0, kRotated}};
     const unsigned mine = also[static_cast<int>(what_)][section], shape = mine & (kMask | kPoints | kRotated);
-    const unsigned asked = (wanted[section] | mine) & ~(shape & (kMask | kRotated) ? unsigned{kBox} : 0u);
+    // A compact truth with boxes is read with the keypoints that it may have: it needs not be read again for them.
+    const unsigned beside = compact_ && what_ == What::boxes && section == kAnnotations ? kPoints | kVisible : 0u;
+    const unsigned asked = (wanted[section] | mine | beside) & ~(shape & (kMask | kRotated) ? unsigned{kBox} : 0u);
     const unsigned needed = (required[section] | shape) & ~(shape ? unsigned{kBox} : 0u);
     const Shapes::Mark mark = part.shapes.mark();
     try {
@@ -350,6 +362,7 @@ class Parser {
         add(part.label, label_, c, start);
         if (shape & kPoints) {
           if (!(seen & kBox) || section == kResults) part.shapes.box_of_points(points, section == kResults, box);
+          if (compact_ && section == kResults) part.shapes.drop_flags(points);
         }
         if (!(shape & kMask)) part.box.insert(part.box.end(), box, box + 4);
         if (section == kAnnotations) {
@@ -357,7 +370,7 @@ class Parser {
           part.lacks_area |= !(seen & kArea);
           part.area.push_back(seen & kArea ? area : shape ? -1 : box[2] * box[3]);
           part.crowd.push_back(crowd);
-          if (shape & kPoints) part.shapes.visible.push_back(seen & kVisible ? visible : -1);
+          if ((shape & kPoints) || (seen & kPoints)) part.shapes.visible.push_back(seen & kVisible ? visible : -1);
         } else {
           part.score.push_back(score);
         }
@@ -392,6 +405,7 @@ class Parser {
   const Source& source_;
   bool truth_;
   What what_;
+  bool compact_;
   std::vector<char> buffer_;
   std::size_t base_ = 0, loaded_ = 0;
   std::string scratch_, name_, often_;

@@ -30,6 +30,14 @@ struct Shapes {
     bool drawn;  // of polygons
   };
   std::vector<One> masks;
+  // Compact, instead of the above: heads, and counts as texts. See mask_column.hpp.
+  bool compact = false;
+  std::vector<std::uint32_t> heads;
+  std::string texts;
+  struct Ends {
+    std::size_t text, rings;
+  };
+  std::vector<Ends> ends;  // of each mask; where the rings do not end further on, it came as counts
   // Keypoints: x, y, v in turn.
   std::vector<double> keypoints;
   std::size_t keypoint_numbers = 0;   // of each record; 0: none met yet
@@ -44,20 +52,25 @@ struct Shapes {
   // A rotated box, in the place of keypoints: centre x and y, width, height, angle.
   void read_rotated(Cursor& c);
 
+  // Keeps x and y of the points from `first` on.
+  void drop_flags(std::size_t first);
+
   // The box around the points from `first` on: of all of them, or else of the visible ones.
   void box_of_points(std::size_t first, bool all, double* box) const;
 
   // Makes every mask: `size_of(row, height, width)` says whether the size of the row's image is known, and gives it.
   template <typename SizeOf>
   void draw(SizeOf size_of);
+  template <typename SizeOf>
+  void draw_compact(SizeOf size_of);
 
   // A record that turns out not to be whole is read again: nothing of it may stay.
   struct Mark {
-    std::size_t packed, points, rings, masks, keypoints, sizes, visible;
+    std::size_t packed, points, rings, masks, keypoints, sizes, visible, heads, texts, ends;
   };
   Mark mark() const {
-    return {packed.size(),    points.size(), ring_ends.size(), masks.size(),
-            keypoints.size(), sizes.size(),  visible.size()};
+    return {packed.size(), points.size(),  ring_ends.size(), masks.size(), keypoints.size(),
+            sizes.size(),  visible.size(), heads.size(),     texts.size(), ends.size()};
   }
   void back_to(const Mark& m) {
     packed.resize(m.packed);
@@ -67,16 +80,21 @@ struct Shapes {
     keypoints.resize(m.keypoints);
     sizes.resize(m.sizes);
     visible.resize(m.visible);
+    heads.resize(m.heads);
+    texts.resize(m.texts);
+    ends.resize(m.ends, {0, 0});
   }
 
  private:
+  void keep_compact(bool drawn, std::size_t text);
   void read_polygons(Cursor& c, std::size_t start);
   void read_counts(Cursor& c, std::size_t start);
   std::string scratch_;
 };
 
 inline void Shapes::read_mask(Cursor& c, std::size_t base) {
-  const std::size_t start = c.at();
+  const std::size_t start = c.at(), text = texts.size();
+  if (compact) packed.clear();
   One one{base + start, packed.size(), 0, 0, false};
   if (c.peek() == '[') {
     read_polygons(c, start);
@@ -86,9 +104,26 @@ inline void Shapes::read_mask(Cursor& c, std::size_t base) {
   } else {
     c.wrong_type("polygons (an array) or a mask (an object with size and counts) is expected");
   }
+  if (compact) {
+    keep_compact(one.drawn, text);
+    return;
+  }
   one.end = packed.size();
   one.rings_end = ring_ends.size();
   masks.push_back(one);
+}
+
+// The mask that was read last: of polygons, or counts that lie alone in `packed`, and in `texts` if they came as text.
+inline void Shapes::keep_compact(bool drawn, std::size_t text) {
+  if (drawn) {
+    heads.insert(heads.end(), kPackedHead, 0u);
+  } else {
+    const RunsView mask(packed[0], packed[1], packed.data() + kPackedHead, packed.size() - kPackedHead);
+    heads.resize(heads.size() + kPackedHead);
+    pack_head(heads.data() + heads.size() - kPackedHead, mask, extent_of(mask));
+    if (texts.size() == text) add_text(mask, texts);
+  }
+  ends.push_back({texts.size(), ring_ends.size()});
 }
 
 inline void Shapes::read_polygons(Cursor& c, std::size_t start) {
@@ -153,6 +188,7 @@ inline void Shapes::read_counts(Cursor& c, std::size_t start) {
         have_counts = true;
         if (c.peek() == '"') {
           const std::string_view text = c.text(&scratch_);
+          if (compact) texts += text;
           try {
             sum = counts_from_text(text, packed);
           } catch (const std::invalid_argument& error) {
@@ -241,6 +277,42 @@ void Shapes::draw(SizeOf size_of) {
   std::vector<double>().swap(points);
 }
 
+// Nothing is said of where a fault lies: who reads compact masks reads the file again in another way.
+template <typename SizeOf>
+void Shapes::draw_compact(SizeOf size_of) {
+  if (ring_ends.empty()) return;
+  Polygons polygons;
+  std::string all;  // in the order of the masks
+  all.reserve(texts.capacity());
+  std::size_t ring = 0, text = 0;
+  for (std::size_t row = 0; row < ends.size(); ++row) {
+    const Ends before = ends[row];
+    if (before.rings == ring) {
+      all.append(texts, text, before.text - text);
+    } else {
+      std::int64_t height = -1, width = -1;
+      if (!size_of(row, height, width) || height < 0 || width < 0) throw Fault{};
+      try {
+        check_size(height, width);
+        for (; ring < before.rings; ++ring) {
+          const std::size_t first = ring ? ring_ends[ring - 1] : 0;
+          polygons.add(points.data() + first, ring_ends[ring] - first);
+        }
+        const Rle rle = polygons.take(static_cast<std::uint32_t>(height), static_cast<std::uint32_t>(width));
+        pack_head(heads.data() + row * kPackedHead, rle, extent_of(rle));
+        add_text(rle, all);
+      } catch (const std::invalid_argument&) {
+        throw Fault{};
+      }
+    }
+    text = before.text;
+    ends[row].text = all.size();
+  }
+  texts = std::move(all);
+  std::vector<double>().swap(points);
+  std::vector<std::size_t>().swap(ring_ends);
+}
+
 inline void Shapes::read_keypoints(Cursor& c) {
   const std::size_t start = c.at(), before = keypoints.size();
   if (c.peek() != '[') c.wrong_type("an array of x, y and v for each keypoint is expected");
@@ -281,6 +353,15 @@ inline void Shapes::read_rotated(Cursor& c) {
     c.refuse(start, std::to_string(numbers) + " numbers where 5 are expected: centre, width, height, angle");
   if (keypoints[before + 2] < 0 || keypoints[before + 3] < 0) c.refuse(start, "a negative width or height");
   keypoint_numbers = numbers;
+}
+
+inline void Shapes::drop_flags(std::size_t first) {
+  std::size_t to = first;
+  for (std::size_t i = first; i + 2 < keypoints.size(); i += 3) {
+    keypoints[to++] = keypoints[i];
+    keypoints[to++] = keypoints[i + 1];
+  }
+  keypoints.resize(to);
 }
 
 inline void Shapes::box_of_points(std::size_t first, bool all, double* box) const {

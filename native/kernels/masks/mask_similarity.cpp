@@ -11,12 +11,8 @@ namespace {
 double iou_of(const Prepared& d, std::size_t i, const Prepared& g, std::size_t j, bool crowd, double least) {
   const Extent &a = d.extent[i], &b = g.extent[j];
   if (d.runs[i].height != g.runs[j].height || d.runs[i].width != g.runs[j].width) return 0;
-  const std::uint32_t left = std::max(a.left, b.left), right = std::min(a.right, b.right);
-  const std::uint32_t top = std::max(a.top, b.top), low = std::min(a.low, b.low);
-  if (left >= right || top >= low) return 0;
-  const std::uint64_t box = std::uint64_t{right - left} * (low - top);
-  const std::uint32_t most = static_cast<std::uint32_t>(std::min<std::uint64_t>({box, a.area, b.area}));
-  if (pixel_iou(most, a.area, b.area, crowd) < least) return 0;
+  const double most = most_iou(a, b, crowd);
+  if (most == 0 || most < least) return 0;
   return pixel_iou(common_pixels(d.runs[i], g.runs[j]), a.area, b.area, crowd);
 }
 

@@ -2,6 +2,7 @@
 // overlap of the boxes, or the ratio of the areas, leaves a chance to reach the lowest threshold: few pairs do.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "boxes/boxes.hpp"
@@ -26,6 +27,17 @@ struct Prepared {
     extent[i] = known;
   }
 };
+
+// The highest IoU that the boxes and areas of two masks of one size leave possible; 0 where they have nothing in
+// common.
+inline double most_iou(const Extent& a, const Extent& b, bool crowd) {
+  const std::uint32_t left = std::max(a.left, b.left), right = std::min(a.right, b.right);
+  const std::uint32_t top = std::max(a.top, b.top), low = std::min(a.low, b.low);
+  if (left >= right || top >= low) return 0;
+  const std::uint64_t box = std::uint64_t{right - left} * (low - top);
+  const auto most = static_cast<std::uint32_t>(std::min<std::uint64_t>({box, a.area, b.area}));
+  return pixel_iou(most, a.area, b.area, crowd);
+}
 
 class MaskIou : public Similarity {
  public:

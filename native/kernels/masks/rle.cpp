@@ -86,9 +86,14 @@ Rle rle_from_text(std::string_view text, long long height, long long width) {
 std::string rle_to_text(const Rle& rle) {
   std::string text;
   text.reserve(rle.counts.size() * 2);
-  for (std::size_t i = 0; i < rle.counts.size(); ++i) {
-    std::int64_t value = rle.counts[i];
-    if (i > 2) value -= rle.counts[i - 2];
+  add_text(rle, text);
+  return text;
+}
+
+void add_text(const RunsView& mask, std::string& text) {
+  for (std::size_t i = 0; i < mask.size; ++i) {
+    std::int64_t value = mask.counts[i];
+    if (i > 2) value -= mask.counts[i - 2];
     for (bool more = true; more;) {
       int c = static_cast<int>(value & 0x1F);
       value >>= 5;
@@ -96,7 +101,6 @@ std::string rle_to_text(const Rle& rle) {
       text.push_back(static_cast<char>((more ? c | 0x20 : c) + 48));
     }
   }
-  return text;
 }
 
 Rle rle_from_pixels(const std::uint8_t* pixels, std::uint32_t height, std::uint32_t width) {

@@ -63,6 +63,7 @@ Rle rle_from_text(std::string_view text, long long height, long long width);
 // Appends the counts of a text; their sum is given, and not checked.
 std::uint64_t counts_from_text(std::string_view text, std::vector<std::uint32_t>& counts);
 std::string rle_to_text(const Rle& rle);
+void add_text(const RunsView& mask, std::string& text);
 
 // RunsView of a mask of bytes, column by column: a run ends where the value changes.
 Rle rle_from_pixels(const std::uint8_t* pixels, std::uint32_t height, std::uint32_t width);

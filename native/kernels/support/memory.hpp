@@ -10,6 +10,10 @@
 
 #include "support/pages.hpp"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 namespace steelyard {
 
 template <typename T>
@@ -65,6 +69,24 @@ class Buffer {
  private:
   T* data_ = nullptr;
   std::size_t size_ = 0, room_ = 0;
+};
+
+// Memory that is freed piece by piece while its contents are copied elsewhere: the allocator would keep the pieces, and
+// the process hold both copies.
+class Freed {
+ public:
+  void add(std::size_t bytes) {
+    bytes_ += bytes;
+    if (bytes_ < kStep) return;
+    bytes_ = 0;
+#ifdef __GLIBC__
+    ::malloc_trim(0);
+#endif
+  }
+
+ private:
+  static constexpr std::size_t kStep = std::size_t{1} << 24;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace steelyard

@@ -29,7 +29,8 @@ from steelyard.compat.pycocotools.matching import (
     match,
     not_zero,
 )
-from steelyard.compat.pycocotools.sides import Array, DictSide, id_column
+from steelyard.compat.pycocotools.oks import Array
+from steelyard.compat.pycocotools.sides import DictSide, id_column
 
 __all__ = ["LVISEval", "Params"]
 

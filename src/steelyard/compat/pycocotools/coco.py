@@ -15,7 +15,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.compat.pycocotools import mask as masks
 from steelyard.compat.pycocotools.files import HeldFile, HeldList, many_objects, read_json
-from steelyard.compat.pycocotools.sides import Columns
+from steelyard.compat.pycocotools.sides import POINTS, Columns
 from steelyard.core.errors import InputError, Unsupported, first_few
 
 Ann = dict[str, Any]
@@ -32,7 +32,7 @@ def _id_list(ids: Any) -> Sequence[Any]:
     return ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
 
 
-_READERS = ("createIndex", "getAnnIds", "getCatIds", "getImgIds", "loadAnns")
+_READERS = ("annToRLE", "createIndex", "getAnnIds", "getCatIds", "getImgIds", "loadAnns")
 
 
 def _part(name: str) -> Any:
@@ -77,7 +77,7 @@ def _index_of(data: dict[str, Any]) -> dict[str, Any]:
 class COCO:
     """A data set with its index: `anns`, `imgs`, `cats` by id, `imgToAnns`, `catToImgs`, and `dataset` itself.
 
-    A file of boxes is read into columns. Its dicts are made when somebody looks at one of these attributes, and count
+    A file is read into columns. Its dicts are made when somebody looks at one of these attributes, and count
     from then on.
     """
 
@@ -123,12 +123,16 @@ class COCO:
     def unseen_columns(self, p: Any) -> Columns | None:
         """The columns of a file whose dicts nobody has looked at, where they suffice for an evaluation."""
         whole = all(len(ids) and np.asarray(ids).dtype.kind in "iu" for ids in (p.imgIds, p.catIds))
-        if self._held is None or p.iouType != "bbox" or not whole or not self._is_plain():
+        if self._held is None or not whole or not self._is_plain():
             return None
-        return self._held.columns
+        columns = self._held.columns_of(p.iouType)
+        points = columns.points if columns is not None and p.iouType in POINTS else None
+        if points is not None and points.shape[1] != len(p.kpt_oks_sigmas) * (3 if self._of is None else 2):
+            return None
+        return columns
 
     def _truth_columns(self) -> Columns | None:
-        return self._held.columns if self._held is not None and self._of is None else None
+        return self._held.columns if isinstance(self._held, HeldFile) and self._of is None else None
 
     def when_seen(self, action: Callable[[], None]) -> None:
         """Do something once the dicts are made."""
@@ -270,7 +274,7 @@ class COCO:
         return result
 
     def _held_results(self, results: Any) -> tuple[HeldFile | HeldList | None, Columns | None, Any]:
-        """Results with boxes that can be read as columns, the columns, and an empty list; else the results."""
+        """Results that can be read as columns, the columns, and an empty list; else the results."""
         if self._is_plain() and isinstance(results, str | os.PathLike):
             file = HeldFile.of(results, truth=False)
             return (None, None, results) if file is None else (file, file.columns, [])

@@ -23,7 +23,6 @@ import numpy as np
 from steelyard import _native
 from steelyard.compat.pycocotools import mask as masks
 from steelyard.compat.pycocotools.coco import COCO
-from steelyard.compat.pycocotools.extended import extended_metrics, stats_as_dict
 from steelyard.compat.pycocotools.files import many_objects
 from steelyard.compat.pycocotools.matching import (
     Layout,
@@ -41,11 +40,13 @@ from steelyard.compat.pycocotools.matching import (
 from steelyard.compat.pycocotools.oks import oks_table
 from steelyard.compat.pycocotools.params import Params
 from steelyard.compat.pycocotools.sides import (
+    KEYS,
     POINTS,
     ColumnSide,
     DictSide,
     Side,
     id_column,
+    keypoint_table,
     table_column,
     truth_areas,
 )
@@ -155,8 +156,8 @@ class COCOeval:
             else:
                 self._dts = table
             return DictSide(self.params, table, truth)
-        if truth:
-            coco.when_seen(partial(_mark, copy.deepcopy(self.params), coco))
+        if truth or KEYS[self.params.iouType] == "segmentation":
+            coco.when_seen(partial(_mark, copy.deepcopy(self.params), coco, truth))
         return ColumnSide(self.params, columns)
 
     def evaluate(self) -> None:
@@ -242,10 +243,8 @@ class COCOeval:
         if not gts or not dts:
             return []
         sigmas = np.asarray(p.kpt_oks_sigmas, dtype=np.float64)
-        return oks_table(
-            table_column(dts, "keypoints", 3 * len(sigmas)), table_column(gts, "keypoints", 3 * len(sigmas)),
-            table_column(gts, "bbox", 4), truth_areas(p, gts), sigmas,
-        )  # fmt: skip
+        points = keypoint_table(dts, sigmas), keypoint_table(gts, sigmas)
+        return oks_table(*points, table_column(gts, "bbox", 4), truth_areas(p, gts), sigmas)
 
     def evaluateImg(self, imgId: Any, catId: Any, aRng: Any, maxDet: int) -> Any:
         """Match one image and category in one area range; None where there is nothing."""
@@ -392,11 +391,15 @@ class COCOeval:
     @property
     def extended_metrics(self) -> dict[str, Any]:
         """AP of each class and of all, and precision and recall at the best mean F1, as faster-coco-eval has them."""
+        from steelyard.compat.pycocotools.extended import extended_metrics
+
         return extended_metrics(self)
 
     @property
     def stats_as_dict(self) -> dict[str, float]:
         """`stats` by name, as faster-coco-eval calls them."""
+        from steelyard.compat.pycocotools.extended import stats_as_dict
+
         return stats_as_dict(self)
 
     def _summary(self, ap: int, iou: float | None, area: str, most: int) -> float:
@@ -456,10 +459,10 @@ def _by_cell(p: Any, coco: Any, truth: bool) -> Any:
     return table
 
 
-def _mark(p: Any, coco: Any) -> None:
-    """Note in the truths what an evaluation of their columns would have noted in their dicts."""
-    side = DictSide(p, _by_cell(p, coco, truth=True), truth=True)
-    if len(p.areaRng):
+def _mark(p: Any, coco: Any, truth: bool) -> None:
+    """Note in the dicts what an evaluation of their columns would have noted there."""
+    side = DictSide(p, _by_cell(p, coco, truth), truth)
+    if truth and len(p.areaRng):
         area, (low, high) = side.area(), p.areaRng[-1][:2]
         side.mark(side.ignored_truths() | (area < low) | (area > high))
 

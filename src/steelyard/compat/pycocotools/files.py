@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from steelyard import _native
-from steelyard.compat.pycocotools.sides import Columns
+from steelyard.compat.pycocotools.sides import KEYS, Columns
 from steelyard.core.errors import InvalidFile
 
 _FIRST = 1 << 16  # bytes in which the first record of a file of results is expected
+_WHAT = {"bbox": 0, "segmentation": 1, "keypoints": 2}  # of the native reader
 
 
 @contextmanager
@@ -47,9 +48,11 @@ class HeldFile:
 
     columns: Columns
 
-    def __init__(self, path: Any) -> None:
-        self.path, self.file = path, open(path, "rb")  # noqa: SIM115
+    def __init__(self, path: Any, truth: bool) -> None:
+        self.path, self.truth, self.file = path, truth, open(path, "rb")  # noqa: SIM115
         self.stamp = self._stamp()
+        self.key = "bbox" if truth else self._first_key()
+        self._by_key: dict[str, Columns | None] = {}
 
     def __del__(self) -> None:
         if hasattr(self, "file"):
@@ -60,33 +63,57 @@ class HeldFile:
         """The file, or None where only its dicts can say what the reference makes of it."""
         if os.name == "nt" or not os.path.isfile(path):  # an open file cannot be deleted on Windows
             return None
-        held = cls(path)
-        if not truth and not held._holds_boxes():
-            return None
-        try:
-            read = _native.coco_read(os.fspath(path), truth, 0, 0)
-        except ValueError:
-            return None
-        if isinstance(read, tuple) or held._stamp() != held.stamp or not os.path.samestat(os.stat(path), held.status):
-            return None
-        columns = Columns.of_truth(read) if truth else Columns.of_results(read)
+        held = cls(path, truth)
+        read = None if held.key is None else held._read(held.key, truth) or held._read(held.key, False)
+        columns = None if read is None else Columns.of_truth(read) if truth else Columns.of_results(read)
         if columns is None:
             return None
         held.columns = columns
         return held
 
+    def columns_of(self, kind: str) -> Columns | None:
+        """The columns that an evaluation of this kind needs; None where it needs the dicts."""
+        key = KEYS[kind]
+        if key == self.key:
+            return self.columns
+        if self.truth and key == "keypoints":
+            return self.columns if self.columns.points is not None else None
+        if self.key != "bbox":
+            return None
+        if key not in self._by_key:
+            read = self._read(key)
+            self._by_key[key] = None if read is None else self.columns.with_shapes(read)
+        return self._by_key[key]
+
+    def _read(self, key: str, beside: bool = False) -> dict[str, Any] | None:
+        """What the native reader makes of the file; None where it refuses it, or where the file was replaced.
+
+        `beside` boxes of the truth, keypoints are read where every annotation has some.
+        """
+        compact = beside or key != "bbox"
+        try:
+            read: Any = _native.coco_read(os.fspath(self.path), self.truth, 0, _WHAT[key], None, None, compact)
+            same = self._stamp() == self.stamp and os.path.samestat(os.stat(self.path), self.status)
+        except (OSError, ValueError):
+            return None
+        return None if isinstance(read, tuple) or not same else read
+
     def _stamp(self) -> tuple[int, int]:
         self.status = os.fstat(self.file.fileno())
         return self.status.st_size, self.status.st_mtime_ns
 
-    def _holds_boxes(self) -> bool:
-        """Whether the first record has a box: it says of which kind all results are."""
+    def _first_key(self) -> str | None:
+        """What the first record has: it says of which kind all results are."""
         head = self.file.read(_FIRST).lstrip()
         try:
             first = json.JSONDecoder().raw_decode(head[1:].decode("utf-8", "ignore").lstrip())[0]
         except ValueError:
-            return False
-        return head[:1] == b"[" and isinstance(first, dict) and "caption" not in first and bool(first.get("bbox"))
+            return None
+        if head[:1] != b"[" or not isinstance(first, dict) or "caption" in first:
+            return None
+        return (
+            "bbox" if first.get("bbox") else next((key for key in ("segmentation", "keypoints") if key in first), None)
+        )
 
     def parse(self) -> Any:
         """The contents as Python objects."""
@@ -116,16 +143,15 @@ class HeldList:
         if read is None:
             return None
         image, category, box, score, _ = read
-        return cls(results), Columns(image, category, box, score=score)
+        return cls(results), Columns({"image": image, "label": category, "box": box, "score": score})
 
-    @property
-    def columns(self) -> Columns | None:
+    def columns_of(self, kind: str) -> Columns | None:
         """The columns of what the dicts hold now."""
-        read: Any = _native.result_columns(self.listed, True)
+        read: Any = _native.result_columns(self.listed, True) if kind == "bbox" else None
         if read is None:
             return None
         image, category, box, score, area = read
-        return Columns(image, category, box, area, score=score)
+        return Columns({"image": image, "label": category, "box": box, "area": area, "score": score})
 
     def parse(self) -> list[Any]:
         """The list of the caller."""

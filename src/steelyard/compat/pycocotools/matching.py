@@ -8,15 +8,14 @@ same IoUs when somebody asks for them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from steelyard import _native
-from steelyard.compat.pycocotools.oks import oks_table
-from steelyard.compat.pycocotools.sides import POINTS, Array, DictSide, Side, id_column, table_column
-from steelyard.core.errors import InvalidValue, OutOfRange
+from steelyard.compat.pycocotools.oks import Array, PointPairs
+from steelyard.compat.pycocotools.sides import POINTS, Side, id_column
+from steelyard.core.errors import OutOfRange
 
 
 def above_zero(ids: Array) -> Array:
@@ -52,24 +51,35 @@ def match(
     return matches
 
 
-@dataclass
 class Layout:
-    """All cells that hold anything. `category` and `image` are places in the parameters' lists."""
+    """All cells that hold anything. `category` and `image` are places in the parameters' lists.
 
-    category: Array
-    image: Array
-    d_begin: Array
-    t_begin: Array
-    d_ids: list[Any] | Array
-    t_ids: list[Any] | Array
-    scores: list[Any] | Array
-    score: Array
-    ious: Array  # of all pairs of each cell
-    iou_begin: Array
-    crowd: Array
-    d_outside: Array  # (areas, detections): outside of the range
-    t_ignored: Array  # (areas, truths)
-    thresholds: Array
+    `d_outside` (areas, detections) are outside of the range; `t_ignored` is (areas, truths). `ious` are of all pairs of
+    each cell; what is too low to match may be 0.
+    """
+
+    def __init__(
+        self,
+        category: Array,
+        image: Array,
+        begins: tuple[Array, Array],
+        sides: tuple[Side, Side],
+        pairs: ShapePairs | PointPairs,
+        crowd: Array,
+        d_outside: Array,
+        t_ignored: Array,
+        thresholds: Array,
+    ) -> None:
+        detected, truth = sides
+        self.category, self.image = category, image
+        self.d_begin, self.t_begin = begins
+        self.d_ids: list[Any] | Array = detected.ids()
+        self.t_ids: list[Any] | Array = truth.ids()
+        self.scores: list[Any] | Array = detected.scores()
+        self.score = detected.score
+        self.pairs, self.crowd, self.thresholds = pairs, crowd, thresholds
+        self.d_outside, self.t_ignored = d_outside, t_ignored
+        self.ious = pairs.ious(float(np.min(thresholds, initial=1 - 1e-10)))
 
     def _cells(self) -> dict[str, Any]:
         """What the native core matches."""
@@ -140,23 +150,10 @@ def lay_out(p: Any, truth: Side, detected: Side) -> Layout:
     outside = _stack_rows([(d_area < low) | (d_area > high) for low, high in ranges], len(d_order))
     if ranges:
         truth.mark(ignored[-1])
-    pairs = np.diff(d_begin) * np.diff(t_begin)
-    return Layout(
-        occupied // images,
-        occupied % images,
-        d_begin,
-        t_begin,
-        detected.ids(),
-        truth.ids(),
-        detected.scores(),
-        detected.score,
-        _all_ious(p, detected, truth, d_begin, t_begin, crowd, t_area),
-        np.concatenate([[0], np.cumsum(pairs)]),
-        crowd,
-        outside,
-        ignored,
-        np.array(p.iouThrs, dtype=np.float64),
-    )
+    thresholds = np.array(p.iouThrs, dtype=np.float64)
+    pairs = _pairs(p, detected, truth, d_begin, t_begin, crowd, t_area)
+    cells, begins, sides = (occupied // images, occupied % images), (d_begin, t_begin), (detected, truth)
+    return Layout(*cells, begins, sides, pairs, crowd, outside, ignored, thresholds)
 
 
 def _stack_rows(rows: list[Array], columns: int) -> Array:
@@ -204,26 +201,36 @@ def curves(score: Array, order: Array, hit: Array, ignored: Array, positives: in
     return arrays
 
 
-def _all_ious(
+class ShapePairs:
+    """Boxes or masks of detections and truths in cells."""
+
+    def __init__(self, *cells: Any, boundary: float | None = None) -> None:
+        self.cells = cells
+        self.boundary = boundary  # of masks: a share of the diagonal
+
+    def ious(self, least: float) -> Array:
+        """The IoU of all pairs, flat; of masks 0 where it is surely less than that."""
+        cells: Any = self.cells if self.boundary is None else (*self.cells, self.boundary, least)
+        return (_native.cell_box_ious if self.boundary is None else _native.cell_mask_ious)(*cells)
+
+
+def _pairs(
     p: Any, detected: Side, truth: Side, d_begin: Array, t_begin: Array, crowd: Array, t_area: Array
-) -> Array:
-    ious: Array
+) -> ShapePairs | PointPairs:
     if p.iouType == "bbox":
         (d_box, d_rows), (t_box, t_rows) = detected.boxes(), truth.boxes()
-        ious = _native.cell_box_ious(d_begin, t_begin, d_rows, t_rows, d_box, t_box, crowd)
-        return ious
-    assert isinstance(detected, DictSide)
-    assert isinstance(truth, DictSide)
-    dts, gts = detected.anns, truth.anns
+        return ShapePairs(d_begin, t_begin, d_rows, t_rows, d_box, t_box, crowd)
     if p.iouType in POINTS:
         sigmas = np.asarray(p.kpt_oks_sigmas, dtype=np.float64)
-        parts = []
-        pairs = np.flatnonzero((np.diff(d_begin) > 0) & (np.diff(t_begin) > 0))  # elsewhere nobody looks at the points
-        for cell in pairs.tolist():
-            d, t = slice(d_begin[cell], d_begin[cell + 1]), slice(t_begin[cell], t_begin[cell + 1])
-            d_points, t_points = (table_column(side, "keypoints", 3 * len(sigmas)) for side in (dts[d], gts[t]))
-            parts.append(oks_table(d_points, t_points, table_column(gts[t], "bbox", 4), t_area[t], sigmas).ravel())
-        return np.concatenate(parts) if parts else np.zeros(0)
+        sizes = np.diff(d_begin), np.diff(t_begin)
+        compared = (sizes[0] > 0) & (sizes[1] > 0)  # elsewhere nobody looks at the points
+        if not compared.any():
+            begin = np.zeros(len(compared) + 1, dtype=np.int64)
+            return ShapePairs(begin, begin, *np.zeros((2, 0), np.int32), *np.zeros((2, 0, 4)), np.zeros(0, np.uint8))
+        d_points, _, d_rows = detected.points(np.repeat(compared, sizes[0]), sigmas)
+        t_points, t_box, t_rows = truth.points(np.repeat(compared, sizes[1]), sigmas)
+        cells = {"d_begin": d_begin, "t_begin": t_begin, "d_rows": d_rows, "t_rows": t_rows}
+        return PointPairs(**cells, d_points=d_points, t_points=t_points, t_box=t_box, t_area=t_area, sigmas=sigmas)
     ratio = float(p.dilation_ratio) if p.iouType == "boundary" else 0.0
     if not 0 <= ratio <= 1:
         raise OutOfRange(
@@ -231,22 +238,8 @@ def _all_ious(
             where=f"params.dilation_ratio, {ratio:g}",
             remedy="The usual one is 0.02.",
         )
-    masks = [ann["segmentation"] for ann in dts], [ann["segmentation"] for ann in gts]
-    try:
-        ious = _native.cell_mask_ious(d_begin, t_begin, *masks, crowd, ratio)
-    except ValueError:
-        for ann in (*dts, *gts):  # say which
-            _check_mask(ann)
-        raise
-    return ious
-
-
-def _check_mask(ann: Any) -> None:
-    try:
-        _native.mask_copy(ann["segmentation"])
-    except ValueError as error:
-        where = f"annotation with id {ann.get('id')}, image {ann.get('image_id')}, key 'segmentation'"
-        raise InvalidValue(str(error), where=where) from None
+    (d_masks, d_rows), (t_masks, t_rows) = detected.masks(), truth.masks()
+    return ShapePairs(d_begin, t_begin, d_rows, t_rows, d_masks, t_masks, crowd, boundary=ratio)
 
 
 def image_entries(layout: Layout, p: Any) -> list[Any]:
@@ -288,7 +281,9 @@ def iou_table(layout: Layout, p: Any) -> dict[Any, Any]:
     categories = p.catIds if p.useCats else [-1]
     table: dict[Any, Any] = {(image, cat): [] for image in p.imgIds for cat in categories}
     shapes = np.stack([np.diff(layout.d_begin), np.diff(layout.t_begin)], axis=1)
+    ious = layout.pairs.ious(-np.inf)
+    begin = np.concatenate([[0], np.cumsum(shapes[:, 0] * shapes[:, 1])])
     for c in np.flatnonzero(shapes.all(axis=1)).tolist():
         key = p.imgIds[layout.image[c]], categories[layout.category[c]]
-        table[key] = layout.ious[layout.iou_begin[c] : layout.iou_begin[c + 1]].reshape(shapes[c])
+        table[key] = ious[begin[c] : begin[c + 1]].reshape(shapes[c])
     return table

@@ -2,34 +2,51 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard import _native
-from steelyard.core.errors import InputError, ShapeMismatch
+from steelyard.compat.pycocotools.oks import Array, check_points, without_flags
+from steelyard.core.errors import InputError, InvalidValue, ShapeMismatch
 
-Array = NDArray[Any]
 Ann = dict[str, Any]
 POINTS = ("keypoints", "keypoints_crowd")
+KEYS = {  # where an annotation has what is compared
+    "bbox": "bbox",
+    "segm": "segmentation",
+    "boundary": "segmentation",
+    "keypoints": "keypoints",
+    "keypoints_crowd": "keypoints",
+}
 
 
-@dataclass
 class Columns:
-    """Annotations of a file, a row each: boxes with whole numbers as ids."""
+    """Annotations of a file, a row each, with whole numbers as ids.
 
-    image: Array
-    category: Array
-    box: Array
-    area: Array | None = None
-    ids: Array | None = None
-    crowd: Array | None = None
-    score: Array | None = None
-    images: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    categories: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    Masks are as `_native.mask_column` gives them. Points are x, y and v of truths, and x and y of results; `labelled`
+    says how many points of a truth are.
+    """
+
+    def __init__(self, columns: dict[str, Any]) -> None:
+        self.image: Array = columns["image"]
+        self.category: Array = columns["label"]
+        self.box: Array | None = columns.get("box")
+        self.area: Array | None = columns.get("area")
+        self.ids: Array | None = columns.get("id")
+        self.crowd: Array | None = columns.get("crowd")
+        self.score: Array | None = columns.get("score")
+        self.masks: tuple[Array, Array, Array] | None = columns.get("mask")
+        self.points: Array | None = columns.get("keypoints")
+        self.labelled: Array | None = columns.get("visible")
+        self.images: Array = columns.get("images", np.zeros(0, dtype=np.int64))
+        self.categories: Array = columns.get("categories", np.zeros(0, dtype=np.int64))
+        if self.box is None and self.masks is not None:
+            self.area = self.masks[0][:, 2].astype(np.float64)
+        if self.labelled is not None and (self.labelled < 0).any():  # one lacks `num_keypoints`
+            self.points = None
 
     @classmethod
     def of_truth(cls, read: dict[str, Any]) -> Columns | None:
@@ -43,23 +60,20 @@ class Columns:
             return None
         if any(_native.first_repeated(read[name]) >= 0 for name in ("id", "images", "categories")):
             return None
-        return cls(
-            read["image"],
-            read["label"],
-            read["box"],
-            read["area"],
-            read["id"],
-            crowd=read["crowd"],
-            images=read["images"],
-            categories=read["categories"],
-        )
+        return cls(read)
 
     @classmethod
     def of_results(cls, read: dict[str, Any]) -> Columns | None:
         """Columns of the native reader; results are numbered from 1."""
         if isinstance(read["image"], tuple) or isinstance(read["label"], tuple):
             return None
-        return cls(read["image"], read["label"], read["box"], score=read["score"])
+        return cls(read)
+
+    def with_shapes(self, read: dict[str, Any]) -> Columns:
+        """The same with the masks or keypoints of another reading."""
+        twin = copy.copy(self)
+        twin.masks, twin.points = read.get("mask"), read.get("keypoints")
+        return twin
 
     def unknown_images(self, known: Sequence[Any]) -> set[Any]:
         """Images that are not among the known ones."""
@@ -126,6 +140,13 @@ def table_column(anns: Sequence[Ann], key: str, width: int) -> Array:
             f"{width} numbers are expected", where=f"annotation with id {anns[row].get('id')}, key '{key}'"
         )
     return table
+
+
+def keypoint_table(anns: Sequence[Ann], sigmas: Array) -> Array:
+    """The keypoints of annotations: x, y, v in turn."""
+    points = table_column(anns, "keypoints", 3 * len(sigmas))
+    check_points(points, sigmas, [ann.get("id") for ann in anns])
+    return points
 
 
 def _has_numbers(values: Any, width: int) -> bool:
@@ -196,11 +217,39 @@ class DictSide:
         """Boxes, n × 4, and the rows of those that take part."""
         return table_column(self.anns, "bbox", 4), np.arange(len(self.anns), dtype=np.int32)
 
+    def masks(self) -> tuple[tuple[Array, Array, Array], Array]:
+        """Masks as a column, and the rows of those that take part."""
+        try:
+            column = _native.mask_column([ann["segmentation"] for ann in self.anns])
+        except ValueError:
+            for ann in self.anns:  # say which
+                _check_mask(ann)
+            raise
+        return column, np.arange(len(self.anns), dtype=np.int32)
+
+    def points(self, compared: Array, sigmas: Array) -> tuple[Array, Array, Array]:
+        """Keypoints and boxes of those that are compared with any, and the row of each; boxes only of truths."""
+        anns = [ann for ann, flag in zip(self.anns, compared.tolist(), strict=True) if flag]
+        points = keypoint_table(anns, sigmas)
+        rows = np.maximum(np.cumsum(compared, dtype=np.int32) - np.int32(1), np.int32(0))
+        if self.truth:
+            return points, table_column(anns, "bbox", 4), rows
+        return without_flags(points), np.zeros((0, 4)), rows
+
+
+def _check_mask(ann: Any) -> None:
+    try:
+        _native.mask_copy(ann["segmentation"])
+    except ValueError as error:
+        where = f"annotation with id {ann.get('id')}, image {ann.get('image_id')}, key 'segmentation'"
+        raise InvalidValue(str(error), where=where) from None
+
 
 class ColumnSide:
-    """Boxes of a file: those that take part."""
+    """Annotations of a file: those that take part."""
 
     def __init__(self, p: Any, columns: Columns) -> None:
+        self.p = p
         self.columns, self.rows = columns, np.arange(len(columns.image), dtype=np.int32)
         self.image, self.category = _places(columns.image, p.imgIds), _places(columns.category, p.catIds)
         self.score = np.zeros(0) if columns.score is None else columns.score
@@ -224,8 +273,13 @@ class ColumnSide:
 
     def area(self) -> Array:
         """Their areas."""
-        box, area = self.columns.box, self.columns.area
-        return box[self.rows, 2] * box[self.rows, 3] if area is None else area[self.rows]
+        columns, rows = self.columns, self.rows
+        in_region = columns.score is None and self.p.iouType in POINTS and not getattr(self.p, "use_area", True)
+        if columns.area is not None and not in_region:
+            return np.asarray(columns.area[rows])
+        assert columns.box is not None
+        width, height = columns.box[rows, 2], columns.box[rows, 3]
+        return np.asarray(height * width * 0.53 if in_region else width * height)
 
     def crowd(self) -> Array:
         """Which are crowds."""
@@ -234,14 +288,30 @@ class ColumnSide:
 
     def ignored_truths(self) -> Array:
         """Which truths never count."""
-        return np.asarray(self.crowd() != 0)
+        crowd: Array = self.crowd() != 0
+        if self.p.iouType not in POINTS:
+            return crowd
+        assert self.columns.labelled is not None
+        return np.asarray(crowd | (self.columns.labelled[self.rows] == 0))
 
     def mark(self, ignored: Array) -> None:
         """There are no dicts to mark."""
 
     def boxes(self) -> tuple[Array, Array]:
         """Boxes, n × 4, and the rows of those that take part."""
+        assert self.columns.box is not None
         return self.columns.box, self.rows
+
+    def masks(self) -> tuple[tuple[Array, Array, Array], Array]:
+        """Masks as a column, and the rows of those that take part."""
+        assert self.columns.masks is not None
+        return self.columns.masks, self.rows
+
+    def points(self, compared: Array, sigmas: Array) -> tuple[Array, Array, Array]:
+        """Keypoints and boxes, and the rows of those that take part."""
+        assert self.columns.points is not None
+        assert self.columns.box is not None
+        return self.columns.points, self.columns.box, self.rows
 
 
 Side = DictSide | ColumnSide
