@@ -54,6 +54,18 @@ replies = {{"question": np.arange({answers} // 10), "answer": answers[::10].copy
 """
 )
 
+VQA_EVAL = """
+import contextlib
+from steelyard.compat.vqaEvaluation.vqaEval import VQAEval
+from steelyard.compat.vqaTools.vqa import VQA
+side, said = VQA(), VQA()
+types = {"question_type": "what", "answer_type": "other"}
+side.qa = {i: {"answers": [{"answer": text, "answer_id": k} for k, text in enumerate(answers[10 * i : 10 * i + 10])],
+               **types} for i in range(len(answers) // 10)}
+side.dataset = {"annotations": [{"question_id": i} for i in side.qa]}
+said.qa = {i: {"answer": answers[10 * i]} for i in side.qa}
+"""
+
 
 def evaluate(metric: str) -> str:
     """One evaluation of one metric, without an interval."""
@@ -110,6 +122,11 @@ def main() -> None:
             "steelyard, anls@0.5": measure(evaluate("anls@0.5"), OURS + setup, repeat=1),
             "steelyard, vqa, ten people per question": measure(
                 evaluate("vqa"), OURS + VQA.format(answers=many), repeat=1
+            ),
+            "steelyard.compat.vqaEvaluation, ten people per question": measure(
+                "with contextlib.redirect_stdout(None):\n    VQAEval(side, said).evaluate()",
+                VQA.format(answers=many) + VQA_EVAL,
+                repeat=1,
             ),
         },
     )

@@ -34,6 +34,18 @@ DROP_INS: dict[str, DropIn] = {
         "wer, mer, wil, wip, cer, process_words, process_characters, visualize_alignment, transforms",
         "Alignments are computed when they are read; the command `jiwer` is left out.",
     ),
+    "vqaEvaluation": DropIn(
+        "a013f00",
+        ("", ".vqaEval"),
+        "VQAEval",
+        "Python 3; people's answers are processed once per distinct text.",
+    ),
+    "vqaTools": DropIn(
+        "a013f00",
+        ("", ".vqa"),
+        "VQA",
+        "Python 3; `info` and `getImgIds(quesIds=...)` work, where the original stops.",
+    ),
     "trackeval": DropIn(
         "1.3.0",
         (

@@ -13,13 +13,13 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable
 
-_MARKS = ';/[]"{}()=+\\_-><@`,?!'
-_HAS_MARK = re.compile("[" + re.escape(_MARKS) + "]")
+MARKS = ';/[]"{}()=+\\_-><@`,?!'
+_HAS_MARK = re.compile("[" + re.escape(MARKS) + "]")
 _DIGIT_COMMA = re.compile(r"\d,\d")
 _FULL_STOP = re.compile(r"\.(?!\d)")
 _FULL_STOPS = 32  # the value of re.UNICODE, which stands where the script means a flag
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_NUMBERS = {word: str(value) for value, word in enumerate(_WORDS)} | {"none": "0"}
+NUMBERS = {word: str(value) for value, word in enumerate(_WORDS)} | {"none": "0"}
 _ARTICLES = frozenset(("a", "an", "the"))
 _SPELT = """
     ain't aren't can't could've couldn't couldn't've didn't doesn't don't hadn't hadn't've hasn't haven't he'd he'd've
@@ -45,7 +45,7 @@ def strip_marks(text: str, stops: re.Pattern[str] = _FULL_STOP) -> str:
     cleaned = text
     if _HAS_MARK.search(text):
         drop = _DIGIT_COMMA.search(text) is not None
-        for mark in _MARKS:
+        for mark in MARKS:
             if mark in text:
                 cleaned = cleaned.replace(mark, "" if drop or f"{mark} " in text or f" {mark}" in text else " ")
     return stops.sub("", cleaned, count=_FULL_STOPS) if "." in cleaned else cleaned
@@ -53,7 +53,7 @@ def strip_marks(text: str, stops: re.Pattern[str] = _FULL_STOP) -> str:
 
 def vqa(text: str, stops: re.Pattern[str] = _FULL_STOP) -> str:
     """VQA's rule for marks, numbers, articles and contractions."""
-    words = [_NUMBERS.get(word, word) for word in strip_marks(plain(text), stops).lower().split()]
+    words = [NUMBERS.get(word, word) for word in strip_marks(plain(text), stops).lower().split()]
     return " ".join(CONTRACTIONS.get(word, word) for word in words if word not in _ARTICLES)
 
 

@@ -1,0 +1,1 @@
+"""The evaluation of VQA's official code; see docs/compat/vqaEvaluation.md."""

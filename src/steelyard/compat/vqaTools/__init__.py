@@ -1,0 +1,1 @@
+"""The reader of VQA's official code; see docs/compat/vqaTools.md."""
