@@ -15,9 +15,10 @@ from support.refusal import refused_parts
 from steelyard.api import evaluate
 from steelyard.core import catalogue
 from steelyard.core.figure import Figure
+from steelyard.core.records import sounds_like_a_group
 from steelyard.core.request import Request
 from steelyard.engine.details import LazyDetails, _without, class_figure, with_intervals
-from steelyard.engine.groups import _sounds_like_a_group, _texts, by_unit
+from steelyard.engine.groups import _texts, by_unit
 from steelyard.engine.judged import evaluate_judged
 from steelyard.engine.proxy import proxy_scores
 from steelyard.engine.run import check_asked, measure_sides
@@ -102,7 +103,7 @@ def test_texts_of_cells() -> None:
     assert _texts(np.array([3, 4], dtype=np.uint8)) == ["3", "4"]
     assert _texts(np.array([3.0, math.nan])) == ["3", ""]
     named = {
-        name: _sounds_like_a_group(name)
+        name: sounds_like_a_group(name)
         for name in ("Video_ID", "patient-name", "site", "sites", "video_site", "id", "subject_id_name")
     }
     assert [name for name, sounds in named.items() if sounds] == ["Video_ID", "patient-name", "site", "subject_id_name"]
