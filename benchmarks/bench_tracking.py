@@ -97,6 +97,19 @@ import steelyard.compat
 steelyard.compat.install("trackeval")
 import trackeval
 """
+MOTMETRICS = """
+names = sorted(os.listdir(folder + "/gt"))
+truth = [motmetrics.io.loadtxt(f"{folder}/gt/{name}/gt/gt.txt", min_confidence=1) for name in names]
+results = [motmetrics.io.loadtxt(f"{folder}/predicted/{name}.txt") for name in names]
+pairs = zip(truth, results, strict=True)
+events = [motmetrics.utils.compare_to_groundtruth(*pair, "iou", distth=0.5) for pair in pairs]
+motmetrics.metrics.create().compute_many(events, names=names, generate_overall=True)
+"""
+NUMPY_2 = """
+import os
+import numpy as np
+np.asfarray = lambda values: np.asarray(values, dtype=float)  # motmetrics 1.4.0 needs it
+"""
 
 
 def main() -> None:
@@ -115,6 +128,15 @@ def main() -> None:
                 "motrics": measure(MOTRICS, given + "import motrics"),
                 "drop-in for TrackEval": measure(TRACKEVAL, given + DROP_IN),
                 "TrackEval": measure(TRACKEVAL, given + "import trackeval", repeat=1),
+            },
+        )
+        installed = DROP_IN.replace("trackeval", "motmetrics")
+        table(
+            f"7 × {FRAMES} frames, motmetrics: files, events and summary",
+            "drop-in for motmetrics",
+            {
+                "drop-in for motmetrics": measure(MOTMETRICS, given + NUMPY_2 + installed),
+                "motmetrics": measure(MOTMETRICS, given + NUMPY_2 + "import motmetrics", repeat=1),
             },
         )
         print("\nGrowth: sequences of 17 people")

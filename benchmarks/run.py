@@ -25,8 +25,8 @@ HERE = Path(__file__).parent
 PEERS = (
     "numpy", "scipy", "scikit-learn", "torch", "torchmetrics", "pycocotools", "lvis", "faster-coco-eval", "hotcoco",
     "ultrafast-pycocotools", "vernier", "pycocoevalcap", "ranx", "ir-measures", "pytrec_eval-terrier", "shapely",
-    "surface-distance", "motrics", "trackeval", "nuscenes-devkit", "torchvision", "transformers", "pyarrow",
-    "distributed", "ray", "pillow", "rapidfuzz", "jiwer",
+    "surface-distance", "motrics", "trackeval", "motmetrics", "nuscenes-devkit", "torchvision", "transformers",
+    "pyarrow", "distributed", "ray", "pillow", "rapidfuzz", "jiwer",
 )  # fmt: skip
 
 

@@ -92,4 +92,10 @@ DROP_INS: dict[str, DropIn] = {
         "COCOEvalCap, Bleu, Rouge, Cider, Meteor, Spice, PTBTokenizer; no Java",
         "METEOR has no paraphrases, SPICE another parser: scores of images correlate 0.98 and 0.97.",
     ),
+    "motmetrics": DropIn(
+        "1.4.0",
+        ("", ".mot", ".metrics", ".io", ".utils", ".distances", ".lap", ".preprocess", ".math_util"),
+        "MOTAccumulator; metrics.create, io.loadtxt, io.render_summary, utils.compare_to_groundtruth, distances, lap",
+        "Runs with NumPy 2 and pandas 2 and 3. The solvers munkres and ortools, and the apps, are left out.",
+    ),
 }

@@ -166,7 +166,7 @@ def _shown(sequences: Any, show_progressbar: bool, total: int | None = None) -> 
     if not show_progressbar:
         return sequences
     try:
-        from tqdm import tqdm  # type: ignore[import-untyped]
+        from tqdm import tqdm
     except ImportError:
         return sequences
     return tqdm(sequences, total=total)
