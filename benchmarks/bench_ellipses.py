@@ -92,7 +92,7 @@ from steelyard.core.options import Options
 from steelyard.core.task import Policy
 from steelyard.core.state import Totals
 from steelyard.core.weights import Plain
-from steelyard.engine.measure import measured
+from steelyard.engine.measure import measure_state
 from steelyard.io.sources import read_sides
 from steelyard.core import catalogue
 rng = np.random.default_rng(0)
@@ -110,7 +110,7 @@ table(
     "steelyard: from read rows to the score",
     {
         "steelyard: from read rows to the score": measure(
-            "state = measured(task.join(*sides, Policy(), Options(task.options)), [score])\n"
+            "state = measure_state(task.join(*sides, Policy(), Options(task.options)), [score])\n"
             "Totals(state, Plain(state.units.own)).of(score)",
             IMAGES,
         ),

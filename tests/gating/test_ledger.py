@@ -472,8 +472,8 @@ def test_gates_at_once_lose_no_look(tmp_path: Path) -> None:
 
 HOLDER = """
 import sys
-from steelyard.io.locks import locked
-with locked(sys.argv[1]):
+from steelyard.io.locks import hold_lock
+with hold_lock(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.read()
 """

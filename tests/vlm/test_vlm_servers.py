@@ -6,16 +6,17 @@ import base64
 import io
 import json
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from PIL import Image
-from support.vlm_help import Clock, completion, frames_csv, picture, sent_grey, serving
+from support.vlm_help import Clock, Scripted, completion, frames_csv, picture, sent_grey, serving
 
 from steelyard.cli.vlm import vlm
 from steelyard.core.errors import InputError
-from steelyard.vlm.backend import Conversation, ModelOptions, PermanentError
+from steelyard.vlm.backend import Conversation, ModelOptions, PermanentError, Reply
 from steelyard.vlm.completions import read_candidate, read_message
 from steelyard.vlm.frames import read_frames
 from steelyard.vlm.images import read_picture
@@ -379,6 +380,26 @@ def test_equal_refusals_end_a_run_that_has_answers(tmp_path: Path) -> None:
     ):
         ask(f"openai:m@{server.url}", frames, tmp_path / "new", concurrency=1)
     assert len(server.requests) <= 3 + 3
+
+
+class RefusingModel(Scripted):
+    """Answers the first two questions and refuses the others, five at a time."""
+
+    batch = 5
+
+    def generate(self, conversations: Sequence[Conversation]) -> list[Reply]:
+        places = range(len(self.asked), len(self.asked) + len(conversations))
+        self.asked += conversations
+        return [Reply("5") if place < 2 else Reply("", error="410: retired", refused=True) for place in places]
+
+
+def test_refusals_that_come_together_are_counted_one_by_one(tmp_path: Path) -> None:
+    """Questions 3 to 12 are the ten; those that arrive with the last of them change nothing."""
+    frames = read_frames(frames_csv(tmp_path, sequences=7, length=2))
+    model = RefusingModel(str)
+    with pytest.raises(PermanentError, match=r"^10 readings failed .* 410: retired"):
+        run(frames, model, DIRECT, tmp_path / "run")
+    assert len(list(read_journal(tmp_path / "run"))) == 14  # all that was read is kept
 
 
 # --- Anthropic and Gemini ----------------------------------------------------------------------------------------

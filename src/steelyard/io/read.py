@@ -542,7 +542,8 @@ def _numbers(table: Table, name: str, values: Array, column: Column) -> Array:
         remedy = f"It must be a whole number{'' if column.minimum is None else f' from {column.minimum:g} up'}."
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise _problem(table, name, row, f"{_quote_value(values[row])} is not allowed here", remedy, OutOfRange)
+        kind = InvalidNumber if np.isnan(numbers[row]) else OutOfRange
+        raise _problem(table, name, row, f"{_quote_value(values[row])} is not allowed here", remedy, kind)
     return numbers.astype(np.int64) if column.type == "integer" and not empty.any() else numbers
 
 

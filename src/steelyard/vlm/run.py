@@ -172,12 +172,12 @@ def _ask_all(
             journal.append(readings)
             for reading in readings:
                 _count(progress, reading, plan, asked[reading.key])
-                row.add(reading)
+                row.add(reading, progress)
             if spent is not None:
                 spent.count(readings)
                 progress.cost = spent.cost
             watch(progress)
-            row.check(progress)
+            row.check()
         progress.out_of_budget = progress.left > 0
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
@@ -191,24 +191,27 @@ class _FailedRow:
         self._failed = self._same = 0
         self._words = ""
         self._refused: set[str] = set()  # pictures that were refused in those words
+        self._message = ""
 
-    def add(self, reading: JournalEntry) -> None:
-        """Take the next reading into account."""
+    def add(self, reading: JournalEntry, progress: Progress) -> None:
+        """Count the next reading. The first one that shows the run to be hopeless decides, however many came with it."""
         if reading.error != self._words:
             self._words, self._same, self._refused = reading.error, 0, set()
         self._same += 1
         self._failed = self._failed + 1 if reading.error else 0
         if reading.turns and reading.turns[-1].refused:
             self._refused.add(reading.image)
-
-    def check(self, progress: Progress) -> None:
-        """End the run where that is shown."""
         first = self._words and self._same >= SAME and not progress.done and not progress.held
-        if self._failed >= self._give_up or first or len(self._refused) >= REFUSED:
-            raise PermanentError(
+        if not self._message and (self._failed >= self._give_up or first or len(self._refused) >= REFUSED):
+            self._message = (
                 f"{self._failed} readings failed one after the other, the last: {progress.last_error}. "
                 "What was read is kept; run the same command again to go on."
             )
+
+    def check(self) -> None:
+        """Raise PermanentError if the readings so far end the run."""
+        if self._message:
+            raise PermanentError(self._message)
 
 
 def _batches(backend: Backend, todo: Sequence[Question]) -> Iterator[Sequence[Question]]:

@@ -209,7 +209,7 @@ BAD_BATCHES: dict[str, tuple[Any, Any, str]] = {
     "no labels": ([{"image": 1, "boxes": []}], [], ("E-missing-key", "'labels'")),
     "three columns": ([{"image": 1, "boxes": [[1, 2, 3]], "labels": [1]}], [], ("E-shape-mismatch", "1", "3")),
     "two labels": ([{"image": 1, "boxes": [[1, 2, 3, 4]], "labels": [1, 2]}], [], ("E-shape-mismatch", "1", "2")),
-    "NaN box": ([{"image": 1, "boxes": [[1, float("nan"), 3, 4]], "labels": [1]}], [], ("E-out-of-range", "'y'")),
+    "NaN box": ([{"image": 1, "boxes": [[1, float("nan"), 3, 4]], "labels": [1]}], [], ("E-invalid-number", "'y'")),
     "negative size": ([{"image": 1, "boxes": [[1, 2, -3, 4]], "labels": [1]}], [], ("E-out-of-range", "'w'")),
     "no predictions": (
         {"image": [1], "label": [1], "x": [0], "y": [0], "w": [1], "h": [1]},
