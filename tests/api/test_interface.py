@@ -13,10 +13,12 @@ from support.refusal import refused_parts
 import steelyard as sy
 from steelyard.core.catalogue import TASKS
 from steelyard.core.errors import Conflict, InvalidSetting, InvalidValue
+from steelyard.core.explanation import Step
 from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
-from steelyard.extend import Axis, Category, CheckData
+from steelyard.extend import POINT, Axis, Category, CheckData, Loss, Metadata, Metric, Pairs
 from steelyard.results.details import NONE
+from steelyard.results.gate import Verdict
 
 TRUTH = {"dish": ["a", "b", "c", "d"], "weight": [100.0, 200.0, 300.0, 400.0]}
 OFF_BY_10 = {"dish": ["a", "b", "c", "d"], "weight": [110.0, 190.0, 310.0, 390.0]}
@@ -211,7 +213,78 @@ def test_old_names_of_what_plugins_read_warn() -> None:
         assert Axis((1, 2), ("cat", "dog")).shown == ("cat", "dog")
     with pytest.warns(DeprecationWarning, match=r"^Category\.shown is deprecated, use Category\.display_name$"):
         assert Category(7).shown == "7"
+    accumulator = sy.Accumulator("weights")
+    accumulator.update(TRUTH, OFF_BY_10)
+    with pytest.warns(
+        DeprecationWarning, match=r"^Accumulator\.gathered is deprecated, use Accumulator\.gather_batches$"
+    ):
+        assert len(accumulator.gathered().truth) == 4
     with pytest.warns(DeprecationWarning, match=r"^Task\.joined is deprecated, use Task\.joint_columns$"):
         assert TASKS["labels"].joined["label"] == TASKS["labels"].joint_columns["label"]
     with pytest.warns(DeprecationWarning, match=r"^CheckData\.kept is deprecated, use CheckData\.paired_rows$"):
         assert [rows.tolist() for rows in data.kept] == [[0, 1, 2, 3], [0, 1, 2, 3]]
+
+
+def test_metadata_by_their_old_name_warn() -> None:
+    pairs = sy.api.measure("weights", TRUTH, OFF_BY_10, "mae").pairs
+    state = State.of(pairs, ())
+    view = state.totals(POINT).only(())
+    for owner, kind in ((state, "State"), (view, "TotalsView"), (pairs, "Pairs")):
+        with pytest.warns(DeprecationWarning, match=rf"^{kind}\.facts is deprecated, use {kind}\.metadata$"):
+            assert owner.facts == Metadata()
+    with pytest.warns(DeprecationWarning, match=r"^SharedCache\.needs is deprecated, use SharedCache\.statistics$"):
+        assert SharedCache(()).needs == ()
+
+
+def test_pairs_of_other_packages_may_say_facts() -> None:
+    class OldPairs:
+        units, weight, facts = np.arange(3), None, Metadata(holds=frozenset({"scores"}))
+
+    with pytest.warns(DeprecationWarning, match=r"OldPairs\.facts is deprecated, use .*OldPairs\.metadata$"):
+        assert State.of(OldPairs(), ()).metadata.holds == {"scores"}
+    with pytest.warns(DeprecationWarning, match=r"^Pairs\.facts \(defined by .*\) is deprecated, use Pairs\.metadata$"):
+
+        class OldRows(Pairs):
+            @property
+            def facts(self) -> Metadata:
+                return Metadata(holds=frozenset({"labels"}))
+
+    rows = sy.api.measure("weights", TRUTH, OFF_BY_10, "mae").pairs
+    names = ("truth", "prediction", "units", "owner", "truth_row", "prediction_row", "partial", "coverage")
+    assert State.of(OldRows(*(getattr(rows, name) for name in names)), ()).metadata.holds == {"labels"}
+
+
+def test_reasons_by_their_old_name_warn() -> None:
+    for kind, values in (
+        (Verdict, {"rule": "mae > 1", "outcome": "pass", "metric": "mae", "label": "MAE", "where": "", "value": 0.5,
+                   "interval": None, "bound": 1.0}),
+        (Step, {"setting": "iou", "ours": "0.5", "theirs": "0.6", "values": {}}),
+        (Loss, {"kind": "lost", "what": "masks", "count": 2}),
+    ):  # fmt: skip
+        name = kind.__name__
+        with pytest.warns(DeprecationWarning, match=rf"^{name}\(why=...\) is deprecated, use {name}\(reason=...\)$"):
+            made = kind(**values, why="no room")
+        with pytest.warns(DeprecationWarning, match=rf"^{name}\.why is deprecated, use {name}\.reason$"):
+            assert made.why == made.reason == "no room"
+
+
+def test_a_metric_that_says_needs_works_with_a_warning() -> None:
+    with pytest.warns(
+        DeprecationWarning, match=r"^Metric\.needs \(defined by .*\) is deprecated, use Metric\.requirements$"
+    ):
+
+        class OldMetric(Metric):
+            name, range = "old_metric_of_a_test", (0, 1)
+
+            def needs(self) -> tuple[Any, ...]:
+                return ()
+
+            def reduce(self, totals: Any) -> Any:
+                return totals.undefined()
+
+    assert OldMetric().requirements() == ()
+    metric: Any = OldMetric()
+    assert metric.needs() == ()  # its own
+    today: Any = TASKS["weights"].metrics[0]()
+    with pytest.warns(DeprecationWarning, match=r"^Metric\.needs is deprecated, use Metric\.requirements$"):
+        assert today.needs() == today.requirements()

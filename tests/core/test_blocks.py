@@ -50,7 +50,7 @@ def test_cells_of_other_classes_merge_by_hand() -> None:
     for parts in ([first, second], [second, first]):
         merged = State.merge(parts)
         assert merged.units.ids.tolist() == [1, 2, 3]
-        assert merged.facts.axes["class"].ids == ("a", "b", "c")
+        assert merged.metadata.axes["class"].ids == ("a", "b", "c")
         assert merged.totals(POINT)[NEED].tolist() == [[[1, 0, 0], [0, 1, 0], [1, 1, 2]]]
         alone = merged.totals(UNITS)[NEED]
         assert alone[0].tolist() == [[0, 0, 0], [0, 0, 0], [1, 0, 0]]
@@ -64,7 +64,7 @@ def test_cells_are_weighed_cut_and_kept() -> None:
     again = unpack_state(*pack_state(state))
     check_state(again, "state")
     assert again.totals(POINT)[NEED].tolist() == state.totals(POINT)[NEED].tolist()
-    assert (again.facts, again.units.ids.tolist()) == (state.facts, [1, 2])
+    assert (again.metadata, again.units.ids.tolist()) == (state.metadata, [1, 2])
 
 
 def test_frequencies_of_classes_are_kept() -> None:
@@ -73,10 +73,10 @@ def test_frequencies_of_classes_are_kept() -> None:
     known = Metadata({"class": Axis(("cat=1", "dog"))}, {"similarity": "boxes", "frequency": often})
     stored, arrays = pack_state(cells([1], known, [(0, 0, 1)]))
     assert (stored["flags"], stored["mappings"]) == ({"similarity": "boxes"}, {"frequency": often})
-    assert unpack_state(stored, arrays).facts == known
+    assert unpack_state(stored, arrays).metadata == known
     earlier = {**stored, "flags": {"similarity": "boxes", "frequency": "cat=1=r\ndog=f"}}
     del earlier["mappings"]
-    assert unpack_state(earlier, arrays).facts == known
+    assert unpack_state(earlier, arrays).metadata == known
 
 
 def test_moments_pool_as_all_rows_do() -> None:

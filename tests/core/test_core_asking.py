@@ -269,7 +269,7 @@ class Spelled(Metric):
     inner: Metric | None = None
     text: str = field(default="x", metadata={"spec": "range"})
 
-    def needs(self) -> tuple[Any, ...]:
+    def requirements(self) -> tuple[Any, ...]:
         return ()
 
     def reduce(self, totals: Any) -> Any:
@@ -280,7 +280,7 @@ class Spelled(Metric):
 class Bare(Metric):
     name, title, range = "bare", "Bare", (0.0, 1.0)
 
-    def needs(self) -> tuple[Any, ...]:
+    def requirements(self) -> tuple[Any, ...]:
         return ()
 
     def reduce(self, totals: Any) -> Any:
@@ -346,7 +346,7 @@ class Settings(Metric):
     other: float | str = 1
     unknown: NameOfTypeCheckers = 1  # type: ignore[name-defined]  # noqa: F821
 
-    def needs(self) -> tuple[Any, ...]:
+    def requirements(self) -> tuple[Any, ...]:
         return ()
 
     def reduce(self, totals: Any) -> Any:

@@ -28,7 +28,7 @@ class Kind(Cells):
     name, distinct = "core.counted.kind", True
 
     def measure(self, pairs: Any, cache: SharedCache) -> CellsBlock:
-        return CellsBlock.of((2, "class"), pairs.facts, pairs.owner, pairs.code, None)
+        return CellsBlock.of((2, "class"), pairs.metadata, pairs.owner, pairs.code, None)
 
 
 @frozen
@@ -38,7 +38,7 @@ class Plain(Cells):
     name = "core.counted.plain"
 
     def measure(self, pairs: Any, cache: SharedCache) -> CellsBlock:
-        return CellsBlock.of((2, "class"), pairs.facts, pairs.owner, pairs.code, None)
+        return CellsBlock.of((2, "class"), pairs.metadata, pairs.owner, pairs.code, None)
 
 
 @frozen
@@ -48,7 +48,7 @@ class Column(Sum):
     name = "core.counted.column"
 
     def measure(self, pairs: Any, cache: SharedCache) -> SumBlock:
-        pairs.asked.append(cache.needs)
+        pairs.asked.append(cache.statistics)
         return SumBlock(pairs.column)
 
 
@@ -56,7 +56,7 @@ class Given:
     """Pairs of these ids. Code 0 is class a, 1 class b; 2 and more are of no kind."""
 
     def __init__(self, ids: list[int], code: list[int], column: list[float], owner: list[int] | None = None) -> None:
-        self.units, self.weight, self.facts = np.array(ids), None, FACTS
+        self.units, self.weight, self.metadata = np.array(ids), None, FACTS
         self.code, self.column = np.array(code), np.array(column)
         self.owner = np.arange(len(ids)) if owner is None else np.array(owner)
         self.asked: list[Any] = []

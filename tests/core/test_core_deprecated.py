@@ -72,7 +72,7 @@ class Base(Metric):
     title: ClassVar[str] = "base"
     range: ClassVar[tuple[float, float]] = (0, 1)
 
-    def needs(self) -> tuple[Any, ...]:
+    def requirements(self) -> tuple[Any, ...]:
         return ()
 
     def reduce(self, totals: Any) -> Any:

@@ -56,7 +56,7 @@ def define(**facts: Any) -> type[Metric]:
     body: dict[str, Any] = {
         "name": "mine",
         "title": "Mine",
-        "needs": lambda self: (),
+        "requirements": lambda self: (),
         "reduce": lambda self, t: t.undefined(),
     }
     return type("Mine", (Metric,), body | facts)
@@ -108,7 +108,7 @@ def test_a_pinball_loss_of_a_wrong_range_is_an_error() -> None:
 
             name, title, better, range = "pinball", "Pinball loss", "lower", ends
 
-            def needs(self) -> tuple[Requirement, ...]:
+            def requirements(self) -> tuple[Requirement, ...]:
                 return Loss(), Count()
 
             def reduce(self, totals: Totals) -> Floats:

@@ -171,4 +171,4 @@ def test_coverage_and_pairs() -> None:
         RECORDS, nobody, pairs.units, pairs.owner, pairs.truth_row, np.full(3, -1), pairs.partial, pairs.coverage
     )
     assert alone.prediction_column("weight", 5.0).tolist() == [5, 5, 5]
-    assert pairs.facts.axes == {}
+    assert pairs.metadata.axes == {}

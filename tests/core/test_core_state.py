@@ -72,7 +72,7 @@ class Kinds(Cells):
 
     def measure(self, pairs: Any, cache: SharedCache) -> CellsBlock:
         n = len(pairs.column)
-        return CellsBlock.of(("class",), pairs.facts, np.arange(n), pairs.code, None)
+        return CellsBlock.of(("class",), pairs.metadata, np.arange(n), pairs.code, None)
 
 
 class Given:
@@ -80,7 +80,7 @@ class Given:
 
     def __init__(self, ids: list[Any], column: list[float], code: list[int], classes: tuple[str, ...]) -> None:
         self.units, self.weight, self.column = np.array(ids), None, np.array(column)
-        self.code, self.facts, self.looks = np.array(code), Metadata({"class": Axis(classes)}), 0
+        self.code, self.metadata, self.looks = np.array(code), Metadata({"class": Axis(classes)}), 0
 
     def looked(self) -> np.ndarray:
         self.looks += 1
@@ -99,7 +99,7 @@ def test_measured_once_and_weighed() -> None:
     measured = State.of(pairs, NEEDS)
     assert (pairs.looks, len(measured), tuple(measured.blocks)) == (1, 2, NEEDS)
     totals = measured.totals(POINT)
-    assert (totals.rows, totals.role, totals.facts is measured.facts) == (1, Role.POINT, True)
+    assert (totals.rows, totals.role, totals.metadata is measured.metadata) == (1, Role.POINT, True)
     assert totals[Size()].tolist() == [12]
     assert totals[Size(2.0)].tolist() == [24]
     assert totals[Kinds()].tolist() == [[1, 1]]
@@ -134,7 +134,7 @@ def test_draws_are_one_pass_over_all_columns(monkeypatch: pytest.MonkeyPatch) ->
     assert passes == [1]
     assert totals[Aside()].tolist() == totals[Size()].tolist()
     assert totals[Kinds()].tolist() == (rows @ np.array([[1, 0], [0, 1], [0, 1]])).tolist()
-    only = State(measured.units, measured.facts, {Kinds(): measured.blocks[Kinds()]})
+    only = State(measured.units, measured.metadata, {Kinds(): measured.blocks[Kinds()]})
     assert only.dense[0].shape == (3, 0)
 
 
@@ -154,20 +154,20 @@ def test_take_and_merge() -> None:
     assert (part.units.ids.tolist(), part.totals(POINT)[Size()].tolist()) == ([1], [1])
     merged = State.merge([first, second])
     assert merged.units.ids.tolist() == [1, 2, 3]
-    assert merged.facts.axes["class"].ids == ("a", "b", "c")
+    assert merged.metadata.axes["class"].ids == ("a", "b", "c")
     assert merged.totals(UNITS)[Size()].tolist() == [1, 2, 3]
     assert merged.totals(UNITS)[Kinds()].tolist() == [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
     stacked = State.stack([first, first])
     assert stacked.units.ids.tolist() == [3, 1, 3, 1]
     unified = State.unified([first, second])
-    assert [one.facts.axes["class"].ids for one in unified] == [("a", "b", "c")] * 2
+    assert [one.metadata.axes["class"].ids for one in unified] == [("a", "b", "c")] * 2
     same = State.unified([first, first])
     assert (same[0] is first, same[1] is first) == (True, True)
 
 
 def test_what_does_not_merge() -> None:
     first = state([1], [1.0], [0])
-    other = State(Units(np.array([2])), first.facts, {Size(): SumBlock(np.ones(1))})
+    other = State(Units(np.array([2])), first.metadata, {Size(): SumBlock(np.ones(1))})
     with refuses("E-incompatible", "measurements"):
         State.merge([first, other])
     with refuses("E-duplicate-key", "2", "'1'", "'5'"):
@@ -296,7 +296,7 @@ class Both(Metric):
     name, title, range = "both", "Both", (0.0, float("inf"))
     also: bool = False
 
-    def needs(self) -> tuple[Any, ...]:
+    def requirements(self) -> tuple[Any, ...]:
         return (Size(),)
 
     def reduce(self, totals: TotalsView) -> Any:
@@ -325,7 +325,7 @@ def test_the_text_of_a_curve_and_of_what_is_measured() -> None:
 
     assert str(Deep(Ranked())) == "Deep(ranking=core.ranked/1, depth=3)"
     assert str(Both(also=True)) == "both(also=true)"
-    assert (SharedCache((Size(),)).needs, SharedCache().needs) == ((Size(),), ())
+    assert (SharedCache((Size(),)).statistics, SharedCache().statistics) == ((Size(),), ())
 
 
 def test_a_metric_sees_what_it_declares() -> None:
@@ -335,7 +335,7 @@ def test_a_metric_sees_what_it_declares() -> None:
     with refuses(KeyError, "'core.size/1(factor=2.0)'"):
         totals.of(Both(also=True))
     declared = totals.only([Size()])
-    assert (declared.facts is measured.facts, declared.rows, declared.role) == (True, 1, Role.POINT)
+    assert (declared.metadata is measured.metadata, declared.rows, declared.role) == (True, 1, Role.POINT)
     assert np.isnan(measured.totals(UNITS).only([]).undefined()).tolist() == [True, True]
 
 
@@ -345,7 +345,7 @@ def test_a_curve_reads_the_block_of_its_ranking() -> None:
     measured = State(Units(np.arange(2)), Metadata(flags={"x": 1}), {Ranked(): block})
     totals = Totals(measured, POINT.bind(measured.units))
     reading = totals[Reader(Ranked())]
-    assert reading == (block, totals.weights, measured.facts)
+    assert reading == (block, totals.weights, measured.metadata)
     assert totals[Reader(Ranked())] is reading
 
 

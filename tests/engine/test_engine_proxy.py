@@ -163,7 +163,7 @@ class RightOfTwo(Mean):
         with np.errstate(divide="ignore", invalid="ignore"):
             return (totals[X] / totals[N] + totals[LOST] / totals[OF]) / 2
 
-    def needs(self) -> Any:
+    def requirements(self) -> Any:
         return X, N, LOST, OF
 
     def excluded(self, totals: Any) -> tuple[float, str]:

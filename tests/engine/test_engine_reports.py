@@ -79,8 +79,8 @@ def test_metrics_are_expanded_by_the_data() -> None:
     assert expand_metrics(LABELS, asked, False, state) == list(data.metrics)
     by_default = expand_metrics(LABELS, asked, True, state)
     assert LABELS.defaults_for is not None
-    wanted = metrics_of(LABELS, LABELS.defaults_for(state.facts))
-    assert by_default == list(dict.fromkeys(one for metric in wanted for one in metric.expand(state.facts)))
+    wanted = metrics_of(LABELS, LABELS.defaults_for(state.metadata))
+    assert by_default == list(dict.fromkeys(one for metric in wanted for one in metric.expand(state.metadata)))
     assert expand_metrics(WEIGHTS, METRICS, True, state) == METRICS
 
 

@@ -277,5 +277,5 @@ def test_remarks() -> None:
 def test_the_counts_behind_remarks_are_of_units() -> None:
     """Lost rows are counted once per unit, whatever the user's weights."""
     state = state_of([1.0, 2.0, 3.0], lost=[1.0, 1.0, 0.0], weight=np.array([5.0, 5.0, 5.0]))
-    assert float(state.totals(COUNT)[Mean().needs()[2]][0]) == 2.0
+    assert float(state.totals(COUNT)[Mean().requirements()[2]][0]) == 2.0
     assert score(state, [Mean()], REQUEST)["mean"].n_excluded == 2

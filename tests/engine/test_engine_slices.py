@@ -72,7 +72,7 @@ def test_units_in_two_slices_keep_their_own_rows_among_the_others() -> None:
 def test_a_slice_knows_all_classes() -> None:
     whole = portions(["a", "b"], [[1], [2]], ("x", "y"))
     sliced = among_all(whole, {("p",): portions(["b"], [[2]], ("y",))})
-    assert sliced["p",].facts.axes["class"].ids == ("x", "y")
+    assert sliced["p",].metadata.axes["class"].ids == ("x", "y")
     assert values(sliced) == {("p",): [2 / 3]}
 
 

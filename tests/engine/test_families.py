@@ -339,7 +339,7 @@ def test_parts_are_what_the_metric_is_the_mean_of() -> None:
     data = measure("labels", {"id": np.arange(90), "label": truth}, {"id": np.arange(90), "label": named}, specs)
     totals = data.state.totals(POINT)
     for metric in data.metrics:
-        hits, of = (np.atleast_2d(part.T).T for part in metric.proportions(totals.only(metric.needs())))
+        hits, of = (np.atleast_2d(part.T).T for part in metric.proportions(totals.only(metric.requirements())))
         assert float((hits / of).mean()) == pytest.approx(float(totals.of(metric)[0])), str(metric)
 
 

@@ -241,7 +241,7 @@ def test_few_units_on_either_side_have_welch_degrees_of_freedom() -> None:
 def test_undefined_cannot_be_judged() -> None:
     verdict = sy.gate(result(score(value=None, interval=None)), "mae > baseline, p < 0.1", baseline=result(score()))
     assert verdict.outcome == "undecided"
-    assert "nothing was weighed" in verdict.verdicts[0].why
+    assert "nothing was weighed" in verdict.verdicts[0].reason
     no_interval = sy.gate(
         result(score(interval=None)),
         ["mae > baseline", "mae > baseline, p < 0.1"],

@@ -112,7 +112,7 @@ def test_the_level_of_the_look_decides(tmp_path: Path) -> None:
     assert sy.gate(worse, RULE, baseline=BASE).outcome == "fail"
     verdict = sy.gate(worse, RULE, baseline=BASE, ledger=tmp_path / "looks.json", looks=20)
     assert verdict.outcome == "pass"
-    assert "p is not below 0.0025" in verdict.verdicts[0].why
+    assert "p is not below 0.0025" in verdict.verdicts[0].reason
     assert sy.gate(scored(7, 80.0), RULE, baseline=BASE, ledger=tmp_path / "looks.json", looks=20).outcome == "fail"
 
 
@@ -151,7 +151,7 @@ def test_the_same_result_is_no_new_look(tmp_path: Path) -> None:
     assert path.read_bytes() == written
     assert again.verdicts[0].look == 1
     assert again.outcome == first.outcome
-    assert "the same result as before" in again.verdicts[0].why
+    assert "the same result as before" in again.verdicts[0].reason
     # Other draws of it are: else a seed could be chosen.
     assert sy.gate(scored(2, seed=5), RULE, baseline=scored(1, seed=5), ledger=path, looks=20).verdicts[0].look == 2
 

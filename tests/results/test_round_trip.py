@@ -109,7 +109,7 @@ coverage = st.builds(Coverage, count, count, count, count, count, text)
 side = st.builds(SourceInfo, source=text, rows=count, digest=text)
 sources = st.builds(Sources, truth=side, predictions=side, version=text)
 numbers = st.dictionaries(text, number, max_size=2)
-step = st.builds(Step, setting=text, ours=text, theirs=text, why=text, values=numbers)
+step = st.builds(Step, setting=text, ours=text, theirs=text, reason=text, values=numbers)
 explanation = st.builds(
     Explanation, tool=text, version=text, ours=numbers, steps=st.lists(step, max_size=1).map(tuple), theirs=numbers,
     remarks=texts,
@@ -125,7 +125,7 @@ comparison = st.builds(
 )  # fmt: skip
 lineup = st.builds(Lineup, st.lists(comparison, min_size=1, max_size=2).map(tuple), notes=texts)
 verdict = st.builds(
-    Verdict, rule=text, outcome=st.sampled_from(["pass", "fail", "undecided"]), why=text, metric=text, label=text,
+    Verdict, rule=text, outcome=st.sampled_from(["pass", "fail", "undecided"]), reason=text, metric=text, label=text,
     where=text, value=number, interval=interval, bound=number, baseline=st.none() | number,
     difference=st.none() | number, difference_interval=interval, p=st.none() | number, level=st.none() | number,
     method=st.sampled_from(["value", "interval", "paired randomisation", "paired draws", "unpaired"]), better=better,

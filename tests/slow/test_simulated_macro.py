@@ -65,13 +65,13 @@ ZIPF = tuple((1 / np.arange(1, 9) / (1 / np.arange(1, 9)).sum()).tolist())
 def covered(task: str, draw: Any, specs: tuple[str, ...], units: int, population: int) -> dict[str, Any]:
     """For each metric: whether each set's interval holds its target, and how few units a class of it rests on."""
     state, metrics = measured(task, Population("", draw, specs), population, 5)
-    whole: dict[str, Any] = {str(m): m.class_scores(state.totals(POINT).only(m.needs())) for m in metrics}
+    whole: dict[str, Any] = {str(m): m.class_scores(state.totals(POINT).only(m.requirements())) for m in metrics}
     rng, outcomes = np.random.default_rng(6), {str(m): np.zeros((SETS, 2)) for m in metrics}
     for k in range(SETS):
         drawn = drawn_set(state, units, rng)
         scores = score(drawn, metrics, Request.of("", None, {"draws": 100, "seed": k}))
         for metric in metrics:
-            here: Any = metric.class_scores(drawn.totals(POINT).only(metric.needs()))
+            here: Any = metric.class_scores(drawn.totals(POINT).only(metric.requirements()))
             inside = ~np.isnan(here[0])
             target = whole[str(metric)][0][inside].mean()
             low, high = scores[str(metric)].interval or (1, 0)

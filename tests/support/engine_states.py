@@ -38,7 +38,7 @@ class Mean(Metric):
 
     name, title, range, better, measured_in = "mean", "Mean of x", (0.0, 10.0), "lower", "g"
 
-    def needs(self) -> Any:
+    def requirements(self) -> Any:
         return X, N, LOST
 
     def reduce(self, totals: Any) -> Any:

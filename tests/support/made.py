@@ -112,7 +112,7 @@ def by_unit(task: str, truth: Any, predictions: Any, spec: str, **settings: Any)
 
 def state_of(pairs: Any, *metrics: Metric) -> State:
     """What is kept of pairs for some metrics."""
-    wanted = [need for one in metrics for need in one.needs()]
+    wanted = [need for one in metrics for need in one.requirements()]
     return State.of(pairs, [need.ranking if isinstance(need, RankingReader) else need for need in wanted])
 
 

@@ -73,7 +73,7 @@ class Mean(Metric):
     fault: str = ""
     need: str = ""
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return Off(self.need), Many()
 
     def reduce(self, totals: Any) -> Any:

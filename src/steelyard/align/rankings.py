@@ -53,7 +53,7 @@ class RankedPairs:
     weight: Array | None = None
 
     @property
-    def facts(self) -> Metadata:
+    def metadata(self) -> Metadata:
         """Rankings have no classes."""
         return Metadata()
 

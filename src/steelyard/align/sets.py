@@ -7,10 +7,12 @@ found, or nothing was found. A unit that one side does not name at all is missin
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from steelyard.align.join import check_policy
+from steelyard.core.deprecated import Renamed, adopt_renamed
 from steelyard.core.errors import MissingColumn, Unmatched, first_few
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
@@ -37,8 +39,14 @@ class SetPairs:
     coverage: Coverage
     weight: Array | None = None
 
+    facts = Renamed("metadata")
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        adopt_renamed(cls, SetPairs, {"facts": "metadata"})
+
     @property
-    def facts(self) -> Metadata:
+    def metadata(self) -> Metadata:
         """Sets of objects have no classes."""
         return Metadata()
 

@@ -35,12 +35,12 @@ class Block(ABC):
         """Parts one after the other; `sizes` are their numbers of units."""
 
     @abstractmethod
-    def total(self, weights: Weights, facts: Metadata) -> Any:
+    def total(self, weights: Weights, metadata: Metadata) -> Any:
         """The weighted totals, for each row of weights."""
 
-    def read(self, reading: Any, weights: Weights, facts: Metadata) -> Any:
+    def read(self, reading: Any, weights: Weights, metadata: Metadata) -> Any:
         """What a curve reads."""
-        return reading.read(self, weights, facts)
+        return reading.read(self, weights, metadata)
 
     def move(self, codes: Mapping[str, Codes], old: Metadata, new: Metadata) -> Self:
         """Return the block with the codes of another list of classes."""
@@ -87,7 +87,7 @@ class SumBlock(Block):
         moved[:, codes[self.axis]] = self.values
         return SumBlock(moved, self.axis)
 
-    def total(self, weights: Weights, facts: Metadata) -> Floats:
+    def total(self, weights: Weights, metadata: Metadata) -> Floats:
         """Weighted sums, column by column along an axis: a sum does not depend on how many others there are."""
         if not self.axis:
             return weights @ self.values
@@ -183,7 +183,7 @@ class MomentsBlock(Block):
             np.concatenate([part.product for part in parts]),
         )
 
-    def total(self, weights: Weights, facts: Metadata) -> Pooled:
+    def total(self, weights: Weights, metadata: Metadata) -> Pooled:
         return self.pooled(weights @ self.matrix)
 
     def pooled(self, totals: Floats) -> Pooled:
@@ -212,10 +212,12 @@ class CellsBlock(Block):
     kind: ClassVar[str] = "cells"
 
     @staticmethod
-    def of(axes: tuple[str | int, ...], facts: Metadata, owner: Array, code: Array, value: Array | None) -> CellsBlock:
+    def of(
+        axes: tuple[str | int, ...], metadata: Metadata, owner: Array, code: Array, value: Array | None
+    ) -> CellsBlock:
         """Entries in any order."""
         order = np.argsort(owner, kind="stable")
-        size = math.prod(shape_of(axes, facts))
+        size = math.prod(shape_of(axes, metadata))
         entries = Entries(
             np.ascontiguousarray(owner[order], dtype=np.int64),
             np.ascontiguousarray(code[order], dtype=np.int32 if size < 2**31 else np.int64),
@@ -255,8 +257,8 @@ class CellsBlock(Block):
         kind = np.int32 if size < 2**31 else np.int64
         return CellsBlock(self.axes, Entries(self.entries.owner, code.astype(kind), self.entries.value, size))
 
-    def total(self, weights: Weights, facts: Metadata) -> Floats:
-        return weights.scatter(self.entries).reshape(weights.rows, *shape_of(self.axes, facts))
+    def total(self, weights: Weights, metadata: Metadata) -> Floats:
+        return weights.scatter(self.entries).reshape(weights.rows, *shape_of(self.axes, metadata))
 
     def pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
         e = self.entries
@@ -271,9 +273,9 @@ class CellsBlock(Block):
         return cls(tuple(facts["axes"]), entries)
 
 
-def shape_of(axes: Sequence[str | int], facts: Metadata) -> tuple[int, ...]:
+def shape_of(axes: Sequence[str | int], metadata: Metadata) -> tuple[int, ...]:
     """How many places each axis has."""
-    return tuple(facts.size(axis) if isinstance(axis, str) else axis for axis in axes)
+    return tuple(metadata.size(axis) if isinstance(axis, str) else axis for axis in axes)
 
 
 def new_places(index: Array, *units: Array) -> Array:

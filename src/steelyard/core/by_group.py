@@ -57,7 +57,7 @@ class GroupCurve(RankingReader):
         """Whether histograms bound it."""
         return False
 
-    def groups(self, facts: Metadata) -> Sequence[int] | None:
+    def groups(self, metadata: Metadata) -> Sequence[int] | None:
         """The groups that are read; None is all of them."""
         return None
 
@@ -77,7 +77,7 @@ class GroupCurve(RankingReader):
         """Counts by bin of scores, which add up over parts of the units."""
         raise no_approximation(f"'{self.ranking.name}'")
 
-    def bound_reading(self, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> Any:
+    def bound_reading(self, counts: Mapping[str, Array], metadata: Metadata, upper: bool) -> Any:
         """The lowest or the highest reading that the histograms of all units allow."""
         raise no_approximation(f"'{self.ranking.name}'")
 
@@ -95,7 +95,7 @@ class AnsweredBlock(Block):
         """Whether it was read for each unit alone."""
         return any(role is Role.UNITS for _, role in self.answers)
 
-    def read(self, reading: BlockReader, weights: Weights, facts: Metadata) -> Any:
+    def read(self, reading: BlockReader, weights: Weights, metadata: Metadata) -> Any:
         return self.answers[reading, Role.POINT if weights.role is Role.COUNT else weights.role]
 
     def take(self, index: Array, units: int) -> AnsweredBlock:
@@ -107,7 +107,7 @@ class AnsweredBlock(Block):
         """Not here."""
         raise TypeError("the ranking lies elsewhere")
 
-    def total(self, weights: Weights, facts: Metadata) -> Any:
+    def total(self, weights: Weights, metadata: Metadata) -> Any:
         raise TypeError("a ranking is read by a curve")
 
     def pack(self) -> tuple[dict[str, Any], dict[str, Array]]:

@@ -66,11 +66,11 @@ class DistinctCells(CellsBlock):
         entries: Entries = self.__dict__["make"]()
         return entries
 
-    def total(self, weights: Weights, facts: Metadata) -> Floats:
+    def total(self, weights: Weights, metadata: Metadata) -> Floats:
         if not weights.whole:
-            return super().total(weights, facts)
+            return super().total(weights, metadata)
         counts: Floats = self.__dict__["all_units"]()
-        return counts.reshape(-1, *shape_of(self.axes, facts))
+        return counts.reshape(-1, *shape_of(self.axes, metadata))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (CellsBlock, (self.axes, self.entries))

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from steelyard.core.deprecated import Renamed, RenamedKeywords
 from steelyard.core.frozen import frozen
 
 
 @frozen
-class Step:
+class Step(metaclass=RenamedKeywords):
     """One setting in which a tool differs, and the numbers that come of changing it alone."""
 
     setting: str
     ours: str
     theirs: str
-    why: str
+    reason: str
     values: Mapping[str, float]
+    why = Renamed("reason")
 
 
 @frozen

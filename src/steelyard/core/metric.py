@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 
 
 # What subclasses of other packages may define under the old name.
-RENAMED = {"few": "small_sample", "parts": "proportions", "why": "undefined_reason", "left_out": "excluded"}
+RENAMED = {
+    "few": "small_sample",
+    "parts": "proportions",
+    "why": "undefined_reason",
+    "left_out": "excluded",
+    "needs": "requirements",
+}
 
 
 @frozen
@@ -92,6 +98,7 @@ class Metric(Frozen, ABC):
     parts = Renamed("proportions")
     why = Renamed("undefined_reason")
     left_out = Renamed("excluded")
+    needs = Renamed("requirements")
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
@@ -99,7 +106,7 @@ class Metric(Frozen, ABC):
         _check_range(cls)
 
     @abstractmethod
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         """What a state must keep for it, and the curves that it reads. Nothing else can be read in the others."""
 
     @abstractmethod

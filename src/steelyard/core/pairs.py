@@ -8,6 +8,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.core.deprecated import Renamed, adopt_renamed, warn_renamed
 from steelyard.core.errors import MissingColumn, nearest
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
@@ -88,9 +89,20 @@ class Countable:
         """The pairs with a row for each unit."""
         return self
 
-    def part_of(self, facts: Metadata, rows: int) -> Self:
+    def part_of(self, metadata: Metadata, rows: int) -> Self:
         """Return the pairs as a part of data with these facts and this many rows in all."""
         return self
+
+
+def metadata_of(pairs: Any) -> Metadata:
+    """The metadata of pairs. A class of another package may still call them `facts`, which gives a warning."""
+    own = getattr(pairs, "__dict__", {})
+    if "metadata" not in own and not hasattr(type(pairs), "metadata") and hasattr(pairs, "facts"):
+        warn_renamed(f"{type(pairs).__qualname__}.facts", f"{type(pairs).__qualname__}.metadata")
+        facts: Metadata = pairs.facts
+        return facts
+    metadata: Metadata = pairs.metadata
+    return metadata
 
 
 @frozen
@@ -112,8 +124,14 @@ class Pairs:
     coverage: Coverage
     weight: Array | None = None
 
+    facts = Renamed("metadata")
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        adopt_renamed(cls, Pairs, {"facts": "metadata"})
+
     @property
-    def facts(self) -> Metadata:
+    def metadata(self) -> Metadata:
         """Rows have no classes."""
         return Metadata()
 

@@ -257,7 +257,7 @@ class RankingBlock(Block):
                 tables.append(_arrange_rows(code[part.group], part.unit, columns, groups, by_score))
         return RankingBlock(self.axis, tables[0], tables[1])
 
-    def total(self, weights: Weights, facts: Metadata) -> Any:
+    def total(self, weights: Weights, metadata: Metadata) -> Any:
         raise TypeError("a ranking is read by a curve")
 
     def pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -281,5 +281,5 @@ class BlockReader(Frozen, ABC):
     """What is read from a block beside its total: a curve of a ranking. Equal ones are read once."""
 
     @abstractmethod
-    def read(self, block: Any, weights: Weights, facts: Metadata) -> Any:
+    def read(self, block: Any, weights: Weights, metadata: Metadata) -> Any:
         """The numbers for each row of weights."""

@@ -113,7 +113,7 @@ class RowsBlock(Block):
         table, place = RowTable.join([mine.tables[0], *(table.need.bare(table) for table in whole.tables)])
         return RowsBlock((table,), place[: len(mine.index)])
 
-    def total(self, weights: Weights, facts: Metadata) -> Floats:
+    def total(self, weights: Weights, metadata: Metadata) -> Floats:
         return weights @ self.values
 
     def pack(self) -> tuple[dict[str, Any], dict[str, Array]]:

@@ -18,7 +18,7 @@ from steelyard.core.distinct import DISTINCT_FROM
 from steelyard.core.errors import DuplicateKey, Incompatible, InvalidSpec, first_few
 from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
-from steelyard.core.pairs import Countable
+from steelyard.core.pairs import Countable, metadata_of
 from steelyard.core.plan import WeightPlan
 from steelyard.core.rows import RowsBlock
 from steelyard.core.statistic import Cells, RankingReader, Requirement, SharedCache, Statistic
@@ -35,7 +35,7 @@ class Reducible(Protocol):
     def range(self) -> tuple[float, float]:
         """The least and the greatest possible value."""
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         """What it reads."""
 
     def reduce(self, totals: TotalsView) -> Floats:
@@ -43,15 +43,15 @@ class Reducible(Protocol):
 
 
 class Totals:
-    """Totals of a state under rows of weights: `totals[need]`, one value or more for each row.
+    """Totals of a state under rows of weights: `totals[statistic]`, one value or more for each row.
 
-    Each is made once for all metrics that ask. `facts` are the state's, `rows` is the number of rows, and `role` says
-    what they are for.
+    Each is made once for all metrics that ask. `metadata` is that of the state, `rows` is the number of rows, and
+    `role` says what they are for.
     """
 
     def __init__(self, state: State, weights: Weights) -> None:
         self.state, self.weights = state, weights
-        self.facts, self.rows, self.role = state.facts, weights.rows, weights.role
+        self.metadata, self.rows, self.role = state.metadata, weights.rows, weights.role
         self._made: dict[Requirement, Any] = {}
 
     def __getitem__(self, requirement: Requirement) -> Any:
@@ -61,10 +61,10 @@ class Totals:
 
     def _make(self, requirement: Requirement) -> None:
         if isinstance(requirement, RankingReader):
-            read = requirement.read_from(self._made, self.role, self.facts)
+            read = requirement.read_from(self._made, self.role, self.metadata)
             if read is None:
                 ranking: Any = self.state.blocks[requirement.ranking]
-                read = ranking.read(requirement, self.weights, self.facts)
+                read = ranking.read(requirement, self.weights, self.metadata)
             self._made[requirement] = read
             return
         block = self.state.blocks[requirement]
@@ -72,7 +72,7 @@ class Totals:
         if dense and self.role is Role.DRAWS:
             self._together()  # one pass over the drawn weights serves all columns
         else:
-            self._made[requirement] = block.total(self.weights, self.facts)
+            self._made[requirement] = block.total(self.weights, self.metadata)
 
     def _together(self) -> None:
         matrix, columns = self.state.dense
@@ -90,7 +90,7 @@ class Totals:
 
     def of(self, metric: Reducible) -> Floats:
         """A metric's value for each row of weights; an error where the plain score is outside its declared range."""
-        values = metric.reduce(self.only(metric.needs()))
+        values = metric.reduce(self.only(metric.requirements()))
         if self.role is not Role.POINT:  # draws may leave it by rounding, and single units by their nature
             return values
         low, high = metric.range
@@ -106,9 +106,11 @@ class Totals:
 class TotalsView:
     """Totals of declared statistics. Another one raises KeyError: what a metric reads, it must have declared."""
 
+    facts = Renamed("metadata")
+
     def __init__(self, totals: Totals, declared: frozenset[Requirement]) -> None:
         self._totals, self._declared = totals, declared
-        self.facts, self.rows, self.role = totals.facts, totals.rows, totals.role
+        self.metadata, self.rows, self.role = totals.metadata, totals.rows, totals.role
 
     def __getitem__(self, requirement: Requirement) -> Any:
         if requirement not in self._declared:
@@ -132,9 +134,10 @@ class State:
     """
 
     units: Units
-    facts: Metadata
+    metadata: Metadata
     blocks: Mapping[Statistic, Block]
     counted = Renamed("aggregated")
+    facts = Renamed("metadata")
 
     def __len__(self) -> int:
         return len(self.units)
@@ -151,7 +154,7 @@ class State:
         shared = cache or SharedCache(wanted)
         blocks = {statistic: statistic.measure(pairs, shared) for statistic in wanted}
         distinct = pairs.distinct_units if isinstance(pairs, Countable) else None
-        return State(Units(pairs.units, pairs.weight) if distinct is None else distinct, pairs.facts, blocks)
+        return State(Units(pairs.units, pairs.weight) if distinct is None else distinct, metadata_of(pairs), blocks)
 
     def grouped_like(self, whole: State) -> State:
         """Return the state with the clusters and strata of another state of the same units, if both list them."""
@@ -199,19 +202,19 @@ class State:
         """The given units, in the given order. No unit may be named twice."""
         index = np.asarray(index, dtype=np.int64)
         blocks = {statistic: block.take(index, len(index)) for statistic, block in self.blocks.items()}
-        return State(self.units.take(index), self.facts, blocks)
+        return State(self.units.take(index), self.metadata, blocks)
 
     @staticmethod
     def unified(parts: Sequence[State]) -> list[State]:
         """Return the states with one shared list of classes."""
-        if all(part.facts == parts[0].facts for part in parts):
+        if all(part.metadata == parts[0].metadata for part in parts):
             return list(parts)
-        facts, codes = Metadata.merge([part.facts for part in parts])
+        facts, codes = Metadata.merge([part.metadata for part in parts])
         return [
             State(
                 part.units,
                 facts,
-                {statistic: block.move(code, part.facts, facts) for statistic, block in part.blocks.items()},
+                {statistic: block.move(code, part.metadata, facts) for statistic, block in part.blocks.items()},
             )
             for part, code in zip(parts, codes, strict=True)
         ]
@@ -231,7 +234,7 @@ class State:
             statistic: type(block).stack([part.blocks[statistic] for part in parts], sizes)
             for statistic, block in first.blocks.items()
         }
-        return State(Units.stack([part.units for part in parts]), first.facts, blocks)
+        return State(Units.stack([part.units for part in parts]), first.metadata, blocks)
 
     def aggregated(self) -> State:
         """The state with duplicate units stored once, with their copies, where a statistic tells them apart."""

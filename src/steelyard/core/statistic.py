@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from steelyard.core.block import Block, CellsBlock, MomentsBlock, SumBlock
-from steelyard.core.deprecated import adopt_renamed
+from steelyard.core.deprecated import Renamed, adopt_renamed
 from steelyard.core.errors import InvalidResult
 from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Metadata
@@ -27,10 +27,12 @@ _BY_NAME: dict[str, type[Statistic]] = {}
 
 
 class SharedCache:
-    """What several statistics of one measurement share, computed once. `needs` are all statistics that are measured."""
+    """What several statistics of one measurement share, computed once. `statistics` are all that are measured."""
 
-    def __init__(self, needs: tuple[Statistic, ...] = ()) -> None:
-        self.needs = needs
+    needs = Renamed("statistics")
+
+    def __init__(self, statistics: tuple[Statistic, ...] = ()) -> None:
+        self.statistics = statistics
         self._made: dict[Hashable, Any] = {}
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -175,7 +177,7 @@ class RankingReader(BlockReader):
 
     ranking: Statistic
 
-    def read_from(self, readings: Mapping[Any, Any], role: Role, facts: Metadata) -> Any:
+    def read_from(self, readings: Mapping[Any, Any], role: Role, metadata: Metadata) -> Any:
         """Take the value from other readings under these weights; None if it must be read itself."""
         return None
 

@@ -47,13 +47,13 @@ class LazyDetails(Details):
         makers = {} if make is None else dict(make(self.pairs, self.state, list(self.metrics)))
         own = any(name.endswith("_class") for name in makers)  # the task draws its classes itself
         if not own and len(self._class_metrics) > 1:
-            axis = self.state.facts.axes.get("class")
+            axis = self.state.metadata.axes.get("class")
             makers["by_class"] = lambda: class_figure(self._class_scores, 0 if axis is None else len(axis))
         return makers
 
     @cached_property
     def _class_metrics(self) -> Mapping[str, Metric]:
-        make, axis = self.task.view("class_metrics"), self.state.facts.axes.get("class")
+        make, axis = self.task.view("class_metrics"), self.state.metadata.axes.get("class")
         if axis is not None and len(axis) * self.state.units.count > MOST_CELLS:
             return {}
         intervals = self.pairs is not None and self.request is not None and self.request.confidence is not None

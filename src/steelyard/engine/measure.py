@@ -20,13 +20,13 @@ MOST_CELLS = 1 << 23  # numbers that the cells of some units may give at a time
 
 def needs_of(metrics: Iterable[Metric]) -> list[Statistic]:
     """What a state must keep for these metrics, each statistic once."""
-    declared = [wanted for metric in metrics for wanted in metric.needs()]
+    declared = [wanted for metric in metrics for wanted in metric.requirements()]
     return list(dict.fromkeys(wanted.ranking if isinstance(wanted, RankingReader) else wanted for wanted in declared))
 
 
 def reads_curve(metric: Metric) -> bool:
     """Whether a metric reads a ranking, for which the jackknife's standard error may be too large."""
-    return any(isinstance(statistic, RankingReader) for statistic in metric.needs())
+    return any(isinstance(statistic, RankingReader) for statistic in metric.requirements())
 
 
 def measure_state(pairs: Any, metrics: Sequence[Metric], cache: SharedCache | None = None) -> State:

@@ -95,7 +95,7 @@ class Judge:
         psi_others = influence_values(left_rows(self.others, on_others))
         spread = variance(psi_others)
         if any(
-            isinstance(statistic, RankingReader) for statistic in metric.needs()
+            isinstance(statistic, RankingReader) for statistic in metric.requirements()
         ):  # ranked: the jackknife is too large
             drawn = self.draws[2].of(metric)
             spread = min(spread, CAP**2 * float(np.nanvar(drawn, ddof=1)))

@@ -13,7 +13,7 @@ from steelyard.core.errors import EmptyInput, Unsupported
 from steelyard.core.frozen import frozen
 from steelyard.core.metric import Metric
 from steelyard.core.options import Options
-from steelyard.core.pairs import Coverage
+from steelyard.core.pairs import Coverage, metadata_of
 from steelyard.core.progress import advance
 from steelyard.core.records import Records
 from steelyard.core.request import Request
@@ -87,7 +87,7 @@ def measure_records(task: Task, request: Request, options: Options, truth: Recor
     advance("matching", 0, 1)
     pairs = by_unit(request, task.join(truth, prediction, request.policy(task), options))
     wanted, by_default = metrics_of(task, request.metrics), request.metrics is None
-    chosen = expand_metrics(task, wanted, by_default, State(Units(np.zeros(0, np.int64)), pairs.facts, {}))
+    chosen = expand_metrics(task, wanted, by_default, State(Units(np.zeros(0, np.int64)), metadata_of(pairs), {}))
     state = with_groups(task, request, pairs, measure_state(pairs, chosen))
     advance("matching", 1, 1)
     return Measured(truth, prediction, pairs, state, pairs.coverage, options, tuple(chosen))
@@ -118,5 +118,5 @@ def metrics_of(task: Task, wanted: Sequence[str | Metric] | None) -> list[Metric
 def expand_metrics(task: Task, chosen: Sequence[Metric], by_default: bool, state: State) -> list[Metric]:
     """What the choice comes to for these data."""
     if by_default and task.defaults_for is not None:
-        chosen = metrics_of(task, task.defaults_for(state.facts))
-    return list(dict.fromkeys(metric for one in chosen for metric in one.expand(state.facts)))
+        chosen = metrics_of(task, task.defaults_for(state.metadata))
+    return list(dict.fromkeys(metric for one in chosen for metric in one.expand(state.metadata)))

@@ -208,7 +208,7 @@ def _of_open_range(
 
 
 def _signed_values(metric: Metric, totals: Totals) -> Floats | None:
-    return metric.signed(totals.only(metric.needs()))
+    return metric.signed(totals.only(metric.requirements()))
 
 
 def placements_of(metric: Metric, state: State) -> Placements | None:
@@ -317,7 +317,7 @@ def _deviations(moved: Floats, leave_one_out: bool, sample: UnitSample) -> tuple
 
 
 def _class_scores(metric: Metric, totals: Totals) -> Floats | None:
-    return metric.class_scores(totals.only(metric.needs()))
+    return metric.class_scores(totals.only(metric.requirements()))
 
 
 def _in_strata(metric: Metric, state: State, share: Floats) -> Parts | None:
@@ -360,7 +360,7 @@ def part_shares(metric: Metric, totals: Totals) -> tuple[Floats | None, Floats]:
     """The proportions that a metric is the mean of, for each row of weights, and of how much each is; None where it is
     no such mean.
     """
-    parts = metric.proportions(totals.only(metric.needs()))
+    parts = metric.proportions(totals.only(metric.requirements()))
     if parts is None:
         return None, np.zeros((1, 0))
     hits, of = (np.asarray(one, dtype=np.float64).reshape(totals.rows, -1) for one in parts)
@@ -416,7 +416,7 @@ def class_facts(metric: Metric, counted: Totals) -> ClassFacts:
     by_unit = all(block.by_unit for block in state.blocks.values() if isinstance(block, AnsweredBlock))
     if state.units.n_resampled >= FEW_OF_UNITS and inside.any() and by_unit:  # of fewer no class can have more
         few[inside] = part_units(metric, state, inside) < FEW_OF_UNITS
-    names, word = np.array(state.facts.axes[metric.class_axis].display_names, dtype=object), metric.class_axis
+    names, word = np.array(state.metadata.axes[metric.class_axis].display_names, dtype=object), metric.class_axis
     notes = []
     if not truth.all():
         still_in = bool(inside[~truth].all())
@@ -453,7 +453,7 @@ def _score(
 ) -> Score:
     undefined, units = math.isnan(value), point.state.units
     signed = None if undefined else _signed_values(metric, point)
-    counts = counted.only(metric.needs())
+    counts = counted.only(metric.requirements())
     count, what = metric.excluded(counts)
     classes = ClassFacts() if undefined else class_facts(metric, counted)
     return Score(

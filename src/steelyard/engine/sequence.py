@@ -105,13 +105,13 @@ def unit_scores(state: State, metric: Metric) -> Floats | None:
     units = state.units
     if not units.unweighted or not all(map(math.isfinite, metric.range)) or metric.total:
         return None
-    if any(isinstance(statistic, RankingReader) for statistic in metric.needs()):
+    if any(isinstance(statistic, RankingReader) for statistic in metric.requirements()):
         return None
     own = unit_values(state, [metric])[str(metric)]
     if np.isnan(own).any() or own.min() < metric.range[0] - NEAR or own.max() > metric.range[1] + NEAR:
         return None
     if own.min() == own.max():
-        parts = metric.proportions(state.totals(POINT).only(metric.needs()))
+        parts = metric.proportions(state.totals(POINT).only(metric.requirements()))
         if parts is None or np.asarray(parts[0]).size != 1:
             return None
     tried = state.totals(WeightPlan(Role.DRAWS, rows=TRIED))

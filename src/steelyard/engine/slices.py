@@ -34,7 +34,7 @@ def among_all(whole: State, parts: Mapping[Values, State]) -> dict[Values, State
     Units that are in one slice each keep the values of the whole. Where a column varies inside a unit, a slice has rows
     of its own, and sees of other units what it would see of those.
     """
-    if whole.facts.axes:  # a slice knows all classes, those too that none of its units have
+    if whole.metadata.axes:  # a slice knows all classes, those too that none of its units have
         parts = {value: State.unified([whole, part])[1] for value, part in parts.items()}
     row_blocks = {statistic: block for statistic, block in whole.blocks.items() if isinstance(block, RowsBlock)}
     if not row_blocks:

@@ -95,7 +95,7 @@ def cluster_variance(metric: Metric, states: Sequence[State]) -> ClusterVariance
     if units.cluster is None or units.deduplicated:
         return None
     code = units.drawn_as[1]
-    wanted = [statistic.ranking if isinstance(statistic, RankingReader) else statistic for statistic in metric.needs()]
+    wanted = [each.ranking if isinstance(each, RankingReader) else each for each in metric.requirements()]
     if any(isinstance(state.blocks[statistic], AnsweredBlock) for state in states for statistic in wanted):
         return None
     chosen = np.arange(len(code)) if len(code) <= MOST_LEFT_OUT else _some_groups(code, MOST_LEFT_OUT)
@@ -150,9 +150,7 @@ def _influences(
     if len(weighted) <= MOST_LEFT_OUT and all(one is not None for one in leave_one_out):
         values = [one.of(metric) for one in leave_one_out if one is not None]
     else:
-        wanted = [
-            statistic.ranking if isinstance(statistic, RankingReader) else statistic for statistic in metric.needs()
-        ]
+        wanted = [each.ranking if isinstance(each, RankingReader) else each for each in metric.requirements()]
         blocks = [state.blocks[statistic] for state in states for statistic in wanted]
         if any(isinstance(block, AnsweredBlock) for block in blocks):
             return None

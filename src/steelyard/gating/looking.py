@@ -397,5 +397,5 @@ def _with_look(verdict: Verdict, look: Look, again: bool) -> Verdict:
     """The verdict with its look, in fields and in words."""
     of = "" if look.planned is None else f" of {look.planned:,}"
     same = ", the same result as before" if again else ""
-    why = f"{verdict.why}; look {look.number:,}{of} at a level of {look.level:.2g}{same}"
-    return replace(verdict, why=why, look=look.number, planned=look.planned, spent=look.level)
+    why = f"{verdict.reason}; look {look.number:,}{of} at a level of {look.level:.2g}{same}"
+    return replace(verdict, reason=why, look=look.number, planned=look.planned, spent=look.level)

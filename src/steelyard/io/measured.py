@@ -39,11 +39,11 @@ def pack_state(state: State, prefix: str = "") -> tuple[dict[str, Any], dict[str
         about, parts = block.pack()
         blocks[str(statistic)] = {"kind": block.kind, "about": about}
         arrays |= {f"{prefix}{statistic}:{name}": array for name, array in parts.items()}
-    axes = {name: (axis.ids, axis.names, axis.whole) for name, axis in state.facts.axes.items()}
-    flags, mappings = dict(state.facts.flags), {}
+    axes = {name: (axis.ids, axis.names, axis.whole) for name, axis in state.metadata.axes.items()}
+    flags, mappings = dict(state.metadata.flags), {}
     for name in [name for name, value in flags.items() if isinstance(value, Mapping)]:
         mappings[name] = flags.pop(name)
-    facts = {"axes": axes, "flags": flags, "holds": sorted(state.facts.holds), "blocks": blocks}
+    facts = {"axes": axes, "flags": flags, "holds": sorted(state.metadata.holds), "blocks": blocks}
     return facts | ({"mappings": mappings} if mappings else {}), arrays
 
 
@@ -86,7 +86,7 @@ def check_state(state: State, source: str) -> None:
             raise unfit(source, f"the names of each {name} are not strings, one per unit")
     for name, keys in state.units.groups.items():
         check_numbers(keys, (units,), "u", f"group {name}", source)
-    for name, axis in state.facts.axes.items():
+    for name, axis in state.metadata.axes.items():
         if axis.names and len(axis.names) != len(axis.ids):
             raise unfit(source, f"the axis '{name}' has {len(axis.ids)} ids and {len(axis.names)} names")
     for statistic, block in state.blocks.items():
@@ -97,7 +97,7 @@ def _check_block(statistic: Statistic, block: Block, state: State, name: str, so
     units = len(state)
     axes = block.axes if isinstance(block, CellsBlock) else filter(None, [getattr(block, "axis", "")])
     for axis in axes:
-        if isinstance(axis, str) and axis not in state.facts.axes:
+        if isinstance(axis, str) and axis not in state.metadata.axes:
             raise unfit(source, f"'{name}' is along '{axis}', and the state has no such axis")
     if isinstance(block, SumBlock):
         check_numbers(block.values, (units, *block.values.shape[1:]), "f", name, source)
@@ -112,7 +112,7 @@ def _check_block(statistic: Statistic, block: Block, state: State, name: str, so
         check_range(entries.code, entries.size, name, source)
         for column in (entries.code, *(() if entries.value is None else (entries.value,))):
             check_numbers(column, (len(entries.owner),), "iuf", name, source)
-        if int(np.prod(shape_of(block.axes, state.facts), dtype=np.int64)) != entries.size:
+        if int(np.prod(shape_of(block.axes, state.metadata), dtype=np.int64)) != entries.size:
             raise unfit(source, f"the cells of '{name}' are not as many as the classes say")
         if (np.diff(entries.owner.astype(np.int64)) < 0).any():
             raise unfit(source, f"the entries of '{name}' are not in the order of their units")
@@ -124,7 +124,7 @@ def _check_block(statistic: Statistic, block: Block, state: State, name: str, so
 
 
 def _check_ranking(statistic: Statistic, block: RankingBlock, state: State, name: str, source: str) -> None:
-    groups = state.facts.size(block.axis) if block.axis else 1
+    groups = state.metadata.size(block.axis) if block.axis else 1
     declared = statistic.columns if isinstance(statistic, Ranking) else None
     for i, table in enumerate((block.events, block.positives)):
         rows = len(table.unit)

@@ -186,6 +186,8 @@ class Accumulator:
         """How many batches came since the last were gathered into one."""
         return len(self.batches)
 
+    gathered = Renamed("gather_batches")
+
     def gather_batches(self) -> Gathered:
         """All batches as one, every unit once, in the order of their ids; later calls start from there."""
         if self.counter is not None:

@@ -268,7 +268,7 @@ def _merged_slices(whole: State, parts: Sequence[Mapping[tuple[str, ...], State]
     merged = {}
     for value in sorted({value for part in parts for value in part}):
         state = State.merge([part[value] for part in parts if value in part])
-        no_units = State(state.units.take(np.zeros(0, np.int64)), whole.facts, {})
+        no_units = State(state.units.take(np.zeros(0, np.int64)), whole.metadata, {})
         merged[value] = State.unified([state, no_units])[0]
     return merged
 

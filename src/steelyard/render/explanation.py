@@ -34,7 +34,7 @@ def remarks_on(explanation: Explanation) -> list[str]:
         for step in explanation.steps
         if any(_moves(step.values[name], explanation.ours[name]) for name in explanation.ours)
     ]
-    lines = [f"{step.setting}: {step.theirs}, here {step.ours}. {step.why}" for step in moving]
+    lines = [f"{step.setting}: {step.theirs}, here {step.ours}. {step.reason}" for step in moving]
     idle = [f"{step.setting} ({step.theirs})" for step in explanation.steps if step not in moving]
     if idle:
         lines.append(f"No effect on these data: {', '.join(idle)}.")

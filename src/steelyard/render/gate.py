@@ -37,7 +37,7 @@ def gate_text(gate: Gate, width: int = 80) -> str:
 def _block(verdict: Verdict, width: int) -> str:
     """A rule, and under it the numbers and what decided."""
     lines = [f"{MARKS[verdict.outcome]:<11}  {_name(verdict)}"]
-    for text in (deciding_numbers(verdict), verdict.why):
+    for text in (deciding_numbers(verdict), verdict.reason):
         indent = " " * 13
         lines.append(
             textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
@@ -51,7 +51,7 @@ def gate_markdown(gate: Gate) -> str:
     against = f"`{code(gate.result)}`" + ("" if gate.baseline is None else f" against `{code(gate.baseline)}`")
     against += "" if gate.ledger is None else f", looks counted in `{code(gate.ledger)}`"
     rows = [
-        "| " + " | ".join([MARKS[v.outcome], _cell(v), plain(deciding_numbers(v)), plain(v.why)]) + " |"
+        "| " + " | ".join([MARKS[v.outcome], _cell(v), plain(deciding_numbers(v)), plain(v.reason)]) + " |"
         for v in gate.verdicts
     ]
     table = "\n".join([f"| | fail if | {_seen_header(gate)} | |", "| --- | --- | --- | --- |", *rows])
@@ -94,7 +94,7 @@ def deciding_numbers(verdict: Verdict) -> str:
 def sentence(verdict: Verdict) -> str:
     """One line that says it all: for a log, a test's message."""
     named = f"{verdict.label} ({verdict.metric}{', ' + verdict.where if verdict.where else ''})"
-    return f"{verdict.rule}: {named} {deciding_numbers(verdict)}; {verdict.why} (by {HOW[verdict.method]})"
+    return f"{verdict.rule}: {named} {deciding_numbers(verdict)}; {verdict.reason} (by {HOW[verdict.method]})"
 
 
 def summary(gate: Gate) -> str:

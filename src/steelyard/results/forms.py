@@ -17,6 +17,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 from steelyard.core.errors import InputError, InvalidResult
+from steelyard.core.explanation import Step
 from steelyard.core.figure import Figure, Listing
 from steelyard.core.pairs import Coverage
 from steelyard.core.request import Request
@@ -26,7 +27,7 @@ from steelyard.results import details_json
 from steelyard.results import details_json as details
 from steelyard.results.comparison import Standing
 from steelyard.results.details import DetailsData, UnitTable
-from steelyard.results.gate import Gate, Outcome
+from steelyard.results.gate import Gate, Outcome, Verdict
 from steelyard.results.influences import Influences
 from steelyard.results.origin import SourceInfo
 from steelyard.results.score import Difference, RunSpread, Score
@@ -47,6 +48,8 @@ FIELD_NAMES: dict[type, dict[str, str]] = {
     Score: {"n_excluded": "undefined", "excluded": "left_out", "undefined_reason": "why"},
     Difference: {"undefined_reason": "why", "min_detectable": "showable"},
     DriftGroup: {"excluded": "left_out"},
+    Verdict: {"reason": "why"},
+    Step: {"reason": "why"},
 }
 SCHEMA_NAMES: dict[type, str] = {SourceInfo: "Side", DetailsData: "Details"}
 PLAINER: dict[type, dict[str, Any]] = {Request: {"metrics": tuple[str, ...] | None, "options": Mapping[str, str]}}

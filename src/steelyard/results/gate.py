@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import ClassVar, Literal
 
+from steelyard.core.deprecated import Renamed, RenamedKeywords
 from steelyard.core.frozen import frozen
 from steelyard.results.details import NONE, Details
 from steelyard.results.result import Path, Result
@@ -17,7 +18,7 @@ EXIT_CODES: dict[Outcome, int] = {"pass": 0, "fail": 1, "undecided": 3}
 
 
 @frozen
-class Verdict:
+class Verdict(metaclass=RenamedKeywords):
     """One rule's outcome, with the numbers that it rests on and how they were computed.
 
     Where a ledger counts looks, this is look number `look` of `planned` (None: without end), and `spent` is its part of
@@ -26,7 +27,7 @@ class Verdict:
 
     rule: str
     outcome: Outcome
-    why: str
+    reason: str
     metric: str
     label: str
     where: str
@@ -45,6 +46,7 @@ class Verdict:
     look: int = 0
     planned: int | None = None
     spent: float | None = None
+    why = Renamed("reason")
 
     __eq__ = equal
 

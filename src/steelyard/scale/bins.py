@@ -56,7 +56,7 @@ def add_histograms(data: ShardJobs, names: Sequence[str]) -> dict[str, Array]:
     return total
 
 
-def bound_blocks(asked: Asked, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> dict[Statistic, Block]:
+def bound_blocks(asked: Asked, counts: Mapping[str, Array], metadata: Metadata, upper: bool) -> dict[Statistic, Block]:
     """What histograms allow at the least, or at the most."""
     blocks: dict[Statistic, Block] = {}
     for number, (statistic, questions) in enumerate(asked.items()):
@@ -64,6 +64,6 @@ def bound_blocks(asked: Asked, counts: Mapping[str, Array], facts: Metadata, upp
         for i, question in enumerate(questions):
             start = f"{number}.{i}."
             mine = {name.removeprefix(start): array for name, array in counts.items() if name.startswith(start)}
-            answers[question.curve, question.role] = question.curve.bound_reading(mine, facts, upper)
+            answers[question.curve, question.role] = question.curve.bound_reading(mine, metadata, upper)
         blocks[statistic] = AnsweredBlock(answers)
     return blocks

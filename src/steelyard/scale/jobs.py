@@ -16,7 +16,7 @@ from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric
 from steelyard.core.options import Options
-from steelyard.core.pairs import Countable
+from steelyard.core.pairs import Countable, metadata_of
 from steelyard.core.state import State
 from steelyard.core.statistic import Statistic
 from steelyard.core.task import Policy
@@ -90,7 +90,7 @@ class PartFacts:
     another shard too; `findings` are those of the quick checks.
     """
 
-    facts: Metadata
+    metadata: Metadata
     unweighted: bool
     own_units: bool
     findings: tuple[Finding, ...]
@@ -104,7 +104,7 @@ def facts_of_part(shard: Shard) -> PartFacts:
     measuring = shard.measuring
     findings = quick_findings(measuring.data.definition, rows.truth, rows.prediction, pairs, measuring.options)
     own_units = not isinstance(pairs, Countable) or pairs.own_units
-    return PartFacts(pairs.facts, pairs.weight is None, own_units, tuple(findings))
+    return PartFacts(metadata_of(pairs), pairs.weight is None, own_units, tuple(findings))
 
 
 def measuring_name(measuring: Measuring) -> str:

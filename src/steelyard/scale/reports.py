@@ -37,7 +37,7 @@ def report_of_shards(
     shards: Sequence[jobs.Shard],
     chosen: Sequence[Metric],
     sources: tuple[str, str],
-    facts: Metadata,
+    metadata: Metadata,
     *,
     by_group: bool,
     by_default: bool,
@@ -51,10 +51,10 @@ def report_of_shards(
     reports: list[Report] = []
     asked: dict[Ranking, Any] = {}
     if bounded and approximate is not None:
-        reports.append(_approximate(run, shards, bounded, sources, facts, approximate))
+        reports.append(_approximate(run, shards, bounded, sources, metadata, approximate))
     if exact:
         # Draws of clusters or strata read rankings here, where the groups of all units are known.
-        asked = dict(walks.what_is_asked(exact, request, facts)) if by_group and not request.has_design else {}
+        asked = dict(walks.what_is_asked(exact, request, metadata)) if by_group and not request.has_design else {}
         blocks = _walk_rankings(run, shards, asked, memory) if asked else {}
         reports.append(_merge_parts(run, shards, exact, blocks).report(exact, request, sources))
     report = one_report(reports, chosen, run.notes())
@@ -90,7 +90,8 @@ def _boundable_metrics(task: str, chosen: Sequence[Metric], by_group: bool, by_d
     """The metrics of rankings, which histograms bound; one that they do not bound is an error if asked for by name."""
     bounded = []
     for metric in chosen:
-        curves = [one for one in metric.needs() if isinstance(one, RankingReader) and isinstance(one.ranking, Ranking)]
+        readers = [each for each in metric.requirements() if isinstance(each, RankingReader)]
+        curves = [reader for reader in readers if isinstance(reader.ranking, Ranking)]
         fit = [by_group and getattr(curve, "approximate", False) for curve in curves]
         if curves and all(fit):
             bounded.append(metric)
@@ -105,16 +106,16 @@ def _approximate(
     shards: Sequence[jobs.Shard],
     metrics: Sequence[Metric],
     sources: tuple[str, str],
-    facts: Metadata,
+    metadata: Metadata,
     bins: int,
 ) -> Report:
     """Rankings from histograms: the middle of what they allow, and how far that may be off."""
     plain = replace(run.data.request, confidence=None)
-    asked = walks.what_is_asked(metrics, plain, facts)
+    asked = walks.what_is_asked(metrics, plain, metadata)
     names = run.every("bins", histograms.make_histograms, [histograms.Binning(shard, asked, bins) for shard in shards])
     counts = histograms.add_histograms(run.data, names)
     low, high = (
-        _merge_parts(run, shards, metrics, histograms.bound_blocks(asked, counts, facts, upper)).report(
+        _merge_parts(run, shards, metrics, histograms.bound_blocks(asked, counts, metadata, upper)).report(
             metrics, plain, sources
         )
         for upper in (False, True)

@@ -119,7 +119,7 @@ def evaluate_shards(
         shards = _each_unit_once(summaries, measuring, run)
         run.read_notes = list(dict.fromkeys([*listed, *(note for summary in summaries for note in summary.notes)]))
         every: list[jobs.PartFacts] = run.every("facts", jobs.facts_of_part, shards)
-        facts = Metadata.merge([one.facts for one in every])[0]
+        facts = Metadata.merge([one.metadata for one in every])[0]
         nothing = State(Units(np.zeros(0, np.int64)), facts, {})
         chosen = expand_metrics(definition, chosen, metrics is None, nothing)
         shards = [replace(shard, measuring=replace(measuring, whole=facts)) for shard in shards]

@@ -56,12 +56,12 @@ class Question:
 Asked = Mapping[Ranking, tuple[Question, ...]]
 
 
-def what_is_asked(metrics: Sequence[Metric], request: Request, facts: Metadata) -> Asked:
+def what_is_asked(metrics: Sequence[Metric], request: Request, metadata: Metadata) -> Asked:
     """The questions to rankings that can be read group by group, all of their curves."""
     asked: dict[Ranking, dict[Question, None]] = {}
     whole: set[Ranking] = set()
     for metric in metrics:
-        for curve in metric.needs():
+        for curve in metric.requirements():
             if not isinstance(curve, RankingReader) or not isinstance(curve.ranking, Ranking):
                 continue
             if not isinstance(curve, GroupCurve):
@@ -70,7 +70,7 @@ def what_is_asked(metrics: Sequence[Metric], request: Request, facts: Metadata) 
             roles = [Role.POINT]
             if request.confidence is not None and curve.drawn:
                 roles += [Role.DRAWS, Role.JACKKNIFE]
-            groups = curve.groups(facts)
+            groups = curve.groups(metadata)
             for role in roles:
                 question = Question(curve, role, None if groups is None else tuple(groups))
                 asked.setdefault(curve.ranking, {})[question] = None

@@ -50,7 +50,7 @@ class GivenRows(Weights):
 def spec_round_trip(case: Case, metric: Metric) -> None:
     """The text of a metric is read as the metric, and so is that of each of its statistics."""
     require(parse_for(str(metric), case.task) == metric, f"'{metric}' is read as {parse_for(str(metric), case.task)!r}")
-    for wanted in metric.needs():
+    for wanted in metric.requirements():
         statistic = wanted.ranking if isinstance(wanted, RankingReader) else wanted
         if "." in statistic.name:
             require(
@@ -197,7 +197,7 @@ def counts_agree_with_rows(case: Case, metric: Metric) -> None:
 
 def reads_what_it_declares(case: Case, metric: Metric) -> None:
     """A statistic that is not declared cannot be read."""
-    require(metric.needs(), f"'{metric}' declares no need")
+    require(metric.requirements(), f"'{metric}' declares no need")
     nothing = Totals(case.state(1), Plain(np.ones(UNITS))).only(())
     try:
         metric.reduce(nothing)
@@ -212,7 +212,8 @@ def nothing_is_undefined_with_a_reason(case: Case, metric: Metric) -> None:
     nothing = Totals(case.state(10), Plain(np.zeros(UNITS)))
     value = float(nothing.of(metric)[0])
     require(np.isnan(value), f"'{metric}' of nothing is {value}, not nan")
-    require(metric.undefined_reason(nothing.only(metric.needs())), f"'{metric}' does not say why it is undefined")
+    reason = metric.undefined_reason(nothing.only(metric.requirements()))
+    require(reason, f"'{metric}' does not say why it is undefined")
 
 
 def perfect_is_best(case: Case, metric: Metric) -> None:

@@ -112,7 +112,7 @@ def test_every_setting_that_differs_is_said(tool: str) -> None:
     for truth, replies in (({"answer": TRUTH}, SAID), ({"answer": YES}, HEARD), (PEOPLE, ["Yes", "3."])):
         report, made = explained(truth, replies, tool)
         assert made.ours
-        assert all(step.why for step in made.steps)
+        assert all(step.reason for step in made.steps)
         for text in (report.to_text(), report.to_markdown(), report.to_html()):
             assert f"What {tool} {TOOLS[tool].version} prints for these data" in text
 

@@ -195,7 +195,7 @@ def test_answered() -> None:
     pairs = pairs_of("answers", *given)
     for spec, left in (("exact", (0, "")), ("exact(of=answered)", (2, "questions without an answer"))):
         asked = metric("answers", spec)
-        assert asked.excluded(state_of(pairs, asked).totals(POINT).only(asked.needs())) == left
+        assert asked.excluded(state_of(pairs, asked).totals(POINT).only(asked.requirements())) == left
     assert Questions().of_questions(pairs, SharedCache()).tolist() == [1, 1, 1, 1]
     assert Questions("answered").of_questions(pairs, SharedCache()).tolist() == [1, 0, 1, 0]
     empty = pairs_of("answers", *sides([[" "]], ["a"]))
@@ -315,5 +315,5 @@ def test_verdicts() -> None:
 def test_proportions(spec: str, expected: Any) -> None:
     given = sides([["1"], ["2"], ["x"], ["4"]], ["1", "3", "", "4"], outcome=["ok", "ok", "ok", "lost"])
     asked = metric("answers", spec)
-    made = asked.proportions(state_of(pairs_of("answers", *given), asked).totals(POINT).only(asked.needs()))
+    made = asked.proportions(state_of(pairs_of("answers", *given), asked).totals(POINT).only(asked.requirements()))
     assert (None if made is None else [float(part[0]) for part in made]) == expected

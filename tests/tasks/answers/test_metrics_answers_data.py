@@ -121,7 +121,7 @@ def test_questions_and_their_answers() -> None:
     assert (pairs.units.tolist(), pairs.owner.tolist(), pairs.weight.tolist()) == (["g", "h"], [1, 0], [2, 3])
     assert (pairs.place.tolist(), pairs.prediction_row.tolist()) == ([0, 1], [1, 0])
     assert (pairs.grouped, pairs.own_units) == (True, False)
-    assert pairs.facts == Metadata(holds=frozenset({"answers"}))
+    assert pairs.metadata == Metadata(holds=frozenset({"answers"}))
     texts = said_texts(pairs, SharedCache())
     assert texts.distinct == ["B", "c", "b", "d", "a"]
     assert (texts.reply.tolist(), texts.accepted.tolist()) == ([0, 1], [2, 3, 4, 1])

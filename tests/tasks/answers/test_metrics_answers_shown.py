@@ -119,7 +119,7 @@ def test_inspect() -> None:
     assert (made.tool, made.version) == ("inspect", "56828e8")
     assert made.ours == pytest.approx(ours)
     assert made.theirs == pytest.approx({**sets, **two})
-    assert [(step.setting, step.ours, step.theirs, step.why) for step in made.steps] == [
+    assert [(step.setting, step.ours, step.theirs, step.reason) for step in made.steps] == [
         ("outcome of a reply", "no answer where it is not ok", "not known", TEXT_ONLY),
         ("weights of units", "as given", "not known", "No weights are known there."),
         ("when texts are equal", "lower, single blanks", "sets of words",

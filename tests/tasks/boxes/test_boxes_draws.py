@@ -320,7 +320,7 @@ def test_classes_apart_give_the_jackknife_of_all(kind: str) -> None:
     curve, weights = RankingFigure(RANKING, kind), JACKKNIFE.bind(state.units)
     block = state.blocks[RANKING]
     assert weights.rows >= MANY_GROUPS
-    whole = curve.read(block, weights, state.facts)
+    whole = curve.read(block, weights, state.metadata)
     joined = curve.join(curve.read_group(block.one(k), weights) for k in range(block.groups))
     assert np.array_equal(whole.figure, joined.figure)
     assert np.array_equal(whole.recall, joined.recall, equal_nan=True)

@@ -221,7 +221,7 @@ def test_every_difference_says_why() -> None:
         assert set(result.ours) == set(result.theirs) == set(tool.prints)
         assert result.steps
         for step in result.steps:
-            assert step.why.endswith(".")
+            assert step.reason.endswith(".")
             assert step.ours != step.theirs
 
 

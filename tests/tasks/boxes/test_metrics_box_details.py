@@ -153,7 +153,7 @@ def test_slices_by_class_and_by_image() -> None:
     named = {"images": [{"id": 1}], "categories": [{"id": 3, "name": "cat"}], "annotations": []}
     ids = pairs_of("boxes", named, [{"image_id": 1, "category_id": 3, "bbox": [0, 0, 1, 1], "score": 0.5}])
     values, owner = ids.slice_values("label")
-    assert (values.tolist(), owner.tolist(), ids.facts.axes["class"].display_names) == (["cat"], [0], ("cat",))
+    assert (values.tolist(), owner.tolist(), ids.metadata.axes["class"].display_names) == (["cat"], [0], ("cat",))
 
 
 def test_notes() -> None:
@@ -283,10 +283,10 @@ def test_what_metrics_read() -> None:
     ):
         metric: Any = catalogue.parse(spec, "boxes")
         assert metric.figure == (figure, places), spec
-        assert metric.needs()[0] == figure
+        assert metric.requirements()[0] == figure
     for spec, cap in (("map", 100), ("map(area=small)", 100), ("ap(kind=step)", 65535), ("map50(max_dets=7)", 7)):
-        assert catalogue.parse(spec, "boxes").needs()[1:] == (RankingSummary(need, cap),)
-    assert catalogue.parse("ar@100", "boxes").needs()[1:] == ()
+        assert catalogue.parse(spec, "boxes").requirements()[1:] == (RankingSummary(need, cap),)
+    assert catalogue.parse("ar@100", "boxes").requirements()[1:] == ()
 
 
 def test_scores_beyond_shares() -> None:

@@ -193,7 +193,7 @@ def test_states_of_rankings_merge_by_class() -> None:
     """Two parts of the images, one of which lacks a class: together they are the whole."""
     need = detections(0.5, "all", "coco")[0]
     metric = catalogue.parse("map", "boxes")
-    wanted = [need, *(n for n in metric.needs() if not hasattr(n, "ranking"))]
+    wanted = [need, *(n for n in metric.requirements() if not hasattr(n, "ranking"))]
     parts = []
     for image in ("i", "j"):
         sides = [

@@ -59,7 +59,7 @@ def test_kitti_goldens(name: str, tmp_path: Path) -> None:
     """Every curve of 41 places, R11 and R40, as KITTI's development kit gives them."""
     case = CASES[name]
     pairs = pairs_of(*kitti_folders(tmp_path, case))
-    assert ("alpha" in pairs.facts.holds) == case["expected"]["aos_valid"]
+    assert ("alpha" in pairs.metadata.holds) == case["expected"]["aos_valid"]
     for key, expected in case["expected"].items():
         if key == "aos_valid":
             continue
@@ -70,7 +70,7 @@ def test_kitti_goldens(name: str, tmp_path: Path) -> None:
             else KittiAp(level=LEVELS[int(level)], only=label.capitalize(), view=view)
         )
         state = State.of(pairs, [metric.events])
-        group = pairs.facts.axes["class"].find(label.capitalize())
+        group = pairs.metadata.axes["class"].find(label.capitalize())
         weights = np.ones(len(state))
         values = {r: sy_value(state, metric, r) for r in (11, 40)}
         block: Any = state.blocks[metric.events]
@@ -191,7 +191,7 @@ def test_nuscenes_filters(tmp_path: Path) -> None:
         box.pop("num_pts", None)
     paths = write_nuscenes(tmp_path, truth, results, ego={"s": [100.0, 0, 0]})
     pairs = pairs_of(*paths)
-    kept = [sorted(pairs.facts.axes["class"].display_names[code] for code in side.group) for side in pairs.sides]
+    kept = [sorted(pairs.metadata.axes["class"].display_names[code] for code in side.group) for side in pairs.sides]
     assert kept == [["bicycle", "car"], ["bicycle", "car"]]
     report = sy.evaluate("boxes3d", *paths, ["map(label=car)", "map"], confidence=None)
     assert report["map(label=car)"].value == 1
@@ -244,7 +244,7 @@ def test_curves_are_read_at_the_recalls_of_the_reference() -> None:
     predicted = {name: [*column, column[0]] for name, column in truth.items()}
     predicted |= {"x": [0.0, 30.0, 70.0], "score": [0.9, 0.5, 0.7]}
     pairs = pairs_of(truth, predicted)
-    state = State.of(pairs, [*CentreMap().needs()[1:]])
+    state = State.of(pairs, [*CentreMap().requirements()[1:]])
     curves = centre_curves(state.blocks[EVENTS], 0, np.ones(1))  # type: ignore[arg-type]
     assert curves[0, 49] == 1
     assert curves[0, 50] == 0.5  # at a repeated recall the last point counts

@@ -242,7 +242,12 @@ def same(made: Explanation, expected: Explanation) -> None:
     assert (made.ours, made.theirs) == (pytest.approx(dict(expected.ours)), pytest.approx(dict(expected.theirs)))
     assert len(made.steps) == len(expected.steps)
     for one, other in zip(made.steps, expected.steps, strict=True):
-        assert (one.setting, one.ours, one.theirs, one.why) == (other.setting, other.ours, other.theirs, other.why)
+        assert (one.setting, one.ours, one.theirs, one.reason) == (
+            other.setting,
+            other.ours,
+            other.theirs,
+            other.reason,
+        )
         assert one.values == pytest.approx(dict(other.values))
 
 

@@ -232,7 +232,7 @@ def test_why_a_class_has_no_number() -> None:
 
 def test_frames_alone() -> None:
     pairs = pairs_of("boxes3d", TWO, HIT)
-    state = State.of(pairs, [need for need in CentreMap().needs() if not hasattr(need, "ranking")])
+    state = State.of(pairs, [need for need in CentreMap().requirements() if not hasattr(need, "ranking")])
     np.testing.assert_allclose(state.totals(UNITS).of(CentreMap()), [1, 0])
     np.testing.assert_allclose(state.totals(POINT).of(CentreMap()), [CARS / 2])  # the car is found first, no bus is
     check_table(

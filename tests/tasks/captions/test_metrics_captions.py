@@ -103,7 +103,8 @@ def test_weights_of_kinds(kind: str) -> None:
 def test_what_metrics_need() -> None:
     """No more than they read."""
     kept = {
-        spec: [str(need) for need in metric("captions", spec).needs()] for spec in ("bleu@1", "meteor", "spice_size")
+        spec: [str(need) for need in metric("captions", spec).requirements()]
+        for spec in ("bleu@1", "meteor", "spice_size")
     }
     images = "captions.images/1"
     assert kept["bleu@1"] == [
@@ -113,9 +114,12 @@ def test_what_metrics_need() -> None:
     assert [need.split("/")[0] for need in kept["spice_size"]] == [
         "captions.spice", "captions.spice_count", "captions.spice_left_out",
     ]  # fmt: skip
-    whole = metric("captions", "meteor(level=corpus)").needs()
+    whole = metric("captions", "meteor(level=corpus)").requirements()
     assert len(whole) == 9
-    assert [str(need) for need in metric("captions", "bleu@3(level=image)").needs()] == ["captions.bleu/1(n=3)", images]
+    assert [str(need) for need in metric("captions", "bleu@3(level=image)").requirements()] == [
+        "captions.bleu/1(n=3)",
+        images,
+    ]
 
 
 def test_bleu() -> None:

@@ -34,7 +34,7 @@ def test_images_stand_in_the_order_of_ids() -> None:
     assert pairs.prediction_row.tolist() == [2, 1, 0]
     assert pairs.weight.tolist() == [3, 2, 0.5]
     assert pairs.coverage == Coverage(3, 3, 3, 0, 0, "error")
-    assert pairs.facts.axes == {}
+    assert pairs.metadata.axes == {}
     work = SharedCache()
     texts = captions(pairs, work)
     assert texts.candidates == ["the car", "a cat", "clouds"]

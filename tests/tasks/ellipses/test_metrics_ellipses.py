@@ -246,12 +246,12 @@ def test_average_precision() -> None:
         metric = catalogue.parse(spec, "ellipses")
         pairs = pairs_of("ellipses", OBJECTS, {name: [*column, *last] for (name, column), last in zip(
             SCORED.items(), (["n"], *[[nan]] * 6), strict=True)})  # fmt: skip
-        wanted = [need for need in metric.needs() if not hasattr(need, "ranking")] + [metric.curve.ranking]
+        wanted = [need for need in metric.requirements() if not hasattr(need, "ranking")] + [metric.curve.ranking]
         state = State.of(pairs, wanted)
         np.testing.assert_allclose(state.totals(POINT).of(metric), [expected])
         np.testing.assert_allclose(state.totals(UNITS).of(metric), alone)
         rows = GivenRows(np.array([[1.0, 1, 1], [0, 0, 0], [2, 0, 0]]), Role.DRAWS)
-        read = metric.curve.read(state.blocks[metric.curve.ranking], rows, pairs.facts)
+        read = metric.curve.read(state.blocks[metric.curve.ranking], rows, pairs.metadata)
         np.testing.assert_allclose(read, [expected, nan, 1])
 
 
@@ -266,7 +266,7 @@ def test_hits_by_score() -> None:
     none = Detections(0.5).measure(pairs_of("ellipses", TRUTH, FOUND), SharedCache())
     assert none.events.columns["hit"].tolist() == [[0], [0], [0]]
     rows = GivenRows(np.ones((2, 3)), Role.DRAWS)
-    assert np.isnan(Areas(Detections(0.5), 0).read(none, rows, pairs.facts)).tolist() == [True, True]
+    assert np.isnan(Areas(Detections(0.5), 0).read(none, rows, pairs.metadata)).tolist() == [True, True]
 
 
 def test_why_there_is_no_average_precision() -> None:

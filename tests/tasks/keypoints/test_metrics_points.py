@@ -60,7 +60,7 @@ def test_boxes_around_points() -> None:
     assert theirs == {"x": [1], "y": [2], "w": [8], "h": [9], "area": [72]}  # of all points, seen or not
     assert pairs.similarity == KeypointSimilarity((0.1, 0.1, 0.1))
     assert pairs.flags.tolist() == [0, IGNORED]
-    assert pairs.facts.flags["similarity"] == "keypoints"
+    assert pairs.metadata.flags["similarity"] == "keypoints"
 
 
 VISIBLE: list[tuple[Any, ...]] = [

@@ -352,7 +352,7 @@ def test_what_has_no_form_for_all_classes() -> None:
     asked = metric("labels", "brier")
     assert isinstance(asked, PerClass)
     assert asked.pooled_needs() == ()
-    totals = state_of(pairs_of("labels", *SCORED), asked).totals(POINT).only(asked.needs())
+    totals = state_of(pairs_of("labels", *SCORED), asked).totals(POINT).only(asked.requirements())
     assert refusal(asked.pooled_value, totals) == ["metric 'brier' has no micro average", "", "Use macro(brier)."]
     with pytest.raises(TypeError, match=r"^'f1' is of one class$"):
         F1().overall(totals)

@@ -292,9 +292,9 @@ def test_the_positive_class() -> None:
     assert positive(facts(2, "labels", "positive:0")) == 0
     assert positive(facts(3, "positive:1")) == 1
     one = pairs_of("labels", {"label": ["a"]}, {"label": ["a"]})
-    assert (positive_place(one), positive(one.facts)) == (0, 0)
+    assert (positive_place(one), positive(one.metadata)) == (0, 0)
     colon = pairs_of("labels", {"label": ["x:y", "z"]}, {"score:x:y": [1.0, 0.0]})
-    assert (colon.classes, positive_place(colon), positive(colon.facts)) == (("x:y", "z"), 0, 0)
+    assert (colon.classes, positive_place(colon), positive(colon.metadata)) == (("x:y", "z"), 0, 0)
     report = sy.evaluate("labels", {"label": ["no", "yes"]}, {"score:no": [1.0, 0.0]}, ["roc_auc"], confidence=None)
     assert report["roc_auc"].notes == ("The positive class is 'no'.",)
 

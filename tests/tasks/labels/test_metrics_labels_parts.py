@@ -27,7 +27,7 @@ SETS = {"labels": ["a|b", "b", "c"]}, {"labels": ["a", "b", "a|c"]}
 
 def parts(spec: str, sides: Any = THREE) -> Any:
     asked = metric("labels", spec)
-    totals = state_of(pairs_of("labels", *sides), asked).totals(POINT).only(asked.needs())
+    totals = state_of(pairs_of("labels", *sides), asked).totals(POINT).only(asked.requirements())
     made = asked.proportions(totals)
     return None if made is None else [np.asarray(part)[0].tolist() for part in made]
 
@@ -87,7 +87,7 @@ def test_rows_behind_proportions(spec: str, expected: Any) -> None:
 )  # fmt: skip
 def test_what_metrics_need(spec: str, names: list[str]) -> None:
     """No more than they read: what is not kept costs nothing."""
-    assert [type(need).__name__ for need in metric("labels", spec).needs()] == names
+    assert [type(need).__name__ for need in metric("labels", spec).requirements()] == names
 
 
 @in_turn(
@@ -101,7 +101,7 @@ def test_what_metrics_need(spec: str, names: list[str]) -> None:
 def test_class_scores(spec: str, expected: Any) -> None:
     asked = metric("labels", spec)
     state = state_of(pairs_of("labels", *THREE), asked)
-    made = asked.class_scores(state.totals(POINT).only(asked.needs()))
+    made = asked.class_scores(state.totals(POINT).only(asked.requirements()))
     assert (None if made is None else made[0].tolist()) == (None if expected is None else pytest.approx(expected))
     if expected is not None:
         assert asked.class_truth(state).tolist() == [True, True, True]  # type: ignore[union-attr]
@@ -252,9 +252,9 @@ def test_rows_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     listed = pairs.per_unit()
     assert (listed.aggregated, listed.distinct_units) == (None, None)
     assert LabelRows(listed).truth.tolist() == [1, 0, 1, 1]
-    part = pairs.part_of(Metadata({"class": pairs.facts.axes["class"]}), 3)
+    part = pairs.part_of(Metadata({"class": pairs.metadata.axes["class"]}), 3)
     assert (part.declared, part.aggregated) == (("a", "b"), None)
-    assert pairs.part_of(pairs.facts, 4).aggregated.matrix.tolist() == [[0, 1], [1, 2]]
+    assert pairs.part_of(pairs.metadata, 4).aggregated.matrix.tolist() == [[0, 1], [1, 2]]
 
 
 def test_rows_that_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:

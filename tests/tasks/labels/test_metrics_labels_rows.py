@@ -97,13 +97,13 @@ def test_scores_in_the_order_of_classes() -> None:
     assert given.classes == (0, 1, 2)
     assert given.values.tolist() == [[0.5, 0.2, 0.3], [0.3, 0.5, 0.2], [0.25, 0.25, 0.5], [1, 0, 0]]
     assert pairs.predicted_labels.tolist() == [0, 1, 2, 0]
-    assert pairs.facts.holds == {"labels", "probability:all", "ranked:probability:all"}
-    assert pairs.facts.flags == {"several labels": False}
-    assert pairs.facts.axes["class"].ids == ("a", "b", "c")
-    assert pairs.facts.axes["class"].whole
+    assert pairs.metadata.holds == {"labels", "probability:all", "ranked:probability:all"}
+    assert pairs.metadata.flags == {"several labels": False}
+    assert pairs.metadata.axes["class"].ids == ("a", "b", "c")
+    assert pairs.metadata.axes["class"].whole
     both = {"id": FOUR, **GIVEN, "score:a": [1.0, 2.0, 3.0, 4.0], "score:b": [0.0] * 4, "score:c": [9.0, 0.0, 9.0, 9.0]}
     two = pairs_of("labels", TRUTH, both)
-    assert two.facts.holds == {"labels", "probability:all", "ranked:score:all"}
+    assert two.metadata.holds == {"labels", "probability:all", "ranked:score:all"}
     assert two.predicted_labels.tolist() == [0, 1, 2, 0]  # the probabilities decide
     assert LabelRows(two).ranked_by == "score"
     assert LabelRows(pairs).ranked_by == "probability"
@@ -128,7 +128,7 @@ def test_scores_in_the_order_of_classes() -> None:
 )  # fmt: skip
 def test_what_the_data_hold(labels: list[Any], predicted: dict[str, Any], holds: set[str], decided: Any) -> None:
     pairs = pairs_of("labels", {"label": labels}, predicted)
-    assert pairs.facts.holds == holds
+    assert pairs.metadata.holds == holds
     assert (None if pairs.predicted_labels is None else pairs.predicted_labels.tolist()) == decided
 
 
@@ -136,13 +136,13 @@ def test_sets_from_probabilities() -> None:
     given = {"id": FOUR, "probability:a": [0.5, 0.4, 0.9, 0.0], "probability:b": [0.9, 0.5, 0.1, 0.49]}
     pairs = pairs_of("labels", SETS, given)
     assert pairs.predicted_labels.tolist() == [[1, 1], [0, 1], [1, 0], [0, 0]]
-    assert pairs.facts.holds == {"labels", "probability:all", "ranked:probability:all"}
+    assert pairs.metadata.holds == {"labels", "probability:all", "ranked:probability:all"}
     by_score = pairs_of(
         "labels", SETS, {name.replace("probability", "score"): column for name, column in given.items()}
     )
     assert by_score.predicted_labels is None
-    assert by_score.facts.holds == {"ranked:score:all"}
-    assert by_score.facts.flags == {"several labels": True}
+    assert by_score.metadata.holds == {"ranked:score:all"}
+    assert by_score.metadata.flags == {"several labels": True}
     assert LabelRows(by_score).predicted_labels.tolist() == [[0, 0]] * 4
     assert total(by_score, ClassCounts()) == [[[0, 0], [a, b], [0, 0]] for a, b in ([1, 1], [0, 1], [0, 0], [1, 0])]
 

@@ -206,11 +206,11 @@ def test_groups_left_out_and_some_units(reading: Any) -> None:
 
     group = np.arange(units, dtype=np.int32) % 4 - 1
     left_out = LeaveGroupOut(np.ones(units), group, 3)
-    values = walk.read(block, left_out, state.facts)
+    values = walk.read(block, left_out, state.metadata)
     assert values.shape == (3, 3)
     for k in range(3):
         assert values[k].tolist() == pytest.approx(expected((group != k).astype(float)), nan_ok=True)
-    some = walk.read(block, EachUnit(units, 2, 5), state.facts)
+    some = walk.read(block, EachUnit(units, 2, 5), state.metadata)
     assert some.shape == (3, 3)
     for k in range(3):
         assert some[k].tolist() == pytest.approx(expected(np.eye(units)[2 + k]), nan_ok=True)
@@ -275,7 +275,7 @@ def test_histograms() -> None:
     assert isinstance(block, RankingBlock)
     counts = one.histogram(block, 2)
     assert {name: column.tolist() for name, column in counts.items()} == {"counts": [[[1, 1], [1, 1]]]}
-    facts = pairs.facts
+    facts = pairs.metadata
     assert [one.bound_reading(counts, facts, upper).tolist() for upper in (False, True)] == [[1 / 4], [3 / 4]]
     average = Walk(Scores(), "ap")
     # all others first: 1/2 and 2/4; all hits first: 1 and 2/3
@@ -314,4 +314,4 @@ def test_a_class_without_rows_has_no_pair() -> None:
     values = state.totals(POINT)[curve][0]
     np.testing.assert_array_equal(values, [[nan, 1, nan], [1, nan, nan], [nan, nan, nan]])
     counts = curve.histogram(state.blocks[curve.ranking], 10)  # type: ignore[arg-type]
-    np.testing.assert_array_equal(curve.bound_reading(counts, pairs.facts, False)[0], values)
+    np.testing.assert_array_equal(curve.bound_reading(counts, pairs.metadata, False)[0], values)

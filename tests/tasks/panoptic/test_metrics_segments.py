@@ -46,7 +46,7 @@ def by_unit(pairs: Any, need: Any) -> Any:
 def test_counts_of_segments() -> None:
     """The sum of overlaps, pairs, false and missed ones, things and stuff."""
     pairs = pairs_of("panoptic", TRUTH, FOUND)
-    assert pairs.facts.axes == {"class": Axis((1, 2, 3, 4), ("cat", "dog", "sky", "grass"))}
+    assert pairs.metadata.axes == {"class": Axis((1, 2, 3, 4), ("cat", "dog", "sky", "grass"))}
     assert pairs.things == {1, 2}
     np.testing.assert_allclose(
         by_unit(pairs, SegmentCounts())[0],
@@ -219,13 +219,13 @@ def test_one_category_of_two_kinds() -> None:
     other = {**segment(1, 1), "name": "lion"}
     truth, predicted = side([[1, 1]], CAT), side([[1, 1]], [[other]])
     with refuses("E-conflict", "category 1", "'lion'", "'cat'", "predictions"):
-        _ = pairs_of("panoptic", truth, predicted).facts
+        _ = pairs_of("panoptic", truth, predicted).metadata
     stuff = side([[1, 1]], [[{**segment(1, 1), "isthing": 0}]])
     with refuses("E-conflict", "category 1", "'cat'", "predictions"):
-        _ = (pairs_of("panoptic", truth, stuff).facts)  # fmt: skip
+        _ = (pairs_of("panoptic", truth, stuff).metadata)  # fmt: skip
     both = side([[1, 1], [1, 1]], [*CAT, [other]])
     with refuses("E-conflict", "category 1", "'lion'", "'cat'", "row 1", "truth, row 1"):
-        _ = pairs_of("panoptic", both, both).facts
+        _ = pairs_of("panoptic", both, both).metadata
 
 
 def test_a_map_of_three_axes() -> None:

@@ -217,7 +217,7 @@ def test_degrees_above_the_highest() -> None:
 
 def test_hits_are_a_proportion() -> None:
     asked = metric("rankings", "hit@1")
-    made = asked.proportions(state_of(pairs_of("rankings", TRUTH, RUN), asked).totals(POINT).only(asked.needs()))
+    made = asked.proportions(state_of(pairs_of("rankings", TRUTH, RUN), asked).totals(POINT).only(asked.requirements()))
     assert made is not None
     assert [part.tolist() for part in made] == [[1], [3]]
     assert metric("rankings", "mrr").proportions(None) is None

@@ -211,7 +211,12 @@ def checked(one: Explanation, expected: Explanation) -> None:
     assert one.ours == pytest.approx(expected.ours)
     assert one.theirs == pytest.approx(expected.theirs)
     for step, other in zip(one.steps, expected.steps, strict=True):
-        assert (step.setting, step.ours, step.theirs, step.why) == (other.setting, other.ours, other.theirs, other.why)
+        assert (step.setting, step.ours, step.theirs, step.reason) == (
+            other.setting,
+            other.ours,
+            other.theirs,
+            other.reason,
+        )
         assert step.values == pytest.approx(other.values)
 
 

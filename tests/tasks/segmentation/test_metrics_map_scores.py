@@ -157,7 +157,7 @@ def test_which_metrics_stand_for_classes() -> None:
     assert shown == {"iou(label=no)": 1, "iou(label=yes)": 1, "precision": 1}
     report = sy.evaluate("segmentation", truth, truth, options={"names": ["no", "yes"]}, confidence=None)
     assert list(report.scores) == ["miou", "mdice", "macc", "accuracy", "fwiou", "mbiou"]
-    facts = pairs_of("segmentation", truth, truth, classes=2.0).facts
+    facts = pairs_of("segmentation", truth, truth, classes=2.0).metadata
     assert class_place(facts, 1) == 1
     with refuses("E-unknown-name", "'3'"):
         class_place(facts, "3")
@@ -257,7 +257,7 @@ def test_a_class_that_a_slice_does_not_have() -> None:
     pairs = pairs_of("segmentation", np.array([[[0, 1]]]), np.array([[[0, 0]]]))
     for spec in ("iou(label=7)", "miou(without=7)"):
         metric: Any = catalogue.parse(spec, "segmentation")
-        totals = State.of(pairs, dict.fromkeys(metric.needs())).totals(POINT)
+        totals = State.of(pairs, dict.fromkeys(metric.requirements())).totals(POINT)
         assert totals.of(metric).tolist() == pytest.approx([nan if "label" in spec else (1 / 2 + 0) / 2], nan_ok=True)
         assert metric.notes(totals) == ()
 

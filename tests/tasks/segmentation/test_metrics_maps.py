@@ -52,7 +52,7 @@ PREDICTED = [[[0, 1, 1, 1]], [[2, 2, 0, 1]]]
 
 def test_pixels_of_maps() -> None:
     pairs = pairs_of("segmentation", *sides(TRUTH, PREDICTED), ignore=(255.0,), classes=3.0)
-    assert pairs.facts.axes == {"class": Axis((0, 1, 2)), "group": Axis(())}
+    assert pairs.metadata.axes == {"class": Axis((0, 1, 2)), "group": Axis(())}
     pixels = pairs.pixels
     rows = list(
         zip(*(column.tolist() for column in (pixels.owner, pixels.truth, pixels.predicted, pixels.count)), strict=True)
@@ -93,8 +93,8 @@ def test_groups_of_classes() -> None:
     data = sides([[[0, 0, 1, 13]]], [[[1, 13, 1, 34]]])
     pairs = pairs_of("segmentation", *data, labels="cityscapes-train")
     names = ("construction", "flat", "human", "nature", "object", "sky", "vehicle")
-    assert pairs.facts.axes["group"] == Axis(names)
-    assert pairs.facts.flags["groups"].startswith("road:flat;sidewalk:flat;building:construction;wall:")
+    assert pairs.metadata.axes["group"] == Axis(names)
+    assert pairs.metadata.flags["groups"].startswith("road:flat;sidewalk:flat;building:construction;wall:")
     groups = by_unit(pairs, GroupPixels())[0]
     assert groups[1].tolist() == [2, 3, 2, 1]
     assert groups[6].tolist() == [0, 1, 1, 1]

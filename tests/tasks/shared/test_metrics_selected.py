@@ -45,7 +45,7 @@ def owners(pairs: Any) -> list[list[int]]:
 
 def test_boxes_in_space() -> None:
     pairs = pairs_of("boxes3d", TRUTH, FOUND)
-    assert pairs.facts.axes["class"].ids == ("bus", "car", "hen")
+    assert pairs.metadata.axes["class"].ids == ("bus", "car", "hen")
     assert owners(pairs) == [[0, 0, 1], [0, 1, 2]]
     values, owner = pairs.slice_values("label")
     assert (values.tolist(), owner.tolist()) == (["car", "bus", "car", "car", "hen", "car"], [0, 0, 1, 0, 1, 2])
@@ -84,7 +84,7 @@ def test_neighbours_are_sliced_by_their_class() -> None:
     image = {"left": [0.0] * 3, "top": [0.0] * 3, "right": [50.0] * 3, "bottom": [50.0] * 3}
     truth = {"frame": ["f"] * 3, "label": ["Car", "Van", "Tram"], **image}
     pairs = pairs_of("boxes3d", truth, {**truth, "label": ["car", "Cyclist", "Tram"], "score": [0.9, 0.8, 0.7]})
-    assert pairs.facts.axes["class"].ids == ("Car", "Cyclist")
+    assert pairs.metadata.axes["class"].ids == ("Car", "Cyclist")
     assert pairs.slice_values("label")[0].tolist() == ["Car", "Car", "other", "Car", "Cyclist", "other"]
     assert [side.own.tolist() for side in pairs.sides] == [[1, 0, 1], [1, 1, 1]]
 
@@ -143,8 +143,8 @@ def test_what_the_data_hold() -> None:
         ({"points": [3.0]}, {}, {*place, "points"}), ({}, {"vx": [1.0], "points": [1.0]}, place),
     ):  # fmt: skip
         made = pairs_of("boxes3d", {**turned, **truth}, {**turned, "score": [0.9], **predicted}, rules="none")
-        assert made.facts.holds == expected
-        assert made.facts.flags == {"rules": "none"}
+        assert made.metadata.holds == expected
+        assert made.metadata.flags == {"rules": "none"}
 
 
 def test_whose_rules_hold() -> None:
@@ -155,7 +155,7 @@ def test_whose_rules_hold() -> None:
         ({**image, "vx": [0.0]}, "kitti"), ({"left": [0.0]}, "none"),
     ):  # fmt: skip
         pairs = pairs_of("boxes3d", {**turned, **more}, {**turned, **image, "score": [0.9]})
-        assert pairs.facts.flags["rules"] == expected
+        assert pairs.metadata.flags["rules"] == expected
 
 
 def test_the_overlap_that_is_asked_for() -> None:
@@ -171,7 +171,7 @@ def test_the_overlap_that_is_asked_for() -> None:
 def test_levels_that_are_measured_together() -> None:
     need = KittiEvents("3d", "moderate", "strict")
     work = SharedCache()
-    work.needs = (
+    work.statistics = (
         KittiEvents("3d", "all", "strict"), need, KittiEvents("bev", "easy", "strict"), KittiEvents("3d", "hard", "loose"),
     )  # fmt: skip
     assert solid_needs.asked_levels(work, "3d", "strict") == ("moderate", "all")

@@ -162,13 +162,13 @@ def test_classes() -> None:
 def test_classes_that_are_numbers_are_in_order() -> None:
     truth = joined({**COW, "label": [10] * 6}, {**DOG, "label": [9] * 2})
     predicted = joined({**FOUND_COW, "label": [10] * 5}, {**DOG, "label": [9] * 2})
-    assert pairs_of("tracking", truth, predicted).facts.axes["class"].ids == ("9", "10")
+    assert pairs_of("tracking", truth, predicted).metadata.axes["class"].ids == ("9", "10")
     assert values(truth, predicted, ["mota(label=10)", "mota(label=9)"]) == pytest.approx([1 / 3, 1])
 
 
 def test_classes_to_compare() -> None:
     two = pairs_of("tracking", joined(COW, DOG), joined(FOUND_COW, DOG))
-    own = list(Hota().needs())
+    own = list(Hota().requirements())
     assert views.class_metrics(State.of(two, own)) == {"cow": Hota(only="cow"), "dog": Hota(only="dog")}
     assert views.class_metrics(State.of(two, own[:0])) == {}
     assert views.class_metrics(State.of(pairs_of("tracking", TRUTH, FOUND), own)) == {}
@@ -288,7 +288,7 @@ def test_the_second_sequence() -> None:
         assert tracking_views.steps(pairs, 1).counts["switches"] == (0, 0, 1, 1, 0, 1)
         assert tracking_views.steps(pairs, 0).numbers == (1, 2)
         assert tracking_views.scene(pairs, 0, Hota()).title == "Sequence a, frame 1"
-        state = State.of(pairs, list(Hota().needs()))
+        state = State.of(pairs, list(Hota().requirements()))
         assert views.worst_unit(state) == 1
         made = views.figures(pairs, state, ())
         assert list(made) == ["thresholds", "plane", "losses", "timeline"]
@@ -345,7 +345,12 @@ def same(made: Explanation, expected: Explanation) -> None:
     assert (made.tool, made.version, made.remarks) == (expected.tool, expected.version, expected.remarks)
     assert (made.ours, made.theirs) == (pytest.approx(dict(expected.ours)), pytest.approx(dict(expected.theirs)))
     for one, other in zip(made.steps, expected.steps, strict=True):
-        assert (one.setting, one.ours, one.theirs, one.why) == (other.setting, other.ours, other.theirs, other.why)
+        assert (one.setting, one.ours, one.theirs, one.reason) == (
+            other.setting,
+            other.ours,
+            other.theirs,
+            other.reason,
+        )
         assert one.values == pytest.approx(dict(other.values))
 
 

@@ -92,9 +92,9 @@ def test_what_settings_ask_for(spec: str) -> None:
     metric: Any = catalogue.parse(spec, "volumes")
     figure = spec.partition("(")[0].partition("@")[0]
     assert metric.settings() == KEPT[spec]
-    assert metric.needs() == (CaseScore(figure, **KEPT[spec]),)
+    assert metric.requirements() == (CaseScore(figure, **KEPT[spec]),)
     by_case: Any = catalogue.parse(f"{metric.name}(average=case)", "volumes")
-    assert by_case.needs() == (by_case.statistic(), CaseMean(figure, **by_case.settings()))
+    assert by_case.requirements() == (by_case.statistic(), CaseMean(figure, **by_case.settings()))
 
 
 def test_what_metrics_are_called_and_shown_by() -> None:
@@ -140,7 +140,7 @@ def test_what_is_noted_and_left_out(spec: str) -> None:
 def test_a_structure_that_a_slice_does_not_have() -> None:
     pairs = pairs_of("volumes", *cases(TRUTH, FOUND))
     metric: Any = catalogue.parse("dice(label=9)", "volumes")
-    totals = State.of(pairs, dict.fromkeys(metric.needs())).totals(POINT)
+    totals = State.of(pairs, dict.fromkeys(metric.requirements())).totals(POINT)
     assert np.isnan(totals.of(metric)).tolist() == [True]
     assert metric.excluded(totals) == (0, "structures of cases, which have no number")
     assert metric.notes(totals) == ()

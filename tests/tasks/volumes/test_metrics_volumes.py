@@ -120,7 +120,7 @@ def test_means_of_cases() -> None:
     """Structures 1 and 2: Dice 1 and 2/3 in the first case, 0 in the second, which has no 2; the third has neither."""
     truth, predicted = [[[1, 2, 2]], [[1, 0, 0]], [[0, 0, 0]]], [[[1, 2, 0]], [[0, 0, 0]], [[0, 0, 0]]]
     pairs = pairs_of("volumes", *cases(truth, predicted))
-    assert pairs.facts.axes == {"structure": Axis((1, 2), whole=True)}
+    assert pairs.metadata.axes == {"structure": Axis((1, 2), whole=True)}
     np.testing.assert_allclose(CaseMean().measure(pairs, SharedCache()).values, [[(1 + 2 / 3) / 2, 1], [0, 1], [0, 0]])
     assert case_voxels(pairs, SharedCache()).tolist() == [
         [[1, 1, 1], [2, 1, 1]],
@@ -248,7 +248,7 @@ def test_regions() -> None:
     with refuses("E-invalid-setting", "regions", "'ET=2'"):
         regions_of("ET=1; ET=2")
     pairs = pairs_of("volumes", *cases([[[1, 2, 3]]], [[[1, 1, 0]]]), regions="WT=1,2,3; ET=3; A=9")
-    assert pairs.facts.axes == {"structure": Axis(("A", "ET", "WT"))}
+    assert pairs.metadata.axes == {"structure": Axis(("A", "ET", "WT"))}
     assert case_voxels(pairs, SharedCache()).tolist() == [[[0, 0, 0], [1, 0, 0], [3, 2, 2]]]
 
 

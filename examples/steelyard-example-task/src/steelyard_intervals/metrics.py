@@ -76,7 +76,7 @@ class TimeIou(Metric):
 
     name, title, range = "time_iou", "Time IoU", (0.0, 1.0)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         """Both sums of seconds."""
         return Seconds("both"), Seconds("either")
 
@@ -90,7 +90,7 @@ class _AtOverlap(Metric):
     range = (0.0, 1.0)
     iou: Annotated[float, Between(0.0, 1.0, open_low=True)] = 0.5
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         """The matching at its overlap."""
         return (Matched(self.iou),)
 

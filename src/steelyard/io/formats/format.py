@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from steelyard.core.deprecated import Renamed, RenamedKeywords
 from steelyard.core.frozen import frozen
 from steelyard.io.formats.dataset import Dataset
 
@@ -30,17 +31,18 @@ class ReadOptions:
 
 
 @frozen
-class Loss:
+class Loss(metaclass=RenamedKeywords):
     """Something that the target cannot hold (`lost`), or holds in another way (`changed`)."""
 
     kind: str
     what: str
     count: int
-    why: str
+    reason: str
+    why = Renamed("reason")
 
     def text(self) -> str:
         """One line."""
-        return f"{self.kind}: {self.what} ({self.count:,}): {self.why}"
+        return f"{self.kind}: {self.what} ({self.count:,}): {self.reason}"
 
 
 @frozen

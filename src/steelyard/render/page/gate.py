@@ -20,7 +20,7 @@ def gate_page(gate: Gate) -> str:
             Cell(f'<span class="verdict {CLASSES[v.outcome]}">{escape(MARKS[v.outcome])}</span>'),
             head_cell(v.rule if "*" not in v.rule else f"{v.rule} ({v.where})"),
             Cell(escape(deciding_numbers(v))),
-            Cell(escape(v.why)),
+            Cell(escape(v.reason)),
         ]
         for v in gate.verdicts
     ]

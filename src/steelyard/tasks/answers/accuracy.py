@@ -46,7 +46,7 @@ class MeanScore(Metric):
         """Say when questions without an answer are left out."""
         return self.title if self.of == "all" else f"{self.title}, of what is answered"
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return self.score_sum(), ALL, ANSWERED
 
     def reduce(self, totals: TotalsView) -> Floats:
@@ -135,8 +135,8 @@ class Vqa(MeanScore):
     def score_sum(self) -> Sum:
         return VqaSum(self.process, self.rule)
 
-    def needs(self) -> tuple[Requirement, ...]:
-        return (*super().needs(), VqaRemarks())
+    def requirements(self) -> tuple[Requirement, ...]:
+        return (*super().requirements(), VqaRemarks())
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
         more, few = (int(one) for one in totals[VqaRemarks()][0])
@@ -289,7 +289,7 @@ class Answered(Metric):
     title = "Answered"
     range = (0.0, 1.0)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return ALL, ANSWERED
 
     def reduce(self, totals: TotalsView) -> Floats:

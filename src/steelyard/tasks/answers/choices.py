@@ -35,7 +35,7 @@ class OfSum(Metric):
     def statistic(self) -> Sum:
         """What is added up."""
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (self.statistic,)
 
     def both(self, totals: TotalsView) -> tuple[Floats, Floats]:
@@ -200,7 +200,7 @@ class _YesNo(Metric):
     def shares(self, tp: Floats, fp: Floats, tn: Floats, fn: Floats, yes: Floats, no: Floats) -> tuple[Floats, Floats]:
         """What counts, and of how much; `yes` and `no` are replies that are neither, by what is true."""
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (YesNoCounts(self.reader),)
 
     def of_all(self, totals: TotalsView) -> tuple[Floats, Floats]:

@@ -114,7 +114,7 @@ class AnswerPairs(Pairs, Countable):
     held: frozenset[str] = frozenset()
 
     @property
-    def facts(self) -> Metadata:
+    def metadata(self) -> Metadata:
         """Answers have no classes; what they all are decides what is shown."""
         return Metadata(holds=self.held)
 

@@ -17,9 +17,9 @@ from steelyard.tasks.answers.numbers import NUMBERS
 from steelyard.tasks.answers.transcripts import TRANSCRIPTS
 
 
-def defaults_for(facts: Metadata) -> tuple[str, ...]:
+def defaults_for(metadata: Metadata) -> tuple[str, ...]:
     """What a report shows, by what all true answers are."""
-    held = facts.holds
+    held = metadata.holds
     logged = tuple(f"logged(score={name[7:]})" for name in sorted(held) if name.startswith("logged:"))
     shown: tuple[str, ...] = ("judge",) if held & {"verdict", "judge"} else ()
     if "answers" not in held:

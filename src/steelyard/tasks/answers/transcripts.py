@@ -38,7 +38,7 @@ class _Transcript(Metric):
         """What is added up."""
         return EditSums(self.by, self.unicode)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return self.edits, TextRemarks()
 
     def counts(self, totals: TotalsView) -> tuple[Floats, Floats, Floats, Floats]:

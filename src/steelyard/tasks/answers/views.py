@@ -285,9 +285,9 @@ BINS = 20
 def tables(pairs: AnswerPairs, state: State) -> Mapping[str, Callable[[], Table]]:
     """What the data allow."""
     makers: dict[str, Callable[[], Table]] = {}
-    if "answers" not in state.facts.holds or not len(pairs.owner):
+    if "answers" not in state.metadata.holds or not len(pairs.owner):
         return makers
-    if "yes or no" in state.facts.holds:
+    if "yes or no" in state.metadata.holds:
         makers["yes_no"] = lambda: yes_no(pairs)
     else:
         makers["confusions"] = lambda: confusions(pairs)
@@ -296,7 +296,7 @@ def tables(pairs: AnswerPairs, state: State) -> Mapping[str, Callable[[], Table]
 
 def figures(pairs: AnswerPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """What the data allow."""
-    held, makers = state.facts.holds, dict[str, Callable[[], Figure]]()
+    held, makers = state.metadata.holds, dict[str, Callable[[], Figure]]()
     if "answers" not in held or not len(pairs.owner):
         return makers
     if "yes or no" in held:
@@ -400,7 +400,7 @@ def similarity_figure(pairs: AnswerPairs) -> Figure:
 
 def listing(pairs: AnswerPairs, state: State) -> Listing | None:
     """Every question: what is accepted, the reply, and whether it is right."""
-    if "answers" not in state.facts.holds:
+    if "answers" not in state.metadata.holds:
         return None
     work = SharedCache()
     texts = said_texts(pairs, work, empty=True)

@@ -121,7 +121,7 @@ class DetectionCalibrationError(CalibrationError):
         """What is added up."""
         return ScoreBins(float(self.iou), self.bins, self.edges, self.max_dets)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (self.counts,)
 
     def reduce(self, totals: TotalsView) -> Floats:
@@ -177,7 +177,7 @@ class LocalisationGaps(GroupCurve):
     bins: int
     edges: str
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, metadata: Metadata) -> Floats:
         return self.join(self.read_group(block.one(k), weights) for k in range(block.groups))
 
     def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
@@ -237,7 +237,7 @@ class LocalisationCalibrationError(CalibrationError):
         """What the notes are about."""
         return RankingSummary(self.curve.ranking, self.max_dets)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return self.curve, self.summary
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:

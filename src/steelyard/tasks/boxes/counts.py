@@ -67,7 +67,7 @@ class WorkingCounts(Sum):
             detections &= m.score >= self.score
         objects = m.counts.astype(bool)
         if self.label is not None:
-            detections, objects = _of_class(m, detections, objects, pairs.facts.axes[CLASS].find(self.label))
+            detections, objects = _of_class(m, detections, objects, pairs.metadata.axes[CLASS].find(self.label))
         columns = np.zeros((units, 3, len(places)))
         for column, t in enumerate(places):
             hit, ignored = m.bit(t)
@@ -167,13 +167,13 @@ class _AtScore(Metric):
         """What is counted."""
         return WorkingCounts(self.iou, self.score, self.max_dets, self.only)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (self.counts,)
 
     def summed_counts(self, totals: TotalsView) -> Array:
         """Weighted true positives, false positives and objects: (rows, 3, thresholds)."""
         if self.only is not None:
-            class_code(totals.facts, self.only)
+            class_code(totals.metadata, self.only)
         return by_threshold(totals[self.counts])
 
 
@@ -341,7 +341,7 @@ class BestF1(Metric):
         ranking, area, places = detections(self.iou, "all", "coco")
         return BestF1Search(ranking, area=area, max_dets=self.max_dets, at=places[0])
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (self.search,)
 
     def reduce(self, totals: TotalsView) -> Floats:
@@ -378,7 +378,7 @@ class MeanIou(WorkingPoint):
         """What is added up."""
         return MatchedOverlap(float(self.iou), self.score, self.max_dets)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (self.overlap,)
 
     def reduce(self, totals: TotalsView) -> Floats:
@@ -420,7 +420,7 @@ class LogAverageMissRate(Metric):
         ranking, area, places = detections(self.iou, "all", "coco")
         return RankingFigure(ranking, "lamr", area, self.max_dets, at=places[0])
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (self.curve,)
 
     def reduce(self, totals: TotalsView) -> Floats:
@@ -456,7 +456,7 @@ class FalsePositivesPerImage(WorkingPoint):
         """What is counted."""
         return WorkingCounts(self.iou, self.score, self.max_dets)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return self.counts, IMAGES
 
     def reduce(self, totals: TotalsView) -> Floats:
@@ -493,7 +493,7 @@ class FalsePositiveRateImage(Metric):
     def check(self) -> None:
         """Check the score threshold."""
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return ClassesSeen(self.score), IMAGES
 
     def reduce(self, totals: TotalsView) -> Floats:
@@ -502,7 +502,7 @@ class FalsePositiveRateImage(Metric):
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
         """One proportion, of the classes that images do not hold: those that were detected."""
         seen = totals[ClassesSeen(self.score)]
-        return seen[:, 1], totals.facts.size(CLASS) * totals[IMAGES] - seen[:, 0]
+        return seen[:, 1], totals.metadata.size(CLASS) * totals[IMAGES] - seen[:, 0]
 
 
 class FalsePositiveRateCandidate(WorkingPoint):
@@ -530,7 +530,7 @@ class FalsePositiveRateCandidate(WorkingPoint):
         """What is counted: detections from the score on, and all."""
         return WorkingCounts(self.iou, self.score, self.max_dets), WorkingCounts(self.iou, None, self.max_dets)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return self.counts
 
     def reduce(self, totals: TotalsView) -> Floats:

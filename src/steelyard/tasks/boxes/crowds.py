@@ -35,7 +35,7 @@ class FirstMisses(GroupCurve):
     ranking: Detections
     max_dets: int
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, metadata: Metadata) -> Floats:
         return self.join(self.read_group(block.one(k), weights) for k in range(block.groups))
 
     def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
@@ -95,7 +95,7 @@ class CrowdMissRate(Metric):
         """What is read along the ranking of each class."""
         return FirstMisses(Detections(float(self.iou), AREAS["all"], MOST, "caltech"), self.max_dets)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (self.curve,)
 
     def reduce(self, totals: TotalsView) -> Floats:
@@ -199,7 +199,7 @@ class JaccardIndex(Metric):
         """What is added up."""
         return JaccardParts(float(self.iou))
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (self.counts,)
 
     def values(self, totals: TotalsView) -> Floats:

@@ -261,7 +261,7 @@ class ErrorCost(Metric):
         """How many detections the cap leaves out."""
         return RankingSummary(self.curve("").ranking, _MOST)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return *self.curves, self.summary
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:

@@ -96,7 +96,7 @@ class FrocCurve(GroupCurve):
     ranking: FirstHits
     rates: tuple[float, ...]
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, metadata: Metadata) -> Floats:
         return self.join(self.read_group(block.one(k), weights) for k in range(block.groups))
 
     def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
@@ -145,7 +145,7 @@ class _AlongFroc(Metric):
         """What is read along the ranking."""
         return FrocCurve(FirstHits(float(self.iou), self.repeats, self.max_dets), self.rates)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         """The ranking with first hits."""
         return (self.curve,)
 
@@ -261,7 +261,7 @@ def _shares(pairs: BoxPairs) -> tuple[Array, Floats, Array]:
         row = int(empty[0])
         raise InvalidValue(
             f"image '{pairs.units[pairs.image[row]]}': the lesion weights of class "
-            f"'{pairs.facts.axes[CLASS].display_names[pairs.label[row]]}' add up to 0",
+            f"'{pairs.metadata.axes[CLASS].display_names[pairs.label[row]]}' add up to 0",
             where=pairs.truth.source,
             remedy="Give at least one lesion of the image a weight above 0 in the column 'lesion_weight'.",
         )
@@ -426,7 +426,7 @@ class WeightedAfroc(Metric):
         """The areas of the classes."""
         return MarkCurve(LesionMarks(float(self.iou)))
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return self.curve, MarkPlacements(self.curve.ranking)
 
     def reduce(self, totals: TotalsView) -> Floats:

@@ -55,7 +55,7 @@ class LeastLrp(GroupCurve):
 
     ranking: Located
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, metadata: Metadata) -> Floats:
         return self.join(self.read_group(block.one(k), weights) for k in range(block.groups))
 
     def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
@@ -135,7 +135,7 @@ class OptimalLrp(Metric):
         """What the notes are about."""
         return RankingSummary(self.curve.ranking, self.max_dets)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return self.curve, self.summary
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:

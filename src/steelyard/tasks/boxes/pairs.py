@@ -199,7 +199,7 @@ class BoxPairs:
     weight: Array | None = None
 
     @cached_property
-    def facts(self) -> Metadata:
+    def metadata(self) -> Metadata:
         """The classes, and what objects are compared by."""
         flags: dict[str, Any] = {"similarity": self.similarity.name}
         if isinstance(self.truth, BoxRecords) and self.truth.frequency and self.truth.labels is not None:
@@ -363,7 +363,7 @@ def _refuse_too_many(s: BoxPairs) -> None:
         image, label = divmod(int(cells[many[0]]), max(s.classes, 1))
         raise TooLarge(
             f"image '{s.units[image]}' has {counts[many[0]]:,} detections of class "
-            f"'{s.facts.axes[CLASS].display_names[label]}'",
+            f"'{s.metadata.axes[CLASS].display_names[label]}'",
             where=s.prediction.source,
             remedy=f"At most {MOST_RANKED:,} of a class in an image can be ranked: leave out the lowest scores.",
         )

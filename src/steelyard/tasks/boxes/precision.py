@@ -142,7 +142,7 @@ class _Averaged(Metric):
         curve = self.figure[0]
         return ClassesWithTruth(figure=curve, ranking=curve.ranking)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         summed = (self.classes_with_truth,) if self.settings.reduction == "sum" else ()
         return self.figure[0], self.summary, *summed
 
@@ -154,7 +154,7 @@ class _Averaged(Metric):
         return mean * totals[self.classes_with_truth] if self.settings.reduction == "sum" else mean
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        return self.summary.remarks(totals[self.summary], self.figure[0].groups(totals.facts))
+        return self.summary.remarks(totals[self.summary], self.figure[0].groups(totals.metadata))
 
 
 def _title_with_area(title: str, area: AreaSetting) -> str:
@@ -406,7 +406,7 @@ class AverageRecall(Metric):
         kind = "coco" if self.max_dets in (STANDARD_MOST, LVIS_MOST) else "recall"
         return _figure(kind, self.iou, self.area, self.max_dets)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (self.figure[0],)
 
     def reduce(self, totals: TotalsView) -> Floats:

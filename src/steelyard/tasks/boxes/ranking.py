@@ -241,21 +241,21 @@ class RankingFigure(GroupCurve):
         """The points that the figure is read at."""
         return GRIDS.get(self.figure, ENDS)
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> FigureValues:
+    def read(self, block: RankingBlock, weights: Weights, metadata: Metadata) -> FigureValues:
         if self.label is not None:
-            block = block.one(class_code(facts, self.label))
+            block = block.one(class_code(metadata, self.label))
         elif self.group is not None:
-            block = block.some(class_codes(facts, self.group))
+            block = block.some(class_codes(metadata, self.group))
         if self.figure == "loop":
             return self.join(self.read_group(block.one(k), weights) for k in range(block.groups))
         return FigureValues(*self._read(block, weights))
 
-    def read_from(self, readings: Mapping[Any, Any], role: Role, facts: Metadata) -> FigureValues | None:
+    def read_from(self, readings: Mapping[Any, Any], role: Role, metadata: Metadata) -> FigureValues | None:
         """The curves of some classes, where those of all are there."""
         if self.group is None or not self._by_recall(role):
             return None
         every: FigureValues | None = readings.get(replace(self, group=None))
-        return None if every is None else every.of_classes(class_codes(facts, self.group))
+        return None if every is None else every.of_classes(class_codes(metadata, self.group))
 
     def _read(self, block: RankingBlock, weights: Weights) -> tuple[Array, Array]:
         if self._by_recall(weights.role):
@@ -337,10 +337,10 @@ class RankingFigure(GroupCurve):
             p.begin, p.unit, p.columns[f"counted{self.area}"], self.levels, self.max_dets,
         )  # fmt: skip
 
-    def groups(self, facts: Metadata) -> Sequence[int] | None:
+    def groups(self, metadata: Metadata) -> Sequence[int] | None:
         if self.group is not None:
-            return class_codes(facts, self.group)
-        return None if self.label is None else [class_code(facts, self.label)]
+            return class_codes(metadata, self.group)
+        return None if self.label is None else [class_code(metadata, self.label)]
 
     def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
         """One class. Most are in few images: the weights of those are enough, unless all images count."""
@@ -391,11 +391,11 @@ class RankingFigure(GroupCurve):
         objects = block.positives.columns[f"counted{self.area}"]
         return count_events(block, hit, ignored, within_cap, objects, self.levels, bins)
 
-    def bound_reading(self, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> FigureValues:
+    def bound_reading(self, counts: Mapping[str, Array], metadata: Metadata, upper: bool) -> FigureValues:
         """The ends of precision on the grid, and of average precision; recall is exact."""
         if self.group is not None:
             raise no_approximation("a mean over some of the classes")
-        only = None if self.label is None else class_code(facts, self.label)
+        only = None if self.label is None else class_code(metadata, self.label)
         return FigureValues(*bounds(counts, self.figure, self._by_recall(Role.POINT), only, upper))
 
 
@@ -440,11 +440,11 @@ class ClassesWithTruth(GroupCurve):
     figure: RankingFigure
     ranking: Any
 
-    def groups(self, facts: Metadata) -> Sequence[int] | None:
-        return self.figure.groups(facts)
+    def groups(self, metadata: Metadata) -> Sequence[int] | None:
+        return self.figure.groups(metadata)
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
-        groups = self.groups(facts)
+    def read(self, block: RankingBlock, weights: Weights, metadata: Metadata) -> Floats:
+        groups = self.groups(metadata)
         chosen = range(block.groups) if groups is None else groups
         return self.join(self.read_group(block.one(k), weights) for k in chosen)
 
@@ -482,7 +482,7 @@ class BestF1Search(RankingFigure):
 
     pooled = True
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Any:
+    def read(self, block: RankingBlock, weights: Weights, metadata: Metadata) -> Any:
         return self._read(block.pooled, weights)
 
     def join(self, parts: Iterator[Arrays]) -> Any:
@@ -502,7 +502,7 @@ class RankingSummary(GroupCurve):
     drawn = False
     approximate = True
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Arrays:
+    def read(self, block: RankingBlock, weights: Weights, metadata: Metadata) -> Arrays:
         """Of all images, whatever they weigh."""
         return self.read_group(block, weights)
 
@@ -542,7 +542,7 @@ class RankingSummary(GroupCurve):
         """Nothing: bins do not say which scores are equal."""
         return {}
 
-    def bound_reading(self, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> Arrays:
+    def bound_reading(self, counts: Mapping[str, Array], metadata: Metadata, upper: bool) -> Arrays:
         nothing = np.zeros(1)
         return nothing, nothing + 1, nothing, nothing, nothing
 

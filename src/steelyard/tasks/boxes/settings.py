@@ -72,30 +72,30 @@ def on_grid(iou: float | Range) -> tuple[float | Range, tuple[int, ...]]:
     return iou, tuple(range(len(asked)))
 
 
-def class_names(facts: Metadata) -> tuple[str, ...]:
+def class_names(metadata: Metadata) -> tuple[str, ...]:
     """What the classes are called: their names, or else their ids."""
-    return facts.axes[CLASS].display_names
+    return metadata.axes[CLASS].display_names
 
 
-def class_codes(facts: Metadata, group: tuple[Any, ...]) -> list[int]:
+def class_codes(metadata: Metadata, group: tuple[Any, ...]) -> list[int]:
     """The classes of a group: ("frequency", "r"), or ("classes", name, name, ...)."""
     kind, *members = group
     if kind == "classes":
-        return sorted({class_code(facts, label) for label in members})
-    often = facts.flags.get("frequency")
+        return sorted({class_code(metadata, label) for label in members})
+    often = metadata.flags.get("frequency")
     if not often:
         raise MissingKey(
             "categories have no 'frequency'",
             remedy="Set the option `format=lvis` for LVIS's r, c or f, or name the classes: classes=[a, b].",
         )
-    return [code for code, label in enumerate(facts.axes[CLASS].ids) if often.get(str(label)) == members[0]]
+    return [code for code, label in enumerate(metadata.axes[CLASS].ids) if often.get(str(label)) == members[0]]
 
 
-def class_code(facts: Metadata, label: str | int) -> int:
+def class_code(metadata: Metadata, label: str | int) -> int:
     """The class that a setting names, by its name or its id."""
-    code = facts.axes[CLASS].find(label)
+    code = metadata.axes[CLASS].find(label)
     if code < 0:
-        raise UnknownName(f"there is no class '{label}'", remedy=nearest(str(label), class_names(facts)))
+        raise UnknownName(f"there is no class '{label}'", remedy=nearest(str(label), class_names(metadata)))
     return code
 
 

@@ -63,7 +63,7 @@ def match_table(pairs: BoxPairs, cache: SharedCache) -> Table:
     label, overlap = m.label[places], np.where(hit[places], m.overlap[places], np.nan)
     area = pairs.d_box[m.order[places]][:, 2:].prod(axis=1) if pairs.d_area is None else pairs.d_area[m.order[places]]
     columns = {
-        "image": _texts(m.image[places], pairs.units.tolist()), "class": _texts(label, class_names(pairs.facts)),
+        "image": _texts(m.image[places], pairs.units.tolist()), "class": _texts(label, class_names(pairs.metadata)),
         "score": m.score[places], "outcome": outcomes(m, places), "iou": overlap, "area": area,
     }  # fmt: skip
     return _long("matches", "Detections, matched at IoU 0.5", "detection", m.order[places] + 1, columns)
@@ -84,7 +84,7 @@ def pr_points(pairs: BoxPairs, cache: SharedCache) -> Table:
     with np.errstate(invalid="ignore", divide="ignore"):
         recall = np.where(objects[label] > 0, tp / objects[label], np.nan)
     columns = {
-        "image": _texts(m.image[places], pairs.units.tolist()), "class": _texts(label, class_names(pairs.facts)),
+        "image": _texts(m.image[places], pairs.units.tolist()), "class": _texts(label, class_names(pairs.metadata)),
         "score": m.score[places], "outcome": outcomes(m, places), "tp": tp, "fp": seen - tp, "precision": tp / seen,
         "recall": recall,
     }  # fmt: skip
@@ -99,7 +99,7 @@ def pr_curves(pairs: BoxPairs, cache: SharedCache, most: int) -> Table:
     shape = (len(defined), levels, points)
     label, level, point = (place.ravel() for place in np.indices(shape))
     columns = {
-        "class": _texts(defined[label], class_names(pairs.facts)), "iou": np.array(IOUS)[level],
+        "class": _texts(defined[label], class_names(pairs.metadata)), "iou": np.array(IOUS)[level],
         "recall": np.linspace(0, 1, points)[point], "precision": precision[level, point, defined[label]],
     }  # fmt: skip
     return _long("pr_curves", "Precision at 101 recalls", "point", point + 1, columns)
@@ -144,7 +144,7 @@ def classes(pairs: BoxPairs, cache: SharedCache, most: int = STANDARD_MOST) -> T
     """One row per class: objects, detections, AP, AP at 0.5 and 0.75, recall of all detections."""
     read, objects, detections = curves(pairs, cache, most)
     precision, recall = read.figure, read.recall
-    names = class_names(pairs.facts)
+    names = class_names(pairs.metadata)
     columns = (
         objects,
         detections,
@@ -160,7 +160,7 @@ def classes(pairs: BoxPairs, cache: SharedCache, most: int = STANDARD_MOST) -> T
 
 def operating(pairs: BoxPairs, cache: SharedCache) -> Table:
     """One row per class: the best F1 with its score, precision and recall, and two points that are sought."""
-    block, names = detections(STANDARD, "all", "coco")[0].measure(pairs, cache), class_names(pairs.facts)
+    block, names = detections(STANDARD, "all", "coco")[0].measure(pairs, cache), class_names(pairs.metadata)
     searches = [PrecisionAt(), RecallAt()]
     values = np.full((len(names), 6), np.nan)
     for code in range(len(names)):
@@ -193,7 +193,7 @@ def confusion(pairs: BoxPairs, cache: SharedCache, iou: float = 0.5, score: floa
     """
     levels, places = on_grid(iou)
     m = matches(pairs, cache, thresholds(levels), STANDARD_AREAS, MOST)[0]
-    names = class_names(pairs.facts)
+    names = class_names(pairs.metadata)
     classes = pairs.classes
     kept = m.places() & (m.score >= score) & (m.rank < max_dets)
     hit, ignored = m.bit(places[0])
@@ -241,7 +241,7 @@ def scene(pairs: BoxPairs, unit: int, metric: Metric, draw: Drawer = upright) ->
     least = float(least) if isinstance(least, int | float) else 0.0
     most = int(getattr(metric, "most", getattr(metric, "max_dets", MOST)))
     matched = matches(alone, work, (iou,), (AREAS["all"],), MOST)[0]
-    names = class_names(pairs.facts)
+    names = class_names(pairs.metadata)
     places = np.flatnonzero(matched.places() & (matched.score >= least) & (matched.rank < most))
     hit, ignored = matched.bit(0)
     right = places[hit[places]]
@@ -256,8 +256,8 @@ def scene(pairs: BoxPairs, unit: int, metric: Metric, draw: Drawer = upright) ->
         label = f"{names[alone.d_label[row]]} {alone.d_score[row]:.2f}"
         partner = int(matched.partner[place]) if hit[place] else -1
         shapes.append(draw(alone, "prediction", row, label, bool(hit[place] or ignored[place]), partner))
-    needs = dict.fromkeys(wanted.ranking if isinstance(wanted, RankingReader) else wanted for wanted in metric.needs())
-    value = float(State.of(alone, needs, work).take(np.array([unit])).totals(UNITS).of(metric)[0])
+    statistics = [each.ranking if isinstance(each, RankingReader) else each for each in metric.requirements()]
+    value = float(State.of(alone, dict.fromkeys(statistics), work).take(np.array([unit])).totals(UNITS).of(metric)[0])
     value_text = "undefined" if np.isnan(value) else f"{value:.4f}"
     return Scene(
         title=f"Image {pairs.units[unit]}: {metric.label} = {value_text}",
@@ -422,7 +422,7 @@ def confusion_figure(pairs: BoxPairs, cache: SharedCache) -> Figure:
 
 def class_metrics(state: State, most: int = STANDARD_MOST) -> Mapping[str, Metric]:
     """AP of each class; of many, those with the most objects, as far as the state says how many there are."""
-    axis, cap = state.facts.axes[CLASS], None if most == STANDARD_MOST else most
+    axis, cap = state.metadata.axes[CLASS], None if most == STANDARD_MOST else most
     rankings = [block for block in state.blocks.values() if isinstance(block, RankingBlock)]
     objects = np.diff(rankings[0].positives.begin) if rankings else np.ones(len(axis))
     largest = [k for k in np.argsort(-objects, kind="stable")[:MOST_CLASSES].tolist() if objects[k]]
@@ -434,7 +434,7 @@ def class_metrics(state: State, most: int = STANDARD_MOST) -> Mapping[str, Metri
 def listing(pairs: BoxPairs, state: State) -> Listing:
     """Every detection with the object it was matched to at IoU 0.5, then the objects that none was matched to."""
     work = SharedCache()
-    names = list(class_names(pairs.facts))
+    names = list(class_names(pairs.metadata))
     m = matches(pairs, work, (0.5,), (AREAS["all"],), MOST)[0]
     places = np.flatnonzero(m.places())
     hit, ignored = (flags[places] for flags in m.bit(0))

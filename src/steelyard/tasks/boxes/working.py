@@ -33,12 +33,12 @@ class PointSearch(GroupCurve):
     at: int
     label: str | int | None = None
 
-    def groups(self, facts: Metadata) -> Sequence[int] | None:
-        return None if self.label is None else [class_code(facts, self.label)]
+    def groups(self, metadata: Metadata) -> Sequence[int] | None:
+        return None if self.label is None else [class_code(metadata, self.label)]
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, metadata: Metadata) -> Floats:
         assert self.label is not None
-        return self.join(iter([self.read_group(block.one(class_code(facts, self.label)), weights)]))
+        return self.join(iter([self.read_group(block.one(class_code(metadata, self.label)), weights)]))
 
     def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
         """Of detections as one ranking: the best and its score, for each row of weights."""
@@ -70,7 +70,7 @@ class PooledPointSearch(PointSearch):
 
     pooled = True
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, metadata: Metadata) -> Floats:
         return self.join(iter([self.read_group(block.pooled, weights)]))
 
 
@@ -113,7 +113,7 @@ class _Sought(Metric):
         kind = PooledPointSearch if self.only is None else PointSearch
         return kind(ranking, self.seeks, self.least, self.max_dets, places[0], self.only)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (self.search,)
 
     def reduce(self, totals: TotalsView) -> Floats:

@@ -23,7 +23,7 @@ TURN = 0.35  # radians around a quarter or half turn
 def raw(data: CheckData) -> tuple[Array, Array] | None:
     """Boxes of both sides as the source has them; None where there are few, or they have no place."""
     pairs = data.pairs
-    if pairs is None or "place" not in pairs.facts.holds or min(map(len, pairs.sides)) < FEW:
+    if pairs is None or "place" not in pairs.metadata.holds or min(map(len, pairs.sides)) < FEW:
         return None
     if "boxes3d" not in data.read:
         data.read["boxes3d"] = tuple(

@@ -35,7 +35,7 @@ class KittiTruths(RankingReader):
 
     ranking: KittiEvents
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, metadata: Metadata) -> Floats:
         counts = [weights @ truths_of(block.one(group), weights.units) for group in range(block.groups)]
         return np.stack(counts, axis=1) if counts else np.zeros((weights.rows, 0))
 
@@ -78,45 +78,45 @@ class KittiMetric(Metric):
         parts += [] if self.overlap == "strict" else [str(self.overlap)]
         return " ".join(parts)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return KittiAreas(self.events), KittiTruths(self.events), self.events
 
     def reduce(self, totals: TotalsView) -> Floats:
         areas: Floats = totals[KittiAreas(self.events)]
-        if not self.possible(totals.facts):
+        if not self.possible(totals.metadata):
             return np.full(totals.rows, np.nan)
         place = self.positions_of[self.positions == 40]
         if self.only is not None:
-            code = totals.facts.axes["class"].find(self.only)
+            code = totals.metadata.axes["class"].find(self.only)
             return np.full(totals.rows, np.nan) if code < 0 else areas[:, code, place]
         return mean_of_defined(areas[..., place])
 
-    def possible(self, facts: Metadata) -> bool:
+    def possible(self, metadata: Metadata) -> bool:
         """Whether the data hold what it looks at."""
-        return can_view(facts, self.view_name, self.level)
+        return can_view(metadata, self.view_name, self.level)
 
     def undefined_reason(self, totals: TotalsView) -> str:
         """Say what the data lack, that the class is not there, or what the docstring says."""
-        if not self.possible(totals.facts):
-            return self.lacking(totals.facts)
-        if self.only is not None and totals.facts.axes["class"].find(self.only) < 0:
+        if not self.possible(totals.metadata):
+            return self.lacking(totals.metadata)
+        if self.only is not None and totals.metadata.axes["class"].find(self.only) < 0:
             return f"there is no class '{self.only}'"
         return self.documented_reason()
 
-    def lacking(self, facts: Metadata) -> str:
+    def lacking(self, metadata: Metadata) -> str:
         """What the data lack."""
-        if self.view_name == "bbox" and "image" not in facts.holds:
+        if self.view_name == "bbox" and "image" not in metadata.holds:
             return "both sides need the box in the image: left, top, right, bottom"
-        if self.view_name != "bbox" and "place" not in facts.holds:
+        if self.view_name != "bbox" and "place" not in metadata.holds:
             return "both sides need a place in space: x, y, z, length, width, height, yaw"
         return "levels need the box in the image, or a column 'difficulty'; level=all takes every truth"
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        if not self.possible(totals.facts):
+        if not self.possible(totals.metadata):
             return ()
         counts = totals[KittiTruths(self.events)][0]
-        shown = totals.facts.axes["class"].display_names
-        chosen = range(len(shown)) if self.only is None else [totals.facts.axes["class"].find(self.only)]
+        shown = totals.metadata.axes["class"].display_names
+        chosen = range(len(shown)) if self.only is None else [totals.metadata.axes["class"].find(self.only)]
         notes = []
         for code in chosen:
             if code >= 0 and 0 < counts[code] < PLACES:
@@ -194,13 +194,13 @@ class Aos(KittiMetric):
     reference = "KITTI devkit_object, evaluate_object.cpp"
     positions_of = (AOS11, AOS40)
 
-    def possible(self, facts: Metadata) -> bool:
-        return KittiMetric.possible(self, facts) and "alpha" in facts.holds
+    def possible(self, metadata: Metadata) -> bool:
+        return KittiMetric.possible(self, metadata) and "alpha" in metadata.holds
 
-    def lacking(self, facts: Metadata) -> str:
-        if KittiMetric.possible(self, facts):
+    def lacking(self, metadata: Metadata) -> str:
+        if KittiMetric.possible(self, metadata):
             return "a prediction has no alpha (-10), and KITTI then scores no orientation"
-        return KittiMetric.lacking(self, facts)
+        return KittiMetric.lacking(self, metadata)
 
 
 KITTI_METRICS: tuple[type[Metric], ...] = (KittiAp, Aos)

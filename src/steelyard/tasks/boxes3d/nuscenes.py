@@ -39,15 +39,15 @@ def error_by_class(totals: TotalsView, error: str) -> Floats:
     """One error (rows, classes), undefined where it is not asked of a class."""
     place = len(DISTANCES) + ERRORS.index(error)
     values = _without_truth(totals, totals[SCORES][..., place : place + 1], 1.0)[..., 0].copy()
-    for code, label in enumerate(totals.facts.axes["class"].ids):
-        if error in NOT_ASKED.get(label, ()) and totals.facts.flags["rules"] == "nuscenes":
+    for code, label in enumerate(totals.metadata.axes["class"].ids):
+        if error in NOT_ASKED.get(label, ()) and totals.metadata.flags["rules"] == "nuscenes":
             values[:, code] = np.nan
     return values
 
 
 def _without_truth(totals: TotalsView, values: Floats, worst: float) -> Floats:
     """Classes without truth get the worst value where nuScenes' rules hold; where none has truth nothing is defined."""
-    if totals.facts.flags["rules"] != "nuscenes":
+    if totals.metadata.flags["rules"] != "nuscenes":
         return values
     any_truth = ~np.asarray(np.isnan(values).all(axis=(1, 2)))
     return np.where(np.isnan(values) & any_truth[:, np.newaxis, np.newaxis], worst, values)
@@ -65,21 +65,21 @@ class CentreMetric(Metric):
     def label(self) -> str:
         return self.title if self.only is None else f"{self.title}, {self.only}"
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return SCORES, EVENTS, DROPPED
 
     def combine_classes(self, totals: TotalsView, by_class: Floats) -> Floats:
         """One class, or the mean of the classes."""
         if self.only is None:
             return mean_of_defined(by_class)
-        code = totals.facts.axes["class"].find(self.only)
+        code = totals.metadata.axes["class"].find(self.only)
         return np.full(totals.rows, np.nan) if code < 0 else by_class[:, code]
 
     def undefined_reason(self, totals: TotalsView) -> str:
         """Say what the data lack, that the class is not there, or what the docstring says."""
-        if "place" not in totals.facts.holds:
+        if "place" not in totals.metadata.holds:
             return "both sides need a place in space: x, y, z, length, width, height, yaw"
-        if self.only is not None and totals.facts.axes["class"].find(self.only) < 0:
+        if self.only is not None and totals.metadata.axes["class"].find(self.only) < 0:
             return f"there is no class '{self.only}'"
         return self.documented_reason()
 
@@ -88,8 +88,8 @@ class CentreMetric(Metric):
         parts = [f"{round(many):,} {what}" for what, many in zip(DROPPED_WORDS, taken.tolist(), strict=True) if many]
         notes = [f"Left out before matching: {', '.join(parts)}."] if parts else []
         gone = np.isnan(totals[SCORES][0, :, 0])
-        if self.only is None and totals.facts.flags["rules"] == "nuscenes" and gone.any() and not gone.all():
-            shown = totals.facts.axes["class"].display_names
+        if self.only is None and totals.metadata.flags["rules"] == "nuscenes" and gone.any() and not gone.all():
+            shown = totals.metadata.axes["class"].display_names
             names = ", ".join(shown[code] for code in np.flatnonzero(gone))
             notes.append(
                 f"{int(gone.sum())} of {len(gone)} classes have no truth and count as AP 0 and errors 1, as nuScenes "
@@ -160,10 +160,10 @@ class ErrorMetric(CentreMetric):
 
     def has_data(self, totals: TotalsView) -> bool:
         """Whether the data hold what the error is of."""
-        return NEEDED.get(self.error, "place") in totals.facts.holds
+        return NEEDED.get(self.error, "place") in totals.metadata.holds
 
     def undefined_reason(self, totals: TotalsView) -> str:
-        if "place" in totals.facts.holds and not self.has_data(totals):
+        if "place" in totals.metadata.holds and not self.has_data(totals):
             return f"the truth has no {self.error}"
         return CentreMetric.undefined_reason(self, totals)
 
@@ -294,15 +294,15 @@ class Nds(CentreMetric):
     def reduce(self, totals: TotalsView) -> Floats:
         score = 5 * CentreMap(only=self.only).reduce(totals)
         for error in ERRORS:
-            if NEEDED.get(error, "place") not in totals.facts.holds:
+            if NEEDED.get(error, "place") not in totals.metadata.holds:
                 return np.full(totals.rows, np.nan)
             left = np.maximum(0.0, 1.0 - self.combine_classes(totals, error_by_class(totals, error)))
             score = score + left
         return score / 10
 
     def undefined_reason(self, totals: TotalsView) -> str:
-        lacking = [error for error, name in NEEDED.items() if name not in totals.facts.holds]
-        if "place" in totals.facts.holds and lacking:
+        lacking = [error for error, name in NEEDED.items() if name not in totals.metadata.holds]
+        if "place" in totals.metadata.holds and lacking:
             return f"the truth has no {' and no '.join(lacking)}"
         return CentreMetric.undefined_reason(self, totals)
 

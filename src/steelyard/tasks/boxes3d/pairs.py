@@ -240,7 +240,7 @@ class SolidPairs:
     truth: Records
     prediction: Records
     units: Array
-    facts: Metadata
+    metadata: Metadata
     coverage: Coverage
     weight: Array | None
     sides: tuple[Box3dSide, Box3dSide]
@@ -253,7 +253,7 @@ class SolidPairs:
         sides = self.sides
         owner = np.concatenate([side.owner for side in sides])
         if name == "label":
-            shown = np.array([*self.facts.axes["class"].display_names, "other"], dtype=object)
+            shown = np.array([*self.metadata.axes["class"].display_names, "other"], dtype=object)
             return shown[np.concatenate([side.group for side in sides])], owner
         rows = replace(
             self.joined, truth_row=sides[0].row, truth_owner=sides[0].owner, prediction_row=sides[1].row,

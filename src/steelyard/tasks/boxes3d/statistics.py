@@ -34,9 +34,9 @@ def least_overlap(label: str, view: str, overlap: str | float) -> float:
     return STRICT.get(label.lower(), OTHERS) if loose is None else loose
 
 
-def can_view(facts: Metadata, view: str, level: str) -> bool:
+def can_view(metadata: Metadata, view: str, level: str) -> bool:
     """Whether the data hold what a view and a level look at."""
-    return ("image" if view == "bbox" else "place") in facts.holds and (level == "all" or "levels" in facts.holds)
+    return ("image" if view == "bbox" else "place") in metadata.holds and (level == "all" or "levels" in metadata.holds)
 
 
 def kitti_events(pairs: SolidPairs, cache: SharedCache, view: str, overlap: str | float) -> Mapping[str, Array]:
@@ -48,7 +48,7 @@ def kitti_events(pairs: SolidPairs, cache: SharedCache, view: str, overlap: str 
 
 def asked_levels(cache: SharedCache, view: str, overlap: str | float) -> tuple[str, ...]:
     """The levels that are measured in a view: those of all statistics, in order."""
-    mine = [statistic for statistic in cache.needs if isinstance(statistic, KittiEvents)]
+    mine = [statistic for statistic in cache.statistics if isinstance(statistic, KittiEvents)]
     asked = {statistic.level for statistic in mine if statistic.view == view and statistic.overlap == overlap}
     return tuple(level for level in LEVELS if level in asked) or LEVELS
 
@@ -64,7 +64,7 @@ def _repack_levels(bits: Array, levels: tuple[str, ...]) -> Array:
 def _match_kitti(pairs: SolidPairs, view: str, overlap: str | float, levels: tuple[str, ...]) -> Mapping[str, Array]:
     truth, predicted = pairs.sides
     units = len(pairs.units)
-    labels = pairs.facts.axes["class"].display_names
+    labels = pairs.metadata.axes["class"].display_names
     boxes = (truth.image, predicted.image) if view == "bbox" else (truth.solid, predicted.solid)
     regions = pairs.regions
     result: Any = _native.kitti_match(
@@ -99,8 +99,8 @@ class KittiEvents(Ranking):
 
     def measure(self, pairs: SolidPairs, cache: SharedCache) -> RankingBlock:
         """The events of one level; none where the data do not hold what the view looks at."""
-        classes = pairs.facts.size("class")
-        if not classes or not can_view(pairs.facts, self.view, self.level):
+        classes = pairs.metadata.size("class")
+        if not classes or not can_view(pairs.metadata, self.view, self.level):
             return _nothing(classes, EVENT)
         matches = kitti_events(pairs, cache, self.view, self.overlap)
         levels = asked_levels(cache, self.view, self.overlap)
@@ -128,7 +128,7 @@ class KittiAreas(RankingReader):
 
     ranking: KittiEvents
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, metadata: Metadata) -> Floats:
         """Not a number where a class has no truth that counts."""
         result = np.full((weights.rows, block.groups, 4), np.nan)
         for group in range(block.groups):
@@ -183,8 +183,8 @@ class CentreEvents(Ranking):
 
     def measure(self, pairs: SolidPairs, cache: SharedCache) -> RankingBlock:
         """Events by class and falling score; none where boxes have no place in space."""
-        classes = pairs.facts.size("class")
-        if not classes or "place" not in pairs.facts.holds:
+        classes = pairs.metadata.size("class")
+        if not classes or "place" not in pairs.metadata.holds:
             return _nothing(classes, self.columns[0])
         truth, predicted, bits, errors, _ = centres(pairs, cache)
         order = _in_order(predicted.group, predicted.column("score"), classes)
@@ -216,7 +216,7 @@ def centres(pairs: SolidPairs, cache: SharedCache) -> tuple[Any, Any, Array, Arr
         truth = truth.take(np.flatnonzero(truth.own == 1))
         units = len(pairs.units)
         attributes = _attributes(truth, predicted)
-        half = np.array([label in HALF_TURN for label in pairs.facts.axes["class"].ids], dtype=np.uint8)
+        half = np.array([label in HALF_TURN for label in pairs.metadata.axes["class"].ids], dtype=np.uint8)
         bits, errors, partner = _native.centre_match(
             truth.begin(units), truth.centre, truth.group, attributes[0],
             predicted.begin(units), predicted.centre, predicted.group, attributes[1], predicted.column("score"),
@@ -248,7 +248,7 @@ class CentreScores(RankingReader):
 
     ranking: CentreEvents
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, metadata: Metadata) -> Floats:
         """Not a number where a class has no truth."""
         result = np.full((weights.rows, block.groups, len(DISTANCES) + len(ERRORS)), np.nan)
         for group in range(block.groups):

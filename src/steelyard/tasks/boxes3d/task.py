@@ -18,20 +18,20 @@ from steelyard.tasks.boxes3d.statistics import VIEWS
 OF_NUSCENES = ("nds", "map", "mate", "mase", "maoe", "mave", "maae")
 
 
-def defaults_for(facts: Metadata) -> tuple[str, ...]:
+def defaults_for(metadata: Metadata) -> tuple[str, ...]:
     """KITTI's table by class where there are boxes in the image, else nuScenes' scores."""
-    if facts.flags["rules"] == "nuscenes":
+    if metadata.flags["rules"] == "nuscenes":
         return OF_NUSCENES
-    if "levels" not in facts.holds:
-        labels = facts.axes["class"].display_names
+    if "levels" not in metadata.holds:
+        labels = metadata.axes["class"].display_names
         shown = [f"kitti_ap(level=all{place}, label={label})" for place in ("", ", view=bev") for label in labels]
-        return ("map", "mate", "mase", "maoe", *(shown if "place" in facts.holds else ()))
+        return ("map", "mate", "mase", "maoe", *(shown if "place" in metadata.holds else ()))
     specs = []
-    for label in facts.axes["class"].display_names:
-        views = VIEWS[::-1] if "place" in facts.holds else VIEWS[:1]
+    for label in metadata.axes["class"].display_names:
+        views = VIEWS[::-1] if "place" in metadata.holds else VIEWS[:1]
         specs += [_spec(views[0], level, label) for level in ("moderate", "easy", "hard")]
         specs += [_spec(view, "moderate", label) for view in views[1:]]
-        specs += [f"aos(label={label})"] if "alpha" in facts.holds else []
+        specs += [f"aos(label={label})"] if "alpha" in metadata.holds else []
     return tuple(specs) or ("kitti_ap",)
 
 

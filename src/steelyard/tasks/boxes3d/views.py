@@ -51,13 +51,13 @@ def explain(pairs: SolidPairs, names: Any) -> tuple[Explanation, ...]:
 def _values(pairs: SolidPairs, metric: KittiAp) -> Mapping[str, float]:
     """One number by class, in space and at the level moderate where the metric does not say otherwise."""
     totals = State.of(pairs, [metric.events]).totals(POINT)
-    labels = pairs.facts.axes["class"].display_names
+    labels = pairs.metadata.axes["class"].display_names
     return {label: float(totals.of(replace(metric, only=label))[0]) for label in labels}
 
 
 def _explain_kitti(pairs: SolidPairs, tool: str) -> Explanation:
-    view = "3d" if "place" in pairs.facts.holds else "bbox"
-    level = "moderate" if "levels" in pairs.facts.holds else "all"
+    view = "3d" if "place" in pairs.metadata.holds else "bbox"
+    level = "moderate" if "levels" in pairs.metadata.holds else "all"
     plain = _values(pairs, KittiAp(view=view, level=level))
     eleven = _values(pairs, KittiAp(view=view, level=level, positions=11))
     steps = [
@@ -81,7 +81,7 @@ def _explain_kitti(pairs: SolidPairs, tool: str) -> Explanation:
                 _values(pairs, KittiAp(view="bev", level=level)),
             )
         )  # fmt: skip
-        if "image" in pairs.facts.holds:
+        if "image" in pairs.metadata.holds:
             steps.append(
                 Step(
                     "view: image", "space (3d)", "the image (2D, bbox)", "A place in space is not asked for.",
@@ -107,26 +107,26 @@ ROOM = 4.0  # metres around what is shown
 
 def scene(pairs: SolidPairs, unit: int, metric: Metric) -> Scene:
     """The frame at place `unit`: pairs are those below 2 m, ahead is up."""
-    if "place" not in pairs.facts.holds:
+    if "place" not in pairs.metadata.holds:
         raise MissingData(
             "boxes have no place in space, so that there is no view from above", remedy="Give x, y, z, ..."
         )
     truth, predicted, _, errors, partner = centres(pairs, SharedCache())
     mine, theirs = np.flatnonzero(truth.owner == unit), np.flatnonzero(predicted.owner == unit)
     taken = set(partner[theirs].tolist())
-    shown = pairs.facts.axes["class"].display_names
+    shown = pairs.metadata.axes["class"].display_names
     shapes: list[PolygonShape | LineShape] = []
     for row in mine.tolist():
         label = shown[truth.group[row]]
         shapes.append(PolygonShape("truth", _outline(truth, row), label, row in taken, label))
     for row in theirs.tolist():
         score, label = float(predicted.column("score")[row]), shown[predicted.group[row]]
-        facts = f"{label}, score {score:.2f}"
+        caption = f"{label}, score {score:.2f}"
         other = int(partner[row])
         if other >= 0:
-            facts += f", {errors[row, 0]:.2f} m and {np.degrees(errors[row, 2]):.0f}° off"
+            caption += f", {errors[row, 0]:.2f} m and {np.degrees(errors[row, 2]):.0f}° off"
             shapes.append(LineShape("pair", *_centre(truth, other), *_centre(predicted, row)))
-        shapes.append(PolygonShape("prediction", _outline(predicted, row), f"{label} {score:.2f}", other >= 0, facts))
+        shapes.append(PolygonShape("prediction", _outline(predicted, row), f"{label} {score:.2f}", other >= 0, caption))
     matched = int((partner[theirs] >= 0).sum())
     return Scene(
         title=f"Frame {pairs.units[unit]}, from above",
@@ -171,35 +171,35 @@ OF_CLASS: tuple[Metric, ...] = (
 
 
 def _has(state: State, metric: Metric) -> bool:
-    return all(wanted in state.blocks for wanted in metric.needs() if not hasattr(wanted, "ranking"))
+    return all(wanted in state.blocks for wanted in metric.requirements() if not hasattr(wanted, "ranking"))
 
 
-def _kitti(facts: Metadata, positions: int) -> list[KittiAp | Aos]:
+def _kitti(metadata: Metadata, positions: int) -> list[KittiAp | Aos]:
     """KITTI's metrics that the data can give, by view and level."""
     every: list[KittiAp | Aos] = [
         KittiAp(view=view, level=level, positions=positions) for view in VIEWS[::-1] for level in LEVELS
     ]
     every += [Aos(level=level, positions=positions) for level in LEVELS]
-    return [metric for metric in every if metric.possible(facts)]
+    return [metric for metric in every if metric.possible(metadata)]
 
 
 def tables(pairs: SolidPairs, state: State) -> Mapping[str, Callable[[], Table]]:
     """KITTI's table over 40 and over 11 recalls, and nuScenes' by class, each measured when it is asked for."""
     makers: dict[str, Callable[[], Table]] = {}
-    facts = pairs.facts
-    if not len(pairs.units) or not facts.size("class"):
+    metadata = pairs.metadata
+    if not len(pairs.units) or not metadata.size("class"):
         return {}
-    if _kitti(facts, 40) and facts.flags["rules"] != "nuscenes":
-        makers["kitti"] = lambda: _by_class(pairs, _kitti(facts, 40), "kitti", "KITTI, 40 recalls, by class")
-        makers["kitti_r11"] = lambda: _by_class(pairs, _kitti(facts, 11), "kitti_r11", "KITTI, 11 recalls, by class")
-    if "place" in facts.holds:
+    if _kitti(metadata, 40) and metadata.flags["rules"] != "nuscenes":
+        makers["kitti"] = lambda: _by_class(pairs, _kitti(metadata, 40), "kitti", "KITTI, 40 recalls, by class")
+        makers["kitti_r11"] = lambda: _by_class(pairs, _kitti(metadata, 11), "kitti_r11", "KITTI, 11 recalls, by class")
+    if "place" in metadata.holds:
         makers["centres"] = lambda: _by_class(pairs, OF_CLASS, "centres", "By the distance of centres, by class")
     return makers
 
 
 def _by_class(pairs: SolidPairs, metrics: Sequence[Metric], name: str, title: str) -> Table:
-    needs = [statistic for metric in metrics for statistic in metric.needs() if isinstance(statistic, Statistic)]
-    labels, totals = pairs.facts.axes["class"].display_names, State.of(pairs, dict.fromkeys(needs)).totals(POINT)
+    needs = [statistic for metric in metrics for statistic in metric.requirements() if isinstance(statistic, Statistic)]
+    labels, totals = pairs.metadata.axes["class"].display_names, State.of(pairs, dict.fromkeys(needs)).totals(POINT)
     values = [[float(totals.of(_of(metric, label))[0]) for metric in metrics] for label in labels]
     return Table(name, title, "class", labels, tuple(metric.label for metric in metrics), np.array(values))
 
@@ -211,11 +211,11 @@ def _of(metric: Metric, label: str) -> Metric:
 
 def class_metrics(state: State) -> Mapping[str, Metric]:
     """The metrics by which models are compared class by class."""
-    labels = state.facts.axes["class"].display_names
+    labels = state.metadata.axes["class"].display_names
     if len(labels) < 2:
         return {}
     for metric in (KittiAp(), CentreMap()):
-        if _has(state, metric) and (not isinstance(metric, KittiAp) or metric.possible(state.facts)):
+        if _has(state, metric) and (not isinstance(metric, KittiAp) or metric.possible(state.metadata)):
             return {label: _of(metric, label) for label in labels}
     return {}
 
@@ -223,18 +223,18 @@ def class_metrics(state: State) -> Mapping[str, Metric]:
 def figures(pairs: SolidPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """The figures that these data have: KITTI's where its metrics are asked for, nuScenes' where its are."""
     makers: dict[str, Callable[[], Figure]] = {}
-    if not len(state) or not len(pairs.sides[0]) or not pairs.facts.size("class"):
+    if not len(state) or not len(pairs.sides[0]) or not pairs.metadata.size("class"):
         return makers
-    view = "3d" if "place" in pairs.facts.holds else "bbox"
-    levels = [level for level in LEVELS if can_view(pairs.facts, view, level)]
+    view = "3d" if "place" in pairs.metadata.holds else "bbox"
+    levels = [level for level in LEVELS if can_view(pairs.metadata, view, level)]
     if any(isinstance(metric, KittiAp | Aos) for metric in metrics) and levels:
         needs = [KittiEvents(view, level, "strict") for level in levels]
         makers["places"] = lambda: places(State.of(pairs, needs), needs)
-    if "place" in pairs.facts.holds and not all(isinstance(metric, KittiAp | Aos) for metric in metrics):
+    if "place" in pairs.metadata.holds and not all(isinstance(metric, KittiAp | Aos) for metric in metrics):
         measured = State.of(pairs, [EVENTS, DROPPED])
         makers["recalls"] = lambda: recalls(measured)
         makers["errors"] = lambda: errors(measured)
-    if "place" in pairs.facts.holds:
+    if "place" in pairs.metadata.holds:
         makers["headings"] = lambda: headings(pairs)
     return makers
 
@@ -246,7 +246,7 @@ def _weights(state: State) -> Array:
 def places(state: State, needs: Sequence[KittiEvents]) -> Figure:
     """Precision at KITTI's 41 places, for each class and level."""
     columns: dict[str, list[object]] = {"series": [], "x": [], "y": []}
-    shown = state.facts.axes["class"].display_names
+    shown = state.metadata.axes["class"].display_names
     for group, label in enumerate(shown):
         for statistic in needs if len(shown) == 1 else needs[1:2]:
             block = state.blocks[statistic]
@@ -269,7 +269,7 @@ def _curves(state: State) -> tuple[Array, list[str]]:
     assert isinstance(block, RankingBlock)
     counts = np.diff(block.positives.begin)
     groups = np.flatnonzero(counts).tolist()
-    shown = state.facts.axes["class"].display_names
+    shown = state.metadata.axes["class"].display_names
     every = [centre_curves(block, group, _weights(state)) for group in groups]
     return (np.stack(every) if every else np.zeros((0, 10, 101))), [shown[group] for group in groups]
 
@@ -325,10 +325,10 @@ def headings(pairs: SolidPairs) -> Figure:
 
 def listing(pairs: SolidPairs, state: State) -> Listing | None:
     """Every box: found below 2 m, false or missed, with its errors."""
-    if "place" not in pairs.facts.holds:
+    if "place" not in pairs.metadata.holds:
         return None
     truth, predicted, _, values, partner = centres(pairs, SharedCache())
-    shown = np.array(pairs.facts.axes["class"].display_names, dtype=object)
+    shown = np.array(pairs.metadata.axes["class"].display_names, dtype=object)
     missed = np.setdiff1d(np.arange(len(truth)), partner)
     kinds = np.where(partner >= 0, "found", "false").tolist() + ["missed"] * len(missed)
     nothing = np.full(len(missed), np.nan)

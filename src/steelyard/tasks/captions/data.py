@@ -119,7 +119,7 @@ class CaptionPairs:
     weight: Array | None = None
 
     @property
-    def facts(self) -> Metadata:
+    def metadata(self) -> Metadata:
         """Captions have no classes."""
         return Metadata()
 

@@ -248,7 +248,7 @@ class _Mean(Metric):
     def statistic(self) -> Statistic:
         """The value of each image."""
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return self.statistic, IMAGES
 
     def reduce(self, totals: TotalsView) -> Floats:
@@ -292,7 +292,7 @@ class Bleu(Metric):
     def label(self) -> str:
         return f"BLEU-{self.n}" + ("" if self.level == "corpus" else ", mean over images")
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         own = (ImageBleu(self.n),) if self.level == "image" else tuple(OverlapSum(q) for q in self._counts)
         return (*own, IMAGES)
 
@@ -335,7 +335,7 @@ class SacreBleu(Metric):
         tokens: Tokens = "mteval_lower" if self.case == "lower" else "mteval"
         return OverlapSum(of, tokens)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         counts = (f"{q}{k}" for k in range(1, 5) for q in ("matched", "guessed"))
         return (*map(self._count, ("length", "closest", *counts)), IMAGES)
 
@@ -487,7 +487,7 @@ class Meteor(Metric):
 
     level: Literal["image", "corpus"] = "image"
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (*map(MeteorSum, ("score",) if self.level == "image" else METEOR_COLUMNS), IMAGES)
 
     def reduce(self, totals: TotalsView) -> Floats:

@@ -237,7 +237,7 @@ class Spice(Metric):
     def _silent(self) -> SilentImages:
         return SilentImages(self.synonyms, self.graph)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         """The images' scores; of all tuples also what the notes speak of."""
         scores = SpiceSum(*self._of), SpiceCount(*self._of), SpiceLeftOut(*self._of)
         return scores if self.category != "all" else (*scores, KnownWords(), self._silent)
@@ -396,7 +396,7 @@ class SpiceWeighted(Metric):
         shares = tuple(float(getattr(self, kind)) for kind in CATEGORIES[1:])
         return shares, self.graph, self.matching, self.synonyms
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return WeightedSum(*self._of), WeightedCount(*self._of)
 
     def reduce(self, totals: TotalsView) -> Floats:

@@ -80,7 +80,7 @@ class Areas(RankingReader):
     ranking: Detections
     rule: int
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, metadata: Metadata) -> Floats:
         score, hit = block.events.columns["score"], block.events.columns["hit"]
         if np.isnan(score).any():
             return np.full(weights.rows, np.nan)
@@ -174,7 +174,7 @@ class _Counted(Metric):
         """Pairs near enough."""
         return NearPairs(*pairing(self.distance, self.matching, self.weights, self.normalise), self.limit)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return self.true_positives, TRUTHS, DETECTIONS
 
 
@@ -302,7 +302,7 @@ class AveragePrecision(Metric):
         """The areas under the curves."""
         return Areas(Detections(self.iou), KINDS.index(self.kind))
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         """The ranking of all detections, and those without a score."""
         return self.curve, UNSCORED
 
@@ -346,7 +346,7 @@ class DetectionRate(Metric):
         """Pairs whose centres are near."""
         return NearPairs("center", "greedy", WEIGHTS, float(self.pixels))
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return self.near, TRUTHS
 
     def reduce(self, totals: TotalsView) -> Floats:
@@ -395,7 +395,7 @@ class _OfPairs(Metric):
     def statistic(self) -> Sum:
         """By image: the sum of values, the number of them, and of pairs that have none."""
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (self.statistic,)
 
     def reduce(self, totals: TotalsView) -> Floats:

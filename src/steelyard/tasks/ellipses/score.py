@@ -78,7 +78,7 @@ class Scored(Metric):
         own = self.by_image
         return OtherPairing(*self.pairing, own.t, own.over, own.empty)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return self.by_image, self.image_count, IMAGES, self._otherwise
 
     def reduce(self, totals: TotalsView) -> Floats:

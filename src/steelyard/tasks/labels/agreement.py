@@ -73,13 +73,13 @@ class TopAccuracy(Metric):
     def _hits(self) -> TopHits:
         return TopHits(self.k, self.ties)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         """Rows whose class is among the first k."""
         return (self._hits, ROWS)
 
     def reduce(self, totals: TotalsView) -> Floats:
         """Rows whose class is among the first k, over all."""
-        if self._lacks(totals.facts):
+        if self._lacks(totals.metadata):
             return np.full(totals.rows, np.nan)
         return ratio(*self.proportions(totals))
 
@@ -87,13 +87,13 @@ class TopAccuracy(Metric):
         """One proportion, of all rows: those whose class is among the first k."""
         return totals[self._hits], totals[ROWS]
 
-    def _lacks(self, facts: Metadata) -> str:
-        if several(facts):
+    def _lacks(self, metadata: Metadata) -> str:
+        if several(metadata):
             return "a row may have several labels"
-        return "" if holds(facts, "ranked") else NO_SCORES
+        return "" if holds(metadata, "ranked") else NO_SCORES
 
     def undefined_reason(self, totals: TotalsView) -> str:
-        return self._lacks(totals.facts) or "there is no row"
+        return self._lacks(totals.metadata) or "there is no row"
 
 
 RIGHT = RowSum("right")
@@ -123,15 +123,15 @@ class Accuracy(ProportionMetric):
     reference = "sklearn.metrics.accuracy_score"
     negatives = True
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         """Right rows; of one class, its counts."""
-        return (RIGHT, ROWS) if self.only is None and self.threshold is None else super().needs()
+        return (RIGHT, ROWS) if self.only is None and self.threshold is None else super().requirements()
 
     def fraction(self, counts: Counts) -> tuple[Floats, Floats]:
         right = counts.tp + counts.tn
         return right, right + counts.fp + counts.fn
 
-    def has_overall(self, facts: Metadata) -> bool:
+    def has_overall(self, metadata: Metadata) -> bool:
         """Labels are right or wrong whatever the classes."""
         return self.threshold is None
 
@@ -156,13 +156,13 @@ class LabelMetric(Metric):
 
     def reduce(self, totals: TotalsView) -> Floats:
         """The value; nan where the predictions hold no labels."""
-        return np.full(totals.rows, np.nan) if self._lacks(totals.facts) else self.of_labels(totals)
+        return np.full(totals.rows, np.nan) if self._lacks(totals.metadata) else self.of_labels(totals)
 
-    def _lacks(self, facts: Metadata) -> str:
-        return "" if holds(facts, "labels") else NO_LABELS
+    def _lacks(self, metadata: Metadata) -> str:
+        return "" if holds(metadata, "labels") else NO_LABELS
 
     def undefined_reason(self, totals: TotalsView) -> str:
-        return self._lacks(totals.facts) or super().undefined_reason(totals)
+        return self._lacks(totals.metadata) or super().undefined_reason(totals)
 
 
 class ExactMatch(LabelMetric):
@@ -185,7 +185,7 @@ class ExactMatch(LabelMetric):
     title = "Exact match"
     reference = "sklearn.metrics.accuracy_score"
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (RIGHT, ROWS)
 
     def of_labels(self, totals: TotalsView) -> Floats:
@@ -216,19 +216,19 @@ class HammingLoss(LabelMetric):
     better = "lower"
     reference = "sklearn.metrics.hamming_loss"
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (RIGHT, ROWS, *count_needs())
 
     def of_labels(self, totals: TotalsView) -> Floats:
         rows = totals[ROWS]
-        return ratio(*self.proportions(totals)) if several(totals.facts) else 1 - ratio(totals[RIGHT], rows)
+        return ratio(*self.proportions(totals)) if several(totals.metadata) else 1 - ratio(totals[RIGHT], rows)
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
         rows = totals[ROWS]
-        if not several(totals.facts):
+        if not several(totals.metadata):
             return rows - totals[RIGHT], rows
         counts = class_counts(totals)
-        return (counts.fp + counts.fn).sum(axis=1), rows * totals.facts.size("class")
+        return (counts.fp + counts.fn).sum(axis=1), rows * totals.metadata.size("class")
 
 
 class BalancedAccuracy(LabelMetric):
@@ -258,7 +258,7 @@ class BalancedAccuracy(LabelMetric):
         """Below guessing an adjusted value is negative: -1 / (K - 1) at the least."""
         return (-1.0 if self.adjusted else 0.0, 1.0)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return count_needs()
 
     def of_labels(self, totals: TotalsView) -> Floats:
@@ -276,7 +276,7 @@ class BalancedAccuracy(LabelMetric):
         return None if self.adjusted else (counts.tp, counts.tp + counts.fn)
 
     def class_scores(self, totals: TotalsView) -> Floats | None:
-        if self.adjusted or self._lacks(totals.facts):
+        if self.adjusted or self._lacks(totals.metadata):
             return None
         counts = class_counts(totals)
         return ratio(counts.tp, counts.tp + counts.fn)
@@ -315,13 +315,13 @@ class MatthewsCorrelation(CountMetric):
     def value(self, counts: Counts) -> Floats:
         return two_by_two_correlation(counts)
 
-    def has_overall(self, facts: Metadata) -> bool:
+    def has_overall(self, metadata: Metadata) -> bool:
         """Where a row has one label."""
-        return not several(facts) and self.threshold is None
+        return not several(metadata) and self.threshold is None
 
     def unit_classes(self, state: State) -> UnitClasses | None:
-        overall = self.only is None and self.has_overall(state.facts)
-        return true_classes(state, self.limit, None if overall else place_of(self, self.only, state.facts))
+        overall = self.only is None and self.has_overall(state.metadata)
+        return true_classes(state, self.limit, None if overall else place_of(self, self.only, state.metadata))
 
     def overall(self, totals: TotalsView) -> Floats:
         counts = class_counts(totals)
@@ -365,16 +365,16 @@ class CohenKappa(LabelMetric):
     def label(self) -> str:
         return self.title if self.weights == "plain" else f"{self.title}, {self.weights} weights"
 
-    def _lacks(self, facts: Metadata) -> str:
-        if several(facts):
+    def _lacks(self, metadata: Metadata) -> str:
+        if several(metadata):
             return "a row may have several labels"
-        return super()._lacks(facts)
+        return super()._lacks(metadata)
 
     def _apart(self) -> Requirement:
         """What adds up to how far apart the labels are."""
         return RowSum("wrong") if self.weights == "plain" else LabelDistance(Confusion(), self.weights == "quadratic")
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (self._apart(), ROWS, *count_needs())
 
     def _expected_distances(self, truth: Floats) -> Floats:

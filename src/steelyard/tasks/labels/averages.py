@@ -92,10 +92,10 @@ class Wrapper(Metric):
 
     def reduce(self, totals: TotalsView) -> Floats:
         """The value; nan where the data do not hold what the metric inside needs."""
-        return np.full(totals.rows, np.nan) if self.inner.lacks(totals.facts) else self.value(totals)
+        return np.full(totals.rows, np.nan) if self.inner.lacks(totals.metadata) else self.value(totals)
 
     def undefined_reason(self, totals: TotalsView) -> str:
-        return self.inner.lacks(totals.facts) or super().undefined_reason(totals)
+        return self.inner.lacks(totals.metadata) or super().undefined_reason(totals)
 
 
 class Average(Wrapper):
@@ -103,7 +103,7 @@ class Average(Wrapper):
 
     undefined: Literal["skip", "zero"] = "skip"
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         counts = isinstance(self.of, CountMetric) or self.undefined == "skip"
         return self.inner.class_needs() if counts else (*self.inner.class_needs(), *count_needs())
 
@@ -123,7 +123,7 @@ class Average(Wrapper):
 
     def excluded(self, totals: TotalsView) -> tuple[float, str]:
         """Classes without a value."""
-        if self.inner.lacks(totals.facts):
+        if self.inner.lacks(totals.metadata):
             return 0, ""
         return float(np.isnan(self.values(totals)).sum()), "classes without a value"
 
@@ -168,7 +168,7 @@ class Macro(Average):
         return fraction[0] * present, fraction[1] * present
 
     def class_scores(self, totals: TotalsView) -> Floats | None:
-        return None if self.inner.lacks(totals.facts) else self.values(totals)
+        return None if self.inner.lacks(totals.metadata) else self.values(totals)
 
     def class_truth(self, state: State) -> Array | None:
         return self.inner.class_truth(state)
@@ -197,8 +197,8 @@ class Weighted(Average):
     title = "Weighted"
     reference = "sklearn.metrics.f1_score(average='weighted', zero_division=nan)"
 
-    def needs(self) -> tuple[Requirement, ...]:
-        return (*super().needs(), *count_needs())
+    def requirements(self) -> tuple[Requirement, ...]:
+        return (*super().requirements(), *count_needs())
 
     def value(self, totals: TotalsView) -> Floats:
         values, support = self.values(totals), class_support(totals)
@@ -234,7 +234,7 @@ class Micro(Wrapper):
         if not isinstance(self.of, CountMetric | RankedMetric):
             raise InvalidSpec(f"metric '{self.of}' has no micro form", remedy=f"Use macro({self.of}).")
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return self.inner.pooled_needs() if self.undefined == "skip" else (*self.inner.pooled_needs(), ROWS)
 
     def value(self, totals: TotalsView) -> Floats:
@@ -245,7 +245,7 @@ class Micro(Wrapper):
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
         """The proportion of all decisions, where the metric inside is one."""
-        if self.undefined != "skip" or not isinstance(self.of, CountMetric) or self.of.lacks(totals.facts):
+        if self.undefined != "skip" or not isinstance(self.of, CountMetric) or self.of.lacks(totals.metadata):
             return None
         return self.of.fraction(self.of.counts(totals).pool_classes())
 
@@ -277,11 +277,11 @@ class EachClass(Wrapper):
     title = "Per class"
     reference = "sklearn.metrics.f1_score(average=None)"
 
-    def expand(self, facts: Metadata) -> tuple[Metric, ...]:
-        return tuple(replace(self.inner, only=as_spec(name)) for name in classes_of(facts))
+    def expand(self, metadata: Metadata) -> tuple[Metric, ...]:
+        return tuple(replace(self.inner, only=as_spec(name)) for name in classes_of(metadata))
 
-    def needs(self) -> tuple[Requirement, ...]:
-        return Macro(self.of).needs()
+    def requirements(self) -> tuple[Requirement, ...]:
+        return Macro(self.of).requirements()
 
     def value(self, totals: TotalsView) -> Floats:
         """The mean, where one number is asked for."""
@@ -339,15 +339,15 @@ class OneVersusOne(Wrapper):
             raise InvalidSpec(f"metric '{self.of}' is not one of a ranking", remedy="Example: ovo(roc_auc).")
         return self.of
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (self.ranked_metric.pair_curves, *count_needs())
 
     def value(self, totals: TotalsView) -> Floats:
-        if several(totals.facts):
+        if several(totals.metadata):
             return np.full(totals.rows, np.nan)
         support, both = class_support(totals), totals[self.ranked_metric.pair_curves]
         total, count = np.zeros(totals.rows), np.zeros(totals.rows)
-        for a, b in combinations(range(totals.facts.size("class")), 2):
+        for a, b in combinations(range(totals.metadata.size("class")), 2):
             value = (both[:, a, b] + both[:, b, a]) / 2
             rows = support[:, a] + support[:, b] if self.weighted else np.ones(totals.rows)
             defined = ~np.isnan(value)
@@ -356,7 +356,7 @@ class OneVersusOne(Wrapper):
         return ratio(total, count)
 
     def undefined_reason(self, totals: TotalsView) -> str:
-        return "a row may have several labels" if several(totals.facts) else super().undefined_reason(totals)
+        return "a row may have several labels" if several(totals.metadata) else super().undefined_reason(totals)
 
 
 AVERAGES: tuple[type[Metric], ...] = (Macro, Micro, Weighted, EachClass, OneVersusOne)

@@ -36,12 +36,12 @@ NO_PROBABILITIES = "the predictions hold no probabilities"
 class ProbabilityMetric(PerClass):
     """Base of the metrics that need probabilities."""
 
-    def lacks(self, facts: Metadata) -> str:
-        return "" if holds(facts, "probability") else NO_PROBABILITIES
+    def lacks(self, metadata: Metadata) -> str:
+        return "" if holds(metadata, "probability") else NO_PROBABILITIES
 
-    def has_overall(self, facts: Metadata) -> bool:
+    def has_overall(self, metadata: Metadata) -> bool:
         """Where a row has one label."""
-        return not several(facts)
+        return not several(metadata)
 
 
 class ProbabilityMean(ProbabilityMetric):
@@ -49,7 +49,7 @@ class ProbabilityMean(ProbabilityMetric):
 
     sums: ClassVar[Literal["surprise", "squared"]]
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (ProbabilitySum(self.sums, self.only), ROWS)
 
     def class_needs(self) -> tuple[Requirement, ...]:
@@ -90,11 +90,11 @@ class LogLoss(ProbabilityMean):
     reference = "sklearn.metrics.log_loss"
     sums = "surprise"
 
-    def needs(self) -> tuple[Requirement, ...]:
-        return (*super().needs(), NoChance())
+    def requirements(self) -> tuple[Requirement, ...]:
+        return (*super().requirements(), NoChance())
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        if several(totals.facts):
+        if several(totals.metadata):
             return ()
         count = int(totals[NoChance()][0])
         rows = "1 row gives its" if count == 1 else f"{count} rows give their"
@@ -128,7 +128,7 @@ class BrierScore(ProbabilityMean):
     form: Literal["auto", "sum", "half"] = "auto"
 
     def overall(self, totals: TotalsView) -> Floats:
-        half = self.form == "half" or (self.form == "auto" and totals.facts.size("class") <= 2)
+        half = self.form == "half" or (self.form == "auto" and totals.metadata.size("class") <= 2)
         return super().overall(totals) * (0.5 if half else 1.0)
 
 
@@ -178,7 +178,7 @@ class CalibrationMetric(ProbabilityMetric):
     def gap(self, bins: Bins) -> Floats:
         """The value, from sums by bin."""
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         squares = (SquaredGaps(self.bins, self.only),) if self.squared else ()
         return (ConfidenceBins(self.bins, self.only), *squares)
 
@@ -210,8 +210,8 @@ class CalibrationMetric(ProbabilityMetric):
         return None
 
     def signed(self, totals: TotalsView) -> Floats | None:
-        facts = totals.facts
-        lacking = self.lacks(facts) or (not self.has_overall(facts) and place_of(self, self.only, facts) < 0)
+        metadata = totals.metadata
+        lacking = self.lacks(metadata) or (not self.has_overall(metadata) and place_of(self, self.only, metadata) < 0)
         return None if lacking or not self.squared else self.debiased_value(self.read(totals))
 
 
@@ -370,16 +370,16 @@ class ClasswiseCalibrationError(Metric):
     def _single(self) -> ExpectedCalibrationError:
         return ExpectedCalibrationError(bins=self.bins)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return self._single.class_needs()
 
     def reduce(self, totals: TotalsView) -> Floats:
-        if self._single.lacks(totals.facts):
+        if self._single.lacks(totals.metadata):
             return np.full(totals.rows, np.nan)
         return np.asarray(self._single.each(totals).mean(axis=1))
 
     def class_scores(self, totals: TotalsView) -> Floats | None:
-        return None if self._single.lacks(totals.facts) else self._single.each(totals)
+        return None if self._single.lacks(totals.metadata) else self._single.each(totals)
 
     def class_truth(self, state: State) -> Array | None:
         return self._single.class_truth(state)
@@ -388,7 +388,7 @@ class ClasswiseCalibrationError(Metric):
         return self._single.class_units(state)
 
     def undefined_reason(self, totals: TotalsView) -> str:
-        return self._single.lacks(totals.facts) or "there is no row"
+        return self._single.lacks(totals.metadata) or "there is no row"
 
 
 CALIBRATION: tuple[type[Metric], ...] = (

@@ -34,29 +34,29 @@ NO_SCORES = "the predictions hold labels and no scores"
 ROWS = RowSum("rows")
 
 
-def holds(facts: Metadata, what: str) -> bool:
+def holds(metadata: Metadata, what: str) -> bool:
     """Whether the predictions hold "labels", "ranked" (scores or probabilities) or "probability"."""
-    return any(hold.partition(":")[0] == what for hold in facts.holds)
+    return any(hold.partition(":")[0] == what for hold in metadata.holds)
 
 
-def several(facts: Metadata) -> bool:
+def several(metadata: Metadata) -> bool:
     """Whether a row may have several labels."""
-    return bool(facts.flags["several labels"])
+    return bool(metadata.flags["several labels"])
 
 
-def classes_of(facts: Metadata) -> tuple[str, ...]:
+def classes_of(metadata: Metadata) -> tuple[str, ...]:
     """Names of the classes."""
-    classes: tuple[str, ...] = facts.axes["class"].ids
+    classes: tuple[str, ...] = metadata.axes["class"].ids
     return classes
 
 
-def positive(facts: Metadata) -> int:
+def positive(metadata: Metadata) -> int:
     """The class that is positive: the one that alone has scores, or the last of two; -1 where there is none."""
-    classes = classes_of(facts)
-    named = [hold.partition(":")[2] for hold in facts.holds if hold.startswith("positive:")]
+    classes = classes_of(metadata)
+    named = [hold.partition(":")[2] for hold in metadata.holds if hold.startswith("positive:")]
     if named:
         return classes.index(named[0])
-    return len(classes) - 1 if not several(facts) and 0 < len(classes) <= 2 else -1
+    return len(classes) - 1 if not several(metadata) and 0 < len(classes) <= 2 else -1
 
 
 class Counts:
@@ -98,7 +98,7 @@ def class_counts(totals: TotalsView | Totals, threshold: float | None = None) ->
 
     def negatives() -> Floats:
         # Where a row has one label, its class has it as TP or FN: no other pass is needed to count rows.
-        rows = totals[ROWS] if several(totals.facts) else (tp + fn).sum(axis=1)
+        rows = totals[ROWS] if several(totals.metadata) else (tp + fn).sum(axis=1)
         tn: Floats = np.maximum(rows[:, np.newaxis] - tp - fp - fn, 0.0)
         if (cells == np.floor(cells)).all() and (rows == np.floor(rows)).all():
             return tn
@@ -112,7 +112,7 @@ def _some_left(totals: TotalsView | Totals, statistic: ClassCounts) -> Array:
     """Where a class has a true negative with a weight: the same counts, with 1 for every weight above 0."""
     cells = totals[Present(statistic)]
     tp, fn, fp = cells[:, 0], cells[:, 1], cells[:, 2]
-    rows = totals[Present(WeightedRows())] if several(totals.facts) else (tp + fn).sum(axis=1)
+    rows = totals[Present(WeightedRows())] if several(totals.metadata) else (tp + fn).sum(axis=1)
     return np.asarray(rows[:, np.newaxis] - tp - fp - fn > 0.5)
 
 
@@ -164,9 +164,9 @@ def true_classes(state: State, threshold: float | None = None, place: int | None
     kind, code = np.divmod(entries.code.astype(np.int64), entries.size // 3)
     owner, code = entries.owner[kind < 2], code[kind < 2]  # true positives and false negatives
     if place is None:
-        return UnitClasses(owner, code, classes_of(state.facts))
+        return UnitClasses(owner, code, classes_of(state.metadata))
     held = code == place
-    if several(state.facts):
+    if several(state.metadata):
         owner = owner[held]
         others = np.setdiff1d(np.arange(len(state)), owner)
         held, owner = np.arange(len(owner) + len(others)) < len(owner), np.concatenate([owner, others])
@@ -179,20 +179,20 @@ def class_support(totals: TotalsView) -> Floats:
     return np.asarray(cells[:, 0] + cells[:, 1])
 
 
-def place_of(metric: Metric, label: str | int | None, facts: Metadata) -> int:
+def place_of(metric: Metric, label: str | int | None, metadata: Metadata) -> int:
     """The class that a metric is asked of: the named one, or the positive one of two; -1 where there is none."""
     if label is None:
-        return positive(facts)
-    classes = classes_of(facts)
+        return positive(metadata)
+    classes = classes_of(metadata)
     if str(label) not in classes:
         raise UnknownName(f"metric '{metric}': there is no class '{label}'", remedy=nearest(str(label), classes))
     return classes.index(str(label))
 
 
-def which_class(metric: Metric, facts: Metadata) -> str:
+def which_class(metric: Metric, metadata: Metadata) -> str:
     """The reason why a metric of one class has no number where none is named."""
-    classes = classes_of(facts)
-    number = "a row may have several labels" if several(facts) else f"there are {len(classes)} classes"
+    classes = classes_of(metadata)
+    number = "a row may have several labels" if several(metadata) else f"there are {len(classes)} classes"
     example = str(classes[0]) if classes else "CLASS"
     return f"{number}: name one, {metric.name}(label={example}), or wrap it, macro({metric.name})"
 
@@ -221,7 +221,7 @@ class PerClass(Metric):
         return ()
 
     @abstractmethod
-    def lacks(self, facts: Metadata) -> str:
+    def lacks(self, metadata: Metadata) -> str:
         """What the data would have to hold; empty where they do."""
 
     @abstractmethod
@@ -234,7 +234,7 @@ class PerClass(Metric):
 
     def class_units(self, state: State, *, undefined: str = "skip") -> Floats | None:
         """How many units, or clusters, the value of each class rests on: all of them."""
-        return np.full(state.facts.size("class"), float(state.units.n_resampled))
+        return np.full(state.metadata.size("class"), float(state.units.n_resampled))
 
     def class_truth(self, state: State) -> Array | None:
         return class_truth(state)
@@ -243,7 +243,7 @@ class PerClass(Metric):
         """The value of all classes' decisions in one."""
         raise InvalidSpec(f"metric '{self.name}' has no micro average", remedy=f"Use macro({self.name}).")
 
-    def has_overall(self, facts: Metadata) -> bool:
+    def has_overall(self, metadata: Metadata) -> bool:
         """Whether there is a value of all classes together."""
         return False
 
@@ -252,11 +252,11 @@ class PerClass(Metric):
         raise TypeError(f"'{self.name}' is of one class")
 
     def reduce(self, totals: TotalsView) -> Floats:
-        if self.lacks(totals.facts):
+        if self.lacks(totals.metadata):
             return self.undefined_rows(totals)
-        if self.only is None and self.has_overall(totals.facts):
+        if self.only is None and self.has_overall(totals.metadata):
             return self.overall(totals)
-        place = place_of(self, self.only, totals.facts)
+        place = place_of(self, self.only, totals.metadata)
         return self.undefined_rows(totals) if place < 0 else self.of(totals, place)
 
     def undefined_rows(self, totals: TotalsView) -> Floats:
@@ -264,19 +264,19 @@ class PerClass(Metric):
         return np.full(totals.rows, np.nan)
 
     def undefined_reason(self, totals: TotalsView) -> str:
-        facts = totals.facts
-        lacking = self.lacks(facts)
+        metadata = totals.metadata
+        lacking = self.lacks(metadata)
         if lacking:
             return lacking
-        if place_of(self, self.only, facts) < 0 and not self.has_overall(facts):
-            return which_class(self, facts)
+        if place_of(self, self.only, metadata) < 0 and not self.has_overall(metadata):
+            return which_class(self, metadata)
         return super().undefined_reason(totals)
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
-        place = positive(totals.facts)
-        if self.only is not None or place < 0 or self.has_overall(totals.facts):
+        place = positive(totals.metadata)
+        if self.only is not None or place < 0 or self.has_overall(totals.metadata):
             return ()
-        return (f"The positive class is '{classes_of(totals.facts)[place]}'.",)
+        return (f"The positive class is '{classes_of(totals.metadata)[place]}'.",)
 
 
 class CountMetric(PerClass):
@@ -302,7 +302,7 @@ class CountMetric(PerClass):
         """The threshold as a number."""
         return None if self.threshold is None else float(self.threshold)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return count_needs(self.limit, negatives=self.negatives)
 
     def class_needs(self) -> tuple[Requirement, ...]:
@@ -311,10 +311,10 @@ class CountMetric(PerClass):
     def pooled_needs(self) -> tuple[Requirement, ...]:
         return self.class_needs()
 
-    def lacks(self, facts: Metadata) -> str:
+    def lacks(self, metadata: Metadata) -> str:
         if self.threshold is not None:
-            return "" if holds(facts, "ranked") else NO_SCORES
-        return "" if holds(facts, "labels") else NO_LABELS
+            return "" if holds(metadata, "ranked") else NO_SCORES
+        return "" if holds(metadata, "labels") else NO_LABELS
 
     def fraction(self, counts: Counts) -> tuple[Floats, Floats] | None:
         """What counts, and of how much, where the formula is one proportion."""
@@ -325,17 +325,17 @@ class CountMetric(PerClass):
         return class_counts(totals, self.limit)
 
     def proportions(self, totals: TotalsView) -> tuple[Floats, Floats] | None:
-        facts = totals.facts
-        if self.lacks(facts) or (self.only is None and self.has_overall(facts)):
+        metadata = totals.metadata
+        if self.lacks(metadata) or (self.only is None and self.has_overall(metadata)):
             return None
-        place = place_of(self, self.only, facts)
+        place = place_of(self, self.only, metadata)
         return None if place < 0 else self.fraction(self.counts(totals).of(place))
 
     def part_units(self, state: State) -> Floats | None:
-        facts = state.facts
-        if self.negatives or (self.only is None and self.has_overall(facts)):
+        metadata = state.metadata
+        if self.negatives or (self.only is None and self.has_overall(metadata)):
             return None
-        units, place = class_units(state, self.limit, self.fraction), place_of(self, self.only, facts)
+        units, place = class_units(state, self.limit, self.fraction), place_of(self, self.only, metadata)
         return None if units is None else units[[place]]
 
     def class_units(self, state: State, *, undefined: str = "skip") -> Floats | None:

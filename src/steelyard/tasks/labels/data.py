@@ -575,8 +575,8 @@ class LabelPairs(Countable):
     def per_unit(self) -> LabelPairs:
         return replace(self, among=0)
 
-    def part_of(self, facts: Metadata, rows: int) -> LabelPairs:
-        return replace(self, declared=facts.axes["class"].ids, among=rows)
+    def part_of(self, metadata: Metadata, rows: int) -> LabelPairs:
+        return replace(self, declared=metadata.axes["class"].ids, among=rows)
 
     @cached_property
     def weight(self) -> Array | None:
@@ -588,7 +588,7 @@ class LabelPairs(Countable):
         return (total > 0).astype(np.float64)
 
     @cached_property
-    def facts(self) -> Metadata:
+    def metadata(self) -> Metadata:
         """The classes, whether a row has several, and what the predictions hold.
 
         "labels"; "ranked:..." where there is something to rank by, and "probability:...", both with the name of the

@@ -61,7 +61,7 @@ class RankedMetric(PerClass):
         """The rankings of the rows of two classes."""
         return PairWalk(Scores("pairs"), self.reading, self.limit)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (self.curve,)
 
     def class_needs(self) -> tuple[Requirement, ...]:
@@ -76,8 +76,8 @@ class RankedMetric(PerClass):
             return None
         return UnitClasses(block.events.unit, block.events.columns["positive"].astype(np.int64))
 
-    def lacks(self, facts: Metadata) -> str:
-        return "" if holds(facts, "ranked") else NO_SCORES
+    def lacks(self, metadata: Metadata) -> str:
+        return "" if holds(metadata, "ranked") else NO_SCORES
 
     def class_units(self, state: State, *, undefined: str = "skip") -> Floats | None:
         """Those with a row of the class; None where the ranking lies elsewhere and no counts by class are kept."""
@@ -236,7 +236,7 @@ class BestF1(RankedMetric):
     def _best(self) -> NotedWalk:
         return NotedWalk(Scores("one", self.only), "best_threshold")
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         """One ranking, and where it is best."""
         return (self.curve, self._best)
 

@@ -344,13 +344,13 @@ def _indicator_entries(rows: LabelRows, truth: Array, predicted: Array) -> Entri
 class Present(RankingReader):
     """The totals of counts or sums where every weight above 0 counts as 1: whole numbers, without rounding."""
 
-    def read(self, block: Any, weights: Weights, facts: Metadata) -> Any:
+    def read(self, block: Any, weights: Weights, metadata: Metadata) -> Any:
         if isinstance(block, SumBlock):
-            return block.total(weights.present(), facts)
+            return block.total(weights.present(), metadata)
         e = block.entries
         value = None if e.value is None else (e.value > 0).astype(np.float64)
         counts = CellsBlock(block.axes, Entries(e.owner, e.code, value, e.size))
-        return counts.total(weights.present(), facts)
+        return counts.total(weights.present(), metadata)
 
 
 class Confusion(Cells):
@@ -389,8 +389,8 @@ class LabelDistance(RankingReader):
 
     squared: bool = False
 
-    def read(self, block: Any, weights: Weights, facts: Metadata) -> Floats:
-        e, classes = block.entries, facts.size("class")
+    def read(self, block: Any, weights: Weights, metadata: Metadata) -> Floats:
+        e, classes = block.entries, metadata.size("class")
         lacking, cell = np.divmod(e.code.astype(np.int64), classes**2)
         truth, predicted = np.divmod(cell, classes)
         gap = np.abs(truth - np.where(lacking, -1, predicted)).astype(np.float64)

@@ -79,19 +79,19 @@ _AVERAGED = (
 )  # fmt: skip
 
 
-def defaults_for(facts: Metadata) -> tuple[str, ...]:
+def defaults_for(metadata: Metadata) -> tuple[str, ...]:
     """What a report shows, by what the data hold."""
-    classes, many = facts.size("class"), several(facts)
+    classes, many = metadata.size("class"), several(metadata)
     two = not many and classes == 2
     shown: tuple[str, ...] = ()
-    if holds(facts, "labels"):
+    if holds(metadata, "labels"):
         shown = ("exact_match", "hamming", *_AVERAGED) if many else ("accuracy", *_AVERAGED)
         shown += ("precision", "recall", "f1") if two else ()
         shown += () if many else ("balanced_accuracy", "mcc", "kappa")
-    if holds(facts, "ranked"):
+    if holds(metadata, "ranked"):
         shown += ("roc_auc", "ap", "best_f1") if two else ("macro(roc_auc)", "macro(ap)")
         shown += ("topk@5",) if not many and classes > 5 else ()
-    if holds(facts, "probability"):
+    if holds(metadata, "probability"):
         shown += () if many else ("log_loss", "brier", "ece")
     return shown
 

@@ -41,13 +41,13 @@ _TITLES = {
 
 def tables(pairs: LabelPairs, state: State) -> Mapping[str, Callable[[], Table]]:
     """The tables that the data allow, by name; each is made when it is asked for."""
-    facts = state.facts
+    metadata = state.metadata
     makers: dict[str, Callable[[], Table]] = {}
-    if holds(facts, "labels"):
-        if not several(facts):
+    if holds(metadata, "labels"):
+        if not several(metadata):
             makers |= {name: _maker(pairs, name) for name in _TITLES}
         makers["classes"] = lambda: class_table(pairs)
-    if holds(facts, "probability") and not several(facts):
+    if holds(metadata, "probability") and not several(metadata):
         makers["reliability"] = lambda: reliability(pairs)
     return makers
 
@@ -150,17 +150,17 @@ CONFIDENCE_BINS = 20
 
 def figures(pairs: LabelPairs, state: State, metrics: Sequence[Metric]) -> Mapping[str, Callable[[], Figure]]:
     """The figures that the data allow."""
-    facts = state.facts
+    metadata = state.metadata
     makers: dict[str, Callable[[], Figure]] = {}
-    if holds(facts, "labels") and not several(facts):
-        few = facts.size("class") <= MOST_DRAWN_CLASSES
+    if holds(metadata, "labels") and not several(metadata):
+        few = metadata.size("class") <= MOST_DRAWN_CLASSES
         makers["confusion"] = lambda: confusion_figure(pairs) if few else confused_figure(pairs)
         if not few:
             makers["confusion_near"] = lambda: near_figure(pairs)
-    if holds(facts, "ranked"):
+    if holds(metadata, "ranked"):
         makers["precision_recall"] = lambda: precision_recall(pairs)
         makers["roc"] = lambda: roc(pairs)
-    if holds(facts, "probability") and not several(facts):
+    if holds(metadata, "probability") and not several(metadata):
         makers["reliability"] = lambda: reliability_figure(pairs)
         makers["confidence"] = lambda: confidence_figure(pairs)
     return makers
@@ -238,7 +238,7 @@ def _shown_classes(pairs: LabelPairs) -> list[int]:
     """The classes whose curves are drawn: the positive one of two, else those with the most rows."""
     classes = len(pairs.classes)
     if not pairs.several and classes == 2:
-        return [positive(pairs.facts)]
+        return [positive(pairs.metadata)]
     truth = pairs.coded_labels.truth
     support = truth.sum(axis=0, dtype=np.int64) if pairs.several else np.bincount(truth, minlength=classes)
     table = pairs.scores if pairs.scores is not None else pairs.probabilities
@@ -279,8 +279,8 @@ def _curves(pairs: LabelPairs, name: str, title: str, x: str, y: str, caption: s
         columns["x"] += xs.tolist()
         columns["y"] += ys.tolist()
     columns["place"] = list(range(len(columns["x"])))
-    facts = {"x": x, "y": y, "unit": True, "diagonal": roc_kind, "steps": not roc_kind}
-    return Figure(name, "curves", title, columns, facts, caption)
+    settings = {"x": x, "y": y, "unit": True, "diagonal": roc_kind, "steps": not roc_kind}
+    return Figure(name, "curves", title, columns, settings, caption)
 
 
 def precision_recall(pairs: LabelPairs) -> Figure:
@@ -338,9 +338,9 @@ def confidence_figure(pairs: LabelPairs) -> Figure:
 
 def class_metrics(state: State) -> Mapping[str, Metric]:
     """F1 of each class; of many, those with the most rows, as far as the state says how many there are."""
-    if not holds(state.facts, "labels"):
+    if not holds(state.metadata, "labels"):
         return {}
-    names, counted = classes_of(state.facts), ClassCounts()
+    names, counted = classes_of(state.metadata), ClassCounts()
     rows = state.totals(POINT)[counted][0, :2].sum(axis=0) if counted in state.blocks else np.ones(len(names))
     largest = np.sort(np.argsort(-rows, kind="stable")[:MOST_DRAWN_CLASSES])
     return {names[k]: F1(only=as_spec(names[k])) for k in largest.tolist()}

@@ -57,7 +57,7 @@ class Scores(Ranking):
 
 def positive_place(pairs: Any) -> int:
     """The class that is positive, as `counts.positive` reads it from facts; -1 where there is none."""
-    named = [hold.partition(":")[2] for hold in pairs.facts.holds if hold.startswith("positive:")]
+    named = [hold.partition(":")[2] for hold in pairs.metadata.holds if hold.startswith("positive:")]
     if named:
         return int(pairs.classes.index(named[0]))
     return len(pairs.classes) - 1 if not pairs.several and 0 < len(pairs.classes) <= 2 else -1
@@ -288,7 +288,7 @@ class Walk(GroupCurve):
         values = walk_rankings(rankings, weights, READINGS[self.reading], self.limit)
         return values - first_steps_of(rankings, weights) if self.loop and rankings else values
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, metadata: Metadata) -> Floats:
         rankings = [Ranked(*_group(block, k), self.ties) for k in range(block.groups)]
         return self._shape_values(self._walk_rankings(rankings, weights))
 
@@ -312,7 +312,7 @@ class Walk(GroupCurve):
             raise no_approximation("what is sought along a ranking, or takes rows one by one,")
         return {"counts": _histogram(block, block.events.columns["positive"] == 0, 2, bins)}
 
-    def bound_reading(self, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> Floats:
+    def bound_reading(self, counts: Mapping[str, Array], metadata: Metadata, upper: bool) -> Floats:
         ends = [_end(self.reading, group[0], group[1], upper) for group in counts["counts"]]
         return self._shape_values(np.array(ends)[np.newaxis])
 
@@ -370,7 +370,7 @@ class PairWalk(GroupCurve):
     def approximate(self) -> bool:
         return self.reading in ("ap", "auc")
 
-    def read(self, block: RankingBlock, weights: Weights, facts: Metadata) -> Floats:
+    def read(self, block: RankingBlock, weights: Weights, metadata: Metadata) -> Floats:
         return self.join(self.read_group(block.one(k), weights) for k in range(block.groups))
 
     def read_group(self, block: RankingBlock, weights: Weights) -> Arrays:
@@ -399,7 +399,7 @@ class PairWalk(GroupCurve):
     def histogram(self, block: RankingBlock, bins: int) -> dict[str, Array]:
         return {"counts": _histogram(block, block.events.columns["code"], block.groups, bins)}
 
-    def bound_reading(self, counts: Mapping[str, Array], facts: Metadata, upper: bool) -> Floats:
+    def bound_reading(self, counts: Mapping[str, Array], metadata: Metadata, upper: bool) -> Floats:
         every = counts["counts"]
         ends = np.full((1, len(every), len(every)), np.nan)
         for a, group in enumerate(every):

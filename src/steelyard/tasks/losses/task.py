@@ -261,7 +261,7 @@ class FocalLoss(_Loss):
         """The sum of losses."""
         return FocalSum(self.alpha, self.gamma, self.constant_alpha, self.label_smoothing)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return self.losses(), CLASSES, POSITIVES, IGNORED
 
     def reduce(self, totals: TotalsView) -> Floats:
@@ -282,7 +282,7 @@ class _BoxLoss(_Loss):
         """The sum of losses."""
         return BoxSum(self.name, self.delta)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return self.losses(), BOXES, IGNORED
 
     def reduce(self, totals: TotalsView) -> Floats:
@@ -380,7 +380,7 @@ class DetectionLossMetric(_Loss):
             BoxSum(self.box_loss, self.delta),
         )
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return *self.losses(), POSITIVES, BOXES, IGNORED
 
     def reduce(self, totals: TotalsView) -> Floats:

@@ -223,7 +223,7 @@ def outline(both: BoxPairs, role: Role, row: int, label: str, matched: bool, par
     """An object as its four corners; with a partner it says how well they fit."""
     shape = both.shape if role == "truth" else both.d_shape
     points = (corners_of(shape[[row]]) if shape.shape[1] == 5 else shape[[row]])[0]
-    facts = label
+    caption = label
     if partner >= 0:
         t, d = (row, partner) if role == "truth" else (partner, row)
         mine, theirs = rectangles_of(both.d_shape[[d]]), rectangles_of(both.shape[[t]])
@@ -232,5 +232,5 @@ def outline(both: BoxPairs, role: Role, row: int, label: str, matched: bool, par
         similarity = float(_native.rectangles_probiou(mine, theirs)[0, 0])
         off = float(angle_errors(mine, theirs)[0])
         turned = "" if np.isnan(off) else f", angle off by {off:.1f}°"
-        facts = f"{label}: IoU {iou:.3f}, probIoU {similarity:.3f}{turned}"
-    return PolygonShape(role, tuple(points.tolist()), label, matched, facts)
+        caption = f"{label}: IoU {iou:.3f}, probIoU {similarity:.3f}{turned}"
+    return PolygonShape(role, tuple(points.tolist()), label, matched, caption)

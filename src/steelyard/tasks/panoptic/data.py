@@ -94,7 +94,7 @@ class PanopticPairs(Pairs):
         return kinds
 
     @cached_property
-    def facts(self) -> Metadata:
+    def metadata(self) -> Metadata:
         ids = tuple(sorted(self.classes))
         return Metadata({"class": Axis(ids, tuple(self.classes[i][0] for i in ids))})
 
@@ -124,7 +124,7 @@ class PanopticPairs(Pairs):
             banded = for_each(len(self.owner), lambda pair: self._band_cells(pair, width))
             bands = Shared.of(*self._join_cells(banded), true, predicted)
         areas = true.area if self.areas == "json" else self.shared_pixels.true
-        classes = self.facts.axes["class"].ids
+        classes = self.metadata.axes["class"].ids
         return fit_segments(true, predicted, self.shared_pixels, bands, areas, self.owner, classes, self.crowds)
 
     def _join_cells(self, parts: list[Cells]) -> tuple[Array, Array, Array, Array]:

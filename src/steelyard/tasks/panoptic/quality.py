@@ -50,11 +50,11 @@ class SegmentCounts(Cells):
         table[:n, FP] = ~match & ~fits.pardoned
         table[:n, FN] = ~match
         table[n:, FP : FN + 1] = fits.lone
-        things = np.isin(np.array(pairs.facts.axes["class"].ids, dtype=np.int64)[label], list(pairs.things))
+        things = np.isin(np.array(pairs.metadata.axes["class"].ids, dtype=np.int64)[label], list(pairs.things))
         every = table[:, TP : FN + 1].sum(axis=1)
         table[:, THING], table[:, STUFF] = every * things, every * ~things
         row, column = np.nonzero(table)
-        return CellsBlock.of(("class", 6), pairs.facts, owner[row], label[row] * 6 + column, table[row, column])
+        return CellsBlock.of(("class", 6), pairs.metadata, owner[row], label[row] * 6 + column, table[row, column])
 
 
 class StuffOverlaps(Cells):
@@ -63,12 +63,12 @@ class StuffOverlaps(Cells):
     name: ClassVar[str] = "panoptic.stuff"
 
     def measure(self, pairs: PanopticPairs, cache: SharedCache) -> CellsBlock:
-        true, ids = pairs.segments[0], np.array(pairs.facts.axes["class"].ids, dtype=np.int64)
+        true, ids = pairs.segments[0], np.array(pairs.metadata.axes["class"].ids, dtype=np.int64)
         stuff = np.flatnonzero(~true.crowd & ~np.isin(true.category, list(pairs.things)))
         owner, label = pairs.owner[true.pair[stuff]], np.searchsorted(ids, true.category[stuff])
         table = np.stack([pairs.fits.best[stuff], np.ones(len(stuff))], axis=1)
         row, column = np.nonzero(table)
-        return CellsBlock.of(("class", 2), pairs.facts, owner[row], label[row] * 2 + column, table[row, column])
+        return CellsBlock.of(("class", 2), pairs.metadata, owner[row], label[row] * 2 + column, table[row, column])
 
 
 class Quality(Metric):
@@ -92,13 +92,13 @@ class Quality(Metric):
     def examples(cls) -> tuple[Metric, ...]:
         return (cls(), cls(of="things"), cls(of="stuff"))
 
-    def expand(self, facts: Metadata) -> tuple[Metric, ...]:
+    def expand(self, metadata: Metadata) -> tuple[Metric, ...]:
         """One for each class where that is asked for."""
         if self.of == "each":
-            names = facts.axes["class"].display_names
+            names = metadata.axes["class"].display_names
             return tuple(replace(self, of="all", only=as_spec(name)) for name in names)
-        if self.only is not None and facts.axes["class"].find(self.only) < 0:
-            known = facts.axes["class"].display_names
+        if self.only is not None and metadata.axes["class"].find(self.only) < 0:
+            known = metadata.axes["class"].display_names
             raise UnknownName(f"there is no class '{self.only}'", remedy=nearest(str(self.only), known))
         return (self,)
 
@@ -106,7 +106,7 @@ class Quality(Metric):
         """Where the segments are counted."""
         return SegmentCounts(self.iou, self.overlap)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (self.statistic(),)
 
     @abstractmethod
@@ -122,7 +122,7 @@ class Quality(Metric):
         cells = totals[self.statistic()]
         values, included = self.each(cells), self._kept_classes(cells)
         if self.only is not None:
-            place = totals.facts.axes["class"].find(self.only)
+            place = totals.metadata.axes["class"].find(self.only)
             return np.where(included[:, place], values[:, place], np.nan) if place >= 0 else totals.undefined()
         return mean_defined(values, included)
 
@@ -276,7 +276,7 @@ class PanopticQualityDagger(Metric):
     def examples(cls) -> tuple[Metric, ...]:
         return (cls(), cls(classes="union"))
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (SegmentCounts(), StuffOverlaps())
 
     def reduce(self, totals: Any) -> Floats:
@@ -305,7 +305,7 @@ class PanopticQualityDagger(Metric):
         places = np.flatnonzero(self._made_up(totals)[0]).tolist()
         if self.classes == "union" or not places:
             return ()
-        shown = totals.facts.axes["class"].display_names
+        shown = totals.metadata.axes["class"].display_names
         names = ", ".join(shown[place] for place in places[:5]) + (", ..." if len(places) > 5 else "")
         return (f"Stuff that is predicted and never true is not in the mean: {names}. classes=union counts it as 0.",)
 

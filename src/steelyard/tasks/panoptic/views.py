@@ -65,7 +65,7 @@ def _explain_crowds(pairs: PanopticPairs, name: str) -> Explanation:
 def _numbers(pairs: PanopticPairs) -> Mapping[str, float]:
     """The three qualities of all classes, of things and of stuff."""
     metrics = [quality(of=kind) for kind in _KINDS for quality in _QUALITIES]
-    needs: dict[Any, None] = {statistic: None for metric in metrics for statistic in metric.needs()}
+    needs: dict[Any, None] = {statistic: None for metric in metrics for statistic in metric.requirements()}
     totals = State.of(pairs, needs).totals(POINT)
     return {str(metric): float(totals.of(metric)[0]) for metric in metrics}
 
@@ -87,7 +87,7 @@ def pictures(pairs: PanopticPairs, pair: int, most: int) -> tuple[Pictures, list
         _places(listed, pair, thin_grid(grid, most))
         for listed, grid in zip(pairs.segments, (truth, prediction), strict=True)
     ]
-    axis = np.array(pairs.facts.axes["class"].ids, dtype=np.int64)
+    axis = np.array(pairs.metadata.axes["class"].ids, dtype=np.int64)
     codes = [_codes(listed, places, axis) for listed, places in zip(pairs.segments, sides, strict=True)]
     seen = sorted({int(c) for code in codes for c in np.unique(code, return_counts=True)[0].tolist() if c < VOID_CODE})
     state = indexed_png(_state(pairs, *sides), [shade for _, shade in MEANINGS])
@@ -131,7 +131,7 @@ def scene(pairs: PanopticPairs, unit: int, metric: Metric) -> Scene:
     """The image at place `unit`: segments of the truth and of the prediction, and what became of them."""
     pair = int(np.flatnonzero(pairs.owner == unit)[0])
     (first, second, state), seen, (height, width) = pictures(pairs, pair, PICTURE_SIDE)
-    names, fits = pairs.facts.axes["class"].display_names, pairs.fits
+    names, fits = pairs.metadata.axes["class"].display_names, pairs.fits
     mine, theirs = (listed.pair == pair for listed in pairs.segments)
     paired = int((fits.partner[mine] >= 0).sum())
     false = int((~fits.taken & ~fits.excused)[theirs].sum())
@@ -172,7 +172,7 @@ def class_table(state: State) -> Table:
         "FN": cells[:, FN],
         "thing": (cells[:, THING] > 0).astype(float),
     }
-    names = state.facts.axes["class"].display_names
+    names = state.metadata.axes["class"].display_names
     return Table("classes", "Classes", "class", names, tuple(columns), np.stack(list(columns.values()), axis=1))
 
 
@@ -196,7 +196,7 @@ def maps(pairs: PanopticPairs, state: State) -> Figure:
         columns["cost"].append(float(wrong[unit]))
         for name, png in zip(("truth", "prediction", "segments"), images, strict=True):
             columns[name].append(png)
-    names = state.facts.axes["class"].display_names
+    names = state.metadata.axes["class"].display_names
     legend = [[names[code], colour(code)] for code in sorted(seen)][:MOST_CLASSES]
     rows = np.array(columns["cost"])[:, np.newaxis]
     table = Table("maps", "Images", "image", tuple(columns["image"]), ("missed and false segments",), rows)
@@ -225,7 +225,7 @@ def pq_by_class(state: State) -> Figure:
 
 def class_metrics(state: State) -> Mapping[str, Metric]:
     """PQ of each class."""
-    names = state.facts.axes["class"].display_names
+    names = state.metadata.axes["class"].display_names
     return {name: PanopticQuality(only=as_spec(name)) for name in names[:MOST_CLASSES]}
 
 

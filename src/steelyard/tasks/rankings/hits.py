@@ -64,7 +64,7 @@ class QueryMetric(Metric):
         """The statistic of the queries that the mean is over."""
         return QUERIES if self.empty == "zero" else self.answerable()
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return self.value(), self.query_count(), QUERIES, MISSING, TIED
 
     def reduce(self, totals: TotalsView) -> Floats:

@@ -39,7 +39,7 @@ def depth(pairs: RankedPairs) -> Figure:
     )
     totals = State(
         Units(pairs.units, pairs.weight),
-        pairs.facts,
+        pairs.metadata,
         {statistic: statistic.measure(pairs, work) for statistic in needs},
     ).totals(POINT)
     columns: dict[str, list[Any]] = {

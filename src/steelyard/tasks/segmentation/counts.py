@@ -51,11 +51,11 @@ class ClassTable:
         ]
         return ClassTable(keys // max(1, size), keys % max(1, size), np.stack(columns, axis=1))
 
-    def block(self, axis: str, facts: Metadata) -> CellsBlock:
+    def block(self, axis: str, metadata: Metadata) -> CellsBlock:
         """Cells (class, what): right, true, predicted, and 1 for the image."""
         table = np.concatenate([self.pixels, np.ones((len(self.owner), 1))], axis=1)
         row, column = np.nonzero(table)
-        return CellsBlock.of((axis, 4), facts, self.owner[row], self.label[row] * 4 + column, table[row, column])
+        return CellsBlock.of((axis, 4), metadata, self.owner[row], self.label[row] * 4 + column, table[row, column])
 
 
 class ClassPixels(Cells):
@@ -64,7 +64,7 @@ class ClassPixels(Cells):
     name: ClassVar[str] = "segmentation.classes"
 
     def measure(self, pairs: MapPairs, cache: SharedCache) -> CellsBlock:
-        return ClassTable.of(pairs.pixels, pairs.facts.size("class")).block("class", pairs.facts)
+        return ClassTable.of(pairs.pixels, pairs.metadata.size("class")).block("class", pairs.metadata)
 
 
 class GroupPixels(Cells):
@@ -74,11 +74,11 @@ class GroupPixels(Cells):
 
     def measure(self, pairs: MapPairs, cache: SharedCache) -> CellsBlock:
         """Counts of each image, its classes joined to groups first."""
-        pixels, facts = pairs.pixels, pairs.facts
-        labelling, groups = pairs.labelling, facts.axes["group"].ids
+        pixels, metadata = pairs.pixels, pairs.metadata
+        labelling, groups = pairs.labelling, metadata.axes["group"].ids
         place = np.array([groups.index(labelling.groups[name]) for name in labelling.names] + [-1], dtype=np.int64)
         joined = Coded(pixels.owner, place[pixels.truth], place[pixels.predicted], pixels.count, pixels.ignored)
-        return ClassTable.of(joined, facts.size("group")).block("group", facts)
+        return ClassTable.of(joined, metadata.size("group")).block("group", metadata)
 
 
 class Confusion(Cells):
@@ -90,8 +90,8 @@ class Confusion(Cells):
     def measure(self, pairs: MapPairs, cache: SharedCache) -> CellsBlock:
         pixels = pairs.pixels
         some = pixels.predicted >= 0
-        code = pixels.truth[some] * pairs.facts.size("class") + pixels.predicted[some]
-        return CellsBlock.of(("class", "class"), pairs.facts, pixels.owner[some], code, pixels.count[some])
+        code = pixels.truth[some] * pairs.metadata.size("class") + pixels.predicted[some]
+        return CellsBlock.of(("class", "class"), pairs.metadata, pixels.owner[some], code, pixels.count[some])
 
 
 class PixelSums(Sum):
@@ -115,7 +115,7 @@ class ImageScore(Sum):
     name: ClassVar[str] = "segmentation.images"
 
     def measure(self, pairs: MapPairs, cache: SharedCache) -> SumBlock:
-        table, units = ClassTable.of(pairs.pixels, pairs.facts.size("class")), len(pairs.units)
+        table, units = ClassTable.of(pairs.pixels, pairs.metadata.size("class")), len(pairs.units)
         hit, both = table.pixels[:, HIT], table.pixels[:, TRUE] + table.pixels[:, PREDICTED]
         value = ratio(hit, both - hit) if self.of == "iou" else ratio(2 * hit, both)
         classes = np.bincount(table.owner, minlength=units)
@@ -137,18 +137,18 @@ class BandPixels(Cells):
         """Counts of each image. All widths that are wanted are counted while a map is in memory."""
         widths = tuple(
             dict.fromkeys(
-                [statistic.width for statistic in cache.needs if isinstance(statistic, BandPixels)] or [self.width]
+                [statistic.width for statistic in cache.statistics if isinstance(statistic, BandPixels)] or [self.width]
             )
         )
         scans = cache.once(("bands", widths), lambda: _bands(pairs, widths))
         pixels = scans[widths.index(self.width)]
-        return ClassTable.of(pixels, pairs.facts.size("class")).block("class", pairs.facts)
+        return ClassTable.of(pixels, pairs.metadata.size("class")).block("class", pairs.metadata)
 
 
 def _bands(pairs: MapPairs, widths: Sequence[float]) -> list[Coded]:
     coder = coders(pairs)
     # Codes of one byte where the classes leave room: what no class has keeps its place at the end.
-    kind: Any = np.uint8 if pairs.facts.size("class") <= UNCLASSED & 0xFF else np.uint16
+    kind: Any = np.uint8 if pairs.metadata.size("class") <= UNCLASSED & 0xFF else np.uint16
     ignored, inside = (code & np.iinfo(kind).max for code in (_IGNORED, _INSIDE))
 
     def band_maps(codes: Array, distances: Sequence[int]) -> list[Array]:
@@ -176,7 +176,7 @@ def _bands(pairs: MapPairs, widths: Sequence[float]) -> list[Coded]:
 
 def _in_bands(scan: Scan, pairs: MapPairs, ignored: int) -> Coded:
     """Cells of bands as pixels by class. A pixel inside on one side counts for the other side alone."""
-    size, units = pairs.facts.size("class"), len(pairs.units)
+    size, units = pairs.metadata.size("class"), len(pairs.units)
     counts_pixel = scan.truth != ignored
     owner, true, predicted, count = (v[counts_pixel] for v in (scan.owner, scan.truth, scan.predicted, scan.count))
     true, predicted = (np.where(values < size, values, -1) for values in (true, predicted))
@@ -186,7 +186,7 @@ def _in_bands(scan: Scan, pairs: MapPairs, ignored: int) -> Coded:
 def coders(pairs: MapPairs) -> list[Callable[[Array], Array]]:
     """For each side a function from a map's values to places on the axis of classes."""
     _ = pairs.pixels  # what has no class is refused
-    labelling, ids = pairs.labelling, pairs.facts.axes["class"].ids
+    labelling, ids = pairs.labelling, pairs.metadata.axes["class"].ids
     place = {label: i for i, label in enumerate(ids)}
 
     def coder(side: int, seen: Array) -> Callable[[Array], Array]:

@@ -76,7 +76,7 @@ class MapPairs(Pairs):
     scores: ScoreRules = ScoreRules()
 
     @cached_property
-    def facts(self) -> Metadata:
+    def metadata(self) -> Metadata:
         """The classes: those that are declared, else the values that stand in any map."""
         labelling = self.labelling
         if labelling.ids is not None:
@@ -230,7 +230,7 @@ class Coded:
 
 def code_scan(pairs: MapPairs, scan: Scan) -> Coded:
     """A scan by class. A value of the truth without a class is an error, one of a prediction as the options say."""
-    classes = pairs.facts.axes["class"].ids
+    classes = pairs.metadata.axes["class"].ids
     places = [
         _places(pairs.labelling, values, side, classes) for side, values in enumerate((scan.truth, scan.predicted))
     ]

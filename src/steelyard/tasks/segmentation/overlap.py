@@ -44,9 +44,9 @@ def mean_defined(values: Floats, included: Any = None) -> Floats:
     return ratio(total, count)
 
 
-def class_place(facts: Metadata, label: object) -> int:
+def class_place(metadata: Metadata, label: object) -> int:
     """The place of a class on the axis; an error where there is none of that name."""
-    axis = facts.axes["class"]
+    axis = metadata.axes["class"]
     place = axis.find(label)
     if place < 0:
         raise UnknownName(f"there is no class '{label}'", remedy=nearest(str(label), axis.display_names))
@@ -74,7 +74,7 @@ class Overlap(Metric):
         """Where the pixels are kept."""
         return ClassPixels()
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         """Pixels by class; the confused classes are kept for tables."""
         return (self.cells(), Confusion(), PixelSums())
 
@@ -113,18 +113,18 @@ class OneClass(Overlap):
     def label(self) -> str:
         return self.title if self.only is None else f"{self.title}: {self.only}"
 
-    def expand(self, facts: Metadata) -> tuple[Metric, ...]:
+    def expand(self, metadata: Metadata) -> tuple[Metric, ...]:
         if self.only is not None:
-            class_place(facts, self.only)
+            class_place(metadata, self.only)
             return (self,)
-        return tuple(replace(self, only=as_spec(name)) for name in facts.axes["class"].display_names)
+        return tuple(replace(self, only=as_spec(name)) for name in metadata.axes["class"].display_names)
 
     def reduce(self, totals: Any) -> Floats:
         """The figure of the class, or the mean of all where one number is asked for."""
         values = self.each(totals)
         if self.only is None:
             return mean_defined(values)
-        place = totals.facts.axes["class"].find(self.only)  # a slice may have been measured without the class
+        place = totals.metadata.axes["class"].find(self.only)  # a slice may have been measured without the class
         return values[:, place] if place >= 0 else totals.undefined()
 
     def class_scores(self, totals: Any) -> Floats | None:
@@ -134,7 +134,7 @@ class OneClass(Overlap):
     def notes(self, totals: Any) -> tuple[str, ...]:
         if self.only is None:
             return ()
-        place = totals.facts.axes["class"].find(self.only)
+        place = totals.metadata.axes["class"].find(self.only)
         images = int(totals[self.cells()][0, place, IMAGES]) if place >= 0 else 0
         few = 0 < images < FEW_IMAGES
         return (f"Fewer than {FEW_IMAGES} images have class {self.only}: its interval is rough.",) if few else ()
@@ -145,17 +145,17 @@ class MeanOfClasses(Overlap):
 
     without: str | int | None = None
 
-    def expand(self, facts: Metadata) -> tuple[Metric, ...]:
+    def expand(self, metadata: Metadata) -> tuple[Metric, ...]:
         """Itself; the class that is left out must exist."""
         if self.without is not None:
-            class_place(facts, self.without)
+            class_place(metadata, self.without)
         return (self,)
 
     def kept_classes(self, totals: Any, values: Floats) -> Any:
         """Which classes enter the mean: (rows, classes)."""
         keep = np.ones(values.shape, dtype=bool)
         if self.without is not None:
-            place = totals.facts.axes["class"].find(self.without)
+            place = totals.metadata.axes["class"].find(self.without)
             keep[:, place if place >= 0 else slice(0)] = False
         return keep
 

@@ -140,8 +140,8 @@ class MeanIou(MeanOfClasses):
     def cells(self) -> Cells:
         return GroupPixels() if self.groups == "category" else ClassPixels()
 
-    def needs(self) -> tuple[Requirement, ...]:
-        return (*super().needs(), ImageScore(self.figure)) if self.level == "image" else super().needs()
+    def requirements(self) -> tuple[Requirement, ...]:
+        return (*super().requirements(), ImageScore(self.figure)) if self.level == "image" else super().requirements()
 
     def kept_classes(self, totals: Any, values: Floats) -> Any:
         keep = super().kept_classes(totals, values)
@@ -165,11 +165,11 @@ class MeanIou(MeanOfClasses):
     def notes(self, totals: Any) -> tuple[str, ...]:
         return super().notes(totals) if self.groups == "none" and self.level == "dataset" else ()
 
-    def expand(self, facts: Metadata) -> tuple[Metric, ...]:
+    def expand(self, metadata: Metadata) -> tuple[Metric, ...]:
         """Itself; categories must be known."""
-        if self.groups == "category" and not facts.axes["group"].ids:
+        if self.groups == "category" and not metadata.axes["group"].ids:
             raise MissingData("the classes have no categories", remedy="Set the option `labels=cityscapes`.")
-        return super().expand(facts)
+        return super().expand(metadata)
 
 
 class MeanDice(MeanIou):
@@ -286,9 +286,9 @@ class Precision(OneClass):
     figure: ClassVar[str] = "precision"
     reference: ClassVar[str] = "mmsegmentation IoUMetric (mFscore)"
 
-    def expand(self, facts: Metadata) -> tuple[Metric, ...]:
+    def expand(self, metadata: Metadata) -> tuple[Metric, ...]:
         """Itself: without a class it is the mean."""
-        return super().expand(facts) if self.only is not None else (self,)
+        return super().expand(metadata) if self.only is not None else (self,)
 
 
 class Recall(Precision):
@@ -423,15 +423,14 @@ class EdgeScore(Cells):
             first = coder[0](truth)
             second = np.full_like(first, UNCLASSED) if prediction is None else coder[1](prediction)
             reach = math.ceil(self.tolerance * math.hypot(*truth.shape))
-            return [
-                (int(pairs.owner[pair]), *one) for one in edge_scores(first, second, pairs.facts.size("class"), reach)
-            ]
+            scores = edge_scores(first, second, pairs.metadata.size("class"), reach)
+            return [(int(pairs.owner[pair]), *score) for score in scores]
 
         rows = [row for rows in for_each(len(pairs.owner), of_image) for row in rows]
         table = np.array(rows, dtype=np.float64).reshape(-1, 3)
         owner, label = (np.repeat(table[:, i].astype(np.int64), 2) for i in (0, 1))
         value = np.stack([table[:, 2], np.ones(len(table))], axis=1).ravel()
-        return CellsBlock.of(("class", 2), pairs.facts, owner, label * 2 + np.tile([0, 1], len(table)), value)
+        return CellsBlock.of(("class", 2), pairs.metadata, owner, label * 2 + np.tile([0, 1], len(table)), value)
 
 
 def edge_scores(truth: Array, prediction: Array, classes: int, reach: int) -> list[tuple[int, float]]:
@@ -494,7 +493,7 @@ class BoundaryF1(Metric):
 
     tolerance: Annotated[float, Between(0.0, 1.0)] = 0.0075
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (EdgeScore(self.tolerance),)
 
     def reduce(self, totals: Any) -> Floats:

@@ -82,7 +82,7 @@ def _torchmetrics(pairs: MapPairs) -> Explanation:
 
 def _mean_of_all(pairs: MapPairs) -> float:
     """The mean IoU over every class of every image that has it on a side."""
-    hit, true, predicted = ClassTable.of(pairs.pixels, pairs.facts.size("class")).pixels.T
+    hit, true, predicted = ClassTable.of(pairs.pixels, pairs.metadata.size("class")).pixels.T
     return float((hit / (true + predicted - hit)).mean()) if len(hit) else float("nan")
 
 
@@ -91,7 +91,7 @@ def _numbers(pairs: MapPairs, f1: Metric, level: str = "dataset") -> Mapping[str
         "miou": MeanIou(level=level), "mdice": MeanDice(level=level), "macc": MeanAccuracy(),
         "accuracy": PixelAccuracy(), "f1": f1,
     }  # fmt: skip
-    needs: dict[Any, None] = {statistic: None for metric in asked.values() for statistic in metric.needs()}
+    needs: dict[Any, None] = {statistic: None for metric in asked.values() for statistic in metric.requirements()}
     totals = State.of(pairs, needs).totals(POINT)
     return {name: float(totals.of(metric)[0]) for name, metric in asked.items()}
 
@@ -129,7 +129,7 @@ def class_table(state: State) -> Table:
         "predicted": cells[0, :, PREDICTED],
         **{title: figure_of(kind, cells)[0] for title, kind in FIGURES.items()},
     }
-    names = state.facts.axes["class"].display_names
+    names = state.metadata.axes["class"].display_names
     return Table("classes", "Classes", "class", names, tuple(columns), np.stack(list(columns.values()), axis=1))
 
 
@@ -143,7 +143,7 @@ def confusion(state: State, name: str = "confusion") -> Table:
         values = ratio(values, values.sum(axis=1, keepdims=True))
     elif name == "confusion_predicted":
         values = ratio(values, values.sum(axis=0, keepdims=True))
-    names = state.facts.axes["class"].display_names
+    names = state.metadata.axes["class"].display_names
     return Table(name, _TITLES[name], "truth", names, names, values)
 
 
@@ -167,7 +167,7 @@ def error_picture(truth: Array, prediction: Array) -> str:
 
 def scene(pairs: MapPairs, unit: int, metric: Metric) -> Scene:
     """The image at place `unit`: truth, prediction and difference."""
-    pair, coder, names = pairs.pair_of(unit), coders(pairs), pairs.facts.axes["class"].display_names
+    pair, coder, names = pairs.pair_of(unit), coders(pairs), pairs.metadata.axes["class"].display_names
     truth, prediction = pairs.maps(pair)
     height, width = truth.shape
     first = thin_grid(coder[0](truth), MOST_SIDE)
@@ -225,7 +225,7 @@ def maps(pairs: MapPairs, state: State) -> Figure:
     """Truth, prediction and errors of the images that cost most."""
     cost = costs(state)
     order = np.argsort(-cost, kind="stable")[:SHOWN]
-    names, coder = state.facts.axes["class"].display_names, coders(pairs)
+    names, coder = state.metadata.axes["class"].display_names, coders(pairs)
     columns: dict[str, list[Any]] = {"image": [], "cost": [], "truth": [], "prediction": [], "errors": []}
     seen: set[int] = set()
     for unit in order.tolist():
@@ -311,7 +311,7 @@ def confusion_figure(state: State) -> Figure:
 
 def class_metrics(state: State) -> Mapping[str, Metric]:
     """IoU of each class; of many, those with the most true pixels."""
-    names = state.facts.axes["class"].display_names
+    names = state.metadata.axes["class"].display_names
     true = state.totals(POINT)[ClassPixels()][0, :, TRUE]
     largest = [k for k in np.argsort(-true, kind="stable")[:MOST_CLASSES].tolist() if true[k]]
     return {names[k]: Iou(only=as_spec(names[k])) for k in sorted(largest)}

@@ -99,7 +99,7 @@ class _Ratio(Metric):
 
     counted: ClassVar[tuple[str, ...]] = ()  # totals that remarks read
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return tuple(map(SequenceSum, dict.fromkeys((self.numerator, self.denominator, *self.counted))))
 
     def reduce(self, totals: TotalsView) -> Floats:

@@ -126,7 +126,7 @@ class MeanAbsoluteError(Metric):
     measured_in = "g"
     reference = "sklearn.metrics.mean_absolute_error"
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return RowSum("abs_error"), ROWS
 
     def reduce(self, totals: TotalsView) -> Floats:
@@ -161,7 +161,7 @@ class MeanAbsolutePercentageError(Metric):
 
     zero: Literal["skip", "error", "eps"] = "skip"
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         if self.zero == "eps":
             return EpsilonError(), ROWS
         return RowSum("relative_error"), RowSum("positive_rows"), RowSum("zero_rows")
@@ -206,7 +206,7 @@ class WeightedAbsolutePercentageError(Metric):
     range = (0, INFINITY)
     measured_in = "%"
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return RowSum("abs_error"), RowSum("truth")
 
     def reduce(self, totals: TotalsView) -> Floats:
@@ -233,7 +233,7 @@ class Bias(Metric):
     range = (-INFINITY, INFINITY)
     measured_in = "g"
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return RowSum("error"), ROWS
 
     def reduce(self, totals: TotalsView) -> Floats:
@@ -262,7 +262,7 @@ class RootMeanSquaredError(Metric):
     measured_in = "g"
     reference = "sklearn.metrics.root_mean_squared_error"
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return RowSum("squared_error"), ROWS
 
     def reduce(self, totals: TotalsView) -> Floats:
@@ -298,7 +298,7 @@ class Within(Metric):
     def label(self) -> str:
         return f"Within {self.percent:g} percent"
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return RowsWithin(float(self.percent)), ROWS
 
     def reduce(self, totals: TotalsView) -> Floats:
@@ -341,7 +341,7 @@ class CoefficientOfDetermination(Metric):
     range = (-INFINITY, 1)
     reference = "sklearn.metrics.r2_score"
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return RowSum("squared_error"), RowMoments()
 
     def reduce(self, totals: TotalsView) -> Floats:
@@ -370,7 +370,7 @@ class PearsonCorrelation(Metric):
     range = (-1, 1)
     reference = "scipy.stats.pearsonr"
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (RowMoments(),)
 
     def reduce(self, totals: TotalsView) -> Floats:
@@ -401,7 +401,7 @@ class Slope(Metric):
     range = (-INFINITY, INFINITY)
     reference = "scipy.stats.linregress"
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (RowMoments(),)
 
     def reduce(self, totals: TotalsView) -> Floats:
@@ -462,7 +462,7 @@ class RoundNumbers(Metric):
     def label(self) -> str:
         return f"Heaping on multiples of {self.step:g}"
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return RoundExcess(float(self.step)), ROWS
 
     def reduce(self, totals: TotalsView) -> Floats:
@@ -514,7 +514,7 @@ class RisingSteps(Metric):
     range = (0, 100)
     measured_in = "%"
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (Steps(),)
 
     def reduce(self, totals: TotalsView) -> Floats:

@@ -36,9 +36,9 @@ def defined_mean(values: Floats) -> Floats:
     return ratio(in_order(np.where(there, values, 0.0)), in_order(there.astype(float)))
 
 
-def class_code(facts: Metadata, label: object) -> int:
+def class_code(metadata: Metadata, label: object) -> int:
     """The place of a class that a setting names; an error where there is none of that name."""
-    axis = facts.axes["class"]
+    axis = metadata.axes["class"]
     code = axis.find(label)
     if code < 0:
         remedy = nearest(str(label), axis.display_names)
@@ -79,7 +79,7 @@ class TrackMetric(Metric):
     def combine_classes(self, totals: TotalsView, sums: Floats, value: Callable[[Floats], Floats]) -> Floats:
         """The value of each row of weights from sums (rows, classes, ...)."""
         if self.only is not None:
-            return value(sums[:, class_code(totals.facts, self.only)])
+            return value(sums[:, class_code(totals.metadata, self.only)])
         if self.over == "det":
             return value(in_order(np.moveaxis(sums, 1, -1)))
         classes = range(sums.shape[1])
@@ -95,7 +95,7 @@ class TrackMetric(Metric):
 
     def _without_value(self, totals: TotalsView) -> list[str]:
         """Classes that have boxes and no value, which the mean leaves out."""
-        axis = totals.facts.axes["class"]
+        axis = totals.metadata.axes["class"]
         if self.only is not None or self.over != "class_mean" or self.total or len(axis) < 2:
             return []
         sums = totals[self.own_needs()[0]][0]
@@ -123,7 +123,7 @@ class TrackMetric(Metric):
             shown = ", ".join(without[:MOST_NAMED]) + (", ..." if len(without) > MOST_NAMED else "")
             other = " over=trackeval counts them as TrackEval does." if "trackeval" in self.ways else ""
             notes.append(
-                f"The mean leaves out {len(without)} of {totals.facts.size('class')} classes ({shown}): "
+                f"The mean leaves out {len(without)} of {totals.metadata.size('class')} classes ({shown}): "
                 f"{self.documented_reason()}.{other}"
             )
         sequences = round(float(totals[SEQUENCES][0, 0]))
@@ -132,7 +132,7 @@ class TrackMetric(Metric):
             notes.append(f"{sequences} sequences: {what} (the jackknife's, with Student's t).")
         return tuple(notes)
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (*self.own_needs(), SEQUENCES, REMOVED_ROWS)
 
     @abstractmethod

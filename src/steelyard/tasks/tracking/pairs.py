@@ -55,7 +55,7 @@ class TrackPairs:
     truth: TrackRecords
     prediction: TrackRecords
     units: Array
-    facts: Metadata
+    metadata: Metadata
     coverage: Coverage
     weight: Array | None
     sides: tuple[TrackSide, TrackSide]
@@ -66,8 +66,8 @@ class TrackPairs:
 
     def slice_values(self, name: str) -> tuple[Array, Array]:
         """The class of every row of both sides, or a column of the truth that is constant in each sequence."""
-        if name == "label" and "label" in self.facts.holds:
-            shown = np.array(self.facts.axes["class"].display_names, dtype=object)
+        if name == "label" and "label" in self.metadata.holds:
+            shown = np.array(self.metadata.axes["class"].display_names, dtype=object)
             runs = np.concatenate([side.run for side in self.sides])
             return shown[runs % len(shown)], runs // len(shown)
         joined = self.joined
@@ -80,7 +80,7 @@ class TrackPairs:
                     where=self.truth.source,
                     remedy="Slice by what holds for whole sequences (camera, light), or by label.",
                 )
-            columns = [*(["label"] if "label" in self.facts.holds else []), *self.truth.other]
+            columns = [*(["label"] if "label" in self.metadata.holds else []), *self.truth.other]
             raise UnknownName(
                 f"tracking cannot be sliced by '{name}'", where=self.truth.source, remedy=nearest(name, columns)
             )
@@ -102,7 +102,7 @@ class TrackPairs:
     def select(self, keep: Array) -> TrackPairs:
         """The rows that a mask over both sides keeps, as `slice_values` gives them. All units stay."""
         if len(keep) == len(self.units) and len(keep) != sum(len(side.run) for side in self.sides):
-            rows = [np.flatnonzero(keep[side.run // max(1, self.facts.size("class"))]) for side in self.sides]
+            rows = [np.flatnonzero(keep[side.run // max(1, self.metadata.size("class"))]) for side in self.sides]
         else:
             cut = len(self.sides[0].run)
             rows = [np.flatnonzero(keep[:cut]), np.flatnonzero(keep[cut:])]

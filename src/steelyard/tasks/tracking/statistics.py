@@ -97,7 +97,7 @@ def _keep_rows(pairs: TrackPairs) -> Kept:
     frames = truth.frame, run_ends(truth.run, runs), prediction.frame, run_ends(prediction.run, runs)
     overlaps = _overlaps(truth, prediction, frames)
     removed = np.zeros((len(pairs.units), len(REMOVED)))
-    classes = max(1, pairs.facts.size("class"))
+    classes = max(1, pairs.metadata.size("class"))
     scored = truth.role == SCORED
     removed[:, 3], removed[:, 4] = pairs.out[:, 1], pairs.out[:, 0]
     removed[:, 4] += np.bincount(truth.run[~scored] // classes, minlength=len(pairs.units))
@@ -254,13 +254,13 @@ def _shares(box: Array, regions: Array) -> Array:
 
 def _cells(pairs: TrackPairs, rows: Kept, values: Array) -> CellsBlock:
     """Values of each run as cells of its sequence, by class."""
-    classes = max(1, pairs.facts.size("class"))
+    classes = max(1, pairs.metadata.size("class"))
     width = math.prod(values.shape[1:])
     flat = values.reshape(len(rows.runs), width)
     run, column = np.nonzero(flat)
     owner, group = rows.runs[run] // classes, rows.runs[run] % classes
     axes: tuple[str | int, ...] = ("class", *values.shape[1:])
-    return CellsBlock.of(axes, pairs.facts, owner, group * width + column, flat[run, column])
+    return CellsBlock.of(axes, pairs.metadata, owner, group * width + column, flat[run, column])
 
 
 class HotaCells(Cells):

@@ -94,7 +94,7 @@ def _motmetrics(pairs: TrackPairs, cache: SharedCache) -> Explanation:
 
 def _summed_remarks(pairs: TrackPairs) -> tuple[str, ...]:
     """What a reader must know of the numbers where there are several classes."""
-    return ("Counts of all classes are summed here: mota(over=det).",) if pairs.facts.size("class") > 1 else ()
+    return ("Counts of all classes are summed here: mota(over=det).",) if pairs.metadata.size("class") > 1 else ()
 
 
 def _at_least(pairs: TrackPairs, cache: SharedCache, ours: Tracked) -> float:
@@ -131,7 +131,7 @@ def steps(pairs: TrackPairs, unit: int) -> Steps:
     """
     work = SharedCache()
     rows, clear = kept_rows(pairs, work), tracked_sums(pairs, work)
-    mine, theirs = rows.rows(unit, max(1, pairs.facts.size("class")))
+    mine, theirs = rows.rows(unit, max(1, pairs.metadata.size("class")))
     true, predicted = rows.truth.frame[mine], rows.prediction.frame[theirs]
     numbers = np.union1d(true, predicted)
     missed = true[clear.partner[mine] < 0]
@@ -160,7 +160,7 @@ def scene(pairs: TrackPairs, unit: int, metric: Metric, step: int | None = None)
         )
     work = SharedCache()
     rows, clear = kept_rows(pairs, work), tracked_sums(pairs, work)
-    mine, theirs = rows.rows(unit, max(1, pairs.facts.size("class")))
+    mine, theirs = rows.rows(unit, max(1, pairs.metadata.size("class")))
     bounds = _bounds(_boxes(rows.truth, mine), _boxes(rows.prediction, theirs))
     mine, theirs = mine[rows.truth.frame[mine] == frame], theirs[rows.prediction.frame[theirs] == frame]
     partner = clear.partner[mine]
@@ -218,7 +218,7 @@ MOST_TRACKS, MOST_FRAMES = 40, 2000  # of a timeline
 
 
 def _has(state: State, metric: Metric) -> bool:
-    return all(statistic in state.blocks for statistic in metric.needs())
+    return all(statistic in state.blocks for statistic in metric.requirements())
 
 
 def tables(pairs: TrackPairs, state: State) -> Mapping[str, Callable[[], Table]]:
@@ -227,7 +227,7 @@ def tables(pairs: TrackPairs, state: State) -> Mapping[str, Callable[[], Table]]
     if not metrics or not len(state):
         return {}
     makers: dict[str, Callable[[], Table]] = {"sequences": lambda: _by_sequence(state, metrics)}
-    if state.facts.size("class") > 1:
+    if state.metadata.size("class") > 1:
         makers["classes"] = lambda: _by_class(state, metrics)
     return makers
 
@@ -247,12 +247,12 @@ def _by_sequence(state: State, metrics: Sequence[Metric]) -> Table:
 
 def class_metrics(state: State) -> Mapping[str, Metric]:
     """The metrics by which models are compared class by class."""
-    labels = state.facts.axes["class"].display_names
+    labels = state.metadata.axes["class"].display_names
     return {label: Hota(only=label) for label in labels} if len(labels) > 1 and _has(state, Hota()) else {}
 
 
 def _by_class(state: State, metrics: Sequence[Metric]) -> Table:
-    labels, totals = state.facts.axes["class"].display_names, state.totals(POINT)
+    labels, totals = state.metadata.axes["class"].display_names, state.totals(POINT)
     values = [[float(totals.of(type(metric)(only=label))[0]) for metric in metrics] for label in labels]  # type: ignore[call-arg]
     return Table("classes", "By class", "class", labels, tuple(metric.label for metric in metrics), np.array(values))
 
@@ -332,7 +332,7 @@ def timeline(pairs: TrackPairs, unit: int) -> Figure:
     """One sequence: a row per true track, coloured by the predicted track that CLEAR matches; switches as ticks."""
     work = SharedCache()
     rows, clear = kept_rows(pairs, work), tracked_sums(pairs, work)
-    mine, _ = rows.rows(unit, max(1, pairs.facts.size("class")))
+    mine, _ = rows.rows(unit, max(1, pairs.metadata.size("class")))
     tracks, first = np.unique(rows.truth.run[mine] * (1 << 40) + rows.truth.track[mine], return_index=True)
     shown = tracks[np.argsort(first, kind="stable")][:MOST_TRACKS]
     columns: dict[str, list[object]] = {name: [] for name in ("row", "x", "x2", "series", "event")}
@@ -369,7 +369,7 @@ def listing(pairs: TrackPairs, state: State) -> Listing:
     """Every switch: where, when, from which name to which, and of what kind."""
     work = SharedCache()
     rows, clear = kept_rows(pairs, work), tracked_sums(pairs, work)
-    classes = max(1, pairs.facts.size("class"))
+    classes = max(1, pairs.metadata.size("class"))
     columns: dict[str, list[object]] = {
         name: [] for name in ("sequence", "frame", "true track", "from", "to", "kind", "frames without a match")
     }

@@ -129,7 +129,7 @@ class CaseScore(_Figure, Cells):
         table = case_values(self, pairs, cache)
         pair, place, column = np.nonzero(table)
         code = place * 5 + column
-        return CellsBlock.of(("structure", 5), pairs.facts, pairs.owner[pair], code, table[pair, place, column])
+        return CellsBlock.of(("structure", 5), pairs.metadata, pairs.owner[pair], code, table[pair, place, column])
 
 
 class CaseMean(_Figure, Sum):
@@ -240,7 +240,7 @@ def _events(pairs: VolumePairs, cache: SharedCache) -> dict[tuple[int, int, str]
     """Distances between surfaces, by case, structure and kind of surface; all kinds that are wanted in one pass."""
     wanted = {
         statistic.surface
-        for statistic in cache.needs
+        for statistic in cache.statistics
         if isinstance(statistic, CaseScore | CaseMean) and statistic.figure in DISTANCES
     }
     kinds = tuple(sorted(wanted)) or ("elements", "voxels")

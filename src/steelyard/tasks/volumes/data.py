@@ -177,7 +177,7 @@ class VolumePairs(Pairs):
         return {str(value): (value,) for value in sorted(seen)}
 
     @cached_property
-    def facts(self) -> Metadata:
+    def metadata(self) -> Metadata:
         """The structures, in the order in which they are named, or of their labels."""
         if self.regions:
             names = tuple(sorted(self.regions))
@@ -186,7 +186,7 @@ class VolumePairs(Pairs):
 
     def numbered_structures(self) -> Iterator[tuple[int, tuple[int, ...]]]:
         """The place of each structure on the axis, and its labels."""
-        for place, name in enumerate(self.facts.axes["structure"].ids):
+        for place, name in enumerate(self.metadata.axes["structure"].ids):
             yield place, self.structures[str(name)]
 
     def case(self, pair: int) -> Case:

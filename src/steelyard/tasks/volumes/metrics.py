@@ -48,7 +48,7 @@ class CaseMetric(Metric):
         """Means by case."""
         return CaseMean(self.figure, **self.settings())
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         """Figures by structure, and means by case where those are averaged."""
         return (self.statistic(), self.mean()) if self.average == "case" else (self.statistic(),)
 
@@ -57,9 +57,9 @@ class CaseMetric(Metric):
         suffix = f": {self.only}" if self.only is not None else ""
         return f"{self.title}{suffix}" + (", mean of cases" if self.average == "case" else "")
 
-    def expand(self, facts: Metadata) -> tuple[Metric, ...]:
+    def expand(self, metadata: Metadata) -> tuple[Metric, ...]:
         """One metric for each structure where that is asked for."""
-        axis = facts.axes["structure"]
+        axis = metadata.axes["structure"]
         if self.only == "each":
             return tuple(replace(self, only=as_spec(name)) for name in axis.display_names)
         if self.only is not None and axis.find(self.only) < 0:
@@ -74,7 +74,7 @@ class CaseMetric(Metric):
             return ratio(sums[:, 0], sums[:, 1])
         values = self._values(totals)
         if self.only is not None:
-            place = totals.facts.axes["structure"].find(self.only)
+            place = totals.metadata.axes["structure"].find(self.only)
             return values[:, place] if place >= 0 else totals.undefined()
         return mean_defined(values)
 
@@ -95,7 +95,7 @@ class CaseMetric(Metric):
         cells = totals[self.statistic()][0]
         if self.only is None:
             return np.asarray(cells.sum(axis=0))
-        place = totals.facts.axes["structure"].find(self.only)
+        place = totals.metadata.axes["structure"].find(self.only)
         return np.asarray(cells[place]) if place >= 0 else np.zeros(5)
 
     def excluded(self, totals: Any) -> tuple[float, str]:

@@ -98,7 +98,7 @@ def _numbers(pairs: VolumePairs, conventions: VolumeConventions) -> Mapping[str,
         "assd": SymmetricSurfaceDistance(surface=surface, missed=missed, average=average),
         "nsd": SurfaceDice(surface=surface, average=average),
     }
-    needs: dict[Any, None] = {statistic: None for metric in asked.values() for statistic in metric.needs()}
+    needs: dict[Any, None] = {statistic: None for metric in asked.values() for statistic in metric.requirements()}
     totals = State.of(pairs, needs).totals(POINT)
     scores = {name: float(totals.of(metric)[0]) for name, metric in asked.items()}
     return {"dice": _dice(pairs, average, conventions.bare), **scores}
@@ -157,7 +157,7 @@ def nsd_by_tolerance(pairs: VolumePairs, surface: str) -> Figure:
     farthest = case_values(CaseScore("hd", at=99.0, surface=surface, missed="skip"), pairs, work)
     far = farthest[:, :, VALUE][farthest[:, :, CASES] > 0]
     end = min(WIDEST, float(far.max())) if len(far) and far.max() > 0 else 1.0
-    names = pairs.facts.axes["structure"].display_names
+    names = pairs.metadata.axes["structure"].display_names
     columns: dict[str, list[Any]] = {name: [] for name in ("series", "x", "y", "low", "high")}
     for tolerance in np.linspace(0.0, end, STEPS).tolist():
         table = case_values(CaseScore("nsd", at=tolerance, surface=surface), pairs, work)
@@ -279,7 +279,7 @@ def structure_table(state: State) -> Table:
         columns[_title(statistic)] = ratio(cells[:, VALUE], cells[:, COUNT])
     first = totals[_kept_scores(state)[0]][0]
     columns |= {"on one side only": first[:, MISSED], "on neither side": first[:, EMPTY]}
-    names = state.facts.axes["structure"].display_names
+    names = state.metadata.axes["structure"].display_names
     values = np.stack(list(columns.values()), axis=1)
     return Table("structures", "Structures", "structure", names, tuple(columns), values)
 
@@ -355,7 +355,7 @@ def dice_by_volume(pairs: VolumePairs) -> Figure:
 
 def class_metrics(state: State) -> Mapping[str, Metric]:
     """Dice of each structure."""
-    names = state.facts.axes["structure"].display_names[:MOST_STRUCTURES]
+    names = state.metadata.axes["structure"].display_names[:MOST_STRUCTURES]
     return {name: Dice(only=as_spec(name)) for name in names} if CaseScore() in state.blocks else {}
 
 

@@ -145,7 +145,7 @@ class TotalWeightedError(Metric):
     def label(self) -> str:
         return self.title if self.partial == "refuse" else f"{self.title}, with incomplete dishes"
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return (*map(DishSum, ("dish_error", "weighable", "partial", "dishes")), ZERO_ROWS)
 
     def reduce(self, totals: TotalsView) -> Floats:
@@ -197,7 +197,7 @@ class SampleWeightedError(Metric):
     measured_in = "g"
     reference = "sklearn.metrics.mean_absolute_error(sample_weight=truth)"
 
-    def needs(self) -> tuple[Requirement, ...]:
+    def requirements(self) -> tuple[Requirement, ...]:
         return DishSum("weighted_error"), RowSum("truth"), ZERO_ROWS
 
     def reduce(self, totals: TotalsView) -> Floats:
