@@ -253,6 +253,29 @@ def test_a_callback_of_ultralytics(tmp_path: Path) -> None:
         callback(SimpleNamespace(jdict=[], names={0: "plate"}))
 
 
+def test_a_callback_of_ultralytics_with_its_data_yaml(tmp_path: Path) -> None:
+    """Without a truth, the data.yaml of the validation is read; ids of images are numbers where file names are."""
+    for folder, files in (("labels", {"a.txt": "0 0.2 0.4 0.2 0.4\n", "12.txt": "1 0.5 0.5 0.2 0.2\n"}),):
+        (tmp_path / "val" / folder).mkdir(parents=True)
+        for name, text in files.items():
+            (tmp_path / "val" / folder / name).write_text(text)
+    (tmp_path / "val" / "images").mkdir()
+    (tmp_path / "val" / "labels" / "image_sizes.csv").write_text("image,width,height\na,100,50\n12,100,50\n")
+    (tmp_path / "data.yaml").write_text("val: val/images\nnames:\n  0: plate\n  1: cup\n")
+    row = {"image_id": "a", "file_name": "a.jpg", "category_id": 1, "bbox": [10.0, 10.0, 20.0, 20.0], "score": 0.9}
+    other = {"image_id": 12, "file_name": "12.jpg", "category_id": 1, "bbox": [40.0, 20.0, 20.0, 10.0], "score": 0.8}
+    yaml = {"yaml_file": str(tmp_path / "data.yaml"), "names": {0: "plate", 1: "cup"}}
+    callback = ultralytics.Evaluation(metrics=["recall", "map50"], confidence=None)
+    callback(SimpleNamespace(jdict=[row, other], names=yaml["names"], data=yaml))
+    assert callback.report is not None
+    assert callback.report["recall"].value == 0.5  # the cup is called a plate
+    assert callback.report["map50"].value == pytest.approx(0.5)
+    with refuses("E-missing-data", "COCO"):
+        callback(SimpleNamespace(jdict=[row], names=yaml["names"], data=yaml, is_coco=True))
+    with refuses("E-missing-data", "data.yaml"):
+        callback(SimpleNamespace(jdict=[row], names=yaml["names"]))
+
+
 class Sample(dict[str, Any]):
     """What FiftyOne documents of a sample: fields by name, an id, metadata, `save`."""
 
