@@ -5,7 +5,7 @@ boxes, some of them hidden, and a detection repeats the points of the nearest tr
 runs as a fresh process (import, load both files, evaluate, summarise), in turn, several times; the least CPU time
 counts.
 
-    python benchmarks/bench_keypoints.py [S] [M] [--rounds 2] [--no-draws] [--all] [--keep FOLDER]
+    python benchmarks/bench_keypoints.py [S] [M] [L] [--rounds 2] [--no-draws] [--all] [--keep FOLDER]
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The data are those of bench_boxes.py (COCO val2017's shape): objects are smooth 
 lengths, and each detection's box becomes a compressed mask, as detectors write them. Each tool runs as a fresh process
 (import, load both files, evaluate, summarise), in turn, several times; the least CPU time counts.
 
-    python benchmarks/bench_masks.py [S] [M] [--rounds 2] [--no-draws] [--all] [--keep FOLDER]
+    python benchmarks/bench_masks.py [S] [M] [L] [--rounds 2] [--no-draws] [--all] [--keep FOLDER]
 """
 
 from __future__ import annotations
@@ -97,19 +97,19 @@ def counts_of(mask: dict[str, object]) -> list[int]:
 def run_kind(kind: str, ours: str, peers: dict[str, tuple[str, str]], maker: Maker, text: str | None) -> None:
     """Run the benchmark of boxes on another kind of data."""
     parser = argparse.ArgumentParser(description=text)
-    parser.add_argument("sizes", nargs="*", default=[], choices=["Q", "S", "M", []], help="S")
+    parser.add_argument("sizes", nargs="*", default=[], choices=[*boxes.SIZES, []], help="S and M")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--no-draws", dest="draws", action="store_false", help="leave out 1,000 bootstrap draws")
     parser.add_argument("--skip", nargs="*", default=[], help="peers to leave out")
     parser.add_argument("--all", action="store_true", help="peers that take long too")
     parser.add_argument("--keep", type=Path, help="keep the data in this folder")
     asked = parser.parse_args()
-    boxes.LEFT_OUT = {"M": boxes.SLOW, "S": {"pycocotools"}}
+    boxes.LEFT_OUT |= {"S": {"pycocotools"}}
     boxes.KIND, boxes.OURS, boxes.PEERS, boxes.make_data = kind, ours, peers, _replaced(boxes.make_data, maker)
     with tempfile.TemporaryDirectory() as temporary:
         folder = asked.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        for size in asked.sizes or (["Q"] if QUICK else ["S"]):
+        for size in asked.sizes or (["Q"] if QUICK else ["S", "M"]):
             boxes.run_size(size, folder, asked)
 
 

@@ -236,8 +236,9 @@ def fuzz_keypoints(rng: random.Random) -> None:
     rows = [draw.whole(n, n).astype(np.int32) for n in (d, t)]
     places = np.ascontiguousarray(d_points[:, : 2 * points])
     last, least = rng.randrange(cells + 2), rng.choice([-np.inf, 0.0, 0.5, np.nan])
+    truths = draw.whole(9, t, 3 * points, kind=np.int16) if rng.random() < 0.3 else t_points
     draw.call(
-        _native.oks_exponents, *begins, *rows, places, t_points, draw.real(t, 4), draw.real(t), sigmas, least, 0, last
+        _native.oks_exponents, *begins, *rows, places, truths, draw.real(t, 4), draw.real(t), sigmas, least, 0, last
     )
     draw.call(_native.oks_means, draw.real(d), draw.offsets(cells, d))
     draw.call(_native.keypoints_match, objects(draw, t, d, t_points, d_points), RULES, sigmas)

@@ -129,7 +129,13 @@ void put_points_beside(nb::dict& out, std::vector<Part>& parts) {
     width = std::max(width, numbers);
   }
   if (width == 0 || with_points != rows) return;
-  out["keypoints"] = joined<double>(parts, [](Part& p) -> auto& { return p.shapes.keypoints; }, width);
+  bool small = true;  // whole numbers, as annotators click them
+  for (const Part& part : parts)
+    for (double value : part.shapes.keypoints)
+      small = small && value >= -32768 && value <= 32767 && value == static_cast<std::int16_t>(value);
+  const auto points = [](Part& p) -> auto& { return p.shapes.keypoints; };
+  if (small) out["keypoints"] = joined<std::int16_t>(parts, points, width);
+  else out["keypoints"] = joined<double>(parts, points, width);
   out["visible"] = joined<std::int64_t>(parts, [](Part& p) -> auto& { return p.shapes.visible; });
 }
 

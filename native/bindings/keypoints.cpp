@@ -1,6 +1,10 @@
 // Keypoints: their similarity, and the matching by it.
 #include "boxes/keypoints.hpp"
 
+#include <variant>
+
+#include <nanobind/stl/variant.h>
+
 #include "matching.hpp"
 
 namespace steelyard::keypoints_binding {
@@ -40,10 +44,14 @@ MatchColumns match(nb::object objects, nb::object rules, In1<double> sigmas) {
 
 Tuple<Out<double>, Out<std::int64_t>, Out<std::int64_t>> exponents_of(
     In1<std::int64_t> d_begin, In1<std::int64_t> t_begin, In1<std::int32_t> d_rows, In1<std::int32_t> t_rows,
-    In2<double> d_points, In2<double> t_points, In2<double> t_box, In1<double> t_area, In1<double> sigmas, double least,
-    std::size_t first, std::size_t last) {
-  const CellPoints in{view(d_begin), view(t_begin), view(d_rows), view(t_rows), view(d_points), view(t_points),
-                      view(t_box),   view(t_area),  view(sigmas), least,        first,          last};
+    In2<double> d_points, std::variant<In2<double>, In2<std::int16_t>> t_points, In2<double> t_box, In1<double> t_area,
+    In1<double> sigmas, double least, std::size_t first, std::size_t last) {
+  const auto* whole = std::get_if<In2<double>>(&t_points);
+  const auto* small = std::get_if<In2<std::int16_t>>(&t_points);
+  CellPoints in{view(d_begin), view(t_begin), view(d_rows), view(t_rows), view(d_points), {},  {},
+                view(t_box),   view(t_area),  view(sigmas), least,        first,          last};
+  if (whole != nullptr) in.t_points = view(*whole);
+  if (small != nullptr) in.t_small = view(*small);
   Exponents out;
   {
     nb::gil_scoped_release release;

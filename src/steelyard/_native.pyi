@@ -237,7 +237,7 @@ def oks(d_points: NDArray[numpy.float64], t_points: NDArray[numpy.float64], t_bo
     Object keypoint similarity, detections by truths; points are x, y, v in turn.
     """
 
-def oks_exponents(d_begin: NDArray[numpy.int64], t_begin: NDArray[numpy.int64], d_rows: NDArray[numpy.int32], t_rows: NDArray[numpy.int32], d_points: NDArray[numpy.float64], t_points: NDArray[numpy.float64], t_box: NDArray[numpy.float64], t_area: NDArray[numpy.float64], sigmas: NDArray[numpy.float64], least: float, first: int, last: int) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.int64]]:
+def oks_exponents(d_begin: NDArray[numpy.int64], t_begin: NDArray[numpy.int64], d_rows: NDArray[numpy.int32], t_rows: NDArray[numpy.int32], d_points: NDArray[numpy.float64], t_points: NDArray[numpy.float64] | NDArray[numpy.int16], t_box: NDArray[numpy.float64], t_area: NDArray[numpy.float64], sigmas: NDArray[numpy.float64], least: float, first: int, last: int) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.int64]]:
     """
     What exp is asked of for the pairs in the cells from `first` to `last`, where each pair begins, and its place among all pairs. Pairs that are surely less alike than `least` are left out.
     """

@@ -331,10 +331,10 @@ def test_a_class_that_reads_by_itself_is_asked(tmp_path: Path) -> None:
     assert asked == ["createIndex"]
 
 
-def from_list(tools: Any, path: Path, results: Any, before: Change | None = None) -> Any:
+def from_list(tools: Any, path: Path, results: Any, before: Change | None = None, kind: str = "bbox") -> Any:
     truth = quiet(tools.COCO, str(path))
     listed = copy.deepcopy(results)
-    evaluator = quiet(tools.COCOeval, truth, quiet(truth.loadRes, listed), "bbox")
+    evaluator = quiet(tools.COCOeval, truth, quiet(truth.loadRes, listed), kind)
     if before is not None:
         before(listed)
     return run(evaluator), listed
@@ -369,6 +369,31 @@ def test_lists_of_results(edit: Change | None, tmp_path: Path) -> None:
         for name in ("dataset", "anns"):
             same(getattr(theirs.cocoDt, name), getattr(mine.cocoDt, name), name)
         assert mine.cocoDt.dataset["annotations"] is my_list
+
+
+def edit_listed_masks(listed: Any) -> None:
+    listed[0]["segmentation"] = mask_of([[5.0, 5.0, 50.0, 5.0, 40.0, 60.0]])
+    listed[-1]["segmentation"]["counts"] = listed[0]["segmentation"]["counts"].encode()
+    listed[-1]["area"], listed[-1]["score"] = 5000.0, 0.75
+
+
+@pytest.mark.parametrize("kind", ["segm", "keypoints"])
+@pytest.mark.parametrize("edit", [None, edit_listed_masks])
+def test_lists_of_masks_and_keypoints(edit: Change | None, kind: str, tmp_path: Path) -> None:
+    for seed in range(100, 106):
+        data, results = draw_coco(seed)
+        path = written(tmp_path, data, [])[0]
+        change = edit if kind == "segm" else None
+        (mine, my_list), (theirs, their_list) = (
+            from_list(tools, path, results[kind], change, kind) for tools in (ours, pycocotools_tools())
+        )
+        assert is_unseen(mine.cocoDt, kind) == (kind == "segm")
+        same_numbers(mine, theirs)
+        same(their_list, my_list, "list")
+        same(theirs.evalImgs, mine.evalImgs, "evalImgs")
+        same(theirs.cocoDt.anns, mine.cocoDt.anns, "anns")
+        for one, other in zip(their_list, my_list, strict=True):
+            assert {name: type(value) for name, value in one.items()} == {k: type(v) for k, v in other.items()}
 
 
 def test_a_list_with_one_dict_twice(tmp_path: Path) -> None:

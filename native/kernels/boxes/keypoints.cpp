@@ -75,10 +75,12 @@ double Oks::of(std::size_t detection, std::size_t truth, bool, double) const {
 void check_cell_points(const CellPoints& in) {
   check_sigmas(in.sigmas);
   require(in.d_points.columns == 2 * in.sigmas.size(), "a detection needs x and y for each sigma");
-  require(in.t_points.columns == 3 * in.sigmas.size(), "a truth needs x, y and v for each sigma");
-  require(in.t_box.columns == 4 && in.t_box.rows == in.t_points.rows, "boxes are x, y, width, height");
+  const std::size_t columns = in.t_small.data() ? in.t_small.columns : in.t_points.columns;
+  const std::size_t truths = in.t_small.data() ? in.t_small.rows : in.t_points.rows;
+  require(columns == 3 * in.sigmas.size(), "a truth needs x, y and v for each sigma");
+  require(in.t_box.columns == 4 && in.t_box.rows == truths, "boxes are x, y, width, height");
   require(in.t_area.size() == in.t_rows.size(), "one area for each truth");
-  check_cells_of({in.d_begin, in.t_begin, in.d_rows, in.t_rows}, in.d_points.rows, in.t_points.rows);
+  check_cells_of({in.d_begin, in.t_begin, in.d_rows, in.t_rows}, in.d_points.rows, truths);
   require(in.first <= in.last && in.last < in.d_begin.size(), "the cells are out of range");
 }
 
@@ -87,7 +89,8 @@ namespace {
 // A truth as its detections need it: the points that count, or its region where none is labelled.
 class TruthPoints {
  public:
-  TruthPoints(const double* points, const double* box, double area, const std::vector<double>& variance)
+  template <typename Number>
+  TruthPoints(const Number* points, const double* box, double area, const std::vector<double>& variance)
       : area_(area + kTiny) {
     for (std::size_t k = 0; k < variance.size(); ++k)
       if (points[3 * k + 2] > 0) add(k, points[3 * k], points[3 * k + 1], variance[k]);
@@ -154,7 +157,8 @@ Exponents oks_exponents(const CellPoints& in) {
     truths.clear();
     for (std::int64_t g = in.t_begin[c]; g < in.t_begin[c + 1]; ++g) {
       const auto place = static_cast<std::size_t>(g), row = static_cast<std::size_t>(in.t_rows[place]);
-      truths.emplace_back(in.t_points.row(row), in.t_box.row(row), in.t_area[place], variance);
+      if (in.t_small.data()) truths.emplace_back(in.t_small.row(row), in.t_box.row(row), in.t_area[place], variance);
+      else truths.emplace_back(in.t_points.row(row), in.t_box.row(row), in.t_area[place], variance);
     }
     auto pair = static_cast<std::int64_t>(before[c]);
     for (std::int64_t i = in.d_begin[c]; i < in.d_begin[c + 1]; ++i) {

@@ -25,7 +25,9 @@ class Oks : public Similarity {
 struct CellPoints {
   View<std::int64_t> d_begin, t_begin;  // of cells, as in coco_eval.hpp
   View<std::int32_t> d_rows, t_rows;
-  Matrix<double> d_points, t_points;  // x and y in turn; of truths x, y, v
+  Matrix<double> d_points;  // x and y in turn
+  Matrix<double> t_points;  // x, y, v in turn; empty where they are small
+  Matrix<std::int16_t> t_small;
   Matrix<double> t_box;
   View<double> t_area;  // of the truths in the cells
   View<double> sigmas;

@@ -235,6 +235,7 @@ class Parser {
     bool crowd = false;
     std::int64_t id = -1, height = -1, width = -1, visible = -1;
     const std::size_t points = part.shapes.keypoints.size();
+    const bool places = compact_ && section == kResults;
     // Records of a file are written alike: what stood between two values in the last one most likely stands there
     // again.
     std::vector<Between>& guesses = guesses_[section];
@@ -320,7 +321,7 @@ class Parser {
           }
           break;
         case kMask: part.shapes.read_mask(c, base_); break;
-        case kPoints: part.shapes.read_keypoints(c); break;
+        case kPoints: places ? part.shapes.read_places(c) : part.shapes.read_keypoints(c); break;
         case kRotated: part.shapes.read_rotated(c); break;
         case kVisible: visible = integer(c); break;
         default: break;
@@ -361,8 +362,8 @@ class Parser {
         key_ = kCategory;
         add(part.label, label_, c, start);
         if (shape & kPoints) {
-          if (!(seen & kBox) || section == kResults) part.shapes.box_of_points(points, section == kResults, box);
-          if (compact_ && section == kResults) part.shapes.drop_flags(points);
+          if (!(seen & kBox) || section == kResults)
+            part.shapes.box_of_points(points, section == kResults, places ? 2 : 3, box);
         }
         if (!(shape & kMask)) part.box.insert(part.box.end(), box, box + 4);
         if (section == kAnnotations) {

@@ -52,11 +52,11 @@ struct Shapes {
   // A rotated box, in the place of keypoints: centre x and y, width, height, angle.
   void read_rotated(Cursor& c);
 
-  // Keeps x and y of the points from `first` on.
-  void drop_flags(std::size_t first);
+  // Of each keypoint x and y, without the flag.
+  void read_places(Cursor& c);
 
   // The box around the points from `first` on: of all of them, or else of the visible ones.
-  void box_of_points(std::size_t first, bool all, double* box) const;
+  void box_of_points(std::size_t first, bool all, std::size_t each, double* box) const;
 
   // Makes every mask: `size_of(row, height, width)` says whether the size of the row's image is known, and gives it.
   template <typename SizeOf>
@@ -355,19 +355,34 @@ inline void Shapes::read_rotated(Cursor& c) {
   keypoint_numbers = numbers;
 }
 
-inline void Shapes::drop_flags(std::size_t first) {
-  std::size_t to = first;
-  for (std::size_t i = first; i + 2 < keypoints.size(); i += 3) {
-    keypoints[to++] = keypoints[i];
-    keypoints[to++] = keypoints[i + 1];
+inline void Shapes::read_places(Cursor& c) {
+  const std::size_t start = c.at();
+  if (c.peek() != '[') c.wrong_type("an array of x, y and v for each keypoint is expected");
+  c.step();
+  std::size_t numbers = 0;
+  if (!c.take(']')) {
+    do {
+      if (++numbers % 3 == 0) {
+        c.space();
+        if (!c.number_here()) c.wrong_type("a number is expected");
+        c.skip();
+        continue;
+      }
+      const double value = c.number().value;
+      if (value > 1e12 || value < -1e12) c.refuse(start, "a keypoint beyond 1e12");
+      keypoints.push_back(value);
+    } while (c.take(','));
+    c.expect(']', "',' or ']' is expected");
   }
-  keypoints.resize(to);
+  if (numbers == 0 || numbers % 3 || (keypoint_numbers && numbers != keypoint_numbers))
+    c.refuse(start, "another number of keypoints than in the others");
+  keypoint_numbers = numbers;
 }
 
-inline void Shapes::box_of_points(std::size_t first, bool all, double* box) const {
+inline void Shapes::box_of_points(std::size_t first, bool all, std::size_t each, double* box) const {
   double low[2] = {0, 0}, high[2] = {0, 0};
   bool any = false;
-  for (std::size_t i = first; i + 2 < keypoints.size(); i += 3) {
+  for (std::size_t i = first; i + each <= keypoints.size(); i += each) {
     if (!all && !(keypoints[i + 2] > 0)) continue;
     for (std::size_t j = 0; j < 2; ++j) {
       low[j] = any ? std::min(low[j], keypoints[i + j]) : keypoints[i + j];

@@ -250,7 +250,10 @@ class COCO:
         if held is not None:
             if isinstance(held, HeldList):
                 with many_objects():
-                    _native.complete_results(held.listed)
+                    if held.key == "bbox":
+                        _native.complete_results(held.listed)
+                    else:
+                        self._complete(held.listed)
             result._held, result._of = held, self
             if self._held is None:
                 result._head = self._head_of_results()
@@ -306,8 +309,8 @@ class COCO:
             self._measure_all(anns)
         elif "keypoints" in first:
             for ann in anns:
-                x, y = ann["keypoints"][0::3], ann["keypoints"][1::3]
-                left, right, top, low = np.min(x), np.max(x), np.min(y), np.max(y)
+                x, y = np.array(ann["keypoints"][0::3]), np.array(ann["keypoints"][1::3])
+                left, right, top, low = x.min(), x.max(), y.min(), y.max()
                 ann["area"] = (right - left) * (low - top)
                 ann["bbox"] = [left, top, right - left, low - top]
 
@@ -317,7 +320,7 @@ class COCO:
             for ann in anns:
                 self._measure(ann)
             return
-        for ann, area, box in zip(anns, masks.area(listed), masks.toBbox(listed), strict=True):
+        for ann, area, box in zip(anns, *masks.areas_and_boxes(listed), strict=True):
             ann["area"], ann["bbox"], ann["iscrowd"] = area, box, 0
 
     def _measure(self, ann: Ann) -> None:

@@ -43,6 +43,13 @@ def _parse_json(file: Any, path: Any) -> Any:
         raise InvalidFile(f"not valid JSON: {error}", where=os.fspath(path)) from None
 
 
+def result_key(first: dict[str, Any]) -> str | None:
+    """Where results have what they show; the first of them says so, as in the reference."""
+    if "caption" in first:
+        return None
+    return "bbox" if first.get("bbox") else next((key for key in ("segmentation", "keypoints") if key in first), None)
+
+
 class HeldFile:
     """A file that was read into columns. It stays open, so that its dicts can be made as long as it does not change."""
 
@@ -109,11 +116,7 @@ class HeldFile:
             first = json.JSONDecoder().raw_decode(head[1:].decode("utf-8", "ignore").lstrip())[0]
         except ValueError:
             return None
-        if head[:1] != b"[" or not isinstance(first, dict) or "caption" in first:
-            return None
-        return (
-            "bbox" if first.get("bbox") else next((key for key in ("segmentation", "keypoints") if key in first), None)
-        )
+        return result_key(first) if head[:1] == b"[" and isinstance(first, dict) else None
 
     def parse(self) -> Any:
         """The contents as Python objects."""
@@ -131,27 +134,37 @@ class HeldFile:
 class HeldList:
     """Results that are dicts of the caller's list: read when they are needed, since what is changed in them counts."""
 
-    def __init__(self, results: list[Any]) -> None:
-        self.results, self.listed = results, list(results)
+    def __init__(self, results: list[Any], key: str) -> None:
+        self.results, self.listed, self.key = results, list(results), key
 
     @classmethod
     def of(cls, results: Any) -> tuple[HeldList, Columns] | None:
-        """Results with boxes, and their columns; None where only Python can read them."""
-        if type(results) is not list or not results or type(results[0]) is not dict or "caption" in results[0]:
+        """Results with boxes or masks, and their columns; None where only Python can read them."""
+        if type(results) is not list or not results or type(results[0]) is not dict:
             return None
-        read: Any = _native.result_columns(results, False)
-        if read is None:
+        key = result_key(results[0])
+        if key not in ("bbox", "segmentation"):
             return None
-        image, category, box, score, _ = read
-        return cls(results), Columns({"image": image, "label": category, "box": box, "score": score})
+        held = cls(results, key)
+        columns = held._columns(complete=False)
+        return None if columns is None else (held, columns)
 
     def columns_of(self, kind: str) -> Columns | None:
         """The columns of what the dicts hold now."""
-        read: Any = _native.result_columns(self.listed, True) if kind == "bbox" else None
+        return self._columns(complete=True) if KEYS[kind] == self.key else None
+
+    def _columns(self, complete: bool) -> Columns | None:
+        read: Any = _native.result_columns(self.listed, complete, self.key == "bbox")
         if read is None:
             return None
         image, category, box, score, area = read
-        return Columns({"image": image, "label": category, "box": box, "area": area, "score": score})
+        columns = Columns({"image": image, "label": category, "box": box, "score": score, "area": area})
+        if complete and self.key == "segmentation":
+            try:
+                columns.masks = _native.mask_column([result["segmentation"] for result in self.listed])
+            except (KeyError, ValueError):
+                return None
+        return columns
 
     def parse(self) -> list[Any]:
         """The list of the caller."""
