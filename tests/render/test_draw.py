@@ -107,6 +107,9 @@ def test_series_differ_by_colour_and_by_dash() -> None:
     legend = [line.get("stroke-dasharray") for line in svg.all("line")]
     assert legend == [path.get("stroke-dasharray") for path in paths]
     assert {"base", "ours", "third"} <= set(svg.texts)
+    many = Svg("curves", {"x": [0, 1] * 20, "y": [0, 1] * 20, "series": [f"m{i // 2}" for i in range(40)]})
+    looks = [(p.get("class"), p.get("stroke-dasharray")) for p in many.all("path") if "stroke-width" in p.attrib]
+    assert len(set(looks)) == 20
 
 
 def test_a_band_goes_up_along_the_high_ends_and_back_along_the_low_ones() -> None:
@@ -145,6 +148,16 @@ def test_intervals_have_lines_points_and_the_line_to_compare_with() -> None:
     assert points[0].get("d") != points[1].get("d") == svg.all("path", "f-c2")[0].get("d")
     assert svg.tips == ["m\nbase\n1 (0 to 2)", "m\nours\n2 (1 to 3)", "n\nbase\n3 (2 to 4)"]
     assert dashed(Svg("intervals", rows)) == []
+
+
+def test_points_of_many_models_stay_in_their_rows() -> None:
+    names, models = [f"slice {i}" for i in range(60) for _ in range(5)], [f"model {i}" for i in range(5)] * 60
+    svg = Svg("intervals", {"name": names, "series": models, **dict.fromkeys(("value", "low", "high"), [1.0] * 300)})
+    points = [path.get("transform", "") for path in svg.all("path") if path.find("title") is not None]
+    heights = [float(re.findall(r"translate\(\S+ (\S+)\)", place)[0]) for place in points]
+    assert len(heights) == 300
+    assert heights == sorted(heights)
+    assert float(svg.root.get("height", 0)) < 1750
 
 
 def test_verdicts_have_their_own_colours_and_shapes() -> None:
@@ -374,6 +387,8 @@ def test_ticks_are_round_numbers_with_room() -> None:
         at = ticks(0.0, high, 200)
         assert 2 <= len(at) <= 5
         assert at[-1] <= high
+    assert ticks(-4.9, 4.6, 245) == [-4.0, -2.0, 0.0, 2.0, 4.0]  # closer than usual, but one number says nothing
+    assert ticks(-3.8e6, 3e6, 250) == [-2e6, 0.0, 2e6]
     assert ticks(-0.3, 8.7, 200, outside=True) == [-5.0, 0.0, 5.0, 10.0]
     assert ticks(0.0, 2.0, 230, outside=True, whole=True, upright=True) == [0.0, 1.0, 2.0]
 

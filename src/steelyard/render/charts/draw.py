@@ -160,6 +160,10 @@ def _colours(names: Iterable[str]) -> dict[str, str]:
     return {name: f"c{MEANT.get(name, place % SERIES + 1)}" for place, name in enumerate(names)}
 
 
+def _dash(place: int) -> str:
+    return DASHES[(place + place // SERIES) % len(DASHES)]  # another one where colours are used again
+
+
 def span_of(*values: Any) -> tuple[float, float]:
     """The lowest and the highest number, set apart where they are equal."""
     every = np.concatenate([np.atleast_1d(np.asarray(each, dtype=float)) for each in values])
@@ -411,7 +415,7 @@ def _line_legend(drawing: Drawing, figure: Figure) -> None:
     colours = _colours(names)
 
     def symbol(place: int, x: float, y: float) -> None:
-        dash = DASHES[place % len(DASHES)]
+        dash = _dash(place)
         drawing.line(f"s-{colours[names[place]]}", x - 11, y, x + 11, y, stroke_width=2.0, stroke_dasharray=dash)
 
     if len(names) > 1:
@@ -430,7 +434,7 @@ def _draw_lines(drawing: Drawing, axes: Axes, figure: Figure, lines: dict[str, A
             band = axes.path([*x, *x[::-1]], [*high, *low[::-1]])
             drawing.add("path", f"f-{colour}", d=f"{band}z", fill_opacity="0.18")
         path = axes.path(x, [ys[i] for i in rows], steps=bool(facts.get("steps")))
-        dash = DASHES[place % len(DASHES)]
+        dash = _dash(place)
         drawing.add("path", f"s-{colour}", name, d=path, stroke_width=1.8, stroke_dasharray=dash)
     if len(xs) > FEW and not facts.get("points"):
         return
@@ -506,7 +510,7 @@ def matrix(drawing: Drawing, figure: Figure) -> None:
     wide = left + size * len(columns)
     drawing.text(left, TITLE, titles["x"], kind="f-ink", font_size=TITLE)
     drawing.text(left - 8, top - 4, titles["y"], "end", "f-ink", font_size=TITLE)
-    for place in places_with_room(len(columns), size):
+    for place in places_with_room(len(columns), 0.71 * size if turned else size):
         x = left + (place + 0.5) * size
         turn = f"rotate(-45 {number(x)} {number(top - 6)})" if turned else ""
         drawing.text(x, top - 6, heads[place], "start" if turned else "middle", transform=turn)
@@ -541,8 +545,9 @@ def intervals(drawing: Drawing, figure: Figure) -> None:
         drawing.line(
             "s-soft", rows.x(at), rows.top, rows.x(at), rows.top + rows.row * len(names), stroke_dasharray=DASHED
         )
+    step = min(11.0, rows.row / len(groups)) if beside else 0.0
     for i, group in enumerate(series):
-        y = rows.y(names.index(name[i])) + (11.0 * (groups.index(group) - (len(groups) - 1) / 2) if beside else 0.0)
+        y = rows.y(names.index(name[i])) + step * (groups.index(group) - (len(groups) - 1) / 2)
         tip = f"{name[i]}\n{group}\n{short_text(value[i])}".replace("\n\n", "\n")
         if math.isfinite(value[i]) and low[i] < high[i]:
             tip += f" ({short_text(low[i])} to {short_text(high[i])})"

@@ -75,21 +75,23 @@ def ticks(
     """
     if not (math.isfinite(low) and math.isfinite(high)) or high <= low:
         return [low] if math.isfinite(low) else []
-    for most in range(max(2, int(room // (32 if upright else 55))), 0, -1):
-        rough = (high - low) / most
-        size = 10.0 ** math.floor(math.log10(rough))
-        size = max(size, 1.0) if whole else size
-        step = next(size * k for k in (1, 2, 5, 10) if size * k >= rough * (1 - 1e-9))
+    size, tight = math.floor(math.log10(high - low)), list[float]()
+    for step in (digit * 10.0**power for power in range(size - 2, size + 2) for digit in (1, 2, 5)):
+        if whole and step < 1:
+            continue
         if outside:
             first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
         else:
             first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
         values = [float(f"{step * i:.12g}") for i in range(first, last + 1)]
-        span = step * (last - first) if outside else high - low
-        longest = LABEL if upright else max(map(text_width, tick_texts(values)), default=0.0)
-        if len(values) < 2 or step / span * room > longest + 10:
+        if len(values) < 2:
+            break
+        gap = room * step / (step * (last - first) if outside else high - low)
+        longest = LABEL if upright else max(map(text_width, tick_texts(values)))
+        if gap >= max(longest + 10, 32 if upright else 55):
             return values
-    return []
+        tight = values if gap > longest + 4 else tight
+    return tight
 
 
 def tick_texts(values: Sequence[float]) -> list[str]:
