@@ -22,7 +22,7 @@ from steelyard.align.rankings import as_rankings, unfold_rows
 from steelyard.align.unit_digest import total_digest, unit_digests
 from steelyard.core.embeddings import Embeddings
 from steelyard.core.errors import Conflict, DuplicateKey, MissingColumn, Unsupported
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.rankings import Rankings
 from steelyard.core.records import Array, BoxRecords, Records, as_object, factorize
 
@@ -75,8 +75,7 @@ Batch = tuple[Records, Records]
 ON_CONFLICT = ("error", "keep")
 
 
-@frozen
-class SeenUnits:
+class SeenUnits(Frozen):
     """The ids of units of either side, with the digests (units, 2, 2) of their truth and of their predictions, and how
     many rows (units, 2) there are of either.
     """
@@ -125,8 +124,7 @@ class FirstSeen:
         return False
 
 
-@frozen
-class Gathered:
+class Gathered(Frozen):
     """All batches as one, the units that came more than once, and those of them that came with other predictions."""
 
     truth: Records
@@ -172,8 +170,7 @@ def gather(
     return Gathered(joined[0], joined[1], units[repeated], units[differ], seen)
 
 
-@frozen
-class _Entries:
+class _Entries(Frozen):
     """The units of each batch, by unit and then by batch, with the digest of their rows."""
 
     code: Array
@@ -185,8 +182,7 @@ class _Entries:
         return np.flatnonzero(self.code[1:] == self.code[:-1]) + 1
 
 
-@frozen
-class _SideBatches:
+class _SideBatches(Frozen):
     """The batches of one side, one after the other."""
 
     parts: Sequence[Records]

@@ -21,7 +21,7 @@ from steelyard.core.errors import (
     Unmatched,
     first_few,
 )
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array, Coverage, no_slice_column
 from steelyard.core.rankings import Content, Ids, Rankings
@@ -29,8 +29,7 @@ from steelyard.core.records import Records, constant_in_unit
 from steelyard.core.task import Policy
 
 
-@frozen
-class RankedPairs:
+class RankedPairs(Frozen):
     """The judged documents of each query, with their ranks in the run; 0 where the run does not have them.
 
     Rows are sorted by unit, then by rank, those that were not retrieved last. `row` is a row's place in the truth.

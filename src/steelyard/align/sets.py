@@ -14,15 +14,14 @@ import numpy as np
 from steelyard.align.join import check_policy
 from steelyard.core.deprecated import Renamed, adopt_renamed
 from steelyard.core.errors import MissingColumn, Unmatched, first_few
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array, Coverage, no_slice_column
 from steelyard.core.records import Records, as_object, constant_in_unit, factorize
 from steelyard.core.task import Policy
 
 
-@frozen
-class SetPairs:
+class SetPairs(Frozen):
     """Rows of both sides by unit, in the order of the units' ids and inside one in the order of the source.
 
     `truth_row` are places in the truth's records, `truth_owner` the units they belong to; likewise for predictions.

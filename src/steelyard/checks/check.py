@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard.checks.findings import Finding
 from steelyard.core.deprecated import Renamed
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.records import Array, Records
 
 EXAMPLES = 3
@@ -61,8 +61,7 @@ class CheckData:
         return self.pairs.truth[name][rows], self.pairs.prediction[other][places]
 
 
-@frozen
-class Problem:
+class Problem(Frozen):
     """What a test found: a sentence, how many rows of how many, and where some of them are.
 
     `severity` and `remedy` stand in the place of the check's own where they depend on the data.
@@ -76,8 +75,7 @@ class Problem:
     remedy: str = ""
 
 
-@frozen
-class Check:
+class Check(Frozen):
     """One thing that is looked for. `effect` says what it does to a number; `quick` ones are run by evaluation too.
 
     `test` is None for those of boxes, whose tests look for several things at once.

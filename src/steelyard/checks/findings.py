@@ -9,7 +9,7 @@ from os import PathLike
 from typing import Any
 
 from steelyard.core.counts import count_text
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.results.registry import load
 from steelyard.version import __version__
 
@@ -18,8 +18,7 @@ SCHEMA = "steelyard/check/1"
 SEVERITIES = ("error", "warning", "note")
 
 
-@frozen
-class Finding:
+class Finding(Frozen):
     """One thing that was found.
 
     `code` names its kind; `severity` is "error" (the numbers are wrong), "warning" (they may be) or "note" (worth
@@ -41,8 +40,7 @@ def in_order(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)))
 
 
-@frozen
-class CheckReport:
+class CheckReport(Frozen):
     """All findings, the worst first, and what was looked at."""
 
     truth: str

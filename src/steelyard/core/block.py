@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen, frozen
 from steelyard.core.metadata import Codes, Metadata
 from steelyard.core.units import Array
 from steelyard.core.weights import Entries, Floats, Weights
@@ -60,8 +60,7 @@ class Block(ABC):
         """The block that `pack` took apart."""
 
 
-@frozen
-class SumBlock(Block):
+class SumBlock(Frozen, Block):
     """Values that add up: (units,) or (units, k). With `axis`, the k columns are the places along that axis."""
 
     values: Array
@@ -102,8 +101,7 @@ class SumBlock(Block):
         return cls(arrays["values"], str(facts.get("axis", "")))
 
 
-@frozen
-class Pooled:
+class Pooled(Frozen):
     """Moments of all rows together, for each row of weights: sums about a common point."""
 
     count: Floats
@@ -123,8 +121,7 @@ def _place(a: int, b: int) -> int:
     return high * (high + 1) // 2 + low
 
 
-@frozen
-class MomentsBlock(Block):
+class MomentsBlock(Frozen, Block):
     """Count, means and centred products of some columns, unit by unit: (units,), (units, d), (units, d (d + 1) / 2).
 
     They pool about the mean of all units, so that no digit is lost where values are large, and a unit's numbers do not
@@ -199,7 +196,7 @@ class MomentsBlock(Block):
         return cls(arrays["count"], arrays["mean"], arrays["product"])
 
 
-@frozen
+@frozen  # not by inheritance: `DistinctCells` computes the entries
 class CellsBlock(Block):
     """Counts in cells over named axes, mostly empty: each entry adds its value to cell `code` of its `owner` unit.
 

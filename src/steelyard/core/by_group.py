@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 
 from steelyard.core.block import Block
 from steelyard.core.errors import InputError, Unsupported
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.ranking import BlockReader, RankingBlock
 from steelyard.core.statistic import RankingReader
@@ -82,8 +82,7 @@ class GroupCurve(RankingReader):
         raise no_approximation(f"'{self.ranking.name}'")
 
 
-@frozen
-class AnsweredBlock(Block):
+class AnsweredBlock(Frozen, Block):
     """Stands for a ranking that lies elsewhere: what its curves read, by curve and role of the weights."""
 
     answers: Mapping[tuple[Any, Role], Any]

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.core.frozen import frozen
 from steelyard.core.records import Records
 
 
-@frozen
 class Embeddings(Records):
     """One side of a retrieval by vectors.
 
@@ -20,7 +18,6 @@ class Embeddings(Records):
         return max((len(column) for column in self.columns.values()), default=0)
 
 
-@frozen
 class DeviceEmbeddings(Embeddings):
     """Embeddings whose matrices are tensors that stay on their device."""
 

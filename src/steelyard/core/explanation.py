@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from steelyard.core.deprecated import Renamed, RenamedKeywords
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 
 
-@frozen
-class Step(metaclass=RenamedKeywords):
+class Step(Frozen, metaclass=RenamedKeywords):
     """One setting in which a tool differs, and the numbers that come of changing it alone."""
 
     setting: str
@@ -20,8 +19,7 @@ class Step(metaclass=RenamedKeywords):
     why = Renamed("reason")
 
 
-@frozen
-class Explanation:
+class Explanation(Frozen):
     """Our numbers, what each setting of a tool does to them, and what the tool prints with all of them."""
 
     tool: str

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.table import Table
 
 Array = NDArray[Any]
@@ -20,8 +20,7 @@ MOST_BARS = 24  # of classes: more are shown as the worst and the best of them
 NEAR = 1e-9  # of their size: numbers no farther apart are drawn as equal ones
 
 
-@frozen
-class Figure:
+class Figure(Frozen):
     """The data of one picture.
 
     `chart` says how it is drawn, `columns` are as long as each other (numbers, or lists of texts), `facts` hold for the
@@ -45,8 +44,7 @@ class Figure:
         return html
 
 
-@frozen
-class Texts:
+class Texts(Frozen):
     """A column of texts of which many are alike: a place in `names` for each row."""
 
     codes: Array
@@ -63,8 +61,7 @@ class Texts:
         return Texts(codes, list(place))
 
 
-@frozen
-class Listing:
+class Listing(Frozen):
     """Rows that a reader may look through: typed columns, all as long as each other."""
 
     name: str

@@ -1,4 +1,6 @@
-"""`@frozen`: what `@dataclass(frozen=True)` gives, at a small part of its price at import.
+"""`Frozen` and `@frozen`: what `@dataclass(frozen=True)` gives, at a small part of its price at import.
+
+A subclass of `Frozen` needs no decorator; `@frozen` is for a class that cannot have this base.
 
 `dataclasses` writes and compiles six methods for each class as it is defined: a millisecond for each of dozens of
 classes every time Python starts. Here the methods are the same functions for all classes, and the fields of a class
@@ -47,11 +49,12 @@ def frozen(cls: C) -> C:
 
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
 class Frozen:
-    """A base whose subclasses are frozen without a decorator."""
+    """A base whose subclasses are frozen without a decorator, unless they have an `__init__` of their own."""
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
-        frozen(cls)
+        if "__init__" not in cls.__dict__:
+            frozen(cls)
 
 
 _READ = ("__dataclass_fields__", "__dataclass_params__")

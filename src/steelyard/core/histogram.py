@@ -18,14 +18,13 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.core.errors import OutOfRange
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.records import Array
 
 Bounds = tuple[float, float]
 
 
-@frozen
-class Histogram:
+class Histogram(Frozen):
     """Hits and others by bin, from the highest score down, and how many objects there are to be hit."""
 
     hits: Array

@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from steelyard.core.deprecated import Renamed
 from steelyard.core.errors import Conflict, Incompatible
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.numerals import is_whole
 
 Codes = NDArray[np.int64]
 
 
-@frozen
-class Axis:
+class Axis(Frozen):
     """Ids that codes count along, in a fixed order: the classes. `names` are what they are called, if not by their ids.
 
     Numbers are ordered as numbers and texts as texts; with `whole`, texts that are all whole numbers as those.
@@ -74,8 +73,7 @@ def _is_whole(text: str) -> bool:
     return is_whole(text, signed=True) and str(int(text)) == text
 
 
-@frozen
-class Metadata:
+class Metadata(Frozen):
     """What holds for all units: `axes` by name, `flags` that must be equal in what is merged, and what the data hold.
 
     `holds` names what every part has: scores, labels. Merged facts hold what all parts do.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Union, get_args, get_o
 
 from steelyard.core.deprecated import Renamed, adopt_renamed
 from steelyard.core.errors import InvalidSpec, InvalidValue
-from steelyard.core.frozen import Frozen, frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.spec import render_value
 from steelyard.core.statistic import Requirement
 from steelyard.core.weights import Array, Floats
@@ -32,8 +32,7 @@ RENAMED = {
 }
 
 
-@frozen
-class Placements:
+class Placements(Frozen):
     """What the interval of an area under a ROC curve rests on: how many positives and negatives there are, and the sum
     of squares of the placements of each around the area.
 
@@ -49,8 +48,7 @@ class Placements:
     values: tuple[Floats, Floats] | None = dataclasses.field(default=None, repr=False, compare=False)
 
 
-@frozen
-class UnitClasses:
+class UnitClasses(Frozen):
     """The true classes that units hold: entry k says that the unit at row `unit[k]` of a state holds `code[k]`.
 
     `names` are those of the classes; without any, 1 is the class that a score is of and 0 are all others. A unit of
@@ -251,8 +249,7 @@ def spec_aliases(field: dataclasses.Field[Any]) -> tuple[str, ...]:
     return tuple(field.metadata.get("aliases", ()))
 
 
-@frozen
-class Description:
+class Description(Frozen):
     """The parts of a metric's docstring."""
 
     summary: str
@@ -292,8 +289,7 @@ def describe(cls: type[Metric]) -> Description:
     return Description(summary, formula, "\n\n".join(meaning), undefined, tuple(lists["Pros:"]), tuple(lists["Cons:"]))
 
 
-@frozen
-class Between:
+class Between(Frozen):
     """What a number may be, in the annotation of a setting: `Annotated[float, Between(0, 1)]`.
 
     Both ends are allowed; with `open_low` the lower one is not. With `whole` it must be an `int`.

@@ -14,13 +14,12 @@ from typing import Any, Literal
 
 from steelyard.core import registry
 from steelyard.core.errors import Conflict, InvalidNumber, InvalidSetting, OutOfRange, UnknownName, nearest
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 
 SIDES = ("truth", "prediction")
 
 
-@frozen
-class Option:
+class Option(Frozen):
     """One option.
 
     Types: `choice` (one of `choices`), `number` (above `minimum`), `numbers`, `ids` (a list, or a file of it), `path`,
@@ -72,8 +71,7 @@ class Option:
         return number
 
 
-@frozen
-class Options:
+class Options(Frozen):
     """The options of one evaluation: `options.of("angle", "truth")`. `given` is what the user wrote."""
 
     declared: tuple[Option, ...] = ()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from steelyard.core.deprecated import Renamed, adopt_renamed, warn_renamed
 from steelyard.core.errors import MissingColumn, nearest
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.records import Records
 from steelyard.core.units import Units
@@ -26,8 +26,7 @@ def no_slice_column(truth: Records, name: str, remedy: str = "") -> MissingColum
     )
 
 
-@frozen
-class Coverage:
+class Coverage(Frozen):
     """How much of the truth has a prediction, and what the policy did with the rest."""
 
     truth: int
@@ -105,8 +104,7 @@ def metadata_of(pairs: Any) -> Metadata:
     return metadata
 
 
-@frozen
-class Pairs:
+class Pairs(Frozen):
     """Rows of truth, each with its prediction, in an order that depends on the ids alone.
 
     `owner` is a row's unit, `truth_row` and `prediction_row` its places in the records; `prediction_row` is -1 where

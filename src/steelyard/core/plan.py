@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from steelyard.core.draws import BootstrapDraws, unit_keys
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.units import Units
 from steelyard.core.weights import (
     Array,
@@ -24,8 +24,7 @@ from steelyard.core.weights import (
 MOST_LEFT_OUT = 1000  # rows of a jackknife; more units are left out in so many groups, by their ids
 
 
-@frozen
-class WeightPlan:
+class WeightPlan(Frozen):
     """Which rows of weights are wanted.
 
     `seed`, `first` and `rows` say which draws; the other roles have as many rows as they need.

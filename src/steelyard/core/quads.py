@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 
 Floats = NDArray[np.float64]
 CORNERS = tuple(f"{axis}{i}" for i in range(1, 5) for axis in "xy")
@@ -21,8 +21,7 @@ RECTANGLE = ("cx", "cy", "w", "h", "angle")
 HALF = math.pi / 2
 
 
-@frozen
-class Convention:
+class Convention(Frozen):
     """How a tool writes angles: unit, direction, the range that it allows, and whether the width is the long edge.
 
     The range is in its own unit, and holds one of its ends: the lower, or the upper with `upper`. A rectangle does not

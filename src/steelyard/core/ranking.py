@@ -11,14 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from steelyard.core.block import Block, new_places
-from steelyard.core.frozen import Frozen, frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Codes, Metadata
 from steelyard.core.units import Array
 from steelyard.core.weights import Weights
 
 
-@frozen
-class Grouped:
+class Grouped(Frozen):
     """Rows by group: those of group k go from `begin[k]` to `begin[k + 1]`. `unit` owns each row."""
 
     begin: Array
@@ -152,8 +151,7 @@ def _short(group: Array) -> Array:
     return group.astype(np.uint16) if group.max(initial=0) < 1 << 16 else group
 
 
-@frozen
-class RankingBlock(Block):
+class RankingBlock(Frozen, Block):
     """Events by group, falling score and unit; and positives by group and unit, where events do not say them.
 
     `axis` names the groups' axis; "" is one group for all. A column `code` holds places along that axis.

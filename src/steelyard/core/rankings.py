@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.records import Array, Records, as_object
 
 
-@frozen
-class Ids:
+class Ids(Frozen):
     """Ids as one text, a place for each id (where it begins, times 65,536, plus its length), and 64-bit keys."""
 
     text: Array
@@ -37,15 +36,13 @@ class Ids:
         return Ids(np.zeros(0, np.uint8), np.zeros(0, np.uint64), np.zeros(0, np.uint64))
 
 
-@frozen
-class Content:
+class Content(Frozen):
     """What a digest is made of: the number of rows of each query, and a sum of their hashes."""
 
     rows: Array
     sums: Array
 
 
-@frozen
 class Rankings(Records):
     """Rows of query, document and number (relevance or score), grouped by query.
 

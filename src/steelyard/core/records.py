@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import Incompatible
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 
 Array = NDArray[Any]
 ColumnType = Literal[
@@ -28,8 +28,7 @@ LARGEST = 1e12  # of an amount: squares and products of such numbers, and sums o
 GROUP_NAMES = ("video", "sequence", "person", "patient", "subject", "site", "source", "date")
 
 
-@frozen
-class Column:
+class Column(Frozen):
     """One column of a side.
 
     Types: `id` (text or integers, never empty), `number` (finite), `integer`, `flag` (true or false), `text`, `points`
@@ -67,8 +66,7 @@ def weight_column(unit: str, *aliases: str, meaning: str = "") -> Column:
     return Column("sample_weight", "number", False, 0, flags=True, aliases=aliases, meaning=meaning)
 
 
-@frozen
-class Schema:
+class Schema(Frozen):
     """The columns of one side; `key` names the columns that identify a row, the first being the unit."""
 
     key: tuple[str, ...]
@@ -84,8 +82,7 @@ class Schema:
         return tuple(c.name for c in self.columns)
 
 
-@frozen
-class Records:
+class Records(Frozen):
     """Columns of equal length; `place(i)` says where row i stands: `truth.csv, line 7`."""
 
     source: str
@@ -125,8 +122,7 @@ class Records:
         )
 
 
-@frozen
-class RowLocation:
+class RowLocation(Frozen):
     """Where a row of a source stands; unlike a function it can be pickled."""
 
     source: str
@@ -136,7 +132,6 @@ class RowLocation:
         return f"{self.source}, row {row}"
 
 
-@frozen
 class BoxRecords(Records):
     """Boxes, masks or keypoints of one side, with what a row cannot say: images without any, the classes there are.
 
@@ -159,14 +154,12 @@ class BoxRecords(Records):
     image_fields: Callable[[], Mapping[str, Array]] | None = None
 
 
-@frozen
 class UnfilledRecords(Records):
     """Predictions without the rows whose value is empty; `unfilled` is the place of the first such cell."""
 
     unfilled: str = ""
 
 
-@frozen
 class MapRecords(Records):
     """Maps in files. `sums` is the SHA-256 of each file that has been read, by its path."""
 

@@ -10,7 +10,7 @@ from numbers import Integral, Real
 from typing import Any, Literal, TypedDict, TypeVar
 
 from steelyard.core.errors import Conflict, InvalidSetting, InvalidSpec, MissingData, OutOfRange, Unsupported, nearest
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric
 from steelyard.core.plan import WeightPlan
 from steelyard.core.task import Policy, Task
@@ -69,8 +69,7 @@ class Settings(TypedDict, total=False):
     decimal: str | None
 
 
-@frozen
-class RunDesign:
+class RunDesign(Frozen):
     """How several runs over the same units are read.
 
     `factor` is what the runs are: "seeds", "readers", "annotators" or "replies". With `paired`, run k of both models
@@ -126,8 +125,7 @@ class RunDesign:
         )
 
 
-@frozen
-class Request:
+class Request(Frozen):
     """What was asked for.
 
     `metrics` None is the default set. `by` names columns to slice by, several crossed in one tuple. `missing` says what

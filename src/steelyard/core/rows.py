@@ -9,15 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from steelyard.core.block import Block
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.statistic import Statistic
 from steelyard.core.units import Array, Units
 from steelyard.core.weights import Floats, Weights
 
 
-@frozen
-class RowTable:
+class RowTable(Frozen):
     """Rows of units that are looked at together, in the order of ids; `begin[i]` is where those of unit i begin.
 
     `done` are the values of the units, where they are known already.
@@ -59,8 +58,7 @@ def _rows_of(begin: Array, index: Array) -> tuple[Array, Array]:
     return rows.astype(np.int64), starts
 
 
-@frozen
-class RowsBlock(Block):
+class RowsBlock(Frozen, Block):
     """Units whose values depend on the rows of others: `index` are their places in the tables, one after the other.
 
     Some units keep the values that they have among all (`take`). Two models keep a table each (`stack`), and parts of

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 ABOUT = "sample.json"
 
 
-@frozen
-class Sample:
+class Sample(Frozen):
     """The files of a sample by name, and what to slice by. `a` and `b` are the predictions of two models.
 
     An option that names a file of the sample means that file.

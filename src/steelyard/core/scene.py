@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 
 Role = Literal["truth", "prediction", "pair"]
 
 
-@frozen
-class EllipseShape:
+class EllipseShape(Frozen):
     """An ellipse in pixels: centre, degrees from the x axis towards the y axis, half axes; y goes down."""
 
     role: Role
@@ -24,8 +23,7 @@ class EllipseShape:
     matched: bool = True
 
 
-@frozen
-class BoxShape:
+class BoxShape(Frozen):
     """A box in pixels: its left upper corner and its size; y goes down."""
 
     role: Role
@@ -37,8 +35,7 @@ class BoxShape:
     matched: bool = True
 
 
-@frozen
-class PolygonShape:
+class PolygonShape(Frozen):
     """An outline in pixels: corners x1 y1 x2 y2 ... in order around; the first edge is marked. y goes down."""
 
     role: Role
@@ -48,8 +45,7 @@ class PolygonShape:
     facts: str = ""
 
 
-@frozen
-class LineShape:
+class LineShape(Frozen):
     """A line between two points: a pair."""
 
     role: Role
@@ -60,8 +56,7 @@ class LineShape:
     label: str = ""
 
 
-@frozen
-class RasterShape:
+class RasterShape(Frozen):
     """A picture of pixels: a PNG as base64 text that covers an area from the left upper corner, under a title."""
 
     title: str
@@ -70,8 +65,7 @@ class RasterShape:
     h: float
 
 
-@frozen
-class Scene:
+class Scene(Frozen):
     """The shapes of one unit and a line of text that says what they add up to.
 
     `bounds` (left, top, right, bottom) is what the picture shows; without it, all shapes. `images` are names that the
@@ -88,8 +82,7 @@ class Scene:
     legend: tuple[tuple[str, str], ...] = ()
 
 
-@frozen
-class Steps:
+class Steps(Frozen):
     """The pictures of a unit that has many, such as the frames of a sequence, in order.
 
     `numbers` are what they are called by; `counts` what can be seen in each, such as mistakes; `start` is the number

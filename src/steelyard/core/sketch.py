@@ -12,15 +12,14 @@ import binascii
 import numpy as np
 
 from steelyard.core.draws import unit_keys
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.weights import Array
 
 SIZE = 1024
 SAME_SET = 0.01  # of the units of the smaller set: from there on, two sets are one that grew or was corrected
 
 
-@frozen
-class UnitSketch:
+class UnitSketch(Frozen):
     """How many units a set has, and the smallest of their 64-bit keys, as base64 of little-endian integers."""
 
     units: int

@@ -22,7 +22,7 @@ from dataclasses import field
 from typing import Any
 
 from steelyard.core.errors import InputError, InvalidSpec, TooLarge
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -39,8 +39,7 @@ _CONSTANTS = {"true": True, "false": False, "none": None}
 _BETWEEN = re.compile(r"[\s_\-]+")
 
 
-@frozen
-class Range:
+class Range(Frozen):
     """A grid of numbers from `start` to `stop`, both included: `0.5:0.95` or `0:1:0.1`."""
 
     start: float
@@ -70,8 +69,7 @@ class Range:
         return text if self.step == 0.05 else f"{text}:{_number(self.step)}"
 
 
-@frozen
-class Call:
+class Call(Frozen):
     """A parsed spec: a name, the value after `@` and its key if it has one, values without a key, settings by key."""
 
     name: str

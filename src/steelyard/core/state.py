@@ -16,7 +16,7 @@ from steelyard.core.block import Block, CellsBlock, MomentsBlock, SumBlock
 from steelyard.core.deprecated import Renamed, warn_renamed
 from steelyard.core.distinct import DISTINCT_FROM
 from steelyard.core.errors import DuplicateKey, Incompatible, InvalidSpec, first_few
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Countable, metadata_of
 from steelyard.core.plan import WeightPlan
@@ -126,8 +126,7 @@ T = TypeVar("T")
 Columns = dict[Statistic, tuple[int, int, tuple[int, ...]]]
 
 
-@frozen
-class State:
+class State(Frozen):
     """Blocks of the statistics that were measured, over the same units.
 
     `merge` is associative and commutative to the bit: classes are united, and units stand in the order of their ids.

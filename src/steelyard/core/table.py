@@ -8,11 +8,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 
 
-@frozen
-class Table:
+class Table(Frozen):
     """Named rows and columns of numbers; nan where a value is undefined. `corner` says what the rows are.
 
     Columns of long tables may hold texts.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steelyard.core.deprecated import Renamed
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
 from steelyard.core.records import Records, Schema
@@ -22,16 +22,14 @@ if TYPE_CHECKING:
     from steelyard.core.table import Table
 
 
-@frozen
-class Policy:
+class Policy(Frozen):
     """What to do with rows that stand on one side only."""
 
     missing: str = "error"
     extra: str = "error"
 
 
-@frozen
-class Task:
+class Task(Frozen):
     """A task: what its data are, how truth and predictions join, and its metrics. All that a plugin has to say.
 
     `unit` is what is drawn in a bootstrap and `item` what a row is: "image" and "object". `truth` and `prediction` are

@@ -16,7 +16,7 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 
-@frozen
+@frozen  # not by inheritance: `DistinctUnits` computes the fields
 class Units:
     """Ids of the units, in the order that their ids give.
 

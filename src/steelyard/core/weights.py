@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -41,8 +41,7 @@ class Role(Enum):
     UNITS = "units"
 
 
-@frozen
-class Entries:
+class Entries(Frozen):
     """Columns that are mostly zero: each entry adds its `value` (1 where None) to column `code` of its `owner` unit.
 
     Entries stand in the order of their owners. What a thousand classes need: units x classes is never held.

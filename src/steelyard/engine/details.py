@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from steelyard.core.figure import Figure, Listing, worst_and_best
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Description, Metric, describe
 from steelyard.core.request import Request
 from steelyard.core.state import State
@@ -26,8 +26,7 @@ Pairs = Any
 MOST_CELLS = 50_000_000  # units times classes: beyond, scores by class have no intervals on the page
 
 
-@frozen
-class LazyDetails(Details):
+class LazyDetails(Frozen, Details):
     """The details of a report. `pairs` is None where only the state was kept: then it has units alone."""
 
     lazy: ClassVar[bool] = True

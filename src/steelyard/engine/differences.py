@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.weights import Floats
 from steelyard.engine.distributions import normal, t_quantile, t_tail
 from steelyard.engine.flips import tail_bound
@@ -22,8 +22,7 @@ from steelyard.results.score import Score
 ENOUGH = 10  # draws as extreme as what was seen: fewer count badly
 
 
-@frozen
-class DifferenceEstimate:
+class DifferenceEstimate(Frozen):
     """How far a value lies from a bound: the difference, its interval, and the two-sided p of no difference."""
 
     difference: float

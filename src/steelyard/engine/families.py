@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.request import Adjust
 from steelyard.core.weights import Floats
 from steelyard.engine.flips import TAIL, FlipTest
@@ -32,8 +32,7 @@ G = TypeVar("G", bound=Hashable)
 Worlds = NDArray[np.float32]
 
 
-@frozen
-class UnjudgedDifference:
+class UnjudgedDifference(Frozen):
     """A difference that is not judged yet, with its test by flips where there is one, and the smallest p there is."""
 
     difference: Difference

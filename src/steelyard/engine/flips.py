@@ -25,7 +25,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.draws import in_calls
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric
 from steelyard.core.plan import coin_keys
 from steelyard.core.units import Units
@@ -39,8 +39,7 @@ TAIL_FACTOR = 3.18  # of a normal tail, which bounds sums of random signs: Bentk
 FLIPS, ALL_FLIPS, TAIL, AGREEMENT = "flips", "all flips", "tail bound", "agreement"
 
 
-@frozen
-class Coins:
+class Coins(Frozen):
     """A fair coin for each resampling unit in each world, from (seed, key, world) alone.
 
     Metrics, models and slices share the coins of a unit, which is what corrections for many tests rest on.
@@ -85,8 +84,7 @@ class Coins:
         return (np.arange(1 << self.units)[:, np.newaxis] >> np.arange(self.units) & 1).astype(np.float64)
 
 
-@frozen
-class Influence:
+class Influence(Frozen):
     """The influences of the resampling units on a value, and their sums over heads in each world.
 
     `lost` counts rows of the jackknife without a value, whose influence is taken as 0.
@@ -163,8 +161,7 @@ def influences(leave_one_out: Mapping[Metric, Floats], coins: Coins) -> dict[Met
     return dict(zip(leave_one_out, influences, strict=True))
 
 
-@frozen
-class FlipTest:
+class FlipTest(Frozen):
     """What the flips say of one difference: p and its method, the interval, and the worlds for a family of tests.
 
     `size` and `spread` are the difference and the root mean square of the worlds; `least` is the smallest p that so

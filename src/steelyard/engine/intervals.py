@@ -23,7 +23,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.core.counts import count_text
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Placements
 from steelyard.core.weights import Array, Floats
 from steelyard.engine.distributions import beta_quantile, t_quantile
@@ -45,8 +45,7 @@ Bounds = tuple[float, float]
 LINE: Bounds = (-math.inf, math.inf)
 
 
-@frozen
-class Estimate:
+class Estimate(Frozen):
     """How sure a value is: its interval, or why it has none, and the standard error behind it.
 
     `df` is how many degrees of freedom the standard error has; `notes` say what a reader must know. The other fields
@@ -64,8 +63,7 @@ class Estimate:
     largest_unit: str = ""
 
 
-@frozen
-class UnitSample:
+class UnitSample(Frozen):
     """The units behind a value: how many, and what share of all weight each has where they are not alike.
 
     `alike` is how many units each row of the jackknife stands for; None is one each.
@@ -91,8 +89,7 @@ class UnitSample:
         return float((shares * np.maximum(0, 1 - np.exp(high) / shares)).sum())
 
 
-@frozen
-class ByClass:
+class ByClass(Frozen):
     """The true classes behind a score: `code` is that of each row of the jackknife, the rarest that it holds.
 
     `fewest` counts the units outside the most frequent class, and `described` says them. `chance` is what guessing
@@ -191,8 +188,7 @@ def by_parts(
     return Estimate(interval, se, df, notes=_undefined_draws_remark(draws, defined))
 
 
-@frozen
-class Parts:
+class Parts(Frozen):
     """Proportions, or class scores from 0 to 1, that a metric is the mean of: each one's share, how many units stand
     behind it, and how they go together.
 

@@ -23,7 +23,7 @@ from steelyard.core.errors import (
     first_few,
     nearest,
 )
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric
 from steelyard.core.request import Correction, Request
 from steelyard.core.slice import Slice, slice_key, slice_text
@@ -52,8 +52,7 @@ from steelyard.results.report import Report
 from steelyard.results.score import Score
 
 
-@frozen
-class Judged:
+class Judged(Frozen):
     """The units that have truth, and all of them by the proxy."""
 
     labelled: Measured

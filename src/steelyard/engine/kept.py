@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from steelyard.core.errors import Unsupported
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric
 from steelyard.core.plan import MOST_LEFT_OUT, coin_keys
 from steelyard.core.state import State, Totals
@@ -106,8 +106,7 @@ def facts_of(score: Score, influence: MetricInfluence) -> MetricTraits:
     return MetricTraits(score.spec, score.better, influence.range, influence.total, influence.curve)
 
 
-@frozen
-class KeptModel:
+class KeptModel(Frozen):
     """One model of a result that keeps influences: which of its models, its scores, and how it was resampled."""
 
     influences: Influences

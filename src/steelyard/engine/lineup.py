@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Description, Metric
 from steelyard.core.progress import steps
 from steelyard.core.request import Request
@@ -35,8 +35,7 @@ from steelyard.results.origin import Model
 from steelyard.results.score import Difference
 
 
-@frozen
-class LazyPairDetails(Details):
+class LazyPairDetails(Frozen, Details):
     """The details of a comparison: the pairs and states of both models."""
 
     lazy: ClassVar[bool] = True

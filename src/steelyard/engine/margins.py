@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard.core.errors import DuplicateKey, InvalidSetting, OutOfRange, UnknownName, Unsupported, nearest
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric
 from steelyard.core.request import Request
 from steelyard.engine.intervals import Interval
@@ -21,8 +21,7 @@ from steelyard.results.score import canonical
 EQUIVALENT, NOT_WORSE, WORSE, UNDECIDED = "equivalent", "not worse", "worse beyond margin", "undecided"
 
 
-@frozen
-class Margin:
+class Margin(Frozen):
     """How much may be lost: a size, or with `relative` a share of the first model's value."""
 
     size: float

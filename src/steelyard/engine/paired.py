@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric
 from steelyard.core.weights import Floats
 from steelyard.engine.flips import AGREEMENT, FlipTest, Influence, flip_test, nearer, of_agreement
@@ -26,8 +26,7 @@ from steelyard.results.score import Difference, Score
 BEST = {"zero": 0.0, "one": 1.0}  # of metrics whose distance from the best value is compared
 
 
-@frozen
-class MetricTraits:
+class MetricTraits(Frozen):
     """What a test of a difference must know of a metric; `curve` says that it reads a ranking."""
 
     spec: str
@@ -52,8 +51,7 @@ def draw_cap(curve: bool, se: float, draws: Callable[[], Floats | None]) -> floa
     return min(1.0, CAP * spread / se) if spread > 0 and se > 0 else 1.0
 
 
-@frozen
-class ModelMetric:
+class ModelMetric(Frozen):
     """A metric of one model: its value, the influences of the resampling units, its draws, and the units that have a
     value of their own. The last two take long, and are asked for where they are needed.
     """

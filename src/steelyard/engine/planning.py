@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 from steelyard.core.draws import unit_keys
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.weights import Floats
 from steelyard.engine.distributions import chi2_quantile, normal, t_quantile
 from steelyard.engine.flips import Coins
@@ -34,8 +34,7 @@ MANY = 1e7  # effective units from which the ends of a proportion lie apart as t
 SAME = 1e-3  # of the effective units that both ends of a proportion give
 
 
-@frozen
-class Pilot:
+class Pilot(Frozen):
     """What a pilot says of one metric: the standard error, its degrees of freedom, and the units.
 
     `width` is that of the interval, and `share` and `effective` are of a proportion: its value from 0 to 1, and the

@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.core.errors import MissingData, Unsupported
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric
 from steelyard.core.plan import COUNT, POINT, UNITS, coin_keys
 from steelyard.core.request import Request
@@ -102,8 +102,7 @@ class Judge:
         return cross_fitted(psi_y, psi_f, spread, _halves(self.units))
 
 
-@frozen
-class Fit:
+class Fit(Frozen):
     """How far a proxy is trusted, `trust`, and what each labelled unit then still moves, `residual`.
 
     `own` is the trust that each row of the jackknife has from the other half, and `spread` the variance of the value of
@@ -182,8 +181,7 @@ def centre_by_half(psi: Floats, half: Array) -> Floats:
     return out
 
 
-@frozen
-class CorrectedDifference:
+class CorrectedDifference(Frozen):
     """A difference by truth and proxy, with the influences of the labelled units, scaled to its variance.
 
     `of_labels` is what the labelled units add to that, and `spread` the variance of the difference of the other units
@@ -244,8 +242,7 @@ def _correct_score(metric: Metric, alone: Score, judge: Judge, request: Request)
     return _with(alone, value, estimate, on_others, judge.others, request, about)
 
 
-@frozen
-class CorrectedParts:
+class CorrectedParts(Frozen):
     """The proportions that a metric is the mean of, by truth and proxy, on how many units each stands, and the variance
     of the metric: what the labelled units add to it and what the others do.
     """

@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.core import catalogue
 from steelyard.core.errors import EmptyInput, Unsupported
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric
 from steelyard.core.options import Options
 from steelyard.core.pairs import Coverage, metadata_of
@@ -28,8 +28,7 @@ from steelyard.io.options import resolve_options
 from steelyard.io.sources import read_sides
 
 
-@frozen
-class Measured:
+class Measured(Frozen):
     """Both sides as they were read, their pairs, what was measured in each unit, and notes on how sides were taken."""
 
     truth: Records

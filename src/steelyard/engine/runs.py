@@ -25,7 +25,7 @@ import numpy as np
 from steelyard.core import catalogue
 from steelyard.core.counts import count_text
 from steelyard.core.errors import Conflict, Incompatible, InputError, InvalidSetting, MissingData, Unmatched, first_few
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric
 from steelyard.core.plan import POINT
 from steelyard.core.request import Request, RunDesign
@@ -63,8 +63,7 @@ WORDS = {"seeds": "seed", "readers": "reader", "annotators": "annotator", "repli
 Findings = Callable[[Measured, str], tuple[str, ...]]
 
 
-@frozen
-class Crossed:
+class Crossed(Frozen):
     """The parts of the variance of a mean over runs, or of a sum of such means.
 
     `runs` and `units` are R and n; `df_runs` are the degrees of freedom of `v_runs`.
@@ -115,8 +114,7 @@ def crossed_variance(groups: Sequence[tuple[Floats, Floats]]) -> Crossed:
     return Crossed(value, float((total**2).sum()) / (n * (n - 1)), v_runs, v_both, df_runs, min(counts), n)
 
 
-@frozen
-class RunSide:
+class RunSide(Frozen):
     """One run: its state, its scores without intervals, and the influences of the units on each metric."""
 
     state: State
@@ -172,8 +170,7 @@ def _placement_influences(metric: Metric, state: State) -> Floats:
     return np.concatenate([(v - v.mean()) * math.sqrt(n * (n - 1) / (len(v) * (len(v) - 1))) for v in placed])
 
 
-@frozen
-class CrossedRuns:
+class CrossedRuns(Frozen):
     """The runs of one model, which are scored together."""
 
     sides: tuple[RunSide, ...]
@@ -379,8 +376,7 @@ def _verdicts(differences: Mapping[str, Difference], design: RunDesign) -> dict[
     return {spec: replace(d, verdict=TOO_FEW) if too_few(d) else d for spec, d in differences.items()}
 
 
-@frozen
-class RunData:
+class RunData(Frozen):
     """The runs of one model as they were read and measured, and what they are called."""
 
     data: tuple[Measured, ...]

@@ -12,7 +12,7 @@ import numpy as np
 
 from steelyard.core.by_group import AnsweredBlock
 from steelyard.core.counts import count_text
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric, Placements
 from steelyard.core.plan import COUNT, JACKKNIFE, MOST_LEFT_OUT, POINT, UNITS, left_out_rows
 from steelyard.core.progress import steps
@@ -395,8 +395,7 @@ def _stands(metric: Metric, units: Totals) -> Array:
     return np.asarray(part_shares(metric, units)[1] > 0 if scores is None else ~np.isnan(scores))
 
 
-@frozen
-class ClassFacts:
+class ClassFacts(Frozen):
     """Of a mean over classes: those without truth, those that rest on few units, and what notes say of both."""
 
     absent: tuple[str, ...] = ()

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from steelyard.core.draws import unit_keys
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.weights import Array, Floats
 from steelyard.engine.differences import DifferenceEstimate, by_intervals
 from steelyard.engine.distributions import t_quantile, t_tail
@@ -30,8 +30,7 @@ from steelyard.results.influences import MetricInfluence
 LEAST_RANDOM = 5  # sets, below which their variance says too little
 
 
-@frozen
-class Joined:
+class Joined(Frozen):
     """The resampling units of several sets together: their keys, and the place of each set's units among them."""
 
     keys: Array
@@ -149,8 +148,7 @@ def _pooled_resting(influences: Sequence[MetricInfluence], weights: Floats) -> U
     return UnitSample(len(every), None if np.ptp(every) <= 1e-12 * every.max() else every)
 
 
-@frozen
-class Part:
+class Part(Frozen):
     """One group of units in one set: its value, how many units, and the sum of squares of their influences."""
 
     value: float

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from steelyard.core.errors import Incompatible
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric
 from steelyard.core.plan import POINT
 from steelyard.core.request import Request
@@ -30,8 +30,7 @@ class KeptTotals(Totals):
         return self._values[metric] if metric in self._values else super().of(metric)
 
 
-@frozen
-class ComparedModel:
+class ComparedModel(Frozen):
     """One model of a comparison: its state and scores, totals of the plain weights, the draws and the jackknife, and
     the influences of the units on each metric.
 

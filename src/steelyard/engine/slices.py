@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import TooLarge
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.pairs import Array, Paired
 from steelyard.core.rows import RowsBlock
 from steelyard.core.state import State
@@ -56,8 +56,7 @@ def among_all(whole: State, parts: Mapping[Values, State]) -> dict[Values, State
     return states
 
 
-@frozen
-class _Split:
+class _Split(Frozen):
     """Values to slice by: their names, and for each row its value and its unit. `first` is a unit's own value."""
 
     names: list[Values]

@@ -18,7 +18,7 @@ import numpy as np
 
 from steelyard.core import catalogue
 from steelyard.core.errors import InputError, InvalidSpec, nearest
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.slice import Slice, slice_key, slice_parts, slice_text
 from steelyard.engine.differences import (
     DifferenceEstimate,
@@ -40,8 +40,7 @@ from steelyard.results.report import Report
 from steelyard.results.score import Difference, Score, Scores
 
 
-@frozen
-class Against:
+class Against(Frozen):
     """A result and what it is held against."""
 
     result: Report

@@ -37,7 +37,7 @@ from steelyard.core.errors import (
     OutOfRange,
     TooLarge,
 )
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.request import Request
 from steelyard.core.sketch import SAME_SET, SIZE, UnitSketch
 from steelyard.engine.looks import spent_at
@@ -55,8 +55,7 @@ FORMAT, VERSIONS = "steelyard-ledger", (1, 2)
 RESTORE = "Looks are only ever added by the gate: restore the file from version control."
 
 
-@frozen
-class Subject:
+class Subject(Frozen):
     """What is looked at: digests of the truth, of the result and of the baseline, and which units have truth."""
 
     truth: str
@@ -66,8 +65,7 @@ class Subject:
     sketch: UnitSketch | None = None
 
 
-@frozen
-class Look:
+class Look(Frozen):
     """One look: when, at what, by which rule with which margin, the level that it spent, and what came out.
 
     `number` counts the looks of this rule at this test set; `planned` is how many there may be, of a level of `alpha`
@@ -288,8 +286,7 @@ MOST_LOOKS = 1_000_000
 _WORST: tuple[Outcome, ...] = ("fail", "undecided", "pass")
 
 
-@frozen
-class Held:
+class Held(Frozen):
     """A result that rules are held against: what is looked at, and how a rule is judged and named."""
 
     subject: Subject

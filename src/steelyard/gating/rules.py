@@ -20,7 +20,7 @@ import re
 from dataclasses import replace
 
 from steelyard.core.errors import InputError, InvalidSpec, TooLarge
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.spec import parse_spec
 
 OPERATORS = ("<=", ">=", "<", ">")
@@ -31,8 +31,7 @@ _EXAMPLES = 'Examples: "map < baseline, p < 0.05", "mae > 30", "mae[cuisine=home
 _LONGEST = 2000
 
 
-@frozen
-class Rule:
+class Rule(Frozen):
     """When a gate fails. `margin` is added to the baseline, as a share of its size where `percent`."""
 
     text: str

@@ -10,13 +10,12 @@ import numpy as np
 from steelyard import api
 from steelyard.core import catalogue
 from steelyard.core.errors import InvalidSetting, Unsupported
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 
 RESPONSES = ("predict", "predict_proba", "decision_function")
 
 
-@frozen
-class Scorer:
+class Scorer(Frozen):
     """Called with an estimator, its inputs and the truth, it gives one number, of which more is better."""
 
     task: str

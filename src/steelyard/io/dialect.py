@@ -9,7 +9,7 @@ from contextvars import ContextVar
 
 from steelyard.core.deprecated import warn_renamed
 from steelyard.core.errors import InvalidSetting, InvalidValue
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 
 NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}
 DECIMALS = {"comma": ",", "point": ".", ",": ",", ".": "."}
@@ -17,8 +17,7 @@ _GROUPED = r"[+-]?[1-9][0-9]{0,2}([.,][0-9]{3})+"
 _PLAIN = r"[+-]?[0-9]*,[0-9]*([eE][+-]?[0-9]+)?"
 
 
-@frozen
-class Dialect:
+class Dialect(Frozen):
     """What was asked for; None is found out from the file."""
 
     delimiter: str | None = None

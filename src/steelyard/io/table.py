@@ -7,13 +7,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 
 Array = NDArray[Any]
 
 
-@frozen
-class Table:
+class Table(Frozen):
     """Columns of equal length and where their rows stand: `lines` for a text file, else rows counted from 0.
 
     `counted` is what a file calls its lines. `decimal` is the mark of decimals in texts; None is found out by column.

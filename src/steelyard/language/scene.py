@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from steelyard import _native
 from steelyard.core.errors import InvalidValue, TooLarge
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.language import tables
 from steelyard.language.tokens import pack, unpack
 
@@ -21,8 +21,7 @@ _MOST_REMEMBERED = 200_000
 MOST_WORDS = 2_000
 
 
-@frozen
-class Token:
+class Token(Frozen):
     """A word with its tag, the number of its head (0: the root) and its relation to it."""
 
     word: str

@@ -22,7 +22,7 @@ from steelyard.core.errors import (
     UnknownFormat,
     UnknownName,
 )
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.opening import read_regular
 from steelyard.core.records import MapRecords, Records
 from steelyard.maps.arrays import numpy_file
@@ -40,8 +40,7 @@ _HEADERS = (".hdr.gz", ".hdr", ".nrrd", ".nhdr", ".mha", ".mhd")  # whose voxels
 _TYPES = (np.uint8, np.uint16, np.uint32)
 
 
-@frozen
-class Held:
+class Held(Frozen):
     """A map that is in memory, with the same interface as one in a PNG."""
 
     grid: Array

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from steelyard import _native
 from steelyard.core.errors import InvalidFile, NotInstalled, OutOfRange, TooLarge
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.opening import check_declared
 
 Array = NDArray[Any]
@@ -24,8 +24,7 @@ MOST_PIXELS = 1 << 28  # 16384 × 16384
 _DAMAGED = "The file is damaged: write it again."
 
 
-@frozen
-class PngFile:
+class PngFile(Frozen):
     """A PNG whose chunks are whole."""
 
     source: str

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import Conflict, InvalidNumber, ShapeMismatch, UnknownName
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 
 Array = NDArray[Any]
 
@@ -18,8 +18,7 @@ def shape_text(array: Array) -> str:
     return "×".join(map(str, array.shape))
 
 
-@frozen
-class ScoreRules:
+class ScoreRules(Frozen):
     """How scores become classes.
 
     `channels` is how many channels the declared classes need, None where no class is declared, and `most` how many are

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import EmptyInput, InvalidFile, ShapeMismatch, UnreadableFile
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.opening import check_declared
 from steelyard.maps.volume import DAMAGED, check_size
 
@@ -38,8 +38,7 @@ MOST_PARTS = 1 << 22  # strips or tiles of a page
 _DEFLATE, _LZW, _PACK_BITS = (8, 32946), 5, 32773
 
 
-@frozen
-class _Page:
+class _Page(Frozen):
     """The tags of one page."""
 
     source: str

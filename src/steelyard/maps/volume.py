@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import InvalidFile, InvalidNumber, InvalidValue, OutOfRange, ShapeMismatch, UnreadableFile
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.opening import check_declared
 
 Array = NDArray[Any]
@@ -27,8 +27,7 @@ SUMS_TO_ONE = 1e-2  # by how much probabilities of a voxel may miss 1: those of 
 AGREE = 1e-4  # relative difference below which two sizes of a voxel are the same
 
 
-@frozen
-class Volume:
+class Volume(Frozen):
     """Voxels; the size of one along each axis of the grid in mm; the affine of the file's own axes (x, y, z) in mm.
 
     `remarks` are what a reader of the scores should know of the file, by kind: "spacing", "channels", "units", "shear".

@@ -32,15 +32,14 @@ from numpy.typing import ArrayLike
 
 from steelyard import _native
 from steelyard.core.errors import OutOfRange
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.pairs import Array
 from steelyard.match.assign import MATCHINGS, Matching, assign
 
 LARGEST, SMALLEST = 1e12, 1e-12  # what the native core takes
 
 
-@frozen
-class Distance:
+class Distance(Frozen):
     """A distance: its number in the native core, whether it is in pixels (else 0 to 1), its usual threshold."""
 
     name: str

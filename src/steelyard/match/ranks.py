@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from steelyard import _native
 from steelyard.core.errors import Unsupported
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 
 Array = NDArray[Any]
 QUERY_BYTES, PAIR_BYTES = 256 << 20, 32 << 20
@@ -23,8 +23,7 @@ ROW_BYTES = 1 << 20  # of rows that are converted at a time: they stay in the ca
 QUERIES, GALLERY = 512, 8192  # of one block
 
 
-@frozen
-class RankQueries:
+class RankQueries(Frozen):
     """The vectors whose ranks are wanted: those of query i are `row[starts[i]:starts[i + 1]]`, places in the gallery.
 
     `exclude` is a place that a query does not find (itself), or -1. Where scores are equal, the larger `tie` goes
@@ -38,8 +37,7 @@ class RankQueries:
     depth: int
 
 
-@frozen
-class Ranks:
+class Ranks(Frozen):
     """Ranks from 1, and 0 beyond the depth: by score, and by score in single precision; queries with a tied vector."""
 
     rank: Array
@@ -57,8 +55,7 @@ def tree_sum(values: Any) -> Any:
     return values[:, 0]
 
 
-@frozen
-class Space:
+class Space(Frozen):
     """How vectors are compared: by the cosine, or by minus the distance; and what a row is divided by for it.
 
     Distances are of rows divided by one power of two, so that no square is too large.

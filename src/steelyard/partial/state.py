@@ -25,7 +25,7 @@ from steelyard.align.unit_digest import digest_text
 from steelyard.core import catalogue
 from steelyard.core.counts import count_text
 from steelyard.core.errors import DuplicateKey, Incompatible, InputError, first_few
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric
 from steelyard.core.options import Options
 from steelyard.core.pairs import Coverage
@@ -50,8 +50,7 @@ from steelyard.results.report import Report
 Slices = Mapping[tuple[str, ...], Mapping[tuple[str, ...], State]]
 
 
-@frozen
-class PartialState:
+class PartialState(Frozen):
     """Sums by unit for some metrics, in all and by slice, under a policy and options.
 
     `rows` counts the rows of truth and of predictions, and `totals` are sums over the digests of either, which say what

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from steelyard.core.counts import count_text
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.render.numbers import interval_text, names_of, percent_text, value_text
 from steelyard.render.text import bullet, comparison_text, grid
 from steelyard.render.verdicts import paired_word, superiority_text
@@ -23,8 +23,7 @@ LETTERS = "Models that share a letter are not shown to differ, by the same test 
 GAP = 2
 
 
-@frozen
-class Row:
+class Row(Frozen):
     """One model: its name, where its predictions came from, and its scores by spec."""
 
     name: str

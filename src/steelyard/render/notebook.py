@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.core.counts import count_text
 from steelyard.core.errors import OutOfRange
 from steelyard.core.figure import Figure
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.core.table import Table
 from steelyard.render.board import rank_remarks, rows_of
@@ -112,8 +112,7 @@ def _slice_cell(score: Score | Difference) -> str:
     return f"{escape(value)} <small>{escape(interval)}</small>{escape(verdict)}"
 
 
-@frozen
-class Drawing:
+class Drawing(Frozen):
     """A figure drawn as HTML, with its SVG inside: notebooks display it, and `str` is its text."""
 
     html: str

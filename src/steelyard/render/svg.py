@@ -6,7 +6,7 @@ import math
 import re
 from html import escape
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.scene import BoxShape, EllipseShape, LineShape, PolygonShape, Scene
 from steelyard.render.charts.layout import fit_names, text_width
 
@@ -14,8 +14,7 @@ INK, PAPER = "#1d1d22", "#ffffff"
 SIDE = 720.0  # the longer side of the picture, in its own units
 
 
-@frozen
-class Backdrop:
+class Backdrop(Frozen):
     """The image itself, to lie under the shapes: where it is found, and its size in pixels."""
 
     href: str

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import ClassVar
 
 from steelyard.core.errors import nearest
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.results.details import LACKING, NONE, Details, UnitTable
 from steelyard.results.influences import Influences
 from steelyard.results.origin import Model, TaskFacts
@@ -16,8 +16,7 @@ from steelyard.results.same import equal, result_repr
 from steelyard.results.score import BySpec, Difference, Differences, DifferencesBySlice, by_slice, misnamed_key
 
 
-@frozen
-class Comparison(TaskResult):
+class Comparison(Frozen, TaskResult):
     """Model B against model A: `comparison["mae"].difference`, `.interval`, `.p`, `.verdict`.
 
     `influences` are what units contribute to the scores of A and of B, where `save_influences` asked for them.
@@ -65,8 +64,7 @@ class Comparison(TaskResult):
         return {"differences": f"holds another difference under '{wrong}'"} if wrong else {}
 
 
-@frozen
-class Standing:
+class Standing(Frozen):
     """Where models stand in one metric: for each, in the order in which they were given, the ranks that it may have.
 
     With a confidence of `confidence` all ranks lie in their sets, for all models together. (0, 0) is a model that has
@@ -99,8 +97,7 @@ class Standing:
         return {"ranks": "holds a rank that no model can have"}
 
 
-@frozen
-class Lineup(Result):
+class Lineup(Frozen, Result):
     """Two models or more: `comparisons` holds each against the first, in the order in which they were given.
 
     `lineup["ours"]` is the comparison of the model of that name, `lineup[0]` the first one.

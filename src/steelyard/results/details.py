@@ -14,15 +14,14 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import nearest
 from steelyard.core.figure import Figure, Listing
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Description
 from steelyard.core.table import Table
 from steelyard.results.same import equal, units_repr
 from steelyard.results.score import Difference
 
 
-@frozen
-class UnitTable:
+class UnitTable(Frozen):
     """Every metric for each unit alone; nan where a unit has none."""
 
     unit: str
@@ -46,8 +45,7 @@ LACKING = (
 )
 
 
-@frozen
-class Turn:
+class Turn(Frozen):
     """One question of a conversation, and the reply or the error."""
 
     ask: str
@@ -55,8 +53,7 @@ class Turn:
     error: str = ""
 
 
-@frozen
-class Heard:
+class Heard(Frozen):
     """What a model said of a frame: the reading in words, how far it is off, and the conversation."""
 
     model: str
@@ -67,8 +64,7 @@ class Heard:
     turns: tuple[Turn, ...]
 
 
-@frozen
-class Example:
+class Example(Frozen):
     """A frame that is worth a look: its true weight in words, a small picture as a data address, what was said."""
 
     title: str
@@ -79,8 +75,7 @@ class Example:
     heard: tuple[Heard, ...]
 
 
-@frozen
-class DetailsData:
+class DetailsData(Frozen):
     """All that a page shows beside the numbers, as data. `parts` are the details of the results inside this one."""
 
     tables: tuple[Table, ...] = ()
@@ -165,8 +160,7 @@ class Details:
 NONE = Details()
 
 
-@frozen
-class StoredDetails(Details):
+class StoredDetails(Frozen, Details):
     """Details that were stored as data, or read from a file."""
 
     kept: DetailsData

@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import ClassVar, Literal
 
 from steelyard.core.deprecated import Renamed, RenamedKeywords
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.results.details import NONE, Details
 from steelyard.results.result import Path, Result
 from steelyard.results.same import equal
@@ -17,8 +17,7 @@ Method = Literal["value", "interval", "paired randomisation", "paired draws", "u
 EXIT_CODES: dict[Outcome, int] = {"pass": 0, "fail": 1, "undecided": 3}
 
 
-@frozen
-class Verdict(metaclass=RenamedKeywords):
+class Verdict(Frozen, metaclass=RenamedKeywords):
     """One rule's outcome, with the numbers that it rests on and how they were computed.
 
     Where a ledger counts looks, this is look number `look` of `planned` (None: without end), and `spent` is its part of
@@ -51,8 +50,7 @@ class Verdict(metaclass=RenamedKeywords):
     __eq__ = equal
 
 
-@frozen
-class Gate(Result):
+class Gate(Frozen, Result):
     """What the rules say of a result: fail where one fails, else undecided where one is, else pass."""
 
     kind: ClassVar[str] = "gate"

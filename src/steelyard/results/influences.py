@@ -15,14 +15,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.results.same import equal
 
 ResamplingUnit = Literal["units", "clusters", "groups"]
 
 
-@frozen
-class MetricInfluence:
+class MetricInfluence(Frozen):
     """The influences `psi` of the resampling units on a metric's `value`, in the order of their keys.
 
     `lost` counts the units without which the metric has no value; their influence is 0. `range` is the metric's own,
@@ -53,8 +52,7 @@ class MetricInfluence:
         return {}
 
 
-@frozen
-class Influences:
+class Influences(Frozen):
     """The influences of one model, or of the two of a comparison: `models[0]["mae"].psi`.
 
     `of` says what is resampled: units, clusters, or from 1,001 of these on a thousand groups of them. `keys` are their

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.pairs import Coverage
 from steelyard.core.request import Request
 from steelyard.core.sketch import UnitSketch
 from steelyard.version import __version__
 
 
-@frozen
-class TaskFacts:
+class TaskFacts(Frozen):
     """What a reader calls things: the task's title, its unit (dish, image) and the item that is counted in one."""
 
     title: str
@@ -18,8 +17,7 @@ class TaskFacts:
     item: str
 
 
-@frozen
-class SourceInfo:
+class SourceInfo(Frozen):
     """What was read for one side."""
 
     source: str
@@ -27,8 +25,7 @@ class SourceInfo:
     digest: str
 
 
-@frozen
-class ModelRun:
+class ModelRun(Frozen):
     """One of several runs (seeds, readers, annotators, replies): its name, and what was read for it."""
 
     name: str
@@ -37,8 +34,7 @@ class ModelRun:
     digest: str
 
 
-@frozen
-class Sources:
+class Sources(Frozen):
     """Both sides, the version of Steelyard that made the numbers, and the proxy of truth where there is one.
 
     `truth_units` is a sketch of the units that have truth, by which a ledger knows a test set again after it grew. Of
@@ -54,8 +50,7 @@ class Sources:
     runs: tuple[ModelRun, ...] = ()
 
 
-@frozen
-class Model:
+class Model(Frozen):
     """One model of a comparison: what was asked for, what was read, how much of it joined, and its name.
 
     Two models that nobody named have none, and are called A and B.

@@ -6,7 +6,7 @@ import math
 from dataclasses import field
 from typing import ClassVar, Literal
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.results.details import NONE, Details
 from steelyard.results.result import Result
 from steelyard.results.same import equal
@@ -16,8 +16,7 @@ MOST_UNITS = 10**12
 LABELLED = "labelled units"
 
 
-@frozen
-class Planned:
+class Planned(Frozen):
     """How many units a wish needs: what the pilot says, and `cautious`, given how little a pilot knows.
 
     10 to 90 % of pilots of this size say from `low` to `high` units. Plans of version 0.2 and before have neither.
@@ -29,8 +28,7 @@ class Planned:
     high: int = 0
 
 
-@frozen
-class PlanTable:
+class PlanTable(Frozen):
     """A number for each size of two things that can grow, such as labels and judged units.
 
     Each cell has what the pilot says, and the cautious number.
@@ -48,8 +46,7 @@ class PlanTable:
         return {} if fits else {"cells": f"is not {len(self.rows)} rows of {len(self.columns)}"}
 
 
-@frozen
-class MetricPlan:
+class MetricPlan(Frozen):
     """One metric: the minimum detectable difference of so many units, and the units that a target needs.
 
     `curve` has a number of units, the difference that they show, and the same if the pilot's error is too small; in a
@@ -71,8 +68,7 @@ class MetricPlan:
     __eq__ = equal
 
 
-@frozen
-class StudyPlan(Result):
+class StudyPlan(Frozen, Result):
     """The plan: metric by metric, from a pilot of `units` units of `task`.
 
     `quantity` is what the curves show: the minimum detectable difference, or the width of the interval of one score.

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from steelyard.core.explanation import Explanation
 from steelyard.core.figure import Figure, Listing
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.pairs import Coverage
 from steelyard.core.request import Request
 from steelyard.core.slice import Slice, slice_text
@@ -22,8 +22,7 @@ from steelyard.results.same import equal, result_repr
 from steelyard.results.score import BySpec, Score, Scores, ScoresBySlice, by_slice, misnamed_key
 
 
-@frozen
-class Report(TaskResult):
+class Report(Frozen, TaskResult):
     """Scores of one model: `report["mae"]`, and by slice: `report.slices["food"]["rice"]["mae"]`.
 
     Slices by several columns crossed have tuples for keys: `report.slices["food", "cut"]["rice", "diced"]["mae"]`.

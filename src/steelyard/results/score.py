@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from steelyard.core.deprecated import Renamed, RenamedKeywords
 from steelyard.core.errors import SteelyardError, nearest
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.slice import Slice
 from steelyard.results.registry import load
 from steelyard.results.same import difference_repr, equal, score_repr
@@ -21,8 +21,7 @@ Interval = tuple[float, float]
 ROUNDING = 1e-9  # of the largest of a value and the ends of its interval
 
 
-@frozen
-class FewLabels:
+class FewLabels(Frozen):
     """What a score or a difference by truth on some units and a proxy on all rests on.
 
     `others` is how many units have no truth, and `trust` how far the proxy is trusted on them, from 0 to 1.
@@ -47,8 +46,7 @@ class FewLabels:
     __eq__ = equal
 
 
-@frozen
-class RunSpread:
+class RunSpread(Frozen):
     """Several runs over the same units: the value of each run, and the parts of the variance of their mean.
 
     `factor` says what the runs are: "seeds", "readers", "annotators" or "replies". `values` has the value of each run,
@@ -89,8 +87,7 @@ class RunSpread:
         return {name: f"is {value:g}: a variance is not negative" for name, value in parts.items() if value < 0}
 
 
-@frozen
-class ClusterVariance:
+class ClusterVariance(Frozen):
     """The variance of a difference between clusters and within them, by a one-way analysis of the units' influences.
 
     `between` and `within` add up to the variance of `clusters` clusters with `units_per_cluster` units each.
@@ -102,8 +99,7 @@ class ClusterVariance:
     units_per_cluster: float
 
 
-@frozen
-class Score(metaclass=RenamedKeywords):
+class Score(Frozen, metaclass=RenamedKeywords):
     """A metric's value with its interval, on how many units it stands, and what was left out.
 
     `value` is nan where undefined, and then `undefined_reason` says why. `interval` is None where it was not requested
@@ -165,8 +161,7 @@ class Score(metaclass=RenamedKeywords):
         return _ends(self.interval, self.value)
 
 
-@frozen
-class Superiority:
+class Superiority(Frozen):
     """The share of units on which B is better than A, where equal ones count half, with its interval.
 
     `p` is that of a share of one half. `better`, `worse` and `ties` count the units; `excluded` are those without a
@@ -192,8 +187,7 @@ class Superiority:
         return _ends(self.interval, self.share) | wrong
 
 
-@frozen
-class Difference(metaclass=RenamedKeywords):
+class Difference(Frozen, metaclass=RenamedKeywords):
     """Model B against model A on the same units: `difference` is B minus A.
 
     For a metric whose best value is zero (bias) the difference is that of the distances from zero. `p` is the

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import ClassVar, Literal
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.results.details import NONE, Details
 from steelyard.results.result import Result
 from steelyard.results.same import equal, result_repr
@@ -15,8 +15,7 @@ from steelyard.results.score import BySpec, Difference, Differences, Score, Scor
 Sets = Literal["fixed", "random"]
 
 
-@frozen
-class PooledSet:
+class PooledSet(Frozen):
     """One test set: its name, its units, the weight that it has, and its own scores or differences."""
 
     name: str
@@ -28,8 +27,7 @@ class PooledSet:
     __eq__ = equal
 
 
-@frozen
-class Pool(Result):
+class Pool(Frozen, Result):
     """Several test sets weighed together: `pool["accuracy"]` is a score, or a difference where comparisons are pooled.
 
     The sets are "fixed", and the numbers are about these sets; or "random", and about the sets that they were drawn
@@ -76,8 +74,7 @@ class Pool(Result):
         return {}
 
 
-@frozen
-class DriftGroup:
+class DriftGroup(Frozen):
     """A group of units: how many the old and the new set have of it, and its share of the old mix.
 
     `excluded` says that one of the sets has none of them, so that the group counts in the mix alone.
@@ -90,8 +87,7 @@ class DriftGroup:
     excluded: bool = False
 
 
-@frozen
-class Drift(Result):
+class Drift(Frozen, Result):
     """The new test set against the old one: `drift["accuracy"].difference` is new minus old.
 
     With `by`, `differences` are at the old mix of groups: each group's change, weighed by its share of the old set.

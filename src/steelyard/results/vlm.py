@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import ClassVar
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.results.comparison import Comparison
 from steelyard.results.details import NONE, Details
 from steelyard.results.report import Report
@@ -15,8 +15,7 @@ from steelyard.results.result import Holder, Result
 from steelyard.results.same import equal, result_repr
 
 
-@frozen
-class Effort:
+class Effort(Frozen):
     """What readings took: tokens as the model counted them, pictures, seconds, and money where prices were given.
 
     `replies` came back, `uncounted` of them without counts of tokens: these are in no sum. `cached` is a part of
@@ -40,8 +39,7 @@ class Effort:
     __eq__ = equal
 
 
-@frozen
-class PromptScore(Holder):
+class PromptScore(Frozen, Holder):
     """One model with one prompt; `constant` compares it with the best constant guess, `controls` with wrong images.
 
     `outcomes` counts the readings by what the parser made of the replies, `lost` says each outcome without a number in
@@ -65,8 +63,7 @@ class PromptScore(Holder):
     __eq__ = equal
 
 
-@frozen
-class Pair(Holder):
+class Pair(Frozen, Holder):
     """Two prompts of one model (or one prompt of two models) on the frames that both have a number for."""
 
     a: str
@@ -78,8 +75,7 @@ class Pair(Holder):
     __eq__ = equal
 
 
-@frozen
-class RunSource:
+class RunSource(Frozen):
     """A run that was scored: its folder, its models (with a fingerprint) and its prompts.
 
     `effort` is all that its journal holds: controls, failures that were asked again, and prompts of before, too.
@@ -91,8 +87,7 @@ class RunSource:
     effort: Effort = field(default_factory=Effort)
 
 
-@frozen
-class VlmScore(Result):
+class VlmScore(Frozen, Result):
     """Everything that `steelyard vlm score` shows. `parser` is the version of what read the replies."""
 
     kind: ClassVar[str] = "vlm-score"

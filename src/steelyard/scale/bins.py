@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from steelyard.core.block import Block
 from steelyard.core.by_group import AnsweredBlock
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.records import Array
 from steelyard.core.statistic import Statistic
@@ -19,8 +19,7 @@ from steelyard.scale.shards import keep, state_name, state_path, there
 from steelyard.scale.walks import Asked
 
 
-@frozen
-class Binning:
+class Binning(Frozen):
     """Make the histograms of a shard's rankings."""
 
     shard: Shard

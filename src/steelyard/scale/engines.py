@@ -26,7 +26,7 @@ from steelyard.core.errors import (
     WriteError,
     nearest,
 )
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.engine.threads import use_threads
 from steelyard.scale.shards import take_damaged
 
@@ -36,16 +36,14 @@ ATTEMPTS = 3  # before a job whose worker dies is given up
 Job = Callable[[Any], Any]
 
 
-@frozen
-class Failure:
+class Failure(Frozen):
     """Why a job gave no result; `of_data` says whether its input is to blame, not a disk that is full."""
 
     reason: str
     of_data: bool = True
 
 
-@frozen
-class Remade:
+class Remade(Frozen):
     """A job's result, where it found states damaged and made them again."""
 
     result: Any

@@ -11,7 +11,7 @@ from typing import cast
 import numpy as np
 
 from steelyard.align.unit_digest import id_keys
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.ranking import Grouped, RankingBlock, tied_by_unit
 from steelyard.core.records import Array, as_object
 from steelyard.core.state import State
@@ -27,8 +27,7 @@ from steelyard.scale.shards import keep, state_name, state_path, there
 TABLES = ("event", "positive")
 
 
-@frozen
-class Eventing:
+class Eventing(Frozen):
     """Measure the rankings of a shard and lay their events down by group."""
 
     shard: Shard

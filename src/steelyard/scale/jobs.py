@@ -12,7 +12,7 @@ import numpy as np
 
 from steelyard.align.gather import Gathered
 from steelyard.checks.findings import Finding
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric
 from steelyard.core.options import Options
@@ -28,8 +28,7 @@ from steelyard.scale.reading import ShardJobs, load_shard
 from steelyard.scale.shards import keep, state_name, state_path, there
 
 
-@frozen
-class Measuring:
+class Measuring(Frozen):
     """How shards are measured: what the user chose, and the facts that hold for all shards together."""
 
     data: ShardJobs
@@ -53,8 +52,7 @@ class Measuring:
         return resolve_options(self.data.definition, self.data.request.options)
 
 
-@frozen
-class Shard:
+class Shard(Frozen):
     """A shard to measure, by the name of its rows' file, without the units that another shard has too."""
 
     measuring: Measuring
@@ -82,8 +80,7 @@ def under_whole(part: State, measuring: Measuring) -> State:
     return State.unified([part, State(part.units.take(np.zeros(0, np.int64)), measuring.whole, {})])[0]
 
 
-@frozen
-class PartFacts:
+class PartFacts(Frozen):
     """What holds for the units of a shard.
 
     `facts` are the classes there are; `unweighted` says that all units weigh 1, `own_units` that no unit can lie in
@@ -116,8 +113,7 @@ def measuring_name(measuring: Measuring) -> str:
     return state_name("measuring", rules, options, measuring.total_rows, axes, measuring.lists_units, groups)
 
 
-@frozen
-class Summing:
+class Summing(Frozen):
     """Measure what some metrics need, in all and by slice, `without` the rankings that are read elsewhere."""
 
     shard: Shard

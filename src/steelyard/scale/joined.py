@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from steelyard.core.figure import Figure, Listing
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Description, Metric
 from steelyard.core.pairs import Countable
 from steelyard.core.state import State
@@ -72,8 +72,7 @@ def with_evidence(report: Report, shards: Sequence[jobs.Shard], chosen: Sequence
     return replace(report, details=evidence, notes=report.notes if fits else (*report.notes, note))
 
 
-@frozen
-class ShardDetails(Details):
+class ShardDetails(Frozen, Details):
     """The details of a run over shards: units shard by shard, the rest from all rows in one place where they fit."""
 
     lazy: ClassVar[bool] = True

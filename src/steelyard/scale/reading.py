@@ -19,7 +19,7 @@ from steelyard.align.gather import Gathered, SeenUnits, cut, gather, nothing_of
 from steelyard.align.unit_digest import id_keys
 from steelyard.core import catalogue
 from steelyard.core.errors import UnreadableFile, Unsupported
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.opening import is_entry, open_regular
 from steelyard.core.records import Array, Records, RowLocation
 from steelyard.core.request import Request
@@ -42,8 +42,7 @@ from steelyard.io.write import write_durably
 from steelyard.scale.shards import NAME, content_hash, keep, local_copy, state_name, state_path, there
 
 
-@frozen
-class ShardJobs:
+class ShardJobs(Frozen):
     """What is read, and where states go; the same for every job of a run."""
 
     request: Request
@@ -70,8 +69,7 @@ class ShardJobs:
         return catalogue.find_task(self.task)
 
 
-@frozen
-class Summary:
+class Summary(Frozen):
     """What the driver must know of a state: 8 bytes per unit, and some numbers."""
 
     name: str
@@ -83,8 +81,7 @@ class Summary:
     new: bool = True
 
 
-@frozen
-class ReadPair:
+class ReadPair(Frozen):
     """Read a shard of truth and one of predictions (None: the truth holds both)."""
 
     data: ShardJobs
@@ -111,8 +108,7 @@ def read_pair(job: ReadPair) -> Summary:
         return _keep_shard(gather([sides], task.truth.key), path, name, notes)
 
 
-@frozen
-class Split:
+class Split(Frozen):
     """Cut one file of one side into buckets by the hash of the unit's id."""
 
     data: ShardJobs
@@ -141,8 +137,7 @@ def split(job: Split) -> str:
     return name
 
 
-@frozen
-class JoinBucket:
+class JoinBucket(Frozen):
     """Join one bucket of all files of both sides."""
 
     data: ShardJobs

@@ -18,7 +18,7 @@ import numpy as np
 from steelyard.core.block import Block
 from steelyard.core.by_group import AnsweredBlock, Arrays, GroupCurve, Stream
 from steelyard.core.draws import BootstrapDraws
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric
 from steelyard.core.plan import leave_groups_out
@@ -39,8 +39,7 @@ PART = 1 << 20  # events that are merged at a time: more only make the sorting s
 RUN_ROWS = 4096  # of a file at a time, at least, where memory allows
 
 
-@frozen
-class Question:
+class Question(Frozen):
     """A curve, the role of the weights that it is read under, and the groups that it reads; None is all of them."""
 
     curve: GroupCurve
@@ -77,8 +76,7 @@ def what_is_asked(metrics: Sequence[Metric], request: Request, metadata: Metadat
     return {statistic: tuple(questions) for statistic, questions in asked.items() if statistic not in whole}
 
 
-@frozen
-class Walking:
+class Walking(Frozen):
     """Read the rankings of some groups; None takes all groups for one."""
 
     data: ShardJobs

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from steelyard.core.catalogue import registered
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric
 from steelyard.core.task import Task
 from steelyard.testing.case import Case
@@ -14,8 +14,7 @@ from steelyard.testing.drawn import Drawn
 from steelyard.testing.laws import METRIC_LAWS, TASK_LAWS
 
 
-@frozen
-class Law:
+class Law(Frozen):
     """One law for one metric, or for the task as a whole. Calling it raises AssertionError where it does not hold."""
 
     case: Case

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 
 Columns = Mapping[str, Any]
 BothSides = tuple[Columns, Columns]
 
 
-@frozen
-class Drawn:
+class Drawn(Frozen):
     """Generators of data, as columns by name.
 
     `draw(rng, units)` gives truth and predictions of so many units. Units have the same ids whatever the generator, at

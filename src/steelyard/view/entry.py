@@ -9,7 +9,7 @@ from dataclasses import field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 
 INFINITE = {"inf": math.inf, "-inf": -math.inf, None: math.nan, "nan": math.nan}
 _DIRECTIONS = frozenset(("lower", "higher", "zero", "one", "none"))
@@ -25,8 +25,7 @@ class Shown(NamedTuple):
     label: str
 
 
-@frozen
-class Entry:
+class Entry(Frozen):
     """A file of the folder.
 
     `kind` is that of the result; empty where the file is none, and then `problem` says why. `date` is that of the tag

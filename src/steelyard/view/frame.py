@@ -14,7 +14,7 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.visible import visible
 from steelyard.view.entry import Entry, Shown
 from steelyard.view.runs import StoredRun
@@ -87,8 +87,7 @@ def with_bar(page: str, links: Sequence[tuple[str, str]]) -> str:
     return page.replace("<body>\n", f"<body>\n{bar(links)}", 1)
 
 
-@frozen
-class Site:
+class Site(Frozen):
     """Where pages lead: the address in front of every path, and the images."""
 
     base: str
@@ -114,8 +113,7 @@ class Site:
 WIDE, HIGH = 160, 16
 
 
-@frozen
-class Scale:
+class Scale(Frozen):
     """From the lowest end to the highest; None of a strip is drawn where there is nothing to draw."""
 
     low: float

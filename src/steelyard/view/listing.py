@@ -13,7 +13,7 @@ from html import escape
 from itertools import pairwise
 
 from steelyard.core.counts import count_text
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.render.numbers import interval_text, value_text
 from steelyard.render.text import ARROWS
 from steelyard.view.entry import Entry, Shown
@@ -29,8 +29,7 @@ _STEPS = (60.0, 300.0, 900.0, 3600.0, 3 * 3600.0, 6 * 3600.0, 12 * 3600.0,
           *(days * _DAY for days in (1, 2, 3, 4, 7, 14, 28)))  # fmt: skip
 
 
-@frozen
-class Point:
+class Point(Frozen):
     """A run in the chart: where it stands, its score, its group and its address."""
 
     x: float

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.view.entry import Entry
 
 A_PAGE = 100
@@ -24,8 +24,7 @@ GROUPS = {"task": "task", "data": "data set", "model": "model", "kind": "kind"}
 _TEXTS = ("q", "task", "kind", "model", "data", "since", "until", "sort", "group", "metric", "over")
 
 
-@frozen
-class Query:
+class Query(Frozen):
     """A view of the list. `sort` begins with "-" where the largest comes first; `at` is the page, `runs` are picked."""
 
     q: str = ""

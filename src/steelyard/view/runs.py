@@ -27,7 +27,7 @@ import numpy as np
 from steelyard import api
 from steelyard.core import catalogue
 from steelyard.core.errors import SteelyardError
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric
 from steelyard.core.plan import UNITS
 from steelyard.core.state import State, Totals
@@ -224,8 +224,7 @@ _FOLDERS = ("tracking", "maps", "volumes")  # readers that take a folder and ope
 T = TypeVar("T")
 
 
-@frozen
-class StoredRun:
+class StoredRun(Frozen):
     """A result in the folder. `problem` says why it cannot be shown, `note` why its units cannot."""
 
     id: str
@@ -240,8 +239,7 @@ class StoredRun:
         return self.result if isinstance(self.result, Report) else None
 
 
-@frozen
-class RereadRun:
+class RereadRun(Frozen):
     """What a run was made from, read again: the whole report, and the pairs of its units."""
 
     report: Report

@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard.core import catalogue
 from steelyard.core.errors import InputError
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Pairs
 from steelyard.core.records import BoxRecords, Records
@@ -27,8 +27,7 @@ MOST_BYTES = 64 << 20
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
 
 
-@frozen
-class ImageKind:
+class ImageKind(Frozen):
     """The media type, and the size in pixels."""
 
     media: str
@@ -116,8 +115,7 @@ BESIDE = ("", "images", "frames", "imgs")
 MOST_ROWS, MOST_COLUMNS = 200, 12
 
 
-@frozen
-class UnitRows:
+class UnitRows(Frozen):
     """A table of a unit's rows; `images` names each row's image, or nothing."""
 
     title: str
@@ -214,8 +212,7 @@ def _rows(title: str, columns: dict[str, list[str]]) -> UnitRows:
     return UnitRows(title, tuple(columns), cells, images, max(0, count - MOST_ROWS))
 
 
-@frozen
-class ImageFile:
+class ImageFile(Frozen):
     """An image of the folder: its name, what it is, its bytes."""
 
     name: str

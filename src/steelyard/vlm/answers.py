@@ -15,7 +15,7 @@ import re
 import unicodedata
 
 from steelyard.core.errors import InvalidSetting, nearest
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 
 PARSER_VERSION = 1
 
@@ -44,8 +44,7 @@ MODES = {
 MOST_GRAMS = 10_000.0
 
 
-@frozen
-class Answer:
+class Answer(Frozen):
     """What a reply says: its outcome, the grams where it is `ok`, and a lenient reading where there is one.
 
     `said` is the answer in one spelling, for answers of every kind.

@@ -7,12 +7,11 @@ from dataclasses import field
 from typing import Any, Protocol
 
 from steelyard.core.errors import OutOfRange, SteelyardError
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.vlm.images import MAX_SIDE, Picture
 
 
-@frozen
-class Conversation:
+class Conversation(Frozen):
     """A picture and the texts so far: the user's, the model's, ..., ending with the user's.
 
     `more` are the pictures that are shown behind the first.
@@ -28,8 +27,7 @@ class Conversation:
         return (self.picture, *self.more)
 
 
-@frozen
-class Reply:
+class Reply(Frozen):
     """What came back: `finish` is "stop", "length" (cut off) or "content_filter"; `error` says why nothing came.
 
     `refused` says that the server will not answer such a question, however often it is asked.
@@ -73,8 +71,7 @@ class PermanentError(SteelyardError):
     """No further question can succeed: a wrong key, an unknown model, a server that is not there."""
 
 
-@frozen
-class ModelOptions:
+class ModelOptions(Frozen):
     """How a model is loaded and asked. What a backend has no use for, it passes over."""
 
     max_tokens: int = 64

@@ -13,7 +13,7 @@ from dataclasses import field, replace
 from pathlib import Path
 
 from steelyard.core.errors import DuplicateKey, EmptyInput, InputError, InvalidFile, InvalidValue
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.records import Column, Schema, as_object
 from steelyard.io.read import check_mapping, read_table, to_records
 from steelyard.io.table import Table
@@ -41,8 +41,7 @@ _SHOTS = "pictures:"  # before the name of a column of pictures there
 _OWN = "column:"  # before the name of a user's column in the frames that a run keeps
 
 
-@frozen
-class Frame:
+class Frame(Frozen):
     """One row of the frames: `picture` is None where it cannot be read, and `problem` says why.
 
     `columns` are the values of the row as text, of those columns that no field stands for; `shots` the pictures of

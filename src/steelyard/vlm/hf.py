@@ -38,7 +38,7 @@ from steelyard.core.errors import (
     MissingFile,
     Unsupported,
 )
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.vlm.backend import Conversation, ModelOptions, PermanentError, Reply
 
 DTYPES = ("float32", "bfloat16", "float16")
@@ -315,8 +315,7 @@ NOISE = 0.05  # the most that rounding alone may move them in other types
 _PROBES = ("What is this?", "Look at the image and say in one word what it shows.")
 
 
-@frozen
-class _Heads:
+class _Heads(Frozen):
     """Heads that are encoded: by key, with their cache, tokens, mask and shifts of positions."""
 
     keys: tuple[Hashable, ...]

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import Conflict, InputError, InvalidFile, MissingExtra, NotInstalled, TooLarge
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.vlm.ordinary import read_ordinary
 
 MAX_SIDE = 1024
@@ -32,8 +32,7 @@ GREY = (128, 128, 128)
 _ORIENTATION = 274  # EXIF
 
 
-@frozen
-class Picture:
+class Picture(Frozen):
     """A picture by its digest; `path` is None for a blank one.
 
     Width and height are those of the file; `turned` says that they are exchanged when it is shown upright.

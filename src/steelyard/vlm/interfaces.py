@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.vlm.backend import Reply
 from steelyard.vlm.completions import read_candidate, read_completion, read_message
 
@@ -14,16 +14,14 @@ MAX_TOKENS, MAX_COMPLETION_TOKENS = "max_tokens", "max_completion_tokens"
 _GEMINI_TOP = ("safetySettings", "systemInstruction", "tools", "toolConfig", "cachedContent", "labels")
 
 
-@frozen
-class Shown:
+class Shown(Frozen):
     """A picture as it is sent: base64, and its media type."""
 
     data: str
     media: str
 
 
-@frozen
-class Interface:
+class Interface(Frozen):
     """One way of speaking. `body` is given the model, the pictures, the texts so far, the field and the number of the
     longest reply, and what is set beside it; `reserved` are fields that it fills in itself.
     """

@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from steelyard.core.errors import CannotWrite, InputError, InvalidResult, MissingFile, UnreadableFile
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.opening import open_regular
 from steelyard.vlm.ordinary import reason
 
@@ -49,8 +49,7 @@ def reading_key(fingerprint: str, prompt: str, follow_up: str, settings: Mapping
     return hashlib.sha256(parts.encode()).hexdigest()[:32]
 
 
-@frozen
-class Turn:
+class Turn(Frozen):
     """One question and its reply. `error` says why there is none.
 
     `refused` is not written down: it says that the server will not answer such a question.
@@ -66,8 +65,7 @@ class Turn:
     refused: bool = False
 
 
-@frozen
-class JournalEntry:
+class JournalEntry(Frozen):
     """A conversation about one picture: what was asked and what came back."""
 
     key: str

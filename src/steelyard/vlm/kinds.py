@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.language.replies import read_choice, read_number
 from steelyard.vlm.answers import MOST_GRAMS, OUTCOMES, Answer, classify, declines, parse_reply, reply_text
 from steelyard.vlm.schema import TYPES, canonical_json, read_json, violation
@@ -30,8 +30,7 @@ MOST = 1000  # boxes of one reply
 _SLACK = 1.0  # pixels that a corner may lie outside, by rounding
 
 
-@frozen
-class BoxForm:
+class BoxForm(Frozen):
     """How boxes are written: the order of a box's numbers, and their scale.
 
     A scale is `pixels` of the image, `shown` (pixels of the image as it was sent, at most `max_side` long), or the
@@ -167,8 +166,7 @@ _LETTER = re.compile(r"[(\[]?[A-Za-z][)\].:]*")
 _LETTER_TEXT = re.compile(r"[(\[]?([A-Za-z])[)\].:]+\s*.+", re.DOTALL)
 
 
-@frozen
-class Kind:
+class Kind(Frozen):
     """What a question wants: `units` are the spellings of a number's unit, `options` letters with their texts.
 
     `schema` is that of JSON, as text.

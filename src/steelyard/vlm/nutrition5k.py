@@ -12,13 +12,12 @@ from os import PathLike
 from pathlib import Path
 
 from steelyard.core.errors import EmptyInput, InvalidFile, InvalidNumber
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.io.text import open_text
 from steelyard.io.write import csv_text, write_text
 
 
-@frozen
-class Dish:
+class Dish(Frozen):
     """A dish as the data set weighed it; `ingredients` are names and grams."""
 
     id: str

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import InputError, InvalidResult, MissingFile
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.opening import is_entry
 from steelyard.io.json import parse_json
 from steelyard.io.text import open_text
@@ -35,8 +35,7 @@ _NOT_READ = ("target", "follow_up", "images", "frames", "options_column", "targe
 NO_NAME = "the prompt gives the food's name, and the frame has none"
 
 
-@frozen
-class RunPlan:
+class RunPlan(Frozen):
     """A model, how it is asked, and what it is asked. `asks` says of own questions what their answers are, by name."""
 
     model: str
@@ -65,8 +64,7 @@ class RunPlan:
         return tuple(dict.fromkeys(name for prompt in asked for name in prompt.needs))
 
 
-@frozen
-class Question:
+class Question(Frozen):
     """One reading that is wanted. Without a picture or a needed value, `problem` says so, and `key` is empty.
 
     `more` are the pictures that are shown behind the first, `asked` is the question about this very row.

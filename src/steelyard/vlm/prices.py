@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import Conflict, EmptyInput, InvalidValue, MissingKey, OutOfRange, UnknownName, nearest
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.vlm.question_file import read_file
 
 AMOUNTS = ("input", "output", "cached", "image", "per")
@@ -21,8 +21,7 @@ KEYS = (*AMOUNTS, "currency", "as_of")
 EXAMPLE = "Example: models: {some-model: {input: 2.5, output: 10, per: 1000000, currency: USD}}."
 
 
-@frozen
-class Price:
+class Price(Frozen):
     """What a model costs: for `per` tokens that go in, that it had already and that come out, and for one picture."""
 
     input: float
@@ -42,8 +41,7 @@ class Price:
         return tokens / self.per + images * self.image
 
 
-@frozen
-class Prices:
+class Prices(Frozen):
     """A table of prices in one currency, by the model's name or its whole spec."""
 
     source: str

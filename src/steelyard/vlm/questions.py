@@ -26,7 +26,7 @@ from steelyard.core.errors import (
     Unsupported,
     nearest,
 )
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.io.table import Table
 from steelyard.vlm.answers import MOST_GRAMS, Answer
 from steelyard.vlm.images import Picture
@@ -185,8 +185,7 @@ MOST_FRAMES = 256
 _PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]|\[FOOD_NAME\]")
 
 
-@frozen
-class Prompt:
+class Prompt(Frozen):
     """A named text. `[FOOD_NAME]` is filled in and, where it `fills`, `{column}`.
 
     `target` is the column of the true answer, `kind` what a reply must be; where its options stand in a column, that is

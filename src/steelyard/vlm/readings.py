@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.io.write import csv_text, write_text
 from steelyard.vlm.answers import PARSER_VERSION, Answer, check_mode
 from steelyard.vlm.frames import Frame, stored_frames
@@ -26,8 +26,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-@frozen
-class Taken:
+class Taken(Frozen):
     """A question and what was read: `turn` is the reply that gave the answer, of `turns`; 0 where there is none.
 
     `spec` is the model's spec, `key` the reading's in the journal.
@@ -49,8 +48,7 @@ class Taken:
     pictures: int = 1
 
 
-@frozen
-class VlmRun:
+class VlmRun(Frozen):
     """What a run's folder holds; `tallies` is what all of its journal took, by the model's spec.
 
     `unasked` are the prompts that the journal holds replies to and the last run of their model did not ask, by model.

@@ -20,7 +20,7 @@ from typing import ClassVar
 
 from steelyard import api
 from steelyard.core.errors import InputError, InvalidSetting, MissingData, nearest
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.request import By, Request
 from steelyard.render.numbers import signed_text, value_text
 from steelyard.results.comparison import Comparison
@@ -42,8 +42,7 @@ WORST, FAILED = 4, 2
 SIDE = 180  # pixels of a small picture
 
 
-@frozen
-class LazyRunDetails(Details):
+class LazyRunDetails(Frozen, Details):
     """The runs behind a score."""
 
     lazy: ClassVar[bool] = True

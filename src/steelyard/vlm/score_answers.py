@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from steelyard import api
 from steelyard.core.errors import MissingData
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.results.comparison import Comparison
 from steelyard.results.vlm import Effort, Pair, PromptScore
 from steelyard.vlm.answers import Answer
@@ -24,8 +24,7 @@ from steelyard.vlm.readings import Taken
 from steelyard.vlm.sides import EXTRA, Asked, Key, SideColumns, answer_sides, box_sides
 
 
-@frozen
-class Replies:
+class Replies(Frozen):
     """What one model said to one question: the true answers that are known, and the answers, by frame.
 
     `rows` are the question as it was asked about each frame.

@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import EmptyInput, InputError, InvalidValue, TooLarge, UnreadableFile
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.vlm.images import Picture, read_picture
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".heic", ".heif", ".avif")
 MOST = 256  # pictures of one question
 
 
-@frozen
-class Shots:
+class Shots(Frozen):
     """The pictures of a cell; none where one cannot be read, and `problem` says why."""
 
     pictures: tuple[Picture, ...] = ()

@@ -10,7 +10,7 @@ from typing import Any
 
 from steelyard.core import catalogue
 from steelyard.core.errors import Conflict, InputError, InvalidNumber, MissingColumn, nearest
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.io.beside import in_file, values_beside
 from steelyard.vlm.answers import Answer
 from steelyard.vlm.frames import FRAMES, Frame
@@ -25,8 +25,7 @@ BOX_COLUMNS = ("image", "label", "x", "y", "w", "h", "score")
 EXTRA: dict[str, dict[str, Any]] = {"boxes": {"extra": "skip"}, "answers": {}}
 
 
-@frozen
-class Asked:
+class Asked(Frozen):
     """What is asked for of every report: metrics by task, columns of the frames that come along, and settings.
 
     `beside` are columns that lie in a file of their own (COLUMN@FILE): by name, the value of each sequence. `missing`

@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.visible import visible
 
 LONGEST_NAME = 64
 _MOST_COUNTS = 32
 
 
-@frozen
-class Tokens:
+class Tokens(Frozen):
     """Counts of one reply; None where they are not known.
 
     `cached` is the part of `prompt` that the server had already, `reasoning` the part of `completion` that is not

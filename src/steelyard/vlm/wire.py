@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from steelyard.core.errors import CannotWrite, MissingExtra, ServerFailure, TooLarge
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 
 MOST_BYTES = 4 * 2**20  # of an answer: a reply of 100,000 tokens is far below
 MOST_ERROR_BYTES = 64 * 2**10  # of an answer that only says what is wrong
@@ -20,8 +20,7 @@ _SLICE = 0.25  # seconds between two looks whether the wire was closed
 _PIECE = 16 * 2**10  # bytes sent between two looks at the clock
 
 
-@frozen
-class Answer:
+class Answer(Frozen):
     """What a server sent: the body whole, or its beginning where the status is not 200."""
 
     status: int

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from steelyard.core.errors import CannotWrite, EmptyInput, MissingFile, UnknownFormat, UnknownName
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.numerals import is_whole
 from steelyard.core.opening import is_entry
 from steelyard.io.formats.dataset import Category, Dataset
@@ -24,8 +24,7 @@ from steelyard.io.write import write_text
 AS_IT_IS, PLAIN = ReadOptions(), WriteOptions()
 
 
-@frozen
-class Conversion:
+class Conversion(Frozen):
     """What was read and written: formats, counts, and what was lost or changed on the way.
 
     `unit` is what `images` counts: frames, of boxes in space.

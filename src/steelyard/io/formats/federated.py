@@ -15,7 +15,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.errors import InvalidFile, InvalidValue, MissingKey, UnknownName
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.records import Array, BoxRecords, Records, box_columns
 from steelyard.io.coco import read_coco, read_federated
 from steelyard.io.once import of_truth
@@ -34,8 +34,7 @@ RULES = (
 )
 
 
-@frozen
-class Federation:
+class Federation(Frozen):
     """An LVIS truth: its records, the places of their images and classes, and cells of an image and a class each.
 
     `looked` are those that were looked for in vain, `unsure` those that are not annotated to the end.
@@ -48,8 +47,7 @@ class Federation:
     unsure: Array
 
 
-@frozen
-class Results:
+class Results(Frozen):
     """Predictions: their records, and the places of their images and classes in the truth; -1 where it has none."""
 
     records: Records

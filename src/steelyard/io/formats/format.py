@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from steelyard.core.deprecated import Renamed, RenamedKeywords
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.io.formats.dataset import Dataset
 
 
-@frozen
-class ReadOptions:
+class ReadOptions(Frozen):
     """How a source is to be read.
 
     `images` is the folder of the pictures, `names` a file of class names, `pixels` how VOC counts, `verified` the file
@@ -30,8 +29,7 @@ class ReadOptions:
     hierarchy: str | None = None
 
 
-@frozen
-class Loss(metaclass=RenamedKeywords):
+class Loss(Frozen, metaclass=RenamedKeywords):
     """Something that the target cannot hold (`lost`), or holds in another way (`changed`)."""
 
     kind: str
@@ -45,8 +43,7 @@ class Loss(metaclass=RenamedKeywords):
         return f"{self.kind}: {self.what} ({self.count:,}): {self.reason}"
 
 
-@frozen
-class WriteOptions:
+class WriteOptions(Frozen):
     """How a data set is to be written, where a format leaves a choice."""
 
     pixels: str = "inclusive"
@@ -54,8 +51,7 @@ class WriteOptions:
     polygons: bool = False
 
 
-@frozen
-class Format:
+class Format(Frozen):
     """A format of boxes.
 
     `read(path, source, side, reading, like)` gives a data set: `source` is the path as messages show it, `side` is

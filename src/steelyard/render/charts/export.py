@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.core.errors import InvalidSetting, NotInstalled, OutOfRange, UnknownFormat
 from steelyard.core.figure import Figure
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.io.write import write_bytes
 from steelyard.render.charts.draw import CHARTS, chart_svg
 from steelyard.render.charts.theme import with_colours
@@ -34,8 +34,7 @@ FINENESS = (72, 2400)
 _FONT = re.compile(r"[\w ,-]{1,120}")
 
 
-@frozen
-class Paper:
+class Paper(Frozen):
     """How figures are put on paper. `width` is in millimetres."""
 
     formats: tuple[str, ...] = FORMATS

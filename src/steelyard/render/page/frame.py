@@ -15,7 +15,7 @@ from importlib.resources import files
 
 from steelyard.core import catalogue
 from steelyard.core.errors import InputError
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Description, describe
 from steelyard.core.visible import visible
 from steelyard.results.result import Result
@@ -24,8 +24,7 @@ STYLES = ("page.css",)
 SCRIPTS = ("page.js", "explorer.js")
 
 
-@frozen
-class Section:
+class Section(Frozen):
     """A part of the page with its heading; `id` is where the list of sections leads, `short` its name there."""
 
     id: str

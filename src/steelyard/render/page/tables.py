@@ -10,15 +10,14 @@ from html import escape
 import numpy as np
 
 from steelyard.core.figure import Array, Listing, Texts
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.table import Table
 from steelyard.results.details_json import pack
 
 MOST_ROWS = 60  # of a table that is written out; more are packed
 
 
-@frozen
-class Cell:
+class Cell(Frozen):
     """A cell: HTML that is safe already, and the number it is sorted by where it is one."""
 
     html: str

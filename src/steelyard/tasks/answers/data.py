@@ -21,7 +21,6 @@ import numpy as np
 
 from steelyard.align.join import codes, join_rows
 from steelyard.core.errors import Conflict, EmptyInput, Incompatible, InvalidValue, MissingColumn, TooLarge
-from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array, Countable, Pairs
@@ -100,7 +99,6 @@ OPTIONS = (
 )  # fmt: skip
 
 
-@frozen
 class AnswerPairs(Pairs, Countable):
     """Questions with their replies. The accepted answers of question i are `accepted[begin[i]:begin[i + 1]]`.
 

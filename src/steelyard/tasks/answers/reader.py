@@ -34,7 +34,6 @@ from steelyard.core.errors import (
     UnreadableFile,
     Unsupported,
 )
-from steelyard.core.frozen import frozen
 from steelyard.core.opening import check_declared, check_readable, is_entry, read_regular
 from steelyard.core.options import Options
 from steelyard.core.records import Records, as_object
@@ -461,7 +460,6 @@ FORMATS: dict[str, tuple[Callable[[Path, str], Iterator[Row]], tuple[str, ...]]]
 OF_REPLIES = (ENDED, "outcome", "prediction")
 
 
-@frozen
 class LoggedRecords(Records):
     """The truth of a log, with what a reader of the scores must know."""
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.errors import EmptyCell, MissingColumn, UnknownName
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.pairs import Array
 from steelyard.core.statistic import SharedCache
 from steelyard.language import answers as alike
@@ -17,8 +17,7 @@ from steelyard.language.replies import read_choice
 from steelyard.tasks.answers.data import AnswerPairs, choices_of
 
 
-@frozen
-class Said:
+class Said(Frozen):
     """All texts by their places in `distinct`: `reply`, one per question, and `accepted`, of question `of`.
 
     `begin` says where the accepted answers of each question begin, and their end. `answered` is whether there is a
@@ -122,8 +121,7 @@ def codes_of(pairs: AnswerPairs, cache: SharedCache, norm: str, form: str) -> tu
     return code[texts.reply], code[texts.accepted]
 
 
-@frozen
-class Chosen:
+class Chosen(Frozen):
     """Of each question with options: whether it has any, the option that the reply names (-1 for none), whether it is
     right, and what a guess would score.
     """

@@ -21,7 +21,7 @@ import numpy as np
 
 from steelyard.core.explanation import Explanation
 from steelyard.core.figure import Array, Figure, Listing, Texts
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric
 from steelyard.core.state import State
 from steelyard.core.statistic import SharedCache
@@ -43,8 +43,7 @@ SINGLE_STOPS = re.compile(r"(?<!\d)\.(?!\d)")
 TEXT_ONLY = "They see the text of a reply alone: what became of the question is not in their data."
 
 
-@frozen
-class AnswerConventions:
+class AnswerConventions(Frozen):
     """How replies are scored. The defaults are ours."""
 
     outcomes: str = field(default="no answer where it is not ok", metadata={"title": "outcome of a reply"})

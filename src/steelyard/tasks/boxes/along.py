@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from steelyard.core.by_group import Arrays
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import RankingBlock
 from steelyard.core.weights import Floats, Weights
@@ -16,8 +16,7 @@ MOST_CELLS = 1 << 22  # rows of weights times detections that are walked at once
 EQUAL = 1e-12  # sums of weights are rounded: numbers that differ by less, as a share, are equal
 
 
-@frozen
-class Walk:
+class Walk(Frozen):
     """Detections of one class that count, from the highest score down. `rows` holds their places in the block."""
 
     block: RankingBlock

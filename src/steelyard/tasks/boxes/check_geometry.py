@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.records import Array
 
 MOST_PAIRS = 1_000_000  # of a truth and a prediction in one sample, about
@@ -45,8 +45,7 @@ def twins(cell: Array, box: Array, least: float) -> tuple[Array, Array]:
     return (np.concatenate(first), np.concatenate(second)) if first else (np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
-@frozen
-class OverlapSample:
+class OverlapSample(Frozen):
     """Truths and predictions of some images, every truth beside every prediction of its image, one after the other."""
 
     truth: Array  # row of the truth

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Between, Metric
 from steelyard.core.pairs import Array
 from steelyard.core.ranking import Grouped, RankingBlock
@@ -35,8 +35,7 @@ _CODES = {"cls": CLS, "loc": LOC, "both": BOTH, "dupe": DUPE, "bkg": BKG}
 _MOST = 100  # detections per image
 
 
-@frozen
-class Breakdown:
+class Breakdown(Frozen):
     """One entry per detection that was looked at, and a flag per truth."""
 
     row: Array

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.explanation import Explanation
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.pairs import Array
 from steelyard.core.statistic import SharedCache
 from steelyard.tasks.boxes.matches import AREAS, IOUS, STANDARD_AREAS, Matches, match_objects
@@ -84,8 +84,7 @@ KEPT = 300  # detections of an image, in Ultralytics
 LEAST = 0.001  # score, in Ultralytics
 
 
-@frozen
-class BoxConventions:
+class BoxConventions(Frozen):
     """Settings in which tools differ; the defaults are Steelyard's. A field's metadata says what it is called."""
 
     zero_id: str = field(default="counts", metadata={"title": "annotation with id 0"})

@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.core.by_group import Arrays, GroupCurve
 from steelyard.core.errors import InvalidValue
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, Placements
 from steelyard.core.pairs import Array
@@ -269,8 +269,7 @@ def _shares(pairs: BoxPairs) -> tuple[Array, Floats, Array]:
         return counted, np.where(counted, weight / total, 0.0), cell
 
 
-@frozen
-class _Marks:
+class _Marks(Frozen):
     """The marks of one class: rows of weights become areas, and cases become placements."""
 
     unit: Array

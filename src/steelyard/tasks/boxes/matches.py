@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.pairs import Array
 from steelyard.core.spec import Range
 from steelyard.core.statistic import SharedCache
@@ -31,8 +31,7 @@ def overlaps(s: BoxPairs, detections: Array, truths: Array, *, crowd: bool = Fal
     return np.asarray(s.similarity.overlaps(s, detections, truths, np.full(len(truths), crowd, dtype=np.uint8)))
 
 
-@frozen
-class Matches:
+class Matches(Frozen):
     """Detections by class and falling score, with a bit for each IoU threshold; see kernels/boxes/boxes.cpp."""
 
     begin: Array

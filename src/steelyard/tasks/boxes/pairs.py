@@ -14,7 +14,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.align.join import check_policy
 from steelyard.core.errors import Conflict, MissingColumn, MissingData, TooLarge, UnknownName, first_few, nearest
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Coverage
@@ -60,8 +60,7 @@ PREDICTION = Schema(
 )
 
 
-@frozen
-class MatchRules:
+class MatchRules(Frozen):
     """The settings of a matching, by name those of struct MatchRules of the native core."""
 
     ious: Array
@@ -72,8 +71,7 @@ class MatchRules:
     threads: int = 0
 
 
-@frozen
-class Similarity(ABC):
+class Similarity(Frozen, ABC):
     """A way to compare objects. Saved states call it by its `name`."""
 
     name: ClassVar[str]
@@ -87,7 +85,6 @@ class Similarity(ABC):
         """How much some detections and truths of one image overlap: detections by truths."""
 
 
-@frozen
 class BoxIou(Similarity):
     """IoU of upright boxes."""
 
@@ -100,7 +97,6 @@ class BoxIou(Similarity):
         return _native.boxes_iou(s.d_box[detections], s.box[truths], crowd)
 
 
-@frozen
 class MaskIou(Similarity):
     """IoU of masks, or of their boundaries where they have a width: a share of the image's diagonal."""
 
@@ -115,7 +111,6 @@ class MaskIou(Similarity):
         return _native.mask_iou(s.d_shape[detections].tolist(), s.shape[truths].tolist(), crowd, self.boundary)
 
 
-@frozen
 class KeypointSimilarity(Similarity):
     """Object keypoint similarity (OKS); a sigma for each point."""
 
@@ -131,7 +126,6 @@ class KeypointSimilarity(Similarity):
         return _native.oks(s.d_shape[detections], s.shape[truths], s.box[truths], s.area[truths], sigmas)
 
 
-@frozen
 class QuadIou(Similarity):
     """IoU of quadrilaterals."""
 
@@ -144,7 +138,6 @@ class QuadIou(Similarity):
         return _native.quads_iou(s.d_shape[detections], s.shape[truths], crowd)
 
 
-@frozen
 class ProbIou(Similarity):
     """Similarity of rotated rectangles as Gaussians (probIoU)."""
 
@@ -166,8 +159,7 @@ TRUTHS = ("image", "label", "box", "area", "flags", "shape", "lesion_weight")
 DETECTIONS = ("d_image", "d_label", "d_box", "d_score", "d_area", "d_shape")
 
 
-@frozen
-class BoxPairs:
+class BoxPairs(Frozen):
     """Both sides with the columns that are matched. `labels` are the sorted ids of the classes.
 
     Columns are those of the truths, and with `d_` those of the detections: `image` and `label` are places among the

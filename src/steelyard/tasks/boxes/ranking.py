@@ -11,7 +11,7 @@ import numpy as np
 from steelyard import _native
 from steelyard._native import BoxFigure
 from steelyard.core.by_group import Arrays, GroupCurve, GroupSizes, Stream, no_approximation
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.histogram import Histogram, at_recalls, bin_of_score, falling_precision
 from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array
@@ -175,8 +175,7 @@ def detections(iou: float | Range, area: AreaSetting, rule: str) -> tuple[Detect
     return statistic, STANDARD_AREAS.index(ends) if standard else 0, places
 
 
-@frozen
-class FigureValues:
+class FigureValues(Frozen):
     """A figure and the recall at each IoU: (rows, IoUs).
 
     Under the plain weights the figure is what precision is at each recall, as the reference has it: (IoUs, recalls,

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from steelyard.core.errors import EmptyCell, MissingColumn, MissingKey, OutOfRange, UnknownName, nearest
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array
 from steelyard.core.records import Column, Records, Schema, factorize, weight_column
@@ -102,16 +102,14 @@ OPTIONS = (
 )  # fmt: skip
 
 
-@frozen
-class Rules:
+class Rules(Frozen):
     """Whose rules hold: their name, the classes that are scored, and how many rows each filter took (by side)."""
 
     name: str
     classes: tuple[str, ...]
 
 
-@frozen
-class Prepared:
+class Prepared(Frozen):
     """One side: each row's class (-1: not scored), which rows stay, are regions, are of their class itself."""
 
     records: Records

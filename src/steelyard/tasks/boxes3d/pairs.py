@@ -12,7 +12,7 @@ import numpy as np
 
 from steelyard.align.sets import SetPairs, join_sets
 from steelyard.core.errors import Incompatible, MissingData, TooLarge
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Coverage
@@ -145,8 +145,7 @@ def _inside(records: Records, rows: Array, frames: Array, boxes: Array) -> Array
 NOT_KNOWN = -10.0  # KITTI's word for an angle that was not estimated
 
 
-@frozen
-class Box3dSide:
+class Box3dSide(Frozen):
     """Rows of one side by frame. `row` are places in the source, `owner` their units, `group` their classes.
 
     `own` is 0 for a truth of a class beside its own, which is matched and never counted. `camera` and `bottom` say how
@@ -230,8 +229,7 @@ class Box3dSide:
         return bits
 
 
-@frozen
-class SolidPairs:
+class SolidPairs(Frozen):
     """Both sides by frame. `regions` are rows of the truth in which nothing counts against a detection.
 
     `dropped` counts the rows that a filter took: by unit, with the filter's words.

@@ -23,7 +23,6 @@ from steelyard.core.errors import (
     UnreadableFile,
     nearest,
 )
-from steelyard.core.frozen import frozen
 from steelyard.core.opening import check_readable, open_regular
 from steelyard.core.options import Options
 from steelyard.core.records import Array, Records, as_object
@@ -40,7 +39,6 @@ NUMBERS = (
 _LIST = {"translation": "x, y, z", "size": "width, length, height", "rotation": "w, x, y, z", "velocity": "vx, vy"}
 
 
-@frozen
 class SolidRecords(Records):
     """One side with what its files are: "kitti", "nuscenes" or "table"; `ego` is where the car stands, by frame.
 

@@ -18,7 +18,7 @@ from steelyard.core.errors import (
     Unmatched,
     first_few,
 )
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.options import Options
 from steelyard.core.pairs import Array, Coverage, no_slice_column
@@ -102,8 +102,7 @@ PREDICTION = Schema(
 )
 
 
-@frozen
-class CaptionPairs:
+class CaptionPairs(Frozen):
     """Images with the rows of their references, in the order of ids, and the row of their candidate or -1.
 
     `weight` is the user's weight of each image; None is 1 for all.
@@ -189,8 +188,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     return CaptionPairs(truth, prediction, units[used], owner, rows, row_of[used], coverage, weight)
 
 
-@frozen
-class Captions:
+class Captions(Frozen):
     """Captions and given scene graphs: one candidate per image, and the references of all, by image.
 
     The references of image i go from `starts[i]` to `starts[i + 1]`.

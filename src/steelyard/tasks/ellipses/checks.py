@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.checks.check import FEW, CheckData, Checks, Problem, evenly, some_rows
 from steelyard.checks.ids import again, with_ids
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.records import Array, Records
 
 CHECKS = with_ids(Checks(), repeats=False)
@@ -16,8 +16,7 @@ PARAMETERS = ("xc", "yc", "theta", "a", "b")
 LONG = 1.15  # the ratio of axes from which on an angle can be seen
 
 
-@frozen
-class Nearest:
+class Nearest(Frozen):
     """True ellipses with the found one whose centre lies nearest, inside the larger of their axes."""
 
     truth: Array  # (n, 5): xc, yc, theta, a, b as the task takes them, in degrees

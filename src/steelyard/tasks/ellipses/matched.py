@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.align.sets import SetPairs
 from steelyard.core.errors import InvalidSpec
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric, one_of, within_range
 from steelyard.core.pairs import Array
 from steelyard.core.records import Records
@@ -20,8 +20,7 @@ from steelyard.match.ellipses import DISTANCES, WEIGHTS, OwnDistance, distances,
 from steelyard.tasks.ellipses.data import PARAMETERS
 
 
-@frozen
-class MatchInput:
+class MatchInput(Frozen):
     """The ellipses of both sides, by image, and where each image ends. `score` is nan where a detection has none."""
 
     truth: Array
@@ -33,8 +32,7 @@ class MatchInput:
     score: Array
 
 
-@frozen
-class Matches:
+class Matches(Frozen):
     """The pairs of all images, by image and inside one by distance: `owner` is a pair's image.
 
     `truth_row` and `detected_row` are the pair's places in `input`.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric
 from steelyard.core.state import TotalsView
@@ -132,8 +132,7 @@ class BrierScore(ProbabilityMean):
         return super().overall(totals) * (0.5 if half else 1.0)
 
 
-@frozen
-class Bins:
+class Bins(Frozen):
     """Weighted sums by bin of confidence, for each row of weights: (rows, bins).
 
     `squares` are of how far a row's confidence is from whether it is right, where that is kept.

@@ -36,7 +36,7 @@ from steelyard.core.errors import (
     first_few,
     nearest,
 )
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array, Countable, Coverage, no_slice_column
@@ -103,16 +103,14 @@ SUM_TOLERANCE = 1e-3  # how far the probabilities of a row may be from adding up
 MOST_IN_A_TABLE = 4096  # classes x classes that are counted in one table
 
 
-@frozen
-class Scored:
+class Scored(Frozen):
     """Scores or probabilities: one column for each of `classes` (places in the list of classes)."""
 
     classes: tuple[int, ...]
     values: Array  # (rows, len(classes))
 
 
-@frozen
-class Counted:
+class Counted(Frozen):
     """Classes, and how many rows there are of each: truth by prediction."""
 
     classes: tuple[str, ...]
@@ -127,8 +125,7 @@ class Counted:
         return {"label": np.repeat(short[place], self.matrix.ravel()[cells])}
 
 
-@frozen
-class Coded:
+class Coded(Frozen):
     """Classes, and each side's labels: codes (rows,), or 0 and 1 (rows, classes) where a row has several."""
 
     classes: tuple[str, ...]
@@ -441,14 +438,12 @@ OPTIONS = (
 )  # fmt: skip
 
 
-@frozen
 class DeclaredRecords(Records):
     """Records of truth with the classes that the user declared."""
 
     classes: tuple[str, ...] = ()
 
 
-@frozen
 class CountedRecords(Records):
     """Labels of which the pairs were counted where they were made: rows stand in the order of the counts."""
 
@@ -468,8 +463,7 @@ def prepare(truth: Records, prediction: Records, options: Options) -> tuple[Reco
     return declared, prediction
 
 
-@frozen
-class LabelPairs(Countable):
+class LabelPairs(Frozen, Countable):
     """Rows of truth with their predictions. `truth_row` and `prediction_row` are None where row i goes with row i.
 
     `declared` are the classes of the whole, kept when a slice is taken. `among` is how many rows the whole has where

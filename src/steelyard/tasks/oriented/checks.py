@@ -12,7 +12,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.checks.check import FEW, CheckData, Checks, Problem, evenly, some_rows
 from steelyard.checks.findings import Finding
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.options import Options
 from steelyard.core.quads import CORNERS, areas_of, corners_of, smallest_rectangles
 from steelyard.core.records import Array, BoxRecords, Records
@@ -125,8 +125,7 @@ for _side in ("truth", "predictions"):
     )(partial(flat, _side))  # fmt: skip
 
 
-@frozen
-class Near:
+class Near(Frozen):
     """True rectangles that are not square, with the detected one of like size that lies nearest."""
 
     truth: Array

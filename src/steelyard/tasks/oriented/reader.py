@@ -32,7 +32,6 @@ from steelyard.core.errors import (
     UnknownName,
     nearest,
 )
-from steelyard.core.frozen import frozen
 from steelyard.core.options import Options
 from steelyard.core.plain import to_numpy
 from steelyard.core.quads import CORNERS, RECTANGLE, corners_of, from_convention
@@ -57,7 +56,6 @@ SPOKEN = {5: "centre x, centre y, width, height and angle", 8: "x and y of four 
 PER_IMAGE = {"image", "boxes", "corners", "labels", "scores", "crowd", "area", "difficult"}
 
 
-@frozen
 class Items(Table):
     """Columns whose rows are the items of a list in a file."""
 

@@ -15,7 +15,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.explanation import Explanation
 from steelyard.core.figure import Figure
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
 from steelyard.core.quads import corners_of, smallest_rectangles
@@ -40,8 +40,7 @@ COCO, DOTA = ("map", "map50", "map75"), ("ap(kind=voc11, rule=dota)",)
 MOST_LISTED = 65535
 
 
-@frozen
-class OrientedConventions:
+class OrientedConventions(Frozen):
     """How oriented boxes are scored. The defaults are ours."""
 
     overlap: str = field(default="IoU of the corners", metadata={"title": "how boxes are compared"})

@@ -12,7 +12,6 @@ import numpy as np
 from steelyard import _native
 from steelyard.align.join import join_rows
 from steelyard.core.errors import MissingKey, ShapeMismatch, UnknownName
-from steelyard.core.frozen import frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array, Pairs
@@ -61,7 +60,6 @@ OPTIONS = (
 )  # fmt: skip
 
 
-@frozen
 class PanopticPairs(Pairs):
     """Images with both maps and their segments."""
 

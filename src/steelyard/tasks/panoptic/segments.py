@@ -20,7 +20,7 @@ from steelyard.core.errors import (
     MissingKey,
     OutOfRange,
 )
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.numerals import is_whole
 from steelyard.core.pairs import Array
 from steelyard.core.records import Records
@@ -71,8 +71,7 @@ Kind = tuple[str | None, bool | None]  # name of a category, and whether it is a
 UNSAID: Kind = (None, None)
 
 
-@frozen
-class Segments:
+class Segments(Frozen):
     """Segments of many images, by pair and in the order in which they are listed.
 
     `key` is the pair and the id in one number; `order` sorts the segments by it. `area` is that of the JSON, or -1.
@@ -229,8 +228,7 @@ VOID = 0
 INSIDE = 0xFFFFFFFF  # an id that no segment has: below 2^24 in a PNG
 
 
-@frozen
-class Shared:
+class Shared(Frozen):
     """Pixels that a true and a predicted segment of an image share, by pair: places on both lists, -1 for void.
 
     `true` and `predicted` are the pixels of every segment of the lists, `void` those of predicted ones on void.
@@ -261,8 +259,7 @@ class Shared:
         return np.asarray(np.where(union > 0, both / np.maximum(union, 1), 0.0))
 
 
-@frozen
-class Fits:
+class Fits(Frozen):
     """What the segments of images come to: pairs that overlap by more than half, and what has no pair.
 
     A pair has its owner, the place of its class, its overlap, and whether its prediction would be left out if it had no

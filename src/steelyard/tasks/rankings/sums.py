@@ -12,7 +12,7 @@ from steelyard import _native
 from steelyard.align.rankings import RankedPairs
 from steelyard.core.block import SumBlock
 from steelyard.core.errors import OutOfRange
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.pairs import Array
 from steelyard.core.records import LARGEST
 from steelyard.core.statistic import SharedCache, Sum
@@ -89,8 +89,7 @@ class QueryValue(Sum):
         return SumBlock(np.nan_to_num(self.values(pairs, cache), nan=0.0))
 
 
-@frozen
-class Hits:
+class Hits(Frozen):
     """What the first k documents of each query hold.
 
     `precisions` is the sum of the precisions at the hits, `first` the rank of the first one, 0 where there is none;

@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.block import CellsBlock, SumBlock
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Metadata
 from steelyard.core.pairs import Array
 from steelyard.core.records import distinct_values
@@ -23,8 +23,7 @@ HIT, TRUE, PREDICTED, IMAGES = range(4)
 UNCLASSED, _IGNORED, _INSIDE = 0xFFFD, 0xFFFE, 0xFFFF  # codes that no class has
 
 
-@frozen
-class ClassTable:
+class ClassTable(Frozen):
     """Pixels of the classes that an image has, each a row: right, true, predicted."""
 
     owner: Array

@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.align.join import join_rows
 from steelyard.core.errors import Conflict, MissingData, ShapeMismatch, UnknownName
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import SIDES, Options
 from steelyard.core.pairs import Array, Pairs
@@ -37,8 +37,7 @@ TRUTH = Schema(
 PREDICTION = Schema(key=("image",), columns=_COLUMNS)
 
 
-@frozen
-class Scan:
+class Scan(Frozen):
     """How often a value of the truth and one of the prediction stand at the same place, image by image.
 
     `size` (units, 2) are height and width.
@@ -61,14 +60,12 @@ class Scan:
         return Scan(np.repeat(owner, lengths), a, b, count, sizes)
 
 
-@frozen
 class CountedMaps(Records):
     """Images whose pixels were counted where they were made. The rows stand in the order of the scan's images."""
 
     scan: Scan | None = None
 
 
-@frozen
 class MapPairs(Pairs):
     """Images with both maps, which are read when they are counted: never more of them at once than threads."""
 
@@ -214,8 +211,7 @@ def kept_units(pairs: Pairs) -> dict[str, Any]:
     return values | {"weight": None if pairs.weight is None else pairs.weight[used]}
 
 
-@frozen
-class Coded:
+class Coded(Frozen):
     """Counts of a scan by class: `truth` and `predicted` are places on the axis; a wrong or missing value is -1.
 
     Pixels whose truth is ignored are left out and counted in `ignored`, by image.

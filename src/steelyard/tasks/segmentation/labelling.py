@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import DuplicateKey, InvalidNumber, InvalidSetting, UnknownName, nearest
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.numerals import is_whole
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array
@@ -57,8 +57,7 @@ OPTIONS = (
 )  # fmt: skip
 
 
-@frozen
-class Labelling:
+class Labelling(Frozen):
     """How values become classes.
 
     `ids` are the classes where they are declared, else None: then every value is one. `tables` say for each side which

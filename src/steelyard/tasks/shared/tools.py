@@ -8,14 +8,13 @@ from typing import Any, Generic, TypeVar
 
 from steelyard.core.errors import UnknownName, nearest
 from steelyard.core.explanation import Explanation, Step
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 
 T = TypeVar("T")
 W = TypeVar("W")
 
 
-@frozen
-class Tool(Generic[W]):
+class Tool(Frozen, Generic[W]):
     """Another tool: what it does in another way and why, which numbers it prints, and what cannot be seen in them.
 
     A way is a frozen class of settings whose defaults are ours; a field's metadata has its title.

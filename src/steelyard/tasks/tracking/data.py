@@ -17,7 +17,6 @@ from dataclasses import field, replace
 import numpy as np
 
 from steelyard.core.errors import EmptyCell, InvalidSetting, MissingColumn, MissingData, OutOfRange, UnknownName
-from steelyard.core.frozen import frozen
 from steelyard.core.options import Option, Options
 from steelyard.core.pairs import Array
 from steelyard.core.records import Column, Records, Schema, factorize, weight_column
@@ -95,7 +94,6 @@ OPTIONS = (
 )  # fmt: skip
 
 
-@frozen
 class TrackRecords(Records):
     """One side with what each row is for: its place among `groups` (the classes), its role, and the height that a
     prediction without a truth needs to count.

@@ -24,7 +24,7 @@ from steelyard.core.errors import (
     OutOfRange,
     ShapeMismatch,
 )
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.numerals import is_whole
 from steelyard.core.opening import check_readable, is_entry, open_archive
 from steelyard.core.records import Array, Records, as_object
@@ -38,8 +38,7 @@ LARGEST = 1 << 53  # up to here a double knows every whole number
 IGNORED = 10  # the class of MOTS whose masks are regions
 
 
-@frozen
-class TrackReadOptions:
+class TrackReadOptions(Frozen):
     """How files of one side are read."""
 
     side: str
@@ -47,8 +46,7 @@ class TrackReadOptions:
     skip_untracked: bool = False
 
 
-@frozen
-class SequenceRows:
+class SequenceRows(Frozen):
     """Columns of one sequence, the line of each row, and how many frames it has where the file says so."""
 
     source: str
@@ -358,8 +356,7 @@ _READERS: dict[str, Callable[[bytes, str, TrackReadOptions], SequenceRows]] = {
 }
 
 
-@frozen
-class File:
+class File(Frozen):
     """One sequence: its name, what its file is called in messages, its bytes, what is known of it, and its size."""
 
     sequence: str
@@ -492,8 +489,7 @@ def _is_number(text: bytes) -> bool:
     return True
 
 
-@frozen
-class _Sequence:
+class _Sequence(Frozen):
     """What stays of a file once its rows are in the columns: the line of each row, and how many frames it has."""
 
     file: File

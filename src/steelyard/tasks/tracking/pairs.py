@@ -10,7 +10,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.align.sets import SetPairs, join_sets
 from steelyard.core.errors import Conflict, DuplicateKey, MissingData, OutOfRange, UnknownName, Unsupported, nearest
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.numerals import is_whole
 from steelyard.core.options import Options
@@ -20,8 +20,7 @@ from steelyard.core.task import Policy
 from steelyard.tasks.tracking.data import MOTS, OUT, REGION, SCORED, TRUTH, TrackRecords, prepare, rows_there
 
 
-@frozen
-class TrackSide:
+class TrackSide(Frozen):
     """Rows of one side by run (sequence and class), frame, and as the source has them.
 
     `row` are places in the source, `run` is the unit times the number of classes plus the class; `track` counts the
@@ -48,8 +47,7 @@ class TrackSide:
         return corners_of(self.source, self.row[rows])
 
 
-@frozen
-class TrackPairs:
+class TrackPairs(Frozen):
     """Both sides by run. `regions` are rows of the truth; `out` counts rows that the options left out, by side."""
 
     truth: TrackRecords
@@ -234,8 +232,7 @@ def _last_row(joined: SetPairs, unit: int, frame: float) -> str:
     return joined.truth.source
 
 
-@frozen
-class _Sorted:
+class _Sorted(Frozen):
     """One side: rows that are looked at, regions, and the units of rows that the options left out."""
 
     rows: TrackSide

@@ -9,7 +9,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.core.block import CellsBlock, SumBlock
 from steelyard.core.errors import ShapeMismatch
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.pairs import Array
 from steelyard.core.statistic import Cells, SharedCache, Sum
 from steelyard.tasks.tracking.data import DISTRACTOR, SCORED
@@ -26,8 +26,7 @@ MOST_BOXES = 20_000  # rows of both sides whose corners are made at a time, or a
 MASK_LIFT = 10000.0  # masks of a side do not overlap: as many pairs as can be, as the reference weighs them
 
 
-@frozen
-class Overlaps:
+class Overlaps(Frozen):
     """Pairs of rows of one frame that overlap, and how much."""
 
     truth: Array
@@ -35,8 +34,7 @@ class Overlaps:
     similarity: Array
 
 
-@frozen
-class Kept:
+class Kept(Frozen):
     """Which rows of each side are scored, their runs and overlaps, and how many rows were taken out for which reason.
 
     The overlaps are of all rows.
@@ -58,8 +56,7 @@ class Kept:
         return true, predicted
 
 
-@frozen
-class Tracked:
+class Tracked(Frozen):
     """Sums by run, and what CLEAR does with each row of the truth: its partner, a switch (1), a new fragment (2)."""
 
     hota: Array

@@ -12,15 +12,14 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.block import CellsBlock, SumBlock
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.pairs import Array
 from steelyard.core.statistic import Cells, SharedCache, Statistic, Sum
 from steelyard.maps.each import for_each
 from steelyard.tasks.volumes.data import Case, Scanned, VolumePairs
 
 
-@frozen
-class Lesion:
+class Lesion(Frozen):
     """A lesion of the truth: its size in mm³, the Dice of what was found of it, in how many parts, and how far off."""
 
     volume: float

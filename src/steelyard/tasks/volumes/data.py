@@ -12,7 +12,7 @@ import numpy as np
 from steelyard import _native
 from steelyard.align.join import join_rows
 from steelyard.core.errors import Incompatible, InputError, InvalidSetting, MissingData, OutOfRange, ShapeMismatch
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import SIDES, Option, Options
 from steelyard.core.pairs import Array, Pairs
@@ -55,8 +55,7 @@ OPTIONS = (
 )  # fmt: skip
 
 
-@frozen
-class Scanned:
+class Scanned(Frozen):
     """A case that was counted: pairs of labels, the shape, the spacing in mm or None where it is not known.
 
     `remarks` are those of its files, as (kind, file, text).
@@ -85,8 +84,7 @@ class Scanned:
         return float(np.sqrt(((np.array(self.shape) * self.sizes()) ** 2).sum()))
 
 
-@frozen
-class Case:
+class Case(Frozen):
     """Both volumes of a case: `spacing` in mm, or None where it is not known."""
 
     truth: Array
@@ -130,8 +128,7 @@ def _box(values: Array, ends: Array, labels: tuple[int, ...], axes: int) -> tupl
     return low[-axes:], high[-axes:]
 
 
-@frozen
-class ReversedFit:
+class ReversedFit(Frozen):
     """Dice of all labels over some cases, as they are and with the axes of the predictions reversed.
 
     `option` is what reverses them, where one side is an array.
@@ -144,7 +141,6 @@ class ReversedFit:
     option: str
 
 
-@frozen
 class VolumePairs(Pairs):
     """Cases with both volumes, which are read when they are measured."""
 

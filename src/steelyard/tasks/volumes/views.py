@@ -15,7 +15,7 @@ import numpy as np
 from steelyard.core.errors import InputError, UnknownName
 from steelyard.core.explanation import Explanation
 from steelyard.core.figure import Array, Figure, Listing, Texts
-from steelyard.core.frozen import frozen
+from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric
 from steelyard.core.numerals import as_spec
 from steelyard.core.plan import POINT, UNITS
@@ -46,8 +46,7 @@ from steelyard.tasks.volumes.surfaces import Hausdorff, SurfaceDice, SymmetricSu
 NAMES = ("dice", "hd@95", "assd", "nsd")
 
 
-@frozen
-class VolumeConventions:
+class VolumeConventions(Frozen):
     """What is a surface, how a percentile is read, and what a structure counts as that a side lacks."""
 
     surface: str = field(default="elements", metadata={"title": "surface"})
