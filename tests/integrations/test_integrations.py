@@ -319,6 +319,53 @@ def test_fiftyone() -> None:
         fiftyone.write_back([Sample("d")], report)
 
 
+def test_a_method_of_fiftyone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parts of FiftyOne 1.22 that the method builds on, as its documentation of custom methods describes them."""
+
+    class Config:
+        def __init__(self, pred_field: str, gt_field: str, **more: Any) -> None:
+            self.pred_field, self.gt_field, self.more = pred_field, gt_field, more
+
+    class Evaluator:
+        def __init__(self, config: Any) -> None:
+            self.config = config
+
+        def generate_results(self, samples: Any, matches: Any, eval_key: str | None = None) -> Any:
+            return SimpleNamespace(matches=matches)
+
+    backends: dict[str, Any] = {}
+    coco = SimpleNamespace(COCOEvaluationConfig=Config, COCOEvaluation=Evaluator)
+    package = SimpleNamespace(evaluation_config=SimpleNamespace(detection_backends=backends))
+    for name, module in {"": package, ".utils": coco, ".utils.eval": coco, ".utils.eval.coco": coco}.items():
+        monkeypatch.setitem(sys.modules, f"fiftyone{name}", module)
+    monkeypatch.delitem(sys.modules, "steelyard.integrations.fiftyone_method", raising=False)
+    fiftyone.register()
+    module, _, name = backends["steelyard"]["config_cls"].rpartition(".")
+    made = __import__(module, fromlist=[name])
+    config = getattr(made, name)(
+        "predictions", "ground_truth", metrics=["map50"], settings={"confidence": None}, iou=0.5
+    )
+    assert (config.method, config.more) == ("steelyard", {"iou": 0.5})
+    plate = [0.1, 0.2, 0.2, 0.4]
+    sides = [SimpleNamespace(detections=[detection("plate", plate, score)]) for score in (None, 0.9)]
+    samples = [Sample("a", ground_truth=sides[0], predictions=sides[1])]
+    evaluator = getattr(made, name.removesuffix("Config"))(config)  # as FiftyOne finds it
+    results = evaluator.generate_results(samples, ["match"], eval_key="run")
+    assert results.matches == ["match"]
+    assert fiftyone.report_of(results)["map50"].value == pytest.approx(1.0)
+    assert samples[0]["run_map50"] == pytest.approx(1.0)
+    assert evaluator.generate_results(samples, [])._steelyard_report is not None
+    with refuses("E-missing-data", "report"):
+        fiftyone.report_of(SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "fiftyone", None)
+    with refuses("E-missing-package", "fiftyone"):
+        fiftyone.register()
+    monkeypatch.setitem(sys.modules, "fiftyone.utils.eval.coco", None)
+    monkeypatch.delitem(sys.modules, "steelyard.integrations.fiftyone_method")
+    with refuses("E-missing-package", "fiftyone"):
+        __import__("steelyard.integrations.fiftyone_method")
+
+
 def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("keras", "torchmetrics"):
         monkeypatch.setitem(sys.modules, name, None)

@@ -90,7 +90,16 @@ OUTSIDE: dict[str, set[str]] = {
     "partial": {"torch"},
     "match": {"torch", "triton"},
     "loggers": {"mlflow", "wandb"},
-    "integrations": {"torch", "torchmetrics", "lightning", "pytorch_lightning", "keras", "evaluate", "datasets"},
+    "integrations": {
+        "torch",
+        "torchmetrics",
+        "lightning",
+        "pytorch_lightning",
+        "keras",
+        "evaluate",
+        "datasets",
+        "fiftyone",
+    },
     "view": {"starlette", "uvicorn"},
     "vlm": {"PIL", "pillow_heif", "httpx", "httpcore", "tenacity", "torch", "transformers", "huggingface_hub", "yaml"},
 }

@@ -1,20 +1,43 @@
 """FiftyOne: a data set's detections as both sides of boxes, and scores of each image written back to its samples.
 
-FiftyOne is not imported: samples are read through `sample.id`, `sample.metadata.width`, `sample[field].detections` and
-`sample.save()`. It is tested against that interface (1.22), not against the package, which needs a database.
+`register` adds the method "steelyard" to `dataset.evaluate_detections`. Nothing else here imports FiftyOne: samples are
+read through `sample.id`, `sample.metadata.width`, `sample[field].detections` and `sample.save()`. It is tested against
+that interface (1.22), not against the package, which needs a database.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from steelyard import api
-from steelyard.core.errors import MissingData, MissingKey, UnknownName, nearest
+from steelyard.core.errors import MissingData, MissingKey, MissingPackage, UnknownName, nearest
 from steelyard.core.request import Metrics
 from steelyard.results.report import Report
+
+CONFIG = "steelyard.integrations.fiftyone_method.SteelyardEvaluationConfig"
+
+
+def register() -> None:
+    """Make `dataset.evaluate_detections(..., method="steelyard")` known, for this process."""
+    try:
+        import fiftyone
+    except ImportError:
+        raise MissingPackage("steelyard.integrations.fiftyone.register", "fiftyone") from None
+    fiftyone.evaluation_config.detection_backends["steelyard"] = {"config_cls": CONFIG}
+
+
+def report_of(results: Any) -> Report:
+    """The report behind the results of `evaluate_detections(..., method="steelyard")`.
+
+    FiftyOne does not store it: results that are loaded from a data set have none.
+    """
+    report = getattr(results, "_steelyard_report", None)
+    if report is None:
+        raise MissingData("the results have no report", where="FiftyOne", remedy='Evaluate with method="steelyard".')
+    return cast("Report", report)
 
 
 def evaluate(
