@@ -77,7 +77,7 @@ def ticks(
         return [low] if math.isfinite(low) else []
     size, tight = math.floor(math.log10(high - low)), list[float]()
     for step in (digit * 10.0**power for power in range(size - 2, size + 2) for digit in (1, 2, 5)):
-        if whole and step < 1:
+        if (whole and step < 1) or (high - low) / step > room / LABEL:
             continue
         if outside:
             first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
