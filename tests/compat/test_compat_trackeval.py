@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import re
 import zipfile
 from pathlib import Path
@@ -49,7 +50,11 @@ def evaluated(package, folder, dataset, config, metrics=("HOTA", "CLEAR", "Ident
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()), np.errstate(all="ignore"):
         data = getattr(package.datasets, dataset)({**config, "OUTPUT_FOLDER": str(out), "PRINT_CONFIG": False})
-        chosen = [getattr(package.metrics, name)() for name in metrics]
+        settings_of = {"TrackMAP": {"USE_TIME_RANGES": False}}
+        chosen = [
+            getattr(package.metrics, name)(*([dict(settings_of[name])] if name in settings_of else []))
+            for name in metrics
+        ]
         res = package.Evaluator({**QUIET, **settings}).evaluate([data], chosen)
     return res, said.getvalue(), {path.relative_to(out): path.read_bytes() for path in out.rglob("*.*")}
 
@@ -109,10 +114,8 @@ def mot(folder, seed, *, people=9, classes=(1, 1, 1, 2, 7, 6, 3), separator=",")
 
 @pytest.mark.parametrize("benchmark", ["MOT15", "MOT16", "MOT17", "MOT20"])
 def test_boxes_of_motchallenge(tmp_path, benchmark) -> None:
-    for seed in range(3):
-        folder = tmp_path / str(seed)
-        config = {**mot(folder, seed), "BENCHMARK": benchmark}
-        res, said, files = compared(folder, "MotChallenge2DBox", config)
+    config = {**mot(tmp_path, int(benchmark[3:])), "BENCHMARK": benchmark}
+    res, said, files = compared(tmp_path, "MotChallenge2DBox", config)
     assert res[0]["MotChallenge2DBox"]["one"]["COMBINED_SEQ"]["pedestrian"]["HOTA"]["HOTA"].shape == (19,)
     assert "HOTA: one-pedestrian" in said
     assert {path.name for path in files} == {"pedestrian_summary.txt", "pedestrian_detailed.csv"}
@@ -364,8 +367,7 @@ def kitti(folder, seed):
 
 
 def test_boxes_of_kitti(tmp_path) -> None:
-    for seed in range(3):
-        res, _, files = compared(tmp_path / str(seed), "Kitti2DBox", kitti(tmp_path / str(seed), seed))
+    res, _, files = compared(tmp_path, "Kitti2DBox", kitti(tmp_path, 1))
     assert len(files) == 4
     assert res[0]["Kitti2DBox"]["one"]["COMBINED_SEQ"]["car"]["CLEAR"]["CLR_TP"] > 0
 
@@ -446,7 +448,7 @@ def test_masks_of_kitti(tmp_path) -> None:
 def test_defaults_and_printed_configs() -> None:
     for package in (ours, theirs):
         assert Path(package.utils.get_code_path()) == Path(theirs.__file__).parent.parent
-    for name in ("MotChallenge2DBox", "Kitti2DBox", "MOTSChallenge", "KittiMOTS"):
+    for name in ("MotChallenge2DBox", "Kitti2DBox", "MOTSChallenge", "KittiMOTS", "DAVIS", "YouTubeVIS"):
         mine, other = (getattr(package.datasets, name).get_default_dataset_config() for package in (ours, theirs))
         assert list(mine.items()) == list(other.items())
     mine, other = (package.Evaluator.get_default_eval_config() for package in (ours, theirs))
@@ -506,3 +508,169 @@ def test_a_report_has_the_same_numbers(tmp_path) -> None:
     combined = res["MotChallenge2DBox"]["one"]["COMBINED_SEQ"]["pedestrian"]
     assert report["hota"].value == pytest.approx(combined["HOTA"]["HOTA"].mean(), abs=1e-12)
     assert report["mota"].value == pytest.approx(combined["CLEAR"]["MOTA"], abs=1e-12)
+
+
+def pictures(folder, rng, objects, *, void):
+    """Frames of object numbers: rectangles and discs that move, and some void pixels."""
+    from PIL import Image
+
+    folder.mkdir(parents=True)
+    ys, xs = np.mgrid[:48, :70]
+    middles = rng.uniform((8, 8), (40, 60), (objects, 2))
+    for t in range(FRAMES - 4):
+        frame = np.zeros((48, 70), dtype=np.uint8)
+        for i in range(objects):
+            if rng.random() < 0.2:
+                continue
+            y, x = middles[i] + t + rng.normal(0, 1, 2) + (0 if void else 2)
+            near = (abs(ys - y) < 7) & (abs(xs - x) < 9) if i % 2 else (ys - y) ** 2 + (xs - x) ** 2 < 60
+            frame[near] = 3 * i + 2
+        if void:
+            frame[:6, 20:40] = 255
+        Image.fromarray(frame).save(folder / f"{t:05d}.png")
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # of pycocotools
+@pytest.mark.filterwarnings("ignore:.*empty slice:RuntimeWarning", "ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize(("true", "predicted"), [(3, 3), (2, 4), (4, 2), (2, 0), (0, 2)])
+def test_masks_of_davis(tmp_path, true, predicted) -> None:
+    for number, seq in enumerate(("bear", "camel")):
+        for side, objects in (("gt", true), ("trackers/one/data", predicted)):
+            rng = np.random.default_rng(number)
+            pictures(tmp_path / side / seq, rng, objects, void=side == "gt")
+    config = {"GT_FOLDER": str(tmp_path / "gt"), "TRACKERS_FOLDER": str(tmp_path / "trackers")}
+    metrics = ("JAndF", "HOTA", "CLEAR") if true else ("HOTA", "CLEAR")  # TrackEval's J stops without truth
+    res, said, _ = compared(tmp_path, "DAVIS", config, metrics=metrics)
+    if true and predicted:
+        assert 0.1 < res[0]["DAVIS"]["one"]["COMBINED_SEQ"]["general"]["JAndF"]["J&F"] < 1
+        assert "JAndF: one-general" in said
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # of pycocotools
+def test_j_and_f_of_outlines() -> None:
+    rng = np.random.default_rng(3)
+    data = {"num_timesteps": 9, "num_gt_ids": 3, "num_tracker_ids": 2}
+    for side, count in (("gt", 3), ("tracker", 2)):
+        data[f"{side}_ids"] = [np.sort(rng.permutation(count)[: rng.integers(0, count + 1)]) for _ in range(9)]
+        data[f"{side}_dets"] = [
+            [masks.encode(np.asfortranarray(np.kron(rng.random((6, 8)) < 0.4, np.ones((9, 9), np.uint8)))) for _ in ids]
+            for ids in data[f"{side}_ids"]
+        ]
+    whole = masks.encode(np.ones((54, 72), np.uint8, order="F"))
+    data["gt_dets"][4] = [whole for _ in data["gt_dets"][4]]
+    data["tracker_dets"][5] = [masks.encode(np.zeros((54, 72), np.uint8, order="F")) for _ in data["tracker_dets"][5]]
+    for kind in ("J", "J&F"):
+        results = []
+        for package in (ours, theirs):
+            metric = package.metrics.JAndF()
+            metric.optim_type = kind
+            results.append(
+                metric.eval_sequence({name: list(v) if isinstance(v, list) else v for name, v in data.items()})
+            )
+        same(*map(ordered, results))
+    for package in (ours, theirs):
+        metric = package.metrics.JAndF()
+        metric.optim_type = "F"
+        with pytest.raises(package.utils.TrackEvalException, match="Unsupported optimization type F"):
+            metric.eval_sequence({name: list(v) if isinstance(v, list) else v for name, v in data.items()})
+
+
+def segments(rng, frames, place, *, uncompressed):
+    """A track of masks, with gaps, and its areas."""
+    ys, xs = np.mgrid[:40, :60]
+    track, areas = [], []
+    for t in range(frames):
+        if rng.random() < 0.1:
+            track.append(None)
+            areas.append(None)
+            continue
+        y, x = place + t + rng.normal(0, 0.7, 2)
+        mask = (abs(ys - y) < 7) & (abs(xs - x) < 9)
+        rle = masks.encode(np.asfortranarray(mask.astype(np.uint8)))
+        pixels = np.concatenate([[0], mask.T.ravel(), [2]]).astype(int)
+        runs = np.diff(np.flatnonzero(np.diff(pixels)), prepend=0).tolist()
+        track.append({"size": [40, 60], "counts": runs if uncompressed else rle["counts"].decode()})
+        areas.append(int(mask.sum()))
+    return track, areas
+
+
+def youtube(folder, seed):
+    rng = np.random.default_rng(seed)
+    videos = [{"id": i + 1, "file_names": [f"v{i}/{t}.jpg" for t in range(6)]} for i in range(3)]
+    annotations, results = [], []
+    for video in videos:
+        for i in range(4):
+            place = rng.uniform((8, 8), (30, 45))
+            track, areas = segments(rng, 6, place, uncompressed=True)
+            annotations.append(
+                {
+                    "id": len(annotations) + 1,
+                    "video_id": video["id"],
+                    "category_id": 1 + i % 2,
+                    "segmentations": track,
+                    "areas": areas,
+                    "iscrowd": int(i == 3),
+                    "height": 40,
+                    "width": 60,
+                }
+            )
+            results.append(
+                {
+                    "video_id": video["id"],
+                    "category_id": 1 + i % 2 if rng.random() < 0.8 else 3,
+                    "score": round(rng.random(), 1),
+                    "segmentations": segments(rng, 6, place, uncompressed=False)[0],
+                }
+            )
+    categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}, {"id": 3, "name": "emu"}]
+    files = {
+        "gt/youtube_vis_train_sub_split/truth.json": {
+            "videos": videos,
+            "categories": categories,
+            "annotations": annotations,
+        },
+        "trackers/youtube_vis_train_sub_split/one/data/results.json": results,
+    }
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_text(json.dumps(content))
+    return {"GT_FOLDER": str(folder / "gt") + "/", "TRACKERS_FOLDER": str(folder / "trackers") + "/"}
+
+
+def test_masks_of_youtube_vis(tmp_path) -> None:
+    metrics = ("TrackMAP", "HOTA", "CLEAR", "Identity")
+    res, said, files = compared(tmp_path, "YouTubeVIS", youtube(tmp_path, 1), metrics=metrics)
+    assert "TrackMAP: one-cls_comb_cls_av" in said
+    assert len(files) == 10
+    assert 0 < res[0]["YouTubeVIS"]["one"]["COMBINED_SEQ"]["cat"]["TrackMAP"]["AP_all"].mean() < 1
+
+
+@pytest.mark.parametrize("boxformat", ["xywh", "x0y0x1y1"])
+def test_average_precision_of_tracks_of_boxes(boxformat) -> None:
+    rng = np.random.default_rng(2)
+
+    def track(place):
+        box = np.append(place, [20, 25] if boxformat == "xywh" else place + [20, 25])
+        return {t: box + rng.normal(0, 2, 4) for t in rng.permutation(40)[: rng.integers(2, 12)].tolist()}
+
+    every = {}
+    for seq in range(4):
+        places = rng.uniform(0, 60, (5, 2))
+        data = {"iou_type": "bbox", "boxformat": boxformat, "not_exhaustively_labeled": seq == 3}
+        for side, count in (("gt", 5), ("dt", 4)):
+            data[f"{side}_track_ids"] = list(range(count))
+            data[f"{side}_tracks"] = [track(places[i]) for i in range(count)]
+            data[f"{side}_track_areas"] = rng.choice([100, 2000, 20000], count).tolist()
+            data[f"{side}_track_lengths"] = rng.choice([2, 5, 30], count).tolist()
+        data["dt_track_scores"] = sorted(rng.random(4).round(1).tolist(), reverse=True)
+        every[str(seq)] = data
+    for change in ({}, {"MAX_DETECTIONS": 2}, {"USE_TIME_RANGES": False, "USE_AREA_RANGES": False}):
+        config = {"PRINT_CONFIG": False, "IOU_THRESHOLDS": np.arange(0.1, 0.5, 0.1), **change}
+        results = []
+        for package in (ours, theirs):
+            metric = package.metrics.TrackMAP(dict(config))
+            of_sequences = {seq: metric.eval_sequence(data) for seq, data in every.items()}
+            combined = metric.combine_sequences(of_sequences)
+            averaged = metric.combine_classes_class_averaged({"a": combined, "b": combined})
+            results.append([ordered(of_sequences), combined, averaged])
+        same(ordered(results[0]), ordered(results[1]))

@@ -82,7 +82,7 @@ OUTSIDE: dict[str, set[str]] = {
     "tasks": {"torch", "zstandard"},
     "testing": {"pytest"},
     "maps": {"PIL"},
-    "compat": {"matplotlib", "pandas", "scipy", "tqdm"},
+    "compat": {"PIL", "matplotlib", "pandas", "scipy", "tqdm"},
     "cli": {"click"},
     "losses": {"array_api_compat", "torch", "triton"},
     "scale": {"distributed", "fsspec", "ray"},
