@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from functools import partial
 from importlib import import_module
+from os import PathLike
 from typing import Any
 
 from steelyard.core.errors import UnknownName
@@ -18,7 +19,6 @@ from steelyard.core.options import Options
 from steelyard.core.records import Records, sounds_like_a_group
 from steelyard.core.task import Task
 from steelyard.io.once import of_truth
-from steelyard.io.streams import is_stream, read_stream
 
 READERS = {
     "rows": "steelyard.io.rows",
@@ -35,6 +35,7 @@ READERS = {
     "solid": "steelyard.tasks.boxes3d.reader",
 }
 
+WHOLE = (str, PathLike, dict, list, tuple, type(None))  # data that are certainly not a stream
 OF_ROWS = ("rows", "answers")  # those that read tables in which a row is what is scored
 
 
@@ -59,7 +60,9 @@ def read_sides(
     """
     if isinstance(truth, Records) and isinstance(predictions, Records):
         return truth, predictions
-    if named is not None:
+    if named is not None and not all(isinstance(side, WHOLE) for side in (truth, predictions)):
+        from steelyard.io.streams import is_stream, read_stream  # files need no reader of streams
+
         wanted = partial(_is_wanted, task, columns, named)
         if is_stream(truth):
             truth = of_truth(read_stream, truth, "truth", wanted)

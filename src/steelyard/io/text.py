@@ -104,9 +104,7 @@ def first_bytes(path: Path, source: str) -> bytes:
 
 
 ROBOFLOW_COLUMNS = ("filename", "class", "xmin", "ymin", "xmax", "ymax")
-_TASKS = re.compile(
-    rb'\[\s*\{(?:(?!"(?:image_id|category_id|bbox)"\s*:).)*?"(?:annotations|predictions|data)"\s*:\s*[\[{]', re.DOTALL
-)
+_TASKS = rb'(?s)\[\s*\{(?:(?!"(?:image_id|category_id|bbox)"\s*:).)*?"(?:annotations|predictions|data)"\s*:\s*[\[{]'
 
 
 def labelled_by(path: Path) -> str:
@@ -120,7 +118,7 @@ def labelled_by(path: Path) -> str:
     except InputError:  # the reader of the file says what is wrong
         return ""
     if kind == ".json":
-        return "labelstudio" if _TASKS.match(head) else ""
+        return "labelstudio" if head.startswith(b"[") and re.match(_TASKS, head) else ""
     names = {name.strip(b' "') for name in head.partition(b"\n")[0].rstrip().split(b",")}
     return "roboflow" if {name.encode() for name in ROBOFLOW_COLUMNS} <= names else ""
 
