@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from steelyard.core import catalogue
+from steelyard.core.counts import count_text
 from steelyard.core.deprecated import warn_renamed
 from steelyard.core.errors import Conflict, InvalidSpec, InvalidValue
 from steelyard.core.metric import Metric
@@ -265,7 +266,7 @@ def score(task: str, truth: Any, predictions: Any, metric: str | Metric, **setti
     settings["confidence"] = None
     scores = evaluate(task, truth, predictions, [metric], **settings).scores
     if len(scores) != 1:
-        raise InvalidSpec(f"'{metric}' is {len(scores)} numbers", remedy="Ask for one, or call evaluate.")
+        raise InvalidSpec(f"'{metric}' is {count_text(len(scores), 'number')}", remedy="Ask for one, or call evaluate.")
     return float(next(iter(scores.values())))
 
 

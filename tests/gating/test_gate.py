@@ -430,7 +430,7 @@ BROKEN = {
     "direction": (changed("body.scores.mae.better", "up"), ['body.scores.mae.better is "up"', "lower, higher"]),
     "negative units": (changed("body.scores.mae.units", -1), ["body.scores.mae.units is -1", "whole number"]),
     "draws are not base64": (changed("body.scores.mae.draws", "%%"), ["body.scores.mae.draws", "base64 of 64-bit floats"]),
-    "too few draws": (changed("body.scores.mae.draws", "AAAAAAAA8D8="), ["'body.scores.mae.draws' holds 1 values", "says 1000"]),
+    "too few draws": (changed("body.scores.mae.draws", "AAAAAAAA8D8="), ["'body.scores.mae.draws' holds 1 value", "says 1000"]),
     "confidence": (changed("body.request.confidence", 95), ["'body.request' is broken", "95 is not between 0 and 1"]),
     "no digest": (changed("body.sources.truth.digest", ...), ["'body.sources.truth.digest' is missing"]),
     "half a character": (changed("body.scores.mae.label", "a\ud800"), ["body.scores.mae.label is", "whole characters"]),

@@ -69,7 +69,7 @@ ROWS: list[Row] = [
     trec("nothing but blanks", "t.qrels", "empty", qrels=" \n\t\n"),
     trec("UTF-16", "t.qrels", "UTF-16", qrels=QRELS.encode("utf-16")),
     trec("both sides swapped", "t.qrels, line 1", "6 fields", qrels=RUN, run=QRELS),
-    trec("run of other queries", "2 queries are not in the run and count as 0", run="z Q0 a 1 0.9 m\n", code=0, writes=("out.json",)),
+    trec("run of other queries", "2 queries are not in the run, which counts as 0", run="z Q0 a 1 0.9 m\n", code=0, writes=("out.json",)),
     trec("single line of 10 MB", "p.run, line 1", run="x " * 5_000_000),
     row("rankings: gzip that is cut", "evaluate rankings t.qrels p.run.gz -o out.json", "p.run.gz", "unpacked", files={"t.qrels": QRELS, "p.run.gz": gzip.compress(RUN.encode())[:-9]}),
     row("rankings: gzip that is none", "evaluate rankings t.qrels p.run.gz -o out.json", "p.run.gz, line 1", "3 fields", files={"t.qrels": QRELS, "p.run.gz": "q1 Q0 a\n"}),

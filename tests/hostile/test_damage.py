@@ -335,7 +335,7 @@ FACTS: dict[str, tuple[tuple[Any, ...], Any, str]] = {
     "an unknown metric": (("sums", "specs"), ("mea",), "the field 'sums.specs' does not fit: .*mea"),
     "axes": (("sums", "state", "axes"), {"class": 7}, "the field 'sums.state.axes.class' is 7, and a list of 3 values"),
     "names of an axis": (
-        ("sums", "state", "axes"), {"class": (("a", "b"), ("x",), True)}, "the axis 'class' has 2 ids and 1 names",
+        ("sums", "state", "axes"), {"class": (("a", "b"), ("x",), True)}, "the axis 'class' has 2 ids and 1 name",
     ),
     "no blocks": (("sums", "state", "blocks"), {}, "the field 'sums.state.blocks' lacks '"),
 }  # fmt: skip

@@ -80,7 +80,7 @@ def test_cvat(tmp_path: Path) -> None:
     assert data.extra_of(1)["segmentation"] == [[1, 1, 9, 1, 9, 5.5]]
     # rows 011 / 000 of the mask at left 4, top 5 in an image 50 high: one pixel in each of the columns 5 and 6
     assert data.extra_of(2)["segmentation"] == {"size": [50, 100], "counts": [255, 1, 49, 1, 4694]}
-    assert data.notes == ["1 shapes of kind <polyline> are left out: they are not boxes."]
+    assert data.notes == ["1 shape of kind <polyline> is left out: only boxes are read."]
 
 
 def test_yolo(tmp_path: Path) -> None:

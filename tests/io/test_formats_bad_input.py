@@ -139,7 +139,7 @@ def sample(folder: Path) -> Path:
         (lambda t: convert(sample(t), t / "out", to="yollo"), ["no format 'yollo'", "'yolo'"]),
         (lambda t: convert(sample(t), t / "out", to="yolo"), ["size of image '1'", "`images="]),
         (lambda t: convert(sample(t), t / "out.xml"), ["size of image '1'", "CVAT needs it"]),
-        (lambda t: convert(sample(t), t / "out", to="voc"), ["begin inside a pixel", "`pixels='edges'`"]),
+        (lambda t: convert(sample(t), t / "out", to="voc"), ["1 box begins inside a pixel", "`pixels='edges'`"]),
         (lambda t: convert(sample(t), t / "in.csv", to="csv"), ["the file exists", "`force=True`"]),
         (lambda t: convert(sample(t), t, to="csv"), ["is a folder"]),
         (lambda t: convert(sample(t), t / "in.csv", to="voc"), ["is a file"]),

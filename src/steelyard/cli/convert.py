@@ -10,6 +10,7 @@ import click
 
 from steelyard.cli.options import dialect_options
 from steelyard.cli.say import in_flags, say
+from steelyard.core.counts import count_text
 
 if TYPE_CHECKING:
     from steelyard.io.formats.convert import Conversion
@@ -89,7 +90,7 @@ def account(done: Conversion) -> str:
     kind = "predictions" if done.predictions else "objects"
     lines = [
         f"{done.source} ({done.source_format}) → {done.target} ({done.target_format}): "
-        f"{done.images:,} {done.unit}, {done.boxes:,} {kind}, {done.classes:,} classes"
+        f"{done.images:,} {done.unit}, {done.boxes:,} {kind}, {count_text(done.classes, 'class')}"
     ]
     lines += [f"  {loss.text()}" for loss in done.losses]
     lines += [f"  note: {note}" for note in done.notes]

@@ -13,6 +13,7 @@ from steelyard import api
 from steelyard.cli.options import dialect_options
 from steelyard.cli.outputs import check_targets
 from steelyard.cli.say import say
+from steelyard.core.counts import count_text
 from steelyard.core.errors import CannotWrite
 from steelyard.io.write import write_text
 
@@ -53,4 +54,4 @@ def label_next(predictions: str, proxy: str, budget: float, output: str, **setti
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([("id", "probability"), *rows])
     write_text(output, text.getvalue())
-    say(f"wrote {len(rows):,} units to {output}", err=True)
+    say(f"wrote {count_text(len(rows), 'unit')} to {output}", err=True)

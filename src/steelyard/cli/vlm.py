@@ -221,7 +221,7 @@ def _param(text: str) -> tuple[str, Any]:
 
 def _summary(p: Progress, out: str, answer: str = "number", currency: str = "") -> str:
     with_one = f"{p.parsed:,} with a{'n' if answer == 'answer' else ''} {answer}"
-    parts = [f"{p.wanted:,} readings", f"{p.held:,} held already", f"{p.done:,} asked", with_one]
+    parts = [count_text(p.wanted, "reading"), f"{p.held:,} held already", f"{p.done:,} asked", with_one]
     if p.followed_up:
         parts.append(f"{p.followed_up:,} followed up")
     if p.failed:
@@ -320,7 +320,7 @@ def score(
 def nutrition5k(metadata: str, images: str, name: str, output: str) -> None:
     """Make frames from Nutrition5k: METADATA is its CSV without a header, IMAGES has one folder per dish."""
     count, without = write_nutrition5k(metadata, images, output, name)
-    say(f"wrote {output}: {count:,} dishes, {without:,} without an image left out", err=True)
+    say(f"wrote {output}: {count_text(count, 'dish')}, {without:,} without an image left out", err=True)
 
 
 def demo(output: Path) -> None:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+_SINGULAR_VERBS = {"are": "is", "have": "has", "do": "does"}
 
-def count_text(count: int, word: str) -> str:
-    """A count with its word in the right number: 1 dish, 1,200 dishes, 2 queries, 2 days."""
-    return f"{count:,} {word if count == 1 else _plural(word)}"
+
+def count_text(count: int, word: str, verb: str = "", of: str = "") -> str:
+    """A count with its word, and a verb, in the right number: 1 dish has, 1,200 dishes have, 2 queries, 2 days.
+
+    `verb` is given in the plural, `of` is what comes between: 1 pair of image and class has.
+    """
+    noun, has = (word, _SINGULAR_VERBS.get(verb, f"{verb}s")) if count == 1 else (_plural(word), verb)
+    return " ".join([f"{count:,}", noun, *([of] if of else []), *([has] if verb else [])])
 
 
 def _plural(word: str) -> str:
+    if word == "axis":
+        return "axes"
     if word.endswith(("s", "sh", "ch", "x")):
         return f"{word}es"
     if word.endswith("y") and not word.endswith(("ay", "ey", "oy", "uy")):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import InvalidNumber, InvalidValue, MissingKey, ShapeMismatch
 from steelyard.core.records import as_object
 
@@ -51,7 +52,7 @@ def plain_pair(truth: Any, predictions: Any) -> tuple[Array, Array] | None:
     a, b = values_of(truth, "truth"), values_of(predictions, "predictions")
     if len(a) != len(b):
         raise ShapeMismatch(
-            f"truth has {len(a):,} values and predictions have {len(b):,}",
+            f"truth has {count_text(len(a), 'value')} and predictions have {len(b):,}",
             remedy="Arrays without ids are joined by position: give one prediction per row of truth.",
         )
     return a, b

@@ -9,6 +9,7 @@ from dataclasses import MISSING, field, fields, replace
 from numbers import Integral, Real
 from typing import Any, Literal, TypedDict, TypeVar
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import Conflict, InvalidSetting, InvalidSpec, MissingData, OutOfRange, Unsupported, nearest
 from steelyard.core.frozen import Frozen
 from steelyard.core.metric import Metric
@@ -238,7 +239,7 @@ class Request(Frozen):
             raise OutOfRange(f"{self.draws} draws are out of range", remedy="Choose from 100 to 1,000,000.")
         if self.confidence is not None and (1 - self.confidence) * self.draws < 1:
             raise InvalidSetting(
-                f"{self.draws:,} draws cannot show a confidence of {self.confidence!r}",
+                f"{count_text(self.draws, 'draw')} cannot show a confidence of {self.confidence!r}",
                 remedy="Choose a lower level, or more draws: 1 / (1 - level) at least.",
             )
         if self.save_draws and self.confidence is None:

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from steelyard.core.block import Block, CellsBlock, MomentsBlock, SumBlock
+from steelyard.core.counts import count_text
 from steelyard.core.deprecated import Renamed, warn_renamed
 from steelyard.core.distinct import DISTINCT_FROM
 from steelyard.core.errors import DuplicateKey, Incompatible, InvalidSpec, first_few
@@ -273,7 +274,7 @@ class State(Frozen):
         ordered = stacked.units.ids[order]
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
         if len(twice):
-            raise DuplicateKey(f"{len(twice)} units stand in more than one part: {first_few(twice)}")
+            raise DuplicateKey(f"{count_text(len(twice), 'unit', 'stand')} in more than one part: {first_few(twice)}")
         blocks = {statistic: block.merged() for statistic, block in stacked.blocks.items()}
         return replace(stacked, blocks=blocks).take(order)
 

@@ -57,7 +57,9 @@ def label_next(
     else:
         ids, unsure = _by_scores(predictions, proxy, task, metric)
     if budget > len(ids):
-        raise OutOfRange(f"a budget of {budget:g} exceeds the {len(ids):,} units", remedy="Label all of them.")
+        raise OutOfRange(
+            f"a budget of {budget:g} exceeds the {count_text(len(ids), 'unit')}", remedy="Label all of them."
+        )
     probability = label_probabilities(unsure, float(budget))
     chosen = unit_coins(ids, seed) < probability
     return {"id": ids[chosen], "probability": probability[chosen]}

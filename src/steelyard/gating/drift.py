@@ -69,7 +69,7 @@ def drift(old: Source, new: Source, *, by: By = (), names: Sequence[str] = ("old
 
 def _read(sources: tuple[Source, Source], names: Sequence[str]) -> tuple[list[Report], list[str], tuple[str, ...]]:
     if len(names) != 2:
-        raise ShapeMismatch(f"there are {len(names)} names", remedy="Name the old and the new set.")
+        raise ShapeMismatch(f"there are {count_text(len(names), 'name')}", remedy="Name the old and the new set.")
     held: list[Report] = []
     called = [
         fspath(source) if isinstance(source, str | PathLike) else name

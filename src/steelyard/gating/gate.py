@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import Conflict, EmptyInput, Incompatible, InvalidResult, InvalidSpec, MissingData
 from steelyard.gating.judge import Against, judge_comparison, judge_report, spec_of
 from steelyard.gating.looking import Held, check_looks, judge_look, subject_of, unknown_looks
@@ -174,8 +175,8 @@ def _against(result: Report, baseline: Report, name: str, base: str, other_truth
     same = truths[0].digest == truths[1].digest
     if not same and not other_truth:
         raise Incompatible(
-            f"the truth of {name} ('{truths[1].source}', {truths[1].rows:,} rows) is not that of {base} "
-            f"('{truths[0].source}', {truths[0].rows:,} rows)",
+            f"the truth of {name} ('{truths[1].source}', {count_text(truths[1].rows, 'row')}) is not that of {base} "
+            f"('{truths[0].source}', {count_text(truths[0].rows, 'row')})",
             remedy="Score both on the same truth, or allow it with `other_truth=True`.",
         )
     notes = [
@@ -190,7 +191,8 @@ def _against(result: Report, baseline: Report, name: str, base: str, other_truth
     before, after = baseline.coverage.missing, result.coverage.missing
     if "skip" in (a.missing, b.missing) and (before or after):
         notes.append(
-            f"The baseline has no prediction for {before:,} rows, the result for {after:,}; each leaves out its own, "
+            f"The baseline has no prediction for {count_text(before, 'row')}, the result for {after:,}; each "
+            "leaves out its own, "
             "so the two do not stand on the same data."
         )
     return Against(result, baseline, same), notes

@@ -128,7 +128,8 @@ class Ledger:
         number = len(taken) + 1
         if planned is not None and number > planned:
             raise TooLarge(
-                f"the {_percent(alpha)} of this test set are spent after {len(taken)} looks by rule '{rule.text}'",
+                f"the {_percent(alpha)} of this test set are spent after {count_text(len(taken), 'look')} by "
+                f"rule '{rule.text}'",
                 where=self.source,
                 remedy="Take fresh units: every further look at these would raise false alarms.",
             )

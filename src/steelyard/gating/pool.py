@@ -128,7 +128,9 @@ def _read(results: Sequence[Source], names: Sequence[str]) -> tuple[list[Held], 
     if len(results) < 2:
         raise MissingData("one result alone cannot be pooled", remedy="Give two results or more.")
     if names and len(names) != len(results):
-        raise ShapeMismatch(f"there are {len(names)} names for {len(results)} sets", remedy="Name every set, or none.")
+        raise ShapeMismatch(
+            f"there are {count_text(len(names), 'name')} for {len(results)} sets", remedy="Name every set, or none."
+        )
     held: list[Held] = []
     called = [
         fspath(source) if isinstance(source, str | PathLike) else f"set {i + 1}" for i, source in enumerate(results)
@@ -169,7 +171,7 @@ def _check(held: Sequence[Held], called: Sequence[str], sets: Sets) -> None:
         raise DuplicateKey("is given twice", where=twice, remedy="Give every set once.")
     if sets == "random" and len(held) < LEAST_RANDOM:
         raise MissingData(
-            f"{len(held)} sets are too few to stand for others",
+            f"{count_text(len(held), 'set', 'are')} too few to stand for others",
             remedy=f"Give {LEAST_RANDOM} or more, or take them as fixed.",
         )
 
@@ -245,7 +247,8 @@ def _weights(weights: Weights, called: Sequence[str], units: Sequence[int]) -> t
     else:
         if len(weights) != len(called):
             raise ShapeMismatch(
-                f"there are {len(weights)} weights for {len(called)} sets", remedy="Give a weight for each set."
+                f"there are {count_text(len(weights), 'weight')} for {len(called)} sets",
+                remedy="Give a weight for each set.",
             )
         raw_weights = list(weights)
     values = np.array([_weight(weight, name) for weight, name in zip(raw_weights, called, strict=True)])

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import MissingData, ShapeMismatch
 from steelyard.core.plain import is_plain, to_numpy
 from steelyard.core.plan import WeightPlan
@@ -35,10 +36,13 @@ def with_intervals(
     sides = [to_numpy(side) if is_plain(side) else list(side) for side in (predictions, references)]
     count = len(sides[0])
     if count != len(sides[1]):
-        raise ShapeMismatch(f"there are {count:,} predictions and {len(sides[1]):,} references", remedy="Give as many.")
+        raise ShapeMismatch(
+            f"there are {count_text(count, 'prediction')} and {len(sides[1]):,} references", remedy="Give as many."
+        )
     if count < 2 or not 100 <= draws <= 100_000:
         raise MissingData(
-            f"{count} rows and {draws} draws make no interval", remedy="Use 2 rows and 100 draws or more."
+            f"{count_text(count, 'row')} and {count_text(draws, 'draw')} make no interval",
+            remedy="Use 2 rows and 100 draws or more.",
         )
 
     def compute_rows(rows: Any) -> dict[str, float]:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard import api
+from steelyard.core.counts import count_text
 from steelyard.core.errors import InvalidValue, MissingData, MissingKey, ShapeMismatch
 from steelyard.core.plain import to_numpy
 from steelyard.core.request import Metrics
@@ -73,7 +74,8 @@ def image_classification(
         columns: list[Any] = list(names or range(logits.shape[1]))
         if len(columns) != logits.shape[1]:
             raise ShapeMismatch(
-                f"{len(columns)} labels and {logits.shape[1]} classes of logits", remedy="Name every class once."
+                f"{count_text(len(columns), 'label')} and {logits.shape[1]} classes of logits",
+                remedy="Name every class once.",
             )
         if len(truth) and not (truth.min() >= 0 and truth.max() < len(columns)):
             raise InvalidValue(
@@ -129,7 +131,7 @@ def object_detection(
             outputs = SimpleNamespace(logits=logits, pred_boxes=boxes)
             images = process(outputs, threshold=threshold, target_sizes=sizes_of)
             if not len(images) == len(targets) == len(logits):
-                raise ShapeMismatch(f"{len(images)} images of predictions and {len(targets)} of labels")
+                raise ShapeMismatch(f"{count_text(len(images), 'image')} of predictions and {len(targets)} of labels")
             for target, image, (height, width) in zip(targets, images, sizes.tolist(), strict=True):
                 centred = np.asarray(to_numpy(_key(target, "boxes")), dtype=np.float64).reshape(-1, 4)
                 own = _corner_and_size(centred) * (width, height, width, height)

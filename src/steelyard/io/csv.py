@@ -11,6 +11,7 @@ from typing import TextIO
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import Conflict, DuplicateKey, EmptyCell, EmptyInput, InvalidFile
 from steelyard.core.records import as_object
 from steelyard.io.dialect import current_dialect, note
@@ -47,7 +48,7 @@ def read_csv(path: Path, source: str, delimiter: str = ",") -> Table:
                     continue
                 if len(row) != len(names):
                     raise InvalidFile(
-                        f"the row has {len(row)} fields and the header {len(names)}",
+                        f"the row has {count_text(len(row), 'field')} and the header {len(names)}",
                         where=f"{source}, line {reader.line_num}",
                         remedy=_remedy(row, len(names), delimiter),
                     )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import DuplicateKey, InvalidValue, ShapeMismatch
 from steelyard.core.plain import to_numpy
 from steelyard.core.records import as_object
@@ -174,7 +175,7 @@ def _table(columns: dict[str, Array], source: str) -> Table:
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         (a, n), (b, m) = sorted(lengths.items(), key=lambda pair: pair[1])[:: len(lengths) - 1]
-        raise ShapeMismatch(f"column '{a}' has {n} rows and '{b}' has {m}", where=source)
+        raise ShapeMismatch(f"column '{a}' has {count_text(n, 'row')} and '{b}' has {m}", where=source)
     return Table(source, columns)
 
 

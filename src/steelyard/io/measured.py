@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.block import Block, CellsBlock, MomentsBlock, SumBlock, shape_of
+from steelyard.core.counts import count_text
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.ranking import RankingBlock
 from steelyard.core.records import Array
@@ -88,7 +89,10 @@ def check_state(state: State, source: str) -> None:
         check_numbers(keys, (units,), "u", f"group {name}", source)
     for name, axis in state.metadata.axes.items():
         if axis.names and len(axis.names) != len(axis.ids):
-            raise unfit(source, f"the axis '{name}' has {len(axis.ids)} ids and {len(axis.names)} names")
+            raise unfit(
+                source,
+                f"the axis '{name}' has {count_text(len(axis.ids), 'id')} and {count_text(len(axis.names), 'name')}",
+            )
     for statistic, block in state.blocks.items():
         _check_block(statistic, block, state, str(statistic), source)
 

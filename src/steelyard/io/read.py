@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import (
     EmptyCell,
     InputError,
@@ -66,7 +67,7 @@ def parse_points(value: Any) -> Array | None:
     points = np.asarray(value, dtype=np.float64)
     if points.ndim == 1:
         if len(points) % 2:
-            raise ValueError(f"{len(points)} numbers make no pairs")
+            raise ValueError(f"{count_text(len(points), 'number', 'make')} no pairs")
         points = points.reshape(-1, 2)
     if points.ndim != 2 or points.shape[1] != 2:
         raise ValueError(f"its shape is {' x '.join(map(str, points.shape))}, not points x 2")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
+from steelyard.core.counts import count_text
 from steelyard.core.errors import InvalidValue, MissingKey, ShapeMismatch, UnknownName, nearest
 from steelyard.core.plain import to_numpy
 from steelyard.core.records import Array, as_object
@@ -81,7 +82,7 @@ def numbers_column(table: Table, name: str, values: Array) -> Array:
             if not np.isfinite(numbers).all():
                 problem = "a number is not finite"
             elif rows and len(numbers) != len(rows[0]):
-                problem = f"{len(numbers)} numbers where others have {len(rows[0])}"
+                problem = f"{count_text(len(numbers), 'number')} where others have {len(rows[0])}"
             rows.append(numbers)
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             problem = str(error) or "it cannot be read"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
+from steelyard.core.counts import count_text
 from steelyard.core.errors import InvalidResult
 from steelyard.core.numerals import is_whole
 from steelyard.core.rankings import Rankings
@@ -81,7 +82,7 @@ def check_answers(arrays: Mapping[str, Array], asked: Mapping[str, int | None], 
         if first is None or (place != "0" and f"{question}.{int(place) - 1}" not in arrays):
             raise unfit(where, f"'{name}' stands alone")
         if rows not in (None, 1) and len(values) != rows:
-            raise unfit(where, f"'{name}' has {len(values)} rows, and {rows} draws were asked for")
+            raise unfit(where, f"'{name}' has {count_text(len(values), 'row')}, and {rows} draws were asked for")
 
 
 def check_range(values: Array, limit: int, name: str, where: str) -> None:
@@ -101,7 +102,7 @@ def check_steps(values: Array, last: int, name: str, where: str) -> None:
 
 def _check_length(values: Array, rows: int, name: str, where: str) -> None:
     if len(values) != rows:
-        raise unfit(where, f"column '{name}' has {len(values)} rows, and others have {rows}")
+        raise unfit(where, f"column '{name}' has {count_text(len(values), 'row')}, and others have {rows}")
 
 
 def _check_ids(values: Array, name: str, where: str) -> None:
@@ -181,14 +182,14 @@ def _check_rankings(records: Rankings, where: str) -> None:
     if len(bad):
         raise unfit(where, f"the score in row {bad[0]} is {records.values[bad[0]]:g}")
     if len(records.documents) != rows:
-        raise unfit(where, f"{len(records.documents)} documents have {rows} scores")
+        raise unfit(where, f"{count_text(len(records.documents), 'document', 'have')} {rows} scores")
     _check_ids(records.queries, "queries", where)
     names = records.queries.tolist()
     if len(set(names)) < len(names):
         raise unfit(where, "a query stands there twice")
     check_steps(records.starts, rows, "starts", where)
     if len(records.starts) != len(names) + 1:
-        raise unfit(where, f"{len(names)} queries have {len(records.starts) - 1} parts")
+        raise unfit(where, f"{count_text(len(names), 'query', 'have')} {len(records.starts) - 1} parts")
     if records.order is not None:
         check_range(records.order, rows, "order", where)
         if len(records.order) != rows or len(np.unique(records.order)) != rows:

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import InvalidFile, UnknownName, first_few, nearest
 from steelyard.core.opening import open_archive, open_regular
 
@@ -50,7 +51,11 @@ def _member(path: str, inside: str) -> Array:
         names = {name.removesuffix(_ENDING): name for name in archive.members}
         if not inside:
             if len(names) != 1:
-                what = f"holds {len(names)} arrays: {first_few(sorted(names))}" if names else "holds no array"
+                what = (
+                    f"holds {count_text(len(names), 'array')}: {first_few(sorted(names))}"
+                    if names
+                    else "holds no array"
+                )
                 remedy = "Keep one per file, or name it in a table of paths: a.npz::NAME."
                 raise InvalidFile(what, where=path, remedy=remedy)
             inside = next(iter(names))

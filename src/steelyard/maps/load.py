@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard import _native
+from steelyard.core.counts import count_text
 from steelyard.core.errors import (
     InputError,
     InvalidFile,
@@ -91,7 +92,7 @@ def open_map(
 
         pages, colours = tiff_pages(_bytes_of(path), path)
         if len(pages) > 1:
-            raise InvalidFile(f"has {len(pages)} pages", where=path, remedy="A label map is one page.")
+            raise InvalidFile(f"has {count_text(len(pages), 'page')}", where=path, remedy="A label map is one page.")
         page = pages[0] if reduce is None or colours else reduce(pages[0], value)
         return Held(as_grid(page, path), colours)
     if ending in _LOSSY:
@@ -154,7 +155,7 @@ def load_volume(value: str | bytes, scores: bool = False) -> Volume:
         if len(wrong):
             place = ", ".join(str(int(i)) for i in np.unravel_index(wrong[0], grid.shape))
             raise InvalidNumber(
-                f"{len(wrong):,} voxels are not whole ({grid.ravel()[wrong[0]]:g} at {place})",
+                f"{count_text(len(wrong), 'voxel', 'are')} not whole ({grid.ravel()[wrong[0]]:g} at {place})",
                 where=path,
                 remedy="Resample labels by nearest neighbour.",
             )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import DuplicateKey, InvalidFile, ShapeMismatch
 from steelyard.maps.volume import DAMAGED, Volume, check_size, grid_of, inflate_exactly, place_volume
 
@@ -28,7 +29,9 @@ def meta_volume(data: bytes, source: str, beside: Callable[[str], tuple[bytes, s
     sizes = [int(size) for size in _numbers(fields, "DimSize", source, whole=True)]
     if len(axes) != 1 or len(sizes) != int(axes[0]) or len(sizes) not in (2, 3):
         raise ShapeMismatch(
-            f"has {len(sizes)} sizes for {fields['NDims']} axes", where=source, remedy="Labels have 2 or 3 axes."
+            f"has {count_text(len(sizes), 'size')} for {fields['NDims']} axes",
+            where=source,
+            remedy="Labels have 2 or 3 axes.",
         )
     channels = int(_numbers(fields, "ElementNumberOfChannels", source, "1", whole=True)[0])
     kind = _TYPES.get(fields.get("ElementType", ""))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard import _native
+from steelyard.core.counts import count_text
 from steelyard.core.errors import InvalidFile, ShapeMismatch, UnreadableFile
 from steelyard.core.opening import check_declared, most_unpacked
 from steelyard.maps.volume import DAMAGED, Volume, check_size, grid_of, place_volume
@@ -160,7 +161,9 @@ def _shape(header: _Header, source: str) -> list[int]:
     count = header.dims[0]
     if header.kind not in _TYPES or not 1 <= count <= 7 or any(d < 1 for d in header.dims[1 : count + 1]):
         raise InvalidFile(
-            f"has {count} axes of type {header.kind}", where=source, remedy="Labels are whole numbers in 2D or 3D."
+            f"has {count_text(count, 'axis')} of type {header.kind}",
+            where=source,
+            remedy="Labels are whole numbers in 2D or 3D.",
         )
     shape = list(header.dims[1 : count + 1])
     channels = [size for size in shape[3:] if size > 1]

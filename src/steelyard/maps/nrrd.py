@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import DuplicateKey, InvalidFile, ShapeMismatch
 from steelyard.maps.volume import DAMAGED, TO_MM, Volume, check_size, grid_of, inflate_exactly, place_volume
 
@@ -45,7 +46,7 @@ def nrrd_volume(data: bytes, source: str, beside: Callable[[str], tuple[bytes, s
     fields, start = _fields(data, source)
     sizes = _whole(fields, "sizes", source)
     if len(sizes) != (dimension := _whole(fields, "dimension", source)[0]):
-        raise ShapeMismatch(f"has {len(sizes)} sizes for {dimension} axes", where=source, remedy=DAMAGED)
+        raise ShapeMismatch(f"has {count_text(len(sizes), 'size')} for {dimension} axes", where=source, remedy=DAMAGED)
     kind = _TYPES.get(fields.get("type", "").lower())
     if kind is None:
         raise InvalidFile(
@@ -109,7 +110,7 @@ def _spatial(fields: dict[str, str], directions: Directions, sizes: list[int], s
         )
     if len(every) not in (2, 3) or len(sizes) - len(every) > 1:
         raise ShapeMismatch(
-            f"has {len(sizes)} axes, {len(every)} of them in space",
+            f"has {count_text(len(sizes), 'axis')}, {len(every)} of them in space",
             where=source,
             remedy="Give 2 or 3 axes and at most one of channels.",
         )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import Conflict, InvalidNumber, ShapeMismatch, UnknownName
 from steelyard.core.frozen import Frozen
 
@@ -71,13 +72,13 @@ class ScoreRules(Frozen):
         """Refuse predictions with several channels that the options do not allow."""
         if self.threshold is not None:
             raise Conflict(
-                f"{count} channels of scores, and the option threshold is for one",
+                f"{count_text(count, 'channel')} of scores, and the option threshold is for one",
                 where=where,
                 remedy="Leave threshold out: the class with the highest score is taken.",
             )
         if count < (self.channels or 0) or count > (self.most or count):
             raise ShapeMismatch(
-                f"{count} channels of scores, and the classes need {self.channels}",
+                f"{count_text(count, 'channel')} of scores, and the classes need {self.channels}",
                 where=where,
                 remedy="Give one channel per class: classes × height × width.",
             )
@@ -149,7 +150,7 @@ def _refuse_infinite(grid: Array, where: str) -> None:
     if wrong.any():
         pixels = int((wrong.any(axis=0) if grid.ndim == 3 else wrong).sum())
         raise InvalidNumber(
-            f"{pixels:,} pixels have a score that is not finite (nan or inf)",
+            f"{count_text(pixels, 'pixel', 'have')} a score that is not finite (nan or inf)",
             where=where,
             remedy="Every score must be a finite number.",
         )

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import EmptyInput, InvalidFile, ShapeMismatch, UnreadableFile
 from steelyard.core.frozen import Frozen
 from steelyard.core.opening import check_declared
@@ -96,7 +97,7 @@ def _pages(data: bytes, source: str) -> list[_Page]:
     about = re.search(r"ImageJ=.*?images=(\d{1,9})\b", bytes(pages[0].tags.get(_ABOUT, ())).decode("latin-1"), re.S)
     if about and int(about[1]) != len(pages):
         raise InvalidFile(
-            f"has {len(pages)} pages, and ImageJ wrote {about[1]} images into it",
+            f"has {count_text(len(pages), 'page')}, and ImageJ wrote {about[1]} images into it",
             where=source,
             remedy="Save it as a TIFF with one page per image.",
         )
@@ -195,7 +196,7 @@ def _parts(page: _Page, data: bytes, tiled: bool, count: int) -> Iterator[bytes]
     starts = page.tags.get(_TILES if tiled else _STRIPS, ())
     sizes = page.tags.get(_TILE_BYTES if tiled else _STRIP_BYTES, ())
     if len(starts) != count or len(sizes) != count:
-        raise InvalidFile(f"has {len(starts)} parts, not {count}", where=page.source, remedy=DAMAGED)
+        raise InvalidFile(f"has {count_text(len(starts), 'part')}, not {count}", where=page.source, remedy=DAMAGED)
     for start, size in zip(starts, sizes, strict=True):
         if start < 0 or size < 0 or start + size > len(data):
             raise InvalidFile("ends before its pixels do", where=page.source, remedy=DAMAGED)

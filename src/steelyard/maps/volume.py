@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import InvalidFile, InvalidNumber, InvalidValue, OutOfRange, ShapeMismatch, UnreadableFile
 from steelyard.core.frozen import Frozen
 from steelyard.core.opening import check_declared
@@ -138,7 +139,7 @@ def labels_of_channels(grid: Array, source: str, scores: bool) -> tuple[Array, s
         twice = int((total > 1).sum())
         if twice:
             raise InvalidValue(
-                f"{twice:,} voxels belong to several of its {channels} channels",
+                f"{count_text(twice, 'voxel', 'belong')} to several of its {channels} channels",
                 where=source,
                 remedy="Give one label for each voxel, and join labels with the option regions.",
             )

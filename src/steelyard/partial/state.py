@@ -230,7 +230,8 @@ def _without_units(part: PartialState, seen: SeenUnits, gone: set[str]) -> Parti
     coverage = _coverage_without(part, seen, lost)
     if coverage is None:
         raise DuplicateKey(
-            f"{len(gone)} units are in more than one compacted accumulator, and what they cover is not known: "
+            f"{count_text(len(gone), 'unit', 'are')} in more than one compacted accumulator, and what they "
+            "cover is not known: "
             f"{first_few(sorted(gone))}",
             remedy="Merge the accumulators first, then compact.",
         )

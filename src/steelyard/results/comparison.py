@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import ClassVar
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import nearest
 from steelyard.core.frozen import Frozen
 from steelyard.results.details import LACKING, NONE, Details, UnitTable
@@ -138,7 +139,13 @@ class Lineup(Frozen, Result):
             if standing.spec != key or key not in self.comparisons[0].differences:
                 return {"standings": f"holds another metric under '{key}'"}
             if len(standing.ranks) != len(self.comparisons) + 1:
-                return {"standings": f"has {len(standing.ranks)} ranks for {len(self.comparisons) + 1} models"}
+                return {
+                    "standings": f"has {count_text(len(standing.ranks), 'rank')} for {len(self.comparisons) + 1} models"
+                }
             if standing.letters and len(standing.letters) != len(standing.ranks):
-                return {"standings": f"has {len(standing.letters)} groups of letters for {len(standing.ranks)} models"}
+                return {
+                    "standings": (
+                        f"has {count_text(len(standing.letters), 'group')} of letters for {len(standing.ranks)} models"
+                    )
+                }
         return {}

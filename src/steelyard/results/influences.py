@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.core.counts import count_text
 from steelyard.core.frozen import Frozen
 from steelyard.results.same import equal
 
@@ -86,7 +87,12 @@ class Influences(Frozen):
         for model in self.models:
             for spec, influence in model.items():
                 if len(influence.psi) != len(self.unit_keys):
-                    return {"models": f"has {len(influence.psi)} influences of {spec} for {len(self.unit_keys)} keys"}
+                    return {
+                        "models": (
+                            f"has {count_text(len(influence.psi), 'influence')} of {spec} "
+                            f"for {len(self.unit_keys)} keys"
+                        )
+                    }
         return {} if self.models else {"models": "is empty"}
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import ClassVar
 
+from steelyard.core.counts import count_text
 from steelyard.core.explanation import Explanation
 from steelyard.core.figure import Figure, Listing
 from steelyard.core.frozen import Frozen
@@ -122,6 +123,8 @@ class Report(Frozen, TaskResult):
                 wrong[place] = f"holds another score under '{misnamed_key(scores)}'"
             for spec, score in scores.items():
                 if score.draws is not None and len(score.draws) != self.request.draws:
-                    count = f"holds {len(score.draws)} values where request.draws says {self.request.draws}"
+                    count = (
+                        f"holds {count_text(len(score.draws), 'value')} where request.draws says {self.request.draws}"
+                    )
                     wrong[f"{place}.{spec}.draws"] = count
         return wrong

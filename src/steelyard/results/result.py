@@ -8,6 +8,7 @@ from importlib import import_module
 from os import PathLike
 from typing import Any, ClassVar, Self
 
+from steelyard.core.counts import count_text
 from steelyard.core.deprecated import Renamed, RenamedKeywords
 from steelyard.core.errors import NotInstalled
 from steelyard.core.visible import visible
@@ -200,7 +201,7 @@ def with_stored(result: Any, details: DetailsData | None) -> Any:
         return result
     inside = inner_results(result)
     if len(details.parts) != len(inside):
-        raise ValueError(f"there are {len(details.parts)} parts of details for {len(inside)} results")
+        raise ValueError(f"there are {count_text(len(details.parts), 'part')} of details for {len(inside)} results")
     changed = [with_stored(one, part) for one, part in zip(inside, details.parts, strict=True)]
     return replace(with_inner_results(result, changed), details=StoredDetails(replace(details, parts=())))
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from numpy.typing import NDArray
 
+from steelyard.core.counts import count_text
 from steelyard.core.deprecated import Renamed, RenamedKeywords
 from steelyard.core.errors import SteelyardError, nearest
 from steelyard.core.frozen import Frozen
@@ -82,7 +83,7 @@ class RunSpread(Frozen):
     def faults(self) -> dict[str, str]:
         """What no run can have given, by field."""
         if self.values and len(self.values) != self.n_runs:
-            return {"values": f"holds {len(self.values)} values of {self.n_runs} runs"}
+            return {"values": f"holds {count_text(len(self.values), 'value')} of {self.n_runs} runs"}
         parts = {"v_items": self.v_items, "v_runs": self.v_runs}
         return {name: f"is {value:g}: a variance is not negative" for name, value in parts.items() if value < 0}
 

@@ -19,6 +19,7 @@ from steelyard.align.gather import FirstSeen
 from steelyard.align.unit_digest import digest_text
 from steelyard.checks.quick import notes_of_parts
 from steelyard.core import catalogue
+from steelyard.core.counts import count_text
 from steelyard.core.errors import (
     CannotWrite,
     EmptyInput,
@@ -211,7 +212,7 @@ def _read(
         run.bad = []
     elif join == "pairs":
         raise ShapeMismatch(
-            f"{len(truths)} files of truth and {len(predicted or ())} of predictions make no pairs",
+            f"{count_text(len(truths), 'file')} of truth and {len(predicted or ())} of predictions make no pairs",
             remedy="Choose `join='hash'`.",
         )
     reads = [option.name for option in run.data.definition.options if option.reads]

@@ -71,7 +71,7 @@ def chart(
 def _legend(colours: dict[str, int]) -> str:
     named = sorted((colour, name or "none") for name, colour in colours.items() if colour < COLOURS)
     left = len(colours) - len(named)
-    items = [*named, *([(COLOURS, f"{left:,} others")] if left else [])]
+    items = [*named, *([(COLOURS, count_text(left, "other"))] if left else [])]
     marks = "".join(
         f'<li><svg width="12" height="12" aria-hidden="true"><circle class="c{colour}" cx="6" cy="6" r="5"/></svg>'
         f" {escape(name)}</li>"
@@ -111,7 +111,8 @@ def _drawing(points: Sequence[Point], colours: dict[str, int], over: str, name: 
     radius = 5 if len(points) <= 60 else 3
     parts += [_mark(point, x(point.x), y, colours.get(point.group, 0), radius) for point in points]
     return (
-        f'<svg class="plot {name}" viewBox="0 0 {wide} {high}" role="img" aria-label="{len(points):,} runs">'
+        f'<svg class="plot {name}" viewBox="0 0 {wide} {high}" role="img" '
+        f'aria-label="{count_text(len(points), "run")}">'
         f"{''.join(parts)}</svg>"
     )
 

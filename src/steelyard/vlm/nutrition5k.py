@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import EmptyInput, InvalidFile, InvalidNumber
 from steelyard.core.frozen import Frozen
 from steelyard.io.text import open_text
@@ -44,13 +45,13 @@ def _dish(row: list[str], source: str) -> Dish:
     where = f"{source}, dish '{row[0]}'"
     if len(row) < 6:
         remedy = "A dish has an id, kcal, mass, fat, carb and protein."
-        raise InvalidFile(f"the row has {len(row)} fields", where=where, remedy=remedy)
+        raise InvalidFile(f"the row has {count_text(len(row), 'field')}", where=where, remedy=remedy)
     start = 6 if len(row) == 6 or row[6].startswith("ingr_") else 7
     rest = row[start:]
     while rest and not rest[-1].strip():
         rest.pop()
     if len(rest) % 7:
-        raise InvalidFile(f"{len(rest)} fields of ingredients do not divide by seven", where=where)
+        raise InvalidFile(f"{count_text(len(rest), 'field')} of ingredients do not divide by seven", where=where)
     try:
         kcal, mass = float(row[1]), float(row[2])
         ingredients = tuple((rest[i + 1], float(rest[i + 2])) for i in range(0, len(rest), 7))

@@ -194,7 +194,7 @@ class _FailedRow:
         self._message = ""
 
     def add(self, reading: JournalEntry, progress: Progress) -> None:
-        """Count the next reading. The first that shows the run to be hopeless decides, however many came with it."""
+        """Count the next reading. The first that shows that no other can succeed decides, whatever came with it."""
         if reading.error != self._words:
             self._words, self._same, self._refused = reading.error, 0, set()
         self._same += 1

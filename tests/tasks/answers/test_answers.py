@@ -56,8 +56,8 @@ def test_vqa_settings_by_hand() -> None:
     assert scores["vqa(process=always)"] == pytest.approx([1, 0.6])
     assert scores["vqa(rule=simple)"] == pytest.approx([0, 2 / 3])
     report = evaluated([["yes"] * 10, ["3", "4"]], ["Yes", "3"], "vqa")
-    assert any("1 questions score more where texts are always processed" in note for note in notes_of(report))
-    assert any("1 questions have at most 3 accepted answers" in note for note in notes_of(report))
+    assert any("1 question scores more where texts are always processed" in note for note in notes_of(report))
+    assert any("1 question has at most 3 accepted answers" in note for note in notes_of(report))
 
 
 @pytest.mark.parametrize("kind", ["wer", "cer"])
@@ -90,7 +90,7 @@ def test_what_is_inserted_into_an_empty_text_adds_to_the_errors() -> None:
 def test_settings_of_texts_by_hand() -> None:
     tabbed = evaluated([["tab\tsep"]], ["tab sep"], "wer", "wer(space=any)")
     assert [score.value for score in tabbed.scores.values()] == [2, 0]
-    assert any("1 questions have a tab or line end" in note for note in notes_of(tabbed))
+    assert any("1 question has a tab or line end" in note for note in notes_of(tabbed))
     accents = evaluated([["é"]], ["e\u0301"], "cer", "cer(unicode=nfc)")
     assert [score.value for score in accents.scores.values()] == [2, 0]
     assert any("more than one form of Unicode" in note for note in notes_of(accents))

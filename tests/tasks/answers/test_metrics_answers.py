@@ -135,8 +135,8 @@ def test_vqa() -> None:
     assert score(TEN, replies, "vqa(rule=simple)") == pytest.approx([0, 1, 2 / 3, 0])
     report = sy.evaluate("answers", *sides(TEN, replies), ["vqa", "vqa(process=always, rule=simple)"], confidence=None)
     assert report["vqa"].notes == (
-        "1 questions score more where texts are always processed: vqa(process=always), as harnesses do.",
-        "1 questions have at most 3 accepted answers, of which VQA accuracy cannot reach 1; rule=simple does with 3.",
+        "1 question scores more where texts are always processed: vqa(process=always), as harnesses do.",
+        "1 question has at most 3 accepted answers, of which VQA accuracy cannot reach 1; rule=simple does with 3.",
     )  # fmt: skip
     assert report["vqa(process=always, rule=simple)"].notes == ()
     pairs, work = pairs_of("answers", *sides(TEN, replies)), SharedCache()

@@ -68,7 +68,7 @@ def test_curves_by_class(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boxes_views, "MOST_CURVES", 1)
     few = shown.figure("pr_class")
     assert few.columns["series"] == ["cat"] * 101
-    assert few.caption == "The 1 classes with the most objects."
+    assert few.caption == "The 1 class with the most objects."
 
 
 def test_ap_by_class() -> None:

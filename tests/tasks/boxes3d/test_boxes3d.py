@@ -195,7 +195,7 @@ def test_nuscenes_filters(tmp_path: Path) -> None:
     assert kept == [["bicycle", "car"], ["bicycle", "car"]]
     report = sy.evaluate("boxes3d", *paths, ["map(label=car)", "map"], confidence=None)
     assert report["map(label=car)"].value == 1
-    assert any("1 truths too far" in note and "1 truths without a point" in note for note in report["map"].notes)
+    assert any("1 truth too far" in note and "1 truth without a point" in note for note in report["map"].notes)
     assert any("8 of 10 classes have no truth" in note for note in report["map"].notes)
     assert report["map"].value == pytest.approx(0.2)
 

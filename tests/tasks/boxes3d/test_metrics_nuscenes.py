@@ -63,8 +63,8 @@ def evaluated(specs: list[str], truth: Any = TRUTH, predicted: Any = FOUND, **se
 
 
 LEFT_OUT = (
-    "Left out before matching: 1 truths too far from the car, 1 truths without a point, 1 truths in a bicycle rack, 1 "
-    "predictions too far from the car, 1 predictions in a bicycle rack."
+    "Left out before matching: 1 truth too far from the car, 1 truth without a point, 1 truth in a bicycle rack, 1 "
+    "prediction too far from the car, 1 prediction in a bicycle rack."
 )
 
 
@@ -130,7 +130,7 @@ def test_how_far_a_car_may_be() -> None:
             {**MOVING, "x": 1007.0, "y": 5.0, "ego_dx": 7.0, "ego_dy": 5.0}
         )  # the one that looks is at (1000, 0)
         near = evaluated(["map(label=car)"], truth, boxes({**MOVING, "x": 1000.0 + x, "y": y, "score": 0.9}))
-        assert any("predictions too far" in note for note in near["map(label=car)"].notes) is not kept
+        assert any("prediction too far" in note for note in near["map(label=car)"].notes) is not kept
 
 
 IN_RACK: list[tuple[Any, ...]] = [
@@ -149,7 +149,7 @@ def test_racks_hold_what_is_inside() -> None:
         report = evaluated(
             ["map"], truth, boxes({**ridden, "score": 0.9}, {**MOVING, "x": x, "y": y, "score": 0.9}), missing="worst"
         )
-        said = "Left out before matching: 1 truths in a bicycle rack, 1 predictions in a bicycle rack."
+        said = "Left out before matching: 1 truth in a bicycle rack, 1 prediction in a bicycle rack."
         assert (report["map"].notes[0] == said) is inside
 
 

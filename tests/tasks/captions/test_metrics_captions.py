@@ -361,7 +361,7 @@ def test_notes_of_spice() -> None:
     assert known[1].tolist() == [3, 3]
     silent = {"image": [1, 2, 3], "tuples": ["[]", '[["dog"]]', "[]"]}
     report = sy.evaluate("captions", silent, silent, ["spice", "spice_object"], confidence=None)
-    assert report["spice"].notes == ("2 images have references without any object; they score 0, as in the original.",)
+    assert report["spice"].notes == ("2 images have references without any object, which scores 0 as in the original.",)
     assert report["spice_object"].notes == ()
     assert report["spice"].value == pytest.approx(1 / 3)
 

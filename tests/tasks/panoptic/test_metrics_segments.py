@@ -348,8 +348,8 @@ def test_what_is_noted_and_left_out() -> None:
         "panoptic", TRUTH, FOUND, ["sq", "sq(of=things)", "sq(matched=true)", "sq(label=dog)", "pq"], confidence=None
     )
     assert [list(report[spec].notes) for spec in report.scores] == [
-        ["2 classes have no pair and count as 0 in sq.", "sq is of 4 classes; 1 of them has no truth and counts as 0: dog."],
-        ["1 classes have no pair and count as 0 in sq.", "sq(of=things) is of 2 classes; 1 of them has no truth and counts as 0: dog."],
+        ["2 classes have no pair, which counts as 0 in sq.", "sq is of 4 classes; 1 of them has no truth and counts as 0: dog."],
+        ["1 class has no pair, which counts as 0 in sq.", "sq(of=things) is of 2 classes; 1 of them has no truth and counts as 0: dog."],
         ["sq(matched=true) is of 2 classes; 1 has no truth: dog."],
         [],
         ["pq is of 4 classes; 1 of them has no truth and counts as 0: dog."],

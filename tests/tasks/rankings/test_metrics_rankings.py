@@ -171,7 +171,7 @@ def test_queries_without_a_relevant_document() -> None:
     report = sy.evaluate("rankings", TRUTH, RUN, ["recall", "recall(empty=zero)", "judged"], confidence=None)
     assert [report[spec].n_excluded for spec in report.scores] == [1, 0, 0]
     assert report["recall"].excluded == "queries without a relevant document"
-    assert report["recall"].notes == ("1 queries are not in the run and count as 0.",)
+    assert report["recall"].notes == ("1 query is not in the run, which counts as 0.",)
     full = {**RUN, "q4": {"y": 1.0}}
     assert sy.evaluate("rankings", TRUTH, full, ["recall"], confidence=None)["recall"].notes == ()
 

@@ -242,14 +242,14 @@ def test_notes_of_what_is_ignored_or_no_class() -> None:
     void = "75 % of the pixels are ignored: what is predicted there is free. To leave a class out of a mean, say miou(without=background)."
     assert noted([[[0, 9, 9, 9]]] * 5, [[[0, 0, 0, 0]]] * 5, "accuracy", ignore=9) == [void]
     assert noted([[[0, 0, 9, 9]]] * 5, [[[0, 0, 0, 0]]] * 5, "accuracy", ignore=9) == []
-    wrong = "5 pixels are predicted as no class and count as wrong."
+    wrong = "5 pixels are predicted as no class, which counts as wrong."
     assert noted([[[0, 9, 9, 9]]] * 5, [[[4, 0, 0, 0]]] * 5, "fwiou", ignore=9, classes=2, unknown="wrong") == [
         void,
         wrong,
     ]
     many = np.full((1, 30, 50), 7)
     assert noted(np.zeros((1, 30, 50), int), many, "accuracy", classes=2, unknown="wrong") == [
-        "1,500 pixels are predicted as no class and count as wrong."
+        "1,500 pixels are predicted as no class, which counts as wrong."
     ]
 
 

@@ -179,13 +179,13 @@ def test_image_level_means_by_hand() -> None:
 
 def test_unknown_predictions_are_wrong_and_never_dropped() -> None:
     truth, prediction = np.array([[[0, 0, 1, 1]]]), np.array([[[0, 255, 1, 1]]])
-    with pytest.raises(InputError, match=r"value 255 at row 0, column 1 \(1 pixels\) is not a class.*`unknown=wrong`"):
+    with pytest.raises(InputError, match=r"value 255 at row 0, column 1 \(1 pixel\) is not a class.*`unknown=wrong`"):
         scores(truth, prediction, ["miou"], options={"classes": 2})
     report = sy.evaluate(
         "segmentation", truth, prediction, ["miou"], options={"classes": 2, "unknown": "wrong"}, confidence=None
     )
     assert report["miou"].value == 0.75
-    assert any("1 pixels are predicted as no class" in note for note in report["miou"].notes)
+    assert any("1 pixel is predicted as no class" in note for note in report["miou"].notes)
 
 
 def test_a_class_that_neither_side_has_is_left_out_and_counted() -> None:

@@ -212,7 +212,7 @@ def test_what_kitti_takes_out() -> None:
     assert values(KITTI_TRUTH, KITTI_FOUND, specs, options=options) == [2, 0, 1, 0, 1]
     assert notes(KITTI_TRUTH, KITTI_FOUND, options=options) == (
         "Taken out before scoring: 3 predictions on objects that are not scored, 2 predictions inside regions to ignore, 1 "
-        "predictions that are too small, 1 predictions of other classes, 4 rows of the truth that are not scored.",
+        "prediction below the least size, 1 prediction of other classes, 4 truth rows outside of what is scored.",
     )
 
 
@@ -223,12 +223,12 @@ def test_half_a_box_in_a_region_counts() -> None:
 
 
 BENCHMARKS: list[tuple[Any, ...]] = [
-    ("mot15", 2, "Taken out before scoring: 1 rows of the truth that are not scored."),
-    ("mot17", 3, "Taken out before scoring: 3 predictions on objects that are not scored, 5 rows of the truth that are "
-                 "not scored."),
-    ("mot20", 2, "Taken out before scoring: 4 predictions on objects that are not scored, 5 rows of the truth that are "
-                 "not scored."),
-    ("none", 2, "Taken out before scoring: 1 rows of the truth that are not scored."),
+    ("mot15", 2, "Taken out before scoring: 1 truth row outside of what is scored."),
+    ("mot17", 3, "Taken out before scoring: 3 predictions on objects that are not scored, 5 truth rows outside of what "
+                 "is scored."),
+    ("mot20", 2, "Taken out before scoring: 4 predictions on objects that are not scored, 5 truth rows outside of what "
+                 "is scored."),
+    ("none", 2, "Taken out before scoring: 1 truth row outside of what is scored."),
 ]  # fmt: skip
 
 
@@ -266,7 +266,7 @@ def test_masks() -> None:
     )  # fmt: skip
     specs = ["motp", "fp", "fn", "recall", "motp(iou=0.6)", "fn(iou=0.6)"]
     assert values(truth, predicted, specs) == pytest.approx([5 / 8, 2, 1, 2 / 3, 3 / 4, 2])
-    assert notes(truth, predicted)[0] == "Taken out before scoring: 1 predictions inside regions to ignore."
+    assert notes(truth, predicted)[0] == "Taken out before scoring: 1 prediction inside regions to ignore."
     shown = tracking_views.scene(pairs_of("tracking", truth, predicted), 0, catalogue.parse("hota", "tracking"), 2)
     assert shown.shapes == (
         BoxShape("truth", 0, 0, 3, 1, "T1", True), LineShape("pair", 1.5, 0.5, 2, 0.5, ""),

@@ -106,7 +106,7 @@ def test_what_is_taken_out_is_said(tmp_path: Path) -> None:
     truth, predicted = write(tmp_path, {"distractors": GOLDENS["mot"]["sequences"]["distractors"]})
     report = sy.evaluate("tracking", truth, predicted, "hota", options={"benchmark": "mot17"}, confidence=None)
     # five frames with eight predictions, of which three are on distractors; nine truths, of which one is scored
-    note = "Taken out before scoring: 15 predictions on objects that are not scored, 40 rows of the truth that are not scored."
+    note = "Taken out before scoring: 15 predictions on objects that are not scored, 40 truth rows outside of what is scored."
     assert note in report["hota"].notes
 
 

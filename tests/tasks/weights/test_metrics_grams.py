@@ -100,7 +100,7 @@ def test_sums_of_dishes() -> None:
         (0, ""),
     ]
     free = (
-        "1 items have a true weight of 0 g and weigh nothing in weighted MAE: a hallucinated food is free there. MAE still "
+        "1 item has a true weight of 0 g, which weighs nothing in weighted MAE: a hallucinated food is free there. MAE still "
         "charges it."
     )
     assert [list(report[name].notes) for name in report.scores] == [[], [free], [free], []]

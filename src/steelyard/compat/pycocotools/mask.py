@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from steelyard import _native
+from steelyard.core.counts import count_text
 from steelyard.core.errors import InvalidValue, ShapeMismatch
 
 T = TypeVar("T")
@@ -95,7 +96,8 @@ def _fill_counts(mask: Any) -> Any:
     if missing <= 0 or pixels >= 1 << 32:
         return mask
     warnings.warn(
-        f"the counts of a mask end {missing} pixels before its size {size[0]} x {size[1]}; the rest is background",
+        f"the counts of a mask end {count_text(missing, 'pixel')} before its size {size[0]} x {size[1]}; "
+        "the rest is background",
         stacklevel=3,
     )
     whole = [*counts[:-1], int(counts[-1]) + missing] if len(counts) % 2 else [*counts, missing]

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import InvalidNumber, UnknownName
 from steelyard.core.records import Array, boxes_of
 from steelyard.io.coco import read_coco
@@ -127,7 +128,7 @@ def _places(column: Any, ids: list[Id], records: Any, what: str) -> Any:
         row = int(unknown[0])
         name = {"image": "image", "label": "category"}[what]
         raise UnknownName(
-            f"{name} '{column[row]}' is not listed; {len(unknown)} rows name such",
+            f"{name} '{column[row]}' is not listed; {count_text(len(unknown), 'row', 'name')} such",
             where=records.where(row, what),
             remedy=f"List it under '{'images' if what == 'image' else 'categories'}', or leave the rows out.",
         )

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import DuplicateKey, InvalidFile, InvalidNumber, InvalidValue, MissingData, MissingKey
 from steelyard.core.numerals import is_whole
 from steelyard.core.records import Array
@@ -126,7 +127,10 @@ def read(path: Path, source: str, side: str = "") -> Dataset:
                 turned += coordinate(shape.attributes.get("rotation") or "0", "rotation", place) != 0
                 _shape(gathered, shape, place, gathered.pictures[-1])
     _refuse_twice(gathered.pictures, source)
-    notes = [f"{count} shapes of kind <{name}> are left out: they are not boxes." for name, count in left_out.items()]
+    notes = [
+        f"{count_text(count, 'shape', 'are', f'of kind <{name}>')} left out: only boxes are read."
+        for name, count in left_out.items()
+    ]
     if turned:
         notes.append(f"{turned} boxes are turned; their corners are taken as they stand before the turn.")
     named = list(dict.fromkeys([*_labels(root), *sorted(gathered.categories)]))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import CannotWrite, EmptyInput, InvalidFile, InvalidNumber, InvalidValue
 from steelyard.core.opening import is_entry
 from steelyard.io.formats.corners import Quads, corners_of_dataset
@@ -72,7 +73,7 @@ def _truth(files: list[Path], source: str, side: str) -> Dataset:
         for where, words in _lines(file):
             if len(words) not in (9, 10):
                 raise InvalidFile(
-                    f"the line has {len(words)} fields; {FIELDS}", where=where, remedy="Correct the line."
+                    f"the line has {count_text(len(words), 'field')}; {FIELDS}", where=where, remedy="Correct the line."
                 )
             difficult = words[9] if len(words) == 10 else "0"
             if _number(difficult) is None:
@@ -88,7 +89,8 @@ def _results(files: list[Path], source: str) -> Dataset:
         for where, words in _lines(file):
             if len(words) != 10:
                 raise InvalidFile(
-                    f"the line has {len(words)} fields; 10 are expected: image, score, 8 coordinates", where=where,
+                    f"the line has {count_text(len(words), 'field')}; 10 are expected: image, score, 8 "
+                    "coordinates", where=where,
                     remedy="Upright boxes (Task2) are read by the task 'boxes', from a table." if len(words) == 6
                     else "Correct the line.",
                 )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import EmptyInput, InvalidFile, MissingData
 from steelyard.io.formats.corners import Quads, corners_of_dataset
 from steelyard.io.formats.dataset import Category, Dataset
@@ -67,7 +68,8 @@ def _object(
         remedy = "A tenth number is the score of a prediction." if count in (9, 10) else "Is it a YOLO-OBB label file?"
         expected = {"truth": "9", "prediction": "10"}.get(side, "9 or 10")
         raise InvalidFile(
-            f"{count} numbers where {expected} are expected: class, four corners{', score' if expected != '9' else ''}",
+            f"{count_text(count, 'number')} where {expected} are expected: "
+            f"class, four corners{', score' if expected != '9' else ''}",
             where=where, remedy=remedy,
         )  # fmt: skip
     label = class_number(words[0], where, classes)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import CannotWrite, InvalidFile, InvalidNumber, InvalidValue, MissingKey, OutOfRange
 from steelyard.core.opening import is_entry
 from steelyard.io.formats.dataset import Dataset, Gatherer, Picture
@@ -138,7 +139,7 @@ def render(dataset: Dataset, pixels: str = "inclusive", whole: bool = False) -> 
     split = np.flatnonzero((dataset.box[:, :2] != np.floor(dataset.box[:, :2])).any(axis=1))
     if len(split) and pixels == "inclusive" and not whole:
         raise CannotWrite(
-            f"{len(split)} boxes begin inside a pixel, and VOC names whole pixels",
+            f"{count_text(len(split), 'box', 'begin')} inside a pixel, and VOC names whole pixels",
             where=dataset.place(int(split[0])),
             remedy="Set `pixels='edges'` to keep the fractions, or `whole=True`.",
         )

@@ -12,6 +12,7 @@ from decimal import Decimal
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import (
     Incompatible,
     InputError,
@@ -234,7 +235,9 @@ def _box(
     if count < 5 or (polygons and count < 7):
         expected = "a class and at least three points" if polygons else "class, x, y, width, height (and score)"
         raise InvalidFile(
-            f"{count} numbers where {expected} are expected", where=where, remedy="Is it a YOLO label file?"
+            f"{count_text(count, 'number')} where {expected} are expected",
+            where=where,
+            remedy="Is it a YOLO label file?",
         )
     label = class_number(numbers[0], where, classes)
     if polygons:

@@ -9,6 +9,7 @@ from html import escape
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.figure import Array, Listing, Texts
 from steelyard.core.frozen import Frozen
 from steelyard.core.table import Table
@@ -90,7 +91,8 @@ def explorer(listing: Listing) -> str:
     """Rows to be searched, sorted and filtered: compressed, and filled in by the page's script."""
     return (
         f'<div class="explorer" data-listing="data-{escape(listing.name)}">'
-        f"<h3>{escape(listing.title)}</h3><p class=legend>{len(listing):,} rows; the page's script shows them.</p>"
+        f"<h3>{escape(listing.title)}</h3><p class=legend>{count_text(len(listing), 'row')}; the page's script "
+        "shows them.</p>"
         "</div>"
         f'<script type="application/octet-stream" id="data-{escape(listing.name)}">{pack(listing)}</script>'
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Annotated, Literal
 
+from steelyard.core.counts import count_text
 from steelyard.core.metric import Between, Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement, Sum
@@ -143,11 +144,13 @@ class Vqa(MeanScore):
         remarks = list(super().notes(totals))
         if self.process == "official" and more:
             remarks.append(
-                f"{more:,} questions score more where texts are always processed: vqa(process=always), as harnesses do."
+                f"{count_text(more, 'question', 'score')} more where texts are always processed: "
+                "vqa(process=always), as harnesses do."
             )
         if self.rule == "official" and few:
             remarks.append(
-                f"{few:,} questions have at most 3 accepted answers, of which VQA accuracy cannot reach 1; "
+                f"{count_text(few, 'question', 'have')} at most 3 accepted answers, of which VQA accuracy cannot "
+                "reach 1; "
                 "rule=simple does with 3."
             )
         return tuple(remarks)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.align.join import codes, join_rows
+from steelyard.core.counts import count_text
 from steelyard.core.errors import Conflict, EmptyInput, Incompatible, InvalidValue, MissingColumn, TooLarge
 from steelyard.core.metadata import Metadata
 from steelyard.core.options import Option, Options
@@ -181,7 +182,7 @@ def prepare_sides(truth: Records, prediction: Records, options: Options) -> tupl
             lengths = np.fromiter(map(len, records["answer"].tolist()), np.int64, len(records))
             if len(lengths) and lengths.max() > LONGEST:
                 raise TooLarge(
-                    f"the answer has {lengths.max():,} characters",
+                    f"the answer has {count_text(lengths.max(), 'character')}",
                     where=records.where(int(lengths.argmax()), "answer"),
                     remedy=f"At most {LONGEST:,} are taken.",
                 )

@@ -12,6 +12,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.metric import Metric, family
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement
@@ -57,11 +58,13 @@ class _Transcript(Metric):
             )
         if tabbed and self.by == "words" and self.edits.space == "blank":
             remarks.append(
-                f"{tabbed:,} questions have a tab or line end inside a text, which separates no words; space=any does."
+                f"{count_text(tabbed, 'question', 'have')} a tab or line end inside a text, which separates no "
+                "words; space=any does."
             )
         if forms and self.unicode == "as_is":
             remarks.append(
-                f"{forms:,} questions have characters in more than one form of Unicode; unicode=nfc joins them."
+                f"{count_text(forms, 'question', 'have')} characters in more than one form of Unicode; "
+                "unicode=nfc joins them."
             )
         return tuple(remarks)
 

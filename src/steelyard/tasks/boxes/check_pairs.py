@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.records import Array
 from steelyard.tasks.boxes.check_alone import FEW, MISREAD, cells, misread, places
 from steelyard.tasks.boxes.check_geometry import OverlapSample, draw_sample, twins
@@ -102,7 +103,8 @@ def _limit(side: CheckedSide, cell: Array, score: Array) -> None:
     many = int(np.count_nonzero(counts > 100))
     side.report(
         "over-limit", "note",
-        f"{many:,} pairs of image and class have more than 100 detections: COCO's metrics leave out those of "
+        f"{count_text(many, 'pair', 'have', 'of image and class')} more than 100 detections: COCO's metrics "
+        "leave out those of "
         f"the lowest score.",
         np.sort(order[rank >= 100]), "Nothing need be done; map(max_dets=300) counts more.",
         shown=lambda row: f"{side.place(row)}: image {side.image[row]}, class {side.label[row]}",
@@ -180,14 +182,14 @@ def _missing_classes(truth: CheckedSide, side: CheckedSide, labels: Array, label
             "predicted: their AP is 0.",
             never, "Does the model know these classes, and are the ids those of the "
             "truth?", total=int((counts > 0).sum()),
-            shown=lambda row: f"{class_text(row)}: {int(counts[row])} objects",
+            shown=lambda row: f"{class_text(row)}: {count_text(int(counts[row]), 'object')}",
         )  # fmt: skip
     bare = np.flatnonzero((counts == 0) & (predicted > 0))
     side.report(
         "classes-without-truth", "note", "Classes that are predicted and have no truth: all wrong, and no AP "
         "counts them.", bare,
         "Nothing need be done; precision and the confusion matrix count them.", total=len(labels),
-        shown=lambda row: f"{class_text(row)}: {int(predicted[row])} predictions",
+        shown=lambda row: f"{class_text(row)}: {count_text(int(predicted[row]), 'prediction')}",
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import (
     Conflict,
     EmptyInput,
@@ -58,7 +59,7 @@ def read_sides(
     listed = [isinstance(side, list | tuple) and holds_detections(side) for side in (truth, predictions)]
     if all(listed) and len(truth) != len(predictions):
         raise ShapeMismatch(
-            f"truth has {len(truth):,} images and predictions have {len(predictions):,}",
+            f"truth has {count_text(len(truth), 'image')} and predictions have {len(predictions):,}",
             remedy="Lists are joined by position: give one item per image, or dicts by image.",
         )
     readings = [reading_of(options, side) for side in ("truth", "prediction")]
@@ -327,7 +328,7 @@ def _from_images(data: Sequence[Any], schema: Schema, columns: Mapping[str, str]
             if array.shape != (count,) and not array.size == count == 0:
                 where = f"{source}, item {i}"
                 raise ShapeMismatch(
-                    f"{count} boxes and {array.size} {name}", where=where, remedy="Give one for each box."
+                    f"{count_text(count, 'box')} and {array.size} {name}", where=where, remedy="Give one for each box."
                 )
             if count:
                 parts[name].append(array)

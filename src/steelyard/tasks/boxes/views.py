@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.figure import Figure, Listing, Texts, worst_and_best
 from steelyard.core.metric import Metric
 from steelyard.core.pairs import Array
@@ -262,7 +263,7 @@ def scene(pairs: BoxPairs, unit: int, metric: Metric, draw: Drawer = upright) ->
     return Scene(
         title=f"Image {pairs.units[unit]}: {metric.label} = {value_text}",
         summary=f"{len(alone.box)} true, {len(places)} detected with a score from {least:g}, "
-        f"{int(np.count_nonzero(hit[places]))} pairs at IoU {iou:g}",
+        f"{count_text(int(np.count_nonzero(hit[places])), 'pair')} at IoU {iou:g}",
         shapes=tuple(shapes),
     )
 
@@ -319,7 +320,11 @@ def pr_by_class(pairs: BoxPairs, cache: SharedCache, most: int) -> Figure:
         columns["series"] += [table.rows[k]] * len(recall)
         columns["x"] += recall.tolist()
         columns["y"] += precision[:, k].tolist()
-    which = "All classes" if len(shown) == len(table.rows) else f"The {len(shown)} classes with the most objects"
+    which = (
+        "All classes"
+        if len(shown) == len(table.rows)
+        else f"The {count_text(len(shown), 'class')} with the most objects"
+    )
     return Figure(
         "pr_class", "curves", "Precision and recall by class, IoU 0.5", columns,
         {"x": "recall", "y": "precision", "unit": True}, f"{which}.",

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import (
     CannotWrite,
     InvalidFile,
@@ -86,7 +87,7 @@ def read_release(folder: Path, wanted: set[str] | None) -> Row:
             continue
         states_of = box["attribute_tokens"]
         if len(states_of) > 1:
-            raise InvalidValue(f"{len(states_of)} attributes", where=where, remedy="A box has one at most.")
+            raise InvalidValue(count_text(len(states_of), "attribute"), where=where, remedy="A box has one at most.")
         results[sample].append({
             "sample_token": sample, "translation": box["translation"], "size": box["size"],
             "rotation": box["rotation"], "velocity": _velocity(box, boxes, samples, where), "detection_name": name,
@@ -125,7 +126,7 @@ def _table(folder: Path, name: str, *needed: str) -> dict[str, Row]:
                 expect(value, kind, key, where)
             if count is not None and count != len(values) and count:
                 raise ShapeMismatch(
-                    f"'{key}' has {len(values)} numbers, not {count}", where=where, remedy="Is it whole?"
+                    f"'{key}' has {count_text(len(values), 'number')}, not {count}", where=where, remedy="Is it whole?"
                 )
         by_token[row["token"]] = row
     return by_token

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.metric import Metric, one_of
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement
@@ -85,7 +86,9 @@ class CentreMetric(Metric):
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
         taken = totals[DROPPED][0]
-        parts = [f"{round(many):,} {what}" for what, many in zip(DROPPED_WORDS, taken.tolist(), strict=True) if many]
+        words = [what.partition("s ") for what in DROPPED_WORDS]  # "truths too far" is counted as 1 truth too far
+        counted = zip(words, map(round, taken.tolist()), strict=True)
+        parts = [f"{count_text(many, noun)} {rest}" for (noun, _, rest), many in counted if many]
         notes = [f"Left out before matching: {', '.join(parts)}."] if parts else []
         gone = np.isnan(totals[SCORES][0, :, 0])
         if self.only is None and totals.metadata.flags["rules"] == "nuscenes" and gone.any() and not gone.all():

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
+from steelyard.core.counts import count_text
 from steelyard.core.errors import (
     EmptyInput,
     InputError,
@@ -190,7 +191,7 @@ def _kitti_error(fault: tuple[Any, ...], shown: str, side: str) -> InputError:
             "16 columns are a result, with a score at the end", where=where, remedy="Give label_2 as the truth."
         )
     return InvalidFile(
-        f"{count} columns where {expected} are expected",
+        f"{count_text(count, 'column')} where {expected} are expected",
         where=where,
         remedy="A line is: type truncated occluded alpha left top right bottom height width length x y z rotation_y"
         + (" score." if side != "truth" else "."),

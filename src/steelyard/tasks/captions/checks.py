@@ -9,6 +9,7 @@ import numpy as np
 
 from steelyard.checks.check import FEW, CheckData, Checks, Problem, evenly, some_rows
 from steelyard.checks.ids import with_ids
+from steelyard.core.counts import count_text
 
 CHECKS = with_ids(Checks(), repeats=False)
 MOST = 2000  # images whose texts are compared
@@ -133,7 +134,7 @@ def lists(data: CheckData) -> Problem | None:
         return None
     rows = [row for row, text in enumerate(data.truth["caption"].tolist()) if str(text).startswith("[")]
     return Problem(
-        f"{len(rows)} captions of the truth are lists; each text of a list is read as a reference.",
+        f"{count_text(len(rows), 'caption', 'are', 'of the truth')} lists; each text of a list is read as a reference.",
         len(rows), len(data.truth), some_rows(data.truth, rows, "caption"),
     )  # fmt: skip
 

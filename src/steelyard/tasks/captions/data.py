@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.align.join import check_policy
+from steelyard.core.counts import count_text
 from steelyard.core.errors import (
     DuplicateKey,
     EmptyCell,
@@ -172,7 +173,7 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
         )
     if len(extra) and policy.extra == "error":
         raise Unmatched(
-            f"{len(extra)} images have a candidate and no reference: {first_few(units[extra])}",
+            f"{count_text(len(extra), 'image', 'have')} a candidate and no reference: {first_few(units[extra])}",
             where=truth.source,
             remedy="Add references, or choose `extra='skip'`.",
         )
@@ -239,7 +240,7 @@ def _side(records: Records, rows: Array, *, reference: bool) -> tuple[list[str],
         graph = "" if row < 0 or graphs is None else str(graphs[row])
         if len(text) > LONGEST_CAPTION:
             raise TooLarge(
-                f"the caption has {len(text):,} characters",
+                f"the caption has {count_text(len(text), 'character')}",
                 where=records.where(row, "caption"),
                 remedy=f"At most {LONGEST_CAPTION:,} are taken.",
             )

@@ -14,6 +14,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.core.block import SumBlock
+from steelyard.core.counts import count_text
 from steelyard.core.errors import InvalidSpec
 from steelyard.core.metric import Between, Metric, family
 from steelyard.core.pairs import Array
@@ -261,7 +262,10 @@ class Spice(Metric):
             )
         silent = float(totals[self._silent][0])
         if silent:
-            remarks.append(f"{silent:g} images have references without any object; they score 0, as in the original.")
+            remarks.append(
+                f"{count_text(round(silent), 'image', 'have')} references without any object, "
+                "which scores 0 as in the original."
+            )
         return tuple(remarks)
 
 

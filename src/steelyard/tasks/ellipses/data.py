@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.align.sets import SetPairs, join_sets
+from steelyard.core.counts import count_text
 from steelyard.core.errors import (
     EmptyCell,
     InvalidNumber,
@@ -45,7 +46,7 @@ def plain_sides(truth: Any, predictions: Any) -> PlainPair | None:
         return None
     if len(truth) != len(predictions):
         raise ShapeMismatch(
-            f"truth has {len(truth):,} images and predictions have {len(predictions):,}",
+            f"truth has {count_text(len(truth), 'image')} and predictions have {len(predictions):,}",
             remedy="Lists are joined by position: give one list per image on both sides, empty where there is none.",
         )
     return _columns(truth, "truth", 5), _columns(predictions, "predictions", 6), (NOTE,)
@@ -217,7 +218,7 @@ def _from_points(records: Records) -> Array:
             rows[row] = fit_ellipse(points)
         except ValueError as error:
             raise InvalidValue(
-                f"no ellipse through {len(points)} points: {error}",
+                f"no ellipse through {count_text(len(points), 'point')}: {error}",
                 where=records.where(row, "points"),
                 remedy="Give at least five points of the contour, not all on a line.",
             ) from None
@@ -250,7 +251,11 @@ def _with_images(records: Records, images: Records) -> Records:
         unknown = distinct[has & ~known]
         raise Unmatched(
             f"image '{records['image'][row]}' is not in the list {images.source}"
-            + (f" ({len(unknown)} images are so: {first_few(unknown.tolist())})" if len(unknown) > 1 else ""),
+            + (
+                f" ({count_text(len(unknown), 'image')} are so: {first_few(unknown.tolist())})"
+                if len(unknown) > 1
+                else ""
+            ),
             where=records.where(row, "image"),
             remedy="The list must name every image.",
         )

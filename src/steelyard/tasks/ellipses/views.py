@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from steelyard.align.sets import SetPairs
+from steelyard.core.counts import count_text
 from steelyard.core.errors import InvalidSpec
 from steelyard.core.figure import Array, Figure, Listing, Texts
 from steelyard.core.metric import Metric
@@ -41,7 +42,8 @@ def scene(pairs: SetPairs, unit: int, metric: Metric) -> Scene:
     value_text = "undefined" if np.isnan(value) else f"{value:.4f}"
     return Scene(
         title=f"Image {pairs.units[unit]}: {metric.label} = {value_text}",
-        summary=f"{truths} true, {detections} detected, {len(matched.distance)} pairs ({metric.matching})",
+        summary=f"{truths} true, {detections} detected, "
+        f"{count_text(len(matched.distance), 'pair')} ({metric.matching})",
         shapes=tuple(shapes),
     )
 

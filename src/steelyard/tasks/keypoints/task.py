@@ -18,6 +18,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import EmptyCell, OutOfRange, ShapeMismatch
 from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
@@ -102,7 +103,9 @@ def _sigmas(option: Any, points: int) -> tuple[float, ...]:
     if wrong:
         raise OutOfRange(f"a sigma of {wrong[0]:g} is out of range", remedy="It must be from 1e-6 to 1e6.")
     if len(sigmas) != points and points:
-        raise ShapeMismatch(f"{len(sigmas)} sigmas for {points} keypoints", remedy="Give one number, or one for each.")
+        raise ShapeMismatch(
+            f"{count_text(len(sigmas), 'sigma')} for {points} keypoints", remedy="Give one number, or one for each."
+        )
     return sigmas
 
 

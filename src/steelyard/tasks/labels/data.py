@@ -23,6 +23,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.align.join import check_policy, codes, join_rows
+from steelyard.core.counts import count_text
 from steelyard.core.distinct import DISTINCT_FROM, DistinctUnits
 from steelyard.core.errors import (
     Conflict,
@@ -293,7 +294,7 @@ def scored_rows(pairs: LabelPairs, kind: str) -> Scored | None:
             columns = list(classes)
         elif len(classes) > 2:
             raise MissingColumn(
-                f"there is one column of {kind} and {len(classes)} classes: {first_few(classes, 5)}",
+                f"there is one column of {kind} and {count_text(len(classes), 'class')}: {first_few(classes, 5)}",
                 where=side.source,
                 remedy=f"Give a column for each class: {kind}:CLASS.",
             )

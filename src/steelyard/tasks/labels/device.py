@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from steelyard.core.counts import count_text
 from steelyard.core.distinct import DISTINCT_FROM
 from steelyard.core.errors import InvalidNumber, OutOfRange, ShapeMismatch, UnknownName
 from steelyard.core.numerals import is_whole
@@ -43,7 +44,7 @@ def _declared_classes(options: Options) -> tuple[int, ...] | None:
         )  # fmt: skip
     if not 0 < len(names) <= MOST_IN_A_TABLE:
         raise OutOfRange(
-            f"{len(names):,} classes are declared", where=declared.source,
+            f"{count_text(len(names), 'class', 'are')} declared", where=declared.source,
             remedy=f"A device counts from 1 to {MOST_IN_A_TABLE:,}; leave device out for more.",
         )  # fmt: skip
     return tuple(map(int, names))
@@ -133,12 +134,12 @@ class LabelCounter(Counter):
             if wrong_values:
                 allowed = f"0 to {ROOM - 1:,}" if self.classes is None else f"the {self.size:,} that are declared"
                 raise UnknownName(
-                    f"{int(wrong.count):,} labels are not a known class: {wrong_values}", where=source,
+                    f"{count_text(int(wrong.count), 'label', 'are')} not a known class: {wrong_values}", where=source,
                     remedy=f"Classes are {allowed}; declare others with options={{'classes': ...}}.",
                 )  # fmt: skip
         if int(self.unready):
             raise InvalidNumber(
-                f"{int(self.unready):,} rows hold a score that is not finite", where=SOURCES[1],
+                f"{count_text(int(self.unready), 'row', 'hold')} a score that is not finite", where=SOURCES[1],
                 remedy="Every score must be finite.",
             )  # fmt: skip
         values: Array = np.arange(self.size) if self.classes is None else np.array(self.classes, dtype=np.int64)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import (
     Conflict,
     DuplicateKey,
@@ -185,7 +186,11 @@ def _refuse(values: list[list[Any]], key: str, count: int, source: str, word: st
     others = [[number for number in value if type(number) not in (int, float)] for value in values]
     row = next(i for i, value in enumerate(values) if len(value) != count or others[i])
     few = len(values[row]) != count
-    what = f"{len(values[row])} numbers where {count} are expected" if few else f"'{others[row][0]}' is not a number"
+    what = (
+        f"{count_text(len(values[row]), 'number')} where {count} are expected"
+        if few
+        else f"'{others[row][0]}' is not a number"
+    )
     raise (ShapeMismatch if few else InvalidNumber)(
         what, where=f"{source}, {word} {row}, key '{key}'", remedy=f"Give {SPOKEN[count]}."
     )

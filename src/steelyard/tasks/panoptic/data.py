@@ -11,6 +11,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.align.join import join_rows
+from steelyard.core.counts import count_text
 from steelyard.core.errors import MissingKey, ShapeMismatch, UnknownName
 from steelyard.core.metadata import Axis, Metadata
 from steelyard.core.options import Option, Options
@@ -177,7 +178,9 @@ class PanopticPairs(Pairs):
 def _open_map(records: Records, row: int) -> Opened:
     grid = open_row(records, row)
     if len(grid.shape) != 2:
-        raise ShapeMismatch(f"has {len(grid.shape)} axes", where=records.place(row), remedy="A map is height × width.")
+        raise ShapeMismatch(
+            f"has {count_text(len(grid.shape), 'axis')}", where=records.place(row), remedy="A map is height × width."
+        )
     return grid
 
 
@@ -187,7 +190,7 @@ def _refuse(records: Records, row: int, pixels: Mapping[int, int], sizes: bool) 
     for number, many in pixels.items():
         if number != VOID and number not in segments:
             raise UnknownName(
-                f"id {number} in the map ({many:,} pixels) is not in segments_info",
+                f"id {number} in the map ({count_text(many, 'pixel')}) is not in segments_info",
                 where=where,
                 remedy="Give every id of the map a segment.",
             )
@@ -200,7 +203,8 @@ def _refuse(records: Records, row: int, pixels: Mapping[int, int], sizes: bool) 
             )
         if sizes and segment.area >= 0 and segment.area != pixels[number]:
             raise ShapeMismatch(
-                f"segment {number} has an area of {segment.area:,} in the JSON and {pixels[number]:,} pixels "
+                f"segment {number} has an area of {segment.area:,} in the JSON and "
+                f"{count_text(pixels[number], 'pixel')} "
                 "in the map",
                 where=where,
                 remedy="Make it again; the option `areas=json` takes the JSON's, as panopticapi does.",

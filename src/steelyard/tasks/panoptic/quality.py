@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from steelyard.core.block import CellsBlock
+from steelyard.core.counts import count_text
 from steelyard.core.errors import UnknownName, nearest
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Between, Metric
@@ -219,7 +220,7 @@ class SegmentationQuality(Quality):
         if self.matched or self.only is not None:
             return ()
         none = int((self._kept_classes(cells) & (cells[:, :, TP] == 0))[0].sum())
-        return (f"{none} classes have no pair and count as 0 in sq.",) if none else ()
+        return (f"{count_text(none, 'class', 'have')} no pair, which counts as 0 in sq.",) if none else ()
 
 
 class RecognitionQuality(Quality):

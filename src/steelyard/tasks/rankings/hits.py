@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Annotated, ClassVar, Literal
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import InvalidSpec
 from steelyard.core.metric import Between, Metric
 from steelyard.core.spec import render_value
@@ -79,7 +80,7 @@ class QueryMetric(Metric):
         missing, tied = float(totals[MISSING][0]), float(totals[TIED][0])
         notes = []
         if missing:
-            notes.append(f"{missing:g} queries are not in the run and count as 0.")
+            notes.append(f"{count_text(round(missing), 'query', 'are')} not in the run, which counts as 0.")
         if tied:
             rule = {"id": "document id, the larger first", "input": "the order of the input"}
             order = rule.get(self.ties, "document id, after rounding to single precision")

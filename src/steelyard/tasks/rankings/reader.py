@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
+from steelyard.core.counts import count_text
 from steelyard.core.embeddings import DeviceEmbeddings, Embeddings
 from steelyard.core.errors import (
     EmptyInput,
@@ -225,14 +226,14 @@ def _refuse_wrong(finite: Array, near: Array, name: str, source: str) -> None:
     wrong = np.flatnonzero(~finite)
     if len(wrong):
         raise InvalidNumber(
-            f"a vector holds a number that is not finite ({len(wrong)} vectors do)",
+            f"a vector holds a number that is not finite ({count_text(len(wrong), 'vector', 'do')})",
             where=f"{source}, array '{name}', row {wrong[0]}",
             remedy="Every number must be finite.",
         )
     far = np.flatnonzero(~near)
     if len(far):
         raise OutOfRange(
-            f"a vector holds a number beyond {LARGEST:g} ({len(far)} vectors do)",
+            f"a vector holds a number beyond {LARGEST:g} ({count_text(len(far), 'vector', 'do')})",
             where=f"{source}, array '{name}', row {far[0]}",
             remedy="Its square must be a number too.",
         )

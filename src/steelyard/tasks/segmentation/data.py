@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.align.join import join_rows
+from steelyard.core.counts import count_text
 from steelyard.core.errors import Conflict, MissingData, ShapeMismatch, UnknownName
 from steelyard.core.frozen import Frozen
 from steelyard.core.metadata import Axis, Metadata
@@ -149,7 +150,9 @@ class MapPairs(Pairs):
         grid = open_row(records, row, reduce)
         if len(grid.shape) != 2:
             raise ShapeMismatch(
-                f"has {len(grid.shape)} axes", where=_name(records, row), remedy="A label map is height × width."
+                f"has {count_text(len(grid.shape), 'axis')}",
+                where=_name(records, row),
+                remedy="A label map is height × width.",
             )
         if grid.colours != colours and isinstance(records["map"][row], str):
             if colours:
@@ -266,7 +269,7 @@ def _refuse(pairs: MapPairs, scan: Scan, bad: Array, side: int) -> None:
     )
     more = f"; {images} images hold such values" if images > 1 else ""
     raise UnknownName(
-        f"{shown} at row {row}, column {column} ({pixels:,} pixels) is not a class{more}",
+        f"{shown} at row {row}, column {column} ({count_text(pixels, 'pixel')}) is not a class{more}",
         where=pairs.place(at_pair, side),
         remedy=_remedy(pairs.labelling, value, side),
     )
@@ -274,7 +277,11 @@ def _refuse(pairs: MapPairs, scan: Scan, bad: Array, side: int) -> None:
 
 def _remedy(labelling: Labelling, value: int, side: int) -> str:
     ids = labelling.ids or ()
-    named = f"{len(ids)} classes are named: {ids[0]} to {ids[-1]}. " if ids and not labelling.colours[side] else ""
+    named = (
+        f"{count_text(len(ids), 'class', 'are')} named: {ids[0]} to {ids[-1]}. "
+        if ids and not labelling.colours[side]
+        else ""
+    )
     if side == 0:
         return f"{named}Map it (option `relabel`), or ignore it (option `ignore={value}`)."
     return f"{named}The option `unknown=wrong` counts such pixels as wrong."

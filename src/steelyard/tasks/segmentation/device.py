@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import (
     Conflict,
     DuplicateKey,
@@ -132,13 +133,13 @@ class MapCounter(Counter):
             if values and (side == 0 or self.known.unknown == "error"):
                 more = "ignore it, or relabel it" if side == 0 else "options={'unknown': 'wrong'} counts it as wrong"
                 raise UnknownName(
-                    f"{int(wrong.count):,} pixels are not of a known class: value {values}",
+                    f"{count_text(int(wrong.count), 'pixel', 'are')} not of a known class: value {values}",
                     where=source,
                     remedy=f"Or {more}.",
                 )
         if int(self.unready):
             raise InvalidNumber(
-                f"{int(self.unready):,} pixels have a score that is not finite", where=SOURCES[1],
+                f"{count_text(int(self.unready), 'pixel', 'have')} a score that is not finite", where=SOURCES[1],
                 remedy="Every score must be finite.",
             )  # fmt: skip
         counts = torch.cat(self.counts).cpu().numpy()
@@ -183,7 +184,7 @@ def _images(sides: tuple[Any, Any], named: list[str], many: int) -> list[Any]:
         if images is None:
             raise MissingColumn("column 'image' is missing", where=where, remedy="Name each map's image.")
         if len(images) != many:
-            raise ShapeMismatch(f"names {len(images)} images and has {many} maps", where=where)
+            raise ShapeMismatch(f"names {count_text(len(images), 'image')} and has {many} maps", where=where)
     if list(map(str, image_lists[0] or ())) != list(map(str, image_lists[1] or ())):
         raise Unmatched(
             "the images are not those of the truth, in its order", where=named[1], remedy="Give both sides alike."

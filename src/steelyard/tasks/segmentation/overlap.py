@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import UnknownName, nearest
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric
@@ -100,7 +101,7 @@ class Overlap(Metric):
                 "mean, say miou(without=background)."
             )
         if unknown:
-            notes.append(f"{unknown:,.0f} pixels are predicted as no class and count as wrong.")
+            notes.append(f"{count_text(round(unknown), 'pixel', 'are')} predicted as no class, which counts as wrong.")
         return tuple(notes)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.explanation import Explanation, Step
 from steelyard.core.figure import Figure, Listing, Texts, worst_and_best
 from steelyard.core.metric import Metric
@@ -184,7 +185,8 @@ def scene(pairs: MapPairs, unit: int, metric: Metric) -> Scene:
     title = str(pairs.units[unit])
     return Scene(
         title=f"Image {title}: pixel accuracy {share}",
-        summary=f"{counted:,} pixels count, {counted - right:,} are wrong, {int(pixels.ignored[unit]):,} are ignored",
+        summary=f"{count_text(counted, 'pixel', 'count')}, {counted - right:,} are wrong, "
+        f"{int(pixels.ignored[unit]):,} are ignored",
         shapes=(),
         bounds=(0.0, 0.0, float(width), float(height)),
         rasters=(

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import UnknownName, nearest
 from steelyard.core.metadata import Metadata
 from steelyard.core.metric import Metric, one_of
@@ -107,13 +108,13 @@ class TrackMetric(Metric):
         """What was taken out before scoring, and what few sequences say."""
         distractor, region, small, other, truth = (round(v) for v in totals[REMOVED_ROWS][0].tolist())
         parts = [
-            f"{count:,} {what}"
-            for count, what in (
-                (distractor, "predictions on objects that are not scored"),
-                (region, "predictions inside regions to ignore"),
-                (small, "predictions that are too small"),
-                (other, "predictions of other classes"),
-                (truth, "rows of the truth that are not scored"),
+            f"{count_text(count, noun)} {what}"
+            for count, noun, what in (
+                (distractor, "prediction", "on objects that are not scored"),
+                (region, "prediction", "inside regions to ignore"),
+                (small, "prediction", "below the least size"),
+                (other, "prediction", "of other classes"),
+                (truth, "truth row", "outside of what is scored"),
             )
             if count
         ]

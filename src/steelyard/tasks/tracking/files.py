@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
+from steelyard.core.counts import count_text
 from steelyard.core.errors import (
     Conflict,
     DuplicateKey,
@@ -83,7 +84,9 @@ def read_mot(text: bytes, source: str, reading: TrackReadOptions) -> SequenceRow
     if few < 6:
         row = int(np.argmin(fields))
         raise InvalidFile(
-            f"the row has {few} numbers", where=f"{source}, line {lines[row]}", remedy="It needs six at least."
+            f"the row has {count_text(few, 'number')}",
+            where=f"{source}, line {lines[row]}",
+            remedy="It needs six at least.",
         )
     if few < 8 <= int(fields.max()):
         row = int(np.argmax(fields < 8))
@@ -178,7 +181,9 @@ def read_kitti(text: bytes, source: str, reading: TrackReadOptions) -> SequenceR
         where = f"{source}, line {number}"
         if len(fields) not in (17, 18):
             raise InvalidFile(
-                f"the row has {len(fields)} fields", where=where, remedy="KITTI's rows have 17, or 18 with a score."
+                f"the row has {count_text(len(fields), 'field')}",
+                where=where,
+                remedy="KITTI's rows have 17, or 18 with a score.",
             )
         for name, place in zip(names, places, strict=True):
             columns[name].append(_number(fields[place], name, where) if place < len(fields) else 1.0)
@@ -211,7 +216,9 @@ def read_mots(text: bytes, source: str, reading: TrackReadOptions) -> SequenceRo
             continue
         where = f"{source}, line {number}"
         if len(fields) != 6:
-            raise InvalidFile(f"the row has {len(fields)} fields", where=where, remedy="MOTS's rows have 6.")
+            raise InvalidFile(
+                f"the row has {count_text(len(fields), 'field')}", where=where, remedy="MOTS's rows have 6."
+            )
         numbers.append([_number(value, "a number", where) for value in fields[:5]])
         try:
             size = [int(fields[3]), int(fields[4])]

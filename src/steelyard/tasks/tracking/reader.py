@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import (
     Conflict,
     EmptyInput,
@@ -158,7 +159,9 @@ def _from_frames(data: Sequence[Any], source: str) -> dict[str, Array]:
         for name, values in parts.items():
             if len(values) != len(tracks):
                 raise ShapeMismatch(
-                    f"{len(tracks)} tracks and {len(values)} of '{name}'", where=where, remedy="Give one for each."
+                    f"{count_text(len(tracks), 'track')} and {len(values)} of '{name}'",
+                    where=where,
+                    remedy="Give one for each.",
                 )
         count = len(tracks)
         names = parts if count else {}

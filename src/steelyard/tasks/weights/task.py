@@ -19,6 +19,7 @@ import numpy as np
 
 from steelyard.align.join import join_rows
 from steelyard.core.block import SumBlock
+from steelyard.core.counts import count_text
 from steelyard.core.errors import ShapeMismatch
 from steelyard.core.metric import Metric
 from steelyard.core.options import Options
@@ -106,7 +107,7 @@ def _free_items(totals: TotalsView) -> tuple[str, ...]:
     if not count:
         return ()
     return (
-        f"{count:g} items have a true weight of 0 g and weigh nothing in weighted MAE: "
+        f"{count_text(round(count), 'item', 'have')} a true weight of 0 g, which weighs nothing in weighted MAE: "
         "a hallucinated food is free there. MAE still charges it.",
     )
 
