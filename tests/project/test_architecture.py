@@ -57,7 +57,7 @@ ALLOWED: dict[str, set[str]] = {
     "vlm": {"core", "io", "language", "results", "render", "api", "version"},
     "view": {"core", "io", "results", "engine", "render", "gating", "api"},
     "loggers": {"core", "results", "render", "version"},
-    "compat": {"core", "language", "results", "api", "tasks", "_native"},
+    "compat": {"core", "io", "language", "results", "api", "tasks", "_native"},
     "testing": {"core", "io", "results", "engine", "api", "partial", "files"},
     "cli": {
         "core", "io", "language", "results", "render", "api", "files", "pictures", "gating", "scale", "view", "vlm",

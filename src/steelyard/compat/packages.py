@@ -34,6 +34,12 @@ DROP_INS: dict[str, DropIn] = {
         "wer, mer, wil, wip, cer, process_words, process_characters, visualize_alignment, transforms",
         "Alignments are computed when they are read; the command `jiwer` is left out.",
     ),
+    "pytrec_eval": DropIn(
+        "0.5",
+        ("",),
+        "RelevanceEvaluator, parse_run, parse_qrel, supported_measures, compute_aggregated_measure",
+        "27 of 34 measures; the others are an unsupported measure.",
+    ),
     "vqaEvaluation": DropIn(
         "a013f00",
         ("", ".vqaEval"),
