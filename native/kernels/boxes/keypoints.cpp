@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ap/figures.hpp"
 #include "boxes/coco_eval.hpp"
@@ -86,6 +87,18 @@ void check_cell_points(const CellPoints& in) {
 
 namespace {
 
+// Around all points of a detection, or of a truth that count.
+struct Bounds {
+  double left = std::numeric_limits<double>::infinity(), top = left, right = -left, low = -left;
+
+  void add(double x, double y) {
+    left = std::min(left, x);
+    right = std::max(right, x);
+    top = std::min(top, y);
+    low = std::max(low, y);
+  }
+};
+
 // A truth as its detections need it: the points that count, or its region where none is labelled.
 class TruthPoints {
  public:
@@ -100,6 +113,16 @@ class TruthPoints {
     x1_ = box[0] + box[2] * 2;
     y0_ = box[1] - box[3];
     y1_ = box[1] + box[3] * 2;
+    if (region_) bounds_ = {x0_, y0_, x1_, y1_};
+    least_inverse_ = *std::min_element(inverse_.begin(), inverse_.end());
+  }
+
+  // Whether the gap between the points of both is so wide that the similarity is surely below.
+  bool is_far(const Bounds& d, double least) const {
+    const double dx = std::max({0.0, bounds_.left - d.right, d.left - bounds_.right});
+    const double dy = std::max({0.0, bounds_.top - d.low, d.top - bounds_.low});
+    const double e = (dx * dx + dy * dy) * least_inverse_;
+    return area_ > 0 && 1 < least * (1 - 1e-9) * (1 + e * (1 + 0.5 * e));
   }
 
   // Whether the similarity is surely below. exp(-e) is at most 1 / (1 + e + e^2 / 2); the last digits are left room.
@@ -124,6 +147,7 @@ class TruthPoints {
     place_.push_back(2 * k);
     xy_.push_back(x);
     xy_.push_back(y);
+    bounds_.add(x, y);
     variance_.push_back(variance);
     inverse_.push_back(1 / (variance * area_ * 2));
   }
@@ -137,8 +161,9 @@ class TruthPoints {
     return dx * dx + dy * dy;
   }
 
-  double area_, x0_, x1_, y0_, y1_;
+  double area_, x0_, x1_, y0_, y1_, least_inverse_;
   bool region_;
+  Bounds bounds_;
   std::vector<std::size_t> place_;
   std::vector<double> xy_, variance_, inverse_;
 };
@@ -163,8 +188,10 @@ Exponents oks_exponents(const CellPoints& in) {
     auto pair = static_cast<std::int64_t>(before[c]);
     for (std::int64_t i = in.d_begin[c]; i < in.d_begin[c + 1]; ++i) {
       const double* d = in.d_points.row(static_cast<std::size_t>(in.d_rows[static_cast<std::size_t>(i)]));
+      Bounds bounds;
+      for (std::size_t k = 0; k < in.sigmas.size(); ++k) bounds.add(d[2 * k], d[2 * k + 1]);
       for (const TruthPoints& truth : truths) {
-        if (!truth.is_below(d, in.least)) {
+        if (!truth.is_far(bounds, in.least) && !truth.is_below(d, in.least)) {
           truth.add_exponents(d, out.values);
           out.begin.push_back(static_cast<std::int64_t>(out.values.size()));
           out.pair.push_back(pair);

@@ -286,6 +286,32 @@ def test_similarity_of_keypoints_is_the_drop_ins_within_ulps() -> None:
     np.testing.assert_allclose(ours, theirs, rtol=8 * 2.0**-52, atol=1e-300)
 
 
+@pytest.mark.parametrize("kind", [np.float64, np.int16])
+@pytest.mark.parametrize(
+    ("flag", "all_values", "kept_values", "kept_pairs"),
+    [(2, [-0.25, -2500.0, -1.44], [-0.25], [0]), (0, [-0.0, -2444.32, -0.64], [-0.0, -0.64], [0, 2])],
+)
+def test_exponents_of_pairs_by_hand(kind: Any, flag: int, all_values: Any, kept_values: Any, kept_pairs: Any) -> None:
+    """A sigma of 0.5 and an area of 50 make (dx² + dy²) / 100. exp(-1.44) is 0.24 and exp(-0.64) 0.53.
+
+    Without a labelled point the truth is its box with as much again on each side: from -2 to 4.
+    """
+    truth, box = np.array([[0, 0, flag]], dtype=kind), np.array([[0.0, 0.0, 2.0, 2.0]])
+    detected = np.array([[3.0, 4.0], [300.0, 400.0], [0.0, 12.0]])
+    rows = np.arange(3, dtype=np.int32), np.zeros(1, np.int32)
+    pairs = np.array([0, 3]), np.array([0, 1]), *rows, detected, truth, box, np.array([50.0]), np.array([0.5])
+    values, begin, place = _native.oks_exponents(*pairs, -np.inf, 0, 1)
+    assert values.tolist() == pytest.approx(all_values, rel=1e-15)
+    assert (begin.tolist(), place.tolist()) == ([0, 1, 2, 3], [0, 1, 2])
+    values, begin, place = _native.oks_exponents(*pairs, 0.5, 0, 1)
+    assert values.tolist() == pytest.approx(kept_values, rel=1e-15)
+    assert (begin.tolist(), place.tolist()) == (list(range(len(kept_values) + 1)), kept_pairs)
+
+
+def test_means_of_pairs_by_hand() -> None:
+    assert _native.oks_means(np.array([0.25, 0.75, 0.5]), np.array([0, 2, 3])).tolist() == [0.5, 0.5]
+
+
 @pytest.mark.parametrize("bad", ["nan", "far", "short", "sigma"])
 def test_bad_keypoints_are_refused(bad: str) -> None:
     points, box, area, sigmas = np.ones((2, 6)), np.ones((2, 4)), np.ones(2), np.ones(2)
