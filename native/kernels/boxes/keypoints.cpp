@@ -102,9 +102,15 @@ struct Bounds {
 // A truth as its detections need it: the points that count, or its region where none is labelled.
 class TruthPoints {
  public:
+  // Another truth, in the memory of the last.
   template <typename Number>
-  TruthPoints(const Number* points, const double* box, double area, const std::vector<double>& variance)
-      : area_(area + kTiny) {
+  void show(const Number* points, const double* box, double area, const std::vector<double>& variance) {
+    area_ = area + kTiny;
+    bounds_ = {};
+    place_.clear();
+    xy_.clear();
+    variance_.clear();
+    inverse_.clear();
     for (std::size_t k = 0; k < variance.size(); ++k)
       if (points[3 * k + 2] > 0) add(k, points[3 * k], points[3 * k + 1], variance[k]);
     region_ = place_.empty();
@@ -161,8 +167,8 @@ class TruthPoints {
     return dx * dx + dy * dy;
   }
 
-  double area_, x0_, x1_, y0_, y1_, least_inverse_;
-  bool region_;
+  double area_ = 0, x0_ = 0, x1_ = 0, y0_ = 0, y1_ = 0, least_inverse_ = 0;
+  bool region_ = false;
   Bounds bounds_;
   std::vector<std::size_t> place_;
   std::vector<double> xy_, variance_, inverse_;
@@ -179,18 +185,20 @@ Exponents oks_exponents(const CellPoints& in) {
   std::vector<TruthPoints> truths;
   for (std::size_t c = in.first; c < in.last; ++c) {
     if (before[c] == before[c + 1]) continue;
-    truths.clear();
-    for (std::int64_t g = in.t_begin[c]; g < in.t_begin[c + 1]; ++g) {
-      const auto place = static_cast<std::size_t>(g), row = static_cast<std::size_t>(in.t_rows[place]);
-      if (in.t_small.data()) truths.emplace_back(in.t_small.row(row), in.t_box.row(row), in.t_area[place], variance);
-      else truths.emplace_back(in.t_points.row(row), in.t_box.row(row), in.t_area[place], variance);
+    const auto t0 = static_cast<std::size_t>(in.t_begin[c]), t1 = static_cast<std::size_t>(in.t_begin[c + 1]);
+    if (truths.size() < t1 - t0) truths.resize(t1 - t0);
+    for (std::size_t g = t0; g < t1; ++g) {
+      const auto row = static_cast<std::size_t>(in.t_rows[g]);
+      if (in.t_small.data()) truths[g - t0].show(in.t_small.row(row), in.t_box.row(row), in.t_area[g], variance);
+      else truths[g - t0].show(in.t_points.row(row), in.t_box.row(row), in.t_area[g], variance);
     }
     auto pair = static_cast<std::int64_t>(before[c]);
     for (std::int64_t i = in.d_begin[c]; i < in.d_begin[c + 1]; ++i) {
       const double* d = in.d_points.row(static_cast<std::size_t>(in.d_rows[static_cast<std::size_t>(i)]));
       Bounds bounds;
       for (std::size_t k = 0; k < in.sigmas.size(); ++k) bounds.add(d[2 * k], d[2 * k + 1]);
-      for (const TruthPoints& truth : truths) {
+      for (std::size_t g = t0; g < t1; ++g) {
+        const TruthPoints& truth = truths[g - t0];
         if (!truth.is_far(bounds, in.least) && !truth.is_below(d, in.least)) {
           truth.add_exponents(d, out.values);
           out.begin.push_back(static_cast<std::int64_t>(out.values.size()));

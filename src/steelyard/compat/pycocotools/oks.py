@@ -25,7 +25,7 @@ else:
     Array = Any  # at run time nobody looks at it
 
 _LARGEST = 1e12
-_TOGETHER = 1 << 14  # pairs that exp is asked of at once
+_TOGETHER = 1 << 15  # pairs that exp is asked of at once
 _CHECKED = 256  # pairs among which one of each length is asked for alone, too
 
 
