@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.refusal import refused_parts
+from support.refusal import refuses, warns_renamed
 
 import steelyard as sy
 from steelyard.core.catalogue import TASKS
@@ -34,7 +34,7 @@ def test_load_and_its_old_name(tmp_path: Path) -> None:
     report = sy.evaluate("weights", TRUTH, OFF_BY_10, "mae", confidence=None)
     report.to_json(tmp_path / "report.json")
     assert sy.load(tmp_path / "report.json") == report
-    with pytest.warns(DeprecationWarning, match=r"^steelyard\.read is deprecated, use steelyard\.load$"):
+    with warns_renamed("steelyard.read", "steelyard.load"):
         assert sy.read(tmp_path / "report.json") == report
 
 
@@ -60,8 +60,9 @@ def test_compare_all_is_an_alias() -> None:
 
 def test_compare_says_where_models_and_metrics_go() -> None:
     for metrics in (["mae"], sy.metrics("weights")[0]):
-        _, _, remedy = refused_parts(sy.compare, "weights", TRUTH, [OFF_BY_20, OFF_BY_10], metrics)
-        assert remedy == "Give metrics as metrics=..."
+        with refuses("E-invalid-value", "metrics=...") as caught:
+            sy.compare("weights", TRUTH, [OFF_BY_20, OFF_BY_10], metrics)
+        assert "metrics=..." in caught.value.remedy
     with pytest.raises(InvalidValue):
         sy.compare("weights", TRUTH, [OFF_BY_20], metrics="mae")
     with pytest.raises(Conflict):
@@ -181,7 +182,7 @@ def test_an_accumulator_in_the_habit_of_torchmetrics() -> None:
 
 
 def test_old_keywords_of_results_warn() -> None:
-    with pytest.warns(DeprecationWarning, match=r"^Score\(why=...\) is deprecated, use Score\(undefined_reason=...\)$"):
+    with warns_renamed("Score(why=...)", "Score(undefined_reason=...)"):
         score = sy.Score("mae", "MAE", float("nan"), why="no rows")
     assert score.undefined_reason == "no rows"
     with pytest.warns(DeprecationWarning, match=r"^Score\(.* is deprecated") as warned:
@@ -194,34 +195,32 @@ def test_old_keywords_of_results_warn() -> None:
     parts = {
         name: getattr(report, name) for name in ("request", "task_facts", "scores", "slices", "coverage", "sources")
     }
-    with pytest.warns(DeprecationWarning, match=r"^Report\(evidence=...\) is deprecated, use Report\(details=...\)$"):
+    with warns_renamed("Report(evidence=...)", "Report(details=...)"):
         assert sy.Report(**parts, evidence=NONE).details is NONE
 
 
 def test_old_names_of_a_state_warn() -> None:
     pairs = sy.api.measure("weights", TRUTH, OFF_BY_10, "mae").pairs
-    with pytest.warns(DeprecationWarning, match=r"^State\.of\(work=...\) is deprecated, use State\.of\(cache=...\)$"):
+    with warns_renamed("State.of(work=...)", "State.of(cache=...)"):
         state = State.of(pairs, (), work=SharedCache(()))
-    with pytest.warns(DeprecationWarning, match=r"^State\.counted is deprecated, use State\.aggregated$"):
+    with warns_renamed("State.counted", "State.aggregated"):
         assert state.counted() is state
 
 
 def test_old_names_of_what_plugins_read_warn() -> None:
     measured = sy.api.measure("weights", TRUTH, OFF_BY_10, "mae")
     data = CheckData(measured.pairs.truth, measured.pairs.prediction, measured.pairs)
-    with pytest.warns(DeprecationWarning, match=r"^Axis\.shown is deprecated, use Axis\.display_names$"):
+    with warns_renamed("Axis.shown", "Axis.display_names"):
         assert Axis((1, 2), ("cat", "dog")).shown == ("cat", "dog")
-    with pytest.warns(DeprecationWarning, match=r"^Category\.shown is deprecated, use Category\.display_name$"):
+    with warns_renamed("Category.shown", "Category.display_name"):
         assert Category(7).shown == "7"
     accumulator = sy.Accumulator("weights")
     accumulator.update(TRUTH, OFF_BY_10)
-    with pytest.warns(
-        DeprecationWarning, match=r"^Accumulator\.gathered is deprecated, use Accumulator\.gather_batches$"
-    ):
+    with warns_renamed("Accumulator.gathered", "Accumulator.gather_batches"):
         assert len(accumulator.gathered().truth) == 4
-    with pytest.warns(DeprecationWarning, match=r"^Task\.joined is deprecated, use Task\.joint_columns$"):
+    with warns_renamed("Task.joined", "Task.joint_columns"):
         assert TASKS["labels"].joined["label"] == TASKS["labels"].joint_columns["label"]
-    with pytest.warns(DeprecationWarning, match=r"^CheckData\.kept is deprecated, use CheckData\.paired_rows$"):
+    with warns_renamed("CheckData.kept", "CheckData.paired_rows"):
         assert [rows.tolist() for rows in data.kept] == [[0, 1, 2, 3], [0, 1, 2, 3]]
 
 
@@ -230,9 +229,9 @@ def test_metadata_by_their_old_name_warn() -> None:
     state = State.of(pairs, ())
     view = state.totals(POINT).only(())
     for owner, kind in ((state, "State"), (view, "TotalsView"), (pairs, "Pairs")):
-        with pytest.warns(DeprecationWarning, match=rf"^{kind}\.facts is deprecated, use {kind}\.metadata$"):
+        with warns_renamed(f"{kind}.facts", f"{kind}.metadata"):
             assert owner.facts == Metadata()
-    with pytest.warns(DeprecationWarning, match=r"^SharedCache\.needs is deprecated, use SharedCache\.statistics$"):
+    with warns_renamed("SharedCache.needs", "SharedCache.statistics"):
         assert SharedCache(()).needs == ()
 
 
@@ -262,9 +261,9 @@ def test_reasons_by_their_old_name_warn() -> None:
         (Loss, {"kind": "lost", "what": "masks", "count": 2}),
     ):  # fmt: skip
         name = kind.__name__
-        with pytest.warns(DeprecationWarning, match=rf"^{name}\(why=...\) is deprecated, use {name}\(reason=...\)$"):
+        with warns_renamed(f"{name}(why=...)", f"{name}(reason=...)"):
             made = kind(**values, why="no room")
-        with pytest.warns(DeprecationWarning, match=rf"^{name}\.why is deprecated, use {name}\.reason$"):
+        with warns_renamed(f"{name}.why", f"{name}.reason"):
             assert made.why == made.reason == "no room"
 
 
@@ -286,5 +285,5 @@ def test_a_metric_that_says_needs_works_with_a_warning() -> None:
     metric: Any = OldMetric()
     assert metric.needs() == ()  # its own
     today: Any = TASKS["weights"].metrics[0]()
-    with pytest.warns(DeprecationWarning, match=r"^Metric\.needs is deprecated, use Metric\.requirements$"):
+    with warns_renamed("Metric.needs", "Metric.requirements"):
         assert today.needs() == today.requirements()

@@ -143,7 +143,7 @@ PROSE = re.compile(
     r"""match=[rf]*"[^"\n]*[a-z]{2,} [a-z]{2,}|\b(?:refused|refused_parts|refused_evaluation|refusal)\(|"""
     r"""str\(\w+\.value\)(?: ==|\.(?:starts|ends)with)"""
 )
-MOST_PROSE = 393
+MOST_PROSE = 387
 
 
 def test_errors_are_checked_by_code() -> None:

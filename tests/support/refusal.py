@@ -46,6 +46,8 @@ def refused_parts(act: Callable[..., Any], *arguments: Any, **named: Any) -> tup
     return caught.value.what, caught.value.where, caught.value.remedy
 
 
-def refused_evaluation(task: str, truth: Any, predicted: Any, metrics: Any = None, **settings: Any) -> str:
-    """The message of an evaluation without intervals."""
-    return refused(sy.evaluate, task, truth, predicted, metrics, confidence=None, **settings)
+@contextmanager
+def warns_renamed(old: str, new: str) -> Iterator[None]:
+    """Expect the DeprecationWarning that names what an old name is called now."""
+    with pytest.warns(DeprecationWarning, match=f"^{re.escape(f'{old} is deprecated, use {new}')}$"):
+        yield
