@@ -65,7 +65,7 @@ ROWS: list[Row] = [
     trec("id of 70,000 bytes", "p.run, line 1", "65,535", run="q1 Q0 " + "d" * 70_000 + " 1 0.9 m\n"),
     trec("query that is not UTF-8", "p.run, line 1", "UTF-8", run=b"\xff Q0 a 1 0.9 m\n"),
     trec("document that is not UTF-8", "ndcg@10", run=b"q1 Q0 \xff\xfe 1 0.9 m\nq2 Q0 c 1 1 m\n", code=0, writes=("out.json",)),
-    trec("NUL bytes", "1 queries are not in the run", run=b"q1 Q0 a\0b 1 0.9 m\n", code=0, writes=("out.json",)),
+    trec("NUL bytes", "1 query is not in the run", run=b"q1 Q0 a\0b 1 0.9 m\n", code=0, writes=("out.json",)),
     trec("nothing but blanks", "t.qrels", "empty", qrels=" \n\t\n"),
     trec("UTF-16", "t.qrels", "UTF-16", qrels=QRELS.encode("utf-16")),
     trec("both sides swapped", "t.qrels, line 1", "6 fields", qrels=RUN, run=QRELS),

@@ -210,7 +210,7 @@ ROWS: list[Row] = [
     image("that begins behind its end", tiff(first=LONG), "page 1 is cut off"),
     image("of four billion pixels", tiff({256: (4, 1, 65535), 257: (4, 1, 65535)}), "65535×65535"),
     image("whose strip lies behind the end", tiff({273: (4, 1, LONG)}), "ends before its pixels"),
-    image("with more strips than it has", tiff({278: (3, 1, 1)}), "has 1 parts, not 2"),
+    image("with more strips than it has", tiff({278: (3, 1, 1)}), "has 1 part, not 2"),
     image("as JPEG", tiff({259: (3, 1, 7)}), "JPEG changes labels"),
     image("in an unknown packing", tiff({259: (3, 1, 999)}), "packed with 999"),
     image("with white as zero", tiff({262: (3, 1, 0)}), "white is zero"),

@@ -112,7 +112,7 @@ def test_what_is_no_result_is_refused(case: str, steelyard: Callable[..., Any], 
 DETAILS = {
     "no details": (lambda d: d.update(tables=7), "details.tables is 7 where an array is expected"),
     "tables of no kind": (lambda d: d.update(tables=[1]), "'details.tables.0.' is broken"),
-    "parts of nothing": (lambda d: d.update(parts=[None]), "1 parts of details for 0 results"),
+    "parts of nothing": (lambda d: d.update(parts=[None]), "1 part of details for 0 results"),
     "half a figure": (lambda d: d["figures"][0].pop("columns"), "'columns' is missing"),
     "broken rows": (lambda d: d.update(rows="!"), "packed listing"),
     "broken units": (lambda d: d.update(units=pack(Listing("u", "U", {"x": np.arange(2)}))[:-9]), "packed listing"),
