@@ -138,7 +138,7 @@ def test_cvat_says_what_is_turned(tmp_path: Path) -> None:
     box = '<box label="cat" xtl="1" ytl="1" xbr="3" ybr="2" group_id="5" rotation="{}"/>'
     write(tmp_path, {"a.xml": cvat(box.format("30") + box.format("0"))})
     done = sy.convert(tmp_path / "a.xml", tmp_path / "b.xml")
-    assert done.notes == ("1 boxes are turned; their corners are taken as they stand before the turn.",)
+    assert done.notes == ("1 box is turned; corners are taken as they stand before the turn.",)
     boxes = [line.strip() for line in (tmp_path / "b.xml").read_text().splitlines() if "<box" in line]
     written = (
         '<box label="cat" source="manual" occluded="0" xtl="1" ytl="1" xbr="3" ybr="2" z_order="0" group_id="5"></box>'

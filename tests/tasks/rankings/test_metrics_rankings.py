@@ -187,7 +187,7 @@ def test_queries_without_a_relevant_document() -> None:
 def test_ties(spec: str, rule: str, second: float) -> None:
     truth, run = {"p": {"a": 1}, "q": {"a": 1}}, {"p": {"a": 0.5, "b": 0.5}, "q": {"a": 1.0, "b": 0.5}}
     report = sy.evaluate("rankings", truth, run, [spec], confidence=None)
-    assert report[spec].notes == (f"In 1 queries judged documents share their score with others; ordered by {rule}.",)
+    assert report[spec].notes == (f"In 1 query judged documents share their score with others; ordered by {rule}.",)
     assert report.units().values[spec].tolist() == [second, 1]
     near = {"p": {"a": 0.5 + 1e-12, "b": 0.5}}
     assert values("rankings", {"p": {"a": 1}}, near, "mrr", "mrr(ties=single)") == [1, 1 / 2]

@@ -132,7 +132,7 @@ def read(path: Path, source: str, side: str = "") -> Dataset:
         for name, count in left_out.items()
     ]
     if turned:
-        notes.append(f"{turned} boxes are turned; their corners are taken as they stand before the turn.")
+        notes.append(f"{count_text(turned, 'box', 'are')} turned; corners are taken as they stand before the turn.")
     named = list(dict.fromkeys([*_labels(root), *sorted(gathered.categories)]))
     categories = [gathered.categories.get(name) or Category(name, name) for name in named]
     return gathered.dataset(source, "cvat", side, categories=categories, notes=notes, by_file=True, by_name=True)

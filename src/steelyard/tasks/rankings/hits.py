@@ -84,7 +84,8 @@ class QueryMetric(Metric):
         if tied:
             rule = {"id": "document id, the larger first", "input": "the order of the input"}
             order = rule.get(self.ties, "document id, after rounding to single precision")
-            notes.append(f"In {tied:g} queries judged documents share their score with others; ordered by {order}.")
+            where = count_text(round(tied), "query")
+            notes.append(f"In {where} judged documents share their score with others; ordered by {order}.")
         return tuple(notes)
 
 
