@@ -57,7 +57,7 @@ ALLOWED: dict[str, set[str]] = {
     "vlm": {"core", "io", "language", "results", "render", "api", "version"},
     "view": {"core", "io", "results", "engine", "render", "gating", "api"},
     "loggers": {"core", "results", "render", "version"},
-    "compat": {"core", "io", "language", "results", "api", "tasks", "_native"},
+    "compat": {"core", "io", "language", "maps", "results", "api", "tasks", "_native"},
     "testing": {"core", "io", "results", "engine", "api", "partial", "files"},
     "cli": {
         "core", "io", "language", "results", "render", "api", "files", "pictures", "gating", "scale", "view", "vlm",
@@ -82,7 +82,7 @@ OUTSIDE: dict[str, set[str]] = {
     "tasks": {"torch", "zstandard"},
     "testing": {"pytest"},
     "maps": {"PIL"},
-    "compat": {"PIL", "matplotlib", "pandas", "scipy", "tqdm"},
+    "compat": {"PIL", "matplotlib", "pandas", "scipy", "torch", "torchmetrics", "tqdm"},
     "cli": {"click"},
     "losses": {"array_api_compat", "torch", "triton"},
     "scale": {"distributed", "fsspec", "ray"},

@@ -108,4 +108,24 @@ DROP_INS: dict[str, DropIn] = {
         "MOTAccumulator; metrics.create, io.loadtxt, io.render_summary, utils.compare_to_groundtruth, distances, lap",
         "Runs with NumPy 2 and pandas 2 and 3. The solvers munkres and ortools, and the apps, are left out.",
     ),
+    "torchmetrics": DropIn(
+        "1.9.0",
+        (
+            ".detection",
+            ".detection.mean_ap",
+            ".detection.iou",
+            ".detection.giou",
+            ".detection.diou",
+            ".detection.ciou",
+            ".detection.panoptic_qualities",
+        ),
+        "the metrics of torchmetrics.detection",
+        "The rest of torchmetrics stays, and must be installed; torchvision and pycocotools are not needed.",
+    ),
+    "panopticapi": DropIn(
+        "7bb4655",
+        ("", ".evaluation", ".utils"),
+        "evaluation.pq_compute, PQStat, utils.rgb2id, id2rgb, IdGenerator",
+        "Converters and visualisation are left out. Images are compared in threads of one process.",
+    ),
 }

@@ -159,9 +159,14 @@ class LVISEval:
     def _match_all(self) -> None:
         p = self.params
         self._evaluated = SimpleNamespace(
-            imgIds=list(p.img_ids), catIds=list(p.cat_ids), useCats=1, maxDets=[_ALL], areaRng=list(p.area_rng),
-            iouThrs=p.iou_thrs, iouType=p.iou_type,
-        )  # fmt: skip
+            imgIds=list(p.img_ids),
+            catIds=list(p.cat_ids),
+            useCats=1,
+            maxDets=[_ALL],
+            areaRng=list(p.area_rng),
+            iouThrs=p.iou_thrs,
+            iouType=p.iou_type,
+        )
         truths, detected = _Truths(self._evaluated, self._gts, True), DictSide(self._evaluated, self._dts, False)
         self._layout = lay_out(self._evaluated, truths, detected)
         incomplete = {(image, category) for image, listed in self.img_nel.items() for category in listed}
@@ -249,8 +254,10 @@ class LVISEval:
         T, R, K, A = shape
         pointers: dict[int, dict[int, dict[str, Array]]] = {k: {a: {} for a in range(A)} for k in range(K)}
         same = fast and (list(p.img_ids), list(p.cat_ids), list(p.area_rng)) == (
-            self._evaluated.imgIds, self._evaluated.catIds, self._evaluated.areaRng,
-        )  # fmt: skip
+            self._evaluated.imgIds,
+            self._evaluated.catIds,
+            self._evaluated.areaRng,
+        )
         if same and self._layout is not None:
             arrays = self._layout.accumulate([_ALL], p.rec_thrs, K)
             precision, recall = arrays[0][..., 0], arrays[1][..., 0]

@@ -1,0 +1,10 @@
+"""`torchmetrics.detection.ciou`: the mean complete IoU of predicted and true boxes."""
+
+from steelyard.compat.torchmetrics.detection.iou import IntersectionOverUnion
+
+
+class CompleteIntersectionOverUnion(IntersectionOverUnion):
+    """The mean complete IoU of all pairs of predicted and true boxes, or of those with the same label."""
+
+    _iou_type = "ciou"
+    _invalid_val = -2.0  # unsure, min val could be just -1.5 as well
