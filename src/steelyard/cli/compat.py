@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import textwrap
-from dataclasses import asdict
 
 import click
 
@@ -23,7 +22,7 @@ def compat(as_json: bool) -> None:
     python -m steelyard.compat --only pycocotools train.py
     """
     if as_json:
-        say(json.dumps({name: asdict(drop_in) for name, drop_in in DROP_INS.items()}, indent=2))
+        say(json.dumps({name: drop_in._asdict() for name, drop_in in DROP_INS.items()}, indent=2))
         return
     width = terminal_width()
     blocks = []

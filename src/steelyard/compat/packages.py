@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class DropIn:
+class DropIn(NamedTuple):
     """What a drop-in replaces. Its modules are in `steelyard.compat.PACKAGE` under the names that they have there."""
 
     version: str  # of the package whose behaviour it reproduces

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from steelyard.core.errors import Conflict, Unsupported
 
@@ -11,15 +11,7 @@ if TYPE_CHECKING:
     from steelyard.results.report import Report
 
 
-class Evaluated(Protocol):
-    """An evaluator of a drop-in."""
-
-    def steelyard_inputs(self) -> tuple[str, Any, Any, dict[str, Any]]:
-        """The arguments of `steelyard.evaluate` for the same data: task, ground truth, predictions, settings."""
-        ...
-
-
-def report(evaluator: Evaluated, *others: Evaluated, **settings: Any) -> Report | Comparison | Lineup:
+def report(evaluator: Any, *others: Any, **settings: Any) -> Report | Comparison | Lineup:
     """Score what an evaluator holds with `steelyard.evaluate`: every number with its confidence interval.
 
     With several evaluators of the same ground truth the models are compared, as by `steelyard.compare`. `settings` are
@@ -42,10 +34,12 @@ def report(evaluator: Evaluated, *others: Evaluated, **settings: Any) -> Report 
     return api.compare(task, truth, *(models if len(models) == 2 else [models]), **{**own, **settings})
 
 
-def _inputs(evaluator: Evaluated) -> tuple[str, Any, Any, dict[str, Any]]:
+def _inputs(evaluator: Any) -> tuple[str, Any, Any, dict[str, Any]]:
+    """The arguments of `steelyard.evaluate` for the same data: task, ground truth, predictions, settings."""
     if not hasattr(evaluator, "steelyard_inputs"):
         raise Unsupported(
             f"{type(evaluator).__name__} is not an evaluator of a drop-in",
             remedy="Give an evaluator of a class that is imported from steelyard.compat, or after its install().",
         )
-    return evaluator.steelyard_inputs()
+    inputs: tuple[str, Any, Any, dict[str, Any]] = evaluator.steelyard_inputs()
+    return inputs
