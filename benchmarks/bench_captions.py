@@ -111,3 +111,22 @@ results = {"image": list(range(images)), "caption": candidates}
         ),
     },
 )
+
+SENTENCES = f"""
+import random
+rng = random.Random(0)
+words = ["".join(rng.choices("abcdefghijklmnop", k=rng.randint(2, 9))) for _ in range(5000)]
+references = [" ".join(rng.choices(words, k=25)) + "." for _ in range({sized(20000, 100)})]
+hypotheses = [" ".join(w if rng.random() < 0.7 else rng.choice(words) for w in r.split()) for r in references]
+"""
+
+table(
+    "Drop-in for sacrebleu, corpus_bleu of 20,000 sentences of 25 words",
+    "steelyard.compat.sacrebleu",
+    {
+        package: measure(
+            "sacrebleu.corpus_bleu(hypotheses, [references])", SENTENCES + f"import {package} as sacrebleu\n"
+        )
+        for package in ("steelyard.compat.sacrebleu", "sacrebleu")
+    },
+)

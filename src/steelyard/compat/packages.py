@@ -127,4 +127,23 @@ DROP_INS: dict[str, DropIn] = {
         "evaluation.pq_compute, PQStat, utils.rgb2id, id2rgb, IdGenerator",
         "Converters and visualisation are left out. Images are compared in threads of one process.",
     ),
+    "sacrebleu": DropIn(
+        "2.6.0",
+        (
+            "",
+            ".compat",
+            ".metrics",
+            ".metrics.base",
+            ".metrics.bleu",
+            ".tokenizers",
+            ".tokenizers.tokenizer_base",
+            ".tokenizers.tokenizer_none",
+            ".tokenizers.tokenizer_13a",
+            ".tokenizers.tokenizer_char",
+            ".tokenizers.tokenizer_intl",
+            ".tokenizers.tokenizer_zh",
+        ),
+        "corpus_bleu, sentence_bleu, raw_corpus_bleu, metrics.BLEU with signatures and bootstrap",
+        "No chrF, TER, test sets and command; tokenizers 13a, none, char, intl and zh.",
+    ),
 }

@@ -41,7 +41,7 @@ def ptb(texts: Sequence[str], *, marks: bool = False) -> list[str]:
     return [text if text.isascii() else text.lower() for text in tokens]
 
 
-_MARKS = re.compile(r"([\{-\~\[-\` -\&\(-\+\:-\@\/])")
+_MARKS = re.compile(r"([\{-\~\[-\`\!-\&\(-\+\:-\@\/])")
 _MARK_BEHIND_WORD = re.compile(r"([^0-9])([\.,])")
 _MARK_BEFORE_WORD = re.compile(r"([\.,])([^0-9])")
 _DASH_BEHIND_DIGIT = re.compile(r"([0-9])(-)")
@@ -52,7 +52,12 @@ def mteval13a(text: str) -> str:
     text = text.replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
     for entity, mark in (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">")):
         text = text.replace(entity, mark)
-    text = _MARKS.sub(r" \1 ", f" {text} ")
+    return separate_marks(f" {text} ")
+
+
+def separate_marks(text: str) -> str:
+    """Punctuation marks of Western languages apart from words, and from numbers at their ends."""
+    text = _MARKS.sub(r" \1 ", text)
     text = _MARK_BEHIND_WORD.sub(r"\1 \2 ", text)
     text = _MARK_BEFORE_WORD.sub(r" \1 \2", text)
     text = _DASH_BEHIND_DIGIT.sub(r"\1 \2 ", text)
