@@ -67,6 +67,7 @@ OUTPUTS: list[Row] = [
     output("of two, one cannot be written", "-o out.json -o shut/out.md", "shut/out.md", "cannot be written", files={"shut": closed}),
     row("output: stdout that is full", "evaluate weights truth.csv pred.csv", "standard output", files=W, stdout="/dev/full"),
     row("output: stdout that is full, JSON", "evaluate weights truth.csv pred.csv --json", "standard output", files=W, stdout="/dev/full"),
+    row("output: drop-ins to a full stdout", "compat", "standard output", stdout="/dev/full"),
     row("output: catalogue to a full stdout", "metrics", "standard output", stdout="/dev/full"),
     row("output: picture to a full stdout", "draw boxes truth.json pred.json --image 1", "standard output", files=B, stdout="/dev/full"),
     row("output: check to a full stdout", "check boxes truth.json pred.json", "standard output", files=B, stdout="/dev/full", task="boxes", code=0),

@@ -129,7 +129,7 @@ def _read(results: Sequence[Source], names: Sequence[str]) -> tuple[list[Held], 
         raise MissingData("one result alone cannot be pooled", remedy="Give two results or more.")
     if names and len(names) != len(results):
         raise ShapeMismatch(
-            f"there are {count_text(len(names), 'name')} for {len(results)} sets", remedy="Name every set, or none."
+            f"{count_text(len(names), 'name')} for {len(results)} sets", remedy="Name every set, or none."
         )
     held: list[Held] = []
     called = [
@@ -247,7 +247,7 @@ def _weights(weights: Weights, called: Sequence[str], units: Sequence[int]) -> t
     else:
         if len(weights) != len(called):
             raise ShapeMismatch(
-                f"there are {count_text(len(weights), 'weight')} for {len(called)} sets",
+                f"weights: {len(weights)} for {len(called)} sets",
                 remedy="Give a weight for each set.",
             )
         raw_weights = list(weights)

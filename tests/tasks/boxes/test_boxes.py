@@ -322,7 +322,7 @@ def test_a_picture_shows_what_found_what() -> None:
     ]
     svg = sy.draw("boxes", truth, predicted, 1, "f1")
     assert "F1, IoU 0.5, score 0.5 = 0.5000" in svg
-    assert "2 true, 2 detected with a score from 0.5, 1 pairs at IoU 0.5" in svg
+    assert "2 true, 2 detected with a score from 0.5, 1 pair at IoU 0.5" in svg
     boxes = re.findall(r'<rect class="(\w+)"[^>]* fill="([^"]+)"', svg)
     assert [(role, fill == "none") for role, fill in boxes] == [
         ("truth", True), ("truth", False), ("prediction", True), ("prediction", False),

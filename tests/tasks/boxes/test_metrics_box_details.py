@@ -88,7 +88,7 @@ def test_a_picture_of_flags() -> None:
     pairs = pairs_of("boxes", TRUTH, FOUND)
     shown = boxes_views.scene(pairs, 0, catalogue.parse("f1", "boxes"))
     assert shown.title == "Image i: F1, IoU 0.5, score 0.5 = 1.0000"
-    assert shown.summary == "3 true, 4 detected with a score from 0.5, 1 pairs at IoU 0.5"
+    assert shown.summary == "3 true, 4 detected with a score from 0.5, 1 pair at IoU 0.5"
     assert shown.shapes == (
         BoxShape("truth", 0, 0, 10, 10, "cat", True), BoxShape("truth", 100, 0, 10, 10, "dog (crowd)", True),
         BoxShape("truth", 200, 0, 10, 10, "dog", False), BoxShape("prediction", 0, 0, 10, 10, "cat 0.90", True),
@@ -100,7 +100,7 @@ def test_a_picture_of_flags() -> None:
     )  # whole numbers are thresholds, too
     assert sure.summary == "3 true, 0 detected with a score from 1, 0 pairs at IoU 1"
     few = boxes_views.scene(pairs, 0, catalogue.parse("map50(max_dets=1)", "boxes"))
-    assert few.summary == "3 true, 2 detected with a score from 0, 1 pairs at IoU 0.5"
+    assert few.summary == "3 true, 2 detected with a score from 0, 1 pair at IoU 0.5"
     wrong = boxes_views.scene(pairs, 1, catalogue.parse("f1(score=0.6)", "boxes"))
     assert wrong.title == "Image j: F1, IoU 0.5, score 0.6 = 0.0000"
     assert wrong.shapes == (BoxShape("truth", 0, 0, 10, 10, "dog", False),)

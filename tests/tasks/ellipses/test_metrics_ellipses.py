@@ -135,7 +135,7 @@ def test_the_images_that_are_drawn() -> None:
     drawn = (7, 6, 5, 4, 3, 0)
     assert figure.facts == {
         "titles": [f"Image i{k}: Ellipse score (center, t = 5) = {5 / (5 + k):.4f}" for k in drawn],
-        "summaries": ["1 true, 1 detected, 1 pairs (greedy)"] * 6,
+        "summaries": ["1 true, 1 detected, 1 pair (greedy)"] * 6,
     }
     columns = {
         "image": [k for k in range(6) for _ in range(3)], "role": ["truth", "prediction", "pair"] * 6,

@@ -38,9 +38,9 @@ def test_boxes() -> None:
         BoxShape("prediction", 0, 1, 10, 20, "cat 0.90", True), BoxShape("prediction", 100, 1, 10, 20, "cat 0.82", False),
     )  # fmt: skip
     assert shown.title == f"Image i: {catalogue.parse('map', 'boxes').label} = 0.5000"  # all of the cats, no dog
-    assert shown.summary == "2 true, 2 detected with a score from 0, 1 pairs at IoU 0.5"
+    assert shown.summary == "2 true, 2 detected with a score from 0, 1 pair at IoU 0.5"
     strict = boxes.scene(pairs, 0, catalogue.parse("precision(score=0.85, iou=0.75)", "boxes"))
-    assert strict.summary == "2 true, 1 detected with a score from 0.85, 1 pairs at IoU 0.75"
+    assert strict.summary == "2 true, 1 detected with a score from 0.85, 1 pair at IoU 0.75"
     assert len(strict.shapes) == 3
 
 
@@ -98,7 +98,7 @@ def test_ellipses() -> None:
         EllipseShape("prediction", 10, 10, 0, 5, 3, "D2", False), LineShape("pair", 150, 100, 150, 100, "0"),
     )  # fmt: skip
     assert shown.title.startswith(f"Image i: {metric.label} = ")
-    assert shown.summary == "1 true, 2 detected, 1 pairs (greedy)"
+    assert shown.summary == "1 true, 2 detected, 1 pair (greedy)"
     with refuses("E-invalid-spec", "'ap'"):
         ellipses_views.scene(pairs, 0, catalogue.parse("ap", "ellipses"))
 
