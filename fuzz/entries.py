@@ -11,9 +11,9 @@ REACHED_BY: dict[str, tuple[str, ...]] = {
     ),
     "streams.parts": ("BoxStream", "LabelStream"),
     "masks.kernels": (
-        "cell_mask_ious", "mask_area", "mask_boundary", "mask_box", "mask_boxes", "mask_column", "mask_copy",
-        "mask_decode", "mask_encode", "mask_fingerprint", "mask_iou", "mask_merge", "mask_pack", "mask_polygons",
-        "mask_sizes", "mask_united", "masks_match",
+        "cell_mask_ious", "mask_area", "mask_boundary", "mask_box", "mask_boxes", "mask_column", "mask_contours",
+        "mask_copy", "mask_decode", "mask_encode", "mask_fingerprint", "mask_iou", "mask_merge", "mask_pack",
+        "mask_polygons", "mask_sizes", "mask_united", "masks_match",
     ),
     "keypoints.kernels": ("keypoints_match", "oks", "oks_exponents", "oks_means"),
     "quads.kernels": (
@@ -60,6 +60,9 @@ REACHED_BY: dict[str, tuple[str, ...]] = {
     ),
     "tracking.kernels": (
         "assign_scipy", "tracking_codes", "tracking_matches", "tracking_overlaps", "tracking_scores",
+    ),
+    "tracking.frames": (
+        "frame_clear", "frame_hota", "frame_identity", "frame_ious", "frame_pairs", "frame_select", "frame_sums",
     ),
     "tracking.rows": ("number_rows",),
     "losses.focal": ("focal_of_planes", "focal_of_rows"),

@@ -222,6 +222,8 @@ def fuzz_kernels(rng: random.Random) -> None:
     polygons = [polygon(rng) for _ in range(t)]
     draw.call(_native.mask_polygons, polygons, 9, 9)
     draw.call(_native.mask_united, polygons, 9, 9)
+    pairs = [_native.mask_pack(counts(rng, 9, 9)) for _ in truths]
+    draw.call(_native.mask_contours, truths, pairs, rng.choice([0, 1, 3, 20, 1 << 20, -1]))
 
 
 @target("keypoints.kernels")

@@ -2,7 +2,8 @@
 
 A target is a function of a `random.Random`: the same number gives the same run. It is registered under a name by
 `@target`, and fuzz/run.py runs it. A native entry must take what it is given or refuse it with a ValueError (a
-TypeError where the type is another one). Any other exception, a crash or a sanitizer's report is a find.
+TypeError where the type is another one, an AttributeError where an object lacks an attribute that is read). Any other
+exception, a crash or a sanitizer's report is a find.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 Target = Callable[[random.Random], None]
 TARGETS: dict[str, Target] = {}
-REFUSED = (ValueError, TypeError)
+REFUSED = (ValueError, TypeError, AttributeError)
 REALS = [float("nan"), float("inf"), -float("inf"), -1.0, 0.0, -0.0, 0.5, 1e14, 1e300, -1e300, 1e-320, 1e39]
 WHOLES = [-1, 0, 1, 255, -(2**31), 2**31, 2**32 - 1, 2**62, 2**63 - 1, -(2**63), 2**64 - 1]
 

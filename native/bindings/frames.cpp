@@ -15,6 +15,7 @@ using tracking::FrameSizes;
 using tracking::Rows;
 
 constexpr std::size_t kMostRows = std::size_t{1} << 31;
+constexpr double kLargest = 1e300;  // sums and differences of similarities stay finite
 
 // The sizes of the frames, with the rows of either side and of all matrices together.
 struct Sizes {
@@ -36,6 +37,11 @@ struct Sizes {
 
   void check(const In1<double>& similarity) const {
     require(similarity.shape(0) == cells, "every pair of a frame needs a similarity");
+  }
+  // For entries that solve assignments, which need finite worths.
+  void check_finite(const In1<double>& similarity) const {
+    check(similarity);
+    require(all_within(similarity.data(), cells, -kLargest, kLargest), "a similarity must be a finite number");
   }
   Chosen chosen(const In1<std::uint8_t>& truth, const In1<std::uint8_t>& prediction) const {
     require(truth.shape(0) == truths && prediction.shape(0) == predictions, "every row must be chosen or not");
@@ -91,7 +97,7 @@ Out<double> frame_select(In1<double> similarity, In1<std::int64_t> truth_sizes, 
 Out<std::int64_t> frame_pairs(In1<double> similarity, In1<std::int64_t> truth_sizes, In1<std::int64_t> prediction_sizes,
                               In1<std::uint8_t> truth, In1<std::uint8_t> prediction, double least, double lift) {
   const Sizes sizes(truth_sizes, prediction_sizes);
-  sizes.check(similarity);
+  sizes.check_finite(similarity);
   require(lift >= 0 && lift <= 1e6, "what is added to a similarity must be from 0 to a million");
   const Chosen chosen = sizes.chosen(truth, prediction);
   std::int64_t* partner;
@@ -131,7 +137,7 @@ Out<std::int64_t> frame_pairs(In1<double> similarity, In1<std::int64_t> truth_si
 
 Out<double> frame_sums(In1<double> similarity, In1<std::int64_t> truth_sizes, In1<std::int64_t> prediction_sizes) {
   const Sizes sizes(truth_sizes, prediction_sizes);
-  sizes.check(similarity);
+  sizes.check_finite(similarity);
   double* out;
   auto result = make_raw<double>({sizes.frames.frames}, out);
   nb::gil_scoped_release release;
@@ -143,7 +149,7 @@ Out<std::int64_t> frame_hota(In1<double> similarity, In1<std::int64_t> truth_siz
                              In1<std::int64_t> truth_track, In1<std::int64_t> prediction_track,
                              std::int64_t truth_tracks, std::int64_t prediction_tracks) {
   const Sizes sizes(truth_sizes, prediction_sizes);
-  sizes.check(similarity);
+  sizes.check_finite(similarity);
   const auto truth = tracks_of(truth_track, sizes.truths, truth_tracks);
   const auto prediction = tracks_of(prediction_track, sizes.predictions, prediction_tracks);
   std::int64_t* partner;
@@ -163,7 +169,7 @@ Tuple<Out<double>, Out<std::int64_t>> frame_clear(In1<double> similarity, In1<st
                                                   In1<std::int64_t> prediction_track, std::int64_t truth_tracks,
                                                   std::int64_t prediction_tracks, double threshold) {
   const Sizes sizes(truth_sizes, prediction_sizes);
-  sizes.check(similarity);
+  sizes.check_finite(similarity);
   const auto truth = tracks_of(truth_track, sizes.truths, truth_tracks);
   const auto prediction = tracks_of(prediction_track, sizes.predictions, prediction_tracks);
   double* counts;

@@ -1,9 +1,11 @@
 // Masks as run lengths, and COCO JSON.
+#include <array>
 #include <string>
 #include <vector>
 
 #include "check.hpp"
 #include "coco/coco_file.hpp"
+#include "masks/contours.hpp"
 #include "masks/mask_similarity.hpp"
 #include "masks/rle.hpp"
 
@@ -39,6 +41,23 @@ TEST(overlap_of_masks) {
   EQUAL(iou.of(0, 0, true, 0), 2.0 / 4);
   CHECK((rle_merge({a, b}, false).counts == std::vector<std::uint32_t>{0, 6, 2}));
   CHECK((rle_merge({a, b}, true).counts == std::vector<std::uint32_t>{2, 2, 4}));
+}
+
+// Of 4 x 4 pixels, one in the second row and column has an outline of four: itself, and those above, to the left and
+// between these. In the last column it is the same; in the last corner only three pixels have a neighbour that differs.
+TEST(outlines_of_masks) {
+  using Counts = std::array<std::int64_t, 4>;
+  const Rle pixel{4, 4, {5, 1, 10}}, right{4, 4, {13, 1, 2}}, corner{4, 4, {15, 1}};
+  CHECK((contour_counts(pixel, pixel, 0) == Counts{4, 4, 4, 4}));
+  CHECK((contour_counts(pixel, right, 0) == Counts{4, 4, 0, 0}));
+  CHECK((contour_counts(pixel, right, 1) == Counts{4, 4, 2, 2}));
+  CHECK((contour_counts(pixel, right, 2) == Counts{4, 4, 4, 4}));
+  CHECK((contour_counts(pixel, corner, 1) == Counts{4, 3, 0, 0}));  // the nearest are a diagonal apart
+  CHECK((contour_counts(pixel, corner, 2) == Counts{4, 3, 1, 1}));
+  CHECK((contour_counts(pixel, corner, (1 << 20) - 1) == Counts{4, 3, 4, 3}));
+  const Rle empty{4, 4, {16}}, full{4, 4, {0, 16}};
+  CHECK((contour_counts(pixel, empty, 9) == Counts{4, 0, 0, 0}));
+  CHECK((contour_counts(full, pixel, 9) == Counts{0, 4, 0, 0}));
 }
 
 TEST(a_square_polygon) {

@@ -308,6 +308,18 @@ def test_metrics_of_data_with_ties(name) -> None:
             )
 
 
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+@pytest.mark.parametrize("name", ["HOTA", "CLEAR"])
+def test_similarities_that_are_not_finite(name, value) -> None:
+    data = sequence(np.random.default_rng(7), 3, 4)
+    for matrix in data["similarity_scores"]:
+        matrix[...] = value
+    assert sum(matrix.size for matrix in data["similarity_scores"]) > 0
+    for package in (ours, theirs):
+        with pytest.raises(ValueError, match="numeric|finite"), np.errstate(all="ignore"):
+            getattr(package.metrics, name)({"PRINT_CONFIG": False}).eval_sequence(data)
+
+
 def test_subclasses_take_part(tmp_path) -> None:
     config = mot(tmp_path, 1)
 

@@ -64,8 +64,7 @@ std::array<std::int64_t, 4> contour_counts(const Rle& first, const Rle& second, 
                                         0, 0};
   if (mine.empty() || other.empty()) return counts;
   std::vector<std::uint32_t> reach(radius + 1);  // how far up and down a disc goes, by the distance to its middle
-  for (std::uint64_t d = 0; d <= radius; ++d) {
-    std::uint64_t half = radius;
+  for (std::uint64_t d = 0, half = radius; d <= radius; ++d) {
     while (half * half + d * d > std::uint64_t{radius} * radius) --half;
     reach[d] = static_cast<std::uint32_t>(half);
   }
