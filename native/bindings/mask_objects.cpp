@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "support/count_text.hpp"
+
 namespace steelyard {
 
 double number_of(nb::handle value, const char* what) {
@@ -91,7 +93,7 @@ Rle mask_of(nb::handle value) {
   std::vector<double> sides;
   numbers_of(size, "a mask's size", sides);
   if (sides.size() != 2)
-    throw std::invalid_argument("a mask's size has " + std::to_string(sides.size()) + " numbers, not 2");
+    throw std::invalid_argument("a mask's size has " + count_text(sides.size(), "number") + ", not 2");
   for (double side : sides) {
     if (!(side == std::floor(side)) || std::fabs(side) > 9e15)
       throw std::invalid_argument("a mask's size is not whole");

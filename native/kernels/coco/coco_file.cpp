@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "support/checks.hpp"
+#include "support/count_text.hpp"
 #include "support/places.hpp"
 #include "support/pool.hpp"
 
@@ -151,7 +152,7 @@ void check_keypoints(const std::vector<Part>& parts) {
   for (const Part& part : parts) {
     const std::size_t n = part.shapes.keypoint_numbers;
     if (numbers && n && n != numbers) {
-      throw Fault{part.begin,  std::to_string(n / 3) + " keypoints where others have " + std::to_string(numbers / 3),
+      throw Fault{part.begin,  count_text(n / 3, "keypoint") + " where others have " + std::to_string(numbers / 3),
                   false,       -1,
                   "keypoints", -1};
     }

@@ -10,6 +10,7 @@
 
 #include "coco/coco_shapes.hpp"
 #include "coco/json.hpp"
+#include "support/count_text.hpp"
 
 namespace steelyard::coco {
 
@@ -149,7 +150,7 @@ inline void read_box(Cursor& c, double* box) {
     c.expect(']', "',' or ']' is expected");
   }
   if (count != 4) {
-    c.refuse(start, std::to_string(count) + " numbers where four (x, y, width, height) are expected");
+    c.refuse(start, count_text(count, "number") + " where four (x, y, width, height) are expected");
   }
   if (box[2] < 0 || box[3] < 0) c.refuse(start, "a negative width or height");
   for (int i = 0; i < 4; ++i) {

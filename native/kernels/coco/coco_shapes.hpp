@@ -12,6 +12,7 @@
 
 #include "coco/json.hpp"
 #include "masks/rle.hpp"
+#include "support/count_text.hpp"
 
 namespace steelyard {
 
@@ -144,8 +145,8 @@ inline void Shapes::read_polygons(Cursor& c, std::size_t start) {
         c.expect(']', "',' or ']' is expected");
       }
       const std::size_t numbers = points.size() - first;
-      if (numbers % 2) c.refuse(ring, "a polygon of " + std::to_string(numbers) + " numbers: x and y come in pairs");
-      if (numbers < 6) c.refuse(ring, "a polygon of " + std::to_string(numbers / 2) + " points: it needs three");
+      if (numbers % 2) c.refuse(ring, "a polygon of " + count_text(numbers, "number") + ": x and y come in pairs");
+      if (numbers < 6) c.refuse(ring, "a polygon of " + count_text(numbers / 2, "point") + ": it needs three");
       ring_ends.push_back(points.size());
       ++rings;
     } while (c.take(','));
@@ -182,7 +183,7 @@ inline void Shapes::read_counts(Cursor& c, std::size_t start) {
           ++n;
         } while (c.take(','));
         c.expect(']', "',' or ']' is expected");
-        if (n != 2) c.refuse(start, "the mask's size has " + std::to_string(n) + " numbers, not 2");
+        if (n != 2) c.refuse(start, "the mask's size has " + count_text(n, "number") + ", not 2");
       } else if (is_counts) {
         if (have_counts) c.refuse(c.at(), "the mask's counts appear twice");
         have_counts = true;
@@ -226,7 +227,7 @@ inline void Shapes::read_counts(Cursor& c, std::size_t start) {
   packed[head + 1] = static_cast<std::uint32_t>(size[1]);
   const std::uint64_t pixels = static_cast<std::uint64_t>(size[0]) * static_cast<std::uint64_t>(size[1]);
   if (sum != pixels) {
-    c.refuse(start, "the counts add up to " + std::to_string(sum) + " pixels, the size " + std::to_string(size[0]) +
+    c.refuse(start, "the counts add up to " + count_text(sum, "pixel") + ", the size " + std::to_string(size[0]) +
                         " x " + std::to_string(size[1]) + " has " + std::to_string(pixels));
   }
 }
@@ -327,11 +328,10 @@ inline void Shapes::read_keypoints(Cursor& c) {
   }
   const std::size_t numbers = keypoints.size() - before;
   if (numbers == 0 || numbers % 3) {
-    c.refuse(start, std::to_string(numbers) + " numbers where x, y and v for each keypoint are expected");
+    c.refuse(start, count_text(numbers, "number") + " where x, y and v for each keypoint are expected");
   }
   if (keypoint_numbers && numbers != keypoint_numbers) {
-    c.refuse(start,
-             std::to_string(numbers / 3) + " keypoints where others have " + std::to_string(keypoint_numbers / 3));
+    c.refuse(start, count_text(numbers / 3, "keypoint") + " where others have " + std::to_string(keypoint_numbers / 3));
   }
   keypoint_numbers = numbers;
 }
@@ -350,7 +350,7 @@ inline void Shapes::read_rotated(Cursor& c) {
   }
   const std::size_t numbers = keypoints.size() - before;
   if (numbers != 5)
-    c.refuse(start, std::to_string(numbers) + " numbers where 5 are expected: centre, width, height, angle");
+    c.refuse(start, count_text(numbers, "number") + " where 5 are expected: centre, width, height, angle");
   if (keypoints[before + 2] < 0 || keypoints[before + 3] < 0) c.refuse(start, "a negative width or height");
   keypoint_numbers = numbers;
 }

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "masks/rle.hpp"
+#include "support/count_text.hpp"
 
 namespace steelyard {
 namespace {
@@ -27,8 +28,8 @@ inline double scaled(double a, double b, double c) {
 }  // namespace
 
 void Polygons::add(const double* xy, std::size_t numbers) {
-  if (numbers % 2) refuse_polygon("a polygon of " + std::to_string(numbers) + " numbers: x and y come in pairs");
-  if (numbers < 6) refuse_polygon("a polygon of " + std::to_string(numbers / 2) + " points: it needs three");
+  if (numbers % 2) refuse_polygon("a polygon of " + count_text(numbers, "number") + ": x and y come in pairs");
+  if (numbers < 6) refuse_polygon("a polygon of " + count_text(numbers / 2, "point") + ": it needs three");
   for (std::size_t i = 0; i < numbers; ++i) {
     if (!(std::fabs(xy[i]) <= kFarthest)) refuse_polygon("a polygon's coordinate is not finite, or beyond 2e8");
   }

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "support/count_text.hpp"
+
 namespace steelyard {
 namespace {
 
@@ -40,7 +42,7 @@ void check_counts(const Rle& rle) {
   std::uint64_t sum = 0;
   for (std::uint32_t count : rle.counts) sum += count;
   if (sum != rle.pixels()) {
-    refuse_mask("the counts add up to " + std::to_string(sum) + " pixels, the size " + std::to_string(rle.height) +
+    refuse_mask("the counts add up to " + count_text(sum, "pixel") + ", the size " + std::to_string(rle.height) +
                 " x " + std::to_string(rle.width) + " has " + std::to_string(rle.pixels()));
   }
 }

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "coco/json.hpp"
+#include "support/count_text.hpp"
 
 namespace steelyard::solid {
 namespace {
@@ -210,7 +211,7 @@ class NuscenesReader {
       } while (in_.take(','));
       in_.expect(']', "',' or ']' is expected");
     }
-    if (many != count) wrong(std::to_string(many) + " numbers" + expected, key);
+    if (many != count) wrong(count_text(many, "number") + expected, key);
   }
 
   void code_of(Names& names, std::unordered_map<std::string, std::int32_t>& codes, std::string_view text) {

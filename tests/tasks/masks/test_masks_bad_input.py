@@ -69,7 +69,7 @@ BAD: dict[str, tuple[str, Any, list[str]]] = {
     "a huge size": ("masks", result(segmentation={"size": [2000000, 3000000], "counts": [600]}), ["too large"]),
     "a size beyond 64 bits": ("masks", result(segmentation={"size": [10**30, 3], "counts": [600]}), ["not whole"]),
     "a negative size": ("masks", result(segmentation={"size": [-20, 30], "counts": [600]}), ["negative"]),
-    "a size of one": ("masks", result(segmentation={"size": [20], "counts": [600]}), ["1 numbers, not 2"]),
+    "a size of one": ("masks", result(segmentation={"size": [20], "counts": [600]}), ["1 number, not 2"]),
     "another size than the image": ("masks", result(segmentation={"size": [30, 20], "counts": [600]}),
                                     ["record 1", "30 x 20 and its image 20 x 30"]),
     "no counts": ("masks", result(segmentation={"size": [20, 30]}), ["lacks 'counts'"]),

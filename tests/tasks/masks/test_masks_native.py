@@ -159,7 +159,7 @@ BROKEN: dict[str, tuple[Any, str]] = {
     "a size beyond 64 bits": ({"size": [1e300, 1e300], "counts": b""}, "whole"),
     "a negative size": ({"size": [-9, 9], "counts": GOOD["counts"]}, "negative"),
     "a size that is nan": ({"size": [float("nan"), 9], "counts": GOOD["counts"]}, "whole"),
-    "a size of one": ({"size": [9], "counts": GOOD["counts"]}, "1 numbers, not 2"),
+    "a size of one": ({"size": [9], "counts": GOOD["counts"]}, "1 number, not 2"),
     "a size that is a text": ({"size": "99", "counts": GOOD["counts"]}, "not a list of numbers"),
     "no size": ({"counts": GOOD["counts"]}, "lacks 'size'"),
     "no counts": ({"size": [9, 9]}, "lacks 'counts'"),
