@@ -316,7 +316,7 @@ def test_similarities_that_are_not_finite(name, value) -> None:
         matrix[...] = value
     assert sum(matrix.size for matrix in data["similarity_scores"]) > 0
     for package in (ours, theirs):
-        with pytest.raises(ValueError, match="numeric|finite"), np.errstate(all="ignore"):
+        with pytest.raises(ValueError, match=r"numeric|finite"), np.errstate(all="ignore"):
             getattr(package.metrics, name)({"PRINT_CONFIG": False}).eval_sequence(data)
 
 
