@@ -146,4 +146,17 @@ DROP_INS: dict[str, DropIn] = {
         "corpus_bleu, sentence_bleu, raw_corpus_bleu, metrics.BLEU with signatures and bootstrap",
         "No chrF, TER, test sets and command; tokenizers 13a, none, char, intl and zh.",
     ),
+    "cityscapesscripts": DropIn(
+        "2.3.0",
+        (
+            "",
+            ".evaluation",
+            ".evaluation.evalPixelLevelSemanticLabeling",
+            ".evaluation.evalPanopticSemanticLabeling",
+            ".helpers",
+            ".helpers.labels",
+        ),
+        "evalPixelLevelSemanticLabeling, evalPanopticSemanticLabeling, helpers.labels",
+        "Runs with NumPy 2.4. Other modules are the package's own and need it: instances, 3D boxes, preparation.",
+    ),
 }

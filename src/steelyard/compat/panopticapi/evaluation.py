@@ -12,7 +12,7 @@ import multiprocessing
 import os
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -90,15 +90,27 @@ def pq_compute_single_core(
     proc_id: int, annotation_set: Sequence[Any], gt_folder: str, pred_folder: str, categories: Mapping[Any, Any]
 ) -> PQStat:
     """Compare pairs of images: annotations of truth and prediction, whose PNG files are in these folders."""
+    return compare_images(proc_id, annotation_set, gt_folder, pred_folder, categories, 100)
+
+
+def compare_images(
+    proc_id: int,
+    annotation_set: Sequence[Any],
+    gt_folder: str,
+    pred_folder: str,
+    categories: Mapping[Any, Any],
+    every: int,
+) -> PQStat:
+    """Compare pairs of images and print a line after as many images as `every` says."""
 
     def compared(begin: int, place: int) -> _Image:
         truth, predicted = annotation_set[begin + place]
         return _compared(truth, predicted, gt_folder, pred_folder, categories)
 
     stat, many = PQStat(), len(annotation_set)
-    for begin in range(0, many, 100):
+    for begin in range(0, many, every):
         print(f"Core: {proc_id}, {begin} from {many} images processed")
-        for image in for_each(min(100, many - begin), partial(compared, begin)):
+        for image in for_each(min(every, many - begin), partial(compared, begin)):
             for category, iou in image.hits:
                 stat[category].tp += 1
                 stat[category].iou += iou
@@ -175,13 +187,24 @@ def pq_compute_multi_core(
     matched_annotations_list: Sequence[Any], gt_folder: str, pred_folder: str, categories: Mapping[Any, Any]
 ) -> PQStat:
     """Compare pairs of images in shares, as many as there are cores: their sums are added as the package adds them."""
+    return compare_shares(pq_compute_single_core, matched_annotations_list, gt_folder, pred_folder, categories)
+
+
+def compare_shares(
+    compare: Callable[..., PQStat],
+    matched_annotations_list: Sequence[Any],
+    gt_folder: str,
+    pred_folder: str,
+    categories: Mapping[Any, Any],
+) -> PQStat:
+    """Call a function for the share of each core and add what it returns."""
     cores = multiprocessing.cpu_count()
     shares = [part.tolist() for part in np.array_split(np.arange(len(matched_annotations_list)), cores)]
     print(f"Number of cores: {cores}, images per core: {len(shares[0])}")
     stat = PQStat()
     for number, rows in enumerate(shares):
         pairs = [matched_annotations_list[row] for row in rows]
-        stat += pq_compute_single_core(number, pairs, gt_folder, pred_folder, categories)
+        stat += compare(number, pairs, gt_folder, pred_folder, categories)
     return stat
 
 

@@ -1,0 +1,5 @@
+"""`cityscapesscripts.evaluation`."""
+
+from steelyard.compat.cityscapesscripts.installed import folders_of
+
+__path__ = [*__path__, *folders_of("evaluation")]
