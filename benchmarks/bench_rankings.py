@@ -92,6 +92,10 @@ def in_memory(drawn: str) -> dict[str, Run | str]:
             'evaluate(Qrels_, Run_, ["map@100", "ndcg@100"])\n',
             repeat=1,
         ),
+        "steelyard.compat.ranx, its Run, first call": measure(
+            'evaluate(Qrels_, Run_, ["map@100", "ndcg@100"])',
+            drawn + "from steelyard.compat.ranx import Qrels, Run, evaluate\nQrels_, Run_ = Qrels(qrels), Run(run)\n",
+        ),
         "steelyard.compat.pytrec_eval, nested dicts": measure(
             'pytrec_eval.RelevanceEvaluator(qrels, {"map_cut.100", "ndcg_cut.100"}).evaluate(run)',
             drawn + "from steelyard.compat import pytrec_eval\n",

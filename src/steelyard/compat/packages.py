@@ -159,4 +159,19 @@ DROP_INS: dict[str, DropIn] = {
         "evalPixelLevelSemanticLabeling, evalPanopticSemanticLabeling, helpers.labels",
         "Runs with NumPy 2.4. Other modules are the package's own and need it: instances, 3D boxes, preparation.",
     ),
+    "ranx": DropIn(
+        "0.3.21",
+        (
+            "",
+            ".data_structures",
+            ".data_structures.qrels",
+            ".data_structures.run",
+            ".data_structures.report",
+            ".meta",
+            ".meta.evaluate",
+            ".meta.compare",
+        ),
+        "Qrels, Run, evaluate with its 14 metrics, compare and its Report",
+        "No fusion, normalisation, plots, ranxhub and Fisher's test; no compiling at the first call.",
+    ),
 }
