@@ -159,7 +159,7 @@ def test_a_task_that_is_not_labelled_is_left_out(tmp_path: Path) -> None:
     marked = TASKS[0] | {"annotations": [best, TASKS[0]["annotations"][0] | {"result": []}]}
     data = read_dataset(written(tmp_path / "export.json", [marked, skipped]))
     assert (len(data.pictures), len(data)) == (1, 2)
-    assert "1 tasks" in data.notes[0]
+    assert "1 task without" in data.notes[0]
 
 
 ROBOFLOW = """filename,width,height,class,xmin,ymin,xmax,ymax

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from steelyard.core.counts import count_text
+from steelyard.core.counts import count_text, share_text
 from steelyard.render.formula import plain_formula
 from steelyard.render.numbers import interval_text, number, p_text, percent_text, signed_text, value_text
 
@@ -53,6 +53,9 @@ def test_words() -> None:
     assert count_text(1, "box", "begin") == "1 box begins"
     assert count_text(1, "shape", "are", "of kind <point>") == "1 shape of kind <point> is"
     assert count_text(4, "shape", "are", "of kind <point>") == "4 shapes of kind <point> are"
+    assert share_text(1, 3, "row", "have") == "1 of 3 rows has"
+    assert share_text(2, 1200, "query", "are", "of the run") == "2 of 1,200 queries of the run are"
+    assert share_text(1, 1, "reply", "name") == "1 of 1 reply names"
     assert percent_text(0.95) == "95 %"
     assert percent_text(0.995) == "99.5 %"
     assert p_text(0.0004) == "<0.001"

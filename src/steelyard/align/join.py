@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard import _native
+from steelyard.core.counts import share_text
 from steelyard.core.errors import DuplicateKey, InputError, InvalidSetting, MissingColumn, Unmatched, nearest
 from steelyard.core.pairs import Array, Coverage, Pairs
 from steelyard.core.records import Records, UnfilledRecords, as_object, constant_in_unit, distinct_values, factorize
@@ -163,7 +164,7 @@ def _one_sided(
     choice: str,
 ) -> InputError:
     row = int(rows.min())
-    share = f"{len(rows)} of {len(records)} rows of the {here} have no {there}"
+    share = f"{share_text(len(rows), len(records), 'row', 'have', f'of the {here}')} no {there}"
     return Unmatched(
         f"{share} in {other}; the first is {_key_text(records, key, row)}",
         where=records.place(row),

@@ -11,6 +11,7 @@ import numpy as np
 
 from steelyard import _native
 from steelyard.align.join import check_policy
+from steelyard.core.counts import share_text
 from steelyard.core.errors import (
     DuplicateKey,
     EmptyCell,
@@ -229,15 +230,15 @@ def _number(value: Any, where: str) -> float:
 
 
 def _refuse_one_sided(truth: Rankings, run: Rankings, missing: Array, extra: Array, policy: Policy) -> None:
-    for wanted, mask, side, other, words in (
-        (policy.missing, missing, truth, run, "of the truth are not in the run"),
-        (policy.extra, extra, run, truth, "of the run are not in the truth"),
+    for wanted, mask, side, other, here, words in (
+        (policy.missing, missing, truth, run, "of the truth", "not in the run"),
+        (policy.extra, extra, run, truth, "of the run", "not in the truth"),
     ):
         if wanted != "error" or not mask.any():
             continue
         choice = "`missing='worst'` or `missing='skip'`" if side is truth else "`extra='skip'`"
         raise Unmatched(
-            f"{mask.sum()} of {len(mask)} queries {words} {other.source}: "
+            f"{share_text(int(mask.sum()), len(mask), 'query', 'are', here)} {words} {other.source}: "
             f"{first_few(sorted(side.queries[mask].tolist()))}",
             where=side.source,
             remedy=f"Add them, or choose {choice}.",

@@ -14,6 +14,12 @@ def count_text(count: int, word: str, verb: str = "", of: str = "") -> str:
     return " ".join([f"{count:,}", noun, *([of] if of else []), *([has] if verb else [])])
 
 
+def share_text(count: int, total: int, word: str, verb: str, of: str = "") -> str:
+    """A part of a count with a verb in the right number: 1 of 3 rows has, 2 of 3 rows have, 1 of 1 row has."""
+    has = _SINGULAR_VERBS.get(verb, f"{verb}s") if count == 1 else verb
+    return f"{count:,} of {count_text(total, word, of=of)} {has}"
+
+
 def _plural(word: str) -> str:
     if word == "axis":
         return "axes"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core import catalogue
-from steelyard.core.counts import count_text
+from steelyard.core.counts import count_text, share_text
 from steelyard.core.draws import unit_keys
 from steelyard.core.errors import (
     DuplicateKey,
@@ -101,7 +101,7 @@ def _by_probability(predictions: Any, proxy: Any, id_column: str, column: str) -
     lacking = [one for one in ids if one not in place]
     if lacking:
         raise Unmatched(
-            f"{len(lacking):,} of {len(ids):,} units have no row: {first_few(lacking)}",
+            f"{share_text(len(lacking), len(ids), 'unit', 'have')} no row: {first_few(lacking)}",
             where=table.source,
             remedy="The judge must have seen every unit.",
         )

@@ -166,7 +166,7 @@ def test_distances() -> None:
     check_figure(
         figures.distances(pairs_of("ellipses", truth, predicted), metric),
         ("distances", "histogram", "Distances of the pairs"), columns, {"x": "distance", "y": "pairs"},
-        f"The distance that score(distance=center) measures. 1 of 100 pairs are beyond {most:.3g}.",
+        f"The distance that score(distance=center) measures. 1 of 100 pairs is beyond {most:.3g}.",
     )  # fmt: skip
     nothing = figures.distances(pairs_of("ellipses", circles(("i", 0.0)), circles(("i",))), metric)
     assert {name: len(column) for name, column in nothing.columns.items()} == {"low": 0, "high": 0, "count": 0}

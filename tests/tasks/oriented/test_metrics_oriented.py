@@ -46,11 +46,11 @@ def bins(edge: float, *places: int) -> dict[str, list[float]]:
 def test_errors_of_the_angle() -> None:
     for overlap in ("iou", "probiou"):
         check_figure(
-            angles(FOUND, overlap=overlap), HEAD, bins(90, 0), FACTS, f"{SAID} 1 boxes are nearly square and have none."
+            angles(FOUND, overlap=overlap), HEAD, bins(90, 0), FACTS, f"{SAID} 1 box is nearly square and has none."
         )
         near = {**FOUND, "angle": [math.radians(-7), 0]}  # ten degrees to either side are enough; -7 is the third of 18
         check_figure(
-            angles(near, overlap=overlap), HEAD, bins(10, 2), FACTS, f"{SAID} 1 boxes are nearly square and have none."
+            angles(near, overlap=overlap), HEAD, bins(10, 2), FACTS, f"{SAID} 1 box is nearly square and has none."
         )
         small = {name: column[:1] for name, column in FOUND.items()} | {"angle": [math.radians(2)]}
         alone = {name: column[:1] for name, column in TRUTH.items()}

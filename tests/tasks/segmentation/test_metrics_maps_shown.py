@@ -191,8 +191,8 @@ def test_angles_of_what_was_found() -> None:
         shown, ("angles", "histogram", "Errors of the angle"),
         {"low": edges[:-1].tolist(), "high": edges[1:].tolist(), "count": [0] * 9 + [1] + [0] * 8},
         {"x": "degrees from the true long edge, x towards y", "y": "matched detections"},
-        "Of what is matched at IoU 0.5, by the long edges. A centre beside 0 is a convention that differs. 1 boxes are "
-        "nearly square and have none.",
+        "Of what is matched at IoU 0.5, by the long edges. A centre beside 0 is a convention that differs. 1 box is "
+        "nearly square and has none.",
     )  # fmt: skip
 
 

@@ -462,7 +462,7 @@ def test_files_that_are_refused(folders: tuple[Path, Path], tmp_path: Path) -> N
     with pytest.raises(InputError, match=r"one_leftImg8bit.png: has three channels.*`palette"):
         scores(truth, model, ["miou"])
     (model / "a" / "one_leftImg8bit.png").unlink()
-    with pytest.raises(InputError, match=r"1 of 3 rows of the truth have no prediction.*a/one"):
+    with pytest.raises(InputError, match=r"1 of 3 rows of the truth has no prediction.*a/one"):
         scores(truth, model, ["miou"])
     assert len(sy.evaluate("segmentation", truth, model, ["miou"], missing="skip").units().units) == 2
     save(tmp_path / "photo" / "x.jpg", np.zeros((6, 8), dtype=np.uint8))

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import (
     Conflict,
     DuplicateKey,
@@ -40,6 +41,7 @@ UNLABELLED = ("rectangle", "polygon")  # a second region with the same id has th
 UPLOAD = re.compile(r"^[0-9a-f]{8}-(?=.)")  # what Label Studio puts before the name of an uploaded file
 _REMEDY = "Export the project as JSON (not JSON-MIN)."
 Size = tuple[int, int]
+Notes = Counter[tuple[str, str, str, str]]  # a word, what comes behind it, its verb, and the rest: how often
 
 
 def read(path: Path, source: str, side: str, images: str | None = None) -> Dataset:
@@ -49,13 +51,13 @@ def read(path: Path, source: str, side: str, images: str | None = None) -> Datas
     if not isinstance(tasks, list):
         raise InvalidFile("the file is not an array of tasks", where=source, remedy=_REMEDY)
     gathered = Gatherer()
-    notes: Counter[str] = Counter()
+    notes: Notes = Counter()
     for number, task in enumerate(tasks):
         where = f"{source}, task {task.get('id', number) if isinstance(task, dict) else number}"
         expect(task, "an object", "task", where)
         chosen = _prediction(task, where) if side == "prediction" else _annotation(task, where)
         if chosen is None:
-            notes["tasks without an annotation are left out"] += 1
+            notes["task", "without an annotation", "are", "left out"] += 1
             continue
         _read_task(gathered, task, chosen, where, side, images, notes)
     if not gathered.pictures and tasks and side != "prediction":
@@ -65,7 +67,9 @@ def read(path: Path, source: str, side: str, images: str | None = None) -> Datas
         source,
         "labelstudio",
         side,
-        notes=[f"{source}: {count} {what}." for what, count in notes.items()],
+        notes=[
+            f"{source}: {count_text(count, word, verb, of)} {what}." for (word, of, verb, what), count in notes.items()
+        ],
         by_file=True,
         by_name=True,
     )
@@ -106,7 +110,7 @@ def _read_task(
     where: str,
     side: str,
     images: str | None,
-    notes: Counter[str],
+    notes: Notes,
 ) -> None:
     file, original = _file_of(task, where)
     picture = Picture(Picture(0, file).stem, file, extra={"original_name": original} if original else {})
@@ -122,7 +126,7 @@ def _read_task(
         shape = isinstance(value, dict) and _labels(value, kind)
         if not shape:
             if kind not in UNLABELLED:
-                notes[f"results of type '{kind}' are left out: they are not labelled boxes or polygons"] += 1
+                notes["result", f"of type '{kind}'", "are", "left out: only labelled boxes and polygons are read"] += 1
             continue
         size = _size(region, task, file, images, place)
         if picture.width is not None and (picture.width, picture.height) != size:
@@ -194,7 +198,7 @@ def _size(region: dict[str, Any], task: dict[str, Any], file: str, images: str |
 
 
 def _shape(
-    value: dict[str, Any], size: Size, where: str, notes: Counter[str]
+    value: dict[str, Any], size: Size, where: str, notes: Notes
 ) -> tuple[tuple[float, float, float, float], dict[str, Any]]:
     """The box of a region in pixels, and its polygon where it has one."""
     if "points" in value:
@@ -212,7 +216,7 @@ def _shape(
         raise InvalidNumber(f"'rotation' is {angle!r}", where=where, remedy="It must be a number of degrees.")
     if angle % 360 == 0:
         return (float(corner[0]), float(corner[1]), float(wide), float(high)), {}
-    notes["boxes are turned; the upright box around each is taken"] += 1
+    notes["box", "", "are", "turned; the upright box around each is taken"] += 1
     return _around(list(_turned(corner, wide, high, angle))), {"rotation": angle}
 
 

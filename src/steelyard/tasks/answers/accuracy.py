@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Annotated, Literal
 
-from steelyard.core.counts import count_text
+from steelyard.core.counts import count_text, share_text
 from steelyard.core.metric import Between, Metric
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement, Sum
@@ -63,7 +63,8 @@ class MeanScore(Metric):
         silent, every = int((totals[ALL] - totals[ANSWERED])[0]), int(totals[ALL][0])
         if not silent or self.of == "answered":
             return ()
-        return (f"{silent:,} of {every:,} questions have no answer and score 0; of=answered leaves them out.",)
+        share, scores = share_text(silent, every, "question", "have"), "scores" if silent == 1 else "score"
+        return (f"{share} no answer and {scores} 0; of=answered leaves them out.",)
 
 
 class Share(MeanScore):

@@ -7,6 +7,7 @@ from collections import Counter
 
 from steelyard.checks.check import FEW, QUICK, WHOLE, CheckData, Checks, Problem, some_rows
 from steelyard.checks.ids import with_ids
+from steelyard.core.counts import share_text
 
 CHECKS = with_ids(Checks(), repeats=False)
 TOKENS = re.compile(r"(?s:.*?)(?:</?s>|<pad>|<unk>|<eos>|<\|[^|>]*\|>|\[(?:PAD|UNK|EOS)\]|</?think>)")
@@ -71,4 +72,4 @@ def constant(data: CheckData) -> Problem | None:
     )
     if count < MOST_ALIKE * len(texts) or accepted.most_common(1)[0][1] >= MOST_ALIKE * accepted.total():
         return None
-    return Problem(f"{count} of {len(texts)} replies are '{reply[:40]}'.", count, len(texts))
+    return Problem(f"{share_text(count, len(texts), 'reply', 'are')} '{reply[:40]}'.", count, len(texts))

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.checks.check import FEW, CheckData, Checks, Problem, evenly, some_rows
 from steelyard.checks.ids import with_ids
-from steelyard.core.counts import count_text
+from steelyard.core.counts import count_text, share_text
 
 CHECKS = with_ids(Checks(), repeats=False)
 MOST = 2000  # images whose texts are compared
@@ -192,7 +192,8 @@ def constant(data: CheckData) -> Problem | None:
     text, count = Counter(texts[0]).most_common(1)[0]
     if count <= 0.5 * len(texts[0]) or not text.strip():
         return None
-    return Problem(f"{count} of {len(texts[0])} captions are the same.", count, len(texts[0]), (f"'{text}'",))
+    share = share_text(count, len(texts[0]), "caption", "are")
+    return Problem(f"{share} the same.", count, len(texts[0]), (f"'{text}'",))
 
 
 @CHECKS.add(

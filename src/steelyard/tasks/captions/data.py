@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.align.join import check_policy
-from steelyard.core.counts import count_text
+from steelyard.core.counts import count_text, share_text
 from steelyard.core.errors import (
     DuplicateKey,
     EmptyCell,
@@ -167,7 +167,8 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
     missing, extra = np.flatnonzero(referenced & (row_of < 0)), np.flatnonzero(~referenced)
     if len(missing) and policy.missing == "error":
         raise Unmatched(
-            f"{len(missing)} of {int(referenced.sum())} images have no candidate: {first_few(units[missing])}",
+            f"{share_text(len(missing), int(referenced.sum()), 'image', 'have')} no candidate: "
+            f"{first_few(units[missing])}",
             where=prediction.source,
             remedy="Add them, or choose `missing='worst'` or `missing='skip'`.",
         )

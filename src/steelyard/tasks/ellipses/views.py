@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from steelyard.align.sets import SetPairs
-from steelyard.core.counts import count_text
+from steelyard.core.counts import count_text, share_text
 from steelyard.core.errors import InvalidSpec
 from steelyard.core.figure import Array, Figure, Listing, Texts
 from steelyard.core.metric import Metric
@@ -103,7 +103,7 @@ def distances(pairs: SetPairs, metric: Scored) -> Figure:
         beyond = int((distance > most).sum())
         counts, edges = np.histogram(distance[distance <= most], bins=BINS, range=(0.0, most))
         columns = {"low": edges[:-1], "high": edges[1:], "count": counts}
-        caption = f" {beyond} of {len(distance)} pairs are beyond {most:.3g}." if beyond else ""
+        caption = f" {share_text(int(beyond), len(distance), 'pair', 'are')} beyond {most:.3g}." if beyond else ""
     return Figure(
         "distances", "histogram", "Distances of the pairs", columns, {"x": "distance", "y": "pairs"},
         f"The distance that {metric} measures.{caption}",

@@ -19,6 +19,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard import _native
+from steelyard.core.counts import share_text
 from steelyard.core.errors import InvalidValue, MissingColumn, OutOfRange
 from steelyard.core.metric import Metric
 from steelyard.core.options import Option, Options
@@ -165,7 +166,7 @@ def _check_angles(rows: Floats, name: str, records: Records) -> None:
             row = int(wrong[0])
             what = f"angle {angle[row]:g}, width {rows[row, 2]:g} and height {rows[row, 3]:g} are not of '{name}'"
             raise OutOfRange(
-                f"{what}; {len(wrong)} of {len(rows)} rows are not", where=records.where(row, "angle"),
+                f"{what}; {share_text(len(wrong), len(rows), 'row', 'are')} not", where=records.where(row, "angle"),
                 remedy="Set their convention: the options `angle=radians` and `angle=degrees` accept any value.",
             )  # fmt: skip
         return
@@ -177,7 +178,9 @@ def _check_angles(rows: Floats, name: str, records: Records) -> None:
         if not CONVENTIONS[name].degrees:
             what, remedy = f"angle {angle[row]:g} looks like degrees", "Set the option `angle=degrees`."
         raise OutOfRange(
-            f"{what}; {len(beyond)} of {len(rows)} rows are beyond", where=records.where(row, "angle"), remedy=remedy
+            f"{what}; {share_text(len(beyond), len(rows), 'row', 'are')} beyond",
+            where=records.where(row, "angle"),
+            remedy=remedy,
         )
 
 

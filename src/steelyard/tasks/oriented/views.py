@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
+from steelyard.core.counts import count_text
 from steelyard.core.explanation import Explanation
 from steelyard.core.figure import Figure
 from steelyard.core.frozen import Frozen
@@ -204,7 +205,11 @@ def angles(pairs: BoxPairs, cache: SharedCache) -> Figure:
     edge = max(5.0, float(np.ceil(np.abs(defined).max() / 5) * 5)) if len(defined) else 5.0
     edges = np.linspace(-edge, edge, BINS + 1)
     square = len(errors) - len(defined)
-    remark = f" {square} boxes are nearly square and have none." if square else ""
+    remark = (
+        f" {count_text(square, 'box', 'are')} nearly square and {'has' if square == 1 else 'have'} none."
+        if square
+        else ""
+    )
     return Figure(
         "angles", "histogram", "Errors of the angle",
         {"low": edges[:-1].tolist(), "high": edges[1:].tolist(), "count": np.histogram(defined, edges)[0].tolist()},

@@ -6,6 +6,7 @@ import numpy as np
 
 from steelyard.checks.check import FEW, CheckData, Checks, Problem
 from steelyard.checks.ids import explain
+from steelyard.core.counts import share_text
 from steelyard.core.pairs import Array
 from steelyard.core.rankings import Rankings
 
@@ -165,4 +166,8 @@ def constant(data: CheckData) -> Problem | None:
     _, counts = np.unique(np.array(tops), return_counts=True)
     if counts.max() < 0.9 * len(tops):
         return None
-    return Problem(f"{counts.max()} of {len(tops)} lists have the same document on top.", int(counts.max()), len(tops))
+    return Problem(
+        f"{share_text(int(counts.max()), len(tops), 'list', 'have')} the same document on top.",
+        int(counts.max()),
+        len(tops),
+    )
