@@ -54,7 +54,7 @@ def accumulated(package, seed, **settings):
     return acc
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))])
 def test_events_and_all_metrics(seed) -> None:
     mine, other = (accumulated(package, seed) for package in (ours, theirs))
     pd.testing.assert_frame_equal(mine.events, other.events, **EXACT)
@@ -164,7 +164,15 @@ def test_files_of_other_formats(tmp_path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Operation with tuple")
-@pytest.mark.parametrize(("dist", "limit"), [("iou", 0.5), ("iou", 0.9), ("euc", 6.0), ("seuc", 30.0)])
+@pytest.mark.parametrize(
+    ("dist", "limit"),
+    [
+        ("iou", 0.5),
+        pytest.param("iou", 0.9, marks=pytest.mark.slow),
+        pytest.param("euc", 6.0, marks=pytest.mark.slow),
+        ("seuc", 30.0),
+    ],
+)
 def test_tables_are_compared(tmp_path, dist, limit) -> None:
     fields = None if dist == "iou" else ["X", "Y"]
     for seed in range(3):

@@ -544,7 +544,10 @@ def pictures(folder, rng, objects, *, void):
 
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # of pycocotools
 @pytest.mark.filterwarnings("ignore:.*empty slice:RuntimeWarning", "ignore:invalid value:RuntimeWarning")
-@pytest.mark.parametrize(("true", "predicted"), [(3, 3), (2, 4), (4, 2), (2, 0), (0, 2)])
+@pytest.mark.parametrize(
+    ("true", "predicted"),
+    [(3, 3), *(pytest.param(*sizes, marks=pytest.mark.slow) for sizes in ((2, 4), (4, 2))), (2, 0), (0, 2)],
+)
 def test_masks_of_davis(tmp_path, true, predicted) -> None:
     for number, seq in enumerate(("bear", "camel")):
         for side, objects in (("gt", true), ("trackers/one/data", predicted)):
