@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support.refusal import refused, refuses
 
@@ -180,6 +181,20 @@ def test_skip_leaves_unknown_out_and_says_so() -> None:
     report = sy.evaluate("boxes", TRUTH, results, "map", extra="skip", confidence=None)
     assert report.coverage.extra == 1
     assert "1 prediction without truth left out" in str(report)
+
+
+def test_more_detections_than_can_be_ranked() -> None:
+    boxes = np.tile([0.0, 0.0, 5.0, 5.0], (65536, 1))
+    boxes += np.stack([np.arange(65536) % 256, np.arange(65536) // 256] * 2, axis=1) * 20.0
+    labels = np.full(65536, 3)
+    truth = [{"image": 1, "boxes": [[0, 0, 5, 5]], "labels": [3]}]
+    rows = {"image": 1, "boxes": boxes, "labels": labels, "scores": np.linspace(0, 1, 65536)}
+    with refuses("E-too-large", "'1'", "65,536", "'3'", "65,535"):
+        sy.evaluate("boxes", truth, [rows], "map", confidence=None)
+    [finding] = [one for one in sy.check("boxes", truth, [rows]).findings if one.code == "over-limit"]
+    assert (finding.severity, finding.count) == ("error", 1)
+    fewer = {name: column if name == "image" else column[1:] for name, column in rows.items()}
+    assert sy.evaluate("boxes", truth, [fewer], "map", confidence=None)["map"].value == 0.0
 
 
 BAD_SETTINGS = {

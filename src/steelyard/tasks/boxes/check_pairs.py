@@ -11,6 +11,7 @@ from steelyard.core.records import Array
 from steelyard.tasks.boxes.check_alone import FEW, MISREAD, cells, misread, places
 from steelyard.tasks.boxes.check_geometry import OverlapSample, draw_sample, twins
 from steelyard.tasks.boxes.check_side import CheckedSide
+from steelyard.tasks.boxes.pairs import MOST_RANKED
 
 CUT = 0.05  # a lowest score from which on low scores must have been cut off
 SHIFTED = {"+1": 1, "−1": -1}
@@ -100,6 +101,16 @@ def _limit(side: CheckedSide, cell: Array, score: Array) -> None:
     starts = np.flatnonzero(np.diff(cell[order], prepend=-1))
     counts = np.diff(np.append(starts, len(order)))
     rank = np.arange(len(order)) - np.repeat(starts, counts)
+    if len(counts) and counts.max() > MOST_RANKED:
+        many = int(np.count_nonzero(counts > MOST_RANKED))
+        side.report(
+            "over-limit", "error",
+            f"{count_text(many, 'pair', 'have', 'of image and class')} more than {MOST_RANKED:,} detections, "
+            "which evaluate refuses.",
+            np.sort(order[rank >= MOST_RANKED]), "Leave out the lowest scores.",
+            shown=lambda row: f"{side.place(row)}: image {side.image[row]}, class {side.label[row]}",
+        )  # fmt: skip
+        return
     many = int(np.count_nonzero(counts > 100))
     side.report(
         "over-limit", "note",
