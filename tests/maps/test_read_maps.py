@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 from support.read_help import write
 from support.refusal import refused, refuses
 
@@ -77,6 +78,12 @@ def test_cells_of_an_interlaced_and_a_plain_file() -> None:
     two = png_file(png(2, 8, GREY, b"\0\x09\x08", 0), "b.png")
     pairs = sorted(zip(*(column.tolist() for column in png_cells(one, two)), strict=True))
     assert pairs == [(1, 8, 1), (3, 9, 1)]
+
+
+def test_true_of_an_image_of_one_bit_is_label_1() -> None:
+    """Pillow stores True as the byte 255."""
+    grid = as_grid(np.asarray(Image.fromarray(np.array([[True, False]]))), "x")
+    assert (grid.dtype, grid.tolist()) == (np.uint8, [[1, 0]])
 
 
 def test_maps_that_are_no_maps() -> None:

@@ -257,7 +257,8 @@ def as_grid(array: Any, source: str) -> Array:
     """Convert whole numbers to the smallest unsigned type that holds them; raise at the first that is not a label."""
     grid = np.asarray(array)
     if grid.dtype.kind == "b":
-        return np.ascontiguousarray(grid).view(np.uint8)
+        # True may be any byte but 0: it is 255 in arrays from Pillow's images of one bit.
+        return np.not_equal(np.ascontiguousarray(grid).view(np.uint8), 0).astype(np.uint8)
     if grid.dtype.kind not in "iuf" or not grid.size:
         what = "has no pixel" if not grid.size else f"holds {grid.dtype}, not numbers"
         raise InvalidFile(what, where=source, remedy="Give whole numbers, one for each pixel.")
