@@ -27,7 +27,7 @@ WEIGHTS = {
     "duplicate id": (TRUTH + "A,1,7\n", PRED, [], ["truth.csv, line 5", "dish 'A', item '1' appears twice", "line 2"]),
     "duplicate prediction": (TRUTH, PRED + "B,1,7\n", [], ["pred.csv, line 5", "dish 'B', item '1' appears twice"]),
     "id in truth only": (TRUTH + "C,1,9\n", PRED, [], ["truth.csv, line 5", "1 of 4 rows of the truth", "dish 'C'", "--missing worst or --missing skip"]),
-    "id in predictions only": (TRUTH, PRED + "C,1,9\n", [], ["pred.csv, line 5", "have no truth", "dish 'C'", "--extra skip"]),
+    "id in predictions only": (TRUTH, PRED + "C,1,9\n", [], ["pred.csv, line 5", "has no truth", "dish 'C'", "--extra skip"]),
     "empty id": (TRUTH.replace("B,1", ",1"), PRED, [], ["truth.csv, line 4", "'dish'", "id is empty"]),
     "empty file": ("", PRED, [], ["truth.csv", "empty"]),
     "header only": ("dish,item,weight\n", PRED, ["--extra", "skip"], ["truth.csv", "no rows"]),

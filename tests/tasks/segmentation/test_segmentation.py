@@ -434,7 +434,7 @@ REFUSED = [
     ({}, {"map": np.full((1, 4, 3), 0.37)}, {}, r"value 0.37 is not a class.*threshold: 0.5 for"),
     ({"map": np.full((1, 4, 3), -1)}, {}, {}, r"value -1 is out of range"),
     ({}, {"map": np.zeros((1, 40, 30, 2))}, {}, r"scores of shape 40×30×2.*Classes come first: 2×40×30"),
-    ({}, {"image": [9]}, {}, "have no prediction"),
+    ({}, {"image": [9]}, {}, "has no prediction"),
     ({}, {}, {"classes": 2.5}, "not a whole number"),
     ({}, {}, {"ignore": "1.5"}, "1.5 is not a whole number"),
     ({}, {}, {"names": ["a", "a"]}, "two classes have one name"),
