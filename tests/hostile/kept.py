@@ -151,7 +151,7 @@ RUNS: list[Row] = [
     run("an unknown proxy mode", f"{LOCAL} --http-proxy sometimes", "--http-proxy sometimes is not known"),
     run("score with a policy that is none", "vlm score run --missing guess", "guess", files=files()),
     run("score with a level that is a word", "vlm score run --ci much", "'much' is not a level", files=files()),
-    run("score that refuses what is missing", "vlm score run --missing error", "have no prediction", files=files()),
+    run("score that refuses what is missing", "vlm score run --missing error", "has no prediction", files=files()),
     run("a plan of prompts that are numbers", "vlm score run", "run.json", files=files(**{"run.json": planned(prompts={"direct": 7})})),
     run("a plan with the most of a text", "vlm score run", "run.json", files=files(**{"run.json": planned(most="much")})),
     run("a plan with a key that nobody knows", "vlm score run", "run.json", files=files(**{"run.json": planned(later=7)})),
