@@ -276,3 +276,13 @@ def test_changed_bytes_never_crash() -> None:
         except sy.InputError:
             outcomes["refused"] += 1
     assert min(outcomes.values()) > 100
+
+
+def test_thousands_of_boxes_on_one_another_are_all_found() -> None:
+    """The work grows with their number, not with its square."""
+    labels, boxes = np.full(5000, 3), np.tile([0.0, 0.0, 5.0, 5.0], (5000, 1))
+    truth = [{"image": 1, "boxes": boxes, "labels": labels}]
+    rows = {"image": 1, "boxes": boxes + np.linspace(0, 0.01, 5000)[:, None], "labels": labels}
+    findings = sy.check("boxes", truth, [{**rows, "scores": np.linspace(0, 1, 5000)}]).findings
+    counts = {finding.code: finding.count for finding in findings}
+    assert (counts["near-duplicates"], counts["no-suppression"]) == (4999, 5000)

@@ -8,6 +8,7 @@ from steelyard.core.frozen import Frozen
 from steelyard.core.records import Array
 
 MOST_PAIRS = 1_000_000  # of a truth and a prediction in one sample, about
+MOST_FOLLOWERS = 100  # rows behind a row that it is compared with
 
 
 def overlap(a: Array, b: Array) -> Array:
@@ -24,7 +25,8 @@ def twins(cell: Array, box: Array, least: float) -> tuple[Array, Array]:
     """Pairs of rows of one cell that overlap by at least `least`.
 
     Boxes that do lie almost on the same left edge, so rows are sorted by it inside a cell and compared with those that
-    follow, until the edge is too far away for all of them.
+    follow, until the edge is too far away for all of them, or `MOST_FOLLOWERS` were compared: the work grows with the
+    rows, even where thousands of boxes lie on one another.
     """
     if not len(cell):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -33,7 +35,7 @@ def twins(cell: Array, box: Array, least: float) -> tuple[Array, Array]:
     reach = boxes[:, 2] * (1 - least) / least + 1e-9  # how far apart two left edges can be at that overlap
     first, second = [], []
     here = np.arange(len(order))
-    for step in range(1, len(order)):
+    for step in range(1, min(len(order), MOST_FOLLOWERS + 1)):
         here = here[here + step < len(order)]
         near = (cells[here] == cells[here + step]) & (boxes[here + step, 0] - boxes[here, 0] <= reach[here])
         here = here[near]
