@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.scale import evaluate_shards
-from steelyard.scale.engines import Failure, Ray
+from steelyard.scale.engines import Failure, Ray, run_guarded
 
 NEW_NETWORK, NEW_USER = 0x40000000, 0x10000000  # of unshare(2)
 SET_FLAGS = 0x8914  # SIOCSIFFLAGS: up, running, loopback
@@ -77,7 +77,7 @@ def busy_worker() -> int:
 
     for process in psutil.Process().children(recursive=True):
         try:
-            if process.cmdline()[:1] == ["ray::guarded"]:
+            if process.cmdline()[:1] == [f"ray::{run_guarded.__name__}"]:
                 return int(process.pid)
         except psutil.Error:
             continue
