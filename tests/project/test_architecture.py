@@ -77,7 +77,7 @@ BUILT_ON: dict[str, set[str]] = {
 }
 # Third-party packages by room; numpy is everywhere.
 OUTSIDE: dict[str, set[str]] = {
-    "render": {"vl_convert"},
+    "render": {"PIL", "vl_convert"},
     "io": {"pyarrow", "openpyxl"},
     "tasks": {"torch", "zstandard"},
     "testing": {"pytest"},

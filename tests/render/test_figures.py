@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image
 from support.refusal import refuses
@@ -17,7 +18,7 @@ from support.refusal import refuses
 import steelyard as sy
 from steelyard.core.figure import Figure
 from steelyard.render.charts.draw import chart_svg
-from steelyard.render.charts.export import paper_of
+from steelyard.render.charts.export import export_figures, paper_of
 from steelyard.render.charts.layout import fit_names, text_width
 
 SAMPLE = Path(str(files("steelyard") / "samples"))
@@ -79,9 +80,41 @@ def test_widths() -> None:
     assert paper_of().formats == ("svg", "png", "pdf")
 
 
-def test_nothing_is_written_where_one_figure_fails(tmp_path: Path) -> None:
-    from steelyard.render.charts.export import export_figures
+def test_the_background_is_white_or_transparent(tmp_path: Path) -> None:
+    figure = Figure("bars", "bars", "Bars", {"name": ["a"], "value": [1.0], "low": [0.5], "high": [1.5]}, {"x": "x"})
+    pixels = {}
+    for transparent in (False, True):
+        folder = tmp_path / str(transparent)
+        export_figures([figure], folder, width="1col", transparent=transparent)
+        assert ('fill="#ffffff"' in (folder / "bars.svg").read_text()) is not transparent
+        with Image.open(folder / "bars.png") as image:
+            assert abs(image.width - 89 / 25.4 * 288) < 2  # whole pixels of the drawing are three here
+            pixels[transparent] = np.asarray(image.convert("RGBA"), dtype=float)
+    assert pixels[False][0, 0].tolist() == [255, 255, 255, 255]
+    assert pixels[True][0, 0, 3] == 0
+    alpha = pixels[True][:, :, 3:] / 255
+    assert ((alpha > 0.1) & (alpha < 0.9)).any()
+    on_white = pixels[True][:, :, :3] * alpha + 255 * (1 - alpha)
+    assert on_white == pytest.approx(pixels[False][:, :, :3], abs=3)  # shades are not darker
 
+
+def test_long_names_of_rows_have_two_lines_and_are_not_cut() -> None:
+    names = ["wrong class and loose box", "missed", "x" * 60]
+    svg = chart_svg(Figure("f", "bars", "F", {"name": names, "value": [1.0, 2.0, 3.0]}, {"x": "x"}), 330.0)
+    labels = re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+    assert {"wrong class and loose", "box", "missed"} <= set(labels)
+    assert any("…" in label for label in labels)  # one word that has no room
+
+
+def test_labels_without_room_are_left_out_evenly() -> None:
+    columns = {"low": np.arange(8.0) * 100, "high": np.arange(8.0) * 100 + 99}
+    columns |= {name: np.full(8, float(i)) for i, name in enumerate(("p10", "p25", "p50", "p75", "p90"))}
+    svg = chart_svg(Figure("f", "spread", "F", columns, {"x": "x", "y": "y"}), 250.0)
+    shown = re.findall(r"<text[^>]*>([^<]*)–</text>", svg)
+    assert shown == ["0", "200", "400", "600"]
+
+
+def test_nothing_is_written_where_one_figure_fails(tmp_path: Path) -> None:
     good = Figure("good", "bars", "Good", {"name": ["a"], "value": [1.0]}, {"x": "x"})
     bad = Figure("bad", "bars", "Bad", {"name": ["a"], "value": ["no number"]}, {"x": "x"})
     with pytest.raises(ValueError, match="no number"):

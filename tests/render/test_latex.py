@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import latex
 import pytest
@@ -33,7 +35,7 @@ def test_a_report() -> None:
     result = sy.evaluate("weights", truth, {**truth, "weight": [11.0, 18.0, 33.0, 44.0]}, ["mae"], confidence=None)
     # |1| + |2| + |3| + |4| over four items
     assert table(result.to_latex()) == [["Metric", "Score"], [r"Mean absolute error (g) $\downarrow$", "$2.5$"]]
-    assert r"\caption{Food weights, dish by dish.}" in result.to_latex()
+    assert r"\caption{Food weights, dish by dish, 4 dishes.}" in result.to_latex()
     own = result.to_latex(caption=r"My \emph{own}", label="tab:mae")
     assert r"\caption{My \emph{own}}" in own
     assert r"\label{tab:mae}" in own
@@ -73,6 +75,39 @@ def test_two_models() -> None:
     assert row[5] == "better"
 
 
+def test_the_caption_names_the_methods() -> None:
+    truth, a, b = WEIGHTS
+    one = sy.evaluate("weights", truth, a, ["mae"], draws=100, seed=7).to_latex()
+    assert r"95 \% intervals below and above each value: bootstrap and jackknife over units (100 draws, seed 7)." in one
+    two = sy.compare("weights", truth, a, b, ["mae"], draws=100, cluster="cuisine").to_latex(interval="brackets")
+    assert r"in brackets: bootstrap and jackknife over clusters by 'cuisine' (100 draws, seed 0)." in two
+    assert "$p$: paired sign flips over clusters by 'cuisine', corrected for 1 test (max-T)." in two
+    assert "Bold: the best value." in two
+    three = lineup()
+    # three models and two metrics: four tests against the first
+    assert "by paired sign flips over units, corrected for 4 tests together (max-T)." in three.to_latex()
+    lettered = three.to_latex(marks="letters", interval="none")
+    assert "Models that share a letter are not shown to differ: all pairs together, by max-T" in lettered
+    assert "intervals" not in lettered
+
+
+def test_the_command_marks_models_with_letters(steelyard: Callable[..., Any], tmp_path: Path) -> None:
+    """Two models that are equal share a letter; the truth itself is better than both."""
+    truth, a, _ = WEIGHTS
+    models = ("x=" + a, "y=" + a, "z=" + truth)
+    done = steelyard("compare", "weights", truth, *models, "-m", "mae", "--draws", "100", "--latex", "t.tex")
+    assert done.returncode == 0, done.stderr
+    assert "wrote t.tex" in done.stderr
+    _, x, y, z = table((tmp_path / "t.tex").read_text(encoding="utf-8"))
+    assert x[1].endswith("$^{b}$")
+    assert y[1].endswith("$^{b}$")
+    assert z[1].startswith(r"$\mathbf{0}")
+    assert z[1].endswith("$^{a}$")
+    done = steelyard("compare", "weights", truth, *models[1:], "-m", "mae", "--draws", "100", "--latex", "t.tex", "-q")
+    assert done.returncode == 0, done.stderr
+    assert table((tmp_path / "t.tex").read_text(encoding="utf-8"))[0][-1] == "Verdict"
+
+
 def test_nothing_of_a_name_is_read() -> None:
     assert escape_latex("a_b & 50 % \\x") == r"a\_b \& 50 \% \textbackslash{}x"
     plain = escape_latex(HOSTILE).translate({ord(c): None for c in "$"})
@@ -94,5 +129,6 @@ def test_a_real_latex_compiles_every_kind(tmp_path: Path) -> None:
     tables = [
         kind.to_latex(interval=way) for kind in (models, models[0], two, one) for way in ("sub", "brackets", "none")
     ]
+    tables.append(models.to_latex(marks="letters"))
     latex.compiled("\n\\clearpage\n".join(tables), tmp_path)
     assert (tmp_path / "paper.pdf").stat().st_size > 10_000

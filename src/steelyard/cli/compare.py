@@ -46,7 +46,7 @@ class CompareCommand(TaskCommand):
 @click.argument("truth", type=click.Path(), required=False, metavar="TRUTH")
 @click.argument("a", type=click.Path(), required=False, metavar="A")
 @click.argument("b", type=click.Path(), nargs=-1, metavar="B...")
-@output_options(*WRITERS, figures=True, look=True, progress=True)
+@output_options(*WRITERS, latex=True, figures=True, look=True, progress=True)
 @shared_options
 @option(
     "--adjust", type=click.Choice(ADJUSTMENTS), default="max-t", show_default=True, group="Statistics",
@@ -92,7 +92,7 @@ def compare(
     steelyard compare weights truth.csv old.csv new.csv -m mae
     steelyard compare weights truth.csv old.csv new.csv newer.csv --by food --html compared.html
     steelyard compare weights truth.csv old.csv new.csv -m mae --margin mae=2%
-    steelyard compare weights truth.csv base=old.csv ours=new.csv small=newer.csv -o table.tex
+    steelyard compare weights truth.csv base=old.csv ours=new.csv small=newer.csv --latex table.tex
     steelyard compare labels some_truth.csv old.csv new.csv --proxy judge.csv
 
     With several runs of each model, such as seeds, p-values also hold for new runs.

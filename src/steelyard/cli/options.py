@@ -32,6 +32,7 @@ from steelyard.core.errors import (
 )
 from steelyard.core.progress import steps, use_progress
 from steelyard.core.request import FACTORS, FIXED, LIKE, SEQUENCES
+from steelyard.results.comparison import Lineup
 from steelyard.results.registry import CHECK_FIGURES, load
 from steelyard.results.result import Result
 
@@ -399,6 +400,7 @@ class Output:
     look: Mapping[str, Any] = field(default_factory=dict)
     as_json: bool = False
     quiet: bool = False
+    latex: str | None = None
 
     def check(self, endings: Sequence[str], files: Sequence[str | None], folders: Sequence[str | None]) -> None:
         """Refuse, before any work is done, what cannot be written; a command writes `files` and `folders` too."""
@@ -411,7 +413,7 @@ class Output:
             raise InvalidSetting(f"{flag(name)} is for figures, and none are written", remedy="Add --figures DIR.")
         if self.figures:
             load(CHECK_FIGURES)(**self.look)
-        every = [*self.output, *(file for file in (self.html, *files) if file)]
+        every = [*self.output, *(file for file in (self.html, self.latex, *files) if file)]
         check_targets(every, [folder for folder in (self.figures, *folders) if folder])
 
     def write(self, result: Result, details: bool = False, more: Sequence[str] = (), **page: Any) -> Sequence[str]:
@@ -422,8 +424,11 @@ class Output:
             getattr(result, writer)(output, **options.get(writer, {}))
         if self.html:
             result.to_html(self.html, **page)
+        if self.latex:
+            lettered = isinstance(result, Lineup) and any(one.letters for one in result.standings.values())
+            result.to_latex(self.latex, **({"marks": "letters"} if lettered else {}))
         drawn = result.write_figures(self.figures, **self.look) if self.figures else ()
-        written = [*self.output, *([self.html] if self.html else []), *drawn, *more]
+        written = [*self.output, *(file for file in (self.html, self.latex) if file), *drawn, *more]
         if not self.quiet:
             if self.figures and not drawn:
                 say(f"wrote nothing to {self.figures}: this result has no chart", err=True)
@@ -437,6 +442,7 @@ class Output:
         say(text, nl=not self.as_json)
 
 
+LOOK = ("formats", "width", "dpi", "font", "transparent")  # the parameters of these options
 _LOOK = (
     _output("--figure-format", "formats", metavar="LIST", rare=True,
             help="Formats of the charts, joined by commas: pdf,svg,png."),
@@ -445,11 +451,13 @@ _LOOK = (
             help="Width of the charts on paper: 85mm, 3.35in, 1col, 1.5col or 2col."),
     _output("--dpi", type=int, metavar="N", rare=True, help="Resolution of PNG charts."),
     _output("--font", metavar="NAME", rare=True, help="Font family of the charts."),
+    _output("--transparent", is_flag=True, default=None, rare=True,
+            help="Leave the background of the charts transparent instead of white."),
 )  # fmt: skip
 
 
 def output_options(
-    *endings: str, html: bool = True, figures: bool = False, look: bool = False, json: bool = True,
+    *endings: str, html: bool = True, latex: bool = False, figures: bool = False, look: bool = False, json: bool = True,
     progress: bool = False, files: Sequence[str] = (), folders: Sequence[str] = (),
 ) -> Callable[[Any], Any]:  # fmt: skip
     """Give a command the options about its results. It gets them as `out`, which is checked before it runs.
@@ -462,6 +470,10 @@ def output_options(
                 help=f"Also write the result to FILE ({listed}). Repeatable."),
         _output("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write an HTML report to FILE.")
         if html else None,
+        _output("--latex", metavar="FILE", type=click.Path(dir_okay=False),
+                help="Also write a LaTeX table (booktabs) to FILE: best values in bold, and letters for three models "
+                "or more.")
+        if latex else None,
         _output("--figures", metavar="DIR", type=click.Path(file_okay=False),
                 help="Also write the report's charts to DIR as SVG, PNG and PDF. PNG and PDF need steelyard[report].")
         if figures else None,
@@ -475,14 +487,14 @@ def output_options(
         @wraps(function)
         def run(**given: Any) -> Any:
             old = given.pop("old_formats", None)
-            styled = {name: given.pop(name, None) for name in ("formats", "width", "dpi", "font")} if look else {}
+            styled = {name: given.pop(name, None) for name in LOOK} if look else {}
             if old is not None:
                 if styled["formats"] is not None:
                     what = "--format and --figure-format both name the figures' formats"
                     raise Conflict(what, remedy="Give the latter.")
                 say("--format is deprecated for figures: write --figure-format.", err=True)
                 styled["formats"] = old
-            names = ("output", "html", "figures", "as_json", "quiet")
+            names = ("output", "html", "latex", "figures", "as_json", "quiet")
             own = {name: given.pop(name) for name in names if name in given}
             out = Output(look={name: value for name, value in styled.items() if value is not None}, **own)
             out.check(endings, [given[name] for name in files], [given[name] for name in folders])

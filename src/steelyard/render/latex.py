@@ -1,7 +1,8 @@
 r"""Results as tables of a paper: LaTeX that needs the package booktabs and nothing else.
 
-A value stands with its interval as `$0.494_{0.456}^{0.531}$`, or in brackets behind it. The best value of a metric is
-bold, and a star says that a model surely differs from the first.
+A value has its interval as `$0.494_{0.456}^{0.531}$`, or in brackets behind it. The best value of a metric is bold. A
+star marks models that surely differ from the first; or models that share a letter are not shown to differ, so that
+those which share one with the best are not shown to be worse. The caption names the methods.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from steelyard.core.counts import count_text
 from steelyard.core.errors import InvalidSetting, MissingData
 from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.render.board import Row, rows_of
 from steelyard.render.numbers import decimals_for, names_of, number, p_text, percent_text, value_text
-from steelyard.render.verdicts import correction_text
+from steelyard.render.verdicts import flipped_text, interval_method
 from steelyard.results.score import Difference, Score
 
 if TYPE_CHECKING:
+    from steelyard.core.request import Request
     from steelyard.results.comparison import Comparison, Lineup
     from steelyard.results.report import Report
 
@@ -50,8 +53,8 @@ def report_latex(report: Report, *, interval: str = "sub", caption: str = "", la
     heads = ["Metric", "Score", *(["Interval"] if interval == "brackets" else [])]
     tables = [_tabular("l" + "r" * (len(heads) - 1), heads, rows)]
     tables += [_slices(by, parts, interval) for by, parts in report.slices.items()]
-    level = report.request.confidence
-    return _document(tables, caption or _caption(report.title or report.task, level, interval), label)
+    units = max((score.units for score in report.scores.values()), default=0)
+    return _document(tables, caption or _caption(report, report.request, units, interval), label)
 
 
 def comparison_latex(comparison: Comparison, *, interval: str = "sub", caption: str = "", label: str = "") -> str:
@@ -71,10 +74,10 @@ def comparison_latex(comparison: Comparison, *, interval: str = "sub", caption: 
         )  # fmt: skip
     heads = ["Metric", first, name, "Difference", *(["Interval"] if interval == "brackets" else []), "$p$"]
     heads.append("Verdict")
-    title = (
-        f"{comparison.title or comparison.task}; $p$ {escape_latex(correction_text(comparison.differences.values()))}"
-    )
-    caption_text = caption or _caption(title, comparison.b.request.confidence, interval, escape=False)
+    units = max((d.units for d in comparison.differences.values()), default=0)
+    bold = "" if not any("mathbf" in cell for row in rows for cell in row) else "Bold: the best value. "
+    tests = f"{bold}$p$: {escape_latex(flipped_text(comparison))}"
+    caption_text = caption or _caption(comparison, comparison.b.request, units, interval, tests)
     return _document([_tabular("l" + "r" * (len(heads) - 2) + "l", heads, rows)], caption_text, label)
 
 
@@ -102,11 +105,12 @@ def lineup_latex(
         rows = [[_metric(first.differences[spec]), *cells] for spec, cells in columns.items()]
         table = _tabular("l" + "r" * len(names), ["Metric", *names], rows)
     tested = [d for one in lineup.comparisons for d in one.differences.values()]
-    marks_text = f"$^{{*}}$: surely differs from {names[0]}, {escape_latex(correction_text(tested))}"
+    tests = f"$^{{*}}$: surely differs from {names[0]}, by {escape_latex(flipped_text(first, tested))}"
     if marks == "letters":
-        marks_text = "Models that share a letter are not shown to differ, all pairs together (max-T)"
-    title = f"{escape_latex(first.title or first.task)}. Bold: the best value. {marks_text}"
-    return _document([table], caption or _caption(title, first.b.request.confidence, interval, escape=False), label)
+        tests = "Models that share a letter are not shown to differ: all pairs together, by max-T over paired draws."
+    units = max((d.units for d in tested), default=0)
+    text = _caption(first, first.b.request, units, interval, f"Bold: the best value. {tests}")
+    return _document([table], caption or text, label)
 
 
 def _check(interval: str) -> None:
@@ -207,12 +211,14 @@ def _best(scores: Mapping[int, Score], better: str) -> set[int]:
     return best if len(best) < len(finite) else set()
 
 
-def _caption(title: str, level: float | None, interval: str, *, escape: bool = True) -> str:
-    text = escape_latex(title) if escape else title
-    if level is None or interval == "none":
-        return f"{text}."
-    where = "below and above each value" if interval == "sub" else "in brackets"
-    return f"{text}. {escape_latex(percent_text(level))} intervals {where}."
+def _caption(result: Report | Comparison, request: Request, units: int, interval: str, tests: str = "") -> str:
+    """What the table shows and by which methods; `tests` is LaTeX already."""
+    text = f"{escape_latex(result.title or result.task)}, {escape_latex(count_text(units, result.unit))}."
+    if request.confidence is not None and interval != "none":
+        where = "below and above each value" if interval == "sub" else "in brackets"
+        method = escape_latex(interval_method(request))
+        text += f" {escape_latex(percent_text(request.confidence))} intervals {where}: {method}."
+    return f"{text} {tests}".strip()
 
 
 def _tabular(align: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

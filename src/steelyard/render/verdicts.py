@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 
 from steelyard.core.counts import count_text
+from steelyard.core.request import Request, RunDesign
 from steelyard.render.numbers import p_text
 from steelyard.render.remarks import merge_remarks
 from steelyard.render.runs import runs_word
@@ -37,20 +38,38 @@ def paired_word(comparisons: Iterable[Comparison]) -> str:
     return "as if independent" if "intervals" in methods else f"paired{runs_word(listed[0])}"
 
 
-def flipped_text(comparison: Comparison) -> str:
-    """What p-values come from: a coin for each unit, or for each cluster of them; or two stored results."""
+def interval_method(request: Request) -> str:
+    """What intervals are computed from, in a few words: for the caption of a table, and for a test report."""
+    if request.runs is not None:
+        return f"Student's t over {_runs_over(request.runs)}"
+    over = "units" if request.cluster is None else f"clusters by '{request.cluster}'"
+    strata = "" if request.strata is None else f" within strata by '{request.strata}'"
+    if request.sequence is not None:
+        return f"confidence sequences over {over}"
+    return f"bootstrap and jackknife over {over}{strata} ({request.draws:,} draws, seed {request.seed})"
+
+
+def _runs_over(design: RunDesign) -> str:
+    return {None: f"{design.factor} and units", "runs": "units", "items": design.factor}[design.fixed]
+
+
+def flipped_text(comparison: Comparison, tested: Iterable[Difference] | None = None) -> str:
+    """What p-values come from: a coin for each unit, or for each cluster of them; or two stored results.
+
+    `tested` are the differences that are corrected together, where they are more than those of the comparison.
+    """
+    correction = correction_text(comparison.differences.values() if tested is None else tested)
     methods = {d.p_method for d in comparison.differences.values()}
     for method, words in _STORED.items():
         if method in methods:
-            return f"{words}, {correction_text(comparison.differences.values())}."
+            return f"{words}, {correction}."
     cluster, design = comparison.b.request.cluster, comparison.b.request.runs
     if design is not None:
         if all(math.isnan(d.p) for d in comparison.differences.values()):
             return "not computed."
-        over = {None: f"{design.factor} and units", "runs": "units", "items": design.factor}[design.fixed]
-        return f"Student's t over {over}, {correction_text(comparison.differences.values())}."
+        return f"Student's t over {_runs_over(design)}, {correction}."
     drawn = "units" if cluster is None else f"clusters by '{cluster}'"
-    return f"paired sign flips over {drawn}, {correction_text(comparison.differences.values())}."
+    return f"paired sign flips over {drawn}, {correction}."
 
 
 def verdict_text(verdict: str) -> str:

@@ -91,7 +91,8 @@ class Result(metaclass=RenamedKeywords):
         """Write every chart into a folder; gives the paths. PNG and PDF need steelyard[report].
 
         `formats` are of "svg", "png", "pdf"; `width` is a length such as "85mm" or "3.3in", or "1col", "1.5col",
-        "2col"; `dpi` is how fine a PNG is, `font` the family of the letters.
+        "2col"; `dpi` is the resolution of PNG, `font` the family of the letters. The background is white unless
+        `transparent` is set.
         """
         draw = renderer(self.kind, "figures")
         load(CHECK_FIGURES)(**look)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -237,22 +238,34 @@ def x_axis(
     drawing: Drawing, figure: Figure, places: Sequence[float], labels: Sequence[str],
     box: tuple[float, float, float, float], *, grid: bool = True,
 ) -> None:  # fmt: skip
-    """Labels and title below a chart, and lines up from them. Labels without room are left out."""
+    """Labels and title below a chart, and lines up from them. Where labels have no room, each second one is shown."""
     left, top, right, bottom = box
-    end, deep = -math.inf, 0
-    for place, label in zip(places, labels, strict=True):
-        lines = label.split("\n")
-        half = max(map(text_width, lines)) / 2
-        if place - half > end:
-            for deep, line in enumerate(lines):
-                drawing.text(place, bottom + 17 + 13 * deep, line, "middle")
-            end = place + half + 4
+    deep = 0
+    for place in _labels_with_room(places, [max(map(text_width, label.split("\n"))) for label in labels]):
+        for deep, line in enumerate(labels[place].split("\n")):
+            drawing.text(places[place], bottom + 17 + 13 * deep, line, "middle")
     if grid:
         drawing.add("path", "s-line", d="".join(f"M{number(at)},{number(top)}V{number(bottom)}" for at in places))
     drawing.height = bottom + 24 + 13 * deep
     for line in wrap_text(clean(figure.facts.get("x", "")), right - left, TITLE):
         drawing.text((left + right) / 2, drawing.height + TITLE, line, "middle", "f-ink", font_size=TITLE)
         drawing.height += LINE
+
+
+def _labels_with_room(places: Sequence[float], widths: Sequence[float]) -> list[int]:
+    """Which labels fit beside each other: of evenly spaced ones each second, third, ...; of others as many as can."""
+    gaps = [b - a for a, b in pairwise(places)]
+    if gaps and max(gaps) - min(gaps) < 0.5:
+        for step in range(1, len(places)):
+            shown = list(range(0, len(places), step))
+            if all(places[b] - places[a] > (widths[a] + widths[b]) / 2 + 4 for a, b in pairwise(shown)):
+                return shown
+    shown, end = [], -math.inf
+    for i, (place, width) in enumerate(zip(places, widths, strict=True)):
+        if place - width / 2 > end:
+            shown.append(i)
+            end = place + width / 2 + 4
+    return shown
 
 
 class Rows:
@@ -262,10 +275,19 @@ class Rows:
         self, drawing: Drawing, figure: Figure, names: Sequence[str], span: tuple[float, float], *, row: float = ROW,
         right: float = 8.0, exact: bool = False, whole: bool = False,
     ) -> None:  # fmt: skip
-        shown = fit_names(names, 0.45 * drawing.width)
-        self.top, self.row = drawing.height + 2, min(row, TALLEST / max(1, len(names)))
+        room = 0.45 * drawing.width
+        wrapped = [wrap_text(name, room) if text_width(name) > room else [name] for name in names]
+        several = any(map(self._is_wrapped, names, wrapped))
+        self.row = min(max(row, 30.0) if several else row, TALLEST / max(1, len(names)))
+        whole_names = [[name] for name in fit_names(names, room)]
+        if several and self.row >= 22:  # two lines have room
+            whole_names = [
+                lines if self._is_wrapped(name, lines) else cut
+                for name, lines, cut in zip(names, wrapped, whole_names, strict=True)
+            ]
+        self.top = drawing.height + 2
         bottom = self.top + self.row * len(names)
-        left = max(map(text_width, shown), default=0.0) + 13
+        left = max((text_width(line) for lines in whole_names for line in lines), default=0.0) + 13
         along = ticks(*span, drawing.width - left - right, outside=not exact, whole=whole)
         labels = tick_texts(along)
         half = max((text_width(label) / 2 for label in labels[-1:]), default=0.0)
@@ -274,7 +296,14 @@ class Rows:
         places = [self.x(value) for value in along]
         x_axis(drawing, figure, places, labels, (self.left, self.top, self.right, bottom))
         for place in places_with_room(len(names), self.row):
-            drawing.text(left - 8, self.y(place) + 4, shown[place], "end")
+            lines = whole_names[place]
+            for i, line in enumerate(lines):
+                drawing.text(left - 8, self.y(place) + 4 + 12 * (i - (len(lines) - 1) / 2), line, "end")
+
+    @staticmethod
+    def _is_wrapped(name: str, lines: Sequence[str]) -> bool:
+        """Whether a name fits in two lines, with nothing of it cut."""
+        return len(lines) == 2 and " ".join(lines) == " ".join(name.split())
 
     def x(self, value: float) -> float:
         """Where a number lies from the left."""

@@ -5,10 +5,13 @@ Figures for journals: their formats, how wide they are on paper, how fine, and i
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from steelyard.core.errors import InvalidSetting, NotInstalled, OutOfRange, UnknownFormat
 from steelyard.core.figure import Figure
@@ -27,6 +30,7 @@ FORMATS = ("svg", "png", "pdf")
 FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica Neue, Arial, sans-serif"
 INCH = 25.4  # millimetres
 PIXELS = 96.0  # of the drawing, for an inch of paper: labels of 11 are 8.25 points
+MARGIN = 3.0  # pixels around the drawing: letters of another font may be a little wider
 UNITS = {"mm": 1.0, "cm": 10.0, "in": INCH, "pt": INCH / 72}
 COLUMNS = {"1col": 89.0, "1.5col": 120.0, "2col": 183.0}  # millimetres, as Nature has them
 NARROWEST, WIDEST = 40.0, 500.0
@@ -41,16 +45,18 @@ class Paper(Frozen):
     width: float = 540.0 / PIXELS * INCH
     dpi: int = 288
     font: str = FONT
+    transparent: bool = False
 
     @property
     def pixels(self) -> float:
-        """The width of the drawing."""
-        return self.width / INCH * PIXELS
+        """The width of the drawing, without the margin around it."""
+        return self.width / INCH * PIXELS - 2 * MARGIN
 
 
 def paper_of(
-    formats: str | Sequence[str] = (), width: str | float = "", dpi: int | None = None, font: str = ""
-) -> Paper:
+    formats: str | Sequence[str] = (), width: str | float = "", dpi: int | None = None, font: str = "",
+    transparent: bool = False,
+) -> Paper:  # fmt: skip
     """What was asked for, or an error that says what there is. A bare number is a width in millimetres."""
     plain = Paper()
     listed = formats.split(",") if isinstance(formats, str) else list(formats)
@@ -63,7 +69,7 @@ def paper_of(
         raise OutOfRange(f"{fine} dots per inch are out of range", remedy="Choose from 72 to 2400, such as 300.")
     if font and not _FONT.fullmatch(font):
         raise InvalidSetting(f"'{font[:40]}' is not a font name", remedy="Write its family, such as 'Times New Roman'.")
-    return Paper(named or FORMATS, _millimetres(width) if width else plain.width, fine, font or FONT)
+    return Paper(named or FORMATS, _millimetres(width) if width else plain.width, fine, font or FONT, transparent)
 
 
 def _millimetres(width: str | float) -> float:
@@ -87,8 +93,7 @@ def _millimetres(width: str | float) -> float:
 
 
 SVG = "http://www.w3.org/2000/svg"
-BACKGROUND = '<rect width="100%" height="100%" fill="#ffffff"/>'  # vl-convert darkens shades on a transparent one
-_SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
+_SIZE = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)" width="[\d.]+" height="[\d.]+"')
 
 
 def file_name(name: str) -> str:
@@ -98,8 +103,11 @@ def file_name(name: str) -> str:
 
 def check_figures(**asked: Any) -> None:
     """Raise if figures cannot be exported this way, before anything is computed."""
-    if set(paper_of(**asked).formats) - {"svg"}:
+    paper = paper_of(**asked)
+    if set(paper.formats) - {"svg"}:
         vl_convert()
+    if paper.transparent and "png" in paper.formats:
+        _pillow()
 
 
 def vl_convert() -> Any:
@@ -110,6 +118,16 @@ def vl_convert() -> Any:
         remedy = "Install it: pip install 'steelyard[report]'; or choose the format svg."
         raise NotInstalled("PNG and PDF need the package vl-convert-python", remedy=remedy) from None
     return vl_convert
+
+
+def _pillow() -> Any:
+    """The module of Pillow that puts two renderings together into one with a transparent background."""
+    try:
+        from PIL import Image
+    except ImportError:
+        remedy = "Install it: pip install pillow; or choose the formats svg and pdf."
+        raise NotInstalled("PNG with a transparent background needs Pillow", remedy=remedy) from None
+    return Image
 
 
 def export_figures(figures: Iterable[Figure], folder: Path, **asked: Any) -> tuple[str, ...]:
@@ -128,23 +146,47 @@ def export_figures(figures: Iterable[Figure], folder: Path, **asked: Any) -> tup
 def _render_formats(figure: Figure, paper: Paper) -> dict[str, bytes]:
     """The figure in each format."""
     svg = with_colours(chart_svg(figure, paper.pixels)).replace("<svg ", f'<svg xmlns="{SVG}" ', 1)
-    svg = svg.replace(">", f' font-family="{paper.font}">{BACKGROUND}', 1)
+    size = _SIZE.search(svg)
+    assert size is not None
+    wide, high = (float(length) + 2 * MARGIN for length in size.groups())
+    svg = svg.replace(">", f' font-family="{paper.font}">', 1)
+    box = f'viewBox="-{MARGIN:g} -{MARGIN:g} {wide:g} {high:g}"'
+
+    def sized(scale: float, unit: str = "", ground: str = "" if paper.transparent else "#ffffff") -> str:
+        """The drawing with its size on paper, that of its pixels times a factor, and with its background."""
+        size = f'{box} width="{wide * scale:.6g}{unit}" height="{high * scale:.6g}{unit}"'
+        fill = f'<rect x="-{MARGIN:g}" y="-{MARGIN:g}" width="{wide:g}" height="{high:g}" fill="{ground}"/>'
+        return _SIZE.sub(size, svg, count=1).replace(">", f">{fill if ground else ''}", 1)
+
+    def png(**ground: str) -> bytes:
+        data: bytes = vl_convert().svg_to_png(sized(72 / PIXELS, **ground), scale=1.0, ppi=float(paper.dpi))
+        return data
+
     drawn = {}
     for ending in paper.formats:
         if ending == "svg":
-            drawn[ending] = _with_size(svg, INCH / PIXELS, "mm").encode()
+            drawn[ending] = sized(INCH / PIXELS, "mm").encode()
         elif ending == "pdf":
-            drawn[ending] = vl_convert().svg_to_pdf(_with_size(svg, 72 / PIXELS))
+            drawn[ending] = vl_convert().svg_to_pdf(sized(72 / PIXELS))
+        elif paper.transparent:
+            drawn[ending] = _without_background(png(ground="#ffffff"), png(ground="#000000"), paper.dpi)
         else:
-            drawn[ending] = vl_convert().svg_to_png(_with_size(svg, 72 / PIXELS), scale=1.0, ppi=float(paper.dpi))
+            drawn[ending] = png()
     return drawn
 
 
-def _with_size(svg: str, scale: float, unit: str = "") -> str:
-    """The drawing with its size on paper: that of its pixels times a factor."""
+def _without_background(on_white: bytes, on_black: bytes, dpi: int) -> bytes:
+    """A PNG with a transparent background from those on white and on black.
 
-    def size(match: re.Match[str]) -> str:
-        wide, high = (f"{float(length) * scale:.6g}{unit}" for length in match.groups())
-        return f'width="{wide}" height="{high}"'
-
-    return _SIZE.sub(size, svg, count=1)
+    vl-convert gives wrong colours to what is partly transparent itself.
+    """
+    image = _pillow()
+    white, black = (
+        np.asarray(image.open(io.BytesIO(data)).convert("RGB"), dtype=float) for data in (on_white, on_black)
+    )
+    alpha = 255 - (white - black).min(axis=2, keepdims=True).clip(0, 255)
+    colour = (255 * black / np.maximum(alpha, 1)).clip(0, 255)
+    out = io.BytesIO()
+    pixels = np.concatenate([colour, alpha], axis=2).round().astype(np.uint8)
+    image.fromarray(pixels).save(out, "PNG", dpi=(dpi, dpi))
+    return out.getvalue()
