@@ -14,6 +14,7 @@ import numpy as np
 from measure import QUICK, measure, record, sized, table
 
 FRAMES = sized(750, 40)
+PICTURES = sized(40, 4)
 GROWTH = ((5, 500), (10, 500), (20, 500), (5, 3000), (20, 3000), (100, 3000))
 if QUICK:
     GROWTH = ((2, 30), (4, 30), (2, 60))
@@ -58,6 +59,34 @@ def write(folder: Path, sequences: dict[str, int], frames: int) -> None:
         (folder / "predicted" / f"{name}.txt").write_text("".join(predicted))
 
 
+def write_pictures(folder: Path, frames: int) -> None:
+    """Three sequences as DAVIS stores them: four objects that move and change, in pictures of 480 × 854 pixels."""
+    from PIL import Image
+
+    y, x = np.mgrid[:480, :854]
+    palette = np.random.default_rng(0).integers(0, 256, 768).tolist()
+    for number in range(3):
+        rng = np.random.default_rng(number)
+        places, sizes = rng.uniform((80, 60), (774, 420), (4, 2)), rng.uniform((40, 30), (110, 90), (4, 2))
+        speeds = rng.normal(0, (4, 3), (4, 2))
+        for frame in range(frames):
+            sides = np.zeros((2, 480, 854), dtype=np.uint8)
+            for i in range(4):
+                for side, pixels in enumerate(sides):
+                    middle = places[i] + frame * speeds[i] + side * rng.normal(0, 4, 2)
+                    dx, dy = x - middle[0], y - middle[1]
+                    edge = 1 + 0.15 * np.sin(5 * np.arctan2(dy, dx) + frame / 5)
+                    pixels[(dx / sizes[i, 0]) ** 2 + (dy / sizes[i, 1]) ** 2 < edge] = i + 1
+            if frame % 5 == 0:
+                sides[0, :20, :50] = 255
+            for name, pixels in zip(("gt", "trackers/t/data"), sides, strict=True):
+                place = folder / name / f"S{number}"
+                place.mkdir(parents=True, exist_ok=True)
+                picture = Image.fromarray(pixels)
+                picture.putpalette(palette)
+                picture.save(place / f"{frame:05d}.png")
+
+
 OURS = """
 import steelyard as sy
 sy.use_threads(1)
@@ -91,6 +120,16 @@ with contextlib.redirect_stdout(io.StringIO()):
     metrics = [trackeval.metrics.HOTA(), trackeval.metrics.CLEAR({'PRINT_CONFIG': False}),
                trackeval.metrics.Identity({'PRINT_CONFIG': False})]
     trackeval.Evaluator(quiet).evaluate([data], metrics)
+"""
+DAVIS = """
+import contextlib, io, warnings
+warnings.simplefilter('ignore')
+quiet = {'USE_PARALLEL': False, 'PRINT_CONFIG': False, 'PRINT_RESULTS': False, 'OUTPUT_SUMMARY': False,
+         'OUTPUT_DETAILED': False, 'PLOT_CURVES': False, 'TIME_PROGRESS': False, 'LOG_ON_ERROR': None}
+config = {'GT_FOLDER': folder + '/gt', 'TRACKERS_FOLDER': folder + '/trackers', 'PRINT_CONFIG': False}
+with contextlib.redirect_stdout(io.StringIO()):
+    data = trackeval.datasets.DAVIS(config)
+    trackeval.Evaluator(quiet).evaluate([data], [trackeval.metrics.JAndF()])
 """
 DROP_IN = """
 import steelyard.compat
@@ -128,6 +167,16 @@ def main() -> None:
                 "motrics": measure(MOTRICS, given + "import motrics"),
                 "drop-in for TrackEval": measure(TRACKEVAL, given + DROP_IN),
                 "TrackEval": measure(TRACKEVAL, given + "import trackeval", repeat=1),
+            },
+        )
+        write_pictures(folder / "davis", PICTURES)
+        pictures = f"folder = {str(folder / 'davis')!r}\n"
+        table(
+            f"3 × {PICTURES} pictures of DAVIS, J&F (goal: 0.1 of TrackEval)",
+            "drop-in for TrackEval",
+            {
+                "drop-in for TrackEval": measure(DAVIS, pictures + DROP_IN),
+                "TrackEval": measure(DAVIS, pictures + "import trackeval", repeat=1),
             },
         )
         installed = DROP_IN.replace("trackeval", "motmetrics")

@@ -539,7 +539,11 @@ def pictures(folder, rng, objects, *, void):
             frame[near] = 3 * i + 2
         if void:
             frame[:6, 20:40] = 255
-        Image.fromarray(frame).save(folder / f"{t:05d}.png")
+        picture, options = Image.fromarray(frame), {}
+        if t % 3:  # grey, a palette, and a palette with a transparent colour
+            picture.putpalette([value % 256 for value in range(768)])
+            options = {"transparency": 0} if t % 3 == 2 else {} if void else {"bits": 4}
+        picture.save(folder / f"{t:05d}.png", **options)
 
 
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # of pycocotools

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 from typing import Any
 
@@ -13,8 +14,11 @@ from steelyard.compat.trackeval import _timing, utils
 from steelyard.compat.trackeval._frames import join_column, relabel, sizes_of, split_rows
 from steelyard.compat.trackeval.datasets._base_dataset import _BaseDataset
 from steelyard.compat.trackeval.utils import TrackEvalException
+from steelyard.core.errors import InputError
+from steelyard.maps.png import SIGNATURE, png_file
 
 VOID = 255
+_PLAIN_PNG = {bytes((bits, 3)) for bits in (1, 2, 4, 8)} | {bytes((8, 0))}  # bits and colour type of the header
 
 
 class DAVIS(_BaseDataset):
@@ -87,16 +91,13 @@ class DAVIS(_BaseDataset):
 
     def _load_raw_file(self, tracker: str, seq: str, is_gt: bool) -> Any:
         """One side of a sequence by frame: ids and masks; of the truth also what is void."""
-        from PIL import Image
-
         folder = os.path.join(*([self.gt_fol] if is_gt else [self.tracker_fol, tracker, self.tracker_sub_fol]), seq)
         names = sorted(os.listdir(folder))
         timesteps = self.seq_lengths[seq]
         side = "gt" if is_gt else "tracker"
         ids, dets, void, every, shape = [], [], [], set(), None
         for t in range(timesteps):
-            with Image.open(os.path.join(folder, names[t])) as picture:
-                frame = np.array(picture)
+            frame = _read_pixels(os.path.join(folder, names[t]))
             shape = frame.shape if t == 0 else shape
             columns = np.ascontiguousarray(frame.T)  # masks are encoded column by column
             values = _distinct(columns)
@@ -152,8 +153,22 @@ class DAVIS(_BaseDataset):
         return str(self.tracker_to_disp[tracker])
 
 
+def _read_pixels(path: str) -> Any:
+    """The values of a picture as Pillow gives them; palette and grey PNG files are decoded in the native core."""
+    with open(path, "rb") as file:
+        data = file.read()
+    if data.startswith(SIGNATURE) and data[24:26] in _PLAIN_PNG:
+        try:
+            return png_file(data, path).map()
+        except InputError:
+            pass  # Pillow reads more, such as palettes with transparent colours
+    from PIL import Image
+
+    with Image.open(io.BytesIO(data)) as picture:
+        return np.array(picture)
+
+
 def _distinct(numbers: Any) -> Any:
     """The values of a picture, in rising order."""
-    if numbers.dtype != np.uint8:
-        return np.unique(numbers)
-    return np.flatnonzero(np.bincount(numbers.ravel(), minlength=256)).astype(np.uint8)
+    flat = numbers.ravel()
+    return np.unique(np.concatenate([flat[:1], flat[1:][flat[1:] != flat[:-1]]]))
