@@ -147,6 +147,7 @@ motmetrics.metrics.create().compute_many(events, names=names, generate_overall=T
 NUMPY_2 = """
 import os
 import numpy as np
+import pandas  # of which both make their tables; its import is not counted
 np.asfarray = lambda values: np.asarray(values, dtype=float)  # motmetrics 1.4.0 needs it
 """
 

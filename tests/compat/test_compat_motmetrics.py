@@ -260,3 +260,33 @@ def test_distances() -> None:
         mine, other = (getattr(package.distances, name)(a, b, limit) for package in (ours, theirs))
         np.testing.assert_array_equal(mine, other)
         assert getattr(ours.distances, name)(a[:0], b).shape == (0, 0)
+
+
+@pytest.mark.filterwarnings("ignore:Operation with tuple")
+def test_a_compared_sequence_goes_on(tmp_path) -> None:
+    """What `compare_to_groundtruth` leaves behind is what the frames after it need; ids also trade places."""
+    for seed in range(3):
+        paths = written(tmp_path, seed)
+        answers = []
+        for package in (ours, theirs):
+            truth, results = map(package.io.loadtxt, paths)
+            acc = package.utils.compare_to_groundtruth(truth, results, "iou", distth=0.95)
+            states = [acc.m, acc.res_m, acc.last_occurrence, acc.last_match, acc.hypHistory]
+            states = [{int(key): int(value) for key, value in state.items()} for state in states]
+            rng = np.random.default_rng(seed)
+            for frame in range(16, 19):
+                acc.update([1, 2, 3, 4], [3, 21, 1, 99], rng.uniform(0, 1, (4, 4)), frameid=frame)
+            answers.append((acc.events, states))
+        pd.testing.assert_frame_equal(answers[0][0], answers[1][0], **EXACT)
+        assert answers[0][1] == answers[1][1]
+
+
+@pytest.mark.filterwarnings("ignore:Operation with tuple")
+def test_an_id_twice_in_a_frame_is_compared(tmp_path) -> None:
+    paths = written(tmp_path, 0)
+    answers = []
+    for package in (ours, theirs):
+        truth, results = map(package.io.loadtxt, paths)
+        results = pd.concat([results, results.iloc[3:5]])
+        answers.append(package.utils.compare_to_groundtruth(truth, results, "iou", distth=0.9).events)
+    pd.testing.assert_frame_equal(*answers, **EXACT)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.compat.motmetrics.columns import TYPES, Events, Side, collect_events
 from steelyard.compat.motmetrics.lap import linear_sum_assignment
 
 _INDEX_FIELDS = ["FrameId", "Event"]
 _EVENT_FIELDS = ["Type", "OId", "HId", "D"]
-TYPES = ["RAW", "FP", "MISS", "SWITCH", "MATCH", "TRANSFER", "ASCEND", "MIGRATE"]
 NAN = float("nan")
 Pairs = dict[tuple[int, int], float]  # places of an object and a hypothesis: their distance
 
@@ -26,8 +26,9 @@ class MOTAccumulator:
 
     def reset(self) -> None:
         """Forget all frames."""
-        self._events: dict[str, list[Any]] = {field: [] for field in _EVENT_FIELDS}
-        self._indices: dict[str, list[Any]] = {field: [] for field in _INDEX_FIELDS}
+        self._columns: Events | None = None
+        self._event_lists: dict[str, list[Any]] = {field: [] for field in _EVENT_FIELDS}
+        self._index_lists: dict[str, list[Any]] = {field: [] for field in _INDEX_FIELDS}
         self.m: dict[Any, Any] = {}
         self.res_m: dict[Any, Any] = {}
         self.last_occurrence: dict[Any, Any] = {}
@@ -35,6 +36,30 @@ class MOTAccumulator:
         self.hypHistory: dict[Any, Any] = {}
         self.dirty_events = True
         self.cached_events_df: Any = None
+
+    @property
+    def _events(self) -> dict[str, list[Any]]:
+        self._leave_columns()
+        return self._event_lists
+
+    @property
+    def _indices(self) -> dict[str, list[Any]]:
+        self._leave_columns()
+        return self._index_lists
+
+    def _leave_columns(self) -> None:
+        """Hold the events in lists from here on, to which `update` adds."""
+        if self._columns is not None:
+            self._index_lists, self._event_lists = self._columns.lists()
+            self._columns = None
+
+    def _add_sequence(self, frames: Any, truth: Side, results: Side, flat: Any) -> None:
+        """The events of all frames, as the first that there are."""
+        self.dirty_events = True
+        events = self._columns = collect_events(frames, truth, results, flat)
+        self.m, self.res_m = events.m, events.res_m
+        self.last_occurrence, self.last_match = events.last_occurrence, events.last_match
+        self.hypHistory = events.history
 
     def update(self, oids: Any, hids: Any, dists: Any, frameid: Any = None, vf: Any = "") -> Any:
         """Add a frame: ids of objects and hypotheses, and their distances, NaN for pairs that must not be made.
@@ -150,7 +175,10 @@ class MOTAccumulator:
     def events(self) -> Any:
         """The events as a table with the index (FrameId, Event)."""
         if self.dirty_events:
-            self.cached_events_df = MOTAccumulator.new_event_dataframe_with_data(self._indices, self._events)
+            if self._columns is not None:
+                self.cached_events_df = self._columns.table()
+            else:
+                self.cached_events_df = MOTAccumulator.new_event_dataframe_with_data(self._indices, self._events)
             self.dirty_events = False
         return self.cached_events_df
 

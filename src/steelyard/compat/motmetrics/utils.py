@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import _native
+from steelyard.compat.motmetrics.columns import Side
 from steelyard.compat.motmetrics.distances import iou_matrix, norm2squared_matrix
 from steelyard.compat.motmetrics.mot import MOTAccumulator
 from steelyard.compat.motmetrics.preprocess import BOX, preprocessResult
@@ -36,14 +37,12 @@ def compare_to_groundtruth(
     acc = MOTAccumulator()
     frames = gt.index.union(dt.index).levels[0]
     sides = _Frames(gt, fields), _Frames(dt, fields)
-    ready = _iou_distances(sides[0], sides[1], frames, distth) if kind == "IOU" else None
+    if kind == "IOU" and _add_ious(acc, *sides, frames.to_numpy(), distth):
+        return acc
     nothing = np.empty((0, 0))
-    for place, frame in enumerate(frames):
+    for frame in frames:
         (oids, boxes), (hids, others) = (side.of(frame) for side in sides)
-        if not len(oids) or not len(hids):
-            matrix = nothing
-        else:
-            matrix = distances[kind](boxes, others) if ready is None else ready[place]
+        matrix = distances[kind](boxes, others) if len(oids) and len(hids) else nothing
         acc.update(oids, hids, matrix, frameid=frame)
     return acc
 
@@ -66,28 +65,28 @@ class _Frames:
         return (self.ids[start:end], self.values[start:end]) if end else (np.empty(0), self.values[:0])
 
 
-def _iou_distances(truth: _Frames, results: _Frames, frames: Any, most: float) -> list[Any] | None:
-    """The distances of all frames at once; None where boxes are unusual."""
-    sides = []
+def _add_ious(acc: MOTAccumulator, truth: _Frames, results: _Frames, frames: Any, most: float) -> bool:
+    """Add all frames at once by the IoU of their boxes; False where boxes or ids are unusual."""
+    if frames.dtype.kind not in "iu":
+        return False
+    sides, corners = [], []
     for side in (truth, results):
         boxes = np.array(side.values, dtype=np.float64)
         if boxes.ndim != 2 or boxes.shape[1] != 4 or not np.isfinite(boxes).all():
-            return None
+            return False
         sizes = boxes[:, 2:] + boxes[:, :2] - boxes[:, :2]
         if (len(boxes) and (sizes[:, 0] * sizes[:, 1]).min() < 1e-9) or (boxes[:, 2:] < 0).any():
-            return None
+            return False
         boxes[:, 2:] += boxes[:, :2]
-        places = [side.place.get(frame, (0, 0)) for frame in frames]
-        sizes_of = np.array([end - start for start, end in places], dtype=np.int64)
-        sides.append((boxes, sizes_of))
-    (boxes, n), (others, m) = sides
-    flat = 1 - _native.frame_ious(boxes, n, others, m)
+        places = [side.place.get(frame, (0, 0)) for frame in frames.tolist()]
+        sides.append(Side(side.ids, np.array([end - start for start, end in places], dtype=np.int64)))
+        corners.append(boxes)
+    if not all(side.has_distinct_ids() for side in sides):
+        return False
+    flat = 1 - _native.frame_ious(corners[0], sides[0].sizes, corners[1], sides[1].sizes)
     flat[flat > most] = np.nan
-    ends = np.cumsum(n * m).tolist()
-    return [
-        flat[start:end].reshape(shape)
-        for start, end, shape in zip([0, *ends], ends, zip(n.tolist(), m.tolist(), strict=True), strict=False)
-    ]
+    acc._add_sequence(frames, sides[0], sides[1], flat)
+    return True
 
 
 def CLEAR_MOT_M(
