@@ -69,15 +69,16 @@ def sequences(rng: np.random.Generator) -> None:
         typical, density = FOODS[food]
         left = typical * float(np.exp(rng.normal(0.1, 0.3)))
         skill_a, skill_b = np.exp(rng.normal(0.05, 0.18, size=2))
+        seconds = 60 + 5 * (number % 7)  # between two frames
         for t in range(int(rng.integers(4, 13))):
             grams = round(left, 1)
             key = [f"meal{number:02d}", t]
-            truth.append([*key, grams, density, food])
+            truth.append([*key, grams, density, t * seconds, food])
             a.append([*key, round(predict(rng, grams, typical, 0.30, 0.08, 4) * skill_a, 1)])
             b.append([*key, round(predict(rng, grams, typical, 0.10, 0.10, 5) * skill_b, 1)])
             left *= float(rng.uniform(0.6, 0.95))
     folder = SAMPLES / "sequences"
-    write(folder / "truth.csv", ["sequence", "t", "weight", "kcal_per_g", "food"], truth)
+    write(folder / "truth.csv", ["sequence", "t", "weight", "kcal_per_g", "time", "food"], truth)
     write(folder / "model_a.csv", ["sequence", "t", "weight"], a)
     write(folder / "model_b.csv", ["sequence", "t", "weight"], b)
 

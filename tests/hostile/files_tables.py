@@ -28,6 +28,7 @@ from hostile.rows import (
 )
 
 BIG = "9" * 400
+TIMED = "sequence,t,weight,time\ns,0,100,{}\ns,1,50,{}\nr,0,80,0\nr,1,20,9\n"
 LINE2, LINE3, LINE4 = ("pred.csv, line 2", "pred.csv, line 3", "pred.csv, line 4")
 
 
@@ -193,6 +194,17 @@ VALUES: list[Row] = [
     truth("density of infinity", "sequences", SEQUENCES.replace("100,2", "100,inf"), "truth.csv, line 2", "'inf'"),
     truth("no valid frame", "sequences", "sequence,t,weight,valid\ns,0,1,false\n", "no frame is valid", options="--extra skip"),
     truth("valid that is not a flag", "sequences", "sequence,t,weight,valid\ns,0,1,maybe\n", "truth.csv, line 2", "'maybe'"),
+    *(
+        truth(f"times: {name}", "sequences", TIMED.format(*times), *names, options="-m mae_rate")
+        for name, times, names in (
+            ("falling", (30, 20), ("truth.csv, line 3", "20", "30")),
+            ("of a clock", (0, "12:30:01"), ("truth.csv, line 3", "'12:30:01'")),
+            ("negative", (-1, 20), ("truth.csv, line 2", "'-1'")),
+            ("infinite", (0, "inf"), ("truth.csv, line 3", "'inf'")),
+            ("of 1e300", (0, "1e300"), ("truth.csv, line 3", "'time'")),
+            ("of 400 digits", (0, BIG), ("truth.csv, line 3", "'time'")),
+        )
+    ),
     pred("axis of zero", "ellipses", ELLIPSES_P.replace("5,4", "5,0"), LINE3, "'b'", "the axis is 0"),
     pred("negative axis", "ellipses", ELLIPSES_P.replace("40,20", "-40,20"), LINE2, "'a'", "the axis is -40"),
     pred("nan centre", "ellipses", ELLIPSES_P.replace("138", "nan"), LINE2, "'xc'"),

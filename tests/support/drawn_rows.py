@@ -39,8 +39,9 @@ def draw_sequences(rng: np.random.Generator, units: int) -> tuple[Data, Data]:
         if not valid[rows].any():
             valid[rows[0]] = True
     predicted = np.round(weight * rng.uniform(0.5, 1.6, len(t)) + rng.normal(0, 5, len(t)), 1)
+    time = 30.0 * np.array(t) + [hash_of(s) % 7 for s in sequence]
     truth = {
-        "sequence": sequence, "t": t, "weight": weight, "kcal_per_g": density, "valid": valid,
+        "sequence": sequence, "t": t, "weight": weight, "kcal_per_g": density, "time": time, "valid": valid,
         "group": [f"g{hash_of(s) % 3}" for s in sequence],
     }  # fmt: skip
     return truth, {"sequence": sequence, "t": t, "weight": predicted}

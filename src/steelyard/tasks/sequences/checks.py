@@ -9,7 +9,8 @@ import numpy as np
 from steelyard.checks.check import FEW, CheckData, Checks, Problem, evenly, some_rows
 from steelyard.checks.ids import with_ids
 from steelyard.checks.numbers import constant, copies, negative, unit_of_weight
-from steelyard.core.records import Array, factorize
+from steelyard.core.records import Array, Records, factorize
+from steelyard.tasks.sequences.meals import MOUTHFUL
 
 CHECKS = with_ids(Checks())
 CHECKS.add(
@@ -26,6 +27,7 @@ CHECKS.add(
     "Cut them off at 0 where they are meant to be 0.",
     quick=False,
 )(negative)  # fmt: skip
+SHARE = 0.2  # of sequences or steps: fewer may be chance
 MOST = 2000  # sequences whose frames are joined again
 RATES = (1000.0, 24.0, 25.0, 30.0, 50.0, 60.0)
 
@@ -178,3 +180,108 @@ def energy_density(data: CheckData) -> Problem | None:
         f"kcal_per_g reaches {np.nanmax(density):g}; pure fat has 9.", len(rows), len(density),
         some_rows(data.truth, rows, "kcal_per_g"),
     )  # fmt: skip
+
+
+def _curve(records: Records) -> tuple[Array, Array, Array]:
+    """The rows in order of sequence and t, the code of each one's sequence, and its weight; no invalid frames."""
+    _, (owner,) = factorize(records["sequence"])
+    order = np.lexsort((records["t"], owner))
+    if "valid" in records:
+        order = order[records["valid"][order]]
+    return order, owner[order], records["weight"][order]
+
+
+def _flat(records: Records) -> Problem | None:
+    """Sequences of three frames or more in which all weights are the same."""
+    rows, owner, weight = _curve(records)
+    frames = np.bincount(owner)
+    changes = np.bincount(owner[1:][(owner[1:] == owner[:-1]) & (np.diff(weight) != 0)], minlength=len(frames))
+    flat = (frames >= 3) & (changes == 0)
+    total = int(np.count_nonzero(frames >= 3))
+    if np.count_nonzero(flat) < max(3, SHARE * total):
+        return None
+    begins = np.flatnonzero(flat[owner] & np.diff(owner, prepend=-1).astype(bool))
+    return Problem(
+        f"{np.count_nonzero(flat)} of {total} sequences have the same weight in all frames.",
+        int(np.count_nonzero(flat)),
+        total,
+        some_rows(records, rows[begins], "weight"),
+    )
+
+
+@CHECKS.add(
+    "flat-sequences",
+    "warning",
+    "one number for all frames of a sequence: the model has not looked at the image",
+    "Was each frame shown on its own, or the name of the food alone?",
+    quick=False,
+)
+def flat_sequences(data: CheckData) -> Problem | None:
+    """Whether predictions stay the same in many sequences, though the true weights do not."""
+    problem = None if data.prediction is None else _flat(data.prediction)
+    return None if problem is None or _flat(data.truth) is not None else problem
+
+
+@CHECKS.add(
+    "flat-sequences",
+    "note",
+    "sequences in which nothing is eaten",
+    "Are these the readings of all frames?",
+    side="truth",
+    quick=False,
+)
+def flat_truth(data: CheckData) -> Problem | None:
+    """Whether the weight stays the same in many sequences."""
+    return _flat(data.truth)
+
+
+@CHECKS.add(
+    "jumps",
+    "note",
+    "more than 5 % of steps that are larger than a mouthful, and than twice any true step",
+    "Smooth them, and score both: mae_overall(smooth=isotonic) beside mae_overall.",
+    quick=False,
+)
+def jumps(data: CheckData) -> Problem | None:
+    """Whether predictions jump by more than any true step."""
+    if data.prediction is None:
+        return None
+    _, owner, weight = _curve(data.truth)
+    true_steps = np.abs(np.diff(weight))[owner[1:] == owner[:-1]]
+    limit = max(MOUTHFUL, 2 * float(true_steps.max(initial=0.0)))
+    rows, owner, weight = _curve(data.prediction)
+    inside = owner[1:] == owner[:-1]
+    ends = np.flatnonzero(inside & (np.abs(np.diff(weight)) > limit)) + 1
+    if len(ends) <= 0.05 * np.count_nonzero(inside):
+        return None
+    return Problem(
+        f"{len(ends)} steps to the next frame change the weight by more than {limit:g} g.",
+        len(ends),
+        int(np.count_nonzero(inside)),
+        some_rows(data.prediction, rows[ends], "weight"),
+    )
+
+
+@CHECKS.add(
+    "rises",
+    "note",
+    "weights that rise while the food is eaten: frames out of order, a refill, or noise",
+    "Sort frames by time, and end a sequence where the plate is filled again.",
+    side="truth",
+    quick=False,
+)
+def rises(data: CheckData) -> Problem | None:
+    """Whether many steps rise, or one rises by more than a mouthful."""
+    rows, owner, weight = _curve(data.truth)
+    inside = owner[1:] == owner[:-1]
+    ends = np.flatnonzero(inside & (np.diff(weight) > 0)) + 1
+    high = np.diff(weight)[ends - 1].max(initial=0.0)
+    steps = int(np.count_nonzero(inside))
+    if steps < FEW or (len(ends) < SHARE * steps and high <= MOUTHFUL):
+        return None
+    return Problem(
+        f"The weight rises in {len(ends)} of {steps} steps to the next frame, by up to {high:g} g.",
+        len(ends),
+        steps,
+        some_rows(data.truth, rows[ends], "weight"),
+    )

@@ -5,7 +5,8 @@ Each is a ratio of two totals by name; `SequenceSum` measures what the names sta
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import field
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -16,7 +17,8 @@ from steelyard.core.records import constant_in_unit, factorize
 from steelyard.core.state import TotalsView
 from steelyard.core.statistic import Requirement, SharedCache, Sum
 from steelyard.core.weights import Floats, ratio
-from steelyard.tasks.shared.regression import INFINITY, row_columns, rows_of
+from steelyard.tasks.sequences.meals import Smooth, smooth_label, smoothed_rows
+from steelyard.tasks.shared.regression import INFINITY, regression_columns, row_columns
 
 
 class SequenceSum(Sum):
@@ -25,20 +27,24 @@ class SequenceSum(Sum):
     name = "sequences.sum"
 
     of: str
+    smooth: str = field(default="none", metadata={"added": True})
 
     def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
-        return SumBlock(sequence_columns(pairs, cache)[self.of])
+        return SumBlock(sequence_columns(pairs, cache, self.smooth)[self.of])
 
 
-def sequence_columns(pairs: Pairs, cache: SharedCache) -> dict[str, Array]:
+def sequence_columns(pairs: Pairs, cache: SharedCache, smooth: str = "none") -> dict[str, Array]:
     """Columns by sequence, by what they are of."""
-    return cache.once("sequence columns", lambda: _columns(pairs, cache))
+    return cache.once(("sequence columns", smooth), lambda: _columns(pairs, cache, smooth))
 
 
-def _columns(pairs: Pairs, cache: SharedCache) -> dict[str, Array]:
-    truth, prediction = rows_of(pairs, cache)
+def _columns(pairs: Pairs, cache: SharedCache, smooth: str) -> dict[str, Array]:
+    truth, prediction = smoothed_rows(pairs, cache, smooth)
     units, owner, t = len(pairs.units), pairs.owner, pairs.truth_column("t")
-    columns = dict(row_columns(pairs, cache))
+    if smooth == "none":
+        columns = dict(row_columns(pairs, cache))
+    else:
+        columns = regression_columns(truth, prediction, owner, units)
     frames = columns["rows"]
 
     columns["sequences"] = (frames > 0).astype(float)
@@ -99,11 +105,21 @@ class _Ratio(Metric):
 
     counted: ClassVar[tuple[str, ...]] = ()  # totals that remarks read
 
+    smooth: Smooth = "none"
+
+    @property
+    def label(self) -> str:
+        return f"{self.title}{smooth_label(self.smooth)}"
+
     def requirements(self) -> tuple[Requirement, ...]:
-        return tuple(map(SequenceSum, dict.fromkeys((self.numerator, self.denominator, *self.counted))))
+        return tuple(map(self._sum, dict.fromkeys((self.numerator, self.denominator, *self.counted))))
 
     def reduce(self, totals: TotalsView) -> Floats:
-        return self.factor * ratio(totals[SequenceSum(self.numerator)], totals[SequenceSum(self.denominator)])
+        return self.factor * ratio(totals[self._sum(self.numerator)], totals[self._sum(self.denominator)])
+
+    def _sum(self, of: str) -> SequenceSum:
+        """A sum by its name; only errors depend on smoothing."""
+        return SequenceSum(of, self.smooth if of.endswith("error") else "none")
 
 
 class _NeedsStart(_Ratio):
@@ -111,12 +127,12 @@ class _NeedsStart(_Ratio):
 
     def excluded(self, totals: TotalsView) -> tuple[float, str]:
         """Sequences without an initial frame."""
-        every, started = (totals[SequenceSum(of)][0] for of in self.counted)
+        every, started = (totals[self._sum(of)][0] for of in self.counted)
         return float(every - started), "sequences without a frame t = 0"
 
     def undefined_reason(self, totals: TotalsView) -> str:
         """Tell data without initial frames from initial frames that weigh nothing."""
-        return self.documented_reason() if totals[SequenceSum("initial")][0] else "no sequence has a valid frame t = 0"
+        return self.documented_reason() if totals[self._sum("initial")][0] else "no sequence has a valid frame t = 0"
 
 
 class _Consumed(_Ratio):
@@ -126,14 +142,14 @@ class _Consumed(_Ratio):
 
     def reduce(self, totals: TotalsView) -> Floats:
         """As the base, without sequences of one frame where that is asked for: they add 0 to both sums."""
-        below = totals[SequenceSum(self.denominator)]
+        below = totals[self._sum(self.denominator)]
         if self.exclude_single and self.denominator == "consumed":
-            below = below - totals[SequenceSum("single")]
-        return self.factor * ratio(totals[SequenceSum(self.numerator)], below)
+            below = below - totals[self._sum("single")]
+        return self.factor * ratio(totals[self._sum(self.numerator)], below)
 
     def excluded(self, totals: TotalsView) -> tuple[float, str]:
         """Sequences whose first or last frame is not there."""
-        every, complete, single = (totals[SequenceSum(of)][0] for of in self.counted)
+        every, complete, single = (totals[self._sum(of)][0] for of in self.counted)
         gone = float(every - complete)
         what = "sequences without a frame t = 0 or without a prediction at the end"
         if self.exclude_single:
@@ -143,13 +159,13 @@ class _Consumed(_Ratio):
 
     def undefined_reason(self, totals: TotalsView) -> str:
         """Tell data without first or last frames from plates of which nothing was eaten."""
-        if totals[SequenceSum("consumed")][0]:
+        if totals[self._sum("consumed")][0]:
             return self.documented_reason()
         return "no sequence has a valid frame t = 0 and a prediction at the end"
 
     def notes(self, totals: TotalsView) -> tuple[str, ...]:
         """Say how many sequences have one frame only."""
-        single = int(totals[SequenceSum("single")][0])
+        single = int(totals[self._sum("single")][0])
         if not single or self.exclude_single:
             return ()
         return (
@@ -163,13 +179,13 @@ class _Energy(_Ratio):
 
     def undefined_reason(self, totals: TotalsView) -> str:
         """Tell a missing column from a food without energy."""
-        if not totals[SequenceSum("kcal_frames")][0]:
+        if not totals[self._sum("kcal_frames")][0]:
             return "no kcal_per_g is given"
         return "the foods hold no energy"
 
     def excluded(self, totals: TotalsView) -> tuple[float, str]:
         """Frames without an energy density."""
-        frames, known = (totals[SequenceSum(of)][0] for of in self.counted)
+        frames, known = (totals[self._sum(of)][0] for of in self.counted)
         return float(frames - known), "frames without kcal_per_g"
 
 
@@ -393,6 +409,43 @@ class SequencePercentage(_Ratio):
     numerator, denominator, factor = "mean_error", "mean_truth", 100
 
 
+class SmoothingGain(Metric):
+    r"""What smoothing repairs: the MAE over all frames as predicted, minus that of the smoothed predictions.
+
+    $\mathrm{MAE}_{\mathrm{overall}}(\hat W) - \mathrm{MAE}_{\mathrm{overall}}(S(\hat W))$
+
+    Both are of the same frames, so the interval is that of a paired difference. `smooth=isotonic` is the falling curve
+    nearest to the predictions, `smooth=running_median` the median of three frames.
+
+    Undefined when there is no valid frame.
+
+    Pros:
+    - Tells noise, which post-processing removes, from errors that it cannot remove.
+
+    Cons:
+    - Not a property of the model alone: it depends on how many frames there are.
+    """
+
+    name = "smoothing_gain"
+    title = "MAE removed by smoothing"
+    better = "none"
+    range = (-INFINITY, INFINITY)
+    measured_in = "g"
+
+    smooth: Literal["running_median", "isotonic"] = "isotonic"
+
+    @property
+    def label(self) -> str:
+        return f"{self.title}{smooth_label(self.smooth)}"
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        return SequenceSum("abs_error"), SequenceSum("abs_error", self.smooth), SequenceSum("rows")
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        gain = totals[SequenceSum("abs_error")] - totals[SequenceSum("abs_error", self.smooth)]
+        return ratio(gain, totals[SequenceSum("rows")])
+
+
 SEQUENCE_METRICS: tuple[type[Metric], ...] = (
     OverallError,
     OverallPercentage,
@@ -404,4 +457,5 @@ SEQUENCE_METRICS: tuple[type[Metric], ...] = (
     EnergyPercentage,
     SequenceError,
     SequencePercentage,
+    SmoothingGain,
 )

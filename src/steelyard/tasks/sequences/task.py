@@ -2,13 +2,15 @@
 
 Conventions
     The unit is the eating sequence. Columns: `sequence`, `t` (0 is the initial frame), `weight` in grams;
-    in the truth also `kcal_per_g` (constant inside a sequence), `valid` (false takes a frame out) and `sample_weight`.
+    in the truth also `kcal_per_g` (constant inside a sequence), `time` in seconds, `valid` (false takes a frame out)
+    and `sample_weight`.
     Only valid frames count. t = 1 never stands in for a missing t = 0: that sequence is out of the initial and the
     consumed error, and counted.
 
 Metrics
     MAE and PMAE (the ratio of means, never the mean of ratios) over all frames, at the initial frame, of the weight
-    consumed, and in kilocalories; the mean over sequences beside the mean over frames.
+    consumed, and in kilocalories; the mean over sequences beside the mean over frames. The meal as a curve: thirds,
+    eating rate, bites. `smooth` repairs the predictions of a sequence before they are scored.
 """
 
 from __future__ import annotations
@@ -16,12 +18,13 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.align.join import join_rows
-from steelyard.core.errors import EmptyInput
+from steelyard.core.errors import EmptyInput, InvalidValue
 from steelyard.core.options import Options
 from steelyard.core.pairs import Pairs
 from steelyard.core.records import LARGEST, Column, Records, Schema, weight_column
 from steelyard.core.task import Policy, Task
 from steelyard.tasks.sequences.errors import SEQUENCE_METRICS
+from steelyard.tasks.sequences.meals import MEAL_METRICS
 from steelyard.tasks.shared.regression import ROW_METRICS, RisingSteps, RoundNumbers
 
 TRUTH = Schema(
@@ -38,6 +41,15 @@ TRUTH = Schema(
             maximum=LARGEST,
             empty=True,
             meaning="energy density of the food",
+        ),
+        Column(
+            "time",
+            "number",
+            required=False,
+            minimum=0,
+            maximum=LARGEST,
+            empty=True,
+            meaning="when the frame was taken, in seconds; rises with t",
         ),
         Column("valid", "flag", required=False, meaning="false takes the frame out"),
         weight_column("sequence"),
@@ -66,7 +78,26 @@ def join(truth: Records, prediction: Records, policy: Policy, options: Options) 
             truth = truth.take(np.flatnonzero(valid))
         if not len(truth):
             raise EmptyInput("no frame is valid", where=truth.source, remedy="Mark valid frames with true.")
-    return join_rows(truth, prediction, TRUTH.key, policy, weight="sample_weight")
+    pairs = join_rows(truth, prediction, TRUTH.key, policy, weight="sample_weight")
+    if "time" in truth:
+        _check_times(pairs)
+    return pairs
+
+
+def _check_times(pairs: Pairs) -> None:
+    """Raise where a frame is earlier than one before it in its sequence."""
+    rows = np.flatnonzero(~np.isnan(pairs.truth_column("time")))
+    time, owner = pairs.truth_column("time")[rows], pairs.owner[rows]
+    wrong = np.flatnonzero((owner[1:] == owner[:-1]) & (time[1:] < time[:-1]))
+    if not len(wrong):
+        return
+    row, name = pairs.truth_row[rows[wrong[0] + 1]], pairs.units[owner[wrong[0]]]
+    raise InvalidValue(
+        f"time {time[wrong[0] + 1]:g} of sequence '{name}', t {pairs.truth['t'][row]}, is before {time[wrong[0]]:g} of "
+        "an earlier frame",
+        where=pairs.truth.place(int(row)),
+        remedy="Give the seconds since the first frame; they must rise with t.",
+    )
 
 
 TASK = Task(
@@ -77,7 +108,7 @@ TASK = Task(
     truth=TRUTH,
     prediction=PREDICTION,
     join=join,
-    metrics=(*SEQUENCE_METRICS, *ROW_METRICS, RoundNumbers, RisingSteps),
+    metrics=(*SEQUENCE_METRICS, *MEAL_METRICS, *ROW_METRICS, RoundNumbers, RisingSteps),
     defaults=(
         "mae_overall", "pmae_overall", "mae_initial", "pmae_initial", "mae_consumed", "pmae_consumed",
         "mae_kcal", "pmae_kcal", "mae_sequence", "pmae_sequence",

@@ -1,0 +1,828 @@
+"""The meal as a curve: phases, eating rate, bites, implausible readings, and readings repaired by smoothing.
+
+Rows of pairs are in the order of their sequence and `t`. A step is from a scored frame to the next scored frame of its
+sequence.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+
+from steelyard.core.block import SumBlock
+from steelyard.core.errors import InvalidSpec
+from steelyard.core.metric import Between, Metric
+from steelyard.core.pairs import Array, Pairs
+from steelyard.core.records import factorize
+from steelyard.core.state import TotalsView
+from steelyard.core.statistic import Requirement, SharedCache, Sum
+from steelyard.core.weights import Floats, ratio
+from steelyard.tasks.shared.regression import INFINITY, rows_of
+
+Smooth = Literal["none", "running_median", "isotonic"]
+PHASES = ("first", "middle", "last")
+MOUTHFUL = 50  # grams: more than a person takes at once
+
+
+def running_median(values: Array, owner: Array) -> Array:
+    """The median of each value and its two neighbours in the same sequence; the first and the last stay."""
+    smoothed = np.array(values, dtype=np.float64)
+    if len(values) > 2:
+        before, here, after = smoothed[:-2].copy(), smoothed[1:-1].copy(), smoothed[2:].copy()
+        inside = (owner[:-2] == owner[1:-1]) & (owner[2:] == owner[1:-1])
+        median = np.maximum(np.minimum(before, here), np.minimum(np.maximum(before, here), after))
+        smoothed[1:-1] = np.where(inside, median, here)
+    return smoothed
+
+
+def isotonic(values: Array, owner: Array) -> Array:
+    """The falling curve of each sequence that is nearest to its values in squares: adjacent violators are pooled."""
+    means: list[float] = []
+    sizes: list[int] = []
+    last = None
+    start = 0  # of the blocks of the current sequence
+    for unit, value in zip(owner.tolist(), np.asarray(values, dtype=np.float64).tolist(), strict=True):
+        if unit != last:
+            last, start = unit, len(means)
+        mean, size = value, 1
+        while len(means) > start and means[-1] < mean:
+            size += sizes[-1]
+            mean += (means.pop() - mean) * sizes.pop() / size
+        means.append(mean)
+        sizes.append(size)
+    return np.repeat(np.array(means, dtype=np.float64), np.array(sizes, dtype=np.int64))
+
+
+_SMOOTHERS = {"running_median": running_median, "isotonic": isotonic}
+
+
+def smoothed_rows(pairs: Pairs, cache: SharedCache, smooth: str) -> tuple[Array, Array]:
+    """True and predicted grams, row by row, with the predictions of each sequence smoothed.
+
+    A missing prediction that the policy keeps stays 0 g and has no part in the smoothing.
+    """
+    if smooth == "none":
+        return rows_of(pairs, cache)
+
+    def smoothed() -> tuple[Array, Array]:
+        truth, prediction = rows_of(pairs, cache)
+        there = pairs.prediction_row >= 0
+        repaired = np.array(prediction, dtype=np.float64)
+        repaired[there] = _SMOOTHERS[smooth](repaired[there], pairs.owner[there])
+        return truth, repaired
+
+    return cache.once(("smoothed rows", smooth), smoothed)
+
+
+def places(pairs: Pairs, cache: SharedCache) -> tuple[Array, Array]:
+    """Of each row, its place among all valid frames of its sequence, and how many there are."""
+
+    def counted() -> tuple[Array, Array]:
+        _, (unit, row_unit) = factorize(pairs.units, pairs.truth["sequence"])
+        position = np.full(int(max(unit.max(initial=-1), row_unit.max(initial=-1))) + 1, -1, dtype=np.int64)
+        position[unit] = np.arange(len(unit))
+        rows = position[row_unit]
+        order = np.lexsort((pairs.truth["t"], rows))
+        sizes = np.bincount(rows[rows >= 0], minlength=len(pairs.units))
+        starts = np.cumsum([int(np.count_nonzero(rows < 0)), *sizes[:-1]]) if len(sizes) else np.zeros(0, np.int64)
+        place = np.empty(len(rows), dtype=np.int64)
+        place[order] = np.arange(len(rows))
+        return place[pairs.truth_row] - starts[pairs.owner], sizes[pairs.owner]
+
+    return cache.once("places", counted)
+
+
+def phase_of(place: Array, frames: Array) -> Array:
+    """The third of the meal that a frame belongs to, by the middle of its share; a single frame is in the first."""
+    return np.where(frames > 1, 3 * (2 * place + 1) // np.maximum(2 * frames, 1), 0)
+
+
+def _sums(pairs: Pairs, *columns: Array) -> SumBlock:
+    """Sums of rows' columns in each sequence."""
+    units = len(pairs.units)
+    return SumBlock(np.stack([np.bincount(pairs.owner, weights=column, minlength=units) for column in columns], axis=1))
+
+
+class PhaseFrames(Sum):
+    """Frames of a third of the meal: column 0 their absolute errors, column 1 their number."""
+
+    name = "sequences.phase"
+
+    phase: str
+    smooth: str = "none"
+
+    def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
+        truth, prediction = smoothed_rows(pairs, cache, self.smooth)
+        inside = phase_of(*places(pairs, cache)) == PHASES.index(self.phase)
+        return _sums(pairs, np.abs(prediction - truth) * inside, inside.astype(float))
+
+
+class FramesLeft(Sum):
+    """Frames with a true weight from `low` to below `high`: column 0 their absolute errors, column 1 their number."""
+
+    name = "sequences.left"
+
+    low: float
+    high: float
+    smooth: str = "none"
+
+    def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
+        truth, prediction = smoothed_rows(pairs, cache, self.smooth)
+        inside = (truth >= self.low) & (truth < self.high)
+        return _sums(pairs, np.abs(prediction - truth) * inside, inside.astype(float))
+
+
+def times_of(pairs: Pairs) -> Array | None:
+    """The time of each row in seconds, nan where the cell is empty; None without such a column."""
+    return pairs.truth_column("time") if "time" in pairs.truth else None
+
+
+def _is_timed(pairs: Pairs, time: Array) -> Array:
+    """Whether each sequence has a time in all its rows."""
+    units = len(pairs.units)
+    rows = np.bincount(pairs.owner, minlength=units)
+    timed: Array = (rows > 0) & (np.bincount(pairs.owner[~np.isnan(time)], minlength=units) == rows)
+    return timed
+
+
+class Rates(Sum):
+    """By sequence: has a rate, its absolute error, the true rate (g/min), is there, and has times."""
+
+    name = "sequences.rate"
+
+    smooth: str = "none"
+
+    def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
+        units = len(pairs.units)
+        columns = np.zeros((units, 5))
+        columns[:, 3] = np.bincount(pairs.owner, minlength=units) > 0
+        time = times_of(pairs)
+        if time is None:
+            return SumBlock(columns)
+        truth, prediction = smoothed_rows(pairs, cache, self.smooth)
+        place, frames = places(pairs, cache)
+        begins = np.flatnonzero((pairs.truth_column("t") == 0) & ~np.isnan(time))
+        ends = np.flatnonzero((place == frames - 1) & ~np.isnan(time))
+        first, last = np.full((2, units), -1, dtype=np.int64)
+        first[pairs.owner[begins]], last[pairs.owner[ends]] = begins, ends
+        both = (first >= 0) & (last >= 0)
+        minutes = np.where(both, time[last] - time[first], 0.0) / 60 if len(time) else np.zeros(units)
+        use = np.flatnonzero(minutes > 0)
+        true, predicted = ((side[first[use]] - side[last[use]]) / minutes[use] for side in (truth, prediction))
+        columns[use, 0], columns[use, 1], columns[use, 2] = 1.0, np.abs(predicted - true), true
+        columns[:, 4] = np.bincount(pairs.owner[~np.isnan(time)], minlength=units) > 0
+        return SumBlock(columns)
+
+
+def match_events(true: list[float], predicted: list[float], tolerance: float) -> list[tuple[int, int]]:
+    """Pairs of events that are at most `tolerance` apart; both lists rise.
+
+    There are as many pairs as possible, no event is in two, and among those choices the distances add up to the least.
+    Ties go to the earlier events.
+    """
+    previous: list[tuple[int, float]] = [(0, 0.0)]
+    low = high = 0
+    windows: list[tuple[int, int, list[str]]] = []
+    for a in true:
+        before_low, before = low, previous
+        while low < len(predicted) and a - predicted[low] > tolerance:
+            low += 1
+        high = max(high, low)
+        while high < len(predicted) and predicted[high] - a <= tolerance:
+            high += 1
+        best = [before[min(low - before_low, len(before) - 1)]]
+        choices = [""]
+        for j in range(low + 1, high + 1):
+            value, choice = best[-1], "predicted"
+            above = before[min(j - before_low, len(before) - 1)]
+            if above > value:
+                value, choice = above, "true"
+            count, cost = before[min(j - 1 - before_low, len(before) - 1)]
+            paired = (count + 1, cost - abs(a - predicted[j - 1]))
+            if paired > value:
+                value, choice = paired, "pair"
+            best.append(value)
+            choices.append(choice)
+        windows.append((low, high, choices))
+        previous = best
+    pairs: list[tuple[int, int]] = []
+    j = len(predicted)
+    i = len(true)
+    while i:
+        low, high, choices = windows[i - 1]
+        j = min(j, high)
+        choice = choices[j - low] if j > low else "true"
+        if choice == "pair":
+            pairs.append((i - 1, j - 1))
+        j -= choice != "true"
+        i -= choice != "predicted"
+    return pairs[::-1]
+
+
+class Bites(Sum):
+    """By sequence: true bites, predicted ones, matched ones, errors of matched sizes, the difference of the numbers and
+    its absolute value, whether the sequence is scored, and whether it has the times that are needed.
+    """
+
+    name = "sequences.bites"
+
+    threshold: float
+    tolerance: float
+    by: str
+    smooth: str = "none"
+
+    def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
+        return cache.once(str(self), lambda: self._measure(pairs, cache))
+
+    def _measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
+        units = len(pairs.units)
+        columns = np.zeros((units, 8))
+        there = np.bincount(pairs.owner, minlength=units) > 0
+        columns[:, 7] = there
+        if self.by == "frame":
+            at, scored = pairs.truth_column("t").astype(float), there
+        else:
+            time = times_of(pairs)
+            if time is None:
+                return SumBlock(columns)
+            at, scored = time, _is_timed(pairs, time)
+        columns[:, 6] = scored
+        bites = [_bites(side, pairs.owner, self.threshold, scored) for side in smoothed_rows(pairs, cache, self.smooth)]
+        counts = [np.bincount(pairs.owner[ends], minlength=units) for ends, _ in bites]
+        columns[:, 0], columns[:, 1] = counts
+        columns[:, 4] = columns[:, 1] - columns[:, 0]
+        columns[:, 5] = np.abs(columns[:, 4])
+        starts = [np.cumsum([0, *count]) for count in counts]
+        whens = [at[ends].tolist() for ends, _ in bites]
+        for unit in np.flatnonzero((columns[:, 0] > 0) & (columns[:, 1] > 0)).tolist():
+            parts = [slice(int(start[unit]), int(start[unit + 1])) for start in starts]
+            mine, theirs = (when[part] for when, part in zip(whens, parts, strict=True))
+            for i, j in match_events(mine, theirs, self.tolerance):
+                columns[unit, 2] += 1
+                columns[unit, 3] += abs(bites[0][1][parts[0].start + i] - bites[1][1][parts[1].start + j])
+        return SumBlock(columns)
+
+
+def _bites(values: Array, owner: Array, threshold: float, scored: Array) -> tuple[Array, Array]:
+    """The rows at which a bite ends, and its grams: a step down by at least the threshold."""
+    drop = values[:-1] - values[1:]
+    ends = np.flatnonzero((owner[1:] == owner[:-1]) & (drop >= threshold) & scored[owner[1:]]) + 1
+    return ends, drop[ends - 1]
+
+
+class Durations(Sum):
+    """By sequence: has times, the absolute error of the duration in seconds, the true duration, is there."""
+
+    name = "sequences.duration"
+
+    threshold: float
+    smooth: str = "none"
+
+    def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
+        units = len(pairs.units)
+        columns = np.zeros((units, 4))
+        columns[:, 3] = np.bincount(pairs.owner, minlength=units) > 0
+        time = times_of(pairs)
+        if time is None:
+            return SumBlock(columns)
+        timed = _is_timed(pairs, time)
+        durations = []
+        for side in smoothed_rows(pairs, cache, self.smooth):
+            ends, _ = _bites(side, pairs.owner, self.threshold, timed)
+            duration = np.zeros(units)
+            # The first bite begins at the frame before the one that shows it.
+            duration[pairs.owner[ends]] = time[ends]
+            duration[pairs.owner[ends[::-1]]] -= time[ends[::-1] - 1]
+            durations.append(duration)
+        columns[:, 0], columns[:, 1], columns[:, 2] = timed, np.abs(durations[1] - durations[0]), durations[0]
+        return SumBlock(columns)
+
+
+class Jumps(Sum):
+    """Steps in which the truth changes by at most so many grams; column 1 those in which the prediction does more."""
+
+    name = "sequences.jumps"
+
+    grams: float
+
+    def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
+        truth, prediction = rows_of(pairs, cache)
+        steps = (pairs.owner[1:] == pairs.owner[:-1]) & (np.abs(np.diff(truth)) <= self.grams)
+        jumps = steps & (np.abs(np.diff(prediction)) > self.grams)
+        units = len(pairs.units)
+        columns = [np.bincount(pairs.owner[1:][mask], minlength=units) for mask in (steps, jumps)]
+        return SumBlock(np.stack(columns, axis=1))
+
+
+class Flat(Sum):
+    """Sequences in which the truth changes; column 1 those in which the prediction does not."""
+
+    name = "sequences.flat"
+
+    def measure(self, pairs: Pairs, cache: SharedCache) -> SumBlock:
+        inside = pairs.owner[1:] == pairs.owner[:-1]
+        units = len(pairs.units)
+        moves, answers = (
+            np.bincount(pairs.owner[1:][inside & (np.diff(side) != 0)], minlength=units) > 0
+            for side in rows_of(pairs, cache)
+        )
+        return SumBlock(np.stack([moves, moves & ~answers], axis=1).astype(float))
+
+
+class PhaseError(Metric):
+    r"""MAE in a third of the meal: how far off a frame's weight is at the beginning, in the middle, and at the end.
+
+    $\mathrm{MAE}_{p} = \sum_i \sum_{t \in p} |W_{i,t} - \hat W_{i,t}| \;/\; \sum_i |\{t \in p\}|$
+
+    Frame k of T valid frames (from 0) is in the third floor(3 (k + 1/2) / T), so that the thirds are as equal as
+    possible and the same from both ends; the only frame of a sequence is in the first.
+
+    Undefined when no frame is in that third.
+
+    Pros:
+    - Shows where in a meal a model fails: full plates, or the last bites.
+
+    Cons:
+    - Thirds are of frames, not of grams or minutes.
+    """
+
+    name = "mae_phase"
+    title = "MAE, third of the meal"
+    better = "lower"
+    range = (0, INFINITY)
+    measured_in = "g"
+
+    phase: Literal["first", "middle", "last"] = "first"
+    smooth: Smooth = "none"
+
+    @classmethod
+    def examples(cls) -> tuple[Metric, ...]:
+        return tuple(cls(phase=phase) for phase in PHASES)  # type: ignore[arg-type]
+
+    @property
+    def label(self) -> str:
+        return f"MAE, {self.phase} third{smooth_label(self.smooth)}"
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        return (PhaseFrames(self.phase, self.smooth),)
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        sums = totals[PhaseFrames(self.phase, self.smooth)]
+        return ratio(sums[:, 0], sums[:, 1])
+
+
+def smooth_label(smooth: str) -> str:
+    """What a label says of smoothing."""
+    return "" if smooth == "none" else f", {smooth.replace('_', ' ')}"
+
+
+class LeftError(Metric):
+    r"""MAE by what is left: over the frames whose true weight is from `low` to below `high` grams.
+
+    $\mathrm{MAE}_{a,b} = \sum_i \sum_t |W_{i,t} - \hat W_{i,t}|\,[a \le W_{i,t} < b]
+    \;/\; \sum_i \sum_t [a \le W_{i,t} < b]$
+
+    Undefined when no frame has so much left.
+
+    Pros:
+    - Tells errors on nearly empty plates from errors on full ones.
+
+    Cons:
+    - Few frames may lie in a narrow range.
+    """
+
+    name = "mae_left"
+    title = "MAE by grams left"
+    better = "lower"
+    range = (0, INFINITY)
+    measured_in = "g"
+
+    low: Annotated[float, Between(0)] = 0
+    high: Annotated[float, Between(0)] = 50
+    smooth: Smooth = "none"
+
+    @property
+    def label(self) -> str:
+        return f"MAE, {self.low:g} to {self.high:g} g left{smooth_label(self.smooth)}"
+
+    def check(self) -> None:
+        if self.low >= self.high:
+            raise InvalidSpec(f"metric '{self}': low is not below high", remedy="Write mae_left(low=50, high=100).")
+
+    def _frames(self) -> FramesLeft:
+        return FramesLeft(float(self.low), float(self.high), self.smooth)
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        return (self._frames(),)
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        sums = totals[self._frames()]
+        return ratio(sums[:, 0], sums[:, 1])
+
+
+class _Rate(Metric):
+    better = "lower"
+    range = (0, INFINITY)
+
+    smooth: Smooth = "none"
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        return (Rates(self.smooth),)
+
+    def excluded(self, totals: TotalsView) -> tuple[float, str]:
+        sums = totals[Rates(self.smooth)][0]
+        return float(sums[3] - sums[0]), "sequences without times, or without a first or a last frame"
+
+    def undefined_reason(self, totals: TotalsView) -> str:
+        sums = totals[Rates(self.smooth)][0]
+        if not sums[4]:
+            return NO_TIME
+        return self.documented_reason() if sums[0] else "no sequence has times at t = 0 and at a later last frame"
+
+
+NO_TIME = "the truth has no times (column 'time', in seconds)"
+
+
+class RateError(_Rate):
+    r"""MAE of the eating rate: grams per minute, from the initial frame to the last valid one.
+
+    $\mathrm{MAE}_{\mathrm{rate}} = \frac{1}{N} \sum_i \left|\frac{W_{i,0} - W_{i,T_i-1}}{D_i}
+    - \frac{\hat W_{i,0} - \hat W_{i,T_i-1}}{D_i}\right|$
+
+    D is the time between the two frames in minutes, by the column `time` of the truth.
+
+    Undefined when the truth has no times.
+
+    Pros:
+    - The quantity that studies of eating behaviour report.
+
+    Cons:
+    - Depends on two frames of each sequence; pauses count as eating time.
+    """
+
+    name = "mae_rate"
+    title = "MAE, eating rate"
+    measured_in = "g/min"
+
+    @property
+    def label(self) -> str:
+        return f"{self.title}{smooth_label(self.smooth)}"
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        sums = totals[Rates(self.smooth)]
+        return ratio(sums[:, 1], sums[:, 0])
+
+
+class RatePercentage(_Rate):
+    r"""PMAE of the eating rate: its MAE as a percentage of the mean true rate.
+
+    $\mathrm{PMAE}_{\mathrm{rate}} = 100\,\mathrm{MAE}_{\mathrm{rate}}
+    \;/\; \frac{1}{N} \sum_i \frac{W_{i,0} - W_{i,T_i-1}}{D_i}$
+
+    Undefined when nothing was eaten, or the truth has no times.
+
+    Pros:
+    - Comparable between slow and fast eaters.
+
+    Cons:
+    - Unstable where little was eaten.
+    """
+
+    name = "pmae_rate"
+    title = "PMAE, eating rate"
+    measured_in = "%"
+
+    @property
+    def label(self) -> str:
+        return f"{self.title}{smooth_label(self.smooth)}"
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        sums = totals[Rates(self.smooth)]
+        return 100 * ratio(sums[:, 1], sums[:, 2])
+
+
+class DurationError(Metric):
+    r"""MAE of the duration of eating: from the beginning of the first bite to the end of the last one, in seconds.
+
+    $\mathrm{MAE}_{\mathrm{duration}} = \frac{1}{N} \sum_i |D_i - \hat D_i|$
+
+    A bite is a step down by at least `threshold` grams. It begins at the frame before the step and ends at the frame
+    after it. A sequence without bites lasts 0 s.
+
+    Undefined when the truth has no times.
+
+    Pros:
+    - Shows whether the beginning and the end of eating are seen.
+
+    Cons:
+    - One false bite after the meal changes it by much.
+    """
+
+    name = "mae_duration"
+    title = "MAE, duration of eating"
+    better = "lower"
+    range = (0, INFINITY)
+    measured_in = "s"
+
+    threshold: Annotated[float, Between(0, open_low=True)] = 5
+    smooth: Smooth = "none"
+
+    @property
+    def label(self) -> str:
+        return f"{self.title}{smooth_label(self.smooth)}"
+
+    def _durations(self) -> Durations:
+        return Durations(float(self.threshold), self.smooth)
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        return (self._durations(),)
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        sums = totals[self._durations()]
+        return ratio(sums[:, 1], sums[:, 0])
+
+    def excluded(self, totals: TotalsView) -> tuple[float, str]:
+        sums = totals[self._durations()][0]
+        return float(sums[3] - sums[0]), "sequences without a time in each frame"
+
+    def undefined_reason(self, totals: TotalsView) -> str:
+        return NO_TIME
+
+
+class _Bite(Metric):
+    """Base of the metrics of bites: `threshold` grams make a bite, `tolerance` frames or seconds a match."""
+
+    threshold: Annotated[float, Between(0, open_low=True)] = 5
+    tolerance: Annotated[float, Between(0, 3600)] = 1
+    by: Literal["frame", "second"] = "frame"
+    smooth: Smooth = "none"
+
+    @property
+    def label(self) -> str:
+        return f"{self.title}{smooth_label(self.smooth)}"
+
+    def _bites(self) -> Bites:
+        return Bites(float(self.threshold), float(self.tolerance), self.by, self.smooth)
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        return (self._bites(),)
+
+    def excluded(self, totals: TotalsView) -> tuple[float, str]:
+        sums = totals[self._bites()][0]
+        return float(sums[7] - sums[6]), "sequences without a time in each frame"
+
+    def undefined_reason(self, totals: TotalsView) -> str:
+        return self.documented_reason() if totals[self._bites()][0][6] else NO_TIME
+
+
+class BitePrecision(_Bite):
+    r"""Precision of bites: the share of predicted bites that are true ones.
+
+    $P = \sum_i m_i \;/\; \sum_i \hat b_i$
+
+    A bite is a step from a frame to the next in which the weight falls by at least `threshold` grams; it happens at the
+    second frame. A true and a predicted bite match if they are at most `tolerance` frames apart (`by=second`: seconds).
+    Each has at most one partner: the number of pairs m is the greatest possible, then the distances are the least,
+    and ties go to the earlier bites.
+
+    Undefined when no bite is predicted.
+
+    Pros:
+    - Shows bites that are only noise of the readings.
+
+    Cons:
+    - Depends on the threshold and on the frames per minute.
+    """
+
+    name = "bite_precision"
+    title = "Precision of bites"
+    range = (0, 1)
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        return ratio(*self.proportions(totals))
+
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
+        sums = totals[self._bites()]
+        return sums[:, 2], sums[:, 1]
+
+
+class BiteRecall(_Bite):
+    r"""Recall of bites: the share of true bites that are found.
+
+    $R = \sum_i m_i \;/\; \sum_i b_i$
+
+    Bites and matches are those of `bite_precision`.
+
+    Undefined when there is no true bite.
+
+    Pros:
+    - Shows bites that a model misses.
+
+    Cons:
+    - A model that predicts a bite in each step finds all.
+    """
+
+    name = "bite_recall"
+    title = "Recall of bites"
+    range = (0, 1)
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        return ratio(*self.proportions(totals))
+
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
+        sums = totals[self._bites()]
+        return sums[:, 2], sums[:, 0]
+
+
+class BiteF1(_Bite):
+    r"""F1 of bites: the harmonic mean of their precision and recall.
+
+    $F_1 = 2 \sum_i m_i \;/\; \sum_i (b_i + \hat b_i)$
+
+    Bites and matches are those of `bite_precision`.
+
+    Undefined when there is no bite on either side.
+
+    Pros:
+    - One number for missed and for invented bites.
+
+    Cons:
+    - Says nothing about their size.
+    """
+
+    name = "bite_f1"
+    title = "F1 of bites"
+    range = (0, 1)
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        sums = totals[self._bites()]
+        return ratio(2 * sums[:, 2], sums[:, 0] + sums[:, 1])
+
+
+class BiteSizeError(_Bite):
+    r"""MAE of the size of bites: over the bites that match.
+
+    $\mathrm{MAE}_{\mathrm{size}} = \sum_i \sum_{(a,b)} |g_a - \hat g_b| \;/\; \sum_i m_i$
+
+    Bites and matches are those of `bite_precision`; g is the fall in grams.
+
+    Undefined when no bite matches.
+
+    Pros:
+    - Grams for each bite that was found.
+
+    Cons:
+    - Bites that were missed do not count.
+    """
+
+    name = "mae_bite_size"
+    title = "MAE, size of a bite"
+    better = "lower"
+    range = (0, INFINITY)
+    measured_in = "g"
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        sums = totals[self._bites()]
+        return ratio(sums[:, 3], sums[:, 2])
+
+
+class BiteCountError(_Bite):
+    r"""MAE of the number of bites of a sequence.
+
+    $\mathrm{MAE}_{\mathrm{bites}} = \frac{1}{N} \sum_i |\hat b_i - b_i|$
+
+    Undefined when no sequence is scored.
+
+    Pros:
+    - Easy to read: so many bites too many or too few.
+
+    Cons:
+    - Missed and invented bites of one sequence cancel.
+    """
+
+    name = "mae_bite_count"
+    title = "MAE, number of bites"
+    better = "lower"
+    range = (0, INFINITY)
+    measured_in = "bites"
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        sums = totals[self._bites()]
+        return ratio(sums[:, 5], sums[:, 6])
+
+
+class BiteCountBias(_Bite):
+    r"""Bias of the number of bites of a sequence; above 0 the model predicts too many.
+
+    $\mathrm{bias}_{\mathrm{bites}} = \frac{1}{N} \sum_i (\hat b_i - b_i)$
+
+    Undefined when no sequence is scored.
+
+    Pros:
+    - Tells invented bites from missed ones.
+
+    Cons:
+    - Sequences with too many and with too few cancel.
+    """
+
+    name = "bias_bite_count"
+    title = "Bias, number of bites"
+    better = "zero"
+    range = (-INFINITY, INFINITY)
+    measured_in = "bites"
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        sums = totals[self._bites()]
+        return ratio(sums[:, 4], sums[:, 6])
+
+
+class ImplausibleJumps(Metric):
+    r"""Jumps: how often the predicted weight changes by more than a mouthful from a frame to the next, though the true
+    weight does not.
+
+    $100 \sum_i \sum_t [\,|\hat W_{i,t+1} - \hat W_{i,t}| > g \ge |W_{i,t+1} - W_{i,t}|\,]
+    \;/\; \sum_i \sum_t [\,|W_{i,t+1} - W_{i,t}| \le g\,]$
+
+    Undefined when the true weight changes by more than that in all steps.
+
+    Pros:
+    - Counts readings that cannot be true, however small the mean error is.
+
+    Cons:
+    - What is a mouthful depends on the time between frames.
+    """
+
+    name = "jumps"
+    title = "Jumps larger than a mouthful"
+    better = "lower"
+    range = (0, 100)
+    measured_in = "%"
+    at = "grams"
+
+    grams: Annotated[float, Between(0, open_low=True)] = MOUTHFUL
+
+    @property
+    def label(self) -> str:
+        return f"Jumps by more than {self.grams:g} g"
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        return (Jumps(float(self.grams)),)
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        return 100 * ratio(*self.proportions(totals))
+
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
+        sums = totals[Jumps(float(self.grams))]
+        return sums[:, 1], sums[:, 0]
+
+
+class FlatSequences(Metric):
+    r"""Flat sequences: the share of meals in which the prediction is one number in all frames, though food is eaten.
+
+    $100 \sum_i [\max_t \hat W_{i,t} = \min_t \hat W_{i,t}] \;/\; N$
+
+    The N sequences are those whose true weight changes. A model that answers the same in all frames does not look at
+    the image.
+
+    Undefined when the true weight changes in no sequence.
+
+    Pros:
+    - Unmasks an answer that is made from the name of the food alone.
+
+    Cons:
+    - A model that adds noise to a guess is not found.
+    """
+
+    name = "flat"
+    title = "Sequences with one answer"
+    better = "lower"
+    range = (0, 100)
+    measured_in = "%"
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        return (Flat(),)
+
+    def reduce(self, totals: TotalsView) -> Floats:
+        return 100 * ratio(*self.proportions(totals))
+
+    def proportions(self, totals: TotalsView) -> tuple[Floats, Floats]:
+        sums = totals[Flat()]
+        return sums[:, 1], sums[:, 0]
+
+
+MEAL_METRICS: tuple[type[Metric], ...] = (
+    PhaseError,
+    LeftError,
+    RateError,
+    RatePercentage,
+    DurationError,
+    BitePrecision,
+    BiteRecall,
+    BiteF1,
+    BiteSizeError,
+    BiteCountError,
+    BiteCountBias,
+    ImplausibleJumps,
+    FlatSequences,
+)
