@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 from support.refusal import refused
 
-from steelyard.cli import metrics, options, outputs, progress
+from steelyard.cli import options, outputs, progress
 from steelyard.cli import vlm as vlm_command
 from steelyard.cli.parse import parse
 from steelyard.cli.streams import Output, OutputLost
-from steelyard.core import catalogue
 from steelyard.vlm.run import Progress
 
 
@@ -26,10 +25,6 @@ def test_the_tree_of_a_caption(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [line.split("\t") for line in tree.splitlines()]
     assert [(row[0], row[1], row[3]) for row in rows] == [("1", "a", "3"), ("2", "red", "3"), ("3", "car", "0")]
     assert "red" in graph
-
-
-def test_all_metrics_of_a_task() -> None:
-    assert metrics._explain("weights", ["weights", "labels"]) == {"weights": list(catalogue.metrics("weights"))}
 
 
 def test_a_result_without_a_chart_says_so(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,7 @@ TEXTS = {
     "drift": "Measure how scores changed from an OLD test set to a NEW one.",
     "label-next": "Choose which units of PREDICTIONS to label next.",
     "view": "Browse the results in DIR: search, plot and compare runs, read reports, and look at single units.",
+    "tasks": "List the tasks, one line each.",
     "metrics": "List the metrics, or explain one.",
     "draw": "Draw the ground truth, predictions and matches of one image as SVG.",
     "parse": "Print the scene graph of a caption: objects, attributes and relations.",

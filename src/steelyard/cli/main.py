@@ -24,6 +24,10 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and self.get_command(ctx, args[0]) is None:
+            from steelyard.cli.first import is_request, spell_out
+
+            if is_request(args[0]):
+                return super().resolve_command(ctx, spell_out(args))
             ctx.fail(f"There is no command '{args[0]}'. {nearest(args[0], self.commands)}")
         return super().resolve_command(ctx, args)
 
@@ -48,14 +52,25 @@ class _Commands(click.Group):
 @click.group(
     cls=_Commands,
     commands=Commands(),
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
 @click.version_option(__version__, prog_name="steelyard", message="%(prog)s %(version)s")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Score predictions of vision models against ground truth, with a confidence interval on every number.
 
-    Start with: steelyard demo
+    Without a command, the task of files is guessed: the first is the ground truth, the others are predictions.
+
+    \b
+    steelyard demo
+    steelyard truth.json model.json
+    steelyard truth.json old.json new.json
     """
+    if ctx.invoked_subcommand is None:
+        from steelyard.cli.first import OVERVIEW
+
+        say(OVERVIEW)
 
 
 def main() -> None:

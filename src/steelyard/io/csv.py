@@ -65,6 +65,18 @@ def read_csv(path: Path, source: str, delimiter: str = ",") -> Table:
     )
 
 
+def header_names(path: Path, source: str, delimiter: str = ",") -> list[str]:
+    """The column names of a file, of which only the header is read."""
+    with open_text(path, source) as file:
+        first, delimiter, _ = _open_lines(file, source, delimiter)
+        reader = csv.reader(chain(first, file), delimiter=delimiter, strict=True)
+        try:
+            header: list[str] = next((row for row in reader if row), [])
+        except csv.Error as error:
+            raise InvalidFile(f"not readable as CSV: {error}", where=f"{source}, line {reader.line_num}") from None
+    return [name.strip() for name in header]
+
+
 def _open_lines(file: TextIO, source: str, delimiter: str) -> tuple[Iterator[str], str, str | None]:
     """The lines up to the header, what separates fields, and what decimals have (None: it is found out)."""
     dialect = current_dialect()

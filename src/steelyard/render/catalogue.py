@@ -36,6 +36,18 @@ def list_text(tasks: Sequence[tuple[Task, Sequence[Metric]]], width: int) -> str
     return "\n\n".join(parts) + f"\n{legend(directions)}\n\nsteelyard metrics SPEC explains one."
 
 
+def task_text(task: Task, default: Sequence[Metric], others: Sequence[Metric], width: int) -> str:
+    """The metrics of one task: those that a report shows by default, and what else can be asked for."""
+    rows = [[ARROWS[m.better], str(m), m.label, m.measured_in] for m in (*default, *others)]
+    lines = grid(["", "metric", "name", "in"], rows, "llll", width, shrink=2).split("\n")
+    shown, more = lines[: 2 + len(default)], lines[2 + len(default) :]
+    parts = [f"{task.name}: {task.title} (unit: {task.unit})", *shown]
+    if more:
+        parts += ["", "Not in a report unless named by -m:", *more]
+    parts += [legend({metric.better for metric in (*default, *others)}), ""]
+    return "\n".join([*parts, f"'steelyard metrics {task.name} NAME' explains one, with formula and settings."])
+
+
 def metric_text(metric: Metric, tasks: Sequence[str], width: int) -> str:
     """One metric: formula, meaning, range, direction, when it is undefined, what it is good and bad at."""
     about = describe(type(metric))

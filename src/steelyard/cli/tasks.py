@@ -1,0 +1,51 @@
+"""`steelyard tasks`: what can be scored."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from steelyard.cli.options import terminal_width
+from steelyard.cli.say import say
+from steelyard.core import catalogue
+from steelyard.render.text import grid
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the tasks as JSON.")
+def tasks(as_json: bool) -> None:
+    """List the tasks, one line each.
+
+    A task may be named by its synonyms, too: 'steelyard evaluate detection' is 'steelyard evaluate boxes'.
+    """
+    known, problems = catalogue.loaded_tasks()
+    for problem in problems:
+        say(problem, err=True)
+    if as_json:
+        rows = [
+            {
+                "task": name,
+                "title": task.title,
+                "unit": task.unit,
+                "item": task.item,
+                "metrics": len(task.metrics),
+                "synonyms": list(catalogue.SYNONYMS.get(name, ())),
+            }
+            for name, task in known.items()
+        ]
+        say(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    width = terminal_width()
+    left = width - max(map(len, known)) - max(len(task.title) for task in known.values()) - 4
+    cells = [[name, task.title, _synonyms(name, left)] for name, task in known.items()]
+    say(grid(["task", "what is scored", "also called"], cells, "lll", width, shrink=2))
+    say("\n'steelyard metrics TASK' lists the metrics of a task, 'steelyard demo TASK' tries it on sample data.")
+
+
+def _synonyms(task: str, width: int) -> str:
+    """As many synonyms as fit; forms of the name itself, such as its singular, are left out."""
+    words = [word for word in catalogue.SYNONYMS.get(task, ()) if not task.startswith(word)]
+    while words and len(", ".join(words)) > width:
+        words.pop()
+    return ", ".join(words)
