@@ -22,7 +22,7 @@ from support.viewer import SAMPLES, SECRET, TOKEN, Server, evaluate, run_id
 from steelyard import api
 from steelyard.view import connections
 from steelyard.view import runs as index
-from steelyard.view.listing import moment
+from steelyard.view.entry import moment
 
 BOXES = (SAMPLES / "boxes" / "truth.json").read_text(encoding="utf-8")
 PRED = (SAMPLES / "boxes" / "model_a.json").read_text(encoding="utf-8")

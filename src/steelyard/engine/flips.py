@@ -119,18 +119,28 @@ class Influence(Frozen):
     @property
     def se(self) -> float:
         """The jackknife's standard error."""
-        n = len(self.psi)
-        return math.sqrt(float((self.psi**2).sum()) / (n * (n - 1))) if n > 1 else math.nan
+        return jackknife_se(self.psi)
 
     @property
     def df(self) -> float:
         """How many degrees of freedom that rests on, from the fourth moment."""
-        n, second = len(self.psi), float((self.psi**2).sum())
-        if n < 2 or second == 0:
-            return max(n - 1, 1)
-        kurtosis = n * float((self.psi**4).sum()) / second**2
-        df = math.inf if kurtosis <= 1 else 2 * n / (kurtosis - 1)
-        return min(max(df, LEAST_DF), n - 1)
+        return jackknife_df(self.psi)
+
+
+def jackknife_se(psi: Floats) -> float:
+    """The standard error of a value on which the units have these influences."""
+    n = len(psi)
+    return math.sqrt(float((psi**2).sum()) / (n * (n - 1))) if n > 1 else math.nan
+
+
+def jackknife_df(psi: Floats) -> float:
+    """The degrees of freedom of that standard error, from the fourth moment."""
+    n, second = len(psi), float((psi**2).sum())
+    if n < 2 or second == 0:
+        return max(n - 1, 1)
+    kurtosis = n * float((psi**4).sum()) / second**2
+    df = math.inf if kurtosis <= 1 else 2 * n / (kurtosis - 1)
+    return min(max(df, LEAST_DF), n - 1)
 
 
 def influence_of(leave_one_out: Floats) -> tuple[Floats, int]:

@@ -55,6 +55,11 @@ class Entry(Frozen):
         return ", ".join(self.models)
 
     @property
+    def title(self) -> str:
+        """What the run is called: its tag `model`, else its file."""
+        return (self.tags.get("model") if self.kind == "report" else "") or self.name
+
+    @property
     def haystack(self) -> str:
         """All that a search looks through, in lower case."""
         tags = [part for name, value in self.tags.items() for part in (f"{name}={value}",)]
@@ -70,17 +75,25 @@ def entry_of(file: Entry, kind: str, body: Mapping[str, Any]) -> Entry:
         facts["models"] = (tags["model"],)
     if "data" in tags:
         facts["data"] = tags["data"]
-    date = _date(tags.get("date", ""), file.changed)
+    date = date_of(tags, file.changed)
     return Entry(id=file.id, name=file.name, changed=file.changed, kind=kind, date=date, **facts)
 
 
-def _date(text: str, otherwise: float) -> float:
-    """Seconds of a date in ISO 8601, which is UTC where it names no zone."""
+def date_of(tags: Mapping[str, str], otherwise: float) -> float:
+    """Seconds of the tag `date` in ISO 8601, which is UTC where it names no zone."""
     try:
-        date = datetime.fromisoformat(text)
+        date = datetime.fromisoformat(tags.get("date", ""))
         return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError, OSError):
         return otherwise
+
+
+def moment(seconds: float, form: str = "%Y-%m-%d %H:%M UTC") -> str:
+    """A time as a text; a file system may hold one that no calendar has."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime(form)
+    except (OverflowError, OSError, ValueError):
+        return "at an unknown time"
 
 
 def _text(value: Any) -> str:

@@ -87,6 +87,11 @@ def with_bar(page: str, links: Sequence[tuple[str, str]]) -> str:
     return page.replace("<body>\n", f"<body>\n{bar(links)}", 1)
 
 
+def wrapped(text: str) -> str:
+    """A name as HTML that may be broken at its slashes and underscores."""
+    return escape(text).replace("/", "/<wbr>").replace("_", "_<wbr>")
+
+
 class Site(Frozen):
     """Where pages lead: the address in front of every path, and the images."""
 

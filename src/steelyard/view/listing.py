@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from html import escape
 from itertools import pairwise
 
@@ -16,9 +15,11 @@ from steelyard.core.counts import count_text
 from steelyard.core.frozen import Frozen
 from steelyard.render.numbers import interval_text, value_text
 from steelyard.render.text import ARROWS
-from steelyard.view.entry import Entry, Shown
-from steelyard.view.frame import Scale, Site, document, shared_scale, strip
+from steelyard.view.board import board, flagged, told
+from steelyard.view.entry import Entry, Shown, moment
+from steelyard.view.frame import Scale, Site, document, shared_scale, strip, wrapped
 from steelyard.view.query import A_PAGE, GROUPS, SORTS, Query, common, fits, group_of, matching, natural
+from steelyard.view.trend import series_of
 
 COLOURS = 8  # groups with a colour of their own; the others share one
 SIZES = (("wide", 1080, 320), ("middling", 720, 300), ("narrow", 360, 260))  # one of them is in sight
@@ -30,25 +31,27 @@ _STEPS = (60.0, 300.0, 900.0, 3600.0, 3 * 3600.0, 6 * 3600.0, 12 * 3600.0,
 
 
 class Point(Frozen):
-    """A run in the chart: where it stands, its score, its group and its address."""
+    """A run in the chart: where it stands, its score, its group and its address; `flagged` where a change begins."""
 
     x: float
     score: Shown
     group: str
     address: str
     name: str
+    flagged: bool = False
 
 
 def chart(
-    entries: Sequence[Entry], metric: str, over: str, group: str, address: Callable[[Entry], str]
+    entries: Sequence[Entry], metric: str, over: str, group: str, address: Callable[[Entry], str],
+    flags: Collection[str] = (),
 ) -> str:  # fmt: skip
-    """The chart with its legend; nothing where fewer than two runs have the metric."""
+    """The chart with its legend; nothing where fewer than two runs have the metric. `flags` are ids of runs."""
     shown = [entry for entry in entries if metric in entry.scores and math.isfinite(entry.scores[metric].value)]
     shown.sort(key=lambda entry: (entry.date, entry.name))
     points = [
         Point(
             entry.date if over == "time" else float(i), entry.scores[metric], group_of(entry, group) if group else "",
-            address(entry), entry.name,
+            address(entry), entry.name, entry.id in flags,
         )
         for i, entry in enumerate(shown)
     ]  # fmt: skip
@@ -62,9 +65,10 @@ def chart(
     drawn = "".join(_drawing(points, colours, over, *size) for size in SIZES)
     unit = f", {score.measured_in}" if score.measured_in else ""
     legend = _legend(colours) if group else ""
+    marks = "; a dashed line is a flagged change" if any(point.flagged for point in points) else ""
     return (
         f'<figure class="chart"><figcaption>{escape(title)} <small>{escape(score.label)}{escape(unit)}; bars are '
-        f"intervals</small></figcaption>{drawn}{legend}</figure>"
+        f"intervals{marks}</small></figcaption>{drawn}{legend}</figure>"
     )
 
 
@@ -109,6 +113,12 @@ def _drawing(points: Sequence[Point], colours: dict[str, int], over: str, name: 
             line = " ".join(f"{x(point.x):.1f},{y(point.score.value):.1f}" for point in own)
             parts.append(f'<polyline class="c{colour}" points="{line}"/>')
     radius = 5 if len(points) <= 60 else 3
+    parts += [
+        f'<line class="flag c{colours.get(point.group, 0)}" x1="{x(point.x):.1f}" x2="{x(point.x):.1f}" y1="{TOP}" '
+        f'y2="{high - BOTTOM}"/>'
+        for point in points
+        if point.flagged
+    ]
     parts += [_mark(point, x(point.x), y, colours.get(point.group, 0), radius) for point in points]
     return (
         f'<svg class="plot {name}" viewBox="0 0 {wide} {high}" role="img" '
@@ -122,9 +132,11 @@ def _mark(point: Point, x: float, y: Callable[[float], float], colour: int, radi
     if score.interval is not None and not any(math.isnan(end) for end in score.interval):
         bar = f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y(score.interval[0]):.1f}" y2="{y(score.interval[1]):.1f}"/>'
     words = f"{point.name}: {value_text(score.value, score.interval)} {interval_text(score.value, score.interval)}"
+    words += "; a change begins here" if point.flagged else ""
+    ring = f'<circle class="ring" cx="{x:.1f}" cy="{y(score.value):.1f}" r="{radius + 4}"/>' if point.flagged else ""
     return (
         f'<a href="{escape(point.address)}" tabindex="-1" class="c{colour}"><title>{escape(words.strip())}</title>{bar}'
-        f'<circle cx="{x:.1f}" cy="{y(score.value):.1f}" r="{radius}"/></a>'
+        f'<circle cx="{x:.1f}" cy="{y(score.value):.1f}" r="{radius}"/>{ring}</a>'
     )
 
 
@@ -171,14 +183,6 @@ def time_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
     ]
 
 
-def moment(seconds: float, form: str = "%Y-%m-%d %H:%M UTC") -> str:
-    """A time as a text; a file system may hold one that no calendar has."""
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime(form)
-    except (OverflowError, OSError, ValueError):
-        return "at an unknown time"
-
-
 _ELSEWHERE = ("model", "data", "date")  # tags that a row shows as what they are
 SHOWN_SCORES, SHOWN_FOREIGN, MOST_COMPARED = 3, 200, 8
 
@@ -197,17 +201,30 @@ def list_page(site: Site, entries: Sequence[Entry], folder: str, query: Query) -
     start = min(query.at, max(0, len(shown) - 1) // A_PAGE) * A_PAGE
     page = shown[start : start + A_PAGE]
     picked = [entry for entry in runs if entry.id in query.runs]
-    drawn = chart(shown, query.metric, query.over, query.group, site.entry) if query.metric else ""
-    if query.metric and not drawn:
-        drawn = '<p class="note">Fewer than two of these runs have this metric: there is nothing to draw.</p>'
     total = count_text(len(runs), "run")
     title = total if not query.narrowed else f"{len(shown):,} of {total}"
     body = (
-        f'<form class="list" action="{escape(site.base)}/" method="get">{_controls(site, runs, query)}{drawn}'
-        f"{_picked_fields(picked, page)}{_table(site, shown, page, query, picked)}{_turning(query, start, len(shown))}"
+        f'<form class="list" action="{escape(site.base)}/" method="get">{_controls(site, runs, query)}'
+        f"{_top(site, shown, query, start)}{_picked_fields(picked, page)}"
+        f'<section aria-labelledby="runs"><h2 id="runs">{"Runs" if query.narrowed else "All runs"}</h2>'
+        f"{_table(site, shown, page, query, picked)}{_turning(query, start, len(shown))}</section>"
         f"{_bar(site, runs)}</form>{foreign}"
     )
     return document(title, folder, body)
+
+
+def _top(site: Site, shown: Sequence[Entry], query: Query, start: int) -> str:
+    """The board of the first page, or the chart of a metric with its changes."""
+    series = series_of(shown)
+    if not query.metric:
+        return "" if start else board(site, series, query)
+    changes = flagged(site, series, query.metric)
+    flags = {run.id for found in changes.values() for run, _ in found}
+    group = query.group or ("model" if 1 < len({one.model for one in series}) <= COLOURS else "")
+    drawn = chart(shown, query.metric, query.over, group, site.entry, flags)
+    if not drawn:
+        return '<p class="note">Fewer than two of these runs have this metric: there is nothing to draw.</p>'
+    return drawn + told(site, series, query.metric, changes)
 
 
 # --- fields
@@ -280,7 +297,7 @@ def _picked_fields(picked: Sequence[Entry], page: Sequence[Entry]) -> str:
     hidden_fields = "".join(f'<input type="hidden" name="run" value="{run.id}">' for run in away)
     if not picked:
         return ""
-    names = ", ".join(escape(run.name) for run in picked[:MOST_COMPARED])
+    names = ", ".join(escape(run.title) for run in picked[:MOST_COMPARED])
     return f'{hidden_fields}<p class="note">Picked: {names}. Only runs of the same task and truth are offered.</p>'
 
 
@@ -338,8 +355,8 @@ def _group_row(group: str, members: Sequence[Entry], query: Query) -> str:
 
 
 def _row(site: Site, run: Entry, query: Query, scale: Scale | None, picked: Sequence[Entry]) -> str:
-    name = escape(run.name).replace("/", "/<wbr>").replace("_", "_<wbr>")
-    when = f'<td class="when"><small>{escape(moment(run.date))}</small></td>'
+    name = wrapped(run.title)
+    when = f'<td class="when"><small>{escape(moment(run.date).removesuffix(" 00:00 UTC"))}</small></td>'
     if run.problem:
         return (
             f'<tr class="broken"><td class="pick"></td><td class="run"><span class="name">{name}</span></td>'
@@ -348,13 +365,14 @@ def _row(site: Site, run: Entry, query: Query, scale: Scale | None, picked: Sequ
     box = ""
     if fits(run, picked):
         ticked = " checked" if run.id in query.runs else ""
-        box = f'<input type="checkbox" name="run" value="{run.id}" aria-label="compare {escape(run.name)}"{ticked}>'
+        label = escape(run.title if run.title == run.name else f"{run.title}, {run.name}")
+        box = f'<input type="checkbox" name="run" value="{run.id}" aria-label="compare {label}"{ticked}>'
     tags = "".join(
         f'<button class="tag" name="tag" value="{escape(f"{key}={value}")}">{escape(key)}={escape(value)}</button>'
         for key, value in run.tags.items()
         if key not in _ELSEWHERE
     )
-    about = run.about if run.kind != "report" else f"{run.model} on {run.data}"
+    about = f"{run.name if run.title != run.name else run.model} on {run.data}" if run.kind == "report" else run.about
     if query.metric and query.metric in run.scores:
         scores = strip(run.scores[query.metric], scale) + _short("", run.scores[query.metric])
     elif query.metric:
@@ -365,7 +383,7 @@ def _row(site: Site, run: Entry, query: Query, scale: Scale | None, picked: Sequ
         scores += f"<small>and {more} more</small>" if more > 0 else ""
     return (
         f'<tr><td class="pick">{box}</td><td class="run"><a class="name" href="{escape(site.entry(run))}">{name}</a>'
-        f'<br><small class="about">{escape(about)}</small> {tags}</td><td class="task">{escape(run.task)}</td>'
+        f' <small class="about">{wrapped(about)}</small> {tags}</td><td class="task">{escape(run.task)}</td>'
         f'<td class="number units">{run.units:,}</td><td class="scores">{scores}</td>{when}</tr>'
     )
 
@@ -398,8 +416,8 @@ def _bar(site: Site, runs: Sequence[Entry]) -> str:
         return ""
     return (
         f'<div class="bar"><button type="submit" formaction="{escape(site.base)}/compare">Compare the ticked</button>'
-        f'<span class="legend">Two to {MOST_COMPARED} runs of one task on the same truth; the oldest is the one to '
-        "beat.</span></div>"
+        f'<span class="legend">Two to {MOST_COMPARED} runs of one task on the same truth; the oldest is the baseline.'
+        "</span></div>"
     )
 
 

@@ -89,10 +89,10 @@ def units_page(site: Site, run: StoredRun, data: RereadRun, by: int, start: int)
     shown = order[start : start + A_PAGE]
     cards = "".join(_card(site, run, data, i, spec) for i in shown)
     total = count_text(len(order), unit)
-    links = [site.top(), (site.run(run), run.name)]
+    links = [site.top(), (site.run(run), run.title)]
     return document(
         f"{unit.capitalize()} by {unit}",
-        f"{run.name}: {total}, the worst by {spec} first",
+        f"{run.title}: {total}, the worst by {spec} first",
         _sorting(site.run(run, "units"), specs, by)
         + f'<ul class="cards">{cards}</ul>'
         + _turning(site.run(run, "units"), by, start, len(order)),
@@ -165,8 +165,8 @@ def unit_page(site: Site, run: StoredRun, data: RereadRun, unit: int, step: int 
         turn += f'<a href="{escape(site.run(run, "unit", order[place + 1]))}" rel="next">better →</a>'
     body = f'<p class="turn"><span class="legend">{place + 1:,} of {len(order):,} from the worst</span>{turn}</p>'
     body += _unit_picture(site, run, data, unit, step, site.run(run, "unit", unit)) + _unit_scores(data, unit)
-    links = [site.top(), (site.run(run), run.name), (site.run(run, "units"), f"All {count_text(2, kind)[2:]}")]
-    return document(f"{kind.capitalize()} {name}", run.name, body, links)
+    links = [site.top(), (site.run(run), run.title), (site.run(run, "units"), f"All {count_text(2, kind)[2:]}")]
+    return document(f"{kind.capitalize()} {name}", run.title, body, links)
 
 
 def _unit_picture(site: Site, run: StoredRun, data: RereadRun, unit: int, step: int | None, here: str) -> str:

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlencode
 from steelyard.core.frozen import Frozen
 from steelyard.view.entry import Entry
 
-A_PAGE = 100
+A_PAGE = 50
 MOST_PICKED = 64
 _LONGEST, _MOST_TAGS = 300, 16
 _ID = re.compile(r"[0-9a-f]{16}")

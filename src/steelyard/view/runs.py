@@ -41,8 +41,10 @@ from steelyard.results.comparison import Comparison, Lineup
 from steelyard.results.origin import SourceInfo
 from steelyard.results.read import AnyResult, edit_notes, parse_result
 from steelyard.results.report import Report
-from steelyard.view.entry import Entry, entry_of
+from steelyard.results.score import Difference
+from steelyard.view.entry import Entry, date_of, entry_of, moment
 from steelyard.view.folder import Folder, Outside
+from steelyard.view.trend import Change, Reading, Series, find_changes, reading_of
 
 HEAD_BYTES = 64 << 10
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -184,7 +186,7 @@ class Index:
     def _read_whole(self, file: Entry, name: str) -> Entry:
         """An entry from all of a file, or what is wrong with it."""
         try:
-            data, problem = load(self.folder, name)
+            data, _, problem = load(self.folder, name)
             if problem:
                 return replace(file, problem=problem)
             return entry_of(file, data["kind"], data["body"])
@@ -200,27 +202,25 @@ def is_result(folder: Folder, name: str) -> bool:
         return False
 
 
-def load(folder: Folder, name: str) -> tuple[Any, str]:
-    """What the JSON of a result says, and what is wrong with it where something is."""
-    from steelyard.results.read import parse_result  # only for what a head does not tell
-
+def load(folder: Folder, name: str) -> tuple[Any, AnyResult | None, str]:
+    """The JSON of a result, the result itself, and what is wrong with it where something is."""
     try:
         data = parse_json(folder.read(name, MOST_BYTES).decode("utf-8-sig"), name)
-        parse_result(data, name)
-        return data, ""
+        return data, parse_result(data, name), ""
     except Outside as error:
         why = f"larger than {MOST_BYTES >> 20} MB" if str(error) == "too large" else "it cannot be read"
-        return None, f"{name}: {why}"
+        return None, None, f"{name}: {why}"
     except UnicodeDecodeError:
-        return None, f"{name}: is not UTF-8 text"
+        return None, None, f"{name}: is not UTF-8 text"
     except SteelyardError as error:
-        return None, str(error)
+        return None, None, str(error)
     except Exception as error:  # whatever one file holds, the others are shown
-        return None, f"{name}: it cannot be read ({type(error).__name__})"
+        return None, None, f"{name}: it cannot be read ({type(error).__name__})"
 
 
 _FORMATS = ("auto", "coco", "lvis", "csv", "motchallenge", "kitti", "mots")  # each reads what it is given and no more
 _FOLDERS = ("tracking", "maps", "volumes")  # readers that take a folder and open nothing outside of it
+MOST_HEAVY, MOST_LIGHT = 40, 5000  # results, data and pages that are kept; numbers of lists and trends
 T = TypeVar("T")
 
 
@@ -237,6 +237,30 @@ class StoredRun(Frozen):
     def report(self) -> Report | None:
         """The report, where it is one."""
         return self.result if isinstance(self.result, Report) else None
+
+    @property
+    def title(self) -> str:
+        """What the run is called: its tag `model`, else its file."""
+        tags = self.report.request.tags if self.report is not None else {}
+        return tags.get("model") or self.name
+
+    @property
+    def date(self) -> float:
+        """Its tag `date`, else when the file was written."""
+        return date_of(self.report.request.tags if self.report is not None else {}, self.changed)
+
+
+def distinct_titles(runs: Sequence[StoredRun]) -> list[str]:
+    """What runs are called beside each other: with the day, or the file too, where models have several of them."""
+
+    def forms(run: StoredRun) -> tuple[str, ...]:
+        return run.title, f"{run.title}, {moment(run.date, '%Y-%m-%d')}", f"{run.title}, {run.name}"
+
+    for form in range(2):
+        titles = [forms(run)[form] for run in runs]
+        if len(set(titles)) == len(titles):
+            return titles
+    return [forms(run)[2] if run.title != run.name else run.name for run in runs]
 
 
 class RereadRun(Frozen):
@@ -292,7 +316,7 @@ class Runs:
 
     folder: Folder
     index: Index = field(init=False)
-    _made: dict[tuple[Any, ...], Future[Any]] = field(default_factory=dict)
+    _made: dict[int, dict[tuple[Any, ...], Future[Any]]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
@@ -313,11 +337,52 @@ class Runs:
     def _read(self, name: str, changed: float) -> StoredRun | None:
         if not is_result(self.folder, name):
             return None
-        data, problem = load(self.folder, name)
+        _, result, problem = load(self.folder, name)
         if problem:
             self.index.mark(name, problem)
-            return StoredRun(run_id(name), name, changed, None, problem)
-        return StoredRun(run_id(name), name, changed, parse_result(data, name))
+        return StoredRun(run_id(name), name, changed, result, problem)
+
+    def change(self, a: Entry, b: Entry, spec: str) -> Difference | None:
+        """B against A in one metric, from their results; None where they cannot be compared in it."""
+        key = ("change", a.id, a.changed, b.id, b.changed, spec)
+        return self.once(key, lambda: self._change(a, b, spec), MOST_LIGHT)
+
+    def _change(self, a: Entry, b: Entry, spec: str) -> Difference | None:
+        reports = [self._stored_report(entry) for entry in (a, b)]
+        first, second = (
+            replace(one, scores={spec: one.scores[spec]}) if one is not None and spec in one.scores else None
+            for one in reports
+        )
+        if first is None or second is None:
+            return None
+        try:
+            return compare_results(first, second).differences[spec]
+        except SteelyardError:
+            return None
+
+    def changes(self, series: Series, spec: str) -> list[tuple[Entry, Change]]:
+        """The changes of a series that the rule flags, each with the first run after it."""
+        runs = series.judged
+        key = ("changes", spec, *((run.id, run.changed) for run in runs))
+        return self.once(key, lambda: self._changes(runs, spec), MOST_LIGHT)
+
+    def _changes(self, runs: Sequence[Entry], spec: str) -> list[tuple[Entry, Change]]:
+        keys = [("reading", run.id, run.changed, spec) for run in runs]
+        each = [
+            (run, self.once(key, lambda run=run: self._reading(run, spec), MOST_LIGHT))  # type: ignore[misc]
+            for run, key in zip(runs, keys, strict=True)
+        ]
+        judged = [(run, one) for run, one in each if one is not None and (one.psi is not None or one.se >= 0)]
+        return [(judged[change.place][0], change) for change in find_changes([reading for _, reading in judged])]
+
+    def _reading(self, run: Entry, spec: str) -> Reading | None:
+        report = self._stored_report(run)
+        return None if report is None else reading_of(report, spec)
+
+    def _stored_report(self, entry: Entry) -> Report | None:
+        """The report of an entry, which is not kept: a list needs a few numbers of many files."""
+        result = load(self.folder, entry.name)[1]
+        return result if isinstance(result, Report) else None
 
     def data(self, run: StoredRun) -> tuple[RereadRun | None, str]:
         """The data of a run, or why there are none to show."""
@@ -413,6 +478,7 @@ class Runs:
         return self.once(("comparison", a.id, a.changed, b.id, b.changed), lambda: self._compare(a, b, first, second))
 
     def _compare(self, a: StoredRun, b: StoredRun, first: Report, second: Report) -> Comparison:
+        titles = distinct_titles((a, b))
         first_data, other = self.data(a)[0], self.data(b)[0]
         p, q = first.request, second.request
         truth, mine, theirs = first.sources.truth, first.sources.predictions, second.sources.predictions
@@ -424,7 +490,7 @@ class Runs:
         )
         alike = alike and (p.columns, p.options) == (q.columns, q.options)
         if first_data is None or other is None or not alike or not shared or truth.source == mine.source:
-            comparison = compare_results(first, second)
+            comparison = compare_many([first, second], titles).comparisons[0]
             return replace(comparison, notes=(*edit_notes(((a.name, first), (b.name, second))), *comparison.notes))
         base_a, base_b = (run.name.rpartition("/")[0] for run in (a, b))
         sources = (truth, base_a), (mine, base_a), (theirs, base_b)
@@ -434,7 +500,7 @@ class Runs:
             first.task, side, left, right, shared, confidence=q.confidence or 0.95, draws=q.draws or 1000, seed=q.seed,
             missing=p.missing, extra=p.extra, columns=p.columns, options=options,
         )  # fmt: skip
-        a_side, b_side = replace(compared.a, request=p), replace(compared.b, request=q)
+        a_side, b_side = replace(compared.a, request=p, name=titles[0]), replace(compared.b, request=q, name=titles[1])
         edited = edit_notes(((a.name, first), (b.name, second)))
         return replace(
             compared, a=replace(a_side, sources=first.sources), b=replace(b_side, sources=second.sources),
@@ -447,25 +513,26 @@ class Runs:
         if len(reports) != len(runs):
             raise SteelyardError("Only results of 'evaluate' can be compared here.")
         key = ("lineup", *((run.id, run.changed) for run in runs))
-        names = [run.name for run in runs]
+        names = distinct_titles(runs)
         edited = edit_notes(zip(names, reports, strict=True))
         return self.once(key, lambda: replace(compare_many(reports, names), notes=edited))
 
-    def once(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
-        """Make a thing the first time; a few dozen are kept. Others wait for the same thing, and for nothing else."""
+    def once(self, key: tuple[Any, ...], make: Callable[[], T], most: int = MOST_HEAVY) -> T:
+        """Make a thing the first time; `most` are kept. Others wait for the same thing, and for nothing else."""
+        cache = self._made.setdefault(most, {})
         with self._lock:
-            held: Future[T] | None = self._made.get(key)
+            held: Future[T] | None = cache.get(key)
             if held is None:
-                if len(self._made) > 40:
-                    self._made.pop(next(iter(self._made)))
-                mine = self._made[key] = Future[T]()
+                if len(cache) > most:
+                    cache.pop(next(iter(cache)))
+                mine = cache[key] = Future[T]()
         if held is not None:
             return held.result()
         try:
             mine.set_result(make())
         except BaseException as error:
             with self._lock:
-                if self._made.get(key) is mine:
-                    del self._made[key]
+                if cache.get(key) is mine:
+                    del cache[key]
             mine.set_exception(error)
         return mine.result()

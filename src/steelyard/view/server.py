@@ -31,18 +31,18 @@ from steelyard.view import pages
 from steelyard.view.connections import Workers
 from steelyard.view.entry import Shown
 from steelyard.view.folder import Folder
-from steelyard.view.frame import CLOSED, Site, document, policy, report_policy, shared_scale, strip, with_bar
+from steelyard.view.frame import CLOSED, Site, document, policy, report_policy, shared_scale, strip, with_bar, wrapped
 from steelyard.view.listing import MOST_COMPARED, list_page
 from steelyard.view.query import parse_query
-from steelyard.view.runs import RereadRun, Runs, StoredRun
+from steelyard.view.runs import RereadRun, Runs, StoredRun, distinct_titles
 from steelyard.view.units import Images, unit_rows, unit_scene
 
 
 def board_page(site: Site, runs: Sequence[StoredRun], lineup: Lineup) -> str:
     """The page. The first run is the one that the others are held against."""
-    first = lineup.comparisons[0]
+    first, titles = lineup.comparisons[0], distinct_titles(runs)
     specs = dict.fromkeys(spec for one in lineup.comparisons for spec in one.differences)
-    blocks = "".join(_block(runs, lineup, spec) for spec in specs)
+    blocks = "".join(_block(titles, lineup, spec) for spec in specs)
     notes = "".join(
         f"<li>{escape(note)}</li>" for note in dict.fromkeys(n for c in lineup.comparisons for n in c.notes)
     )
@@ -52,12 +52,12 @@ def board_page(site: Site, runs: Sequence[StoredRun], lineup: Lineup) -> str:
         "so that one may be called not shown whose own interval lies on one side of zero.</li>"
     )
     pairs = "".join(
-        f'<li><a href="{escape(site.base)}/compare?a={runs[0].id}&amp;b={run.id}">{escape(run.name)} against '
-        f"{escape(runs[0].name)}</a></li>"
-        for run in runs[1:]
+        f'<li><a href="{escape(site.base)}/compare?a={runs[0].id}&amp;b={run.id}">{escape(title)} against '
+        f"{escape(titles[0])}</a></li>"
+        for run, title in zip(runs[1:], titles[1:], strict=True)
     )
     body = (
-        f"{_base(site, runs)}{blocks}<h2>How these were computed</h2><ul>{notes}{hint}</ul>"
+        f"{_base(site, runs, titles)}{blocks}<h2>How these were computed</h2><ul>{notes}{hint}</ul>"
         f"<h2>Two by two</h2><ul>{pairs}</ul>"
     )
     truth = first.a.sources.truth.source
@@ -70,10 +70,12 @@ def board_page(site: Site, runs: Sequence[StoredRun], lineup: Lineup) -> str:
     )
 
 
-def _base(site: Site, runs: Sequence[StoredRun]) -> str:
+def _base(site: Site, runs: Sequence[StoredRun], titles: Sequence[str]) -> str:
     """The field that selects the baseline run."""
     hidden = "".join(f'<input type="hidden" name="run" value="{run.id}">' for run in runs)
-    options = "".join(f'<option value="{run.id}">{escape(run.name)}</option>' for run in runs)
+    options = "".join(
+        f'<option value="{run.id}">{escape(title)}</option>' for run, title in zip(runs, titles, strict=True)
+    )
     return (
         f'<form class="base" action="{escape(site.base)}/compare" method="get">{hidden}<label class="field">'
         f'<span>Baseline</span><select name="base">{options}</select></label>'
@@ -85,14 +87,14 @@ def _shown_score(score: Score) -> Shown:
     return Shown(score.value, score.interval, score.better, score.measured_in, score.label)
 
 
-def _block(runs: Sequence[StoredRun], lineup: Lineup, spec: str) -> str:
+def _block(titles: Sequence[str], lineup: Lineup, spec: str) -> str:
     """One metric: a row per run that has it."""
-    rows: list[tuple[StoredRun, Score, Difference | None]] = []
-    for run, comparison in zip(runs[1:], lineup.comparisons, strict=True):
+    rows: list[tuple[str, Score, Difference | None]] = []
+    for run, comparison in zip(titles[1:], lineup.comparisons, strict=True):
         if spec in comparison.differences:
             rows.append((run, comparison.differences[spec].b, comparison.differences[spec]))
     score = next(comparison.differences[spec].a for comparison in lineup.comparisons if spec in comparison.differences)
-    rows.insert(0, (runs[0], score, None))
+    rows.insert(0, (titles[0], score, None))
     scale = shared_scale(_shown_score(comparison) for _, comparison, _ in rows)
     lines = "".join(
         _line(run, comparison, difference, strip(_shown_score(comparison), scale))
@@ -114,7 +116,7 @@ def _block(runs: Sequence[StoredRun], lineup: Lineup, spec: str) -> str:
     )
 
 
-def _line(run: StoredRun, score: Score, difference: Difference | None, drawn: str) -> str:
+def _line(title: str, score: Score, difference: Difference | None, drawn: str) -> str:
     value = value_text(score.value, score.interval) if score.defined else "undefined"
     moved, word = "<small>baseline</small>", ""
     if difference is not None:
@@ -122,11 +124,10 @@ def _line(run: StoredRun, score: Score, difference: Difference | None, drawn: st
         moved = f"{escape(signed_text(difference.difference, difference.interval))} <small>{escape(between)}</small>"
         kind = {"better": "good", "worse": "bad"}.get(difference.verdict, "plain")
         word = f'<span class="{kind}">{escape(verdict_text(difference.verdict))}</span>'
-    name = escape(run.name).replace("/", "/<wbr>").replace("_", "_<wbr>")
     return (
-        f'<tr><th scope="row" class="run">{name}</th><td class="number">{escape(value)}</td><td class="between"><small>'
-        f'{escape(interval_text(score.value, score.interval))}</small></td><td class="strips">{drawn}</td>'
-        f'<td class="moved">{moved}</td><td class="verdict">{word}</td></tr>'
+        f'<tr><th scope="row" class="run">{wrapped(title)}</th><td class="number">{escape(value)}</td>'
+        f'<td class="between"><small>{escape(interval_text(score.value, score.interval))}</small></td>'
+        f'<td class="strips">{drawn}</td><td class="moved">{moved}</td><td class="verdict">{word}</td></tr>'
     )
 
 
@@ -325,7 +326,8 @@ class _View:
             compared = self.runs.comparison(a, b)
         except SteelyardError as error:
             return self._problem("These two cannot be compared", str(error), 422)
-        links = [self.site.top(), (self.site.run(a), f"A: {a.name}"), (self.site.run(b), f"B: {b.name}")]
+        titles = distinct_titles((a, b))
+        links = [self.site.top(), (self.site.run(a), f"A: {titles[0]}"), (self.site.run(b), f"B: {titles[1]}")]
         data = self.runs.data(a)[0], self.runs.data(b)[0]
         if data[0] is not None and data[1] is not None and pages.changes(data[0], data[1])[1]:
             links.append((self.site.both(a, b), "What changed most, side by side"))
