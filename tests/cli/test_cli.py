@@ -78,10 +78,12 @@ def test_demo(task: str, tmp_path: Path, steelyard) -> None:
         assert (tmp_path / "here" / task / name).stat().st_size > 1000
     assert str(Path("here") / task / "report.html") in result.stdout
     assert result.stdout.startswith(f"Scoring the sample data of '{task}': model A against the ground truth")
-    csv, coco, viewer = result.stdout.splitlines()[-3:]
-    assert csv.endswith("steelyard evaluate weights truth.csv predictions.csv")
-    assert coco.endswith("steelyard evaluate boxes instances.json detections.json")
-    assert f"steelyard view {Path('here') / task}" in viewer
+    steps = result.stdout.partition("\nNext:\n")[2]
+    assert f"steelyard evaluate {task} truth" in steps
+    assert f"steelyard check {task} truth" in steps
+    assert ("steelyard instances.json detections.json" in steps) == (task != "boxes")
+    assert f"steelyard metrics {task} " in steps
+    assert f"steelyard view {Path('here') / task}" in steps
 
 
 def test_version_help_and_completion(steelyard) -> None:

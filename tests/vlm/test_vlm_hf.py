@@ -201,7 +201,9 @@ def test_import_does_not_bring_the_heavy_ones() -> None:
         assert f"'{heavy}'" not in loaded
 
 
-def test_without_torch_servers_are_asked_and_local_models_say_what_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_torch_servers_are_asked_and_local_models_say_what_they_need(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """The extra `vlm` has neither torch nor transformers."""
     for name in ("torch", "transformers"):
         monkeypatch.setitem(sys.modules, name, None)  # importing it raises ImportError
@@ -209,7 +211,11 @@ def test_without_torch_servers_are_asked_and_local_models_say_what_they_need(mon
     with pytest.raises(
         MissingExtra, match=r"an hf: model needs an optional part: pip install 'steelyard\[vlm-local\]'"
     ):
-        open_backend(f"hf:{MODEL}", ModelOptions())
+        open_backend("hf:owner/model", ModelOptions())
+    shutil.copytree(MODEL, tmp_path / "model")
+    (tmp_path / "model" / "generation_config.json").write_text("{}")
+    with pytest.raises(MissingExtra):  # a model that was changed is not the sample's
+        open_backend(f"hf:{tmp_path / 'model'}", ModelOptions())
 
 
 def test_extras_for_servers_have_no_torch() -> None:

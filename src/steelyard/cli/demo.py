@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -32,7 +33,13 @@ def demo(task: str, output: str) -> None:
     if task == "vlm":
         from steelyard.cli import vlm
 
-        return vlm.demo(Path(output))
+        folder = vlm.demo(Path(output))
+        steps = {
+            "your own images": f"steelyard vlm run IMAGES/ --model openai:MODEL@URL --out {folder / 'mine'}",
+            "local models": "pip install 'steelyard[vlm-local]', and --model hf:FOLDER_OR_ID",
+            "the viewer": f"steelyard view {folder}{viewer_note()}",
+        }
+        return say(f"\n{list_steps(steps)}")
     samples = catalogue.samples()
     sample = samples.get(task)
     if sample is None:
@@ -59,17 +66,34 @@ def demo(task: str, output: str) -> None:
         f"\nThe report was written to {folder / 'report.html'};\n"
         f"comparison.html, result.json and the data are in the same folder, so you can run the commands above."
     )
-    say(f"\nNext:\n{next_steps(folder)}")
+    say(f"\n{next_steps(task, sample, folder)}")
 
 
-def next_steps(folder: Path) -> str:
-    """What to run after the demo: on a CSV, on files of COCO, and the viewer."""
-    viewer = "" if importlib.util.find_spec("starlette") else "   (needs: pip install 'steelyard[view]')"
-    return (
-        "  your own CSV     steelyard evaluate weights truth.csv predictions.csv\n"
-        "  your COCO files  steelyard evaluate boxes instances.json detections.json\n"
-        f"  the viewer       steelyard view {folder}{viewer}"
-    )
+def next_steps(task: str, sample: Sample, folder: Path) -> str:
+    """What to run after the demo of a task."""
+    truth = f"truth{Path(sample.truth).suffix or '/'}"
+    files = f"{truth} predictions{Path(sample.a).suffix or '/'}"
+    files += "".join(f" --{name.replace('_', '-')} ..." for name in sample.options)
+    steps = {
+        "your own files": f"steelyard evaluate {task} {files}",
+        "errors in them": f"steelyard check {task} {files}",
+        "your COCO files": "steelyard instances.json detections.json",
+        "one metric": f"steelyard metrics {task} {shlex.quote(catalogue.find_task(task).defaults[0])}",
+        "the viewer": f"steelyard view {folder}{viewer_note()}",
+    }
+    if task == "boxes":
+        del steps["your COCO files"]
+    return list_steps(steps)
+
+
+def list_steps(steps: Mapping[str, str]) -> str:
+    """Commands below one another."""
+    return "Next:\n" + "\n".join(f"  {name:<16} {command}" for name, command in steps.items())
+
+
+def viewer_note() -> str:
+    """What the viewer needs, where it is not installed."""
+    return "" if importlib.util.find_spec("starlette") else "   (needs: pip install 'steelyard[view]')"
 
 
 def copy_sample(sample: Sample, folder: Path) -> None:

@@ -323,8 +323,8 @@ def nutrition5k(metadata: str, images: str, name: str, output: str) -> None:
     say(f"wrote {output}: {count_text(count, 'dish')}, {without:,} without an image left out", err=True)
 
 
-def demo(output: Path) -> None:
-    """Run the sample's small model over drawn plates, and score it."""
+def demo(output: Path) -> Path:
+    """Run the sample's small model over drawn plates, and score it; the folder of the results."""
     folder = output / "vlm"
     with as_file(files("steelyard") / "samples" / "vlm") as sample:
         for file in sorted(path for path in sample.rglob("*") if path.is_file()):
@@ -333,6 +333,8 @@ def demo(output: Path) -> None:
     frames, model, out = folder / "frames.csv", f"hf:{folder / 'model'}", folder / "run"
     say(f"$ steelyard vlm run {frames} --model {model} --out {out} --controls")
     backend = open_backend(model, ModelOptions(device="cpu"))
+    for note in getattr(backend, "notes", ()):
+        say(note)
     progress = ask(
         read_frames(frames), backend, tuple(PROMPTS.values()), out, model=model, controls=True, watch=_watcher()
     )
@@ -344,3 +346,4 @@ def demo(output: Path) -> None:
     result.to_markdown(folder / "score.md")
     result.to_html(folder / "report.html", images=folder)
     say(f"\nreport.html, score.md and score.json are in {folder}, with the data, so you can run the commands above.")
+    return folder

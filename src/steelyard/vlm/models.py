@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from steelyard.core.errors import InvalidSetting
 from steelyard.vlm.backend import Backend, ModelOptions
 from steelyard.vlm.interfaces import INTERFACES
@@ -13,7 +15,10 @@ def open_backend(spec: str, options: ModelOptions) -> Backend:
     kind, colon, rest = spec.partition(":")
     if colon and rest and kind == "hf":
         from steelyard.vlm.hf import HuggingFace
+        from steelyard.vlm.small import SampleModel, is_sample_model
 
+        if not all(map(find_spec, ("torch", "transformers"))) and is_sample_model(rest):
+            return SampleModel(rest, options)
         return HuggingFace(rest, options)
     if colon and rest and kind in INTERFACES:
         from steelyard.vlm.server import Server
