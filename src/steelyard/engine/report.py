@@ -21,14 +21,14 @@ from steelyard.engine.intervals import FEW_UNITS
 from steelyard.engine.measure import measure_state
 from steelyard.engine.measure import per_unit_state as listed_state
 from steelyard.engine.run import Measured
-from steelyard.engine.score import left_out_totals, score
+from steelyard.engine.score import keeps_draws, left_out_totals, score
 from steelyard.engine.slices import slices
 from steelyard.engine.together import together_notes
 from steelyard.io.digest import digest
 from steelyard.results.influences import Influences
 from steelyard.results.origin import SourceInfo, Sources, TaskFacts
 from steelyard.results.report import Report
-from steelyard.results.score import Score
+from steelyard.results.score import Gap, Score
 
 Listed = Callable[[], tuple[State, Mapping[Slice, Mapping[Slice, State]]]]
 
@@ -78,18 +78,33 @@ def state_report(
     turns = iter(range(1 + len(every)))
 
     def score_part(
-        part: State, per_unit: Callable[[], State] | None, leave_one_out: Totals | None = None
+        part: State, per_unit: Callable[[], State] | None, leave_one_out: Totals | None = None, draws: bool = False
     ) -> dict[str, Score]:
+        asked = replace(request, save_draws=True) if draws and not request.save_draws else request
         with portion(next(turns), 1 + len(every)):
-            return score(part, chosen, request, per_unit=per_unit, leave_one_out=leave_one_out)
+            return score(part, chosen, asked, per_unit=per_unit, leave_one_out=leave_one_out)
 
     leave_one_out = None if request.confidence is None or state.units.n_resampled < 2 else left_out_totals(state)
     whole = None if per_unit is None else lambda: per_unit()[0]
     scores = score_part(state, whole, leave_one_out)
+    # Groups that share units go together; their draws say how.
+    gapped = bool(parts) and request.confidence is not None and request.sequence is None
+    dependent = [name for name, by_value in parts.items() if gapped and _share_units(state, by_value)]
     sliced = {
-        name: {value: score_part(part, each(name, value)) for value, part in by_value.items()}
+        name: {value: score_part(part, each(name, value), draws=name in dependent) for value, part in by_value.items()}
         for name, by_value in parts.items()
     }
+    gaps: tuple[Gap, ...] = ()
+    if gapped:
+        from steelyard.engine.gaps import gaps_of  # few slice
+
+        gaps = gaps_of(sliced, chosen, request.level, dependent)
+        kept_draws = {str(metric) for metric in chosen if keeps_draws(metric, request)}
+        for name in dependent:
+            for value, of_part in sliced[name].items():
+                sliced[name][value] = {
+                    spec: one if spec in kept_draws else replace(one, draws=None) for spec, one in of_part.items()
+                }
 
     def influences(part: State, per_unit: Callable[[], State] | None, scores: Mapping[str, Score]) -> Influences | None:
         if not request.save_influences:
@@ -117,10 +132,16 @@ def state_report(
             *notes_of(task, state, request, every),
             *together_notes(task, request, chosen, [state], [leave_one_out]),
         ),
+        gaps=gaps,
         influences=influences(state, whole, scores),
         slice_influences=sliced_influences if request.save_influences and parts else None,
         details=LazyDetails(task, None, state if kept is None else kept, tuple(chosen)),
     )
+
+
+def _share_units(whole: State, parts: Mapping[Slice, State]) -> bool:
+    """Whether a resampling unit lies in several groups."""
+    return sum(part.units.n_resampled for part in parts.values()) > whole.units.n_resampled
 
 
 def applied_request(task: Task, request: Request, metrics: Sequence[Metric], options: Mapping[str, str]) -> Request:

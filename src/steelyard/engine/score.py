@@ -66,7 +66,7 @@ def score(
         _intervals(state, metrics, values, point, request, shared, leave_one_out) if units.n_resampled > 1 else nothing
     )
     counted = point if units.unweighted else state.totals(COUNT)
-    keeping = [request.save_draws or (request.save_influences and reads_curve(metric)) for metric in metrics]
+    keeping = [keeps_draws(metric, request) for metric in metrics]
     if any(keeping) and units.n_resampled > 1 and units.deduplicated and per_unit is not None:
         # Drawn by kind of unit; only draws by unit are paired between models.
         each = per_unit()
@@ -81,6 +81,11 @@ def score(
     from steelyard.engine.sequence import sequential_scores  # few ask for it
 
     return sequential_scores(state, metrics, scores, request)
+
+
+def keeps_draws(metric: Metric, request: Request) -> bool:
+    """Whether a score holds its draws."""
+    return request.save_draws or (request.save_influences and reads_curve(metric))
 
 
 def nothing_drawn(units: Units, request: Request) -> Estimate:

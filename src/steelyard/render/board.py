@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from steelyard.core.counts import count_text
 from steelyard.core.frozen import Frozen
 from steelyard.render.numbers import interval_text, names_of, percent_text, value_text
-from steelyard.render.text import bullet, comparison_text, grid
+from steelyard.render.summaries import lineup_verdict
+from steelyard.render.text import bullet, comparison_text, grid, paragraph
 from steelyard.render.verdicts import paired_word, superiority_text
 
 if TYPE_CHECKING:
@@ -67,9 +68,9 @@ def lineup_text(lineup: Lineup, width: int = 80, pairs: bool = False) -> str:
             "The JSON, and this table with pairs, show each model against the first: differences, p and verdicts."
         )
     remark_lines = "\n".join(bullet(remark, width) for remark in remarks)
-    return "\n\n".join(
-        [board_text(lineup, width), remark_lines, *(comparison_text(one, width) for one in lineup.comparisons if pairs)]
-    )
+    sentence = paragraph(lineup_verdict(lineup), width)
+    every = [comparison_text(one, width) for one in lineup.comparisons if pairs]
+    return "\n\n".join([board_text(lineup, width), remark_lines, *every, sentence])
 
 
 def with_notes(lineup: Lineup) -> Comparison:

@@ -11,7 +11,7 @@ from steelyard.render.verdicts import verdict_text
 
 if TYPE_CHECKING:
     from steelyard.results.details import UnitTable
-    from steelyard.results.score import Difference, Score
+    from steelyard.results.score import Difference, Gap, Score
 
 LINES = 10  # at most
 LONGEST = 110  # characters of a line
@@ -40,6 +40,14 @@ def difference_brief(d: Difference) -> str:
     parts = [f"{d.spec}: {signed_text(d.difference, d.interval)} {d.measured_in}".strip()]
     parts.append(interval_text(d.difference, d.interval))
     return f"Difference({_join_sentences(parts)}, p {p_text(d.p_adjusted)}, {verdict_text(d.verdict)})"
+
+
+def gap_brief(gap: Gap) -> str:
+    """A gap in one line."""
+    parts = [f"{gap.spec} by {gap.by}: {value_text(gap.difference, gap.interval)} {gap.measured_in}".strip()]
+    parts.append(interval_text(gap.difference, gap.interval))
+    worst = f", worst {gap.worst}" if gap.worst else ""
+    return f"Gap({_join_sentences(parts)}{worst}, p {p_text(gap.p_adjusted)})"
 
 
 def units_brief(table: UnitTable) -> str:

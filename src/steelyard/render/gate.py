@@ -12,6 +12,7 @@ from steelyard.render.markdown import code, plain
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed_text, value_text
 from steelyard.results.gate import Gate, Verdict
 
+MOST_NAMED = 4  # rules in a sentence
 MARKS = {"pass": "✓ pass", "fail": "✗ FAIL", "undecided": "? undecided"}
 HOW = {
     "value": "the value alone",
@@ -106,6 +107,14 @@ def summary(gate: Gate) -> str:
     if gate.outcome == "fail" and gate.count("undecided"):
         text += f", {gate.count('undecided')} undecided"
     return text
+
+
+def gate_verdict(gate: Gate) -> str:
+    """What the gate comes to, and the first rules that decided it, as a sentence."""
+    deciding = [one.rule for one in gate.verdicts if one.outcome == gate.outcome]
+    more = f" and {len(deciding) - MOST_NAMED} more" if len(deciding) > MOST_NAMED else ""
+    named = "" if gate.outcome == "pass" else f" ({', '.join(deciding[:MOST_NAMED])}{more})"
+    return f"{summary(gate).capitalize()}{named}."
 
 
 def remarks(gate: Gate) -> list[str]:

@@ -9,8 +9,10 @@ from steelyard.core.counts import count_text
 from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.render.board import board_cells, rank_remarks, with_notes
 from steelyard.render.explanation import heading_of, remarks_on, table_of
+from steelyard.render.gaps import gap_cells, gap_legend, gaps_by
 from steelyard.render.numbers import interval_text, names_of, p_text, percent_text, signed_text, value_text
 from steelyard.render.runs import comparison_remarks, comparison_runs, report_runs
+from steelyard.render.summaries import comparison_verdict, gap_sentences, lineup_verdict, report_headline
 from steelyard.render.text import ARROWS, remarks_of, report_heading, undefined_remarks
 from steelyard.render.verdicts import flipped_text, paired_word, verdict_remarks, verdict_text
 from steelyard.results.score import Difference, Score
@@ -25,11 +27,16 @@ def report_markdown(report: Report) -> str:
     confidence = report.request.confidence
     last = f"{percent_text(confidence)} interval" if confidence is not None else "interval"
     parts = [f"### {plain(report_heading(report))}"]
+    parts.append(plain(" ".join([report_headline(report), *gap_sentences(report)])))
     parts.append(_table(["", "metric", "", "score", last], "llllr", [_row(s) for s in report.scores.values()]))
     parts += _runs(report_runs(report))
     for by, values in report.slices.items():
         shown = slice_heading(by)
         parts.append(f"#### by {plain(shown)}\n\n{_slices(shown, values)}")
+        if gaps := gaps_by(report, by):
+            header, rows = gap_cells(gaps)
+            cells = [[f"`{row[0]}`", *map(plain, row[1:])] for row in rows]
+            parts.append(f"{_table(header, 'lrlrllr' if len(header) == 7 else 'lrllr', cells)}\n\n{gap_legend(gaps)}")
     remarks = remarks_of(report)
     if remarks:
         parts.append("\n".join(f"- {plain(remark)}" for remark in remarks))
@@ -75,7 +82,9 @@ def comparison_markdown(comparison: Comparison) -> str:
     sliced = [
         _slice_differences(slice_heading(by), parts, f"{name} − {first}") for by, parts in comparison.slices.items()
     ]
-    return "\n\n".join(part for part in (top, _table(header, "llrrrlrl", rows), *runs, *sliced, notes) if part) + "\n"
+    verdict = plain(comparison_verdict(comparison))
+    parts = (top, verdict, _table(header, "llrrrlrl", rows), *runs, *sliced, notes)
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _runs(runs: tuple[list[str], list[list[str]]] | None) -> list[str]:
@@ -111,7 +120,9 @@ def lineup_markdown(lineup: Lineup) -> str:
     board = _table(header, "l" + "rl" * ((len(header) - 1) // 2), [[plain(name), *cells] for name, *cells in rows])
     notes = "\n".join(f"- {plain(remark)}" for remark in rank_remarks(lineup))
     top = f"### {lineup.comparisons[0].task}: {count_text(len(rows), 'model')}"
-    return "\n".join(["\n\n".join(part for part in (top, board, notes) if part) + "\n", *each])
+    return "\n".join(
+        ["\n\n".join(part for part in (top, plain(lineup_verdict(lineup)), board, notes) if part) + "\n", *each]
+    )
 
 
 def _row(score: Score) -> list[str]:

@@ -20,6 +20,7 @@ from steelyard.render.charts.theme import ADAPTING, with_colours
 from steelyard.render.numbers import interval_text, names_of, p_text, percent_text, signed_text, value_text
 from steelyard.render.page.figures import figure_table
 from steelyard.render.strips import group_of, score_scales
+from steelyard.render.summaries import comparison_verdict, gap_sentences, lineup_verdict, report_headline
 from steelyard.render.text import ARROWS, heading, remarks_of
 from steelyard.render.verdicts import paired_word, verdict_text
 from steelyard.results.details import check_name
@@ -49,7 +50,8 @@ def report_notebook(report: Report) -> str:
     level = report.request.confidence
     heads = ["metric", "", "score", f"{percent_text(level)} interval" if level is not None else "", ""]
     title = heading(report.task, report.unit, report.item, report.scores, report.coverage)
-    return _block(title, heads, "llrll", rows, remarks_of(report), _slices(report.slices))
+    says = " ".join([report_headline(report), *gap_sentences(report)])
+    return _block(title, heads, "llrll", rows, remarks_of(report), _slices(report.slices), says)
 
 
 def comparison_notebook(comparison: Comparison) -> str:
@@ -64,7 +66,8 @@ def comparison_notebook(comparison: Comparison) -> str:
     units = max((d.units for d in comparison.differences.values()), default=0)
     heads = ["metric", first, name, f"{name} − {first}", "interval", "p, corrected", f"{name} is"]
     title = f"{comparison.task}: {count_text(units, comparison.unit)}, {paired_word([comparison])}"
-    return _block(title, heads, "lrrrlrl", rows, comparison.notes, _slices(comparison.slices))
+    says = comparison_verdict(comparison)
+    return _block(title, heads, "lrrrlrl", rows, comparison.notes, _slices(comparison.slices), says)
 
 
 def lineup_notebook(lineup: Lineup) -> str:
@@ -83,7 +86,8 @@ def lineup_notebook(lineup: Lineup) -> str:
         rows.append(cells)
     heads = ["model", *(f"{spec} {ARROWS[d.better]}" for spec, d in first.differences.items())]
     title = f"{first.task}: {count_text(len(rows), 'model')}, {paired_word(lineup.comparisons)}"
-    return _block(title, heads, "l" + "r" * len(first.differences), rows, rank_remarks(lineup))
+    align = "l" + "r" * len(first.differences)
+    return _block(title, heads, align, rows, rank_remarks(lineup), says=lineup_verdict(lineup))
 
 
 def _slices(slices: Mapping[Slice, Mapping[Slice, Mapping[str, Any]]]) -> str:
@@ -180,11 +184,18 @@ def _table(heads: Sequence[str], align: str, rows: Sequence[Sequence[str]]) -> s
 
 
 def _block(
-    title: str, heads: Sequence[str], align: str, rows: Sequence[Sequence[str]], remarks: Sequence[str], more: str = ""
+    title: str,
+    heads: Sequence[str],
+    align: str,
+    rows: Sequence[Sequence[str]],
+    remarks: Sequence[str],
+    more: str = "",
+    says: str = "",
 ) -> str:
-    """A title, a table, what follows it, and remarks, which are text."""
+    """A title, what the result comes to, a table, what follows it, and remarks, which are text."""
     items = "".join(f"<li>{escape(remark)}</li>" for remark in remarks[:MOST_REMARKS])
     left = len(remarks) - MOST_REMARKS
     items += f"<li>{count_text(left, 'more remark')}: print the result.</li>" if left > 0 else ""
     listed = f"<ul>{items}</ul>" if items else ""
-    return f'<div class="steelyard"><p><b>{escape(title)}</b></p>{_table(heads, align, rows)}{more}{listed}</div>'
+    top = f"<p><b>{escape(title)}</b></p>{f'<p>{escape(says)}</p>' if says else ''}"
+    return f'<div class="steelyard">{top}{_table(heads, align, rows)}{more}{listed}</div>'

@@ -6,7 +6,7 @@ What the models of a comparison are called: by their names, or A, B, C where the
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,6 +25,23 @@ def decimals_for(value: float, interval: Interval | None, digits: int = 3) -> in
     if value == 0 or not math.isfinite(value):
         return 1
     return max(0, min(8, 4 - math.floor(math.log10(abs(value)))))
+
+
+def even_decimals(numbers: Iterable[tuple[float, Interval | None]], digits: int = 3) -> int:
+    """Digits behind the point that the numbers of a column share: what is right for the middle one of them."""
+    wanted = sorted(decimals_for(value, interval, digits) for value, interval in numbers if math.isfinite(value))
+    return wanted[len(wanted) // 2] if wanted else 0
+
+
+def ends_text(interval: Interval | None, decimals: int) -> str:
+    """An interval with so many digits behind the point."""
+    return "" if interval is None else f"[{number(interval[0], decimals)}, {number(interval[1], decimals)}]"
+
+
+def signed_number(value: float, decimals: int) -> str:
+    """A difference with so many digits behind the point, always with its sign."""
+    text = number(value, decimals)
+    return f"+{text}" if value > 0 and text.strip("0.") else text
 
 
 def number(value: float, decimals: int) -> str:

@@ -8,7 +8,7 @@ from steelyard.core.counts import count_text
 from steelyard.render.markdown import code, plain
 from steelyard.render.numbers import interval_text, p_text, percent_text, signed_text, value_text
 from steelyard.render.remarks import merge_remarks
-from steelyard.render.text import ARROWS, bullet, digits_of, grid, undefined_remarks
+from steelyard.render.text import ARROWS, bullet, digits_of, grid, paragraph, undefined_remarks
 from steelyard.render.verdicts import correction_text, verdict_text
 from steelyard.results.score import Difference
 from steelyard.results.sets import Drift, Pool
@@ -19,23 +19,23 @@ Table = tuple[list[str], list[list[str]], str]
 def pool_text(pool: Pool, width: int = 80) -> str:
     """The sets with their weights, the pooled numbers, and what they are about."""
     parts = [pool_line(pool), *(_grid(one, width) for one in pool_tables(pool))]
-    return _with_remarks(parts, pool_remarks(pool), width)
+    return _with_remarks(parts, pool_remarks(pool), pool.verdict, width)
 
 
 def pool_markdown(pool: Pool) -> str:
     """The pool as Markdown, for a pull request."""
-    return _markdown(pool_line(pool), pool_tables(pool), pool_remarks(pool))
+    return _markdown(pool_line(pool), pool.verdict, pool_tables(pool), pool_remarks(pool))
 
 
 def drift_text(drift: Drift, width: int = 80) -> str:
     """What changed, the groups, and how it was computed."""
     parts = [drift_line(drift), *(_grid(one, width) for one in drift_tables(drift))]
-    return _with_remarks(parts, drift_remarks(drift), width)
+    return _with_remarks(parts, drift_remarks(drift), drift.verdict, width)
 
 
 def drift_markdown(drift: Drift) -> str:
     """The drift as Markdown, for a pull request."""
-    return _markdown(drift_line(drift), drift_tables(drift), drift_remarks(drift))
+    return _markdown(drift_line(drift), drift.verdict, drift_tables(drift), drift_remarks(drift))
 
 
 def pool_line(pool: Pool) -> str:
@@ -152,12 +152,13 @@ def _grid(table: Table, width: int) -> str:
     return grid(header, rows, align, width, shrink=1 if header[0] == "" else 0)
 
 
-def _with_remarks(parts: Sequence[str], remarks: Sequence[str], width: int) -> str:
-    return "\n\n".join([*parts, "\n".join(bullet(remark, width) for remark in remarks)])
+def _with_remarks(parts: Sequence[str], remarks: Sequence[str], verdict: str, width: int) -> str:
+    end = [paragraph(verdict, width)] if verdict else []
+    return "\n\n".join([*parts, "\n".join(bullet(remark, width) for remark in remarks), *end])
 
 
-def _markdown(line: str, tables: Sequence[Table], remarks: Sequence[str]) -> str:
-    parts = [plain(line)]
+def _markdown(line: str, verdict: str, tables: Sequence[Table], remarks: Sequence[str]) -> str:
+    parts = [plain(line), *([plain(verdict)] if verdict else [])]
     for header, rows, align in tables:
         marks = ["---:" if side == "r" else "---" for side in align]
         named = 1 if header[0] == "" else 0

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from steelyard.core.counts import count_text
 from steelyard.core.pairs import Coverage
 from steelyard.core.slice import Slice, slice_heading, slice_text
+from steelyard.render.gaps import gap_cells, gap_legend, gaps_by
 from steelyard.render.numbers import heads_of, interval_text, names_of, p_text, percent_text, signed_text, value_text
 from steelyard.render.remarks import merge_remarks, rests_on
 from steelyard.render.runs import WORDS as RUN_WORDS
 from steelyard.render.runs import comparison_remarks, comparison_runs, report_remarks, report_runs
+from steelyard.render.summaries import comparison_verdict, gap_sentences, report_headline
 from steelyard.render.verdicts import flipped_text, paired_word, verdict_remarks
 from steelyard.results.score import Difference, Score
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from steelyard.results.comparison import Comparison
     from steelyard.results.report import Report
 
+MOST_GAPS = 3  # metrics whose gaps a terminal shows
 ARROWS = {"lower": "↓", "higher": "↑", "zero": "→0", "one": "→1", "none": " "}
 
 
@@ -32,11 +35,27 @@ def report_text(report: Report, width: int = 80) -> str:
         parts.append(fitting(*runs, width))
     for by, values in report.slices.items():
         parts.append(_slice_table(slice_heading(by), values, report.unit, width))
+        parts += _gaps(report, by, width)
     remarks = remarks_of(report)
     if remarks:
         parts.append("\n".join(bullet(remark, width) for remark in remarks))
     parts += [_explanation(explanation, width) for explanation in report.explanations]
+    if report.gaps:
+        parts.append(paragraph(" ".join([report_headline(report), *gap_sentences(report)]), width))
     return "\n\n".join(parts)
+
+
+def _gaps(report: Report, by: Slice, width: int) -> list[str]:
+    """How far the groups of a slicing lie apart: the first metrics."""
+    gaps = gaps_by(report, by)
+    if not gaps:
+        return []
+    header, rows = gap_cells(gaps[:MOST_GAPS])
+    table = grid(header, rows, "lrlrllr" if len(header) == 7 else "lrllr", width, shrink=0)
+    hidden = len(gaps) - MOST_GAPS
+    more = [f"{count_text(hidden, 'more metric')}: see the JSON."] if hidden > 0 else []
+    reading = paragraph(gap_legend(gaps[:MOST_GAPS]), width)
+    return ["\n".join([f"Gaps between groups of {slice_heading(by)}", table, *more, reading])]
 
 
 def _explanation(explanation: Explanation, width: int) -> str:
@@ -82,7 +101,13 @@ def comparison_text(comparison: Comparison, width: int = 80) -> str:
     sliced = [_compared_slices(slice_heading(by), parts, width, first, name) for by, parts in comparison.slices.items()]
     runs = comparison_runs(comparison, (first, name))
     each = [] if runs is None else [fitting(*runs, width)]
-    return "\n\n".join([top, table, *each, *sliced, "\n".join(bullet(remark, width) for remark in remarks)])
+    bullets = "\n".join(bullet(remark, width) for remark in remarks)
+    return "\n\n".join([top, table, *each, *sliced, bullets, *_verdict(comparison, width)])
+
+
+def _verdict(comparison: Comparison, width: int) -> list[str]:
+    sentence = comparison_verdict(comparison)
+    return [paragraph(sentence, width)] if sentence else []
 
 
 def digits_of(d: Difference) -> tuple[float, float] | None:
@@ -254,6 +279,11 @@ def undefined_remarks(differences: Iterable[Difference]) -> list[str]:
         for d in differences
         if d.verdict == "undefined" and d.undefined_reason
     ]
+
+
+def paragraph(text: str, width: int) -> str:
+    """Sentences, folded to the width."""
+    return textwrap.fill(text, width, break_on_hyphens=False)
 
 
 def bullet(text: str, width: int) -> str:

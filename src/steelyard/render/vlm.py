@@ -9,8 +9,9 @@ from typing import Any
 
 from steelyard.core.counts import count_text
 from steelyard.core.slice import slice_heading, slice_text
+from steelyard.render.markdown import plain
 from steelyard.render.numbers import interval_text, money_text, p_text, percent_text, signed_text, value_text
-from steelyard.render.text import ARROWS, grid, legend, remarks_of
+from steelyard.render.text import ARROWS, grid, legend, paragraph, remarks_of
 from steelyard.render.verdicts import verdict_text
 from steelyard.results.comparison import Comparison
 from steelyard.results.report import Report
@@ -116,6 +117,7 @@ def score_text(score: VlmScore, width: int = 80) -> str:
         ]
     parts += [_table_text(*table, width) for table in _tables(score)]
     parts.append("\n".join(_bullet(remark, width) for remark in remarks(score)))
+    parts.append(paragraph(score.verdict, width))
     return "\n\n".join(parts)
 
 
@@ -275,7 +277,7 @@ def _bullet(text: str, width: int) -> str:
 
 def score_markdown(score: VlmScore) -> str:
     """The tables in Markdown."""
-    parts = []
+    parts = [plain(score.verdict)]
     for model in dict.fromkeys(row.model for row in score.rows):
         rows = [row for row in score.rows if row.model == model]
         tables = [_model_markdown(alike) for alike in groups(rows)]

@@ -18,6 +18,7 @@ GROUP = "steelyard.renderers"
 RENDERERS: Mapping[str, str] = {
     "report.text": "steelyard.render.text:report_text",
     "report.markdown": "steelyard.render.markdown:report_markdown",
+    "report.verdict": "steelyard.render.summaries:report_verdict",
     "report.html": "steelyard.render.page.report:report_page",
     "report.frame": "steelyard.render.frames:report_frame",
     "report.csv": "steelyard.render.frames:frame_csv",
@@ -27,6 +28,7 @@ RENDERERS: Mapping[str, str] = {
     "report.figures": "steelyard.render.page.figures:figures_of",
     "comparison.text": "steelyard.render.text:comparison_text",
     "comparison.markdown": "steelyard.render.markdown:comparison_markdown",
+    "comparison.verdict": "steelyard.render.summaries:comparison_verdict",
     "comparison.html": "steelyard.render.page.comparison:comparison_page",
     "comparison.frame": "steelyard.render.frames:comparison_frame",
     "comparison.csv": "steelyard.render.frames:frame_csv",
@@ -36,6 +38,7 @@ RENDERERS: Mapping[str, str] = {
     "comparison.figures": "steelyard.render.page.comparison:comparison_figures",
     "lineup.text": "steelyard.render.board:lineup_text",
     "lineup.markdown": "steelyard.render.markdown:lineup_markdown",
+    "lineup.verdict": "steelyard.render.summaries:lineup_verdict",
     "lineup.html": "steelyard.render.page.comparison:lineup_page",
     "lineup.frame": "steelyard.render.frames:lineup_frame",
     "lineup.csv": "steelyard.render.frames:frame_csv",
@@ -45,16 +48,20 @@ RENDERERS: Mapping[str, str] = {
     "lineup.figures": "steelyard.render.page.comparison:lineup_figures",
     "vlm-score.text": "steelyard.render.vlm:score_text",
     "vlm-score.markdown": "steelyard.render.vlm:score_markdown",
+    "vlm-score.verdict": "steelyard.render.summaries:vlm_verdict",
     "vlm-score.html": "steelyard.render.page.vlm:score_page",
     "gate.text": "steelyard.render.gate:gate_text",
     "gate.markdown": "steelyard.render.gate:gate_markdown",
+    "gate.verdict": "steelyard.render.gate:gate_verdict",
     "gate.html": "steelyard.render.page.gate:gate_page",
     "gate.junit": "steelyard.render.gate:gate_junit",
     "pool.text": "steelyard.render.sets:pool_text",
     "pool.markdown": "steelyard.render.sets:pool_markdown",
+    "pool.verdict": "steelyard.render.summaries:pool_verdict",
     "pool.html": "steelyard.render.page.sets:pool_page",
     "drift.text": "steelyard.render.sets:drift_text",
     "drift.markdown": "steelyard.render.sets:drift_markdown",
+    "drift.verdict": "steelyard.render.summaries:drift_verdict",
     "drift.html": "steelyard.render.page.sets:drift_page",
     "plan.text": "steelyard.render.plan:plan_text",
     "plan.markdown": "steelyard.render.plan:plan_markdown",
@@ -77,7 +84,9 @@ def renderer(kind: str, form: str) -> Callable[..., Any]:
         render: Any = registry.load(GROUP, name, object, "form")
         return render  # type: ignore[no-any-return]
     names = [one.partition(".") for one in (*RENDERERS, *registry.plugins(GROUP))]
-    forms = [name for owner, _, name in names if owner == kind and name not in ("figures", "frame", "sheets")]
+    forms = [
+        name for owner, _, name in names if owner == kind and name not in ("figures", "frame", "sheets", "verdict")
+    ]
     raise Unsupported(f"a {kind} has no form '{form}'", remedy=f"It has: {', '.join([*forms, 'json'])}.")
 
 

@@ -8,6 +8,7 @@ from dataclasses import field
 from typing import ClassVar
 
 from steelyard.core.counts import count_text
+from steelyard.core.errors import nearest
 from steelyard.core.explanation import Explanation
 from steelyard.core.figure import Figure, Listing
 from steelyard.core.frozen import Frozen
@@ -20,7 +21,7 @@ from steelyard.results.influences import Influences
 from steelyard.results.origin import Sources, TaskFacts
 from steelyard.results.result import Path, TaskResult
 from steelyard.results.same import equal, result_repr
-from steelyard.results.score import BySpec, Score, Scores, ScoresBySlice, by_slice, misnamed_key
+from steelyard.results.score import BySpec, Gap, Score, Scores, ScoresBySlice, by_slice, misnamed_key
 
 
 class Report(Frozen, TaskResult):
@@ -28,6 +29,7 @@ class Report(Frozen, TaskResult):
 
     Slices by several columns crossed have tuples for keys: `report.slices["food", "cut"]["rice", "diced"]["mae"]`.
     `request` is all that was asked for, as it was applied: metrics by their full specs, the policy that held.
+    `gaps` say how far the groups of each slicing lie apart: `report.gap("food", "mae")`.
     `influences` and `slice_influences` are what units contribute to the scores, where `save_influences` asked for them.
     """
 
@@ -40,6 +42,7 @@ class Report(Frozen, TaskResult):
     sources: Sources
     notes: tuple[str, ...] = ()
     explanations: tuple[Explanation, ...] = ()
+    gaps: tuple[Gap, ...] = ()
     influences: Influences | None = None
     slice_influences: Mapping[Slice, Mapping[Slice, Influences]] | None = None
     details: Details = field(default=NONE, repr=False, compare=False)
@@ -63,6 +66,15 @@ class Report(Frozen, TaskResult):
     def item(self) -> str:
         """What is counted."""
         return self.task_facts.item
+
+    def gap(self, by: Slice, spec: str | None = None) -> Gap:
+        """How far the groups of a slicing lie apart in a metric, or in the first one that has such a gap."""
+        gaps = {gap.spec: gap for gap in self.gaps if gap.by == slice_text(by)}
+        if not gaps:
+            raise KeyError(
+                f"there is no gap by '{slice_text(by)}'. {nearest(slice_text(by), {g.by for g in self.gaps})}"
+            )
+        return BySpec(gaps, self.task)[next(iter(gaps)) if spec is None else spec]  # type: ignore[no-any-return]
 
     def units(self) -> UnitTable:
         """Every metric for each unit alone."""

@@ -38,6 +38,11 @@ class Result(metaclass=RenamedKeywords):
             write_text(path, text)
         return text
 
+    @property
+    def verdict(self) -> str:
+        """What the result comes to, in one or two sentences made from its numbers; empty for a plan."""
+        return self.render("verdict") if has_form(self.kind, "verdict") else ""
+
     def to_text(self, width: int = 80, **options: Any) -> str:
         """The result as tables for a terminal. A lineup takes `pairs=True`: each model's differences from the first."""
         return self.render("text", width=width, **options)

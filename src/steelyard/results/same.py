@@ -62,3 +62,8 @@ def difference_repr(self: Any) -> str:
 def units_repr(self: Any) -> str:
     """`__repr__` of a table of units."""
     return str(load("steelyard.render.brief:units_brief")(self))
+
+
+def gap_repr(self: Any) -> str:
+    """`__repr__` of a gap."""
+    return str(load("steelyard.render.brief:gap_brief")(self))

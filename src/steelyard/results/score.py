@@ -15,7 +15,7 @@ from steelyard.core.errors import SteelyardError, nearest
 from steelyard.core.frozen import Frozen
 from steelyard.core.slice import Slice
 from steelyard.results.registry import load
-from steelyard.results.same import difference_repr, equal, score_repr
+from steelyard.results.same import difference_repr, equal, gap_repr, score_repr
 
 Direction = Literal["lower", "higher", "zero", "one", "none"]
 Interval = tuple[float, float]
@@ -250,6 +250,50 @@ class Difference(Frozen, metaclass=RenamedKeywords):
             name: f"is {p:g}, which is not from 0 to 1" for name, p in shares.items() if not (p != p or 0 <= p <= 1)
         }
         return _ends(self.interval, self.difference) | wrong
+
+
+class Gap(Frozen):
+    """How far the groups of a slice lie apart in one metric: `difference` is the highest value less the lowest.
+
+    `low` and `high` name these groups, and `worst` the group that is worst, as tables write them. `interval` is that of
+    the largest difference between any two groups, and `p` the p-value of all groups having the same value; both hold
+    for all pairs of groups together. `p_adjusted` is p corrected for the number of slicings. `ratio` is the lowest
+    value over the highest, where no value can be negative. `groups` have an interval, `excluded` ones have none.
+    """
+
+    by: str
+    spec: str
+    label: str
+    low: str
+    high: str
+    difference: float
+    interval: Interval
+    p: float
+    p_adjusted: float = math.nan
+    worst: str = ""
+    ratio: float = math.nan
+    ratio_interval: Interval | None = None
+    groups: int = 0
+    excluded: int = 0
+    confidence: float = 0.95
+    better: Direction = "higher"
+    measured_in: str = ""
+
+    __eq__ = equal
+    __repr__ = gap_repr
+
+    @property
+    def shown(self) -> bool:
+        """Whether the groups are shown to differ, with p corrected for the number of slicings."""
+        return self.p_adjusted <= 1 - self.confidence + 1e-12
+
+    def faults(self) -> dict[str, str]:
+        """What no run can have given, by field."""
+        shares = {"p": self.p, "p_adjusted": self.p_adjusted}
+        wrong = {
+            name: f"is {p:g}, which is not from 0 to 1" for name, p in shares.items() if not (p != p or 0 <= p <= 1)
+        }
+        return _ends(self.interval, self.difference) | _ends(self.ratio_interval, self.ratio) | wrong
 
 
 def _ends(interval: Interval | None, value: float) -> dict[str, str]:

@@ -140,9 +140,9 @@ def chart_svg(figure: Figure, width: float) -> str:
     )
 
 
-def page_charts(figure: Figure) -> str:
-    """The figure in several widths, of which a page shows the one that fits."""
-    widths = BROAD_WIDTHS if figure.chart in BROAD else WIDTHS
+def page_charts(figure: Figure, broad: bool = False) -> str:
+    """The figure in several widths, of which a page shows the one that fits; a broad one takes the page's width."""
+    widths = BROAD_WIDTHS if broad or figure.chart in BROAD else WIDTHS
     return "".join(f'<div class="drawn w{width:g}">{chart_svg(figure, width)}</div>' for width in widths)
 
 

@@ -6,6 +6,7 @@ All models of a page in one table: values with intervals, the ranks that each ma
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ from steelyard.render.numbers import (
 from steelyard.render.page.figures import figure_blocks, unique_name
 from steelyard.render.page.frame import Section, bullets, definitions_of, document
 from steelyard.render.page.report import explorers, origin_facts, runs_table, top
-from steelyard.render.page.scores import BETTER, CARDS, definitions, term, whisker
+from steelyard.render.page.scores import BETTER, definitions, term, whisker
 from steelyard.render.page.tables import Cell, head_cell, number_cell, table
 from steelyard.render.runs import comparison_remarks, comparison_runs
 from steelyard.render.strips import difference_scales, group_of, scales_text, score_scales
@@ -268,7 +269,7 @@ def _page(lineup: Lineup) -> str:
     names = names_of(comparisons)
     who = f"{', '.join(names[:MOST_NAMED])}{' …' if len(names) > MOST_NAMED else ''}"
     title = f"{first.title or first.task}: {who} compared"
-    return document(f"Steelyard: {first.task}, {who}", top(title, line, sides), sections)
+    return document(f"Steelyard: {first.task}, {who}", top(title, line, sides), sections, verdict=lineup.verdict)
 
 
 def _verdict(d: Difference) -> str:
@@ -278,7 +279,7 @@ def _verdict(d: Difference) -> str:
 def _differences(lineup: Lineup, about: Mapping[str, Description], confidence: float | None) -> str:
     comparisons = lineup.comparisons
     level = f"{percent_text(confidence)} interval" if confidence is not None else "interval"
-    parts = [_cards(comparisons[0], about, level) if len(comparisons) == 1 else board(lineup, about)]
+    parts = [board(lineup, about)] if len(comparisons) > 1 else []
     pictures = score_figures(comparisons) if len(comparisons) > 1 else []
     parts.append(figure_blocks([*pictures, improvement_figure(comparisons)]))
     scales = difference_scales([d for one in comparisons for d in one.differences.values()])
@@ -315,27 +316,13 @@ def _differences(lineup: Lineup, about: Mapping[str, Description], confidence: f
     return "".join(parts)
 
 
-def _cards(comparison: Comparison, about: Mapping[str, Description], level: str) -> str:
-    cards, scales = [], difference_scales(list(comparison.differences.values()))
-    for i, d in enumerate(list(comparison.differences.values())[:CARDS]):
-        between = interval_text(d.difference, d.interval)
-        below = f'{level} <span class="nowrap">{escape(between)}</span>' if between else escape(d.undefined_reason)
-        cards.append(
-            f'<div class="card"><h3>{term(d.label, d.spec, about, f"card-{i}")}</h3>'
-            f'<p class="number">{escape(signed_text(d.difference, d.interval))}'
-            f"<small> {escape(d.measured_in)}</small></p>"
-            f'{whisker(d.difference, d.interval, scales.get(group_of(d)))}<p class="legend">{below}<br>'
-            f"{BETTER[d.better]}<br>"
-            f"{escape(names_of([comparison])[1])} is {_verdict(d)}</p></div>"
-        )
-    return f'<div class="cards">{"".join(cards)}</div>'
-
-
 def _slices(comparisons: Sequence[Comparison]) -> str:
     drawn = slice_figures(comparisons)
     parts = []
     for by in comparisons[0].slices:
-        parts.append(f"<h3>By {escape(slice_heading(by, ' and '))}</h3>{figure_blocks([drawn[by]])}")
+        # The heading names the slicing already.
+        figure = replace(drawn[by], title=next(iter(comparisons[0].differences.values())).label)
+        parts.append(f"<h3>By {escape(slice_heading(by, ' and '))}</h3>{figure_blocks([figure], broad=True)}")
         for first, name, comparison in named_pairs(comparisons):
             parts.append(_slice_table(slice_heading(by), f"{name} − {first}", comparison.slices[by]))
     return "".join(parts)

@@ -112,16 +112,16 @@ def _plural(word: str) -> str:
     return count_text(2, word).partition(" ")[2]
 
 
-def figure_blocks(figures: Iterable[Figure]) -> str:
-    """Figures in a grid that folds to one column."""
-    blocks = [figure_block(figure) for figure in figures if len(figure)]
+def figure_blocks(figures: Iterable[Figure], broad: bool = False) -> str:
+    """Figures in a grid that folds to one column; broad ones take the width of the page."""
+    blocks = [figure_block(figure, broad) for figure in figures if len(figure)]
     return f'<div class="figures">{"".join(blocks)}</div>' if blocks else ""
 
 
-def figure_block(figure: Figure) -> str:
+def figure_block(figure: Figure, broad: bool = False) -> str:
     """One figure with its caption and its table."""
-    drawn = _draw_figure(figure)
-    wide = " broad" if figure.chart in BROAD or figure.chart not in CHARTS else ""
+    drawn = _draw_figure(figure, broad)
+    wide = " broad" if broad or figure.chart in BROAD or figure.chart not in CHARTS else ""
     says = (
         ""
         if figure.chart in OWN_TEXT
@@ -137,11 +137,11 @@ def figure_block(figure: Figure) -> str:
 OWN_TEXT = {"sentences", "conversation"}  # kinds that are text themselves
 
 
-def _draw_figure(figure: Figure) -> str:
+def _draw_figure(figure: Figure, broad: bool) -> str:
     if figure.chart not in CHARTS:
         return markup_of(figure)
     try:
-        return page_charts(figure)
+        return page_charts(figure, broad)
     except Exception as error:  # a result that was changed by hand: its figures may hold anything
         raise MissingData(
             f"figure '{figure.name}' cannot be drawn: {str(error).splitlines()[0] if str(error) else error!r}",

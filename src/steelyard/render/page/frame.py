@@ -33,8 +33,8 @@ class Section(Frozen):
     short: str = ""
 
 
-def document(title: str, top: str, sections: Sequence[Section], *, pictures: bool = False) -> str:
-    """The whole page. `pictures` allows images that are inside it."""
+def document(title: str, top: str, sections: Sequence[Section], *, pictures: bool = False, verdict: str = "") -> str:
+    """The whole page. `pictures` allows images that are inside it; `verdict` says in words what it comes to."""
     style, script = _asset(STYLES), _asset(SCRIPTS)
     shown = [section for section in sections if section.body]
     links = "".join(f'<li><a href="#{s.id}">{escape(s.short or s.title)}</a></li>' for s in shown)
@@ -58,7 +58,7 @@ def document(title: str, top: str, sections: Sequence[Section], *, pictures: boo
 <a class="skip" href="#content">Skip to the content</a>
 <header>
 <div class="inner">
-{top}
+{top}{f'<p class="says" role="note" aria-label="Summary">{escape(verdict)}</p>' if verdict else ""}
 <button type="button" id="theme" hidden>Theme: auto</button>
 </div>
 <nav aria-label="Sections"><ul>{links}</ul></nav>

@@ -9,6 +9,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import escape
 
 import numpy as np
@@ -18,10 +19,11 @@ from steelyard.core.errors import InputError
 from steelyard.core.figure import Array, Listing, Texts
 from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.render.explanation import heading_of, remarks_on, table_of
-from steelyard.render.numbers import interval_text, number, percent_text, value_text
-from steelyard.render.page.figures import distributions, figure_block, figure_blocks, slice_figures
+from steelyard.render.gaps import gap_legend, gaps_by
+from steelyard.render.numbers import ends_text, even_decimals, interval_text, number, p_text, percent_text, value_text
+from steelyard.render.page.figures import distributions, figure_blocks, slice_figures
 from steelyard.render.page.frame import Section, bullets, definitions_of, document, facts
-from steelyard.render.page.scores import cards, definitions, score_table
+from steelyard.render.page.scores import definitions, score_table
 from steelyard.render.page.tables import Cell, data_table, explorer, head_cell, number_cell, table, text_cell
 from steelyard.render.remarks import largest_shares
 from steelyard.render.runs import report_runs
@@ -30,7 +32,7 @@ from steelyard.results.details import UnitTable
 from steelyard.results.details_json import rounded_figure, unit_listing
 from steelyard.results.origin import Model, ModelRun, SourceInfo
 from steelyard.results.report import Report
-from steelyard.results.score import Score
+from steelyard.results.score import Gap, Score
 
 WORST = 12
 MOST_SPECS = 6  # columns of scores
@@ -133,7 +135,7 @@ def report_page(report: Report) -> str:
     confidence, units = report.request.confidence, report.details.units()
     own = [rounded_figure(report.figure(name)) for name in report.figures]
     sections = [
-        Section("scores", "Scores", cards(scores, about, confidence) + score_table(scores, about, confidence)),
+        Section("scores", "Scores", score_table(scores, about, confidence)),
         Section("runs", "Runs", runs_table(report_runs(report))),
         Section("remarks", "Remarks", _remarks(report, bool(own))),
         Section("pictures", "Pictures", figure_blocks(own)),
@@ -151,6 +153,7 @@ def report_page(report: Report) -> str:
         top(f"{report.title or report.task}: {model_name(report.sources.predictions.source)}", line, [("", report)]),
         sections,
         pictures=any(figure.chart == "rasters" for figure in own),
+        verdict=report.verdict,
     )
 
 
@@ -187,27 +190,54 @@ def _slices(report: Report) -> str:
     parts = []
     for by, values in report.slices.items():
         parts.append(f"<h3>By {escape(slice_heading(by, ' and '))}</h3>")
-        if by in drawn:
-            parts.append(figure_block(drawn[by]))
-        parts.append(slice_table(by, values))
+        # The heading names the slicing already.
+        shown = [replace(drawn[by], title=next(iter(report.scores.values())).label)] if by in drawn else []
+        parts.append(figure_blocks(shown, broad=True))
+        parts.append(slice_table(by, values, gaps_by(report, by)))
     return "".join(parts)
 
 
-def slice_table(by: Slice, values: Mapping[Slice, Mapping[str, Score]]) -> str:
-    """A row per slice, a column per score."""
+def _gap_rows(gaps: Mapping[str, Gap], specs: Sequence[str], decimals: Mapping[str, int]) -> list[list[Cell]]:
+    """Below the groups: how far they lie apart, the ratio, and the p of there being no difference."""
+    rows = [[head_cell(name), Cell("")] for name in ("gap", "ratio", "p")]
+    for spec in specs:
+        gap = gaps.get(spec)
+        if gap is None:
+            for row in rows:
+                row.append(Cell(""))
+            continue
+        kind = ' class="verdict worse"' if gap.shown else ""
+        worst = f"<br><small>worst: {escape(gap.worst)}</small>" if gap.shown and gap.worst else ""
+        size = escape(number(gap.difference, decimals[spec]))
+        ends = escape(ends_text(gap.interval, decimals[spec]))
+        rows[0].append(Cell(f"<span{kind}>{size}</span><br><small>{ends}</small>{worst}"))
+        rated = escape(interval_text(gap.ratio, gap.ratio_interval, 2))
+        ratio = f"{escape(value_text(gap.ratio, gap.ratio_interval, 2))}<br><small>{rated}</small>" if rated else ""
+        rows[1].append(Cell(ratio))
+        rows[2].append(Cell(escape(p_text(gap.p_adjusted))))
+    return rows if gaps else []
+
+
+def slice_table(by: Slice, values: Mapping[Slice, Mapping[str, Score]], gaps: Sequence[Gap] = ()) -> str:
+    """A row per slice, a column per score; below them how far the slices lie apart."""
     specs = list(next(iter(values.values()), {}))
+    decimals = {
+        spec: even_decimals((scores[spec].value, scores[spec].interval) for scores in values.values()) for spec in specs
+    }
     rows = []
     for value, scores in values.items():
         count = max(s.units for s in scores.values())
         cells = [head_cell(slice_text(value)), number_cell(count, f"{count:,}")]
-        for s in scores.values():
-            interval = escape(interval_text(s.value, s.interval))
-            shown = escape(value_text(s.value, s.interval))
+        for spec, s in scores.items():
+            interval = escape(ends_text(s.interval, decimals[spec]))
+            shown = escape(number(s.value, decimals[spec]))
             why = f'<br><small class="why">{escape(s.undefined_reason)}</small>' if s.undefined_reason else ""
             cells.append(Cell(f"<strong>{shown}</strong><br><small>{interval}</small>{why}", s.value))
         rows.append(cells)
     shown = slice_heading(by)
-    return table(f"Scores by {shown}", [shown, "units", *specs], rows)
+    foot = _gap_rows({gap.spec: gap for gap in gaps}, specs, decimals)
+    below = f'<p class="legend">{escape(gap_legend(gaps))}</p>' if gaps else ""
+    return table(f"Scores by {shown}", [shown, "units", *specs], rows, foot=foot) + below
 
 
 def runs_table(runs: tuple[list[str], list[list[str]]] | None) -> str:

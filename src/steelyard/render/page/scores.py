@@ -1,4 +1,4 @@
-"""Scores of a page: cards for the first ones, a table of all, each with its interval and what it means."""
+"""Scores of a page: a table of all, each with its interval and what it means."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from html import escape
 
 from steelyard.core.metric import Description
 from steelyard.render.formula import plain_formula
-from steelyard.render.numbers import interval_text, percent_text, value_text
+from steelyard.render.numbers import ends_text, even_decimals, number, percent_text, value_text
 from steelyard.render.page.tables import Cell, number_cell, table
 from steelyard.render.strips import group_of, scales_text, score_scales
 from steelyard.render.text import ARROWS, legend
 from steelyard.results.score import Interval, Score
 
-CARDS = 4
 BETTER = {
     "lower": "lower is better",
     "higher": "higher is better",
@@ -23,35 +22,20 @@ BETTER = {
 }
 
 
-def cards(scores: Sequence[Score], about: Mapping[str, Description], confidence: float | None) -> str:
-    """The headline: the first scores, large."""
-    level = f"{percent_text(confidence)} interval" if confidence is not None else ""
-    cards_html, scales = [], score_scales(scores)
-    for i, score in enumerate(scores[:CARDS]):
-        if score.defined:
-            shown = escape(value_text(score.value, score.interval))
-            number = f'<p class="number">{shown}<small> {escape(score.measured_in)}</small></p>'
-            between = interval_text(score.value, score.interval)
-            below = f'{level} <span class="nowrap">{escape(between)}</span>' if between else "no interval"
-        else:
-            number, below = '<p class="number">–</p>', f"undefined: {escape(score.undefined_reason)}"
-        cards_html.append(
-            f'<div class="card"><h3>{term(score.label, score.spec, about, f"card-{i}")}</h3>{number}'
-            f'{whisker(score.value, score.interval, scales.get(group_of(score)))}<p class="legend">{below}<br>'
-            f"<span aria-hidden=true>{ARROWS[score.better]} </span>{BETTER[score.better]}</p></div>"
-        )
-    return f'<div class="cards">{"".join(cards_html)}</div>'
-
-
 def score_table(scores: Sequence[Score], about: Mapping[str, Description], confidence: float | None) -> str:
     """Every score in a row."""
     last = f"{percent_text(confidence)} interval" if confidence is not None else "interval"
     rows, scales = [], score_scales(scores)
+    units = {score.measured_in for score in scores}
+    decimals = {
+        unit: even_decimals((score.value, score.interval) for score in scores if score.measured_in == unit)
+        for unit in units
+    }
     for i, score in enumerate(scores):
-        shown = f"{value_text(score.value, score.interval)} {score.measured_in}".strip()
-        interval = (
-            interval_text(score.value, score.interval) if score.defined else f"undefined: {score.undefined_reason}"
-        )
+        digits = decimals[score.measured_in] if score.interval is not None else None
+        value = value_text(score.value) if digits is None else number(score.value, digits)
+        shown = f"{value} {score.measured_in}".strip()
+        interval = ends_text(score.interval, digits or 0) if score.defined else f"undefined: {score.undefined_reason}"
         name = term(score.spec, score.spec, about, f"row-{i}", code=True)
         rows.append(
             [

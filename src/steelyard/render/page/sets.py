@@ -22,20 +22,29 @@ from steelyard.results.sets import Drift, Pool
 def pool_page(pool: Pool) -> str:
     """The page of pooled sets."""
     titles = ["Differences" if pool.differences else "Scores", "Sets"]
-    return _page("Pooled sets", pool_line(pool), titles, pool_tables(pool), pool_remarks(pool))
+    return _page("Pooled sets", pool_line(pool), pool.verdict, titles, pool_tables(pool), pool_remarks(pool))
 
 
 def drift_page(drift: Drift) -> str:
     """The page of a drift."""
-    return _page("Drift", drift_line(drift), ["Changes", "Groups"], drift_tables(drift), drift_remarks(drift))
+    return _page(
+        "Drift",
+        drift_line(drift),
+        drift.verdict,
+        ["Changes", "Groups"],
+        drift_tables(drift),
+        drift_remarks(drift),
+    )
 
 
-def _page(title: str, line: str, titles: Sequence[str], tables: Sequence[Table], remarks: Sequence[str]) -> str:
+def _page(
+    title: str, line: str, verdict: str, titles: Sequence[str], tables: Sequence[Table], remarks: Sequence[str]
+) -> str:
     sections = [
         Section(name.lower(), name, _table(name, *one)) for name, one in zip(titles, tables, strict=False)
     ] + [Section("remarks", "Remarks", bullets(remarks))]  # fmt: skip
     top = f'<p class="kicker">Steelyard</p><h1>{escape(title)}</h1><p class="line">{escape(line)}</p>'
-    return document(f"Steelyard: {title.lower()}", top, sections)
+    return document(f"Steelyard: {title.lower()}", top, sections, verdict=verdict)
 
 
 def _table(name: str, header: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> str:

@@ -42,17 +42,26 @@ def number_cell(value: float, text: str) -> Cell:
 
 
 def table(
-    caption: str, header: Sequence[str], rows: Sequence[Sequence[Cell]], *, kind: str = "", sort: bool = True
+    caption: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[Cell]],
+    *,
+    kind: str = "",
+    sort: bool = True,
+    foot: Sequence[Sequence[Cell]] = (),
 ) -> str:
-    """A table in a region that can be scrolled by keyboard; `sort` lets its heads sort it."""
+    """A table in a region that can be scrolled by keyboard; `sort` lets its heads sort it, but not the rows `foot`."""
     numeric = [all(row[i].sort is not None for row in rows) and bool(rows) for i in range(len(header))]
     heads = "".join(_head(name, number) for name, number in zip(header, numeric, strict=True))
-    body = "".join(f"<tr>{''.join(_cell(c, n) for c, n in zip(row, numeric, strict=True))}</tr>\n" for row in rows)
+    body, below = (
+        "".join(f"<tr>{''.join(_cell(c, n) for c, n in zip(row, numeric, strict=True))}</tr>\n" for row in part)
+        for part in (rows, foot)
+    )
     classes = " ".join(filter(None, [kind, "sortable" if sort and len(rows) > 1 else ""]))
     return (
         f'<div class="wide" tabindex="0" role="region" aria-label="{escape(caption)}">'
         f'<table class="{classes}"><caption>{escape(caption)}</caption><thead><tr>{heads}</tr></thead>\n'
-        f"<tbody>{body}</tbody></table></div>"
+        f"<tbody>{body}</tbody>{f'<tfoot>{below}</tfoot>' if below else ''}</table></div>"
     )
 
 
@@ -66,7 +75,7 @@ def _cell(cell: Cell, number: bool) -> str:
     if cell.head:
         return f'<th scope="row">{cell.html}</th>'
     if cell.sort is None:
-        return f"<td>{cell.html}</td>"
+        return f"<td{' class=n' if number else ''}>{cell.html}</td>"
     value = "" if math.isnan(cell.sort) else f"{cell.sort:.9g}"
     return f'<td{" class=n" if number else ""} data-v="{value}">{cell.html}</td>'
 

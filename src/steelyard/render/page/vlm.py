@@ -66,7 +66,7 @@ def score_page(score: VlmScore, images: str | PathLike[str] | None = None) -> st
         '<p class="kicker">Steelyard</p><h1>Vision-language models as scales</h1>'
         f'<p class="line">{escape(line)}</p><ul class="sources">{named}</ul>'
     )
-    return document("Steelyard: vlm", top, sections, pictures="<img " in examples)
+    return document("Steelyard: vlm", top, sections, pictures="<img " in examples, verdict=score.verdict)
 
 
 def _every_prompt(score: VlmScore, scored: Sequence[PromptScore], about: Any) -> str:

@@ -367,7 +367,7 @@ def errors(pairs: BoxPairs, cache: SharedCache) -> Figure:
         "bars",
         "What errors cost",
         {"name": [TITLES[kinds[i]] for i in order], "value": [costs[i] for i in order]},
-        {"x": "AP at IoU 0.5 that a repair would give"},
+        {"x": "AP at IoU 0.5 that a repair would give", "cost": "AP50"},
         f"How much AP would rise if all errors of a kind were repaired, each kind alone (TIDE).{remark}",
     )
 
