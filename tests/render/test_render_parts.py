@@ -12,12 +12,14 @@ import pytest
 from support.refusal import refused
 
 import steelyard as sy
+from steelyard.core.explanation import Explanation, Step
 from steelyard.core.figure import Figure, Listing, Texts
 from steelyard.core.scene import RasterShape, Scene
 from steelyard.render import explanation, gate, latex, notebook, verdicts, vlm
 from steelyard.render import vlm as vlm_text
 from steelyard.render.brief import score_brief
 from steelyard.render.charts import overlays
+from steelyard.render.charts.draw import chart_svg
 from steelyard.render.charts.export import export_figures
 from steelyard.render.frames import report_sheets
 from steelyard.render.page import comparison as compared
@@ -235,3 +237,23 @@ def test_prompts_of_which_nothing_is_known(report: sy.Report, undefined: sy.Scor
     unknown = replace(report, scores={"mae": undefined})
     page = vlm_page._prompts(score, [prompt_score("p", unknown)], {}, "p")
     assert "<figure" not in page
+
+
+def test_a_waterfall_leads_from_their_number_to_ours() -> None:
+    steps = (
+        Step("crowds", "ignored", "counted", "", {"map": 0.52}),
+        Step("grid", "101 points", "11 points", "", {"map": 0.49}),
+        Step("scores", "double", "single", "", {"map": 0.5}),
+    )
+    figure = explanation.waterfall_of(Explanation("other tool", "1.2", {"map": 0.5}, steps, {"map": 0.515}))
+    assert figure is not None
+    assert figure.name == "explain_other_tool"
+    # Taken back alone: -0.02 and +0.01. From 0.515 that leaves -0.005 to 0.5, which both make together.
+    assert list(figure.columns["name"]) == ["other tool 1.2", "crowds", "grid", "settings together", "Steelyard"]
+    assert list(figure.columns["text"]) == ["0.51500", "−0.02000", "+0.01000", "−0.00500", "0.50000"]
+    assert np.allclose(figure.columns["start"], [0.515, 0.515, 0.495, 0.505, 0.5])
+    assert np.allclose(figure.columns["end"], [0.515, 0.495, 0.505, 0.5, 0.5])
+    svg = chart_svg(figure, 540)
+    assert svg.count("<rect") == 3
+    assert "<title>crowds: −0.02000</title>" in svg
+    assert explanation.waterfall_of(Explanation("t", "1", {"map": 0.5}, (), {"map": 0.5})) is None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 
 from steelyard.core.explanation import Explanation
+from steelyard.core.figure import Figure
 
 LEAST = 5e-7  # smaller differences are not worth a line
 
@@ -25,6 +27,44 @@ def table_of(explanation: Explanation) -> tuple[list[str], list[list[str]]]:
         rows.append(["all of them together", *together])
     rows.append([f"{explanation.tool} {explanation.version}", *(value_shown(explanation.theirs[n]) for n in names)])
     return ["", *(name.removeprefix("map_") for name in names)], rows
+
+
+def waterfall_of(explanation: Explanation) -> Figure | None:
+    """From the tool's number to ours in the first metric that differs, a bar per setting; None where none differs.
+
+    A bar is what its setting does alone; what is left of the whole difference is what settings do together.
+    """
+    for name, ours in explanation.ours.items():
+        theirs = explanation.theirs[name]
+        if math.isfinite(ours) and math.isfinite(theirs) and _moves(theirs, ours):
+            break
+    else:
+        return None
+    changes = [
+        (step.setting, ours - step.values[name]) for step in explanation.steps if math.isfinite(step.values[name])
+    ]
+    changes = [(setting, change) for setting, change in changes if abs(change) > LEAST]
+    left = ours - theirs - sum(change for _, change in changes)
+    if abs(left) > LEAST:
+        changes.append(("settings together", left))
+    tool = f"{explanation.tool} {explanation.version}"
+    names, start, end = [tool], [theirs], [theirs]
+    texts = [value_shown(theirs)]
+    for setting, change in changes:
+        names.append(setting)
+        start.append(end[-1])
+        end.append(end[-1] + change)
+        texts.append(difference_shown(change, 0.0))
+    columns = {"name": [*names, "Steelyard"], "start": [*start, ours], "end": [*end, ours]}
+    return Figure(
+        f"explain_{re.sub(r'[^a-z0-9]+', '_', explanation.tool.lower())}",
+        "waterfall",
+        f"{name}: from {explanation.tool} to Steelyard",
+        {**columns, "text": [*texts, value_shown(ours)]},
+        {"x": name},
+        f"Each bar is what one setting of {explanation.tool} does to {name} alone, taken back."
+        + (" The last bar is what settings do together." if abs(left) > LEAST else ""),
+    )
 
 
 def remarks_on(explanation: Explanation) -> list[str]:

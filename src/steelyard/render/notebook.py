@@ -17,6 +17,7 @@ from steelyard.render.board import rank_remarks, rows_of
 from steelyard.render.charts.draw import CHARTS, chart_svg
 from steelyard.render.charts.overlays import markup_of
 from steelyard.render.charts.theme import ADAPTING, with_colours
+from steelyard.render.explanation import waterfall_of
 from steelyard.render.numbers import interval_text, names_of, p_text, percent_text, signed_text, value_text
 from steelyard.render.page.figures import figure_table
 from steelyard.render.strips import group_of, score_scales
@@ -51,7 +52,9 @@ def report_notebook(report: Report) -> str:
     heads = ["metric", "", "score", f"{percent_text(level)} interval" if level is not None else "", ""]
     title = heading(report.task, report.unit, report.item, report.scores, report.coverage)
     says = " ".join([report_headline(report), *gap_sentences(report)])
-    return _block(title, heads, "llrll", rows, remarks_of(report), _slices(report.slices), says)
+    drawn = [figure for figure in map(waterfall_of, report.explanations) if figure is not None]
+    more = _slices(report.slices) + "".join(map(figure_html, drawn))
+    return _block(title, heads, "llrll", rows, remarks_of(report), more, says)
 
 
 def comparison_notebook(comparison: Comparison) -> str:

@@ -1,4 +1,4 @@
-"""Figures as SVG: points, curves, histograms, spreads, matrices, bars, intervals and timelines.
+"""Figures as SVG: points, curves, histograms, spreads, matrices, bars, intervals, waterfalls and timelines.
 
 A chart is drawn at a given width, for a page, a notebook or a paper alike. Colours are classes of the page's style
 sheet (`f-c1` fills, `s-c1` strokes), so that a chart follows light and dark. Series also differ by dash or shape, for
@@ -612,6 +612,28 @@ def bars(drawing: Drawing, figure: Figure) -> None:
             drawing.text(np.nanmax([zero, end, rows.x(high[i])]) + 5, y + 4, texts[i], kind="f-ink")
 
 
+def waterfall(drawing: Drawing, figure: Figure) -> None:
+    """From one number to another: a point for each of both, and between them a bar for each change, end to end."""
+    names = _names(figure, "name")[0]
+    start, end = _numbers(figure, "start"), _numbers(figure, "end")
+    texts = list(map(clean, figure.columns["text"]))
+    room = max(map(text_width, texts)) + 10
+    rows = Rows(drawing, figure, names, span_of(start, end), right=room)
+    for i, name in enumerate(names):
+        y, (left, right) = rows.y(i), sorted((rows.x(start[i]), rows.x(end[i])))
+        tip, total = f"{name}: {texts[i]}", i in (0, len(names) - 1)
+        if total:
+            drawing.marker(3, "f-ink", right, y, 5.0, tip)
+        else:
+            kind = "f-c1" if end[i] >= start[i] else "f-c2"
+            drawing.add(
+                "rect", kind, tip, x=left, y=y - 0.32 * rows.row, width=max(1.5, right - left), height=0.64 * rows.row
+            )
+        if i < len(names) - 1:
+            drawing.line("s-soft", rows.x(end[i]), y, rows.x(end[i]), rows.y(i + 1), stroke_dasharray="2 2")
+        drawing.text(right + 8, y + 4, texts[i], kind="f-ink halo")
+
+
 def timeline(drawing: Drawing, figure: Figure) -> None:
     """A bar per stretch of a true track under one name, and a tick per switch."""
     (row, tracks), (series, names) = _names(figure, "row"), _names(figure)
@@ -634,5 +656,5 @@ def timeline(drawing: Drawing, figure: Figure) -> None:
 CHARTS: dict[str, Callable[[Drawing, Figure], None]] = {
     "agreement": agreement, "bars": bars, "bland_altman": bland_altman, "curves": curves, "histogram": histogram,
     "intervals": intervals, "matrix": matrix, "plane": plane, "reliability": reliability, "spread": spread,
-    "timeline": timeline, "traces": traces,
+    "timeline": timeline, "traces": traces, "waterfall": waterfall,
 }  # fmt: skip

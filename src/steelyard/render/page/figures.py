@@ -13,6 +13,7 @@ from steelyard.core.figure import Figure, are_near
 from steelyard.core.slice import Slice, slice_heading, slice_text
 from steelyard.render.charts.draw import BROAD, CHARTS, page_charts
 from steelyard.render.charts.overlays import markup_of
+from steelyard.render.explanation import waterfall_of
 from steelyard.render.numbers import value_text
 from steelyard.render.page.tables import Cell, data_table, head_cell, number_cell, table, text_cell
 from steelyard.results.score import Score
@@ -30,6 +31,7 @@ def figures_of(report: Report) -> list[Figure]:
     """Every figure of a report: the task's own, then slices and the distribution over units."""
     figures = [report.figure(name) for name in report.figures]
     figures += slice_figures(report).values()
+    figures += [figure for figure in map(waterfall_of, report.explanations) if figure is not None]
     units = report.details.units()
     if units is not None:
         figures += distributions(units, report.scores)

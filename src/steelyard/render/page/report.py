@@ -18,7 +18,7 @@ from steelyard.core.counts import count_text
 from steelyard.core.errors import InputError
 from steelyard.core.figure import Array, Listing, Texts
 from steelyard.core.slice import Slice, slice_heading, slice_text
-from steelyard.render.explanation import heading_of, remarks_on, table_of
+from steelyard.render.explanation import heading_of, remarks_on, table_of, waterfall_of
 from steelyard.render.gaps import gap_legend, gaps_by
 from steelyard.render.numbers import ends_text, even_decimals, interval_text, number, p_text, percent_text, value_text
 from steelyard.render.page.figures import distributions, figure_blocks, slice_figures
@@ -274,8 +274,11 @@ def _explanations(report: Report) -> str:
     parts = []
     for explanation in report.explanations:
         header, cells = table_of(explanation)
-        rows = [[head_cell(row[0]), *(Cell(escape(cell)) for cell in row[1:])] for row in cells]
-        parts.append(table(heading_of(explanation), header, rows) + bullets(remarks_on(explanation)))
+        rows = [[head_cell(row[0]), *(number_cell(math.nan, cell) for cell in row[1:])] for row in cells]
+        drawn = waterfall_of(explanation)
+        parts.append(f"<h3>{escape(heading_of(explanation))}</h3>")
+        parts.append(figure_blocks([] if drawn is None else [drawn], broad=True))
+        parts.append(table(heading_of(explanation), header, rows, sort=False) + bullets(remarks_on(explanation)))
     return "".join(parts)
 
 
