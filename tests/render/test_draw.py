@@ -328,7 +328,9 @@ HOSTILE = [math.nan, -1e308, 3.0, 1e308]
 def columns_of(value: list[float], count: int) -> dict[str, Any]:
     names, numbers = NAMES[:count], value[:count]
     texts = dict.fromkeys(("name", "series", "row", "column", "panel", "text"), names)
-    parts = dict.fromkeys(("x", "y", "x2", "y2", "low", "high", "p10", "p25", "p50", "p75", "p90"), numbers)
+    parts = dict.fromkeys(
+        ("x", "y", "x2", "y2", "low", "high", "p10", "p25", "p50", "p75", "p90", "start", "end"), numbers
+    )
     return {
         **texts,
         **parts,

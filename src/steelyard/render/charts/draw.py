@@ -616,9 +616,8 @@ def waterfall(drawing: Drawing, figure: Figure) -> None:
     """From one number to another: a point for each of both, and between them a bar for each change, end to end."""
     names = _names(figure, "name")[0]
     start, end = _numbers(figure, "start"), _numbers(figure, "end")
-    texts = list(map(clean, figure.columns["text"]))
-    room = max(map(text_width, texts)) + 10
-    rows = Rows(drawing, figure, names, span_of(start, end), right=room)
+    texts = fit_names(list(map(clean, figure.columns["text"])), 0.2 * drawing.width)
+    rows = Rows(drawing, figure, names, span_of(start, end), right=max(map(text_width, texts)) + 10)
     for i, name in enumerate(names):
         y, (left, right) = rows.y(i), sorted((rows.x(start[i]), rows.x(end[i])))
         tip, total = f"{name}: {texts[i]}", i in (0, len(names) - 1)
